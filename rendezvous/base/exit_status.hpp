@@ -1,0 +1,17 @@
+#pragma once
+/// What dlaunch's own exit statuses mean; a failing worker's own code comes before all of them.
+
+namespace dlaunch::exit_status {
+
+inline constexpr int kUsage = 2;
+inline constexpr int kRendezvousTimeout = 80;
+inline constexpr int kCoordinatorLost = 81;
+inline constexpr int kNodeUnhealthy = 82;
+inline constexpr int kRefused = 83;
+inline constexpr int kHang = 84;      ///< also a job that outlived --timeout
+inline constexpr int kGiveUp = 93;    ///< a crash loop: do not requeue
+inline constexpr int kCannotExecute = 126;
+inline constexpr int kNotFound = 127;
+inline constexpr int kSignalBase = 128;
+
+}  // namespace dlaunch::exit_status

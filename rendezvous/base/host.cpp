@@ -1,0 +1,46 @@
+#include "rendezvous/base/host.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+
+namespace dlaunch::base {
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+    return name.data();
+}
+
+int usable_cores() {
+    for (std::size_t processors = 1024; processors <= 1 << 20; processors *= 4) {  // until the kernel's mask fits
+        cpu_set_t* set = CPU_ALLOC(processors);
+        const std::size_t size = CPU_ALLOC_SIZE(processors);
+        const int count = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+        const bool too_small = count == 0 && errno == EINVAL;
+        CPU_FREE(set);
+        if (!too_small) return count > 0 ? count : 1;
+    }
+    return 1;
+}
+
+std::string temporary_folder() {
+    const char* given = std::getenv("TMPDIR");
+    return given && *given ? given : "/tmp";
+}
+
+std::vector<std::pair<std::string, std::string>> environment() {
+    std::vector<std::pair<std::string, std::string>> variables;
+    for (char** at = environ; at && *at; ++at) {
+        const std::string_view entry(*at);
+        const std::size_t equals = entry.find('=');
+        if (equals != std::string_view::npos) variables.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    }
+    return variables;
+}
+
+}  // namespace dlaunch::base

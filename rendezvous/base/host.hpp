@@ -1,0 +1,22 @@
+#pragma once
+/// What a process is told by its host and its caller.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlaunch::base {
+
+/// gethostname(2).
+[[nodiscard]] std::string host_name();
+
+/// Processors this process may run on: the size of its affinity mask, which may hold more than a cpu_set_t.
+[[nodiscard]] int usable_cores();
+
+/// $TMPDIR, or /tmp when that is unset or empty.
+[[nodiscard]] std::string temporary_folder();
+
+/// This process's environment as NAME, value pairs, in its order; entries without `=` are left out.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> environment();
+
+}  // namespace dlaunch::base

@@ -1,0 +1,17 @@
+#pragma once
+/// Signals by name and by number, as kill(1) and the shells call them.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dlaunch::base {
+
+/// "SIGTERM", "SIGRTMIN+3"; "signal 99" for what has no name.
+[[nodiscard]] std::string signal_name(int signal);
+
+/// Of "TERM", "SIGTERM", "15", "SIGRTMIN+3", "rtmax-1" (case is ignored). None for anything else, for 0 and for the
+/// two signals that the C library keeps for itself.
+[[nodiscard]] std::optional<int> signal_number(std::string_view text);
+
+}  // namespace dlaunch::base

@@ -1,0 +1,258 @@
+/// One list of fields for each message serves both directions: Writer and Reader are called alike.
+
+#include "rendezvous/wire/rounds.hpp"
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace dlaunch::wire {
+namespace {
+
+namespace r = rendezvous;
+
+constexpr std::uint8_t kFirstNumber = 0x40;
+constexpr std::size_t kFrameHead = 5;
+constexpr std::int32_t kMostWorkers = 1 << 20;
+
+/// A failure record, which may be long.
+struct Record {
+    std::string& text;
+};
+
+class Writer {
+public:
+    explicit Writer(std::string& out) : out_(out) {}
+
+    template <class... Fields>
+    void operator()(const Fields&... fields) {
+        (write(fields), ...);
+    }
+
+private:
+    template <std::integral Number>
+    void write(Number number) {
+        using Bits = std::make_unsigned_t<std::conditional_t<std::same_as<Number, bool>, char, Number>>;
+        auto bits = static_cast<Bits>(number);
+        for (std::size_t byte = 0; byte < sizeof(Number); ++byte) {
+            out_.push_back(static_cast<char>(bits & 0xFF));
+            bits = static_cast<Bits>(static_cast<std::uint64_t>(bits) >> 8);
+        }
+    }
+    template <class Enum>
+    requires std::is_enum_v<Enum>
+    void write(Enum value) { write(static_cast<std::uint8_t>(value)); }
+    void write_bytes(std::string_view text) {
+        write(static_cast<std::uint32_t>(text.size()));
+        out_.append(text);
+    }
+    void write(const std::string& text) { write_bytes(std::string_view(text).substr(0, kMaxText)); }
+    void write(const Record& record) {
+        write_bytes(record.text.size() > kMaxRecord ? std::string_view() : record.text);
+    }
+    void write(const std::vector<std::string>& records) {
+        const std::size_t count = std::min(records.size(), kMaxRecords);
+        write(static_cast<std::uint32_t>(count));
+        for (std::size_t at = 0; at < count; ++at)
+            write_bytes(records[at].size() > kMaxRecord ? std::string_view() : records[at]);
+    }
+    template <class T>
+    void write(const std::optional<T>& value) {
+        write(value.has_value());
+        if (value) write(*value);
+    }
+    template <class T>
+    requires std::is_class_v<T>
+    void write(const T& part);
+
+    std::string& out_;
+};
+
+class Reader {
+public:
+    explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+    template <class... Fields>
+    void operator()(Fields&&... fields) {
+        (read(fields), ...);
+    }
+    [[nodiscard]] bool good() const { return good_; }
+    [[nodiscard]] bool at_end() const { return bytes_.empty(); }
+
+private:
+    template <std::integral Number>
+    void read(Number& number) {
+        if (bytes_.size() < sizeof(Number)) return fail();
+        std::uint64_t bits = 0;
+        for (std::size_t byte = 0; byte < sizeof(Number); ++byte)
+            bits |= std::uint64_t{static_cast<unsigned char>(bytes_[byte])} << (8 * byte);
+        bytes_.remove_prefix(sizeof(Number));
+        if constexpr (std::same_as<Number, bool>) {
+            if (bits > 1) return fail();
+            number = bits == 1;
+        } else {
+            number = static_cast<Number>(bits);
+        }
+    }
+    template <class Enum>
+    requires std::is_enum_v<Enum>
+    void read(Enum& value) {
+        std::uint8_t number = 0;
+        read(number);
+        value = static_cast<Enum>(number);
+    }
+    void read_bytes(std::string& text, std::size_t limit) {
+        std::uint32_t size = 0;
+        read(size);
+        if (!good_ || size > limit || size > bytes_.size()) return fail();
+        text.assign(bytes_.substr(0, size));
+        bytes_.remove_prefix(size);
+    }
+    void read(std::string& text) { read_bytes(text, kMaxText); }
+    void read(Record& record) { read_bytes(record.text, kMaxRecord); }
+    void read(std::vector<std::string>& records) {
+        std::uint32_t count = 0;
+        read(count);
+        if (count > kMaxRecords) return fail();
+        for (; good_ && count > 0; --count) read_bytes(records.emplace_back(), kMaxRecord);
+    }
+    template <class T>
+    void read(std::optional<T>& value) {
+        bool there = false;
+        read(there);
+        if (good_ && there) read(value.emplace());
+    }
+    template <class T>
+    requires std::is_class_v<T>
+    void read(T& part);
+
+    void fail() {
+        good_ = false;
+        bytes_ = {};
+    }
+
+    std::string_view bytes_;
+    bool good_ = true;
+};
+
+// --- the fields, in their order on the wire
+// ---------------------------------------------------------------------------
+
+void fields(auto& a, r::Stamp& m) { a(m.epoch, m.round, m.incarnation); }
+void fields(auto& a, r::Hello& m) { a(m.version, m.job_id, m.incarnation); }
+void fields(auto& a, r::NodeRecord& m) {
+    a(m.id, m.host, m.address, m.store_port, m.slots, m.role, m.order_key, m.node_rank, m.hosts_coordinator);
+}
+void fields(auto& a, r::Standing& m) { a(m.group_rank, m.group_world_size, m.restart_count); }
+void fields(auto& a, r::Join& m) { a(m.stamp, m.record, m.last_group_rank, m.standing, m.latest_round, m.beat); }
+void fields(auto& a, r::Cause& m) {
+    Record record{m.record};
+    a(m.status, m.kind, m.summary, m.permanent, record);
+}
+void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.cause); }
+void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason); }
+void fields(auto& a, r::Beat& m) { a(m.stamp, m.number); }
+void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.node_timeout_ms, m.host); }
+void fields(auto& a, r::Refused& m) { a(m.come_anew, m.status, m.reason); }
+void fields(auto& a, r::Assigned& m) {
+    a(m.stamp, m.group_rank, m.group_world_size, m.first_rank, m.world_size, m.local_world_size, m.first_role_rank,
+      m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason);
+}
+void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason); }
+void fields(auto& a, r::Tell& m) { a(m.stamp, m.text); }
+void fields(auto& a, r::End& m) { a(m.stamp, m.status, m.reason, m.records); }
+
+template <class T>
+requires std::is_class_v<T>
+void Writer::write(const T& part) {
+    fields(*this, const_cast<T&>(part));  // the list of fields is one for both directions; a Writer changes none
+}
+
+template <class T>
+requires std::is_class_v<T>
+void Reader::read(T& part) { fields(*this, part); }
+
+// --- ranges
+// -----------------------------------------------------------------------------------------------------------
+
+bool within(std::int32_t value, std::int32_t low, std::int32_t high) { return value >= low && value <= high; }
+
+bool sane(const auto&) { return true; }
+bool sane(const r::Report& m) { return m.phase <= r::Report::Phase::over; }
+bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }
+bool sane(const r::Welcome& m) { return m.node_timeout_ms >= 1 && m.node_timeout_ms <= 86'400'000; }
+bool sane(const r::Join& m) {
+    const bool standing =
+        !m.standing || (m.standing->group_world_size <= kMostWorkers && m.standing->restart_count >= 0 &&
+                        within(m.standing->group_rank, 0, m.standing->group_world_size - 1));
+    return standing && !m.record.id.empty() && within(m.record.store_port, 0, 65'535) &&
+           within(m.record.slots, 1, kMostWorkers) && m.record.node_rank.value_or(0) >= 0;
+}
+bool sane(const r::Assigned& m) {
+    return within(m.group_rank, 0, m.group_world_size - 1) && within(m.local_world_size, 1, kMostWorkers) &&
+           m.world_size >= m.local_world_size && within(m.first_rank, 0, m.world_size - m.local_world_size) &&
+           m.first_role_rank >= 0 && m.role_world_size >= m.local_world_size && within(m.master_port, 0, 65'535);
+}
+
+template <class T>
+std::optional<r::Message> read_as(std::string_view payload) {
+    constexpr bool kMayBeLonger = std::same_as<T, r::Hello> || std::same_as<T, r::Refused>;
+    T message;
+    Reader reader(payload);
+    reader(message);
+    if (!reader.good() || !(reader.at_end() || kMayBeLonger) || !sane(message)) return std::nullopt;
+    return message;
+}
+
+template <std::size_t... Places>
+std::optional<r::Message> read_place(std::size_t place, std::string_view payload, std::index_sequence<Places...>) {
+    std::optional<r::Message> message;
+    ((place == Places ? void(message = read_as<std::variant_alternative_t<Places, r::Message>>(payload)) : void()),
+     ...);
+    return message;
+}
+
+}  // namespace
+
+std::string encode(const r::Message& message) {
+    std::string frame(kFrameHead, '\0');
+    Writer writer(frame);
+    std::visit([&](const auto& said) { writer(said); }, message);
+    const auto size = static_cast<std::uint32_t>(frame.size() - kFrameHead);
+    frame[0] = static_cast<char>(kFirstNumber + message.index());
+    for (std::size_t byte = 0; byte < 4; ++byte) frame[1 + byte] = static_cast<char>(size >> (8 * byte) & 0xFF);
+    return frame;
+}
+
+std::optional<r::Message> decode(std::uint8_t number, std::string_view payload) {
+    if (number < kFirstNumber) return std::nullopt;
+    return read_place(number - std::size_t{kFirstNumber}, payload,
+                      std::make_index_sequence<std::variant_size_v<r::Message>>());
+}
+
+FrameReader::Outcome FrameReader::next(r::Message& message) {
+    if (refused_) return Outcome::refused;
+    const std::string_view rest = std::string_view(held_).substr(start_);
+    if (rest.size() < kFrameHead) {
+        held_.erase(0, std::exchange(start_, 0));
+        return Outcome::more;
+    }
+    std::uint32_t size = 0;
+    for (std::size_t byte = 0; byte < 4; ++byte)
+        size |= std::uint32_t{static_cast<unsigned char>(rest[1 + byte])} << (8 * byte);
+    const auto number = static_cast<std::uint8_t>(rest[0]);
+    refused_ = size > kMaxFrame || number < kFirstNumber || number >= kFirstNumber + std::variant_size_v<r::Message>;
+    if (refused_) return Outcome::refused;
+    if (rest.size() - kFrameHead < size) {
+        held_.erase(0, std::exchange(start_, 0));
+        return Outcome::more;
+    }
+    auto read = decode(number, rest.substr(kFrameHead, size));
+    refused_ = !read;
+    if (refused_) return Outcome::refused;
+    message = std::move(*read);
+    start_ += kFrameHead + size;
+    return Outcome::message;
+}
+
+}  // namespace dlaunch::wire

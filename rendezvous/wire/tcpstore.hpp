@@ -1,0 +1,153 @@
+#pragma once
+/// The wire protocol of PyTorch's TCPStore, as bytes and nothing else: requests in, requests out; no I/O.
+///
+/// A request is one byte, its number, and then the fields of that message back to back; nothing frames it. Integers are
+/// little-endian; a string is `u64 length` and its bytes; a list is `u64 count` and its strings. Replies carry no type:
+/// the client knows what it asked.
+///
+/// Two numberings exist. The newest opens with VALIDATE, `00 CE F7 85 3C`; torch 1.13's knows no handshake. The first
+/// message tells them apart: a SET of 1.13 also begins with 00, but the magic as its length would be over a gigabyte.
+/// Numbers from 0x40 up are ours: `u8 number, u32 length` and as many bytes.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::wire {
+
+/// Numbered as in the newest protocol.
+enum class Message : std::uint8_t {
+    validate,
+    set,
+    compare_set,
+    get,
+    add,
+    check,
+    wait,
+    num_keys,
+    delete_key,
+    append,
+    multi_get,
+    multi_set,
+    cancel_wait,
+    ping,
+    queue_push,
+    queue_pop,
+    queue_len,
+    list_keys,
+    barrier,
+    extension = 0x40,  ///< and every number above it
+};
+
+enum class Numbering : std::uint8_t { newest, torch_1_13 };
+
+inline constexpr std::uint32_t kMagic = 0x3C85F7CE;
+inline constexpr std::uint8_t kReady = 0, kNotReady = 1;            ///< replies to CHECK
+inline constexpr std::uint8_t kStopWaiting = 0, kWaitCanceled = 1;  ///< replies to WAIT, BARRIER and to CANCEL_WAIT
+
+inline constexpr std::size_t kMaxKeyBytes = 8 << 10;
+inline constexpr std::size_t kMaxValueBytes = 8 << 20;  ///< also of an extension's payload
+inline constexpr std::size_t kMaxKeys = 128 << 10;      ///< in one message
+/// The longest list of the longest keys. Only a MULTI_SET could be longer; as a request takes effect whole, its
+/// bytes are held until the last one is there.
+inline constexpr std::size_t kMaxMessageBytes = 1 + 8 + kMaxKeys * (8 + kMaxKeyBytes);
+
+/// One request. Which members count depends on the message; the others are empty. Views, no owner.
+struct Request {
+    Message message = Message::ping;
+    std::uint8_t number = 0;   ///< of an extension
+    std::string_view key;      ///< where the message has one
+    std::string_view value;    ///< SET, APPEND, QUEUE_PUSH; what COMPARE_SET expects; an extension's payload
+    std::string_view desired;  ///< COMPARE_SET
+    std::int64_t integer = 0;  ///< ADD: delta; BARRIER: world size; PING: nonce, 32 bits of it
+    std::span<const std::string_view> words;  ///< CHECK, WAIT, MULTI_GET: keys; MULTI_SET: key, value, key, value...
+};
+
+/// Cuts the bytes of one client into requests. Bytes may be split anywhere; those of a request that is not yet complete
+/// are kept, and nothing is read twice, so the cost is linear. Memory is taken for bytes that arrived, never for a
+/// length that was claimed; what is over a limit is refused as soon as its length is known.
+///
+///     decoder.feed(bytes);
+///     while (decoder.next(request) == Decoder::Outcome::request) serve(request);
+///     decoder.keep();                        // `bytes` may go now
+class Decoder {
+public:
+    enum class Outcome : std::uint8_t {
+        request,
+        more,     ///< nothing complete is left
+        refused,  ///< not the protocol, or over a limit: end this connection; there is no next request
+    };
+
+    /// `extensions`: whether numbers from 0x40 up are taken; else they are refused.
+    explicit Decoder(bool extensions = false, std::size_t message_limit = kMaxMessageBytes)
+        : extensions_(extensions), message_limit_(message_limit) {}
+    Decoder(const Decoder&) = delete;
+    Decoder& operator=(const Decoder&) = delete;
+
+    /// Adds bytes. They must stay where they are until keep().
+    void feed(std::string_view bytes);
+    /// The views in `request` live until the next call of any member.
+    [[nodiscard]] Outcome next(Request& request);
+    /// Copies what next() has not handed out, so that the bytes given to feed() are free again.
+    void keep();
+
+    /// How many of the bytes fed no request handed out so far has used.
+    [[nodiscard]] std::size_t pending() const { return view_.size() - start_; }
+    /// What the client speaks; nothing until its first message has told.
+    [[nodiscard]] std::optional<Numbering> numbering() const { return numbering_; }
+
+private:
+    enum class Field : std::uint8_t { none, key, value, integer, nonce, keys, pairs, payload };
+    using Layout = std::array<Field, 3>;
+    struct Piece {  // relative to the message's first byte
+        std::uint32_t offset, size;
+    };
+    static Layout layout_of(Message message);
+    friend void encode(const Request&, std::string&, Numbering);
+
+    Outcome greet();
+    Outcome begin();
+    Outcome step(Field field);
+    Outcome step_list(bool pairs);
+    Outcome take(std::size_t prefix_bytes, std::size_t limit);
+    Outcome take_fixed(std::size_t size);
+    void fill(Request& request);
+    [[nodiscard]] std::string_view text(Piece piece) const { return view_.substr(start_ + piece.offset, piece.size); }
+    [[nodiscard]] std::uint64_t integer_at(std::size_t offset, std::size_t size) const;
+    [[nodiscard]] std::size_t rest() const { return view_.size() - at_; }
+
+    const bool extensions_;
+    const std::size_t message_limit_;
+    std::optional<Numbering> numbering_;
+    std::string held_;                // bytes of earlier feeds that are still needed
+    std::string_view view_;           // all bytes there are: in held_, or the caller's
+    std::size_t start_ = 0, at_ = 0;  // first byte of the message under way, next byte to look at
+    std::optional<Message> message_;  // whose fields are being read
+    std::uint8_t number_ = 0;
+    std::size_t field_ = 0;                // which of its fields comes next
+    std::optional<std::size_t> left_;      // strings still to come of the list under way
+    std::vector<Piece> pieces_;            // the fields so far
+    std::vector<std::string_view> words_;  // of the request handed out last
+};
+
+/// Appends the request's bytes. 1.13's numbering has no number for the newer messages: asking for one is an error of
+/// the caller.
+void encode(const Request& request, std::string& out, Numbering numbering = Numbering::newest);
+
+/// The first five bytes of a client of the newest protocol.
+[[nodiscard]] std::string validate_bytes();
+
+/// Little-endian integers, as everything on the wire.
+void put_u32(std::string& out, std::uint32_t number);
+void put_u64(std::string& out, std::uint64_t number);
+/// `u64 length` and the bytes.
+void put_vector(std::string& out, std::string_view bytes);
+/// Of the first 8 bytes of `bytes`, which must be there.
+[[nodiscard]] std::uint64_t get_u64(std::string_view bytes);
+
+}  // namespace dlaunch::wire
