@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+
+#include "rendezvous/store/client/store.hpp"
+#include "rendezvous/store/core.hpp"
+
+namespace dlaunch::store {
+
+/// The core for callers in this process: each call is a connection for as long as it lasts. Not thread-safe.
+class LocalCore {
+public:
+    /// One call in progress.
+    ConnectionId begin();
+    void end(ConnectionId call);
+
+    struct Reply {
+        std::string bytes;
+        bool changed = false;  ///< whether a key or a queue is not as before
+    };
+    Result<Reply> handle(ConnectionId call, const wire::Request& request);
+    /// Whether a WAIT or BARRIER of this call that was not answered at once has been answered since.
+    [[nodiscard]] bool answered(ConnectionId call) const { return calls_.at(call); }
+
+private:
+    Core core_;
+    std::map<ConnectionId, bool> calls_;
+};
+
+}  // namespace dlaunch::store

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+
+#include "rendezvous/store/client/store.hpp"
+#include "rendezvous/wire/tcpstore.hpp"
+
+namespace dlaunch::store {
+
+/// All of Store, said in the wire protocol's messages: what is left to a store is where they go. Checks the limits, so
+/// that no request is sent that a server would end the connection for.
+class ProtocolStore : public Store {
+public:
+    Result<void> set(std::string_view key, std::string_view value, Time deadline) final;
+    Result<std::string> get(std::string_view key, Time deadline) final;
+    Result<std::int64_t> add(std::string_view key, std::int64_t delta, Time deadline) final;
+    Result<std::string> compare_set(std::string_view key, std::string_view expected, std::string_view desired,
+                                    Time deadline) final;
+    Result<bool> check(Keys keys, Time deadline) final;
+    Result<void> wait(Keys keys, Time deadline) final;
+    Result<bool> delete_key(std::string_view key, Time deadline) final;
+    Result<void> append(std::string_view key, std::string_view bytes, Time deadline) final;
+    Result<std::vector<std::string>> multi_get(Keys keys, Time deadline) final;
+    Result<void> multi_set(Pairs pairs, Time deadline) final;
+    Result<void> queue_push(std::string_view key, std::string_view value, Time deadline) final;
+    Result<std::string> queue_pop(std::string_view key, Time deadline) final;
+    Result<std::int64_t> queue_len(std::string_view key, Time deadline) final;
+    Result<std::vector<std::string>> list_keys(Time deadline) final;
+    Result<std::int64_t> num_keys(Time deadline) final;
+    Result<void> barrier(std::string_view key, std::int64_t world_size, Time deadline) final;
+
+protected:
+    /// Carries out one request that is answered at once; the bytes of its reply.
+    virtual Result<std::string> exchange(const wire::Request& request, Time deadline) = 0;
+    /// Carries out a WAIT or BARRIER; returns when it is answered. When it is not before the deadline, it is over.
+    virtual Result<void> await(const wire::Request& request, Time deadline) = 0;
+
+    /// The bytes of the reply to `request`, from a source that gives the next n bytes of it.
+    using Take = std::function<Result<std::string>(std::size_t bytes)>;
+    static Result<std::string> collect_reply(const wire::Request& request, const Take& take);
+
+private:
+    Result<std::string> ask(const wire::Request& request, Time deadline);
+    Result<void> tell(const wire::Request& request, Time deadline);
+    Result<std::int64_t> ask_integer(const wire::Request& request, Time deadline);
+    Result<void> wait_for(std::span<const std::string_view> keys, Time deadline);
+};
+
+/// A string as a result: boost's cannot tell by itself that it is not the text of an error.
+[[nodiscard]] inline Result<std::string> bytes_result(std::string bytes) {
+    return Result<std::string>(boost::system::in_place_value, std::move(bytes));
+}
+
+/// "wait for /a, /b: not before the deadline". What every store says when time is over.
+[[nodiscard]] base::Error late(const wire::Request& request);
+
+}  // namespace dlaunch::store

@@ -1,0 +1,73 @@
+#include "rendezvous/store/client/tcp_store.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace dlaunch::store {
+namespace {
+
+/// For the answer to a CANCEL_WAIT, which a living server gives at once.
+constexpr auto kCancelPatience = std::chrono::seconds(5);
+
+}  // namespace
+
+Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, int port, Time deadline) {
+    std::unique_ptr<TcpStore> store(new TcpStore(host, port));
+    if (auto open = store->connection_.open(deadline, [&] { return store->greet(deadline); }); !open)
+        return open.error();
+    return store;
+}
+
+/// VALIDATE, then PING with our pid: whoever answers it is a store.
+Result<void> TcpStore::greet(Time deadline) {
+    wire::Request ping;
+    ping.message = wire::Message::ping;
+    ping.integer = getpid();
+    std::string hello = wire::validate_bytes(), expected;
+    wire::encode(ping, hello);
+    wire::put_u32(expected, static_cast<std::uint32_t>(ping.integer));
+    if (auto sent = connection_.send(hello, deadline); !sent) return sent;
+    auto answer = connection_.take(expected.size(), deadline);
+    if (!answer) return answer.error();
+    if (*answer == expected) return {};
+    connection_.close();
+    return base::Error{fmt::format("{} is no store", connection_.name()), exit_status::kRefused};
+}
+
+Result<void> TcpStore::send(const wire::Request& request, Time deadline) {
+    if (!connection_.is_open()) {
+        if (auto open = connection_.reopen(deadline, [&] { return greet(deadline); }); !open) return open;
+    }
+    std::string bytes;
+    wire::encode(request, bytes);
+    return connection_.send(bytes, deadline);
+}
+
+Result<std::string> TcpStore::exchange(const wire::Request& request, Time deadline) {
+    if (auto sent = send(request, deadline); !sent) return sent.error();
+    return collect_reply(request, [&](std::size_t bytes) { return connection_.take(bytes, deadline); });
+}
+
+Result<void> TcpStore::await(const wire::Request& request, Time deadline) {
+    if (auto sent = send(request, deadline); !sent) return sent;
+    const auto there = connection_.readable(deadline);
+    if (!there) return there.error();
+    if (!*there) return cancel(request);
+    if (auto answer = connection_.take(1, deadline); !answer) return answer.error();
+    return {};
+}
+
+/// Takes a WAIT or BARRIER back. Its answer may cross the cancel; then it is answered after all.
+Result<void> TcpStore::cancel(const wire::Request& request) {
+    const Time patience = base::Clock::now() + kCancelPatience;
+    wire::Request cancel;
+    cancel.message = wire::Message::cancel_wait;
+    if (auto sent = send(cancel, patience); !sent) return sent;
+    auto answer = connection_.take(1, patience);
+    if (!answer) return answer.error();
+    if (static_cast<std::uint8_t>(answer->front()) == wire::kWaitCanceled) return late(request);
+    if (auto canceled = connection_.take(1, patience); !canceled) return canceled.error();
+    return {};
+}
+
+}  // namespace dlaunch::store

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "rendezvous/store/client/connection.hpp"
+#include "rendezvous/store/client/protocol_store.hpp"
+
+namespace dlaunch::store {
+
+/// A store on a server that speaks the newest TCPStore protocol: ours or torch's. One thread at a time.
+///
+/// When a call failed because the connection broke or its deadline passed in the middle of a reply, the next call tries
+/// once to connect anew. Whether the failed call took effect is then unknown.
+class TcpStore final : public ProtocolStore {
+public:
+    /// Waits for the server to come up until the deadline. `host` is a name or an address.
+    static Result<std::unique_ptr<TcpStore>> connect(const std::string& host, int port, Time deadline);
+
+protected:
+    Result<std::string> exchange(const wire::Request& request, Time deadline) override;
+    Result<void> await(const wire::Request& request, Time deadline) override;
+
+private:
+    TcpStore(const std::string& host, int port) : connection_(host, port) {}
+    Result<void> send(const wire::Request& request, Time deadline);
+    Result<void> greet(Time deadline);
+    Result<void> cancel(const wire::Request& request);
+
+    Connection connection_;
+};
+
+}  // namespace dlaunch::store

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace dlaunch::store {
+
+/// Bytes under a key. Large ones are shared with the replies that carry them, so that many readers, or one that asks
+/// for the same value a thousand times, cost no copies; small ones are cheaper to copy.
+class Value {
+public:
+    static constexpr std::size_t kSharedBytes = 4 << 10;
+    using Shared = std::shared_ptr<const std::string>;
+
+    Value() = default;
+    explicit Value(std::string_view bytes) { assign(bytes); }
+
+    void assign(std::string_view bytes) {
+        if (bytes.size() < kSharedBytes) {
+            large_.reset();
+            small_.assign(bytes);
+        } else {
+            small_ = {};
+            large_ = std::make_shared<std::string>(bytes);
+        }
+    }
+
+    void append(std::string_view bytes) {
+        if (!large_ && small_.size() + bytes.size() < kSharedBytes) {
+            small_ += bytes;
+        } else if (large_ && large_.use_count() == 1) {
+            *large_ += bytes;
+        } else {
+            auto joined = std::make_shared<std::string>();
+            joined->reserve(this->bytes().size() + bytes.size());
+            joined->append(this->bytes()).append(bytes);
+            small_ = {};
+            large_ = std::move(joined);
+        }
+    }
+
+    [[nodiscard]] std::string_view bytes() const { return large_ ? *large_ : small_; }
+    /// Null where the value is small. What it points to does not change.
+    [[nodiscard]] Shared shared() const { return large_; }
+
+private:
+    std::string small_;
+    std::shared_ptr<std::string> large_;  // changed only while nobody shares it
+};
+
+}  // namespace dlaunch::store
