@@ -1,0 +1,102 @@
+#include "rendezvous/discovery/addresses.hpp"
+
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+std::string numeric(const sockaddr* address, socklen_t size) {
+    std::array<char, NI_MAXHOST> text{};
+    if (getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) return {};
+    return text.data();
+}
+
+bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
+
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+using List = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+base::Result<List> look_up(const std::string& host, const std::string& port, int flags) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    addrinfo* list = nullptr;
+    const int failed = getaddrinfo(host.c_str(), port.empty() ? nullptr : port.c_str(), &hints, &list);
+    if (failed != 0)
+        return base::Error{fmt::format("{}: {}", host, gai_strerror(failed)), exit_status::kRendezvousTimeout};
+    return List(list, freeaddrinfo);
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> addresses_of(const std::string& host) {
+    auto list = look_up(host, "", 0);
+    if (!list) return list.error();
+    std::vector<std::string> found;
+    for (const addrinfo* at = list->get(); at; at = at->ai_next)
+        if (std::string text = numeric(at->ai_addr, at->ai_addrlen); !text.empty() && !contains(found, text))
+            found.push_back(std::move(text));
+    return found;
+}
+
+std::vector<std::string> own_addresses() {
+    std::vector<std::string> found;
+    ifaddrs* list = nullptr;
+    if (getifaddrs(&list) != 0) return found;
+    for (const ifaddrs* at = list; at; at = at->ifa_next) {
+        if (!at->ifa_addr || (at->ifa_addr->sa_family != AF_INET && at->ifa_addr->sa_family != AF_INET6)) continue;
+        const socklen_t size = at->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+        found.push_back(numeric(at->ifa_addr, size));
+    }
+    freeifaddrs(list);
+    return found;
+}
+
+std::string own_address_at(const Endpoint& place, const std::vector<std::string>& resolved,
+                           const std::vector<std::string>& own, const std::string& host_name,
+                           const std::string& reachable) {
+    for (const std::string& address : resolved)
+        if (!is_loopback(address) && contains(own, address)) return address;
+    const bool wrote_loopback = place.host == "localhost" || is_loopback(place.host);
+    const auto loopback = std::find_if(resolved.begin(), resolved.end(), is_loopback);
+    if (loopback == resolved.end()) return {};
+    if (wrote_loopback) return *loopback;
+    return place.host == host_name ? reachable : std::string();
+}
+
+std::string own_address_towards(const std::string& address) {
+    auto there = socket_address(address, 9);
+    if (!there) return {};
+    const base::UniqueFd probe(socket(there->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&there->storage), there->size) != 0) return {};
+    sockaddr_storage here{};
+    socklen_t size = sizeof here;
+    if (getsockname(probe.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) return {};
+    return numeric(reinterpret_cast<const sockaddr*>(&here), size);
+}
+
+base::Result<SocketAddress> socket_address(const std::string& address, int port) {
+    auto list = look_up(address, std::to_string(port), AI_NUMERICHOST | AI_NUMERICSERV);
+    if (!list) return list.error();
+    SocketAddress found;
+    std::memcpy(&found.storage, list->get()->ai_addr, list->get()->ai_addrlen);
+    found.size = list->get()->ai_addrlen;
+    return found;
+}
+
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,31 @@
+#pragma once
+/// Where a coordinator may be, as the user writes it. No I/O, no look-ups.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::rendezvous {
+
+struct Endpoint {
+    std::string host;  ///< without brackets
+    int port = 0;
+    bool operator==(const Endpoint&) const = default;
+
+    /// "node1:29400", "[::1]:29400".
+    [[nodiscard]] std::string text() const;
+};
+
+/// What --rdzv-endpoint names: places in the order given, or a folder that all nodes share.
+struct Endpoints {
+    std::vector<Endpoint> places;
+    std::string folder;  ///< of file:///folder
+    bool operator==(const Endpoints&) const = default;
+};
+
+/// HOST, HOST:PORT, [IPV6]:PORT, several of them separated by commas, or file:///FOLDER.
+[[nodiscard]] base::Result<Endpoints> parse_endpoints(std::string_view text, int default_port);
+
+}  // namespace dlaunch::rendezvous

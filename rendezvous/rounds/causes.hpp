@@ -1,0 +1,42 @@
+#pragma once
+/// What went wrong in a round, in the order in which the coordinator learnt it: the first is the cause.
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rendezvous/rounds/messages.hpp"
+
+namespace dlaunch::rendezvous {
+
+class Causes {
+public:
+    static constexpr std::size_t kMost = 16;  ///< nodes whose causes are kept; more are of no use to a reader
+
+    /// A node says more about its cause when its round is over: the later word replaces the earlier, in its place.
+    void add(const std::string& node, const Cause& cause) {
+        for (auto& [known, said] : all_)
+            if (known == node) {
+                said = cause;
+                return;
+            }
+        if (all_.size() < kMost) all_.emplace_back(node, cause);
+    }
+
+    void clear() { all_.clear(); }
+    [[nodiscard]] bool empty() const { return all_.empty(); }
+    [[nodiscard]] const Cause& first() const { return all_.front().second; }
+
+    [[nodiscard]] std::vector<std::string> records() const {
+        std::vector<std::string> records;
+        for (const auto& [node, cause] : all_)
+            if (!cause.record.empty()) records.push_back(cause.record);
+        return records;
+    }
+
+private:
+    std::vector<std::pair<std::string, Cause>> all_;
+};
+
+}  // namespace dlaunch::rendezvous

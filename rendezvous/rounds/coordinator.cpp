@@ -1,0 +1,263 @@
+#include "rendezvous/rounds/coordinator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::rendezvous {
+
+Coordinator::Coordinator(Options options, Time now)
+    : options_(std::move(options)),
+      restarts_(options_.restarts),
+      now_(now),
+      next_look_(now + options_.node_timeout / 20) {
+    if (options_.epoch == 1) {
+        gather(now);
+    } else {
+        phase_ = Phase::adopting;
+        adopt_until_ = now + options_.node_timeout;  // whoever has not come by then has fenced itself
+    }
+}
+
+std::vector<Coordinator::Action> Coordinator::take_actions() { return std::exchange(actions_, {}); }
+
+void Coordinator::send(ConnectionId connection, Message message) {
+    if (connection) actions_.emplace_back(Send{{connection}, std::move(message)});
+}
+
+void Coordinator::broadcast(const Message& message) {
+    Send send{{}, message};
+    for (const auto& [id, node] : nodes_)
+        if (node.connection) send.to.push_back(node.connection);
+    if (!send.to.empty()) actions_.emplace_back(std::move(send));
+}
+
+/// A coordinator that was frozen has heard nobody, and is to blame itself: its own gap is nobody's silence.
+void Coordinator::pass_time(Time now) {
+    const auto gap = now - now_;
+    now_ = now;
+    if (gap < options_.node_timeout / 4) return;
+    for (auto& [id, node] : nodes_) node.last_heard += gap;
+    adopt_until_ = adopt_until_ == kNever ? kNever : adopt_until_ + gap;
+}
+
+void Coordinator::received(Time now, ConnectionId connection, const Message& message) {
+    pass_time(now);
+    Peer& peer = peers_[connection];
+    if (const auto* hello = std::get_if<Hello>(&message)) {
+        peer.greeted = true;
+        return on_hello(connection, *hello);
+    }
+    if (!peer.greeted) {
+        actions_.emplace_back(Close{connection});
+        return;
+    }
+    if (const auto* join = std::get_if<Join>(&message)) {
+        if (peer.node.empty()) on_join(now, connection, *join);
+        return;
+    }
+    auto node = nodes_.find(peer.node);
+    if (node == nodes_.end() || node->second.connection != connection) return;  // it has been told to go
+    on_member(now, connection, node->second, message);
+}
+
+void Coordinator::on_hello(ConnectionId connection, const Hello& hello) {
+    if (hello.version != options_.version)
+        return refuse(
+            connection, false, exit_status::kRefused,
+            fmt::format("this is dlaunch {}, the coordinator is dlaunch {}", hello.version, options_.version));
+    if (hello.job_id != options_.job_id)
+        return refuse(
+            connection, false, exit_status::kRefused,
+            fmt::format("this is job \"{}\", the coordinator serves job \"{}\"", hello.job_id, options_.job_id));
+}
+
+void Coordinator::refuse(ConnectionId connection, bool come_anew, int status, std::string reason) {
+    send(connection, Refused{come_anew, status, std::move(reason)});
+    actions_.emplace_back(Close{connection});
+    peers_.erase(connection);
+}
+
+void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
+    const std::string& id = join.record.id;
+    auto known = nodes_.find(id);
+    if (known != nodes_.end() && known->second.incarnation == join.stamp.incarnation)
+        return resume(now, connection, known->second, join);
+    if (known != nodes_.end()) {
+        if (known->second.incarnation > join.stamp.incarnation)
+            return refuse(connection, true, 0, "a later incarnation of this node has joined");
+        lose(now, known, false);  // it comes anew only when nothing of it runs any more
+    }
+    const auto lost = lost_.find(id);
+    if (lost != lost_.end() && lost->second >= join.stamp.incarnation)
+        return refuse(connection, true, 0, "this node was silent for too long");
+    if (phase_ == Phase::over && lost == lost_.end())
+        return refuse(connection, false, exit_status::kRefused, "the job has ended");
+    if (join.standing && phase_ != Phase::adopting)
+        return refuse(connection, true, 0, "this coordinator does not know the round that runs here");
+    admit(now, connection, join);
+}
+
+void Coordinator::welcome(ConnectionId connection, const Join& join) {
+    send(connection,
+         Welcome{stamp(), join.beat, static_cast<std::uint32_t>(options_.node_timeout.count()), options_.host});
+}
+
+/// After a cut: both say again what holds.
+void Coordinator::resume(Time now, ConnectionId connection, Node& node, const Join& join) {
+    if (node.connection && node.connection != connection) {
+        actions_.emplace_back(Close{node.connection});
+        peers_.erase(node.connection);
+    }
+    node.connection = connection;
+    node.last_heard = now;
+    peers_[connection].node = node.record.id;
+    welcome(connection, join);
+    tell_what_holds(node, join.stamp.round);
+    if (phase_ == Phase::gathering) try_start(now);
+}
+
+void Coordinator::tell_what_holds(const Node& node, std::int32_t known_round) {
+    if (phase_ == Phase::over && verdict_) return send(node.connection, *verdict_);
+    if (node.part != Part::running) return;
+    if (phase_ == Phase::running && known_round < round_) send(node.connection, node.assigned);
+    if (phase_ == Phase::stopping) send(node.connection, StopRound{stamp(), restart_reason_});
+}
+
+void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
+    Node& node = nodes_[join.record.id];
+    node.record = join.record;
+    node.incarnation = join.stamp.incarnation;
+    node.arrival = ++arrivals_;
+    node.connection = connection;
+    node.last_heard = now;
+    node.last_rank = join.last_group_rank;
+    peers_[connection].node = join.record.id;
+    std::erase(lost_hosts_, join.record.host);
+    welcome(connection, join);
+    switch (phase_) {
+        case Phase::adopting: return adopt(now, node, join);
+        case Phase::gathering: return try_start(now);
+        case Phase::running:
+            // Nobody is disturbed where the job is about to end well.
+            if (options_.scale_up == ScaleUp::immediate && group_size_ < limit() && unfinished_ == group_size_)
+                stop_round(now, fmt::format("{} joined", node.record.host));
+            return;
+        case Phase::stopping: return;
+        case Phase::over: return tell_what_holds(node, round_);
+    }
+}
+
+void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const Message& message) {
+    const auto fits = [&](const Stamp& said) {
+        return said.epoch == options_.epoch && said.incarnation == node.incarnation;
+    };
+    if (const auto* beat = std::get_if<Beat>(&message)) {
+        if (!fits(beat->stamp)) return;
+        node.last_heard = now;
+        send(connection, Beat{stamp(), beat->number});
+    } else if (const auto* report = std::get_if<Report>(&message)) {
+        if (!fits(report->stamp)) return;
+        node.last_heard = now;
+        if (report->stamp.round == round_) on_report(now, node, *report);
+    } else if (const auto* leave = std::get_if<Leave>(&message)) {
+        if (!fits(leave->stamp)) return;
+        node.last_heard = now;
+        on_leave(now, node, *leave);
+    } else {
+        actions_.emplace_back(Close{connection});  // no member says this
+    }
+}
+
+void Coordinator::closed(Time now, ConnectionId connection, bool by_its_end) {
+    pass_time(now);
+    auto peer = peers_.find(connection);
+    if (peer == peers_.end()) return;
+    auto node = nodes_.find(peer->second.node);
+    peers_.erase(peer);
+    if (node == nodes_.end() || node->second.connection != connection) return;
+    node->second.connection = 0;
+    if (phase_ == Phase::over) {
+        if (by_its_end) nodes_.erase(node);  // it has heard the verdict
+        return;
+    }
+    if (by_its_end) lose(now, node, true);
+}
+
+/// The node's incarnation is over. By its end: its process is dead, and its guard ends the workers within guard_time.
+void Coordinator::lose(Time now, Nodes::iterator at, bool by_its_end) {
+    Node node = std::move(at->second);
+    nodes_.erase(at);
+    lost_[node.record.id] = node.incarnation;
+    if (node.connection) {
+        actions_.emplace_back(Close{node.connection});
+        peers_.erase(node.connection);
+    }
+    if (phase_ == Phase::over) return;
+    lost_hosts_.push_back(node.record.host);
+    if (phase_ == Phase::gathering) return try_start(now);
+    if (node.part != Part::running) return;
+    if (by_its_end) not_before_ = std::max(not_before_, now + options_.guard_time);
+    blameless_ = true;
+    take_part_away(node, Part::stopped);
+    if (phase_ == Phase::running)
+        stop_round(now, fmt::format("{} was lost", node.record.host));
+    else if (phase_ == Phase::stopping && unfinished_ == 0)
+        judge(now);
+}
+
+/// It leaves in peace: it has been told its own end.
+void Coordinator::dismiss(Nodes::iterator node) {
+    send(node->second.connection, End{stamp(), node->second.leaving->status, node->second.leaving->reason, {}});
+    lost_[node->first] = node->second.incarnation;
+    nodes_.erase(node);
+}
+
+void Coordinator::look_for_silent(Time now) {
+    next_look_ = now + options_.node_timeout / 20;
+    std::vector<std::string> silent;
+    for (const auto& [id, node] : nodes_)
+        if (now - node.last_heard >= options_.node_timeout) silent.push_back(id);
+    for (const std::string& id : silent) {
+        auto node = nodes_.find(id);
+        if (node != nodes_.end()) lose(now, node, false);
+    }
+}
+
+void Coordinator::tick(Time now) {
+    pass_time(now);
+    if (phase_ == Phase::over) {
+        lingered_ = lingered_ || now >= linger_until_;
+        return;
+    }
+    if (now >= next_look_) look_for_silent(now);
+    if (phase_ == Phase::adopting && now >= adopt_until_) {
+        if (unfinished_ > 0 || group_size_ > 0)
+            stop_round(now, "not every node of the running round came to the new coordinator");
+        else
+            gather(now);
+    }
+    if (phase_ != Phase::gathering) return;
+    try_start(now);
+    if (phase_ != Phase::gathering) return;
+    if (now >= gather_until_) return on_join_timeout(now);
+    if (now >= next_progress_) {
+        next_progress_ = now + options_.progress;
+        broadcast(Tell{stamp(), waiting()});
+    }
+}
+
+Time Coordinator::deadline() const {
+    if (phase_ == Phase::over) return linger_until_;
+    Time due = next_look_;
+    if (phase_ == Phase::adopting) due = std::min(due, adopt_until_);
+    if (phase_ == Phase::gathering) {
+        due = std::min({due, gather_until_, next_progress_, last_call_until_});
+        if (not_before_ > now_) due = std::min(due, not_before_);
+    }
+    return due;
+}
+
+}  // namespace dlaunch::rendezvous

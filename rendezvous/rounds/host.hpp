@@ -1,0 +1,43 @@
+#pragma once
+/// The coordinator on the network: a store server whose extension messages go to the state machine, and its clock.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/rounds/coordinator.hpp"
+#include "rendezvous/store/server.hpp"
+
+namespace dlaunch::rendezvous {
+
+class CoordinatorHost {
+public:
+    /// Listens at once; port 0 is a free one. Error as Server::listen's.
+    static base::Result<std::unique_ptr<CoordinatorHost>> listen(base::Loop& loop, const std::string& address, int port,
+                                                                 Coordinator::Options options);
+    CoordinatorHost(const CoordinatorHost&) = delete;
+    CoordinatorHost& operator=(const CoordinatorHost&) = delete;
+
+    [[nodiscard]] const store::Server& server() const { return *server_; }
+    [[nodiscard]] const Coordinator& coordinator() const { return coordinator_; }
+
+    /// The process may end when this has been called: the job is over and everybody knows. At once if that is so now.
+    void when_finished(std::function<void()> callback);
+
+private:
+    CoordinatorHost(base::Loop& loop, Coordinator::Options options);
+
+    void on_message(store::PeerId peer, std::uint8_t number, std::string_view payload);
+    void act();
+
+    base::Loop& loop_;
+    Coordinator coordinator_;
+    std::unique_ptr<store::Server> server_;
+    base::Timer timer_;
+    Time timer_due_ = kNever;
+    std::function<void()> when_finished_;
+};
+
+}  // namespace dlaunch::rendezvous

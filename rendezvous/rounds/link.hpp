@@ -1,0 +1,64 @@
+#pragma once
+/// A member's connection to the coordinator: a socket, the frames on it, nothing else.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/discovery/endpoint.hpp"
+#include "rendezvous/rounds/member.hpp"
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::rendezvous {
+
+class MemberLink {
+public:
+    /// Called from the loop. They may call connect(), disconnect() and send().
+    struct Listener {
+        std::function<void()> connected;
+        std::function<void(const ConnectFailure&)> failed;
+        std::function<void(const Message&)> received;
+        std::function<void(bool by_its_end)> closed;
+    };
+
+    /// Several places are tried in turn. A name is looked up until it is found, and then never again.
+    MemberLink(base::Loop& loop, std::vector<Endpoint> places, Listener listener);
+    ~MemberLink();
+    MemberLink(const MemberLink&) = delete;
+    MemberLink& operator=(const MemberLink&) = delete;
+
+    /// Dials; a connection that stands is reset first, and nothing is heard of it any more.
+    void connect();
+    /// Closes in order, without a word to the listener.
+    void disconnect();
+    void send(const Message& message);
+
+private:
+    struct Place {
+        Endpoint endpoint;
+        std::string address;  ///< empty: not looked up yet
+    };
+
+    void fail(int error);
+    void fail(bool refused, const std::string& why);
+    void on_connected();
+    void on_readable();
+    void take_messages();
+    void flush();
+    void drop();
+
+    base::Loop& loop_;
+    std::vector<Place> places_;
+    std::size_t next_ = 0, current_ = 0;
+    Listener listener_;
+    base::UniqueFd socket_;
+    base::Watch readable_, writable_;
+    std::unique_ptr<wire::FrameReader> reader_;
+    std::string unsent_;
+    std::uint64_t life_ = 0;  ///< grows with each connection: a callback may have replaced it
+};
+
+}  // namespace dlaunch::rendezvous

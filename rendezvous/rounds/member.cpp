@@ -1,0 +1,324 @@
+#include "rendezvous/rounds/member.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+constexpr auto kOrphaned = Milliseconds(1'000);  // a coordinator that closed and does not answer again is dead
+
+std::uint64_t number_of(Time time) {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<Milliseconds>(time.time_since_epoch()).count());
+}
+
+double seconds(Milliseconds time) { return static_cast<double>(time.count()) / 1e3; }
+
+}  // namespace
+
+Member::Member(Options options, Time now, std::uint64_t jitter)
+    : options_(std::move(options)),
+      random_(jitter),
+      give_up_at_(now + options_.join_timeout),
+      next_progress_(now + options_.progress) {
+    dial(now);
+}
+
+std::vector<Member::Action> Member::take_actions() { return std::exchange(actions_, {}); }
+
+void Member::send(Message message) { actions_.emplace_back(SendOut{std::move(message)}); }
+
+Milliseconds Member::beat_interval() const {
+    return std::clamp(node_timeout_ / 10, Milliseconds(1), Milliseconds(1'000));
+}
+
+// --- the link
+// ---------------------------------------------------------------------------------------------------------
+
+void Member::dial(Time now) {
+    link_ = Link::dialing;
+    dialed_at_ = now;
+    next_beat_ = kNever;
+    actions_.emplace_back(Connect{});
+}
+
+void Member::connected(Time now) {
+    if (ended_ || link_ != Link::dialing) return;
+    link_ = Link::open;
+    last_heard_ = now;
+    last_failure_ = "it does not answer as a coordinator does";
+    send(Hello{options_.version, options_.job_id, incarnation_});
+    send(Join{stamp(), options_.record, last_group_rank_, standing_, latest_round_, number_of(now)});
+}
+
+void Member::connect_failed(Time now, const ConnectFailure& failure) {
+    if (ended_) return;
+    link_ = Link::down;
+    last_failure_ = failure.text;
+    if (failure.refused && was_in_ && options_.fixed_coordinator) return lose_coordinator(now);
+    retry_ = std::clamp(retry_ * 2, options_.first_retry, options_.most_retry);
+    random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+    dial_at_ = now + retry_ + retry_ * static_cast<int>(random_ >> 56) / 512;  // up to half as long again
+}
+
+void Member::closed(Time now, bool by_its_end) {
+    if (ended_) return;
+    if (by_its_end && link_ == Link::welcome && options_.fixed_coordinator)
+        orphan_until_ = std::min(orphan_until_, now + kOrphaned);
+    const bool answered = link_ == Link::welcome;
+    link_ = Link::down;
+    next_beat_ = kNever;
+    dial_at_ = answered ? now : now + std::max(retry_, options_.most_retry);
+}
+
+/// Dials again where it is time to.
+void Member::keep_link(Time now) {
+    if (fenced_ && runs_) return;  // this incarnation says nothing more
+    const auto silence = node_timeout_ * 2 / 5;
+    switch (link_) {
+        case Link::down:
+            if (now >= dial_at_) dial(now);
+            break;
+        case Link::dialing:
+            if (now - dialed_at_ >= options_.dial_timeout) dial(now);
+            break;
+        case Link::open:
+        case Link::welcome:
+            if (now - last_heard_ >= silence) dial(now);
+            break;
+    }
+    if (link_ == Link::welcome && now >= next_beat_) {
+        next_beat_ = now + beat_interval();
+        send(Beat{stamp(), number_of(now)});
+    }
+}
+
+void Member::lose_coordinator(Time) {
+    end_by_itself(exit_status::kCoordinatorLost, fmt::format("{} was lost", coordinator_name()));
+}
+
+// --- what the coordinator says
+// ----------------------------------------------------------------------------------------
+
+bool Member::speaks_for(const Stamp& said) const {
+    return link_ == Link::welcome && said.epoch == epoch_ && said.incarnation == coordinator_;
+}
+
+void Member::received(Time now, const Message& message) {
+    if (!ended_) check_lease(now);  // of a frozen time, what lay in the socket comes before any timer
+    if (ended_ || fenced_ || link_ == Link::down || link_ == Link::dialing) return;
+    if (const auto* welcome = std::get_if<Welcome>(&message)) return on_welcome(now, *welcome);
+    if (const auto* refused = std::get_if<Refused>(&message)) return on_refused(now, *refused);
+    const bool ours = std::visit(
+        [this]<class Said>(const Said& said) {
+            if constexpr (requires { said.stamp; }) {
+                if (!speaks_for(said.stamp)) return false;
+                latest_round_ = std::max(latest_round_, said.stamp.round);
+                return true;
+            }
+            return false;
+        },
+        message);
+    if (!ours) return;
+    last_heard_ = now;
+    if (const auto* beat = std::get_if<Beat>(&message)) renew(now, beat->number);
+    if (const auto* assigned = std::get_if<Assigned>(&message)) on_assigned(now, *assigned);
+    if (const auto* stop = std::get_if<StopRound>(&message)) on_stop(now, *stop);
+    if (const auto* tell = std::get_if<Tell>(&message)) actions_.emplace_back(TellUser{tell->text});
+    if (const auto* verdict = std::get_if<End>(&message)) end({verdict->status, verdict->reason, verdict->records});
+}
+
+void Member::on_welcome(Time now, const Welcome& welcome) {
+    if (welcome.stamp.epoch < epoch_) {  // it has been replaced and does not know it
+        actions_.emplace_back(Disconnect{});
+        link_ = Link::down;
+        dial_at_ = now + options_.most_retry;
+        return;
+    }
+    link_ = Link::welcome;
+    in_ = was_in_ = true;
+    epoch_ = welcome.stamp.epoch;
+    coordinator_ = welcome.stamp.incarnation;
+    coordinator_host_ = welcome.host;
+    latest_round_ = std::max(latest_round_, welcome.stamp.round);
+    node_timeout_ = Milliseconds(welcome.node_timeout_ms);
+    last_heard_ = now;
+    next_beat_ = now + beat_interval();
+    retry_ = Milliseconds(0);
+    orphan_until_ = give_up_at_ = next_progress_ = kNever;
+    renew(now, welcome.beat);
+    say_report();
+    if (leaving_) {
+        leaving_->stamp = stamp();
+        send(*leaving_);
+    }
+}
+
+void Member::on_refused(Time now, const Refused& refused) {
+    if (!refused.come_anew)
+        return end_by_itself(refused.status, fmt::format("refused by {}: {}", coordinator_name(), refused.reason));
+    if (runs_) return fence(now, refused.reason);
+    come_anew(now);
+}
+
+void Member::on_assigned(Time now, const Assigned& assigned) {
+    if (assigned.stamp.round <= round_ || runs_) return;
+    round_ = assigned.stamp.round;
+    standing_ = Standing{assigned.group_rank, assigned.group_world_size, assigned.restart_count};
+    last_group_rank_ = assigned.group_rank;
+    report_.reset();
+    if (leaving_) return round_over(now, false, std::nullopt);  // too late for us
+    runs_ = true;
+    actions_.emplace_back(StartWorkers{assigned});
+}
+
+void Member::on_stop(Time now, const StopRound& stop) {
+    if (stop.stamp.round < round_) return;
+    if (stop.stamp.round == round_) {
+        if (runs_) actions_.emplace_back(StopWorkers{stop.reason});
+        return;
+    }
+    round_ = stop.stamp.round;  // it was assigned and stopped while we were cut off
+    round_over(now, false, std::nullopt);
+}
+
+// --- the lease
+// --------------------------------------------------------------------------------------------------------
+
+void Member::renew(Time now, std::uint64_t beat) {
+    const Time asked{Milliseconds(beat)};
+    if (asked <= now) lease_from_ = std::max(lease_from_, asked);
+}
+
+void Member::check_lease(Time now) {
+    if (!in_ || fenced_ || now < lease_from_ + node_timeout_ * 4 / 5) return;
+    const std::string reason =
+        fmt::format("no word from {} for {:g} s", coordinator_name(), seconds(node_timeout_ * 4 / 5));
+    if (runs_) return fence(now, reason);
+    come_anew(now);
+}
+
+void Member::fence(Time now, const std::string& reason) {
+    fenced_ = true;
+    give_up_at_ = std::min(give_up_at_, now + options_.rejoin_timeout);
+    actions_.emplace_back(KillWorkers{reason});
+}
+
+void Member::come_anew(Time now) {
+    ++incarnation_;
+    in_ = fenced_ = false;
+    round_ = -1;
+    standing_.reset();
+    report_.reset();
+    give_up_at_ = std::min(give_up_at_, now + options_.rejoin_timeout);
+    next_progress_ = now + options_.progress;
+    if (leaving_) return end({leaving_->status, leaving_->reason, {}});
+    dial(now);
+}
+
+// --- what the agent says
+// ----------------------------------------------------------------------------------------------
+
+void Member::say_report() {
+    if (!report_ || link_ != Link::welcome || fenced_) return;
+    report_->stamp = stamp();
+    send(*report_);
+}
+
+/// After a frozen time the workers' deaths may be seen before anything else: they were our guard's doing then.
+void Member::failed(Time now, const Cause& cause) {
+    check_lease(now);
+    if (ended_ || fenced_ || !runs_) return;
+    report_ = Report{stamp(), Report::Phase::failed, false, cause};
+    say_report();
+}
+
+void Member::round_over(Time now, bool succeeded, const std::optional<Cause>& cause) {
+    check_lease(now);
+    if (ended_) return;
+    runs_ = false;
+    if (end_when_stopped_) return end(std::move(*end_when_stopped_));
+    if (fenced_) return come_anew(now);
+    report_ = Report{stamp(), Report::Phase::over, succeeded, cause};
+    say_report();
+}
+
+void Member::leave(Leave::Scope scope, std::int32_t status, const std::string& reason) {
+    if (ended_ || leaving_) return;
+    leaving_ = Leave{stamp(), scope, status, reason};
+    if (!runs_ && !in_) return end({status, reason, {}});
+    if (link_ == Link::welcome) send(*leaving_);
+}
+
+// --- the end
+// ----------------------------------------------------------------------------------------------------------
+
+/// Workers that still run are killed first.
+void Member::end(EndJob how) {
+    if (ended_) return;
+    if (runs_) {
+        if (!end_when_stopped_ && !fenced_) actions_.emplace_back(KillWorkers{how.reason});
+        end_when_stopped_ = std::move(how);
+        return;
+    }
+    ended_ = true;
+    if (link_ != Link::down) actions_.emplace_back(Disconnect{});
+    link_ = Link::down;
+    actions_.emplace_back(std::move(how));
+}
+
+/// No verdict of the job reaches us. Who leaves anyway ends as it wanted to.
+void Member::end_by_itself(std::int32_t status, const std::string& reason) {
+    if (leaving_) return end({leaving_->status, leaving_->reason, {}});
+    end({status, reason, {}});
+}
+
+std::string Member::coordinator_name() const {
+    if (coordinator_host_.empty()) return "the coordinator at " + options_.coordinator;
+    return fmt::format("the coordinator on {} ({})", coordinator_host_, options_.coordinator);
+}
+
+std::string Member::unreachable() const {
+    return fmt::format("{}{}{}", coordinator_name(), last_failure_.empty() ? "" : ": ", last_failure_);
+}
+
+// --- time
+// -------------------------------------------------------------------------------------------------------------
+
+void Member::tick(Time now) {
+    if (ended_ || end_when_stopped_) return;
+    check_lease(now);
+    if (ended_) return;
+    if (now >= orphan_until_) return lose_coordinator(now);
+    if (now >= give_up_at_) {
+        if (was_in_) return lose_coordinator(now);
+        return end_by_itself(exit_status::kRendezvousTimeout,
+                             fmt::format("rendezvous timed out after {:g} s: no answer from {}",
+                                         seconds(options_.join_timeout), unreachable()));
+    }
+    if (now >= next_progress_) {
+        next_progress_ = now + options_.progress;
+        actions_.emplace_back(TellUser{fmt::format("waiting for {}", unreachable())});
+    }
+    keep_link(now);
+}
+
+Time Member::deadline() const {
+    if (ended_ || end_when_stopped_) return kNever;
+    Time due = std::min({orphan_until_, give_up_at_, next_progress_});
+    if (in_ && !fenced_) due = std::min(due, lease_from_ + node_timeout_ * 4 / 5);
+    if (fenced_ && runs_) return due;
+    switch (link_) {
+        case Link::down: return std::min(due, dial_at_);
+        case Link::dialing: return std::min(due, dialed_at_ + options_.dial_timeout);
+        case Link::open:
+        case Link::welcome: return std::min({due, next_beat_, last_heard_ + node_timeout_ * 2 / 5});
+    }
+    return due;
+}
+
+}  // namespace dlaunch::rendezvous

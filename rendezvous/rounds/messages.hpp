@@ -1,0 +1,167 @@
+#pragma once
+/// What members and the coordinator of a job say to each other. Plain data; the bytes are in wire/rounds.hpp.
+///
+/// Both sides tell states, not steps: whoever comes back after a cut says again where it stands and is told again what
+/// holds, so a lost message is no matter and a late one is known by its stamp.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dlaunch::rendezvous {
+
+/// Which coordinator, which round, and which life of the sender a message belongs to. `round` is -1 before the first.
+struct Stamp {
+    std::uint64_t epoch = 0;
+    std::int32_t round = -1;
+    std::uint64_t incarnation = 0;
+    bool operator==(const Stamp&) const = default;
+};
+
+// --- member to coordinator
+// --------------------------------------------------------------------------------------------
+
+/// The first word on a connection; its layout is the same in every version.
+struct Hello {
+    std::string version;  ///< of dlaunch; both sides must have the same
+    std::string job_id;
+    std::uint64_t incarnation = 0;
+    bool operator==(const Hello&) const = default;
+};
+
+/// One agent, as it introduces itself.
+struct NodeRecord {
+    std::string id;               ///< unique among all agents that ever join, new for each process
+    std::string host;             ///< for humans and for the order of ranks
+    std::string address;          ///< where other nodes reach it
+    std::int32_t store_port = 0;  ///< of the worker store, which it serves when it is group rank 0
+    std::int32_t slots = 1;       ///< workers
+    std::string role;
+    std::string order_key;                  ///< the place that a scheduler gave it (SLURM_NODEID); empty: none
+    std::optional<std::int32_t> node_rank;  ///< --node-rank
+    bool hosts_coordinator = false;
+    bool operator==(const NodeRecord&) const = default;
+};
+
+/// A round that the sender is in and that has not ended for it.
+struct Standing {
+    std::int32_t group_rank = 0, group_world_size = 1, restart_count = 0;
+    bool operator==(const Standing&) const = default;
+};
+
+/// Follows Hello. With `standing` the stamp's round runs on this node.
+struct Join {
+    Stamp stamp;
+    NodeRecord record;
+    std::optional<std::int32_t> last_group_rank;
+    std::optional<Standing> standing;
+    std::int32_t latest_round = -1;  ///< of the job, as far as this node knows: a new coordinator goes on behind it
+    std::uint64_t beat = 0;          ///< as in Beat
+    bool operator==(const Join&) const = default;
+};
+
+/// Why a round failed, as far as the coordinator must know it.
+struct Cause {
+    std::int32_t status = 1;  ///< what dlaunch ends with if this is the first cause and nothing is tried again
+    std::string kind;         ///< equal for failures that are alike
+    std::string summary;      ///< one line: "rank 3 (node2, pid 4711) exited with 3"
+    bool permanent = false;   ///< another try cannot end otherwise
+    std::string record;       ///< the agent's own failure records, opaque here; may be empty until the round is over
+    bool operator==(const Cause&) const = default;
+};
+
+/// How the stamp's round goes on this node.
+struct Report {
+    enum class Phase : std::uint8_t { failed, over };  ///< failed: something still runs; over: nobody lives
+    Stamp stamp;
+    Phase phase = Phase::over;
+    bool succeeded = false;
+    std::optional<Cause> cause;  ///< the node's first, when it has one of its own
+    bool operator==(const Report&) const = default;
+};
+
+/// This node takes part in no further round.
+struct Leave {
+    enum class Scope : std::uint8_t {
+        node_if_enough,  ///< the others go on when they are enough, else the job ends with `status` (a signal)
+        node,            ///< the others go on or wait for somebody else (this node is unfit)
+        job,             ///< the job ends with `status` (--timeout)
+    };
+    Stamp stamp;
+    Scope scope = Scope::node_if_enough;
+    std::int32_t status = 0;
+    std::string reason;
+    bool operator==(const Leave&) const = default;
+};
+
+// --- both ways
+// --------------------------------------------------------------------------------------------------------
+
+/// The coordinator returns each with the same number, which is the sender's own time in milliseconds: what the member
+/// knows of its lease is counted from when it asked, not from when the answer came.
+struct Beat {
+    Stamp stamp;
+    std::uint64_t number = 0;
+    bool operator==(const Beat&) const = default;
+};
+
+// --- coordinator to member
+// --------------------------------------------------------------------------------------------
+
+struct Welcome {
+    Stamp stamp;
+    std::uint64_t beat = 0;                ///< Join's
+    std::uint32_t node_timeout_ms = 5000;  ///< the job's, whatever the member was told
+    std::string host{};                    ///< where the coordinator runs, for humans
+    bool operator==(const Welcome&) const = default;
+};
+
+/// The connection is closed after it; the layout is the same in every version.
+struct Refused {
+    bool come_anew = false;  ///< that incarnation is lost: join with a new one, when nothing of the old one lives
+    std::int32_t status = 0;
+    std::string reason;
+    bool operator==(const Refused&) const = default;
+};
+
+/// One round as one node sees it; the stamp's round begins.
+struct Assigned {
+    Stamp stamp;
+    std::int32_t group_rank = 0, group_world_size = 1;
+    std::int32_t first_rank = 0, world_size = 1, local_world_size = 1;
+    std::int32_t first_role_rank = 0, role_world_size = 1;
+    std::string master_addr;
+    std::int32_t master_port = 0;
+    std::int32_t restart_count = 0, max_restarts = 0;
+    std::string restart_reason;
+    bool operator==(const Assigned&) const = default;
+};
+
+/// The stamp's round ends: stop the workers, then report.
+struct StopRound {
+    Stamp stamp;
+    std::string reason;
+    bool operator==(const StopRound&) const = default;
+};
+
+/// A line for the user.
+struct Tell {
+    Stamp stamp;
+    std::string text;
+    bool operator==(const Tell&) const = default;
+};
+
+/// The job is over, on every node alike.
+struct End {
+    Stamp stamp;
+    std::int32_t status = 0;
+    std::string reason;                ///< in words, when it is not the first cause itself
+    std::vector<std::string> records;  ///< Cause::record of each node that has one, first cause first
+    bool operator==(const End&) const = default;
+};
+
+using Message = std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Tell, End>;
+
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,135 @@
+#include "rendezvous/rounds/ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+constexpr std::int32_t kFree = -1;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The digits at `at` without leading zeros; `at` moves behind them.
+std::string_view take_number(std::string_view text, std::size_t& at) {
+    while (at < text.size() && text[at] == '0') ++at;
+    const std::size_t start = at;
+    while (at < text.size() && is_digit(text[at])) ++at;
+    return text.substr(start, at - start);
+}
+
+/// Two seats that claim one rank, or none.
+std::optional<std::string> conflict(const std::vector<Seat>& seats) {
+    std::map<std::int32_t, const Seat*> claims;
+    for (const Seat& seat : seats) {
+        if (!seat.claimed) continue;
+        auto [found, fresh] = claims.emplace(*seat.claimed, &seat);
+        if (!fresh)
+            return fmt::format("--node-rank={} was given to {} and to {}: ranks follow the order of host names",
+                               *seat.claimed, found->second->host, seat.host);
+    }
+    return std::nullopt;
+}
+
+class Table {
+public:
+    explicit Table(std::size_t size) : seat_of_(size, kFree), rank_of_(size, kFree) {}
+
+    void give(std::size_t seat, std::optional<std::int32_t> rank) {
+        if (rank_of_[seat] != kFree || !rank || *rank < 0 || static_cast<std::size_t>(*rank) >= seat_of_.size()) return;
+        auto& holder = seat_of_[static_cast<std::size_t>(*rank)];
+        if (holder != kFree) return;
+        holder = static_cast<std::int32_t>(seat);
+        rank_of_[seat] = *rank;
+    }
+
+    void fill_hole(std::size_t seat) {
+        if (rank_of_[seat] != kFree) return;
+        while (seat_of_[next_] != kFree) ++next_;
+        give(seat, static_cast<std::int32_t>(next_));
+    }
+
+    [[nodiscard]] std::size_t seat_of(std::size_t rank) const { return static_cast<std::size_t>(seat_of_[rank]); }
+
+private:
+    std::vector<std::int32_t> seat_of_, rank_of_;
+    std::size_t next_ = 0;
+};
+
+/// The seats in the order in which holes are filled.
+std::vector<std::size_t> natural_order(const std::vector<Seat>& seats, bool heed_claims) {
+    const bool by_key =
+        std::none_of(seats.begin(), seats.end(), [](const Seat& seat) { return seat.order_key.empty(); });
+    std::vector<std::size_t> order(seats.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t l, std::size_t r) {
+        const Seat &left = seats[l], &right = seats[r];
+        if (heed_claims && left.claimed != right.claimed) {
+            if (!left.claimed || !right.claimed) return left.claimed.has_value();
+            return *left.claimed < *right.claimed;
+        }
+        const std::string &a = by_key ? left.order_key : left.host, &b = by_key ? right.order_key : right.host;
+        if (natural_less(a, b)) return true;
+        if (natural_less(b, a)) return false;
+        return left.arrival < right.arrival;
+    });
+    return order;
+}
+
+void number_workers(const std::vector<Seat>& seats, const Table& table, Placements& result) {
+    std::int32_t world = 0;
+    std::map<std::string, std::int32_t> in_role;
+    for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+        const std::size_t at = table.seat_of(rank);
+        std::int32_t& role_size = in_role[seats[at].role];
+        result.of[at] = {static_cast<std::int32_t>(rank), world, 0, role_size, 0};
+        world += seats[at].slots;
+        role_size += seats[at].slots;
+    }
+    for (std::size_t at = 0; at < seats.size(); ++at) {
+        result.of[at].world_size = world;
+        result.of[at].role_world_size = in_role[seats[at].role];
+    }
+}
+
+}  // namespace
+
+bool natural_less(std::string_view left, std::string_view right) {
+    std::size_t l = 0, r = 0;
+    while (l < left.size() && r < right.size()) {
+        if (is_digit(left[l]) && is_digit(right[r])) {
+            const std::string_view a = take_number(left, l), b = take_number(right, r);
+            if (a.size() != b.size()) return a.size() < b.size();
+            if (a != b) return a < b;
+        } else if (left[l] != right[r]) {
+            return left[l] < right[r];
+        } else {
+            ++l, ++r;
+        }
+    }
+    return left.size() - l < right.size() - r;
+}
+
+Placements place(const std::vector<Seat>& seats) {
+    Placements result;
+    result.of.resize(seats.size());
+    auto warning = conflict(seats);
+    if (warning) result.warning = std::move(*warning);
+    const bool heed_claims = result.warning.empty();
+
+    Table table(seats.size());
+    const auto order = natural_order(seats, heed_claims);
+    if (heed_claims)
+        for (std::size_t seat : order) table.give(seat, seats[seat].claimed);
+    for (bool survivors : {true, false})
+        for (std::size_t seat : order)
+            if (seats[seat].survivor == survivors) table.give(seat, seats[seat].last);
+    for (std::size_t seat : order) table.fill_hole(seat);
+    number_workers(seats, table, result);
+    return result;
+}
+
+}  // namespace dlaunch::rendezvous
