@@ -1,0 +1,40 @@
+#pragma once
+/// Which processors each local worker may use. Topology comes from hwloc (dlopen, only when asked for) and NVML.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/plan.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::agent {
+
+/// One processing unit (hardware thread) this process may use, and where it is. Plain data, so that strategies are
+/// tested with literals.
+struct ProcessingUnit {
+    int os_index = 0;
+    int core = 0, numa = 0, package = 0, l3 = 0;  ///< logical indices, unique over the machine
+};
+
+struct Topology {
+    std::vector<ProcessingUnit> units;  ///< within our affinity mask, ascending by os_index
+    std::vector<int> gpu_numa;          ///< NUMA node of each visible GPU, -1 unknown; empty without GPUs
+};
+
+/// The processors of every local worker (os indices, ascending); one empty list per worker for Binding::none.
+/// A worker with a GPU (local rank < gpu_numa.size()) is placed on its GPU's NUMA node, else workers are spread evenly.
+/// More workers than places share them; never an empty list for a strategy other than none.
+[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topology, Binding strategy, int workers);
+
+/// Asks hwloc and NVML. An error says which library is missing and what to install.
+[[nodiscard]] base::Result<Topology> discover_topology();
+
+/// GPUs that CUDA programs started here would see: NVML's count cut down by CUDA_VISIBLE_DEVICES (`visible`, none when
+/// unset). 0 without a driver.
+[[nodiscard]] int count_gpus(std::optional<std::string> visible);
+
+/// "0-3,8" for {0,1,2,3,8}.
+[[nodiscard]] std::string ranges(const std::vector<int>& numbers);
+
+}  // namespace dlaunch::agent

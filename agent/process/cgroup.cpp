@@ -1,0 +1,163 @@
+#include "agent/process/cgroup.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "agent/process/clone.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using base::UniqueFd;
+using Milliseconds = std::chrono::milliseconds;
+
+std::string read_file(const std::string& path) {
+    UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char text[4096];
+    const ssize_t got = file ? read(file.get(), text, sizeof text) : -1;
+    return got > 0 ? std::string(text, static_cast<std::size_t>(got)) : std::string();
+}
+
+/// Where cgroup v2 is mounted: alone, or beside v1 as systemd's hybrid layout does it.
+std::string mount_point() {
+    for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+        struct statfs about {};
+        if (statfs(place, &about) == 0 && about.f_type == CGROUP2_SUPER_MAGIC) return place;
+    }
+    return {};
+}
+
+void write_kill(const std::string& folder) {
+    UniqueFd file(open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+    if (file && write(file.get(), "1", 1) < 0) return;  // a folder that is gone holds nobody
+}
+
+std::vector<std::string> subfolders(const std::string& folder) {
+    std::vector<std::string> found;
+    DIR* entries = opendir(folder.c_str());
+    if (!entries) return found;
+    while (const dirent* entry = readdir(entries))
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.') found.push_back(folder + "/" + entry->d_name);
+    closedir(entries);
+    return found;
+}
+
+/// Waits until nobody lives in the folder. cgroup.events changes with POLLPRI.
+void await_empty(const std::string& folder, Milliseconds deadline) {
+    UniqueFd events(open((folder + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+    const auto end = std::chrono::steady_clock::now() + deadline;
+    while (events) {
+        char text[256];
+        const ssize_t got = pread(events.get(), text, sizeof text - 1, 0);
+        if (got <= 0) return;
+        text[got] = 0;
+        if (!std::strstr(text, "populated 1")) return;
+        const auto left = std::chrono::duration_cast<Milliseconds>(end - std::chrono::steady_clock::now());
+        if (left.count() <= 0) return;
+        pollfd what{events.get(), POLLPRI, 0};
+        poll(&what, 1, static_cast<int>(left.count()));
+    }
+}
+
+/// Some kernels kill at birth here (see the head of WorkerCgroups) when our own cgroup was killed once in its life.
+bool can_be_born_into(int cgroup) {
+    if (cgroup < 0) return false;
+    ChildOrders orders{};
+    orders.parent = -1;  // a parent that is never ours: the child ends with its first step
+    const auto stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
+    const Cloned made = clone_child(&orders, stack.get(), cgroup);
+    UniqueFd pidfd(made.pidfd);
+    siginfo_t end{};
+    if (made.pid < 0) return false;
+    while (waitid(P_PID, static_cast<id_t>(made.pid), &end, WEXITED) != 0 && errno == EINTR) {}
+    await_child(&orders);
+    return made.in_cgroup && end.si_code == CLD_EXITED;
+}
+
+std::string path_of(const std::string& folder, int round, int local_rank) {
+    return folder + "/" + std::to_string(round) + "-" + std::to_string(local_rank);
+}
+
+void remove_folders(const std::string& folder) {
+    for (const auto& below : subfolders(folder)) rmdir(below.c_str());
+    rmdir(folder.c_str());
+}
+
+}  // namespace
+
+std::string own_cgroup_folder() {
+    const std::string mounted = mount_point();
+    if (mounted.empty()) return {};
+    const std::string text = read_file("/proc/self/cgroup");
+    const std::size_t line = text.rfind("0::/");
+    if (line == std::string::npos || (line != 0 && text[line - 1] != '\n')) return {};
+    std::string path = text.substr(line + 3, text.find('\n', line) - line - 3);
+    return path == "/" ? mounted : mounted + path;
+}
+
+void kill_and_remove_cgroup(const std::string& folder, Milliseconds deadline) {
+    if (folder.empty() || access(folder.c_str(), F_OK) != 0) return;
+    write_kill(folder);
+    await_empty(folder, deadline);
+    remove_folders(folder);
+}
+
+WorkerCgroups::WorkerCgroups() {
+    // DLAUNCH_NO_CGROUP=1: the sweep alone, as where no cgroup can be made.
+    const char* refused = std::getenv("DLAUNCH_NO_CGROUP");
+    if (refused && std::strcmp(refused, "1") == 0) return;
+    folder_ = own_cgroup_folder();
+    if (folder_.empty()) return;
+    // The time keeps it apart from a folder that an earlier process of the same pid could not remove.
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    folder_ += "/dlaunch-" + std::to_string(getpid()) + "-" + std::to_string(now);
+}
+
+void WorkerCgroups::make() {
+    if (folder_.empty()) return;
+    if (mkdir(folder_.c_str(), 0755) == 0 && access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0 && can_be_born_into(open_worker(0, 0).get())) {
+        // Only where the memory controller was delegated to us.
+        UniqueFd control(open((folder_ + "/cgroup.subtree_control").c_str(), O_WRONLY | O_CLOEXEC));
+        counts_memory_ = control && write(control.get(), "+memory", 7) == 7;
+        return;
+    }
+    remove_folders(folder_);
+    folder_.clear();
+}
+
+std::string WorkerCgroups::worker_folder(int round, int local_rank) const {
+    return counts_memory_ ? path_of(folder_, round, local_rank) : std::string();
+}
+
+UniqueFd WorkerCgroups::open_worker(int round, int local_rank) {
+    if (folder_.empty()) return {};
+    const std::string path = path_of(folder_, round, local_rank);
+    mkdir(path.c_str(), 0755);
+    return UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+void WorkerCgroups::kill_all() {
+    if (!folder_.empty()) write_kill(folder_);
+}
+
+void WorkerCgroups::end_round() {
+    for (const auto& below : subfolders(folder_)) rmdir(below.c_str());
+}
+
+void WorkerCgroups::remove() {
+    if (!folder_.empty()) remove_folders(folder_);
+}
+
+}  // namespace dlaunch::agent

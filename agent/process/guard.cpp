@@ -1,0 +1,183 @@
+// Runs in the process the user started. Hardly any heap, no library set-up before the agent has ended: what this process
+// touches is its own memory for the whole life of the job.
+
+#include "agent/process/guard.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "agent/process/cgroup.hpp"
+#include "agent/process/guard_message.hpp"
+#include "agent/process/signals.hpp"
+#include "agent/process/sweep.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr int kSameRequestMs = 1;
+constexpr auto kSweepDeadline = std::chrono::milliseconds(5000);
+
+/// What an agent that was killed could not remove itself.
+void remove_flat_folder(const char* folder) {
+    DIR* entries = opendir(folder);
+    if (!entries) return;
+    while (const dirent* entry = readdir(entries)) unlinkat(dirfd(entries), entry->d_name, 0);
+    closedir(entries);
+    rmdir(folder);
+}
+
+struct Guard {
+    int socket;
+    int signals;
+    pid_t agent;
+    char cgroup[PATH_MAX];
+    char folders[kMostFolders][PATH_MAX];
+    std::size_t folder_count;
+    std::span<pid_t> strangers;  ///< children that were ours before we were dlaunch: `exec dlaunch` keeps them
+    int status;                        ///< the agent's, as waitpid gives it
+    const termios* modes;              ///< of the terminal at the start; null: none
+    bool agent_alive;
+
+    void hear();
+    bool drain_signals(sigset_t& seen);
+    void pass_signals();
+    void collect();
+    [[noreturn]] void end();
+};
+
+void Guard::hear() {
+    GuardMessage message;
+    while (recv(socket, &message, sizeof message, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof message)) {
+        if (message.kind == GuardMessage::Kind::cgroup) std::memcpy(cgroup, message.text, sizeof cgroup);
+        if (message.kind == GuardMessage::Kind::folder && folder_count < kMostFolders)
+            std::memcpy(folders[folder_count++], message.text, sizeof folders[0]);
+        if (message.kind == GuardMessage::Kind::suspended) kill(getpid(), SIGSTOP);
+    }
+}
+
+/// True when there was anything to pass on.
+bool Guard::drain_signals(sigset_t& seen) {
+    bool any = false;
+    signalfd_siginfo got{};
+    while (read(signals, &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
+        if (got.ssi_signo == SIGCHLD) continue;
+        sigaddset(&seen, static_cast<int>(got.ssi_signo));
+        any = true;
+    }
+    return any;
+}
+
+void Guard::pass_signals() {
+    sigset_t seen;
+    sigemptyset(&seen);
+    if (!drain_signals(seen)) return;
+    // One request may come more than once: timeout(1) signals its child and then its group, systemd every process of a
+    // unit. Nobody has heard of the first one yet, so what comes in this time cannot be an answer to it.
+    poll(nullptr, 0, kSameRequestMs);
+    drain_signals(seen);
+    const GuardMessage message{GuardMessage::Kind::signals, seen, {}};
+    send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    kill(agent, SIGCONT);  // whoever stopped the agent must not keep it from hearing this
+}
+
+/// Reaps the agent, and as init whoever else was left to us.
+void Guard::collect() {
+    int how = 0;
+    for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG)) > 0;) {
+        std::replace(strangers.begin(), strangers.end(), pid, pid_t{0});  // the number is free for others now
+        if (pid != agent) continue;
+        status = how;
+        agent_alive = false;
+    }
+}
+
+void Guard::end() {
+    hear();  // the cgroup may have been told just before the end
+    const bool killed = WIFSIGNALED(status);
+    if (killed)
+        dprintf(2, "dlaunch: the agent (pid %d) was killed by signal %d (%s), every worker is being killed\n", agent,
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+    kill_and_remove_cgroup(cgroup, kSweepDeadline);
+    if (killed && modes) {  // a worker may have had the terminal, in modes of its own
+        tcsetpgrp(STDIN_FILENO, getpgrp());
+        tcsetattr(STDIN_FILENO, TCSANOW, modes);
+    }
+    sweep(kSweepDeadline, strangers);
+    for (std::size_t at = 0; at < folder_count; ++at) remove_flat_folder(folders[at]);
+    _exit(killed ? exit_status::kSignalBase + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+[[noreturn]] void guard_agent(int socket, pid_t agent, const sigset_t& taken, std::span<pid_t> strangers, const termios* modes) {
+    Guard guard{socket, signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), agent, {}, {}, 0, strangers, 0, modes, true};
+    while (guard.agent_alive) {
+        pollfd what[] = {{guard.signals, POLLIN, 0}, {guard.socket, POLLIN, 0}};
+        poll(what, 2, -1);
+        if (what[1].revents & POLLIN) guard.hear();
+        if (what[0].revents & POLLIN) guard.pass_signals();
+        guard.collect();
+        // A dead agent's end of the link stays readable: without this the loop would spin until it is reaped.
+        if (what[1].revents & (POLLHUP | POLLERR)) guard.socket = -1;
+    }
+    guard.socket = socket;
+    guard.end();
+}
+
+}  // namespace
+
+GuardLink fork_from_guard() {
+    struct sigaction hangup {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    const sigset_t taken = taken_signals();
+    sigprocmask(SIG_BLOCK, &taken, nullptr);
+    // Children of a process that ignores SIGCHLD leave no status; a caller may have left it so.
+    signal(SIGCHLD, SIG_DFL);
+    become_subreaper();
+
+    int ends[2];
+    const pid_t guard = getpid();
+    std::vector<pid_t> strangers = descendants();
+    termios modes;
+    const bool has_terminal = tcgetpgrp(STDIN_FILENO) == getpgrp() && tcgetattr(STDIN_FILENO, &modes) == 0;
+    const bool linked = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
+    const pid_t agent = linked ? fork() : -1;
+    if (agent < 0) {
+        dprintf(2, "dlaunch: cannot start the agent process: %s\n", std::strerror(errno));
+        _exit(exit_status::kCannotExecute);
+    }
+    if (agent > 0) {
+        close(ends[1]);
+        guard_agent(ends[0], agent, taken, strangers, has_terminal ? &modes : nullptr);
+    }
+    close(ends[0]);
+    // A group of its own: what the terminal or a kill of the group sends reaches the guard alone, once.
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+    if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
+    become_subreaper();
+    return GuardLink(base::UniqueFd(ends[1]), guard, hangup.sa_handler == SIG_IGN);
+}
+
+void keep_standard_files_open() {
+    for (int fd = 0; fd < 3; ++fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,61 @@
+#pragma once
+/// The guard: the process that the user started. It forks the agent and stays small: it passes signals on, stops and
+/// continues with the terminal, and ends with the agent's status. Guard and agent watch each other: when either dies in
+/// whatever way, the other kills every worker and all that workers detached, at once.
+///
+/// The guard dies  -> the agent reads end of file on the link, and gets SIGCONT in case it was stopped.
+/// The agent dies  -> its children become the guard's, a subreaper; cgroup.kill where there is one, and the sweep.
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::agent {
+
+inline constexpr std::size_t kMostFolders = 2;
+
+/// The agent's end of the link to its guard.
+class GuardLink {
+public:
+    GuardLink() = default;
+    GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored)
+        : socket_(std::move(socket)), guard_(guard), hangup_ignored_(hangup_ignored) {}
+
+    [[nodiscard]] int fd() const { return socket_.get(); }
+    [[nodiscard]] pid_t guard() const { return guard_; }
+    /// SIGHUP was ignored when we were started (nohup): it stays ignored.
+    [[nodiscard]] bool hangup_ignored() const { return hangup_ignored_; }
+
+    enum class Kind { nothing, signals, guard_died };
+    struct Received {
+        Kind kind = Kind::nothing;
+        sigset_t signals = {};  ///< what came as one request
+    };
+    /// The next thing the guard has said; nothing when it has said all.
+    [[nodiscard]] Received receive();
+
+    /// Tells the guard which cgroup it has to kill and remove if we die. Before the folder is made.
+    void tell_cgroup(const std::string& folder);
+    /// A folder of plain files that goes with the job: the guard removes it if we die. Up to kMostFolders of them.
+    void tell_folder(const std::string& folder);
+    /// The workers stand still: the guard may stop, which gives the terminal back to the shell.
+    void tell_suspended();
+
+private:
+    base::UniqueFd socket_;
+    pid_t guard_ = 0;
+    bool hangup_ignored_ = false;
+};
+
+/// Forks. Returns in the agent, with every signal blocked that signals.hpp takes; the caller stays the guard and does
+/// not return. Call first in main: before threads, before libraries, with few pages to share.
+[[nodiscard]] GuardLink fork_from_guard();
+
+/// Opens /dev/null in the place of fds 0, 1 and 2 that are closed, so that no descriptor of ours takes their number.
+void keep_standard_files_open();
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,34 @@
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "agent/process/guard.hpp"
+#include "agent/process/guard_message.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+// A guard that is gone is noticed by receive(); what could not be told to it does not matter any more.
+void tell(int socket, GuardMessage::Kind kind, const std::string& text) {
+    GuardMessage message{kind, {}, {}};
+    if (text.size() >= sizeof message.text) return;
+    std::memcpy(message.text, text.c_str(), text.size() + 1);
+    send(socket, &message, sizeof message, MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+GuardLink::Received GuardLink::receive() {
+    GuardMessage message;
+    const ssize_t got = recv(socket_.get(), &message, sizeof message, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return {Kind::guard_died, {}};
+    if (got != sizeof message || message.kind != GuardMessage::Kind::signals) return {};
+    return {Kind::signals, message.set};
+}
+
+void GuardLink::tell_cgroup(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::cgroup, folder); }
+void GuardLink::tell_folder(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::folder, folder); }
+void GuardLink::tell_suspended() { tell(socket_.get(), GuardMessage::Kind::suspended, {}); }
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <signal.h>
+
+#include <climits>
+
+namespace dlaunch::agent {
+
+/// What guard and agent tell each other, one per datagram.
+struct GuardMessage {
+    enum class Kind : int { signals, cgroup, folder, suspended } kind = Kind::signals;
+    sigset_t set = {};         ///< signals the guard received
+    char text[PATH_MAX] = {};  ///< a folder
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,40 @@
+#pragma once
+/// A Boost.Process v2 launcher that is safe for supervising: Boost 1.81's own leak descriptors into children, run
+/// exit handlers in them and may signal a reused pid (its issues 314, 360, 514). Initializers keep Boost's protocol:
+/// on_setup runs in the parent, before the child is made; they fill the orders that run_child carries out.
+
+#include <boost/asio/detail/throw_error.hpp>  // missing in Boost 1.81's launcher
+#include <boost/process/v2/posix/default_launcher.hpp>
+#include <memory>
+#include <vector>
+
+#include "agent/process/clone.hpp"
+
+namespace dlaunch::agent {
+
+namespace process = boost::process::v2;
+
+/// One per child: its orders must stay until the child has executed, see await_child().
+struct WorkerLauncher : process::posix::default_launcher {
+    ChildOrders orders{};
+    int cgroup = -1;
+    std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
+
+    /// `arguments` and `env` end with a null pointer and stay as long as the orders.
+    template <class... Initializers>
+    Cloned operator()(boost::system::error_code& error, const char* path, const char* const* arguments,
+                      Initializers&&... initializers) {
+        error = process::posix::detail::on_setup(*this, process::filesystem::path(), arguments, initializers...);
+        if (error) return {};
+        orders.path = path;
+        orders.arguments = const_cast<char* const*>(arguments);
+        orders.environment = const_cast<char* const*>(env);
+        return run();
+    }
+
+private:
+    /// Blocks all signals around the clone, so that none is taken by the child before it executes.
+    Cloned run();
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,190 @@
+#include "agent/process/spawn.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "agent/process/launcher.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using boost::system::error_code;
+
+// What of a request each part of Boost's initializer protocol carries into the orders.
+struct StandardFiles {
+    const std::array<int, 3>& files;
+    error_code on_setup(WorkerLauncher& launcher, const process::filesystem::path&, const char* const*&) const {
+        std::copy(files.begin(), files.end(), launcher.orders.files);
+        return {};
+    }
+};
+
+struct Place {
+    const SpawnRequest& request;
+    const std::vector<unsigned long>& mask;
+    error_code on_setup(WorkerLauncher& launcher, const process::filesystem::path&, const char* const*&) const {
+        launcher.orders.terminal = request.terminal;
+        launcher.orders.affinity = mask.empty() ? nullptr : mask.data();
+        launcher.orders.affinity_bytes = mask.size() * sizeof(unsigned long);
+        launcher.orders.open_files = request.open_files ? &*request.open_files : nullptr;
+        launcher.orders.working_directory = request.working_directory.empty() ? nullptr : request.working_directory.c_str();
+        launcher.cgroup = request.cgroup;
+        return {};
+    }
+};
+
+std::vector<unsigned long> affinity_mask(const std::vector<int>& processors) {
+    constexpr std::size_t kBits = 8 * sizeof(unsigned long);
+    std::vector<unsigned long> mask;
+    for (int processor : processors) {
+        const auto number = static_cast<std::size_t>(processor);
+        mask.resize(std::max(mask.size(), number / kBits + 1));
+        mask[number / kBits] |= 1UL << (number % kBits);
+    }
+    return mask;
+}
+
+/// The signals this process ignores; exec would hand them down.
+sigset_t ignored_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int number = 1; number < NSIG; ++number) {
+        struct sigaction now {};
+        if (sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) sigaddset(&set, number);
+    }
+    return set;
+}
+
+std::string step_name(SpawnStep step, const SpawnRequest& request) {
+    switch (step) {
+        case SpawnStep::prepare: return "prctl";
+        case SpawnStep::parent_died: return "the agent died";
+        case SpawnStep::session: return "setsid";
+        case SpawnStep::terminal: return "take the terminal";
+        case SpawnStep::affinity: return "bind to processors";
+        case SpawnStep::limits: return "set the limit of open files";
+        case SpawnStep::directory: return "chdir " + request.working_directory;
+        case SpawnStep::files: return "open its standard files";
+        case SpawnStep::execute: break;
+    }
+    return request.path;
+}
+
+/// What execve's errno does not tell about a path that is there.
+std::string step_details(const SpawnRequest& request, int number) {
+    struct stat about {};
+    const bool relative = !request.working_directory.empty() && request.path.front() != '/';
+    const std::string path = relative ? request.working_directory + "/" + request.path : request.path;
+    if (stat(path.c_str(), &about) != 0) return {};
+    if (S_ISDIR(about.st_mode)) return " (it is a directory)";
+    if (number == ENOENT) return " (the interpreter that its first line names)";
+    if (number == ENOEXEC) return " (neither a binary for this machine nor a script that begins with #!)";
+    return {};
+}
+
+void reap(pid_t pid) {
+    siginfo_t info{};
+    while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0 && errno == EINTR) {}
+}
+
+}  // namespace
+
+Cloned WorkerLauncher::run() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    static const sigset_t ignored = ignored_signals();
+    orders.ignored = &ignored;
+    orders.parent = getpid();
+    Cloned made = clone_child(&orders, stack.get(), cgroup);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return made;
+}
+
+std::string SpawnError::text() const { return number ? fmt::format("{}: {}{}", step, std::strerror(number), hint) : step; }
+
+int SpawnError::exit_status() const {
+    return no_program ? exit_status::kNotFound : exit_status::kCannotExecute;
+}
+
+struct Spawning::State {
+    SpawnRequest request;
+    std::vector<const char*> arguments, environment;
+    std::vector<unsigned long> affinity;
+    WorkerLauncher launcher;
+    Cloned made;
+    base::UniqueFd pidfd;
+};
+
+Spawning::Spawning(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Spawning::Spawning(Spawning&&) noexcept = default;
+Spawning& Spawning::operator=(Spawning&&) noexcept = default;
+
+Spawning::~Spawning() {
+    if (state_) await_child(&state_->launcher.orders);
+}
+
+std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
+    auto state = std::make_unique<State>();
+    state->request = std::move(given);
+    const SpawnRequest& request = state->request;
+    for (const auto& argument : request.arguments) state->arguments.push_back(argument.c_str());
+    state->arguments.push_back(nullptr);
+    state->environment = request.inherited;
+    for (const auto& variable : request.variables) state->environment.push_back(variable.c_str());
+    state->environment.push_back(nullptr);
+
+    state->affinity = affinity_mask(request.processors);
+    state->launcher.env = state->environment.data();
+    error_code error;
+    const Cloned made = state->launcher(error, request.path.c_str(), state->arguments.data(), StandardFiles{request.files}, Place{request, state->affinity});
+    if (made.pid < 0) return SpawnError{"cannot make a process for it", error ? error.value() : made.error, false, false, {}};
+    state->made = made;
+    state->pidfd.reset(made.pidfd);
+    Spawning spawning(std::move(state));
+    if (made.pidfd >= 0) return spawning;
+    kill(made.pid, SIGKILL);
+    reap(made.pid);
+    return SpawnError{"cannot watch it", made.error, false, false, {}};
+}
+
+pid_t Spawning::pid() const { return state_->made.pid; }
+bool Spawning::in_cgroup() const { return state_->made.in_cgroup; }
+base::UniqueFd Spawning::take_pidfd() { return std::move(state_->pidfd); }
+
+std::optional<SpawnError> Spawning::finish() {
+    const ChildOrders& orders = state_->launcher.orders;
+    await_child(&state_->launcher.orders);
+    if (orders.error == 0) return std::nullopt;
+    reap(pid());
+    const bool permanent = orders.step == SpawnStep::execute || orders.step == SpawnStep::directory;
+    const std::string details = orders.step == SpawnStep::execute ? step_details(state_->request, orders.error) : "";
+    return SpawnError{step_name(orders.step, state_->request) + details, orders.error, permanent, orders.step == SpawnStep::execute && orders.error == ENOENT, {}};
+}
+
+std::optional<std::string> find_program(const std::string& name, const std::string& search_path) {
+    if (name.find('/') != std::string::npos) return name;
+    std::optional<std::string> unusable;
+    for (std::size_t begin = 0; begin <= search_path.size();) {
+        const std::size_t end = std::min(search_path.find(':', begin), search_path.size());
+        const std::string folder = search_path.substr(begin, end - begin);
+        const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+        struct stat about {};
+        if (stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
+            if (access(path.c_str(), X_OK) == 0) return path;
+            if (!unusable) unusable = path;
+        }
+        begin = end + 1;
+    }
+    return unusable;
+}
+
+}  // namespace dlaunch::agent

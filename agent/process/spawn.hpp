@@ -1,0 +1,74 @@
+#pragma once
+/// Starts one worker: exact errors, a pidfd, its own session and cgroup; the cost does not grow with our size.
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::agent {
+
+struct SpawnRequest {
+    std::string path;                       ///< what is executed; found by find_program()
+    std::vector<std::string> arguments;     ///< argv, argv[0] included
+    std::vector<std::string> variables;     ///< "NAME=value" of its own
+    std::vector<const char*> inherited;     ///< "NAME=value" from our environment; not copied
+    std::array<int, 3> files{-1, -1, -1};   ///< become fds 0, 1, 2; -1 keeps ours. May be closed after begin()
+    std::string working_directory;          ///< empty: ours
+    std::vector<int> processors;            ///< it may run on, by number; empty: ours
+    int cgroup = -1;                        ///< descriptor of a cgroup v2 folder the worker is born in; -1: none
+    std::optional<rlimit> open_files;       ///< the limit the worker gets back
+    int terminal = -1;                      ///< a terminal whose foreground group the worker becomes; -1: a session of its own
+};
+
+/// Which step failed, and why: {"chdir /nodir", ENOENT}.
+struct SpawnError {
+    std::string step;
+    int number = 0;
+    bool permanent = false;  ///< the program or its folder is wrong: another try ends alike
+    bool no_program = false; ///< it, or the interpreter that it names, is not there
+    std::string hint;        ///< " (the limit ... is 40)"; may be empty
+
+    [[nodiscard]] std::string text() const;
+    /// 127 where there is no program, else 126.
+    [[nodiscard]] int exit_status() const;
+};
+
+/// A worker on its way to its program. Several may be on their way at once. Call from one thread that lives as long as
+/// the workers: they get SIGKILL when it ends (PR_SET_PDEATHSIG).
+class Spawning {
+public:
+    /// Makes the process, or tells why there is none.
+    [[nodiscard]] static std::variant<Spawning, SpawnError> begin(SpawnRequest request);
+
+    Spawning(Spawning&&) noexcept;
+    Spawning& operator=(Spawning&&) noexcept;
+    /// Waits as finish() does: the child reads what is stored here.
+    ~Spawning();
+
+    [[nodiscard]] pid_t pid() const;
+    [[nodiscard]] bool in_cgroup() const;
+    /// Readable when the process has ended. Once.
+    [[nodiscard]] base::UniqueFd take_pidfd();
+
+    /// Waits until the worker runs its program: nothing then, else why it does not; it is reaped then.
+    [[nodiscard]] std::optional<SpawnError> finish();
+
+private:
+    struct State;
+    explicit Spawning(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+/// Where `name` would be executed from: as it is when it holds a slash, else the first executable file of that name in
+/// `search_path` (else the first file, whose execution will tell what is wrong with it).
+[[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& search_path);
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,88 @@
+// Post-fork code: see the head of spawn_child.hpp before changing a line.
+
+#include "agent/process/spawn_child.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#include <cerrno>
+
+#include "agent/process/raw_syscall.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+/// The kernel's own struct sigaction; libc's differs.
+struct KernelSigaction {
+    unsigned long handler = 0;  // SIG_DFL
+    unsigned long flags = 0;
+    unsigned long restorer = 0;
+    unsigned long mask = 0;
+};
+
+constexpr long kSignalSetBytes = 8;
+
+[[noreturn]] void fail(ChildOrders* orders, SpawnStep step, long result) {
+    orders->error = static_cast<int>(-result);
+    orders->step = step;
+    for (;;) raw_syscall(SYS_exit_group, 127);
+}
+
+void must(ChildOrders* orders, SpawnStep step, long result) {
+    if (result < 0) fail(orders, step, result);
+}
+
+void die_with_parent(ChildOrders* orders) {
+    must(orders, SpawnStep::prepare, raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL));
+    // A parent that died before prctl would never send the signal.
+    if (raw_syscall(SYS_getppid) != orders->parent) fail(orders, SpawnStep::parent_died, -ESRCH);
+}
+
+void take_place(ChildOrders* orders) {
+    if (orders->terminal < 0) return must(orders, SpawnStep::session, raw_syscall(SYS_setsid));
+    // All signals are blocked here, so SIGTTOU does not stop us for taking the terminal from the background.
+    must(orders, SpawnStep::session, raw_syscall(SYS_setpgid, 0, 0));
+    const int group = static_cast<int>(raw_syscall(SYS_getpid));
+    must(orders, SpawnStep::terminal, raw_syscall(SYS_ioctl, orders->terminal, TIOCSPGRP, raw(&group)));
+}
+
+void take_limits(ChildOrders* orders) {
+    if (orders->affinity)
+        must(orders, SpawnStep::affinity, raw_syscall(SYS_sched_setaffinity, 0, static_cast<long>(orders->affinity_bytes), raw(orders->affinity)));
+    if (orders->open_files)
+        must(orders, SpawnStep::limits, raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, raw(orders->open_files), 0));
+    if (orders->working_directory)
+        must(orders, SpawnStep::directory, raw_syscall(SYS_chdir, raw(orders->working_directory)));
+}
+
+void take_files(ChildOrders* orders) {
+    for (int target = 0; target < 3; ++target)
+        if (orders->files[target] >= 0)
+            must(orders, SpawnStep::files, raw_syscall(SYS_dup3, orders->files[target], target, 0));
+    // What is left open here belongs to the agent; a kernel without close_range has O_CLOEXEC on all of ours anyway.
+    raw_syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
+void take_signals(ChildOrders* orders) {
+    const KernelSigaction standard;
+    for (int number = 1; number < NSIG; ++number)
+        if (sigismember(orders->ignored, number) == 1)
+            raw_syscall(SYS_rt_sigaction, number, raw(&standard), 0, kSignalSetBytes);
+    const unsigned long none = 0;
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw(&none), 0, kSignalSetBytes);
+}
+
+}  // namespace
+
+void run_child(ChildOrders* orders) {
+    die_with_parent(orders);
+    take_place(orders);
+    take_limits(orders);
+    take_files(orders);
+    take_signals(orders);
+    fail(orders, SpawnStep::execute, raw_syscall(SYS_execve, raw(orders->path), raw(orders->arguments), raw(orders->environment)));
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,130 @@
+#include "agent/process/sweep.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using base::UniqueFd;
+
+/// A whole small file of /proc, empty when it cannot be read.
+std::string read_proc(const std::string& path) {
+    UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    char part[4096];
+    for (ssize_t got = 0; file && (got = read(file.get(), part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+    return text;
+}
+
+template <class Visit>
+void each_number_in(const std::string& folder, Visit visit) {
+    DIR* entries = opendir(folder.c_str());
+    if (!entries) return;
+    while (const dirent* entry = readdir(entries))
+        if (const auto number = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)); number > 0) visit(number);
+    closedir(entries);
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+    std::vector<pid_t> found;
+    const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+    each_number_in(tasks, [&](pid_t task) {
+        const std::string text = read_proc(tasks + "/" + std::to_string(task) + "/children");
+        for (const char* at = text.c_str(); *at;) {
+            char* end = nullptr;
+            const long number = std::strtol(at, &end, 10);
+            if (end == at) break;
+            if (number > 0) found.push_back(static_cast<pid_t>(number));
+            at = *end ? end + 1 : end;
+        }
+    });
+    return found;
+}
+
+/// The way without CONFIG_PROC_CHILDREN: every process there is, by its parent.
+std::multimap<pid_t, pid_t> processes_by_parent() {
+    std::multimap<pid_t, pid_t> found;
+    each_number_in("/proc", [&](pid_t pid) {
+        const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
+        const std::size_t end_of_name = text.rfind(')');
+        if (end_of_name == std::string::npos || end_of_name + 4 > text.size()) return;
+        found.emplace(static_cast<pid_t>(std::strtol(text.c_str() + end_of_name + 4, nullptr, 10)), pid);
+    });
+    return found;
+}
+
+/// Waits until `pid`, a child of ours, has ended, at most `limit`.
+void await_end(pid_t pid, std::chrono::milliseconds limit) {
+    UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    pollfd what{pidfd.get(), POLLIN, 0};
+    poll(&what, 1, static_cast<int>(limit.count()));
+}
+
+void reap_all() {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {}
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(std::span<const pid_t> spared) {
+    const std::string self = std::to_string(getpid());
+    const bool lists_children = access(("/proc/self/task/" + self + "/children").c_str(), R_OK) == 0;
+    std::multimap<pid_t, pid_t> parents;
+    if (!lists_children) parents = processes_by_parent();
+    std::vector<pid_t> found{getpid()};
+    auto add = [&](pid_t child) {
+        if (std::find(spared.begin(), spared.end(), child) == spared.end()) found.push_back(child);
+    };
+    for (std::size_t next = 0; next < found.size(); ++next) {
+        if (lists_children) {
+            for (pid_t child : children_of(found[next])) add(child);
+        } else {
+            for (auto [at, end] = parents.equal_range(found[next]); at != end; ++at) add(at->second);
+        }
+    }
+    found.erase(found.begin());
+    return found;
+}
+
+std::vector<Swept> survey() {
+    std::vector<Swept> found;
+    reap_all();
+    for (pid_t pid : descendants()) {
+        std::string name = read_proc("/proc/" + std::to_string(pid) + "/comm");
+        while (!name.empty() && name.back() == '\n') name.pop_back();
+        if (!name.empty()) found.push_back({pid, std::move(name)});
+    }
+    return found;
+}
+
+bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + deadline;
+    for (;;) {
+        reap_all();
+        const std::vector<pid_t> left = descendants(spared);
+        const auto now = Clock::now();
+        if (left.empty() || now >= end) return left.empty();
+        for (pid_t pid : left) kill(pid, SIGKILL);
+        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now), std::chrono::milliseconds(50)));
+    }
+}
+
+void become_subreaper() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+}  // namespace dlaunch::agent

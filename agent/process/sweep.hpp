@@ -1,0 +1,32 @@
+#pragma once
+/// Ends what workers left behind. Works because we are a subreaper: whoever loses its parent becomes our child.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dlaunch::agent {
+
+struct Swept {
+    pid_t pid = 0;
+    std::string command;  ///< its name, as ps shows it
+};
+
+/// Descendants of this process that still live; without `spared`, children of ours that are not dlaunch's, and what is
+/// below them.
+[[nodiscard]] std::vector<pid_t> descendants(std::span<const pid_t> spared = {});
+
+/// Descendants that live, by name.
+[[nodiscard]] std::vector<Swept> survey();
+
+/// Kills and reaps every descendant, those too that appear meanwhile, until none is left or `deadline` has passed.
+/// Blocks: for the end of a round, or for a process without a loop. False when some are left.
+bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared = {});
+
+/// Becomes a subreaper: orphaned descendants become our children instead of init's.
+void become_subreaper();
+
+}  // namespace dlaunch::agent
