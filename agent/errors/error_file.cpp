@@ -1,0 +1,154 @@
+#include "agent/errors/error_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "agent/errors/escape.hpp"
+#include "agent/errors/report.hpp"
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::agent {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Far above what any writer of these files nests, far below what recursion over a document could not bear.
+constexpr int kMaxDepth = 64;
+
+/// Of the four digits of "\uXXXX" at `at`, or -1.
+int hex_escape(std::string_view text, std::size_t at) {
+    if (text.size() - at < 6 || text[at] != '\\' || text[at + 1] != 'u') return -1;
+    int value = 0;
+    const char* end = text.data() + at + 6;
+    return std::from_chars(text.data() + at + 2, end, value, 16).ptr == end ? value : -1;
+}
+
+/// Python writes undecodable bytes of a file name as lone surrogates (\udcff), which are no Unicode and which strict
+/// parsers refuse; the whole record would be lost for one of them. They become the text \xff.
+void append_surrogate(std::string& out, int value) {
+    if (value >= 0xDC80 && value <= 0xDCFF) {
+        out += '\\';
+        out += printable(std::string(1, static_cast<char>(value - 0xDC00)));
+    } else {
+        out += "\\ufffd";
+    }
+}
+
+/// The text with lone surrogates replaced; none when brackets nest too deep.
+std::optional<std::string> tamed(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    int depth = 0;
+    bool in_string = false;
+    for (std::size_t at = 0; at < text.size();) {
+        const char c = text[at];
+        std::size_t length = 1;
+        if (c == '"') in_string = !in_string;
+        if (!in_string && (c == '[' || c == '{') && ++depth > kMaxDepth) return std::nullopt;
+        if (!in_string && (c == ']' || c == '}')) --depth;
+        if (in_string && c == '\\') {
+            const int value = hex_escape(text, at);
+            const bool pair = value >= 0xD800 && value < 0xDC00 && at + 12 <= text.size() && (hex_escape(text, at + 6) & ~0x3FF) == 0xDC00;
+            if (value >= 0xD800 && value < 0xE000 && !pair) {
+                append_surrogate(out, value);
+                at += 6;
+                continue;
+            }
+            length = pair ? 12 : value >= 0 ? 6 : 2;
+        }
+        out += text.substr(at, length);
+        at += std::min(length, text.size() - at);
+    }
+    return out;
+}
+
+ordered_json parse(std::string_view text) {
+    const auto tame = tamed(text);
+    return tame ? ordered_json::parse(*tame, nullptr, false) : ordered_json(ordered_json::value_t::discarded);
+}
+
+/// The string at object[key]; empty for anything else.
+std::string text_at(const ordered_json& object, const char* key) {
+    if (!object.is_object()) return {};
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+const ordered_json& member(const ordered_json& object, const char* key) {
+    static const ordered_json kNull;
+    if (!object.is_object()) return kNull;
+    const auto found = object.find(key);
+    return found == object.end() ? kNull : *found;
+}
+
+/// The last line that is not blank: where Python's tracebacks say what was thrown.
+std::string last_line(std::string_view text) {
+    const std::size_t end = text.find_last_not_of(" \t\r\n");
+    if (end == std::string_view::npos) return {};
+    text = text.substr(0, end + 1);
+    const std::size_t start = text.rfind('\n');
+    return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
+}
+
+int torch_code(const Failure& cause) { return cause.how == HowEnded::signalled ? -cause.signal : cause.exit_status(); }
+
+/// A record in torch's form for a worker that left none.
+ordered_json made_record(const Failure& cause) {
+    std::string words;
+    for (const std::string& line : cause.last_words) words += valid_utf8(line) + "\n";
+    const auto when = std::chrono::duration_cast<std::chrono::seconds>(cause.when.time_since_epoch()).count();
+    ordered_json record;
+    record["message"]["message"] = valid_utf8(summary(cause));
+    record["message"]["extraInfo"] = {{"py_callstack", words}, {"timestamp", std::to_string(when)}};
+    return record;
+}
+
+}  // namespace
+
+std::optional<ErrorRecord> parse_error_file(std::string_view text) {
+    const ordered_json document = parse(text);
+    if (!document.is_object()) return std::nullopt;
+    ErrorRecord record{.message = text_at(document, "message"), .callstack = {}, .raw = std::string(text)};
+    if (const ordered_json& message = member(document, "message"); message.is_object()) {
+        record.message = text_at(message, "message");
+        record.callstack = text_at(member(message, "extraInfo"), "py_callstack");
+        if (record.message.empty()) record.message = last_line(record.callstack);
+    }
+    if (record.message.empty()) return std::nullopt;
+    return record;
+}
+
+std::string agent_error_file(const Failure& cause) {
+    ordered_json document = cause.record ? parse(cause.record->raw) : ordered_json();
+    if (!document.is_object()) document = made_record(cause);
+    if (document["message"].is_object()) document["message"]["errorCode"] = torch_code(cause);
+    return document.dump(-1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::optional<std::string> read_small_file(const std::string& path, std::size_t most_bytes) {
+    // O_NONBLOCK: a FIFO in its place must not hold the agent.
+    const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file) return std::nullopt;
+    std::string text;
+    std::array<char, 16384> buffer{};
+    for (;;) {
+        const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return std::nullopt;
+        if (got == 0) break;
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+        if (text.size() > most_bytes) return std::nullopt;
+    }
+    if (text.empty()) return std::nullopt;
+    return text;
+}
+
+}  // namespace dlaunch::agent

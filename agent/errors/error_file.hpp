@@ -1,0 +1,25 @@
+#pragma once
+/// torch's error files: $TORCHELASTIC_ERROR_FILE, written by @record or by worker_lib.
+/// Forms: reference is torch.distributed.elastic.multiprocessing.errors.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "agent/errors/failure.hpp"
+
+namespace dlaunch::agent {
+
+/// The record in a file's text, or none when it is not one (empty, no JSON, no message, null message).
+/// Never throws, whatever the bytes are.
+[[nodiscard]] std::optional<ErrorRecord> parse_error_file(std::string_view text);
+
+/// What the agent writes into its own TORCHELASTIC_ERROR_FILE for the first cause: the worker's file with
+/// message.errorCode = `code` added where `message` is an object (negative for a signal, as torch), or a record made
+/// from the failure's summary when the worker left none.
+[[nodiscard]] std::string agent_error_file(const Failure& cause);
+
+/// Reads a file of at most `most_bytes`; none when it is missing, empty or unreadable.
+[[nodiscard]] std::optional<std::string> read_small_file(const std::string& path, std::size_t most_bytes = 4 << 20);
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,119 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "agent/errors/escape.hpp"
+#include "agent/errors/report.hpp"
+#include "rendezvous/base/signal_names.hpp"
+
+namespace dlaunch::agent {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+const char* name(HowEnded how) {
+    switch (how) {
+        case HowEnded::exited: return "exited";
+        case HowEnded::signalled: return "signalled";
+        case HowEnded::not_executed: return "not_executed";
+        case HowEnded::timed_out: return "timed_out";
+        case HowEnded::hung: return "hung";
+    }
+    return "";
+}
+
+const char* name(OutOfMemory out_of_memory) {
+    switch (out_of_memory) {
+        case OutOfMemory::no: return "no";
+        case OutOfMemory::likely: return "likely";
+        case OutOfMemory::certain: return "certain";
+    }
+    return "";
+}
+
+std::string utc(std::chrono::system_clock::time_point time) {
+    const auto ms = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+    const auto second = std::chrono::floor<std::chrono::seconds>(time);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(second)), ((ms % 1000) + 1000) % 1000);
+}
+
+ordered_json record_json(const Failure& failure) {
+    if (!failure.record) return nullptr;
+    return {{"message", valid_utf8(failure.record->message)}, {"callstack", valid_utf8(failure.record->callstack)}, {"raw", valid_utf8(failure.record->raw)}};
+}
+
+ordered_json failure_json(const Failure& failure) {
+    const bool has_code = failure.how == HowEnded::exited || failure.how == HowEnded::not_executed;
+    const bool has_signal = failure.how == HowEnded::signalled;
+    ordered_json words = ordered_json::array();
+    for (const std::string& word : failure.last_words) words.push_back(valid_utf8(word));
+    ordered_json json;
+    json["summary"] = valid_utf8(summary(failure));
+    json["rank"] = failure.rank;
+    json["local_rank"] = failure.local_rank;
+    json["node_rank"] = failure.node_rank;
+    json["role"] = valid_utf8(failure.role);
+    json["host"] = valid_utf8(failure.host);
+    json["pid"] = failure.pid > 0 ? ordered_json(failure.pid) : ordered_json();
+    json["victim"] = failure.victim;
+    json["how"] = name(failure.how);
+    json["code"] = has_code ? ordered_json(failure.code) : ordered_json();
+    json["signal"] = has_signal ? ordered_json(failure.signal) : ordered_json();
+    json["signal_name"] = has_signal ? ordered_json(base::signal_name(failure.signal)) : ordered_json();
+    json["core_dumped"] = failure.core_dumped;
+    json["exit_status"] = failure.exit_status();
+    json["out_of_memory"] = name(failure.out_of_memory);
+    json["memory_limit"] = valid_utf8(failure.memory_limit);
+    json["text"] = valid_utf8(failure.text);
+    json["round"] = failure.round;
+    json["after"] = failure.after.count();
+    json["time"] = utc(failure.when);
+    json["record"] = record_json(failure);
+    json["last_words"] = std::move(words);
+    json["stdout_file"] = valid_utf8(failure.stdout_file);
+    json["stderr_file"] = valid_utf8(failure.stderr_file);
+    json["error_file"] = valid_utf8(failure.error_file);
+    return json;
+}
+
+ordered_json worker_json(const WorkerEnd& worker) {
+    return {{"rank", worker.rank},
+            {"local_rank", worker.local_rank},
+            {"pid", worker.pid > 0 ? ordered_json(worker.pid) : ordered_json()},
+            {"host", valid_utf8(worker.host)},
+            {"exit_status", worker.exit_status},
+            {"max_rss_kib", worker.usage.max_rss_kib},
+            {"user_seconds", worker.usage.user_seconds},
+            {"system_seconds", worker.usage.system_seconds}};
+}
+
+/// What the text report begins with, without "dlaunch: ".
+std::string first_line(const JobEnd& end) {
+    constexpr std::size_t kName = std::string_view("dlaunch: ").size();
+    const std::string text = text_report(end);
+    return text.empty() ? "" : text.substr(kName, text.find('\n') - kName);
+}
+
+}  // namespace
+
+std::string json_report(const JobEnd& end) {
+    ordered_json json;
+    json["job_id"] = valid_utf8(end.job_id);
+    json["exit_status"] = end.exit_status;
+    json["summary"] = valid_utf8(first_line(end));
+    json["reason"] = valid_utf8(end.reason);
+    json["rounds"] = end.rounds;
+    json["restarts"] = end.restarts;
+    json["max_restarts"] = end.max_restarts;
+    json["seconds"] = end.seconds;
+    json["log_directory"] = valid_utf8(end.log_directory);
+    json["failures"] = ordered_json::array();
+    for (const Failure& failure : end.failures) json["failures"].push_back(failure_json(failure));
+    json["workers"] = ordered_json::array();
+    for (const WorkerEnd& worker : end.workers) json["workers"].push_back(worker_json(worker));
+    return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "agent/errors/escape.hpp"
+#include "agent/errors/report.hpp"
+#include "agent/errors/words.hpp"
+#include "rendezvous/base/signal_names.hpp"
+
+namespace dlaunch::agent {
+
+namespace {
+
+/// 100 columns less "dlaunch: ".
+constexpr std::size_t kMostColumns = 91;
+
+/// Below this a text about an exec error or a hang says nothing any more; the host gives way first.
+constexpr std::size_t kLeastText = 40;
+
+/// What may give way, and how far the host may; tried in order until the line fits.
+struct Brevity {
+    bool limit, after, round;
+    std::size_t least_host;
+};
+constexpr std::array<Brevity, 6> kBrevities{
+    {{true, true, true, 255}, {false, true, true, 255}, {false, true, true, 20}, {false, false, true, 20}, {false, false, true, 8}, {false, false, false, 3}}};
+
+std::string out_of_memory(const Failure& failure, bool with_limit) {
+    if (failure.out_of_memory == OutOfMemory::no) return {};
+    std::string text = failure.out_of_memory == OutOfMemory::certain ? ", out of memory" : ", likely out of memory";
+    if (with_limit && !failure.memory_limit.empty()) text += " at " + printable(failure.memory_limit);
+    return text;
+}
+
+/// "was killed by SIGSEGV, core dumped"
+std::string how_it_ended(const Failure& failure, bool with_limit) {
+    const std::string memory = out_of_memory(failure, with_limit);
+    switch (failure.how) {
+        case HowEnded::exited: return fmt::format("exited with {}{}", failure.code, memory);
+        case HowEnded::signalled:
+            return fmt::format("was killed by {}{}{}", base::signal_name(failure.signal), failure.core_dumped ? ", core dumped" : "", memory);
+        case HowEnded::timed_out: return "was still running when the job outlived --timeout";
+        case HowEnded::hung: return "hung";
+        case HowEnded::not_executed: break;
+    }
+    return "could not be executed";
+}
+
+std::string when_it_ended(const Failure& failure, const Brevity& brevity) {
+    std::string text;
+    if (failure.round > 0 && brevity.round) text = fmt::format(" in round {}", failure.round);
+    if (brevity.after) text += " after " + duration_text(failure.after.count());
+    return text;
+}
+
+/// Everything behind the host and pid: what stands before and after the failure's own text.
+struct Tail {
+    std::string before_text, after_text;
+    [[nodiscard]] std::size_t width() const { return columns(before_text) + columns(after_text); }
+};
+
+Tail tail(const Failure& failure, const Brevity& brevity) {
+    std::string how = " " + how_it_ended(failure, brevity.limit);
+    const bool has_text = !failure.text.empty();
+    if (failure.how == HowEnded::not_executed) return {how + (has_text ? ": " : ""), ""};
+    if (failure.how == HowEnded::timed_out) return {how + (has_text ? " " : ""), ""};
+    if (failure.how == HowEnded::hung && has_text) return {how + " (", ")" + when_it_ended(failure, brevity)};
+    const std::string when = when_it_ended(failure, brevity);
+    // A clause behind the verb wants a second comma: "..., core dumped, in round 2".
+    const bool clause = how.find(',') != std::string::npos && !when.empty();
+    return {how + (clause ? "," : "") + when, ""};
+}
+
+bool shows_text(const Failure& failure) { return failure.how != HowEnded::exited && failure.how != HowEnded::signalled; }
+
+}  // namespace
+
+std::string summary(const Failure& failure) {
+    const std::string rank = fmt::format("rank {}", failure.rank);
+    const std::string host = printable(failure.host);
+    const std::string pid = failure.pid > 0 ? fmt::format("pid {}", failure.pid) : "";
+    const std::string text = shows_text(failure) ? printable(failure.text) : "";
+    const std::size_t wanted_text = std::min(columns(text), kLeastText);
+    const std::string_view comma = host.empty() || pid.empty() ? "" : ", ";
+    const std::size_t brackets = host.empty() && pid.empty() ? 0 : 3;
+    for (const Brevity& brevity : kBrevities) {
+        const Tail end = tail(failure, brevity);
+        const std::size_t fixed = rank.size() + brackets + comma.size() + pid.size() + end.width();
+        const std::size_t least = fixed + std::min(columns(host), brevity.least_host) + wanted_text;
+        if (least > kMostColumns && &brevity != &kBrevities.back()) continue;
+        // Room is given to the text as far as it needs to be understood, then to the host, then to the text's rest.
+        const std::size_t room = kMostColumns - std::min(kMostColumns, fixed);
+        const std::string shown_host = shorten_middle(host, room - std::min(room, wanted_text));
+        const std::string shown_text = shorten_middle(text, room - std::min(room, columns(shown_host)));
+        const std::string who = brackets > 0 ? fmt::format(" ({}{}{})", shown_host, comma, pid) : "";
+        return rank + who + end.before_text + shown_text + end.after_text;
+    }
+    return rank;
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,225 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "agent/errors/escape.hpp"
+#include "agent/errors/report.hpp"
+#include "agent/errors/words.hpp"
+
+namespace dlaunch::agent {
+
+namespace {
+
+/// Other causes that get lines of their own; the rest is one line (and all of them are in the JSON report).
+constexpr std::size_t kMostOthers = 8;
+
+/// A last word that is longer has lost its reader; a record is never cut.
+constexpr std::size_t kMostLastWordColumns = 1000;
+
+/// Two columns of margin under the first line; what was said by the worker stands four in.
+constexpr std::string_view kMargin = "  ";
+constexpr std::string_view kQuote = "    ";
+
+template <class... Args>
+void line(std::string& out, std::string_view margin, fmt::format_string<Args...> text, Args&&... args) {
+    out += margin;
+    fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
+    out += '\n';
+}
+
+std::string_view without_line_end(std::string_view text) {
+    const std::size_t end = text.find_last_not_of("\r\n");
+    return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
+}
+
+/// Every line of `text`, indented; nothing is left out.
+void quote(std::string& out, std::string_view margin, std::string_view text) {
+    text = without_line_end(text);
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t end = std::min(text.find('\n', start), text.size());
+        const std::string shown = printable(without_line_end(text.substr(start, end - start)));
+        if (!shown.empty()) out.append(margin).append(shown);
+        out += '\n';
+        start = end + 1;
+    }
+}
+
+/// What a terminal would show in the end: progress bars overwrite themselves after '\r', and colours are no words.
+std::string as_seen(std::string_view text) {
+    text = without_line_end(text);
+    if (const std::size_t start = text.rfind('\r'); start != std::string_view::npos) text.remove_prefix(start + 1);
+    std::string plain;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.substr(at).starts_with("\x1b[") ? text.find_first_not_of("0123456789;", at + 2) : std::string_view::npos;
+        if (end != std::string_view::npos && (text[end] == 'm' || text[end] == 'K'))
+            at = end + 1;
+        else
+            plain += text[at++];
+    }
+    return shorten_middle(printable(plain), kMostLastWordColumns);
+}
+
+/// A traceback that @record wrote down is on stderr too; it is not said twice.
+bool says_the_same(const ErrorRecord& record, const std::vector<std::string>& words) {
+    return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+        return record.callstack.find(without_line_end(word)) != std::string::npos;
+    });
+}
+
+void add_words(std::string& out, const Failure& failure) {
+    if (failure.record) {
+        quote(out, kMargin, failure.record->message);
+        if (!failure.record->callstack.empty()) {
+            line(out, kMargin, "callstack:");
+            quote(out, kQuote, failure.record->callstack);
+        }
+    }
+    if (failure.last_words.empty() || (failure.record && says_the_same(*failure.record, failure.last_words))) return;
+    line(out, kMargin, "last lines of rank {} on stderr:", failure.rank);
+    for (const std::string& word : failure.last_words) {
+        const std::string shown = as_seen(word);
+        if (!shown.empty()) out.append(kQuote).append(shown);
+        out += '\n';
+    }
+}
+
+void add_files(std::string& out, const Failure& failure, const std::string& log_directory) {
+    if (!failure.stderr_file.empty()) line(out, kMargin, "stderr:        {}", printable(failure.stderr_file));
+    if (!failure.stdout_file.empty()) line(out, kMargin, "stdout:        {}", printable(failure.stdout_file));
+    // Without a log directory the error file goes with the job.
+    if (failure.record && !failure.error_file.empty() && !log_directory.empty())
+        line(out, kMargin, "error file:    {}", printable(failure.error_file));
+}
+
+void add_circumstances(std::string& out, const Failure& failure) {
+    std::string text;
+    if (failure.when != std::chrono::system_clock::time_point{})
+        text = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, ", fmt::gmtime(std::chrono::system_clock::to_time_t(failure.when)));
+    text += fmt::format("{} into round {}", duration_text(failure.after.count()), failure.round);
+    line(out, kMargin, "when and who:  {}; local rank {}, role {}", text, failure.local_rank, printable(failure.role));
+}
+
+void add_memory(std::string& out, const Failure& failure) {
+    if (failure.out_of_memory == OutOfMemory::no) return;
+    const std::string limit = failure.memory_limit.empty() ? "" : fmt::format(" (limit {})", printable(failure.memory_limit));
+    if (failure.out_of_memory == OutOfMemory::certain)
+        line(out, kMargin, "memory:        the kernel ended it, its cgroup ran out of memory{}", limit);
+    else
+        line(out, kMargin, "memory:        the kernel ended processes of a cgroup around it that ran out of memory{}", limit);
+}
+
+void add_usage(std::string& out, const Failure& failure, const std::vector<WorkerEnd>& workers) {
+    const auto found = std::find_if(workers.begin(), workers.end(), [&](const WorkerEnd& worker) { return worker.rank == failure.rank; });
+    if (found == workers.end() || failure.pid <= 0) return;
+    const Usage& usage = found->usage;
+    line(out, kMargin, "used:          {} of memory at most, CPU {} (user) + {} (system)", size_text(static_cast<double>(usage.max_rss_kib) * 1024),
+         duration_text(usage.user_seconds), duration_text(usage.system_seconds));
+}
+
+/// Where to look when the worker said nothing; one line for the commonest ways to go.
+std::string_view advice(const Failure& failure) {
+    if (failure.record || !failure.last_words.empty() || failure.out_of_memory != OutOfMemory::no) return {};
+    if (failure.how == HowEnded::exited)
+        return "it said nothing on stderr; @record of torch.distributed.elastic.multiprocessing.errors around\n"
+               "main() brings the exception here";
+    if (failure.how != HowEnded::signalled) return {};
+    switch (failure.signal) {
+        case SIGSEGV:
+        case SIGABRT:
+        case SIGBUS:
+        case SIGFPE:
+        case SIGILL:
+            return "it said nothing on stderr; PYTHONFAULTHANDLER=1 (or @record of torch's elastic errors) brings the\n"
+                   "stack here, `ulimit -c unlimited` a core file";
+        case SIGKILL: return "dlaunch did not send it; the kernel's log (dmesg) or the batch system may know who did";
+        default: return {};
+    }
+}
+
+bool is_cause(const Failure& failure) { return !failure.victim; }
+
+/// Those of the last round that ended badly because we stopped them.
+std::vector<int> victims(const JobEnd& end) {
+    std::vector<int> ranks;
+    for (const Failure& failure : end.failures)
+        if (failure.victim) ranks.push_back(failure.rank);
+    for (const WorkerEnd& worker : end.workers) {
+        const bool told = std::any_of(end.failures.begin(), end.failures.end(), [&](const Failure& failure) { return failure.rank == worker.rank; });
+        if (!told && worker.exit_status != 0) ranks.push_back(worker.rank);
+    }
+    return ranks;
+}
+
+std::string first_line(const ErrorRecord& record) {
+    const std::string_view message = record.message;
+    return printable(without_line_end(message.substr(0, message.find('\n'))));
+}
+
+/// A message that is the first cause's is not repeated: often all ranks fail alike.
+void add_others(std::string& out, const Failure& first, const std::vector<const Failure*>& others) {
+    if (others.empty()) return;
+    line(out, kMargin, "failed too:");
+    std::vector<int> rest;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        const Failure& other = *others[i];
+        if (i >= kMostOthers) {
+            rest.push_back(other.rank);
+            continue;
+        }
+        line(out, kQuote, "{}", summary(other));
+        const bool same = first.record && other.record && first.record->message == other.record->message;
+        if (other.record && !same) line(out, kQuote, "  {}", shorten_middle(first_line(*other.record), 94));
+    }
+    if (!rest.empty()) line(out, kQuote, "and {} more: ranks {}", rest.size(), number_ranges(rest, ", "));
+}
+
+/// "the job outlived --timeout 30 s; ranks 0-2, 5 were still running"
+std::string timeout_line(const std::vector<const Failure*>& causes) {
+    std::vector<int> running;
+    for (const Failure* cause : causes)
+        if (cause->how == HowEnded::timed_out) running.push_back(cause->rank);
+    if (running.size() == 1) return summary(*causes.front());
+    const std::string limit = causes.front()->text.empty() ? "" : " " + printable(causes.front()->text);
+    const std::string head = "the job outlived --timeout" + limit + "; ranks ", tail = " were still running";
+    return head + shorten_middle(number_ranges(running, ", "), 91 - std::min<std::size_t>(80, head.size() + tail.size())) + tail;
+}
+
+void add_job(std::string& out, const JobEnd& end) {
+    if (const std::vector<int> ranks = victims(end); !ranks.empty())
+        line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", number_ranges(ranks, ", "));
+    if (!end.reason.empty()) line(out, kMargin, "the job:       {}", printable(end.reason));
+    if (end.max_restarts > 0) line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts, duration_text(end.seconds));
+    if (!end.log_directory.empty()) line(out, kMargin, "all logs:      {}", printable(end.log_directory));
+}
+
+}  // namespace
+
+std::string text_report(const JobEnd& end) {
+    std::vector<const Failure*> causes;
+    for (const Failure& failure : end.failures)
+        if (is_cause(failure)) causes.push_back(&failure);
+    if (causes.empty()) return end.reason.empty() || end.exit_status == 0 ? "" : fmt::format("dlaunch: {}\n", printable(end.reason));
+    const Failure& first = *causes.front();
+    const bool timed_out = first.how == HowEnded::timed_out;
+    std::string out = fmt::format("dlaunch: {}\n", timed_out ? timeout_line(causes) : summary(first));
+    if (first.how == HowEnded::not_executed && out.find(printable(first.text)) == std::string::npos) quote(out, kMargin, first.text);
+    add_words(out, first);
+    add_memory(out, first);
+    if (first.how != HowEnded::not_executed && !timed_out) {
+        add_files(out, first, end.log_directory);
+        add_usage(out, first, end.workers);
+        add_circumstances(out, first);
+    }
+    std::vector<const Failure*> others;
+    std::copy_if(causes.begin() + 1, causes.end(), std::back_inserter(others),
+                 [&](const Failure* other) { return !(timed_out && other->how == HowEnded::timed_out); });
+    add_others(out, first, others);
+    add_job(out, end);
+    if (const std::string_view text = advice(first); !text.empty()) quote(out, kMargin, text);
+    return out;
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,26 @@
+#pragma once
+/// How the report says durations, sizes, lists of ranks and things that are too long.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::agent {
+
+/// "45 ms", "12.3 s", "45 min 12 s", "8 h 12 min", "3 d 4 h".
+[[nodiscard]] std::string duration_text(double seconds);
+
+/// "640 KiB", "1.2 GiB".
+[[nodiscard]] std::string size_text(double bytes);
+
+/// "0-3,8" for {0, 1, 2, 3, 8}, with any separator; the order of the numbers does not matter.
+[[nodiscard]] std::string number_ranges(std::vector<int> numbers, std::string_view separator);
+
+/// Columns on a terminal, never too few: everything from U+1100 up is taken for wide.
+[[nodiscard]] std::size_t columns(std::string_view text);
+
+/// At most `most` columns (3 at least): the middle gives way to "...". Never cuts a character.
+[[nodiscard]] std::string shorten_middle(std::string_view text, std::size_t most);
+
+}  // namespace dlaunch::agent

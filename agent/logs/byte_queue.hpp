@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace dlaunch::agent {
+
+/// Bytes in, bytes out, in one contiguous piece, so that a whole batch leaves in one write.
+/// It grows without limit: whoever fills it looks at size() first.
+class ByteQueue {
+public:
+    [[nodiscard]] std::size_t size() const { return end_ - begin_; }
+    [[nodiscard]] bool empty() const { return begin_ == end_; }
+    [[nodiscard]] std::string_view view() const { return {bytes_.get() + begin_, size()}; }
+
+    /// Room for `n` more bytes, valid until the next call; commit() says how many were filled.
+    [[nodiscard]] char* reserve(std::size_t n) {
+        if (capacity_ - end_ < n) make_room(n);
+        return bytes_.get() + end_;
+    }
+    void commit(std::size_t n) { end_ += n; }
+
+    void append(std::string_view bytes) {
+        if (bytes.empty()) return;
+        std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
+        commit(bytes.size());
+    }
+
+    void consume(std::size_t n) {
+        begin_ += n;
+        if (begin_ == end_) clear();
+    }
+
+    /// Forgets everything; memory beyond the usual is given back.
+    void clear() {
+        begin_ = end_ = 0;
+        if (capacity_ <= kKeptBytes) return;
+        bytes_.reset();
+        capacity_ = 0;
+    }
+
+private:
+    static constexpr std::size_t kKeptBytes = 2 << 20;
+
+    void make_room(std::size_t n) {
+        const std::size_t held = size();
+        // Moving is cheaper than growing as long as at least half of the buffer becomes free.
+        if (held + n > capacity_ / 2) {
+            std::size_t larger = capacity_ < 16384 ? 16384 : capacity_;
+            while (larger / 2 < held + n) larger *= 2;
+            auto fresh = std::make_unique_for_overwrite<char[]>(larger);
+            if (held) std::memcpy(fresh.get(), bytes_.get() + begin_, held);
+            bytes_ = std::move(fresh);
+            capacity_ = larger;
+        } else if (held) {
+            std::memmove(bytes_.get(), bytes_.get() + begin_, held);
+        }
+        begin_ = 0;
+        end_ = held;
+    }
+
+    std::unique_ptr<char[]> bytes_;
+    std::size_t begin_ = 0, end_ = 0, capacity_ = 0;
+};
+
+}  // namespace dlaunch::agent

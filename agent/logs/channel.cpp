@@ -1,0 +1,113 @@
+#include "agent/logs/channel.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "agent/logs/prefix.hpp"
+
+namespace dlaunch::agent {
+
+Channel::Channel(Shared& shared, base::UniqueFd pipe, Targets targets)
+    : shared_(shared), pipe_(std::move(pipe)), targets_(std::move(targets)) {
+    if (targets_.screen) {
+        lead_bytes_ = targets_.line.prefix.size() + (shared_.timestamps ? timestamp({}).size() : 0);
+        source_ = targets_.screen->add(std::move(targets_.line));
+    }
+    regulate();
+}
+
+Channel::~Channel() {
+    if (open() && targets_.screen) targets_.screen->end(source_);
+}
+
+void Channel::regulate() {
+    if (!open()) return;
+    if (!may_read()) watch_ = {};
+    else if (!watch_) watch_ = shared_.loop.readable(pipe_.get(), [this] {
+        if (!may_read()) return regulate();
+        const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;
+        deliver(read_some(room), true);
+    });
+}
+
+/// Up to `most` bytes, in the shared buffer; none when the pipe is empty or at its end, which ends the channel.
+std::string_view Channel::read_some(std::size_t most) {
+    const ssize_t count = ::read(pipe_.get(), shared_.buffer.get(), std::min(most, kBufferBytes));
+    if (count > 0) {
+        const auto bytes = static_cast<std::size_t>(count);
+        enlarge_pipe(bytes);
+        return {shared_.buffer.get(), bytes};
+    }
+    if (count == 0 || (errno != EAGAIN && errno != EINTR)) end();
+    return {};
+}
+
+/// A writer that fills its pipe gets a larger one: fewer turns of the loop and fewer waits for the writer.
+void Channel::enlarge_pipe(std::size_t seen) {
+    constexpr std::size_t kMuch = 16 << 10;
+    if (enlarged_ || seen < kMuch) return;
+    enlarged_ = true;
+    fcntl(pipe_.get(), F_SETPIPE_SZ, shared_.pipe_bytes);  // best effort: the user's share of pipe memory is limited
+}
+
+void Channel::deliver(std::string_view bytes, bool to_screen) {
+    if (bytes.empty()) return;
+    targets_.file.write(bytes);
+    if (targets_.tail) targets_.tail->add(bytes);
+    if (targets_.filter) {
+        const std::string stamp = shared_.timestamps ? timestamp(std::chrono::system_clock::now()) : "";
+        targets_.filtered->write(targets_.filter->add(bytes, stamp));
+    }
+    if (to_screen && targets_.screen) targets_.screen->feed(source_, bytes);
+}
+
+void Channel::read_ready() {
+    for (std::size_t total = 0; open() && may_read() && total < kAtOnceBytes;) {
+        const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;
+        const auto bytes = read_some(room);
+        if (bytes.empty()) break;
+        deliver(bytes, true);
+        total += bytes.size();
+    }
+    regulate();
+}
+
+void Channel::read_now() {
+    for (std::size_t total = 0; open() && total < kAtOnceBytes;) {
+        const auto bytes = read_some(kBufferBytes);
+        if (bytes.empty()) break;
+        deliver(bytes, true);
+        total += bytes.size();
+    }
+}
+
+std::uint64_t Channel::give_up() {
+    std::uint64_t lost = 0;
+    for (std::size_t total = 0; open() && total < kAtOnceBytes;) {
+        const auto bytes = read_some(kBufferBytes);
+        if (bytes.empty()) break;
+        const bool room = !targets_.screen || !targets_.screen->full();
+        if (!room) lost += bytes.size();
+        deliver(bytes, room);
+        total += bytes.size();
+    }
+    if (open()) end();
+    return lost;
+}
+
+void Channel::end() {
+    watch_ = {};
+    pipe_.reset();
+    if (targets_.filter) {
+        const std::string stamp = shared_.timestamps ? timestamp(std::chrono::system_clock::now()) : "";
+        targets_.filtered->write(targets_.filter->finish(stamp));
+    }
+    targets_.file.close();
+    if (targets_.screen) targets_.screen->end(source_);
+    source_ = nullptr;
+    shared_.loop.post(shared_.on_end);
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "agent/logs/filter.hpp"
+#include "agent/logs/log_file.hpp"
+#include "agent/logs/screen.hpp"
+#include "agent/logs/tail.hpp"
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+
+namespace dlaunch::agent {
+
+/// One stream of one worker: the pipe, and the places where its bytes go.
+class Channel {
+public:
+    /// What all channels of an agent share.
+    struct Shared {
+        base::Loop& loop;
+        bool timestamps = false;
+        int pipe_bytes = 0;  ///< size of a pipe through which much flows
+        std::function<void()> on_end;  ///< posted when a channel has ended
+        std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kBufferBytes);
+    };
+    struct Targets {
+        LogFile file;
+        Tail* tail = nullptr;
+        std::optional<LineFilter> filter;
+        LogFile* filtered = nullptr;  ///< set when there is a filter
+        Screen* screen = nullptr;
+        LineSource line;              ///< how it looks there
+    };
+
+    /// Reads from `pipe`, which is non-blocking, from the next turn of the loop on.
+    Channel(Shared& shared, base::UniqueFd pipe, Targets targets);
+    ~Channel();
+
+    [[nodiscard]] bool open() const { return static_cast<bool>(pipe_); }
+
+    /// Reads or waits, as the screen has room.
+    void regulate();
+
+    /// Reads until the pipe is empty, the screen has no room or it was enough for now.
+    void read_ready();
+
+    /// The same, but the screen gets everything, be there room or not.
+    void read_now();
+
+    /// Reads the rest, ends the stream and returns how many bytes could not be shown.
+    [[nodiscard]] std::uint64_t give_up();
+
+private:
+    static constexpr std::size_t kBufferBytes = 256 << 10;
+
+    /// At most so much at once, in case that somebody still writes.
+    static constexpr std::size_t kAtOnceBytes = 4 << 20;
+
+    [[nodiscard]] bool may_read() { return !targets_.screen || targets_.screen->may_read(source_); }
+    [[nodiscard]] std::string_view read_some(std::size_t most);
+    void enlarge_pipe(std::size_t seen);
+    void deliver(std::string_view bytes, bool to_screen);
+    void end();
+
+    Shared& shared_;
+    base::UniqueFd pipe_;
+    Targets targets_;
+    LineMixer::Source* source_ = nullptr;
+    std::size_t lead_bytes_ = 0;
+    bool enlarged_ = false;
+    base::Watch watch_;
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlaunch::agent {
+
+/// What went wrong with the output, each kind once however often it happens.
+class Complaints {
+public:
+    /// `about` and `error` (an errno) are the kind: "log files: No space left on device (PATH); going on without them".
+    void add(const std::string& about, int error, const std::string& path, const std::string& consequence) {
+        if (!told_.emplace(about, error).second) return;
+        const std::string where = path.empty() ? "" : " (" + path + ")";
+        add(fmt::format("{}: {}{}; {}", about, std::strerror(error), where, consequence));
+    }
+
+    void add(std::string text) {
+        fresh_.push_back(std::move(text));
+        if (callback_) callback_();
+    }
+
+    void about_files(int error, const std::string& path) { add("log files", error, path, "going on without them"); }
+
+    [[nodiscard]] std::vector<std::string> take() { return std::exchange(fresh_, {}); }
+    void on_new(std::function<void()> callback) { callback_ = std::move(callback); }
+
+private:
+    std::set<std::pair<std::string, int>> told_;
+    std::vector<std::string> fresh_;
+    std::function<void()> callback_;
+};
+
+}  // namespace dlaunch::agent

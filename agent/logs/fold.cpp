@@ -1,0 +1,163 @@
+#include "agent/logs/fold.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlaunch::agent {
+
+Fold::Rank& Fold::rank(int number) {
+    const auto index = static_cast<std::size_t>(number);
+    if (index >= ranks_.size()) ranks_.resize(index + 1);
+    return ranks_[index];
+}
+
+void Fold::open(int number) {
+    Rank& opened = rank(number);
+    if (opened.open) return;
+    opened.open = true;
+    opened.apart = false;
+    ++open_;
+}
+
+void Fold::close(int number) {
+    Rank& closed = rank(number);
+    if (!closed.open) return;
+    closed.open = closed.ahead = false;
+    --open_;
+}
+
+void Fold::close_all() {
+    for (std::size_t number = 0; number < ranks_.size(); ++number) close(static_cast<int>(number));
+}
+
+void Fold::add(int number, std::string_view text, base::Time now) {
+    Rank& by = rank(number);
+    auto found = texts_.find(text);
+    if (found == texts_.end()) found = texts_.try_emplace(std::string(text)).first;
+    auto& copies = found->second;
+    const auto is_own = [&](const Copies& each) { return each.rank == number; };
+    const auto own = std::find_if(copies.begin(), copies.end(), is_own);
+    if (own == copies.end()) copies.push_back({number, 1});
+    else ++own->count;
+
+    by.queue.push_back({&*found, now, ++numbers_});
+    by.bytes += text.size() + kLineBytes;
+    if (by.bytes >= limits_.ahead_bytes) by.ahead = true;
+    ++waiting_;
+}
+
+/// Nobody who printed it has something else to show before.
+bool Fold::ripe(const Text& text) const {
+    return std::all_of(text.second.begin(), text.second.end(), [&](const Copies& each) {
+        return ranks_[static_cast<std::size_t>(each.rank)].at_head(text);
+    });
+}
+
+Fold::Text* Fold::complete() const {
+    const auto any = std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& each) { return each.open; });
+    if (any == ranks_.end() || any->queue.empty()) return nullptr;
+    Text* text = any->queue.front().text;
+    const auto& copies = text->second;
+    if (copies.size() < open_ || !ripe(*text)) return nullptr;
+    const auto open_copies = std::count_if(copies.begin(), copies.end(), [&](const Copies& each) {
+        return ranks_[static_cast<std::size_t>(each.rank)].open;
+    });
+    return static_cast<std::size_t>(open_copies) == open_ ? text : nullptr;
+}
+
+Fold::Text* Fold::due(base::Time now) {
+    if (waiting_ == 0) return nullptr;
+    if (Text* text = complete()) return text;
+
+    const Waiting* oldest = nullptr;
+    const Waiting* oldest_ahead = nullptr;
+    bool somebody_may_come = false;
+    for (const Rank& each : ranks_) {
+        if (each.open && !each.ahead && !each.apart) somebody_may_come = true;
+        if (each.queue.empty()) continue;
+        const Waiting* head = &each.queue.front();
+        if (each.bytes > limits_.most_bytes) return head->text;
+        if (!oldest || head->number < oldest->number) oldest = head;
+        if (each.ahead && (!oldest_ahead || head->number < oldest_ahead->number)) oldest_ahead = head;
+    }
+    if (now >= oldest->since + limits_.window) {
+        part_from_others(*oldest->text);
+        return oldest->text;
+    }
+    if (open_ == 0) return oldest->text;
+    return oldest_ahead && !somebody_may_come ? oldest_ahead->text : nullptr;
+}
+
+/// A rank was stopped for others to print what it printed, and they did not.
+void Fold::part_from_others(const Text& text) {
+    const auto& copies = text.second;
+    if (std::none_of(copies.begin(), copies.end(), [&](const Copies& each) { return rank(each.rank).ahead; })) return;
+    for (std::size_t number = 0; number < ranks_.size(); ++number) {
+        const auto is_it = [&](const Copies& each) { return static_cast<std::size_t>(each.rank) == number; };
+        if (std::none_of(copies.begin(), copies.end(), is_it)) ranks_[number].apart = true;
+    }
+}
+
+/// What has to leave before `text`, so that all its copies can leave as one; the text itself when nothing does or can.
+Fold::Text& Fold::first_before(Text& text) const {
+    const Waiting* first = nullptr;
+    for (const Copies& each : text.second) {
+        const Waiting& head = ranks_[static_cast<std::size_t>(each.rank)].queue.front();
+        if (head.text == &text || (first && first->number < head.number) || !ripe(*head.text)) continue;
+        first = &head;
+    }
+    return first ? *first->text : text;
+}
+
+std::optional<Fold::Line> Fold::next(base::Time now) {
+    Text* text = due(now);
+    if (!text) return {};
+    return take(first_before(*text));
+}
+
+Fold::Line Fold::take(Text& text) {
+    Line line;
+    auto& copies = text.second;
+    for (Copies& each : copies) {
+        Rank& from = rank(each.rank);
+        if (!from.at_head(text)) continue;
+        line.ranks.push_back(each.rank);
+        pop(from);
+        --each.count;
+    }
+    std::sort(line.ranks.begin(), line.ranks.end());
+    if (line.ranks.size() > 1)
+        for (int number : line.ranks) rank(number).apart = false;
+    std::erase_if(copies, [](const Copies& each) { return each.count == 0; });
+    if (copies.empty()) line.text = std::move(texts_.extract(texts_.find(text.first)).key());
+    else line.text = text.first;
+    return line;
+}
+
+void Fold::pop(Rank& from) {
+    from.bytes -= from.queue.front().text->first.size() + kLineBytes;
+    from.queue.pop_front();
+    --waiting_;
+    if (!from.ahead || from.bytes > limits_.ahead_bytes / 2) return;
+    from.ahead = false;
+    released_ = true;
+}
+
+std::optional<base::Time> Fold::deadline() const {
+    std::optional<base::Time> earliest;
+    for (const Rank& each : ranks_) {
+        if (each.queue.empty()) continue;
+        const base::Time end = each.queue.front().since + limits_.window;
+        if (!earliest || end < *earliest) earliest = end;
+    }
+    return earliest;
+}
+
+bool Fold::ahead(int number) const {
+    const auto index = static_cast<std::size_t>(number);
+    return index < ranks_.size() && ranks_[index].ahead;
+}
+
+bool Fold::take_released() { return std::exchange(released_, false); }
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,271 @@
+#include "agent/logs/lines.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dlaunch::agent {
+
+struct LineMixer::Source {
+    LineSource what;
+    std::string held;           ///< the unfinished line, or all that came while another had the console
+    bool waiting = false;       ///< `held` was not looked at yet
+    bool ended = false;         ///< to be erased when it was its turn
+    bool after_return = false;  ///< its last piece ended with '\r': a newline that follows belongs to it
+};
+
+LineMixer::LineMixer(Rules rules, ByteQueue& out) : rules_(std::move(rules)), out_(out) {
+    if (folds()) rules_.terminal = false;  // a progress bar cannot be compared with its neighbours
+}
+
+LineMixer::~LineMixer() = default;
+
+void LineMixer::expect(int local_rank, int stream) {
+    folded_ranks_.clear();  // a new round: the prefix may be another one
+    if (folds()) folds_[stream].open(local_rank);
+}
+
+void LineMixer::end_round(base::Time now) {
+    for (Fold& fold : folds_) fold.close_all();
+    if (!owner_) show_folded(now);
+}
+
+bool LineMixer::ahead(const Source* source) const {
+    return folds_[source->what.stream].ahead(source->what.local_rank);
+}
+
+bool LineMixer::take_released() {
+    const bool first = folds_[0].take_released();
+    return folds_[1].take_released() || first;
+}
+
+LineMixer::Source* LineMixer::add(LineSource source) {
+    if (folds() && !source.raw) folds_[source.stream].open(source.local_rank);
+    sources_.push_back(std::make_unique<Source>());
+    sources_.back()->what = std::move(source);
+    return sources_.back().get();
+}
+
+void LineMixer::erase(Source* source) {
+    std::erase_if(sources_, [&](const auto& each) { return each.get() == source; });
+}
+
+void LineMixer::feed(Source* source, std::string_view bytes, base::Time now) {
+    if (bytes.empty()) return;
+    if (blocked(source)) {
+        source->held += bytes;
+        source->waiting = true;
+        return;
+    }
+    if (source->what.raw) {
+        out_.append(bytes);
+        open_ = bytes.back() != '\n';
+        opener_ = this;  // both raw streams of a lone worker: they may continue each other's lines
+        return;
+    }
+    const bool owned = owner_ == source;
+    if (owned) bytes = go_on(bytes, now);
+    if (!bytes.empty()) take(*source, bytes, now);
+    if (owned && !owner_) serve_waiting(now);
+}
+
+/// More of the line that has the console; what follows the line is returned.
+std::string_view LineMixer::go_on(std::string_view bytes, base::Time now) {
+    const std::size_t newline = bytes.find('\n');
+    owner_spoke_ = now;
+    if (newline == std::string_view::npos) {
+        out_.append(bytes);
+        return {};
+    }
+    out_.append(bytes.substr(0, newline + 1));
+    owner_ = nullptr;
+    open_ = false;
+    return bytes.substr(newline + 1);
+}
+
+void LineMixer::take(Source& source, std::string_view bytes, base::Time now) {
+    std::size_t last = bytes.rfind('\n');
+    if (rules_.terminal) last = bytes.find_last_of("\r\n");
+    if (last == std::string_view::npos) return hold(source, bytes, now);
+
+    std::string_view whole = bytes.substr(0, last + 1);
+    if (!source.held.empty()) {
+        const std::size_t first = rules_.terminal ? whole.find_first_of("\r\n") : whole.find('\n');
+        std::string line;
+        line.swap(source.held);
+        line += whole.substr(0, first + 1);
+        whole.remove_prefix(first + 1);
+        // "\r\n" ends one piece, not two.
+        if (rules_.terminal && line.back() == '\r' && whole.starts_with('\n')) {
+            line += '\n';
+            whole.remove_prefix(1);
+        }
+        show(source, line, now);
+    }
+    show(source, whole, now);
+    hold(source, bytes.substr(last + 1), now);
+}
+
+void LineMixer::hold(Source& source, std::string_view bytes, base::Time now) {
+    source.held += bytes;
+    if (source.held.size() <= rules_.hold_limit) return;
+    show_folded(base::Time::max());
+    close_piece(&source);
+    begin(source.what.prefix);
+    out_.append(lead_);
+    out_.append(source.held);
+    std::string().swap(source.held);
+    open_ = true;
+    opener_ = owner_ = &source;
+    owner_spoke_ = now;
+}
+
+void LineMixer::begin(const std::string& prefix) {
+    lead_.clear();
+    if (rules_.stamp) lead_ = rules_.stamp();
+    lead_ += prefix;
+}
+
+void LineMixer::show(Source& source, std::string_view lines, base::Time now) {
+    if (lines.empty()) return;
+    if (folds()) {
+        for (Fold& fold = folds_[source.what.stream]; !lines.empty();) {
+            const std::size_t length = lines.find('\n') + 1;
+            fold.add(source.what.local_rank, lines.substr(0, length), now);
+            lines.remove_prefix(length);
+        }
+        return show_folded(now);
+    }
+    begin(source.what.prefix);
+    if (rules_.terminal) return show_pieces(source, lines);
+    close_piece(&source);
+    show_lines(lines);
+}
+
+/// The hot loop: millions of lines a second pass here.
+void LineMixer::show_lines(std::string_view lines) {
+    open_ = false;
+    if (lead_.empty()) return out_.append(lines);
+    const char* from = lines.data();
+    const char* const end = from + lines.size();
+    const std::size_t lead = lead_.size();
+    while (from != end) {
+        const auto* newline = static_cast<const char*>(std::memchr(from, '\n', static_cast<std::size_t>(end - from)));
+        const auto length = static_cast<std::size_t>(newline + 1 - from);
+        char* to = out_.reserve(lead + length);
+        std::memcpy(to, lead_.data(), lead);
+        std::memcpy(to + lead, from, length);
+        out_.commit(lead + length);
+        from += length;
+    }
+}
+
+void LineMixer::show_pieces(Source& source, std::string_view pieces) {
+    while (!pieces.empty()) {
+        std::size_t last = pieces.find_first_of("\r\n");
+        if (pieces[last] == '\r' && last + 1 < pieces.size() && pieces[last + 1] == '\n') ++last;
+        const std::string_view piece = pieces.substr(0, last + 1);
+        pieces.remove_prefix(last + 1);
+        if (piece == "\r") continue;  // the cursor stands at a line's start already
+        if (piece == "\n" && source.after_return) {
+            source.after_return = false;
+            if (opener_ == &source) close_piece(nullptr);
+            continue;
+        }
+        close_piece(&source);
+        out_.append(lead_);
+        out_.append(piece);
+        open_ = source.after_return = piece.back() == '\r';
+        opener_ = &source;
+    }
+}
+
+void LineMixer::show_folded(base::Time now) {
+    if (!folds()) return;
+    for (Fold& fold : folds_)
+        while (auto line = fold.next(now)) show_folded(*line);
+}
+
+void LineMixer::show_folded(const Fold::Line& line) {
+    if (line.ranks != folded_ranks_) {
+        folded_ranks_ = line.ranks;
+        folded_prefix_ = rules_.folded_prefix(line.ranks);
+    }
+    close_piece(nullptr);
+    begin(folded_prefix_);
+    show_lines(line.text);
+}
+
+void LineMixer::close_piece(const void* unless_of) {
+    if (!open_ || (unless_of && opener_ == unless_of)) return;
+    out_.append("\n");
+    open_ = false;
+}
+
+void LineMixer::end(Source* source, base::Time now) {
+    if (blocked(source)) {
+        source->waiting = source->ended = true;
+        return;
+    }
+    const bool owned = owner_ == source;
+    if (owned) {
+        close_piece(nullptr);
+        owner_ = nullptr;
+    }
+    if (!source->held.empty()) {
+        source->held += '\n';
+        show(*source, source->held, now);
+    }
+    if (opener_ == source) close_piece(nullptr);
+    if (folds() && !source->what.raw) {
+        folds_[source->what.stream].close(source->what.local_rank);
+        show_folded(now);
+    }
+    erase(source);
+    if (owned) serve_waiting(now);
+}
+
+void LineMixer::serve_waiting(base::Time now) {
+    while (!owner_) {
+        const auto next = std::find_if(sources_.begin(), sources_.end(), [](const auto& each) { return each->waiting; });
+        if (next == sources_.end()) return;
+        Source* source = next->get();
+        source->waiting = false;
+        std::string bytes;
+        bytes.swap(source->held);
+        if (!bytes.empty()) take(*source, bytes, now);
+        if (source->ended) end(source, now);
+    }
+}
+
+void LineMixer::give_up_console(base::Time now) {
+    close_piece(nullptr);
+    owner_ = nullptr;
+    serve_waiting(now);
+}
+
+void LineMixer::say(std::string_view text, base::Time now) {
+    if (text.empty()) return;
+    show_folded(base::Time::max());
+    close_piece(nullptr);
+    out_.append(text);
+    open_ = text.back() != '\n';
+    opener_ = nullptr;
+    if (owner_) {
+        owner_ = nullptr;
+        serve_waiting(now);
+    }
+}
+
+std::optional<base::Time> LineMixer::deadline() const {
+    if (owner_) return owner_spoke_ + rules_.patience;
+    std::optional<base::Time> earliest = folds_[0].deadline();
+    if (auto other = folds_[1].deadline(); other && (!earliest || *other < *earliest)) earliest = other;
+    return earliest;
+}
+
+void LineMixer::advance(base::Time now) {
+    if (owner_ && now >= owner_spoke_ + rules_.patience) give_up_console(now);
+    if (!owner_) show_folded(now);
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,338 @@
+#include "agent/logs/logs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#include <unordered_map>
+
+#include "agent/binding/binding.hpp"
+#include "agent/logs/channel.hpp"
+#include "agent/logs/prefix.hpp"
+#include "agent/logs/run_directory.hpp"
+#include "agent/logs/screen.hpp"
+#include "rendezvous/base/host.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::agent {
+
+using base::Error;
+using base::Result;
+
+namespace {
+
+struct Pipe {
+    base::UniqueFd reader, writer;
+};
+
+Error cannot(const char* what, int error) {
+    std::string hint;
+    rlimit limit{};
+    if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        hint = fmt::format(" (the limit is {}; raise it with ulimit -n)", limit.rlim_cur);
+    return {fmt::format("cannot {}: {}{}", what, std::strerror(error), hint), 1};
+}
+
+/// The reader does not block; a worker's end does, as programs expect of their output.
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return cannot("make its pipes", errno);
+    Pipe made{base::UniqueFd(ends[0]), base::UniqueFd(ends[1])};
+    if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return cannot("make its pipes", errno);
+    return made;
+}
+
+const char* file_name(Stream stream) { return stream == kStdout ? "stdout.log" : "stderr.log"; }
+
+}  // namespace
+
+struct Logs::Impl {
+    /// One local rank in its current round.
+    struct Worker {
+        LogSource source;
+        Tail tail;
+        std::unique_ptr<Channel> out, err;
+    };
+    struct Drain {
+        std::function<void(std::uint64_t)> done;
+        base::Timer deadline;
+    };
+
+    Impl(base::Loop& on, Options given);
+
+    [[nodiscard]] LineMixer::Rules rules() const;
+    [[nodiscard]] std::string prefix(const std::string& local_ranks, const std::string& ranks) const;
+    [[nodiscard]] std::string folded_prefix(const std::vector<int>& local_ranks, bool colours) const;
+    [[nodiscard]] bool has_file(int local_rank, Stream stream) const;
+    [[nodiscard]] const std::vector<std::string>& filters(Stream stream) const;
+    [[nodiscard]] std::unique_ptr<Screen> make_screen(int fd, std::string name);
+    [[nodiscard]] Screen& screen(Stream stream) { return stream == kStderr && err_screen ? *err_screen : *out_screen; }
+
+    void start_attempt(const LogSource& source);
+    [[nodiscard]] Result<Channel::Targets> targets(const LogSource& source, Stream stream, Tail* tail);
+    [[nodiscard]] bool on_console(int local_rank, Stream stream) const;
+    void expect_workers();
+    void set_line(Channel::Targets& into, const LogSource& source, Stream stream);
+    template <class Action>
+    void for_channels(Action action);
+    void on_change();
+    void check_drained();
+    void give_up();
+    void finish_drain(std::uint64_t dropped);
+
+    base::Loop& loop;
+    Options options;
+    Complaints complaints;
+    RunDirectory directory{complaints};
+    bool raw, colours_wanted;
+    int first_rank = 0;  ///< the global rank of local rank 0 in this round
+    int attempt = -1;
+    std::shared_ptr<Impl*> self;  ///< posted callbacks ask it whether we are still there
+    std::unique_ptr<Screen> out_screen, err_screen;  ///< the second is null when both are one
+    LogFile filtered_out, filtered_err;
+    Channel::Shared shared;
+    std::unordered_map<int, Worker> workers;  ///< by local rank; declared last: its channels use all of the above
+    std::unique_ptr<Drain> drain;
+};
+
+Logs::Impl::Impl(base::Loop& on, Options given)
+    : loop(on),
+      options(std::move(given)),
+      raw(options.console_is_raw && !options.plan.timestamps),
+      colours_wanted(wants_colours(std::getenv("NO_COLOR"), std::getenv("TERM"))),
+      self(std::make_shared<Impl*>(this)),
+      shared{loop, options.plan.timestamps, options.workers <= 8 ? 1 << 20 : 256 << 10, {}} {
+    const bool one = Console::same(options.stdout_fd, options.stderr_fd);
+    out_screen = make_screen(options.stdout_fd, one ? "" : "standard output");
+    if (!one) err_screen = make_screen(options.stderr_fd, "");
+    shared.on_end = [weak = std::weak_ptr(self)] {
+        if (const auto alive = weak.lock()) (*alive)->check_drained();
+    };
+}
+
+std::unique_ptr<Screen> Logs::Impl::make_screen(int fd, std::string name) {
+    LineMixer::Rules rules;
+    if (options.plan.timestamps) rules.stamp = [] { return timestamp(std::chrono::system_clock::now()); };
+    if (options.plan.fold && options.workers > 1) {
+        const bool colours = colours_wanted && isatty(fd) == 1;
+        rules.folded_prefix = [this, colours](const auto& local_ranks) { return folded_prefix(local_ranks, colours); };
+    }
+    return std::make_unique<Screen>(loop, fd, std::move(name), complaints, std::move(rules), [weak = std::weak_ptr(self)] {
+        if (const auto alive = weak.lock()) (*alive)->on_change();
+    });
+}
+
+std::string Logs::Impl::prefix(const std::string& local_ranks, const std::string& ranks) const {
+    return expand_prefix(options.plan.prefix_template, {options.role, local_ranks, ranks, options.host});
+}
+
+std::string Logs::Impl::folded_prefix(const std::vector<int>& local_ranks, bool colours) const {
+    std::vector<int> global_ranks = local_ranks;
+    for (int& rank : global_ranks) rank += first_rank;
+    const std::string text = prefix(ranges(local_ranks), ranges(global_ranks));
+    return colours ? coloured(text, local_ranks.front()) : text;
+}
+
+bool Logs::Impl::has_file(int local_rank, Stream stream) const {
+    return ((options.plan.tee.of(local_rank) | options.plan.redirects.of(local_rank)) & stream) != 0;
+}
+
+const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
+    return stream == kStdout ? options.plan.stdout_filters : options.plan.stderr_filters;
+}
+
+/// The first worker of a round brings the round's own folder and files.
+void Logs::Impl::start_attempt(const LogSource& source) {
+    first_rank = source.rank - source.local_rank;
+    if (attempt == source.restart_round) return;
+    attempt = source.restart_round;
+    expect_workers();
+    directory.make_attempt(attempt, options.plan.keeps_files());
+    if (directory.path().empty()) return;
+    for (auto [stream, name, file] : {std::tuple{kStdout, "filtered_stdout.log", &filtered_out}, {kStderr, "filtered_stderr.log", &filtered_err}}) {
+        file->close();
+        if (filters(stream).empty()) continue;
+        // Without a free descriptor now the pipes fail next, and say so.
+        (void)file->open(directory.attempt(attempt) + "/" + name, {}, complaints);
+    }
+}
+
+Result<Channel::Targets> Logs::Impl::targets(const LogSource& source, Stream stream, Tail* tail) {
+    Channel::Targets made;
+    made.tail = tail;
+    const std::string folder = directory.worker(source.restart_round, source.local_rank);
+    if (has_file(source.local_rank, stream) && !folder.empty()) {
+        const Rotation rotation{options.plan.rotate_bytes, options.plan.rotate_keep};
+        if (int error = made.file.open(folder + "/" + file_name(stream), rotation, complaints))
+            return cannot("open its log files", error);
+    }
+    LogFile& filtered = stream == kStdout ? filtered_out : filtered_err;
+    if (filtered) {
+        made.filter.emplace(filters(stream), prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str()));
+        made.filtered = &filtered;
+    }
+    set_line(made, source, stream);
+    return made;
+}
+
+bool Logs::Impl::on_console(int local_rank, Stream stream) const {
+    const bool teed = options.plan.tee.of(local_rank) & stream;
+    const bool redirected = options.plan.redirects.of(local_rank) & stream;
+    const bool hidden = options.plan.shown && !options.plan.shown->contains(local_rank);
+    return !hidden && (teed || !redirected);
+}
+
+/// Lines that are folded wait for workers that have not been started yet, too.
+void Logs::Impl::expect_workers() {
+    for (int local_rank = 0; local_rank < options.workers; ++local_rank)
+        for (Stream stream : {kStdout, kStderr})
+            if (on_console(local_rank, stream)) screen(stream).expect(local_rank, stream == kStdout ? 0 : 1);
+}
+
+/// How a stream looks on the console, if at all.
+void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Stream stream) {
+    const bool teed = options.plan.tee.of(source.local_rank) & stream;
+    if (!on_console(source.local_rank, stream)) return;
+    into.screen = &screen(stream);
+    into.line.local_rank = source.local_rank;
+    into.line.stream = stream == kStdout ? 0 : 1;
+    into.line.raw = raw && !teed;
+    if (!teed) return;
+    into.line.prefix = prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str());
+    if (colours_wanted && into.screen->terminal()) into.line.prefix = coloured(into.line.prefix, source.local_rank);
+}
+
+template <class Action>
+void Logs::Impl::for_channels(Action action) {
+    for (auto& [local_rank, worker] : workers) {
+        for (Channel* channel : {worker.out.get(), worker.err.get()})
+            if (channel && channel->open()) action(*channel);
+    }
+}
+
+void Logs::Impl::on_change() {
+    for_channels([](Channel& channel) { channel.regulate(); });
+    check_drained();
+}
+
+void Logs::Impl::check_drained() {
+    if (!drain) return;
+    bool busy = false;
+    for_channels([&](Channel&) { busy = true; });
+    if (busy) return;
+    for (Screen* each : {out_screen.get(), err_screen.get()}) {
+        if (!each) continue;
+        each->end_round();
+        busy |= !each->idle();
+    }
+    if (!busy) finish_drain(0);
+}
+
+/// The deadline of a drain: what is in the pipes still goes to the files, and to the console where it has room.
+void Logs::Impl::give_up() {
+    std::uint64_t dropped = 0;
+    for_channels([&](Channel& channel) { dropped += channel.give_up(); });
+    for (Screen* each : {out_screen.get(), err_screen.get()}) {
+        if (!each) continue;
+        each->end_round();
+        dropped += each->drop();
+    }
+    finish_drain(dropped);
+}
+
+void Logs::Impl::finish_drain(std::uint64_t dropped) {
+    const auto ended = std::move(drain);
+    ended->deadline = {};
+    loop.post([done = std::move(ended->done), dropped] { done(dropped); });
+}
+
+Logs::Logs(base::Loop& loop, Options options) : impl_(std::make_unique<Impl>(loop, std::move(options))) {}
+Logs::~Logs() = default;
+
+Result<void> Logs::prepare() {
+    const LogPlan& plan = impl_->options.plan;
+    if (plan.directory == "/dev/null") return {};
+    auto made = impl_->directory.make(plan.directory, base::temporary_folder(), impl_->options.job_id, plan.keeps_files());
+    if (made || !plan.directory.empty() || plan.keeps_files()) return made;
+    impl_->complaints.add(made.error().text + "; the workers have no error files");
+    return {};
+}
+
+std::string Logs::run_directory() const { return impl_->directory.path(); }
+
+std::string Logs::worker_directory(const LogSource& source) const {
+    return impl_->directory.worker(source.restart_round, source.local_rank);
+}
+
+std::string Logs::error_file(const LogSource& source) const {
+    return impl_->directory.error_file(source.restart_round, source.local_rank);
+}
+
+std::string Logs::file_of(const LogSource& source, Stream stream) const {
+    if (!impl_->has_file(source.local_rank, stream) || impl_->directory.path().empty()) return {};
+    return worker_directory(source) + "/" + file_name(stream);
+}
+
+Result<Logs::Ends> Logs::start_worker(const LogSource& source) {
+    impl_->start_attempt(source);
+    const bool links = impl_->options.plan.keeps_files();
+    impl_->directory.make_worker(source.local_rank, links ? fmt::format("{}-{}", source.rank, impl_->options.host) : "");
+
+    auto out = make_pipe();
+    if (!out) return out.error();
+    auto err = make_pipe();
+    if (!err) return err.error();
+    Impl::Worker& worker = impl_->workers[source.local_rank];
+    worker.out.reset();
+    worker.err.reset();
+    worker.source = source;
+    worker.tail = {};
+    auto out_targets = impl_->targets(source, kStdout, nullptr);
+    if (!out_targets) return out_targets.error();
+    auto err_targets = impl_->targets(source, kStderr, &worker.tail);
+    if (!err_targets) return err_targets.error();
+    worker.out = std::make_unique<Channel>(impl_->shared, std::move(out->reader), std::move(*out_targets));
+    worker.err = std::make_unique<Channel>(impl_->shared, std::move(err->reader), std::move(*err_targets));
+    return Ends{std::move(out->writer), std::move(err->writer)};
+}
+
+std::vector<std::string> Logs::last_words(int local_rank, int lines) const {
+    const auto found = impl_->workers.find(local_rank);
+    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.tail.lines(lines);
+}
+
+void Logs::read_now(int local_rank) {
+    const auto found = impl_->workers.find(local_rank);
+    if (found == impl_->workers.end()) return;
+    for (Channel* channel : {found->second.out.get(), found->second.err.get()})
+        if (channel) channel->read_now();
+}
+
+void Logs::drain(std::chrono::milliseconds deadline, std::function<void(std::uint64_t)> done) {
+    impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{std::move(done), {}});
+    impl_->for_channels([](Channel& channel) { channel.read_ready(); });
+    for (Screen* each : {impl_->out_screen.get(), impl_->err_screen.get()})
+        if (each) each->flush();
+    impl_->check_drained();
+    if (impl_->drain) impl_->drain->deadline = impl_->loop.after(deadline, [impl = impl_.get()] { impl->give_up(); });
+}
+
+void Logs::say(std::string text) { impl_->screen(kStderr).say(text); }
+
+std::vector<std::string> Logs::take_complaints() { return impl_->complaints.take(); }
+
+void Logs::on_complaint(std::function<void()> callback) { impl_->complaints.on_new(std::move(callback)); }
+
+void Logs::finish() {
+    constexpr std::chrono::milliseconds kPatience{100};
+    for (Screen* each : {impl_->out_screen.get(), impl_->err_screen.get()})
+        if (each) each->flush(kPatience);
+    if (!impl_->options.plan.keeps_files()) impl_->directory.remove();
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,148 @@
+#include "agent/logs/run_directory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+namespace dlaunch::agent {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+
+namespace {
+
+Error cannot_make(const std::string& path, int error) {
+    return {fmt::format("log directory {}: {}", path, std::strerror(error))};
+}
+
+std::string random_name() {
+    static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz012345";
+    unsigned char bytes[8];
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return fmt::format("{:08}", getpid());
+    std::string name;
+    for (unsigned char byte : bytes) name += kLetters[byte % kLetters.size()];
+    return name;
+}
+
+}  // namespace
+
+std::string safe_file_name(std::string_view text) {
+    static constexpr std::size_t kMostBytes = 100;
+    static constexpr std::string_view kFine = "-_.+=,@%~";
+    const auto is_continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    if (text.size() > kMostBytes) {
+        std::size_t end = kMostBytes;
+        while (end > 0 && is_continuation(text[end])) --end;
+        text = text.substr(0, end);
+    }
+    std::string name;
+    for (char c : text) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        const bool utf8 = static_cast<unsigned char>(c) >= 0x80;
+        name += plain || utf8 || kFine.find(c) != std::string_view::npos ? c : '_';
+    }
+    if (name.empty()) return "_";
+    if (name[0] == '.') name[0] = '_';
+    return name;
+}
+
+Result<void> RunDirectory::make(const std::string& log_directory, std::string_view temporary, const std::string& job_id,
+                                bool keeps_files) {
+    if (log_directory.empty()) {
+        std::string path = std::string(temporary.empty() ? "/tmp" : temporary) + "/dlaunch_XXXXXX";
+        if (!mkdtemp(path.data())) return cannot_make(path, errno);
+        invented_ = path;
+        has_tree_ = keeps_files;
+        if (!has_tree_) {
+            path_ = path;
+            return {};
+        }
+        auto made = make_run_folder(path, job_id);
+        if (!made) remove();
+        return made;
+    }
+    std::error_code error;
+    fs::path absolute = fs::absolute(log_directory, error);
+    if (error) return cannot_make(log_directory, error.value());
+    fs::create_directories(absolute, error);
+    if (error) return cannot_make(log_directory, error.value());
+    return make_run_folder(absolute.string(), job_id);
+}
+
+Result<void> RunDirectory::make_run_folder(const std::string& log_directory, const std::string& job_id) {
+    const std::string separator = log_directory.ends_with('/') ? "" : "/";
+    for (;;) {
+        const std::string name = safe_file_name(job_id) + "_" + random_name();
+        const std::string path = log_directory + separator + name;
+        // Only the owner, as with torchrun: logs tell more than their writers think.
+        if (mkdir(path.c_str(), 0700) != 0) {
+            if (errno == EEXIST) continue;
+            return cannot_make(path, errno);
+        }
+        path_ = path;
+        if (!is_temporary()) link_latest(log_directory, name);
+        return {};
+    }
+}
+
+void RunDirectory::link_latest(const std::string& log_directory, const std::string& name) {
+    const std::string latest = log_directory + "/latest";
+    struct stat found {};
+    if (lstat(latest.c_str(), &found) == 0 && !S_ISLNK(found.st_mode)) return;  // somebody's own file
+    const std::string fresh = log_directory + "/.latest_" + name;
+    if (symlink(name.c_str(), fresh.c_str()) != 0 || std::rename(fresh.c_str(), latest.c_str()) != 0) {
+        complaints_.add("log directory", errno, latest, "there is no link to the latest run");
+        unlink(fresh.c_str());
+    }
+}
+
+std::string RunDirectory::attempt(int number) const {
+    return path_.empty() || !has_tree_ ? "" : fmt::format("{}/attempt_{}", path_, number);
+}
+
+std::string RunDirectory::worker(int number, int local_rank) const {
+    return path_.empty() || !has_tree_ ? "" : fmt::format("{}/attempt_{}/{}", path_, number, local_rank);
+}
+
+std::string RunDirectory::error_file(int number, int local_rank) const {
+    if (path_.empty()) return {};
+    if (!has_tree_) return fmt::format("{}/error_{}_{}.json", path_, number, local_rank);
+    return worker(number, local_rank) + "/error.json";
+}
+
+void RunDirectory::make_attempt(int number, bool with_links) {
+    if (path_.empty() || !has_tree_ || number == attempt_number_) return;
+    attempt_number_ = number;
+    const std::string path = attempt(number);
+    if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) complaints_.about_files(errno, path);
+    attempt_.reset(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (attempt_ && with_links && mkdirat(attempt_.get(), "by-rank", 0777) != 0 && errno != EEXIST)
+        complaints_.about_files(errno, path + "/by-rank");
+}
+
+void RunDirectory::make_worker(int local_rank, const std::string& link) {
+    if (!attempt_) return;
+    const std::string name = fmt::format_int(local_rank).str();
+    if (mkdirat(attempt_.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
+        complaints_.about_files(errno, worker(attempt_number_, local_rank));
+    if (link.empty()) return;
+    if (symlinkat(("../" + name).c_str(), attempt_.get(), ("by-rank/" + safe_file_name(link)).c_str()) != 0 && errno != EEXIST)
+        complaints_.about_files(errno, attempt(attempt_number_) + "/by-rank");
+}
+
+void RunDirectory::remove() {
+    if (invented_.empty()) return;
+    std::error_code ignored;
+    fs::remove_all(invented_, ignored);
+    invented_.clear();
+    path_.clear();
+}
+
+}  // namespace dlaunch::agent

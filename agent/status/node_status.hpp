@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "agent/group/round.hpp"
+
+namespace dlaunch::agent {
+
+/// What the agent's socket answers: {"job":...,"host":...,"state":...,"round":...,"restart_count":...,
+/// "workers":[{"rank","local_rank","pid","alive","status"}]}, one line.
+[[nodiscard]] std::string node_status(const Plan& plan, const NodeFacts& node, const NodeRound& round);
+
+}  // namespace dlaunch::agent
