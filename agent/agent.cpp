@@ -1,0 +1,371 @@
+#include "agent/agent.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "agent/binding/binding.hpp"
+#include "agent/errors/error_file.hpp"
+#include "agent/errors/report.hpp"
+#include "agent/group/net_membership.hpp"
+#include "agent/group/round.hpp"
+#include "agent/group/solo.hpp"
+#include "agent/health/timer_fifo.hpp"
+#include "agent/process/limits.hpp"
+#include "agent/process/signals.hpp"
+#include "agent/status/node_status.hpp"
+#include "agent/status/socket.hpp"
+#include "agent/status/write_file.hpp"
+#include "rendezvous/base/host.hpp"
+#include "rendezvous/base/signal_names.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+class Agent {
+public:
+    Agent(const Plan& plan, GuardLink link);
+
+    /// Everything that can be refused before a worker starts.
+    base::Result<void> prepare();
+    /// After prepare() failed: leaves nothing of it.
+    void abandon() { logs_.finish(); }
+    int run();
+
+private:
+    base::Result<void> choose_membership();
+    void on_start(const Assignment& assignment);
+    void on_tell(const std::string& text);
+    void on_end(const JobVerdict& verdict);
+    void on_round_over(const RoundEnd& end);
+    void on_signals(const sigset_t& set);
+    bool takes_lightly(int number);
+    void on_child();
+    void on_guard_died();
+    void on_time_out();
+    void end_by_signal(int number);
+    void suspend();
+    void resume();
+    void say_complaints();
+    JobEnd job_end(const JobVerdict& verdict) const;
+    void report(const JobVerdict& verdict);
+
+    void say(const std::string& text) { logs_.say("dlaunch: " + text + "\n"); }
+    void mention(const std::string& text) {
+        if (plan_.verbosity >= 0) say(text);
+    }
+
+    const Plan& plan_;
+    GuardLink link_;
+    const base::Time began_ = base::Clock::now();
+    base::Loop loop_;
+    NodeFacts node_;
+    Logs logs_;
+    EventLog events_;
+    Terminal terminal_;
+    StandardInput input_;
+    WorkerCgroups cgroups_;
+    std::unique_ptr<StatusSocket> socket_;
+    std::unique_ptr<TimerFifo> timers_;
+    std::unique_ptr<Membership> membership_;
+    std::unique_ptr<NodeRound> round_;
+    std::unique_ptr<SignalIntake> signals_;
+    base::Timer time_limit_;
+
+    RoundEnd last_round_;
+    int rounds_ = 0;
+    bool leaving_ = false;      ///< the membership knows that we end
+    bool reason_is_said_ = false;
+    bool suspended_ = false;
+    int status_ = 0;
+};
+
+Logs::Options log_options(const Plan& plan, const std::string& host) {
+    Logs::Options options{plan.logs, plan.rendezvous.job_id, plan.role, host, plan.workers, false};
+    options.console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1;
+    return options;
+}
+
+Agent::Agent(const Plan& plan, GuardLink link)
+    : plan_(plan),
+      link_(std::move(link)),
+      node_{base::host_name(), {}, {}, {}, base::usable_cores()},
+      logs_(loop_, log_options(plan, node_.host)),
+      terminal_(link_.guard()),
+      input_(loop_, plan, terminal_) {
+    node_.node_id = fmt::format("{}-{}", node_.host, getpid());
+}
+
+base::Result<void> Agent::prepare() {
+    ignore_write_signals();
+    const auto open_files = raise_open_files();
+    if (!plan_.event_log.empty()) {
+        auto events = EventLog::open(plan_.event_log, plan_.rendezvous.job_id);
+        if (!events) return events.error();
+        events_ = std::move(*events);
+    }
+    if (auto chosen = choose_membership(); !chosen) return chosen.error();
+
+    std::vector<std::vector<int>> processors;
+    if (plan_.binding != Binding::none) {
+        auto topology = discover_topology();
+        if (!topology) return topology.error();
+        auto bound = bind_workers(*topology, plan_.binding, plan_.workers);
+        if (!bound) return bound.error();
+        processors = std::move(*bound);
+    }
+    if (auto made = logs_.prepare(); !made) return made.error();
+    logs_.on_complaint([this] { say_complaints(); });
+
+    socket_ = std::make_unique<StatusSocket>(loop_, [this] { return node_status(plan_, node_, *round_); });
+    node_.agent_socket = socket_->path();
+    const char* timers = std::getenv("TORCHELASTIC_ENABLE_FILE_TIMER");
+    if (timers && std::strcmp(timers, "1") == 0) {
+        const char* path = std::getenv("TORCHELASTIC_TIMER_FILE");
+        auto fifo = TimerFifo::open(loop_, path ? path : "", [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
+        if (!fifo) return fifo.error();
+        timers_ = std::move(*fifo);
+        node_.timer_file = timers_->path();
+    }
+    link_.tell_folder(socket_->folder());
+    if (!plan_.logs.keeps_files() && plan_.logs.directory.empty()) link_.tell_folder(logs_.run_directory());
+    link_.tell_cgroup(cgroups_.folder());
+    cgroups_.make();
+
+    round_ = std::make_unique<NodeRound>(
+        NodeRound::Tools{loop_, plan_, node_, logs_, cgroups_, input_, events_, [this](const std::string& text) { say(text); },
+                         [this](const std::string& text) { mention(text); }},
+        LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(processors), open_files},
+        NodeRound::Listener{[this](const Failure& failure) { membership_->failed(failure); },
+                            [this](const RoundEnd& end) { on_round_over(end); },
+                            [this](pid_t pid) {
+                                if (timers_) timers_->forget(pid);
+                            }});
+    return {};
+}
+
+base::Result<void> Agent::choose_membership() {
+    if (plan_.rendezvous.max_nodes == 1) {
+        auto solo = SoloMembership::make(loop_, plan_);
+        if (!solo) return solo.error();
+        membership_ = std::move(*solo);
+        return {};
+    }
+    auto net = NetMembership::make(loop_, plan_, node_.host);
+    if (!net) return net.error();
+    membership_ = std::move(*net);
+    return {};
+}
+
+int Agent::run() {
+    signals_ = std::make_unique<SignalIntake>(loop_, link_, SignalIntake::Handlers{[this](const sigset_t& set) { on_signals(set); },
+                                                                                  [this] { on_child(); }, [this] { on_guard_died(); }});
+    events_.write("job_started", {{"workers", std::int64_t{plan_.workers}}, {"pid", std::int64_t{getpid()}}, {"host", std::string_view(node_.host)}});
+    if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
+    membership_->join({[this](const Assignment& assignment) { on_start(assignment); },
+                       [this](const std::string& reason) { round_->stop(plan_.stop_signal, reason); },
+                       [this](const std::string& text) { on_tell(text); },
+                       [this](const JobVerdict& verdict) { on_end(verdict); },
+                       [this](const std::string& reason) { round_->kill(reason); }});
+    loop_.run();
+    return status_;
+}
+
+void Agent::on_start(const Assignment& assignment) {
+    ++rounds_;
+    if (plan_.verbosity > 0)
+        say(fmt::format("round {}: starting {} workers, ranks {} to {} of {}, master address {}:{}", assignment.round, assignment.local_world_size,
+                        assignment.first_rank, assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
+                        assignment.master_addr, assignment.master_port));
+    round_->begin(assignment);
+}
+
+/// The membership goes on after a failure: the user learns first what failed.
+void Agent::on_tell(const std::string& text) {
+    if (!last_round_.failures.empty() && !last_round_.failures.front().victim) {
+        const Failure& cause = last_round_.failures.front();
+        mention(summary(cause));
+        if (cause.record) mention("  " + cause.record->message.substr(0, cause.record->message.find('\n')));
+    }
+    for (const auto& remark : last_round_.remarks) mention(remark);
+    mention(text);
+    last_round_ = {};  // what was told is no cause of what comes later
+}
+
+void Agent::on_round_over(const RoundEnd& end) {
+    last_round_ = end;
+    if (round_->unkillable()) {
+        leaving_ = true;
+        membership_->leave(exit_status::kNodeUnhealthy, "a worker cannot be killed");
+    }
+    membership_->round_over(end);
+}
+
+void Agent::on_end(const JobVerdict& verdict) {
+    status_ = verdict.status;
+    report(verdict);
+    events_.write("job_ended", {{"status", std::int64_t{status_}}, {"seconds", std::chrono::duration<double>(base::Clock::now() - began_).count()}});
+    say_complaints();
+    logs_.finish();
+    cgroups_.remove();
+    loop_.stop();
+}
+
+/// systemd sends SIGTERM and SIGHUP, a shell that ends SIGHUP and SIGCONT: one request, and one of them names it.
+void Agent::on_signals(const sigset_t& set) {
+    int ending = 0;
+    for (int number = NSIG - 1; number > 0; --number) {
+        if (sigismember(&set, number) != 1 || takes_lightly(number)) continue;
+        if (ending != SIGINT && ending != SIGTERM) ending = number;
+    }
+    if (ending) end_by_signal(ending);
+}
+
+/// Does what a signal asks for, if that is anything but the end of the job.
+bool Agent::takes_lightly(int number) {
+    const auto& handled = plan_.handled_signals;
+    const bool asked_for = std::find(handled.begin(), handled.end(), number) != handled.end();
+    switch (number) {
+        case SIGTSTP: suspend(); return true;
+        case SIGCONT: resume(); return true;
+        case SIGHUP: return link_.hangup_ignored();
+        case SIGUSR1:
+        case SIGUSR2:
+            if (!asked_for) round_->forward(number);
+            return !asked_for;
+        case SIGPIPE:
+        case SIGTTIN:
+        case SIGTTOU:
+        case SIGURG:
+        case SIGWINCH:
+        case SIGXFSZ: return !asked_for;
+        default: return false;  // whatever else would end a process by default ends the job, and nothing is left behind
+    }
+}
+
+void Agent::end_by_signal(int number) {
+    const std::string signal_name = base::signal_name(number);
+    events_.write("signal", {{"signal", std::string_view(signal_name)}});
+    const int running = round_->workers().alive();
+    if (leaving_) {
+        mention(fmt::format("{} again, killing {} worker{}", signal_name, running, running == 1 ? "" : "s"));
+        return round_->kill(signal_name);
+    }
+    leaving_ = true;
+    if (running == 0)
+        say(signal_name + " received, ending");
+    else
+        say(fmt::format("{} received, ending {} worker{} (SIGKILL after {:g} s, or at a second signal)", signal_name, running,
+                        running == 1 ? "" : "s", static_cast<double>(plan_.grace.count()) / 1e3));
+    reason_is_said_ = true;
+    if (suspended_) resume();
+    membership_->leave(exit_status::kSignalBase + number, signal_name + " received");
+    round_->stop(number, signal_name);
+}
+
+void Agent::on_time_out() {
+    if (leaving_) return;
+    leaving_ = true;
+    membership_->leave(exit_status::kHang, fmt::format("the job outlived --timeout={:g}", static_cast<double>(plan_.timeout.count()) / 1e3));
+    round_->time_out();
+}
+
+void Agent::on_guard_died() {
+    leaving_ = true;
+    membership_->leave(exit_status::kSignalBase + SIGKILL, "the guard died");
+    round_->kill("the guard died");
+}
+
+void Agent::on_child() {
+    if (round_->on_child() && !suspended_) suspend();
+}
+
+void Agent::suspend() {
+    if (suspended_) return;
+    suspended_ = true;
+    round_->suspend();
+    terminal_.take_back();
+    link_.tell_suspended();
+}
+
+void Agent::resume() {
+    suspended_ = false;
+    for (const Worker& worker : round_->workers().all())
+        if (worker.alive && worker.has_terminal && terminal_.usable()) terminal_.give(worker.pid);
+    input_.resume();
+    round_->resume();
+}
+
+void Agent::say_complaints() {
+    for (const auto& complaint : logs_.take_complaints()) say(complaint);
+    if (auto complaint = events_.take_complaint(); !complaint.empty()) say(complaint);
+}
+
+JobEnd Agent::job_end(const JobVerdict& verdict) const {
+    JobEnd end;
+    end.job_id = plan_.rendezvous.job_id;
+    end.exit_status = verdict.status;
+    end.rounds = rounds_;
+    end.restarts = round_->assignment().restart_count;
+    end.max_restarts = plan_.restarts.max_restarts;
+    end.seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
+    end.reason = verdict.reason;
+    end.failures = verdict.failures ? *verdict.failures : last_round_.failures;
+    for (const Worker& worker : round_->workers().all())
+        if (worker.pid) end.workers.push_back({worker.rank, worker.local_rank, worker.pid, node_.host, worker.exit_status(), worker.usage});
+    if (plan_.logs.keeps_files()) end.log_directory = logs_.run_directory();
+    return end;
+}
+
+void Agent::report(const JobVerdict& verdict) {
+    const JobEnd end = job_end(verdict);
+    const bool has_cause = verdict.status != 0 && !end.failures.empty() && !end.failures.front().victim;
+    if (has_cause)
+        logs_.say(text_report(end));
+    else if (verdict.status != 0 && !verdict.reason.empty() && !reason_is_said_)
+        say(verdict.reason);
+    for (const auto& remark : last_round_.remarks) mention(remark);
+    if (has_cause && !plan_.agent_error_file.empty())
+        if (auto complaint = write_file(plan_.agent_error_file, agent_error_file(end.failures.front())); !complaint.empty()) say(complaint);
+    if (!plan_.report_file.empty())
+        if (auto complaint = write_file(plan_.report_file, json_report(end)); !complaint.empty()) say(complaint);
+}
+
+/// The loop, the logs and the signals need some before the first worker does.
+constexpr rlim_t kLeastOpenFiles = 24;
+
+int prepare_and_run(const Plan& plan, GuardLink link) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < kLeastOpenFiles) {
+        dprintf(STDERR_FILENO, "dlaunch: too few open files, expected a limit of %d at least (it is %d; raise it with ulimit -n)\n",
+                static_cast<int>(kLeastOpenFiles), static_cast<int>(limit.rlim_max));
+        return exit_status::kCannotExecute;
+    }
+    Agent agent(plan, std::move(link));
+    if (auto ready = agent.prepare(); !ready) {
+        agent.abandon();
+        dprintf(STDERR_FILENO, "dlaunch: %s\n", ready.error().text.c_str());
+        return ready.error().status;
+    }
+    return agent.run();
+}
+
+}  // namespace
+
+int run_agent(const Plan& plan, GuardLink link) {
+    // Errors are values here; what is thrown comes from libraries that the system refused something basic.
+    try {
+        return prepare_and_run(plan, std::move(link));
+    } catch (const std::exception& error) {
+        dprintf(STDERR_FILENO, "dlaunch: %s\n", error.what());
+        return exit_status::kCannotExecute;
+    }
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,131 @@
+#include "agent/group/environment.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace dlaunch::agent {
+namespace {
+
+const std::string* find(const Variables& variables, std::string_view name) {
+    auto at = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) { return variable.first == name; });
+    return at == variables.end() ? nullptr : &at->second;
+}
+
+void set(Variables& variables, const char* name, std::string value) {
+    for (auto& variable : variables)
+        if (variable.first == name) {
+            variable.second = std::move(value);
+            return;
+        }
+    variables.emplace_back(name, std::move(value));
+}
+
+void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
+
+/// The device of one worker when each is to see a single one: its place in CUDA_VISIBLE_DEVICES, else its number.
+std::string single_device(const std::string* visible, int local_rank) {
+    if (!visible || visible->empty()) return std::to_string(local_rank);
+    std::size_t begin = 0;
+    for (int skipped = 0; skipped < local_rank; ++skipped) {
+        const std::size_t comma = visible->find(',', begin);
+        if (comma == std::string::npos) return {};
+        begin = comma + 1;
+    }
+    return visible->substr(begin, visible->find(',', begin) - begin);
+}
+
+bool is_name_byte(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Replaces $name and ${name} as Python's string.Template finds them: `$$` is not a variable's start, and stays.
+std::string substitute(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {
+    std::string done;
+    while (!text.empty()) {
+        const std::size_t dollar = std::min(text.find('$'), text.size());
+        done.append(text.substr(0, dollar));
+        text.remove_prefix(dollar);
+        if (text.empty()) break;
+        const bool braced = text.size() > 1 && text[1] == '{';
+        const std::size_t begin = braced ? 2 : 1;
+        std::size_t end = begin;
+        while (end < text.size() && is_name_byte(text[end])) ++end;
+        const std::string_view word = text.substr(begin, end - begin);
+        const bool closed = !braced || (end < text.size() && text[end] == '}');
+        const auto* value = std::find_if(values.begin(), values.end(), [&](const auto& known) { return known.first == word; });
+        std::size_t used = text.substr(0, 2) == "$$" ? 2 : 1;
+        if (closed && value != values.end()) {
+            done.append(value->second);
+            used = end + (braced ? 1 : 0);
+        } else {
+            done.append(text.substr(0, used));
+        }
+        text.remove_prefix(used);
+    }
+    return done;
+}
+
+void set_identity(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
+    set(variables, "RANK", assignment.first_rank + local_rank);
+    set(variables, "LOCAL_RANK", plan.virtual_local_rank ? 0 : local_rank);
+    set(variables, "WORLD_SIZE", assignment.world_size);
+    set(variables, "LOCAL_WORLD_SIZE", assignment.local_world_size);
+    set(variables, "GROUP_RANK", assignment.group_rank);
+    set(variables, "GROUP_WORLD_SIZE", assignment.group_world_size);
+    set(variables, "ROLE_NAME", plan.role);
+    set(variables, "ROLE_RANK", assignment.first_role_rank + local_rank);
+    set(variables, "ROLE_WORLD_SIZE", assignment.role_world_size);
+    set(variables, "MASTER_ADDR", assignment.master_addr);
+    set(variables, "MASTER_PORT", assignment.master_port);
+}
+
+void set_torchelastic(Variables& variables, const Plan& plan, const Assignment& assignment, const NodeFacts& node,
+                      const std::string& error_file) {
+    set(variables, "TORCHELASTIC_RESTART_COUNT", assignment.restart_count);
+    set(variables, "TORCHELASTIC_MAX_RESTARTS", assignment.max_restarts);
+    set(variables, "TORCHELASTIC_RUN_ID", plan.rendezvous.job_id);
+    set(variables, "TORCHELASTIC_USE_AGENT_STORE", assignment.agent_store ? "True" : "False");
+    set(variables, "TORCHELASTIC_ERROR_FILE", error_file);
+    set(variables, "TORCHELASTIC_SIGNALS_TO_HANDLE", plan.handled_signals_text);
+    if (!node.timer_file.empty()) set(variables, "TORCHELASTIC_TIMER_FILE", node.timer_file);
+}
+
+void set_ours(Variables& variables, const Plan& plan, const Assignment& assignment, const NodeFacts& node) {
+    set(variables, "DLAUNCH_JOB_ID", plan.rendezvous.job_id);
+    set(variables, "DLAUNCH_ROUND", assignment.round);
+    set(variables, "DLAUNCH_NODE_ID", node.node_id);
+    if (!node.agent_socket.empty()) set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);
+    if (!assignment.restart_reason.empty()) set(variables, "DLAUNCH_RESTART_REASON", assignment.restart_reason);
+}
+
+}  // namespace
+
+Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node, int local_rank,
+                           const std::string& error_file, const Variables& inherited) {
+    Variables variables = plan.environment;
+    auto given = [&](const char* name) { return find(variables, name) ? find(variables, name) : find(inherited, name); };
+
+    if (!given("OMP_NUM_THREADS")) set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers)));
+    if (!given("TORCH_NCCL_ASYNC_ERROR_HANDLING")) set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
+    if (plan.virtual_local_rank)
+        set(variables, "CUDA_VISIBLE_DEVICES", single_device(given("CUDA_VISIBLE_DEVICES"), local_rank));
+    set_identity(variables, plan, assignment, local_rank);
+    set_torchelastic(variables, plan, assignment, node, error_file);
+    set_ours(variables, plan, assignment, node);
+    return variables;
+}
+
+std::vector<std::string> worker_command(const Plan& plan, const Assignment& assignment, int local_rank) {
+    const int rank = assignment.first_rank + local_rank;
+    const std::string local_text = std::to_string(local_rank);
+    std::vector<std::string> words;
+    for (const Wrap& wrap : plan.wraps) {
+        if (wrap.ranks && !wrap.ranks->contains(rank)) continue;
+        for (const auto& word : wrap.words)
+            words.push_back(substitute(word, {{"rank", std::to_string(rank)}, {"local_rank", local_text}}));
+    }
+    for (std::size_t at = 0; at < plan.command.size(); ++at)
+        words.push_back(at <= plan.program_index ? plan.command[at] : substitute(plan.command[at], {{"local_rank", local_text}}));
+    if (plan.pass_local_rank) words.push_back("--local-rank=" + local_text);
+    return words;
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,128 @@
+#include "agent/group/input.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr std::size_t kMostAhead = 64UL * 1024;  // read ahead of the slowest worker
+
+/// epoll refuses regular files; they are always ready.
+bool can_wait_for(int fd) {
+    struct stat about {};
+    return fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
+}  // namespace
+
+StandardInput::StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal)
+    : loop_(loop), plan_(plan.standard_input), terminal_(terminal), null_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+StandardInput::Given StandardInput::give(int rank, int world_size) {
+    using Mode = StdinPlan::Mode;
+    if (plan_.mode == Mode::rank && plan_.rank == rank) return {{}, -1, terminal_.usable()};
+    // A background job must not take what is typed at the shell: in a session of its own nothing would stop the worker.
+    const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
+    if (plan_.mode == Mode::automatic && world_size == 1 && !in_background) return {};
+    int ends[2];
+    if (plan_.mode == Mode::all && !ended_ && pipe2(ends, O_CLOEXEC) == 0) {
+        fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        readers_.push_back({base::UniqueFd(ends[1]), {}, 0});
+        return {base::UniqueFd(ends[0]), ends[0], false};
+    }
+    return {{}, null_.get(), false};
+}
+
+void StandardInput::start_copying() {
+    if (readers_.empty()) return;
+    buffer_.clear();  // an earlier round's rest is not for these
+    read_more();
+}
+
+void StandardInput::resume() {
+    if (!readers_.empty()) read_more();
+}
+
+void StandardInput::stop_copying() {
+    readers_.clear();
+    nobody_reads();
+}
+
+void StandardInput::nobody_reads() {
+    watch_ = {};
+    if (plan_.mode == StdinPlan::Mode::all) terminal_.take_back();
+}
+
+/// A background group may not read from a terminal: ours becomes the foreground group, or waits for fg.
+bool StandardInput::may_read() {
+    if (!isatty(STDIN_FILENO)) return true;
+    if (terminal_.usable()) terminal_.give(getpgrp());
+    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+void StandardInput::read_more() {
+    if (ended_ || watch_ || turn_posted_ || !may_read()) return;
+    if (can_wait_for(STDIN_FILENO)) {
+        watch_ = loop_.readable(STDIN_FILENO, [this] { copy_some(); });
+        return;
+    }
+    turn_posted_ = true;
+    loop_.post([this] {
+        turn_posted_ = false;
+        copy_some();
+    });
+}
+
+void StandardInput::copy_some() {
+    if (readers_.empty()) return;
+    char part[16 * 1024];
+    const ssize_t got = read(STDIN_FILENO, part, sizeof part);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got < 0 && errno == EIO && !may_read()) {  // the shell has the terminal
+        watch_ = {};
+        return;
+    }
+    if (got <= 0) {
+        ended_ = true;
+        watch_ = {};
+    } else {
+        buffer_.append(part, static_cast<std::size_t>(got));
+    }
+    flush();
+}
+
+void StandardInput::flush() {
+    for (std::size_t at = 0; at < readers_.size();) {
+        Reader& reader = readers_[at];
+        const ssize_t put = reader.sent == buffer_.size() ? 0 : write(reader.pipe.get(), buffer_.data() + reader.sent, buffer_.size() - reader.sent);
+        if (put > 0) reader.sent += static_cast<std::size_t>(put);
+        const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // it closed its stdin, or died
+        const bool done = ended_ && reader.sent == buffer_.size();
+        if (gone || done) {
+            readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(at));
+            continue;
+        }
+        if (reader.sent == buffer_.size())
+            reader.watch = {};
+        else if (!reader.watch)
+            reader.watch = loop_.writable(reader.pipe.get(), [this] { loop_.post([this] { flush(); }); });
+        ++at;
+    }
+    std::size_t had_by_all = buffer_.size();
+    for (const auto& reader : readers_) had_by_all = std::min(had_by_all, reader.sent);
+    buffer_.erase(0, had_by_all);
+    for (auto& reader : readers_) reader.sent -= had_by_all;
+    if (buffer_.size() >= kMostAhead)
+        watch_ = {};
+    else if (readers_.empty())
+        nobody_reads();
+    else
+        read_more();
+}
+
+}  // namespace dlaunch::agent

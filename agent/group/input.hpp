@@ -1,0 +1,58 @@
+#pragma once
+/// What the workers read on fd 0: nothing, our own stdin, or a copy of it.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/plan.hpp"
+#include "agent/process/terminal.hpp"
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+
+namespace dlaunch::agent {
+
+class StandardInput {
+public:
+    StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal);
+
+    struct Given {
+        base::UniqueFd owned;    ///< closed here after the worker has it
+        int fd = -1;             ///< -1: the worker keeps our fd 0
+        bool terminal = false;   ///< the worker becomes the terminal's foreground group
+    };
+    /// What worker `rank` of a job of `world_size` gets.
+    [[nodiscard]] Given give(int rank, int world_size);
+
+    /// All workers of the round run: copying to all of them begins (--stdin=all).
+    void start_copying();
+    /// fg: the terminal is the job's again.
+    void resume();
+    /// The round is over: copies end.
+    void stop_copying();
+
+private:
+    void copy_some();
+    void flush();
+    void read_more();
+    [[nodiscard]] bool may_read();
+    void nobody_reads();
+
+    base::Loop& loop_;
+    StdinPlan plan_;
+    Terminal& terminal_;
+    base::UniqueFd null_;
+
+    struct Reader {
+        base::UniqueFd pipe;
+        base::Watch watch;
+        std::size_t sent = 0;  ///< how much of buffer_ it has
+    };
+    std::vector<Reader> readers_;
+    std::string buffer_;   ///< what the slowest reader has not got yet
+    bool ended_ = false;   ///< our stdin is at its end
+    bool turn_posted_ = false;
+    base::Watch watch_;
+};
+
+}  // namespace dlaunch::agent

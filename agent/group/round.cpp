@@ -1,0 +1,327 @@
+#include "agent/group/round.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <stdexcept>
+
+#include "agent/errors/error_file.hpp"
+#include "agent/process/sweep.hpp"
+#include "rendezvous/base/signal_names.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kUnkillable = 10s;      // after SIGKILL; who lives then hangs in the kernel
+constexpr auto kSweepDeadline = 5000ms;
+constexpr auto kDrainDeadline = 5000ms;
+constexpr int kOnTheirWay = 4;  // so many processes between clone and exec: enough to keep the other cores at work
+
+std::int64_t number(int value) { return value; }
+
+}  // namespace
+
+NodeRound::NodeRound(Tools tools, LocalWorkers::Surroundings surroundings, Listener listener)
+    : tools_(std::move(tools)),
+      listener_(std::move(listener)),
+      workers_(std::move(surroundings), {[this](const Worker& worker) { on_started(worker); }, [this](Worker& worker) { on_end(worker); },
+                                         [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); }}),
+      memory_(OomCounter::of_this_process()) {}
+
+void NodeRound::feed(GroupEvent event) {
+    const GroupState before = group_.state();
+    switch (group_.on(event)) {
+        case GroupAction::spawn: start_next(); break;
+        case GroupAction::fail:
+            listener_.failed(failures_.front());
+            stop_signal_ = tools_.plan.stop_signal;
+            ask_to_stop();
+            break;
+        case GroupAction::stop: ask_to_stop(); break;
+        case GroupAction::kill: kill_all(); break;
+        case GroupAction::clear: clear(); break;
+        case GroupAction::finish: finish(); break;
+        case GroupAction::ignore:
+        case GroupAction::note:
+        case GroupAction::resign:  // whoever asked has told the membership
+        case GroupAction::end: break;
+        case GroupAction::unset:
+        case GroupAction::impossible:
+            throw std::logic_error(fmt::format("worker group: {} in state {}", name(event), name(before)));
+    }
+    if (group_.state() != before) tools_.events.write("group_state", {{"state", name(group_.state())}, {"because", name(event)}});
+}
+
+void NodeRound::begin(const Assignment& assignment) {
+    assignment_ = assignment;
+    failures_.clear();
+    remarks_.clear();
+    next_to_start_ = next_to_settle_ = 0;
+    none_left_told_ = orphans_told_ = false;
+    started_ = base::Clock::now();
+    memory_before_ = memory_.read();
+    workers_.begin(assignment);
+    tools_.events.write("round_assigned", {{"round", number(assignment.round)},
+                                           {"group_rank", number(assignment.group_rank)},
+                                           {"world_size", number(assignment.world_size)},
+                                           {"first_rank", number(assignment.first_rank)},
+                                           {"local_world_size", number(assignment.local_world_size)},
+                                           {"restart_count", number(assignment.restart_count)},
+                                           {"master_addr", std::string_view(assignment.master_addr)},
+                                           {"master_port", number(assignment.master_port)}});
+    feed(GroupEvent::assigned);
+}
+
+/// One worker a turn of the loop, so that signals, output and deaths are heard between them. Some are on their way to
+/// their programs while the next are made ready.
+void NodeRound::start_next() {
+    pending_start_ = false;
+    if (group_.state() != GroupState::starting || suspended_) return;
+    const int count = assignment_.local_world_size;
+    if (next_to_start_ < count) {
+        Worker& worker = workers_.all()[static_cast<std::size_t>(next_to_start_++)];
+        if (auto error = workers_.start(worker.local_rank)) return on_not_started(worker, *error);
+    }
+    while (next_to_settle_ < next_to_start_ && (next_to_start_ == count || next_to_start_ - next_to_settle_ >= kOnTheirWay)) {
+        workers_.settle(next_to_settle_++);
+        if (group_.state() != GroupState::starting) return;
+    }
+    if (next_to_settle_ < count) {
+        pending_start_ = true;
+        return tools_.loop.post([this] { start_next(); });
+    }
+    feed(GroupEvent::started);
+    tools_.input.start_copying();
+    note_if_none_left();
+}
+
+void NodeRound::on_started(const Worker& worker) {
+    tools_.events.write("worker_started", {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"pid", number(worker.pid)}});
+}
+
+void NodeRound::on_not_started(const Worker& worker, const SpawnError& error) {
+    if (group_.state() == GroupState::starting) add_failure(failure_of(worker, error));  // once is enough
+    tools_.events.write("worker_not_started", {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"why", std::string_view(error.text())}});
+    feed(GroupEvent::spawn_failed);
+    note_if_none_left();
+}
+
+void NodeRound::on_end(Worker& worker) {
+    listener_.reaped(worker.pid);
+    // Now, while its cgroup is there. It is new in every round: the count begins at 0.
+    const std::string counted_in = tools_.cgroups.worker_folder(assignment_.round, worker.local_rank);
+    if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
+    const bool well = worker.exit_status() == 0;
+    tools_.events.write("worker_ended", {{"round", number(assignment_.round)},
+                                         {"rank", number(worker.rank)},
+                                         {"pid", number(worker.pid)},
+                                         {"status", number(worker.exit_status())},
+                                         {"signal", well || worker.code == CLD_EXITED ? std::string_view() : std::string_view(base::signal_name(worker.status))},
+                                         {"asked_to_stop", worker.asked_to_stop},
+                                         {"max_rss_kib", worker.usage.max_rss_kib},
+                                         {"user_seconds", worker.usage.user_seconds},
+                                         {"system_seconds", worker.usage.system_seconds}});
+    if (!well) add_failure(failure_of(worker));
+    feed(well ? GroupEvent::ended_well : GroupEvent::ended_badly);
+    note_if_none_left();
+}
+
+void NodeRound::note_if_none_left() {
+    const bool more_to_start = group_.state() == GroupState::starting;
+    if (workers_.alive() > 0 || more_to_start || none_left_told_) return;
+    if (group_.state() == GroupState::stopping && wait_for_orphans()) return;
+    none_left_told_ = true;
+    feed(GroupEvent::none_left);
+}
+
+/// What a worker had started in its group has the same grace, whether the worker died of the stop signal, failed or
+/// had ended before. SIGTERM reaches those too that a shell made deaf to SIGINT.
+bool NodeRound::wait_for_orphans() {
+    const std::vector<pid_t> orphans = workers_.orphans();
+    if (!orphans.empty() && !orphans_told_) {
+        orphans_told_ = true;
+        for (pid_t pid : orphans) {
+            ::kill(pid, SIGTERM);
+            ::kill(pid, SIGCONT);
+        }
+    }
+    return !orphans.empty();
+}
+
+bool NodeRound::on_child() {
+    const bool terminal_stopped = workers_.reap_orphans();
+    if (group_.state() == GroupState::stopping) note_if_none_left();
+    return terminal_stopped;
+}
+
+void NodeRound::stop(int signal, const std::string& why) {
+    tools_.events.write("stop_asked", {{"why", std::string_view(why)}});
+    stop_signal_ = signal;
+    feed(GroupEvent::stop_asked);
+    note_if_none_left();  // a stop may find a group of which nobody runs yet
+}
+
+void NodeRound::kill(const std::string& why) {
+    tools_.events.write("kill_asked", {{"why", std::string_view(why)}});
+    feed(GroupEvent::kill_asked);
+    note_if_none_left();
+}
+
+void NodeRound::time_out() {
+    for (const Worker& worker : workers_.all()) {
+        if (!worker.alive) continue;
+        Failure failure = about(worker);
+        failure.how = HowEnded::timed_out;
+        failure.text = fmt::format("of {:g} s", static_cast<double>(tools_.plan.timeout.count()) / 1e3);
+        add_failure(std::move(failure));
+    }
+    stop(tools_.plan.stop_signal, "--timeout");
+}
+
+void NodeRound::hang(pid_t pid, int signal, const std::string& scope) {
+    for (Worker& worker : workers_.all()) {
+        if (!worker.alive || worker.pid != pid) continue;
+        worker.hung = true;
+        worker.hung_in = scope;
+        tools_.events.write("worker_hung", {{"rank", number(worker.rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
+        ::kill(-pid, SIGCONT);
+        ::kill(-pid, signal);
+    }
+}
+
+void NodeRound::suspend() {
+    suspended_ = true;
+    workers_.signal(SIGSTOP);
+    tools_.events.write("suspended", {});
+}
+
+void NodeRound::resume() {
+    if (!suspended_) return workers_.signal(SIGCONT);
+    suspended_ = false;
+    workers_.signal(SIGCONT);
+    tools_.events.write("resumed", {});
+    if (group_.state() == GroupState::starting && !pending_start_) start_next();
+}
+
+void NodeRound::ask_to_stop() {
+    workers_.stop(stop_signal_);
+    tools_.events.write("stopping", {{"signal", std::string_view(base::signal_name(stop_signal_))}, {"workers", number(workers_.alive())}});
+    if (tools_.plan.grace.count() == 0) return tools_.loop.post([this] { feed(GroupEvent::grace_over); });
+    grace_ = tools_.loop.after(tools_.plan.grace, [this] { feed(GroupEvent::grace_over); });
+}
+
+void NodeRound::kill_all() {
+    if (workers_.alive() > 0)
+        tools_.mention(fmt::format("killing {} worker{} that did not end", workers_.alive(), workers_.alive() == 1 ? "" : "s"));
+    tools_.events.write("killing", {{"workers", number(workers_.alive())}});
+    workers_.kill();
+    tools_.loop.post([this] { note_if_none_left(); });  // nobody but orphans may be left
+    last_resort_ = tools_.loop.after(kUnkillable, [this] { give_up_on_unkillable(); });
+}
+
+void NodeRound::give_up_on_unkillable() {
+    for (const Worker& worker : workers_.all())
+        if (worker.alive)
+            tools_.say(fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank, worker.pid,
+                                   read_small_file(fmt::format("/proc/{}/wchan", worker.pid), 64).value_or("unknown place")));
+    unkillable_ = true;
+    none_left_told_ = true;
+    feed(GroupEvent::none_left);
+}
+
+void NodeRound::clear() {
+    grace_ = {};
+    last_resort_ = {};
+    tools_.input.stop_copying();
+    const std::vector<Swept> swept = survey();  // by name, before they are gone
+    tools_.cgroups.kill_all();
+    sweep(unkillable_ ? 0ms : kSweepDeadline);
+    if (!swept.empty()) {
+        std::string names;
+        for (std::size_t at = 0; at < std::min<std::size_t>(swept.size(), 5); ++at)
+            names += fmt::format("{}{} (pid {})", at ? ", " : "", swept[at].command, swept[at].pid);
+        remarks_.push_back(fmt::format("ended {} process{} that workers had left behind: {}{}", swept.size(),
+                                       swept.size() == 1 ? "" : "es", names, swept.size() > 5 ? " ..." : ""));
+        tools_.events.write("swept", {{"processes", number(static_cast<int>(swept.size()))}, {"names", std::string_view(names)}});
+    }
+    tools_.cgroups.end_round();
+    tools_.logs.drain(kDrainDeadline, [this](std::uint64_t dropped) {
+        if (dropped) remarks_.push_back(fmt::format("{} bytes of the workers' output could not be shown: nobody reads it", dropped));
+        feed(GroupEvent::cleared);
+    });
+}
+
+void NodeRound::finish() {
+    RoundEnd end;
+    for (Failure& failure : failures_) complete(failure);
+    std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& failure) { return !failure.victim; });
+    end.succeeded = failures_.empty();
+    end.failures = failures_;
+    end.remarks = std::move(remarks_);
+    end.lasted = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock::now() - started_);
+    tools_.events.write("round_over", {{"round", number(assignment_.round)}, {"succeeded", end.succeeded}});
+    listener_.over(end);
+}
+
+/// The first word about a rank is its cause; what follows from our stopping it adds nothing.
+void NodeRound::add_failure(Failure failure) {
+    const bool known = std::any_of(failures_.begin(), failures_.end(), [&](const Failure& earlier) { return earlier.rank == failure.rank; });
+    if (!known) failures_.push_back(std::move(failure));
+}
+
+Failure NodeRound::about(const Worker& worker) const {
+    Failure failure;
+    failure.rank = worker.rank;
+    failure.local_rank = worker.local_rank;
+    failure.node_rank = assignment_.group_rank;
+    failure.role = tools_.plan.role;
+    failure.host = tools_.node.host;
+    failure.pid = worker.pid;
+    failure.round = assignment_.round;
+    failure.after = base::Clock::now() - started_;
+    failure.when = std::chrono::system_clock::now();
+    return failure;
+}
+
+Failure NodeRound::failure_of(const Worker& worker) const {
+    Failure failure = about(worker);
+    failure.how = worker.hung ? HowEnded::hung : worker.code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
+    (worker.code == CLD_EXITED ? failure.code : failure.signal) = worker.status;
+    failure.core_dumped = worker.code == CLD_DUMPED;
+    failure.victim = worker.asked_to_stop;
+    if (worker.hung) failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
+    return failure;
+}
+
+Failure NodeRound::failure_of(const Worker& worker, const SpawnError& error) const {
+    Failure failure = about(worker);
+    failure.how = HowEnded::not_executed;
+    failure.code = error.exit_status();
+    failure.text = error.text();
+    return failure;
+}
+
+/// What can only be known now: files are written, pipes are read to their end.
+void NodeRound::complete(Failure& failure) {
+    const LogSource source{failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};
+    failure.stdout_file = tools_.logs.file_of(source, kStdout);
+    failure.stderr_file = tools_.logs.file_of(source, kStderr);
+    if (failure.victim) return;
+    failure.last_words = tools_.logs.last_words(failure.local_rank);
+    const std::string error_file = tools_.logs.error_file(source);
+    if (auto text = error_file.empty() ? std::nullopt : read_small_file(error_file)) {
+        failure.record = parse_error_file(*text);
+        if (tools_.plan.logs.keeps_files()) failure.error_file = error_file;  // else it goes with the job
+    }
+    // A helper process that ran out of memory shows as an exit of its worker.
+    if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
+        const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;
+        failure.out_of_memory = judge_out_of_memory({std::min<std::int64_t>(own, 0), memory_before_}, {own, memory_.read()});
+        if (failure.out_of_memory != OutOfMemory::no) failure.memory_limit = memory_.limit();
+    }
+}
+
+}  // namespace dlaunch::agent

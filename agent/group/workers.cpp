@@ -1,0 +1,209 @@
+#include "agent/group/workers.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+#include "agent/process/sweep.hpp"
+#include "rendezvous/base/host.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+bool is_set_by(const Variables& variables, std::string_view entry) {
+    const std::string_view name = entry.substr(0, entry.find('='));
+    for (const auto& variable : variables)
+        if (variable.first == name) return true;
+    return false;
+}
+
+std::string process_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+    return fmt::format(" (the limit of processes, ulimit -u, is {})", limit.rlim_cur);
+}
+
+const std::string* search_path(const Plan& plan) {
+    for (const auto& variable : plan.environment)
+        if (variable.first == "PATH") return &variable.second;
+    return nullptr;
+}
+
+}  // namespace
+
+int Worker::exit_status() const { return code == CLD_EXITED ? status : 128 + status; }
+
+LocalWorkers::LocalWorkers(Surroundings surroundings, Listener listener)
+    : around_(std::move(surroundings)), listener_(std::move(listener)), inherited_(base::environment()) {}
+
+void LocalWorkers::begin(const Assignment& assignment) {
+    assignment_ = assignment;
+    workers_.clear();
+    workers_.resize(static_cast<std::size_t>(assignment.local_world_size));
+    for (int local_rank = 0; local_rank < assignment.local_world_size; ++local_rank) {
+        Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
+        worker.local_rank = local_rank;
+        worker.rank = worker.usage.rank = assignment.first_rank + local_rank;
+    }
+}
+
+void LocalWorkers::keep_terminal_output(SpawnRequest& request, int local_rank) const {
+    const LogPlan& logs = around_.plan.logs;
+    for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+        const unsigned bit = stream == STDOUT_FILENO ? kStdout : kStderr;
+        const bool shown = !logs.shown || logs.shown->contains(local_rank);
+        if (shown && !((logs.redirects.of(local_rank) | logs.tee.of(local_rank)) & bit) && isatty(stream))
+            request.files[static_cast<std::size_t>(stream)] = -1;
+    }
+}
+
+SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const StandardInput::Given& input) const {
+    SpawnRequest request;
+    request.arguments = worker_command(around_.plan, assignment_, worker.local_rank);
+    const LogSource source{worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
+    const Variables variables = worker_variables(around_.plan, assignment_, around_.node, worker.local_rank, around_.logs.error_file(source), inherited_);
+    for (char** at = environ; *at; ++at)
+        if (!is_set_by(variables, *at)) request.inherited.push_back(*at);
+    for (const auto& [name, value] : variables) request.variables.push_back(fmt::format("{}={}", name, value));
+    request.files = {input.fd, ends.out.get(), ends.err.get()};
+    request.working_directory = around_.plan.working_directory;
+    request.open_files = around_.open_files;
+    if (input.terminal) {
+        request.terminal = STDIN_FILENO;
+        keep_terminal_output(request, worker.local_rank);
+    }
+    const auto index = static_cast<std::size_t>(worker.local_rank);
+    if (index < around_.processors.size()) request.processors = around_.processors[index];
+    return request;
+}
+
+std::optional<SpawnError> LocalWorkers::start(int local_rank) {
+    Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
+    auto ends = around_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
+    if (!ends) return SpawnError{ends.error().text, 0, false, false, {}};
+    StandardInput::Given input = around_.input.give(worker.rank, assignment_.world_size);
+    SpawnRequest wanted = request(worker, *ends, input);
+
+    const std::string* given_path = search_path(around_.plan);
+    const char* own_path = std::getenv("PATH");
+    auto program = find_program(wanted.arguments.front(), given_path ? *given_path : own_path ? own_path : "/usr/bin:/bin");
+    if (!program) return SpawnError{wanted.arguments.front() + " (not found in PATH)", ENOENT, true, true, {}};
+    wanted.path = *program;
+    base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);
+    wanted.cgroup = cgroup.get();
+
+    auto outcome = Spawning::begin(std::move(wanted));
+    if (auto* error = std::get_if<SpawnError>(&outcome)) {
+        if (error->number == EAGAIN) error->hint = process_limit();
+        return *error;
+    }
+    worker.on_its_way = std::move(std::get<Spawning>(outcome));
+    worker.pid = worker.on_its_way->pid();
+    worker.pidfd = worker.on_its_way->take_pidfd();
+    worker.alive = true;
+    worker.has_terminal = input.terminal;
+    ++alive_;
+    worker.ended = around_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
+    return std::nullopt;
+}
+
+void LocalWorkers::settle(int local_rank) {
+    Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
+    if (!worker.on_its_way) return;
+    const auto error = worker.on_its_way->finish();
+    worker.on_its_way.reset();
+    if (!error) {
+        if (worker.has_terminal) around_.terminal.give(worker.pid);
+        listener_.started(worker);
+        return;
+    }
+    forget_process(worker);
+    worker.pid = 0;  // it never was that program
+    listener_.not_started(worker, *error);
+}
+
+void LocalWorkers::forget_process(Worker& worker) {
+    worker.alive = false;
+    worker.ended = {};
+    worker.pidfd.reset();
+    --alive_;
+    if (!worker.has_terminal) return;
+    around_.terminal.take_back();
+    if (worker.asked_to_stop || worker.code != CLD_EXITED) around_.terminal.restore_modes();
+}
+
+void LocalWorkers::collect(Worker& worker) {
+    if (worker.on_its_way) settle(worker.local_rank);  // the end of one that could not execute is no worker's end
+    if (!worker.alive) return;
+    siginfo_t info{};
+    rusage used{};
+    if (syscall(SYS_waitid, P_PID, worker.pid, &info, WEXITED | WNOHANG, &used) != 0 || info.si_pid != worker.pid) return;
+    worker.code = info.si_code;
+    worker.status = info.si_status;
+    worker.usage.max_rss_kib = used.ru_maxrss;
+    worker.usage.user_seconds = static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6;
+    worker.usage.system_seconds = static_cast<double>(used.ru_stime.tv_sec) + static_cast<double>(used.ru_stime.tv_usec) / 1e6;
+    forget_process(worker);
+    if (orphans_wait_) reap_orphans();  // before anybody asks who is left
+    listener_.ended(worker);
+}
+
+void LocalWorkers::signal(int number) {
+    for (const Worker& worker : workers_)
+        if (worker.alive) ::kill(-worker.pid, number);
+}
+
+void LocalWorkers::stop(int number) {
+    for (Worker& worker : workers_) {
+        if (worker.on_its_way) settle(worker.local_rank);  // it has no group of its own yet
+        if (!worker.alive) continue;
+        worker.asked_to_stop = true;
+        ::kill(-worker.pid, number);
+        ::kill(-worker.pid, SIGCONT);
+    }
+}
+
+std::vector<pid_t> LocalWorkers::orphans() const {
+    std::vector<pid_t> found;
+    for (pid_t pid : descendants()) {
+        const pid_t group = getpgid(pid);
+        for (const Worker& worker : workers_)
+            if (!worker.alive && worker.pid != 0 && worker.pid == group) found.push_back(pid);
+    }
+    return found;
+}
+
+void LocalWorkers::kill() {
+    stop(SIGKILL);
+    around_.cgroups.kill_all();
+}
+
+bool LocalWorkers::reap_orphans() {
+    orphans_wait_ = false;
+    bool terminal_stopped = false;
+    for (const Worker& worker : workers_) {
+        siginfo_t info{};
+        if (worker.alive && worker.has_terminal)
+            terminal_stopped = waitid(P_PID, static_cast<id_t>(worker.pid), &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == worker.pid;
+    }
+    for (;;) {
+        siginfo_t info{};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return terminal_stopped;
+        // A worker is collected by its pidfd, whose events come in the order of deaths; the orphans behind it wait.
+        for (const Worker& worker : workers_)
+            if (worker.alive && worker.pid == info.si_pid) {
+                orphans_wait_ = true;
+                return terminal_stopped;
+            }
+        waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+    }
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,116 @@
+#pragma once
+/// What the launcher asks of an agent: plain data, complete and checked. The agent decides nothing that is here.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlaunch::agent {
+
+/// Bits of a set of output streams; the numbers are torchrun's.
+enum Stream : unsigned { kStdout = 1, kStderr = 2 };
+
+/// -r and -t: which streams of which local rank.
+struct StreamChoice {
+    unsigned others = 0;              ///< for local ranks that are not named
+    std::map<int, unsigned> by_rank;
+
+    [[nodiscard]] unsigned of(int local_rank) const {
+        auto found = by_rank.find(local_rank);
+        return found == by_rank.end() ? others : found->second;
+    }
+};
+
+struct LogPlan {
+    std::string directory;                 ///< --log-dir; empty: a new folder below $TMPDIR
+    StreamChoice redirects;                ///< to a file only
+    StreamChoice tee;                      ///< to a file and, with a prefix, to the console
+    std::optional<std::set<int>> shown;    ///< --local-ranks-filter: local ranks that may use the console
+    std::vector<std::string> stdout_filters, stderr_filters;  ///< substrings of lines copied to filtered_*.log
+    std::string prefix_template = "[${role_name}${local_rank}]:";
+    bool timestamps = false;               ///< ISO 8601, UTC, ms, before the prefix
+    bool fold = false;                     ///< lines that several ranks print alike are shown once
+    std::uint64_t rotate_bytes = 0;        ///< a file that grows beyond it becomes .1, .2 ...; 0: never
+    int rotate_keep = 5;                   ///< how many rotated files are kept beside the current one
+
+    /// Whether the job writes log files at all (else only error files, in a folder that goes again).
+    [[nodiscard]] bool keeps_files() const {
+        if (redirects.others | tee.others) return true;
+        for (const auto* choice : {&redirects, &tee})
+            for (auto [rank, streams] : choice->by_rank)
+                if (streams) return true;
+        return !stdout_filters.empty() || !stderr_filters.empty();
+    }
+};
+
+/// Which workers read what on fd 0.
+struct StdinPlan {
+    enum class Mode { automatic, none, rank, all } mode = Mode::automatic;  ///< automatic: a lone worker reads ours
+    int rank = 0;                                                          ///< global rank, for Mode::rank
+};
+
+/// --wrap RANKS:COMMAND. `words` may hold ${rank} and ${local_rank}; the program and its arguments follow them.
+struct Wrap {
+    std::optional<std::set<int>> ranks;  ///< global ranks; none: all
+    std::vector<std::string> words;
+};
+
+enum class Binding { none, cores, numa, socket, exclusive, core_complex };
+
+struct RestartPlan {
+    int max_restarts = 0;
+    /// Rounds that end within `healthy` of their start are quick failures. The first restart after one comes at once,
+    /// before each further one in a row there is a pause, which doubles from `first` up to `most`.
+    std::chrono::milliseconds first{100}, most{30'000};
+    std::chrono::milliseconds healthy{10'000};
+    /// So many quick failures in a row that end alike (rank, kind, code) are a crash loop (status 93); 0: never.
+    int crash_loop = 10;
+};
+
+/// How the nodes of the job meet.
+struct RendezvousPlan {
+    int min_nodes = 1, max_nodes = 1;
+    std::string backend = "static";  ///< static, c10d
+    std::string endpoint;            ///< host[:port], as given
+    std::map<std::string, std::string> conf;
+    std::string job_id;              ///< never empty
+    std::optional<int> node_rank;
+    std::string master_addr;         ///< static only; empty: choose
+    std::optional<int> master_port;
+    std::string local_addr;          ///< the address this node advertises; empty: choose
+    bool standalone = true;          ///< one node that nobody else can join
+};
+
+struct Plan {
+    std::vector<std::string> command;   ///< argv of a worker before --wrap; command[0] is looked up in PATH
+    bool is_python = false;             ///< command is PYTHON -u ...
+    std::size_t program_index = 0;      ///< where in `command` the user's program or module stands
+    int workers = 1;                    ///< on this node
+    std::string role = "default";
+    std::vector<std::pair<std::string, std::string>> environment;  ///< --env, in the order given
+    std::string working_directory;      ///< --chdir; empty: ours
+    std::vector<Wrap> wraps;
+    StdinPlan standard_input;
+    LogPlan logs;
+    RestartPlan restarts;
+    RendezvousPlan rendezvous;
+    Binding binding = Binding::none;
+    bool virtual_local_rank = false;
+    bool pass_local_rank = false;       ///< append --local-rank=N, as torch.distributed.launch does
+    std::vector<int> handled_signals;   ///< end the job when they arrive
+    std::string handled_signals_text;   ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
+    int stop_signal = 15;               ///< what stops the workers after a failure
+    std::chrono::milliseconds grace{30'000};
+    std::chrono::milliseconds timeout{0};  ///< of the whole job; 0: none
+    std::string report_file;            ///< --report; empty: none
+    std::string event_log;              ///< --event-log; empty: none
+    std::string agent_error_file;       ///< our own TORCHELASTIC_ERROR_FILE; empty: none
+    int verbosity = 0;                  ///< -1 quiet, 0, 1 verbose
+};
+
+}  // namespace dlaunch::agent
