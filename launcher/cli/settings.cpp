@@ -1,0 +1,159 @@
+#include "launcher/cli/settings.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "launcher/cli/endpoint.hpp"
+#include "launcher/cli/signals.hpp"
+#include "launcher/cli/words.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using base::Error;
+using Done = base::Result<void>;
+
+template <class T, class U>
+Done take(T& place, base::Result<U>&& parsed) {
+    if (!parsed) return parsed.error();
+    place = std::move(*parsed);
+    return {};
+}
+
+template <class T>
+Done append(std::vector<T>& place, base::Result<T>&& parsed) {
+    if (!parsed) return parsed.error();
+    place.push_back(std::move(*parsed));
+    return {};
+}
+
+/// Values that only have to be right, because nothing here depends on them.
+template <class T>
+Done only_check(base::Result<T>&& parsed) {
+    return parsed ? Done() : Done(parsed.error());
+}
+
+Done take_signals(Settings& settings, const std::string& value, const std::string& spelling) {
+    auto list = parse_signal_list(value);
+    if (!list) return list.error();
+    settings.handled_signals = std::move(list->numbers);
+    settings.handled_signals_text = value;
+    for (const std::string& warning : list->warnings) settings.warnings.push_back(spelling + ": " + warning);
+    return {};
+}
+
+Done take_rotation(agent::LogPlan& logs, const std::string& value) {
+    auto rotation = parse_rotation(value);
+    if (!rotation) return rotation.error();
+    logs.rotate_bytes = rotation->bytes;
+    logs.rotate_keep = rotation->keep;
+    return {};
+}
+
+Done take_endpoint(Settings& settings, const std::string& value) {
+    settings.endpoint = value;
+    return value.empty() ? Done() : only_check(parse_endpoints(value));
+}
+
+/// torchrun's empty list of ranks means all.
+Done take_filter(agent::LogPlan& logs, const std::string& value) {
+    if (!value.empty()) return take(logs.shown, parse_ranks(value));
+    logs.shown.reset();
+    return {};
+}
+
+Done take_template(agent::LogPlan& logs, const std::string& value) {
+    logs.prefix_template = value.empty() ? agent::LogPlan{}.prefix_template : value;
+    return {};
+}
+
+Done above_zero(const std::string& value) {
+    auto seconds = parse_seconds(value);
+    if (!seconds || seconds->count() == 0) return Error{"expected a number of seconds above 0"};
+    return {};
+}
+
+Done take_value(const Given& given, Settings& to) {
+    const std::string& value = given.value;
+    switch (given.option->id) {
+        case Id::nnodes: return take(to.nodes, parse_nnodes(value));
+        case Id::nproc_per_node: return take(to.workers, parse_nproc(value));
+        case Id::role: return take(to.role, parse_text(value, "a name"));
+
+        case Id::module: return take(to.module, parse_switch(value));
+        case Id::no_python: return take(to.no_python, parse_switch(value));
+        case Id::run_path: return take(to.run_path, parse_switch(value));
+        case Id::env: return append(to.environment, parse_assignment(value));
+        case Id::chdir: return take(to.working_directory, parse_text(value, "a directory"));
+        case Id::stdin_of: return take(to.standard_input, parse_stdin(value));
+        case Id::wrap: return append(to.wraps, parse_wrap(value));
+        case Id::start_method: return only_check(parse_choice(value, given.option->choices()));
+        case Id::pass_local_rank: return take(to.pass_local_rank, parse_switch(value));
+        case Id::virtual_local_rank: return take(to.virtual_local_rank, parse_switch(value));
+        case Id::bind: return take(to.binding, parse_binding(value));
+
+        case Id::standalone: return take(to.standalone, parse_switch(value));
+        case Id::rdzv_backend: return take(to.backend, parse_backend(value));
+        case Id::rdzv_endpoint: return take_endpoint(to, value);
+        case Id::rdzv_id: return take(to.job_id, parse_text(value, "a job id"));
+        case Id::rdzv_conf: return take(to.rdzv_conf, parse_rdzv_conf(value));
+        case Id::node_rank: return take(to.node_rank, parse_count(value, "a rank"));
+        case Id::master_addr: return take(to.master_addr, parse_host(value));
+        case Id::master_port: return take(to.master_port, parse_port(value, 1));
+        case Id::local_addr: return take(to.local_addr, parse_host(value));
+        case Id::scale_up: return only_check(parse_choice(value, given.option->choices()));
+        case Id::node_timeout: return above_zero(value);
+
+        case Id::max_restarts: return take(to.max_restarts, parse_count(value, "a number of restarts"));
+        case Id::restart_backoff: return take(to.backoff, parse_backoff(value));
+        case Id::crash_loop: return take(to.crash_loop, parse_count(value, "a number of failures"));
+        case Id::timeout: return take(to.timeout, parse_seconds(value));
+        case Id::shutdown_timeout: return take(to.grace, parse_seconds(value));
+        case Id::stop_signal: return take(to.stop_signal, parse_stop_signal(value));
+        case Id::signals_to_handle: return take_signals(to, value, given.spelling);
+        case Id::monitor_interval: return only_check(parse_seconds(value));
+
+        case Id::log_dir: return take(to.logs.directory, parse_text(value, "a directory"));
+        case Id::redirects: return take(to.logs.redirects, parse_streams(value));
+        case Id::tee: return take(to.logs.tee, parse_streams(value));
+        case Id::local_ranks_filter: return take_filter(to.logs, value);
+        case Id::duplicate_stdout_filters: to.logs.stdout_filters = comma_list(value); return {};
+        case Id::duplicate_stderr_filters: to.logs.stderr_filters = comma_list(value); return {};
+        case Id::log_line_prefix_template: return take_template(to.logs, value);
+        case Id::timestamps: return take(to.logs.timestamps, parse_switch(value));
+        case Id::fold: return take(to.logs.fold, parse_switch(value));
+        case Id::rotate: return take_rotation(to.logs, value);
+        case Id::logs_specs:
+            return Error{"expected --log-dir, -r and -t instead: torchrun's Python plug-ins cannot be loaded"};
+
+        case Id::report: return take(to.report_file, parse_text(value, "a file"));
+        case Id::event_log: return take(to.event_log, parse_text(value, "a file"));
+        case Id::event_log_handler: return only_check(parse_choice(value, given.option->choices()));
+        case Id::quiet: return take(to.quiet, parse_switch(value));
+        case Id::verbose: return take(to.verbose, parse_switch(value));
+        case Id::dry_run: return take(to.dry_run, parse_switch(value));
+
+        case Id::config:
+        case Id::help:
+        case Id::version:
+        case Id::print_completion: return {};  // read before this
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string Settings::spelling(Id id) const {
+    if (auto found = spellings.find(id); found != spellings.end()) return found->second;
+    auto option = std::ranges::find(all_options(), id, &Option::id);
+    return "--" + std::string(option->name);
+}
+
+Done apply(const Given& given, Settings& settings) {
+    Done done = take_value(given, settings);
+    if (!done) return done.error().within(given.spelling);
+    settings.spellings[given.option->id] = given.spelling;
+    return {};
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,22 @@
+#pragma once
+/// Options whose values are signals. No I/O.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::launcher {
+
+/// For --stop-signal: any signal that can make a process end.
+[[nodiscard]] base::Result<int> parse_stop_signal(std::string_view text);
+
+struct SignalList {
+    std::vector<int> numbers;           ///< each once, in the order given
+    std::vector<std::string> warnings;  ///< names that are unknown or cannot be handled, as torchrun warns only
+};
+/// For --signals-to-handle; an error only when nothing is named at all.
+[[nodiscard]] base::Result<SignalList> parse_signal_list(std::string_view text);
+
+}  // namespace dlaunch::launcher

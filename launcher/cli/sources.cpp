@@ -1,0 +1,99 @@
+#include "launcher/cli/sources.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "launcher/cli/config_line.hpp"
+#include "launcher/cli/suggest.hpp"
+#include "launcher/cli/words.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using base::Error;
+using base::Result;
+
+void add_variable(const Option& option, const std::string& name, const std::string& value, std::vector<Given>& to) {
+    if (!option.repeatable) {
+        to.push_back({&option, value, spelled(name, "=", value)});
+        return;
+    }
+    for (std::string_view line : split(value, '\n'))
+        if (!line.empty()) to.push_back({&option, std::string(line), spelled(name, "=", std::string(line))});
+}
+
+/// The lines of one entry: an array may go over several. Moves `next` behind them.
+std::string entry_at(const std::vector<std::string_view>& lines, std::size_t& next) {
+    std::string entry(lines[next++]);
+    std::size_t equals = entry.find('=');
+    bool array = equals != std::string::npos && trimmed(std::string_view(entry).substr(equals + 1)).starts_with('[');
+    while (array && next < lines.size() && !trimmed(entry).ends_with(']'))
+        entry += " " + std::string(trimmed(lines[next++]));
+    return entry;
+}
+
+Result<void> add_entry(const std::string& where, const std::string& entry, std::vector<Given>& to) {
+    std::string_view text = trimmed(entry);
+    if (text.empty() || text[0] == '#' || text[0] == ';') return {};
+    if (text[0] == '[')
+        return Error{fmt::format("{}: section {}, expected key = value lines without sections", where, one_line(text))};
+    auto line = parse_config_line(entry);
+    if (!line) return Error{fmt::format("{}: '{}', expected key = value", where, one_line(text))};
+    const Option* option = find_option(line->key);
+    if (!option || option->only_on_command_line || option->id == Id::config)
+        return Error{fmt::format("{}: unknown key {}, expected the name of an option{}", where, one_line(line->key),
+                                 option ? "" : suggestion(line->key, ""))};
+    bool has_value = entry.find('=') != std::string::npos;
+    if (!has_value && !option->is_switch())
+        return Error{
+            fmt::format("{}: {} without a value, expected {} = {}", where, line->key, line->key, option->value)};
+    if (!option->repeatable && line->values.size() != 1)
+        return Error{fmt::format("{}: {} with {} values, expected one", where, line->key, line->values.size())};
+    for (std::string& value : line->values) {
+        std::string spelling = where + ": " + spelled(line->key, "=", value);
+        to.push_back({option, std::move(value), std::move(spelling)});
+    }
+    return {};
+}
+
+}  // namespace
+
+void read_variables(const Environment& environment, Sources& sources) {
+    for (const auto& [name, value] : environment) {
+        const Option* option = value.empty() ? nullptr : find_variable(name);
+        if (!option) continue;
+        auto& source = name.starts_with("DLAUNCH_") ? sources.own_variables
+                       : name.starts_with("PET_")   ? sources.pet_variables
+                                                    : sources.other_variables;
+        add_variable(*option, name, value, source);
+    }
+}
+
+Result<std::vector<Given>> read_config(const std::string& name, const std::string& text) {
+    std::vector<Given> found;
+    std::vector<std::string_view> lines = split(text, '\n');
+    for (std::size_t next = 0; next < lines.size();) {
+        std::string where = fmt::format("{}:{}", one_line(name), next + 1);
+        if (auto added = add_entry(where, entry_at(lines, next), found); !added) return added.error();
+    }
+    return found;
+}
+
+std::vector<Given> strongest(const Sources& sources) {
+    std::vector<Given> all;
+    std::set<Id> taken;
+    for (const auto* source : {&sources.command_line, &sources.own_variables, &sources.pet_variables,
+                               &sources.other_variables, &sources.file}) {
+        std::set<Id> here;
+        for (const Given& given : *source) {
+            if (taken.contains(given.option->id)) continue;
+            here.insert(given.option->id);
+            all.push_back(given);
+        }
+        taken.merge(here);
+    }
+    return all;
+}
+
+}  // namespace dlaunch::launcher

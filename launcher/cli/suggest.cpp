@@ -1,0 +1,61 @@
+#include "launcher/cli/suggest.hpp"
+
+#include <algorithm>
+
+#include "launcher/cli/table.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+/// Distances from the whole of `a` to every beginning of `b`: element j is that to its first j characters.
+std::vector<std::size_t> distances_to_beginnings(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+        }
+        before = last;
+        last.swap(row);
+    }
+    return last;
+}
+
+/// Up to this many slips are still the same word.
+std::size_t most_slips(std::size_t length) { return std::clamp<std::size_t>(length / 3, 1, 3); }
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) { return distances_to_beginnings(a, b).back(); }
+
+std::string_view nearest(std::string_view typed, const std::vector<std::string_view>& candidates) {
+    constexpr std::size_t kLongestName = 100;  // the work grows with the square; nobody mistypes that much
+    if (typed.empty() || typed.size() > kLongestName) return {};
+    std::string_view best;
+    constexpr std::size_t kShortestBeginning = 4;  // fewer letters begin too many names, with one slip
+    const bool may_be_beginning = typed.size() >= kShortestBeginning;
+    std::size_t best_score = most_slips(typed.size()) * 2 + 2;
+    for (std::string_view candidate : candidates) {
+        std::vector<std::size_t> row = distances_to_beginnings(typed, candidate);
+        // A whole name is likelier meant than a beginning with as many slips.
+        std::size_t score = row.back() * 2;
+        if (may_be_beginning) score = std::min(score, *std::ranges::min_element(row) * 2 + 1);
+        if (score < best_score) {
+            best = candidate;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+std::string suggestion(std::string_view typed, std::string_view dashes) {
+    std::vector<std::string_view> names;
+    for (const Option& option : all_options()) names.push_back(option.name);
+    std::string_view best = nearest(with_dashes(typed), names);
+    return best.empty() ? std::string() : "; did you mean " + std::string(dashes) + std::string(best) + "?";
+}
+
+}  // namespace dlaunch::launcher

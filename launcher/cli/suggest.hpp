@@ -1,0 +1,21 @@
+#pragma once
+/// What a user who mistyped an option may have meant.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::launcher {
+
+/// Damerau-Levenshtein (optimal string alignment): insertions, deletions, replacements and swaps of neighbours that
+/// turn `a` into `b`.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The candidate nearest to `typed`, whole or as the mistyped beginning of a longer name; empty when none is near.
+[[nodiscard]] std::string_view nearest(std::string_view typed, const std::vector<std::string_view>& candidates);
+
+/// "; did you mean --nproc-per-node?" for a long option's name as typed, without dashes before it; else empty.
+[[nodiscard]] std::string suggestion(std::string_view typed, std::string_view dashes = "--");
+
+}  // namespace dlaunch::launcher

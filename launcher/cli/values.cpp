@@ -1,0 +1,225 @@
+#include "launcher/cli/values.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "launcher/cli/words.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using base::Error;
+
+constexpr int kMostNodes = 1'000'000;
+constexpr int kHighestRank = 9'999'999;
+constexpr std::size_t kMostRanks = 1'000'000;  // in one list: "0-9999999" must not eat the memory
+constexpr double kMostSeconds = 1e9;           // 31 years
+constexpr int kMostRotated = 10'000;
+
+/// Splits at the first `at`; the second half is none when there is no such character.
+std::pair<std::string_view, std::optional<std::string_view>> cut(std::string_view text, char at) {
+    std::size_t place = text.find(at);
+    if (place == std::string_view::npos) return {text, std::nullopt};
+    return {text.substr(0, place), text.substr(place + 1)};
+}
+
+std::optional<unsigned> stream_bits(std::string_view text) {
+    if (text.size() != 1 || text[0] < '0' || text[0] > '3') return std::nullopt;
+    return static_cast<unsigned>(text[0] - '0');
+}
+
+/// A rank: digits only.
+std::optional<int> rank_number(std::string_view text) {
+    auto number = whole_number(text, 0, kHighestRank);
+    if (!number) return std::nullopt;
+    return static_cast<int>(*number);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least, std::int64_t most) {
+    text = trimmed(text);
+    std::int64_t number = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < least || number > most)
+        return std::nullopt;
+    return number;
+}
+
+Parsed<int> parse_count(std::string_view text, std::string_view what) {
+    auto number = whole_number(text, 0, std::numeric_limits<int>::max());
+    if (!number) return Error{fmt::format("expected {} from 0", what)};
+    return static_cast<int>(*number);
+}
+
+Parsed<NodeRange> parse_nnodes(std::string_view text) {
+    Error wrong{"expected a number of nodes from 1, or MIN:MAX"};
+    auto [left, right] = cut(text, ':');
+    auto min = whole_number(left, 1, kMostNodes);
+    auto max = right ? whole_number(*right, 1, kMostNodes) : min;
+    if (!min || !max || *min > *max) return wrong;
+    return NodeRange{static_cast<int>(*min), static_cast<int>(*max)};
+}
+
+Parsed<WorkerCount> parse_nproc(std::string_view text) {
+    using Kind = WorkerCount::Kind;
+    std::string_view word = trimmed(text);
+    if (word == "auto") return WorkerCount{Kind::automatic, 0};
+    if (word == "cpu") return WorkerCount{Kind::cpu, 0};
+    if (word == "gpu") return WorkerCount{Kind::gpu, 0};
+    if (word == "xpu") return WorkerCount{Kind::xpu, 0};
+    auto number = whole_number(word, 1, std::numeric_limits<std::int64_t>::max());
+    if (!number) return Error{"expected a number of workers from 1, cpu, gpu or auto"};
+    return WorkerCount{Kind::number, *number};
+}
+
+Parsed<bool> parse_switch(std::string_view text) {
+    std::string word;
+    for (char c : trimmed(text)) word += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    for (const char* yes : {"1", "true", "yes", "on"})
+        if (word == yes) return true;
+    for (const char* no : {"0", "false", "no", "off"})
+        if (word == no) return false;
+    return Error{"expected 1 or 0"};
+}
+
+Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text) {
+    Error wrong{"expected a number of seconds from 0"};
+    std::string_view word = trimmed(text);
+    if (word.empty() || word.find_first_not_of("0123456789.") != std::string_view::npos) return wrong;
+    double seconds = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), seconds);
+    if (error != std::errc() || end != word.data() + word.size() || seconds > kMostSeconds) return wrong;
+    double milliseconds = std::round(seconds * 1000);
+    if (seconds > 0) milliseconds = std::max(milliseconds, 1.0);
+    return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
+}
+
+Parsed<Backoff> parse_backoff(std::string_view text) {
+    Error wrong{"expected seconds as FIRST or FIRST:MAX, FIRST not above MAX"};
+    auto [left, right] = cut(text, ':');
+    auto first = parse_seconds(left);
+    if (!first) return wrong;
+    Backoff backoff{*first, std::max(*first, Backoff{}.most)};
+    if (right) {
+        auto most = parse_seconds(*right);
+        if (!most || *most < *first) return wrong;
+        backoff.most = *most;
+    }
+    return backoff;
+}
+
+Parsed<int> parse_port(std::string_view text, int least) {
+    auto number = whole_number(text, least, 65535);
+    if (!number) return Error{fmt::format("expected a port from {} to 65535", least)};
+    return static_cast<int>(*number);
+}
+
+Parsed<Rotation> parse_rotation(std::string_view text) {
+    Error wrong{"expected a size like 500K, 1M or 2G, and perhaps :KEEP, the number of old files"};
+    auto [size, keep] = cut(text, ':');
+    size = trimmed(size);
+    if (size.empty()) return wrong;
+    int shift = 0;
+    switch (size.back()) {
+        case 'k':
+        case 'K': shift = 10; break;
+        case 'm':
+        case 'M': shift = 20; break;
+        case 'g':
+        case 'G': shift = 30; break;
+        default: break;
+    }
+    if (shift) size.remove_suffix(1);
+    auto number = whole_number(size, 1, std::numeric_limits<std::int64_t>::max() >> shift);
+    auto kept = keep ? whole_number(*keep, 0, kMostRotated) : Rotation{}.keep;
+    if (!number || !kept) return wrong;
+    return Rotation{static_cast<std::uint64_t>(*number) << shift, static_cast<int>(*kept)};
+}
+
+Parsed<agent::StreamChoice> parse_streams(std::string_view text) {
+    Error wrong{"expected 0, 1, 2 or 3 (none, stdout, stderr, both), or RANK:N pairs like 0:3,1:2"};
+    agent::StreamChoice choice;
+    if (auto all = stream_bits(text)) {
+        choice.others = *all;
+        return choice;
+    }
+    for (std::string_view pair : split(text, ',')) {
+        auto [left, right] = cut(pair, ':');
+        auto rank = rank_number(left);
+        auto bits = right ? stream_bits(*right) : std::nullopt;
+        if (!rank || !bits || left.find_first_not_of("0123456789") != std::string_view::npos) return wrong;
+        choice.by_rank[*rank] = *bits;
+    }
+    return choice;
+}
+
+Parsed<std::optional<std::set<int>>> parse_ranks(std::string_view text) {
+    Error wrong{"expected ranks like 0, 0,2-4 or all"};
+    if (trimmed(text) == "all") return std::optional<std::set<int>>();
+    std::set<int> ranks;
+    for (std::string_view part : split(text, ',')) {
+        auto [left, right] = cut(part, '-');
+        auto first = rank_number(left), last = right ? rank_number(*right) : first;
+        if (!first || !last || *first > *last) return wrong;
+        if (ranks.size() + static_cast<std::size_t>(*last - *first) >= kMostRanks) return wrong;
+        for (int rank = *first; rank <= *last; ++rank) ranks.insert(rank);
+    }
+    return std::optional(std::move(ranks));
+}
+
+Parsed<agent::StdinPlan> parse_stdin(std::string_view text) {
+    using Mode = agent::StdinPlan::Mode;
+    std::string_view word = trimmed(text);
+    if (word == "none") return agent::StdinPlan{Mode::none, 0};
+    if (word == "all") return agent::StdinPlan{Mode::all, 0};
+    auto rank = rank_number(word);
+    if (!rank) return Error{"expected none, all or a rank"};
+    return agent::StdinPlan{Mode::rank, *rank};
+}
+
+Parsed<agent::Wrap> parse_wrap(std::string_view text) {
+    auto [left, right] = cut(text, ':');
+    if (!right) return Error{"expected RANKS:COMMAND, for example 0:gdb --args"};
+    auto ranks = parse_ranks(left);
+    if (!ranks) return Error{ranks.error().text + " before the colon"};
+    auto words = shell_words(*right);
+    if (!words) return words.error();
+    if (words->empty()) return Error{"expected a command after the colon"};
+    return agent::Wrap{std::move(*ranks), std::move(*words)};
+}
+
+Parsed<std::string> parse_choice(std::string_view text, const std::vector<std::string_view>& choices) {
+    if (std::ranges::find(choices, trimmed(text)) != choices.end()) return text_result(std::string(trimmed(text)));
+    return Error{fmt::format("expected {} or {}", fmt::join(choices.begin(), choices.end() - 1, ", "), choices.back())};
+}
+
+Parsed<agent::Binding> parse_binding(std::string_view text) {
+    using agent::Binding;
+    static constexpr std::pair<std::string_view, Binding> kNames[] = {
+        {"none", Binding::none},     {"cores", Binding::cores},         {"numa", Binding::numa},
+        {"socket", Binding::socket}, {"exclusive", Binding::exclusive}, {"core-complex", Binding::core_complex},
+        {"node", Binding::numa}};
+    auto found = std::ranges::find(kNames, trimmed(text), &std::pair<std::string_view, Binding>::first);
+    if (found == std::end(kNames))
+        return Error{"expected none, cores, numa (or node), socket, exclusive or core-complex"};
+    return found->second;
+}
+
+Parsed<std::pair<std::string, std::string>> parse_assignment(std::string_view text) {
+    auto [name, value] = cut(text, '=');
+    if (name.empty() || !value) return Error{"expected NAME=VALUE"};
+    return std::pair(std::string(name), std::string(*value));
+}
+
+Parsed<std::string> parse_text(std::string_view text, std::string_view what) {
+    if (text.empty()) return Error{fmt::format("expected {}", what)};
+    return text_result(std::string(text));
+}
+
+}  // namespace dlaunch::launcher

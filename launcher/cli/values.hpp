@@ -1,0 +1,89 @@
+#pragma once
+/// Texts -> values, without I/O. An error says only what was expected ("expected a port from 0 to 65535"); whoever
+/// knows where the text came from puts that before it.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/plan.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::launcher {
+
+template <class T>
+using Parsed = base::Result<T>;
+
+/// A whole number, blanks around it taken, nothing else; none when it is not one or out of range.
+[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least, std::int64_t most);
+
+/// From 0; used where a count or a rank is meant. `what` is "a number of restarts".
+[[nodiscard]] Parsed<int> parse_count(std::string_view text, std::string_view what);
+
+struct NodeRange {
+    int min = 1, max = 1;
+    bool operator==(const NodeRange&) const = default;
+};
+/// N or MIN:MAX.
+[[nodiscard]] Parsed<NodeRange> parse_nnodes(std::string_view text);
+
+/// --nproc-per-node before anybody looked at the machine.
+struct WorkerCount {
+    enum class Kind { number, automatic, cpu, gpu, xpu } kind = Kind::number;
+    std::int64_t number = 1;
+    bool operator==(const WorkerCount&) const = default;
+};
+[[nodiscard]] Parsed<WorkerCount> parse_nproc(std::string_view text);
+
+/// 1/0, true/false, yes/no, on/off.
+[[nodiscard]] Parsed<bool> parse_switch(std::string_view text);
+
+/// Seconds, whole or decimal, from 0; what is more than nothing is at least a millisecond.
+[[nodiscard]] Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text);
+
+struct Backoff {
+    std::chrono::milliseconds first{100}, most{30'000};
+};
+/// FIRST or FIRST:MAX.
+[[nodiscard]] Parsed<Backoff> parse_backoff(std::string_view text);
+
+[[nodiscard]] Parsed<int> parse_port(std::string_view text, int least);
+
+struct Rotation {
+    std::uint64_t bytes = 0;
+    int keep = 5;
+};
+/// SIZE[:KEEP]; SIZE in bytes or with K, M, G (times 1024).
+[[nodiscard]] Parsed<Rotation> parse_rotation(std::string_view text);
+
+/// torchrun's -r and -t: 0..3, or RANK:0..3 separated by commas. A rank named twice: the last counts.
+[[nodiscard]] Parsed<agent::StreamChoice> parse_streams(std::string_view text);
+
+/// "0,2-4"; "all" is none.
+[[nodiscard]] Parsed<std::optional<std::set<int>>> parse_ranks(std::string_view text);
+
+/// none, all or a rank.
+[[nodiscard]] Parsed<agent::StdinPlan> parse_stdin(std::string_view text);
+
+/// RANKS:COMMAND, the command split as a shell would.
+[[nodiscard]] Parsed<agent::Wrap> parse_wrap(std::string_view text);
+
+/// One of a table row's choices, of which there are two at least.
+[[nodiscard]] Parsed<std::string> parse_choice(std::string_view text, const std::vector<std::string_view>& choices);
+
+/// none, cores, numa, socket, exclusive, core-complex; torchrun's node is numa.
+[[nodiscard]] Parsed<agent::Binding> parse_binding(std::string_view text);
+
+/// NAME=VALUE.
+[[nodiscard]] Parsed<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
+
+/// Anything but nothing. `what` is "a directory".
+[[nodiscard]] Parsed<std::string> parse_text(std::string_view text, std::string_view what);
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,99 @@
+#include "launcher/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include "launcher/cli/completion.hpp"
+#include "launcher/cli/help.hpp"
+#include "launcher/cli/normalize.hpp"
+#include "launcher/cli/parse.hpp"
+#include "launcher/cli/sources.hpp"
+#include "launcher/cli/values.hpp"
+#include "launcher/dry_run.hpp"
+#include "launcher/plan.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using base::Error;
+using base::Result;
+
+Result<Invocation> print(std::string text) {
+    Invocation invocation;
+    invocation.kind = Invocation::Kind::print;
+    invocation.output = std::move(text);
+    return invocation;
+}
+
+Result<Invocation> print_completion(const Given& given) {
+    auto shell = parse_choice(given.value, given.option->choices());
+    if (!shell) return shell.error().within(given.spelling);
+    return print(completion_script(*shell));
+}
+
+/// The option that asks for a text, if there is one; the first counts, as in argparse.
+const Given* asks_for_text(const std::vector<Given>& mentions) {
+    for (const Given& given : mentions) {
+        bool wanted =
+            given.option->id == Id::help || given.option->id == Id::version || given.option->id == Id::print_completion;
+        if (wanted) return &given;
+    }
+    return nullptr;
+}
+
+/// The file of --config, named by the strongest source that names one.
+Result<void> read_file_of(Sources& sources, const Surroundings& surroundings) {
+    const Given* config = nullptr;
+    for (const auto* source : {&sources.own_variables, &sources.command_line})  // the later is the stronger
+        for (const Given& given : *source)
+            if (given.option->id == Id::config) config = &given;
+    if (!config) return {};
+    auto text = surroundings.read_file(config->value);
+    if (!text)
+        return Error{fmt::format("{}: cannot be read ({}), expected a file of key = value lines", config->spelling,
+                                 text.error().text)};
+    auto mentions = read_config(config->value, *text);
+    if (!mentions) return mentions.error();
+    sources.file = std::move(*mentions);
+    return {};
+}
+
+Result<Invocation> plan_it(Normalized&& line, const Surroundings& surroundings) {
+    Sources sources;
+    sources.command_line = std::move(line.options);
+    read_variables(surroundings.environment, sources);
+    if (auto done = read_file_of(sources, surroundings); !done) return done.error();
+    auto settings = parse(strongest(sources));
+    if (!settings) return settings.error();
+    Invocation invocation;
+    invocation.warnings = settings->warnings;
+    auto plan = make_plan(*settings, line.program, surroundings, invocation.warnings);
+    if (!plan) return plan.error();
+    invocation.plan = std::move(*plan);
+    if (!settings->dry_run) return invocation;
+    auto text = dry_run(invocation.plan, surroundings);
+    if (!text) return text.error();
+    invocation.kind = Invocation::Kind::print;
+    invocation.output = std::move(*text);
+    return invocation;
+}
+
+Result<Invocation> dispatch(const std::vector<std::string>& words, const Surroundings& surroundings) {
+    if (!words.empty() && words[0] == "version") return print(version_text());
+    auto line = normalize(words);
+    if (!line) return line.error();
+    const Given* text = asks_for_text(line->options);
+    if (!text) return plan_it(std::move(*line), surroundings);
+    if (text->option->id == Id::print_completion) return print_completion(*text);
+    return print(text->option->id == Id::help ? help_text() : version_text());
+}
+
+}  // namespace
+
+Result<Invocation> read_command_line(const std::vector<std::string>& argv, const Surroundings& surroundings) {
+    std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
+    auto invocation = dispatch(words, surroundings);
+    if (!invocation) return Error{one_line(invocation.error().text), invocation.error().status};
+    return invocation;
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,28 @@
+#pragma once
+/// The single way from argv to a plan.
+
+#include <string>
+#include <vector>
+
+#include "agent/plan.hpp"
+#include "launcher/surroundings.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::launcher {
+
+struct Invocation {
+    enum class Kind {
+        run,    ///< start `plan`
+        print,  ///< write `output` to stdout and end with 0
+    } kind = Kind::run;
+    agent::Plan plan;
+    std::string output;
+    std::vector<std::string> warnings;  ///< one line each, for stderr
+};
+
+/// `argv` with argv[0], whose name does not matter: a link called torchrun behaves the same. An error's text is one
+/// line.
+[[nodiscard]] base::Result<Invocation> read_command_line(const std::vector<std::string>& argv,
+                                                         const Surroundings& surroundings);
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,161 @@
+#include "launcher/dry_run.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "agent/group/environment.hpp"
+#include "agent/logs/run_directory.hpp"
+#include "rendezvous/base/signal_names.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Stands where only the start will tell.
+constexpr const char* kChosenAtStart = "(chosen at start)";
+
+double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
+
+/// The round that would be started first.
+agent::Assignment first_round(const agent::Plan& plan) {
+    agent::Assignment round;
+    round.world_size = round.local_world_size = round.role_world_size = plan.workers;
+    round.master_addr = plan.rendezvous.master_addr.empty() ? kChosenAtStart : plan.rendezvous.master_addr;
+    round.master_port = plan.rendezvous.master_port.value_or(0);
+    round.max_restarts = plan.restarts.max_restarts;
+    return round;
+}
+
+/// <log dir>/<job id>_*/attempt_N/<local rank>, with the two parts that are not known yet in words.
+std::string run_directory(const agent::Plan& plan, const Surroundings& surroundings) {
+    std::string base = plan.logs.directory.empty() ? surroundings.set_variable("TMPDIR").value_or("/tmp") + "/dlaunch_*"
+                                                   : plan.logs.directory;
+    return fmt::format("{}/{}_*", base, agent::safe_file_name(plan.rendezvous.job_id));
+}
+
+Json files_of(const agent::Plan& plan, const std::string& directory, int local_rank) {
+    if (!plan.logs.keeps_files() && plan.logs.directory.empty())  // one folder, which goes with the job
+        return {{"error", fmt::format("{}/error_0_{}.json", directory.substr(0, directory.rfind('/')), local_rank)}};
+    std::string folder = fmt::format("{}/attempt_0/{}", directory, local_rank);
+    unsigned streams = plan.logs.redirects.of(local_rank) | plan.logs.tee.of(local_rank);
+    Json files = {{"error", folder + "/error.json"}};
+    if (streams & agent::kStdout) files["stdout"] = folder + "/stdout.log";
+    if (streams & agent::kStderr) files["stderr"] = folder + "/stderr.log";
+    return files;
+}
+
+Json environment_of(const agent::Plan& plan, const agent::Assignment& round, const Surroundings& surroundings,
+                    int local_rank, const std::string& error_file) {
+    agent::NodeFacts node{surroundings.host, kChosenAtStart, kChosenAtStart, "", surroundings.usable_cores};
+    Json variables = Json::object();
+    for (const auto& [name, value] :
+         agent::worker_variables(plan, round, node, local_rank, error_file, surroundings.environment))
+        variables[name] = value;
+    if (round.master_port == 0) variables["MASTER_PORT"] = kChosenAtStart;
+    return variables;
+}
+
+std::string standard_input(const agent::Plan& plan) {
+    switch (plan.standard_input.mode) {
+        case agent::StdinPlan::Mode::automatic: return plan.workers == 1 ? "all" : "none";
+        case agent::StdinPlan::Mode::none: return "none";
+        case agent::StdinPlan::Mode::all: return "all";
+        case agent::StdinPlan::Mode::rank: return fmt::format("rank {}", plan.standard_input.rank);
+    }
+    return {};
+}
+
+Json rendezvous(const agent::RendezvousPlan& plan) {
+    Json json = {{"job_id", plan.job_id},
+                 {"standalone", plan.standalone},
+                 {"backend", plan.backend},
+                 {"endpoint", plan.endpoint}};
+    json["master_addr"] = plan.master_addr.empty() ? Json(kChosenAtStart) : Json(plan.master_addr);
+    json["master_port"] = plan.master_port ? Json(*plan.master_port) : Json(kChosenAtStart);
+    if (plan.node_rank) json["node_rank"] = *plan.node_rank;
+    if (!plan.local_addr.empty()) json["local_addr"] = plan.local_addr;
+    json["conf"] = plan.conf;
+    return json;
+}
+
+Json stopping(const agent::Plan& plan) {
+    Json handled = Json::array();
+    for (int signal : plan.handled_signals) handled.push_back(base::signal_name(signal));
+    return {{"handled_signals", handled},
+            {"stop_signal", base::signal_name(plan.stop_signal)},
+            {"grace_seconds", seconds(plan.grace)},
+            {"timeout_seconds", plan.timeout.count() ? Json(seconds(plan.timeout)) : Json()}};
+}
+
+Json restarts(const agent::RestartPlan& plan) {
+    return {{"max_restarts", plan.max_restarts},
+            {"backoff_first_seconds", seconds(plan.first)},
+            {"backoff_most_seconds", seconds(plan.most)},
+            {"crash_loop", plan.crash_loop}};
+}
+
+Json shown_ranks(const agent::LogPlan& plan) { return plan.shown ? Json(*plan.shown) : Json("all"); }
+
+Json logs(const agent::LogPlan& plan, const std::string& directory) {
+    return {{"directory", directory},
+            {"keeps_files", plan.keeps_files()},
+            {"prefix", plan.prefix_template},
+            {"shown_local_ranks", shown_ranks(plan)},
+            {"stdout_filters", plan.stdout_filters},
+            {"stderr_filters", plan.stderr_filters},
+            {"timestamps", plan.timestamps},
+            {"fold", plan.fold},
+            {"rotate_bytes", plan.rotate_bytes},
+            {"rotate_keep", plan.rotate_keep}};
+}
+
+base::Result<std::vector<std::vector<int>>> processors(const agent::Plan& plan, const Surroundings& surroundings) {
+    agent::Topology topology;
+    if (plan.binding != agent::Binding::none) {
+        auto found = surroundings.topology();
+        if (!found) return found.error();
+        topology = std::move(*found);
+    }
+    return agent::bind_workers(topology, plan.binding, plan.workers);
+}
+
+}  // namespace
+
+base::Result<std::string> dry_run(const agent::Plan& plan, const Surroundings& surroundings) {
+    auto units = processors(plan, surroundings);
+    if (!units) return units.error();
+    const agent::Assignment round = first_round(plan);
+    const std::string directory = run_directory(plan, surroundings);
+
+    Json workers = Json::array();
+    for (int local_rank = 0; local_rank < plan.workers; ++local_rank) {
+        Json files = files_of(plan, directory, local_rank);
+        const auto& bound = units->at(static_cast<std::size_t>(local_rank));
+        Json worker = {{"rank", round.first_rank + local_rank}, {"local_rank", local_rank}};
+        worker["command"] = agent::worker_command(plan, round, local_rank);
+        worker["environment"] =
+            environment_of(plan, round, surroundings, local_rank, files["error"].get<std::string>());
+        worker["processors"] = bound.empty() ? Json("any") : Json(agent::ranges(bound));
+        worker["files"] = std::move(files);
+        workers.push_back(std::move(worker));
+    }
+    Json job = {{"nodes", {{"min", plan.rendezvous.min_nodes}, {"max", plan.rendezvous.max_nodes}}}};
+    job["workers_per_node"] = plan.workers;
+    job["role"] = plan.role;
+    job["working_directory"] = plan.working_directory.empty() ? "." : plan.working_directory;
+    job["stdin"] = standard_input(plan);
+    job["rendezvous"] = rendezvous(plan.rendezvous);
+    job["restarts"] = restarts(plan.restarts);
+    job["stopping"] = stopping(plan);
+    job["logs"] = logs(plan.logs, directory);
+    job["report"] = plan.report_file.empty() ? Json() : Json(plan.report_file);
+    job["event_log"] = plan.event_log.empty() ? Json() : Json(plan.event_log);
+    job["workers"] = std::move(workers);
+    // Arguments are bytes: what is no UTF-8 is shown as such and stops nothing.
+    return base::Result<std::string>(boost::system::in_place_value,
+                                     job.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace dlaunch::launcher

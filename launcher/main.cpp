@@ -1,0 +1,46 @@
+// dlaunch: the guard forks first, before anything else costs memory or time; the rest runs in its child.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/agent.hpp"
+#include "agent/process/guard.hpp"
+#include "launcher/command_line.hpp"
+#include "launcher/store_command.hpp"
+#include "launcher/surroundings.hpp"
+
+namespace {
+
+void complain(const std::string& text) {
+    const std::string line = "dlaunch: " + text + "\n";
+    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody hears us
+}
+
+int print(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return 0;
+    std::perror("dlaunch: stdout");
+    return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using dlaunch::launcher::Invocation;
+    dlaunch::agent::keep_standard_files_open();
+    // It starts no process, so it needs no guard.
+    if (argc > 1 && std::string_view(argv[1]) == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
+    auto link = dlaunch::agent::fork_from_guard();
+    auto invocation = dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::surroundings_of_this_process());
+    if (!invocation) {
+        complain(invocation.error().text);
+        return invocation.error().status;
+    }
+    if (invocation->plan.verbosity >= 0)
+        for (const auto& warning : invocation->warnings) complain(warning);
+    if (invocation->kind == Invocation::Kind::print) return print(invocation->output);
+    return dlaunch::agent::run_agent(invocation->plan, std::move(link));
+}

@@ -1,0 +1,194 @@
+#include "launcher/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launcher/cli/endpoint.hpp"
+#include "launcher/cli/words.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using base::Error;
+using base::Result;
+
+constexpr int kStaticPort = 29500;  // torchrun's
+
+Error wrong(const Settings& settings, Id id, std::string_view expected) {
+    return {fmt::format("{}: expected {}", settings.spelling(id), expected)};
+}
+
+/// The interpreter torchrun would have been started with, as far as one can tell from outside Python.
+std::string python(const Surroundings& surroundings) {
+    if (auto named = surroundings.set_variable("PYTHON_EXEC")) return *named;
+    for (const char* home : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+        if (auto prefix = surroundings.set_variable(home)) return *prefix + "/bin/python";
+    return "python3";
+}
+
+Result<void> plan_program(const Settings& settings, const std::vector<std::string>& program,
+                          const Surroundings& surroundings, agent::Plan& plan) {
+    if (program.empty())
+        return Error{"no program given, expected dlaunch [OPTIONS] PROGRAM [ARGS...]; see dlaunch --help"};
+    if (program[0].empty()) return Error{"the program's name is empty, expected dlaunch [OPTIONS] PROGRAM [ARGS...]"};
+    bool module = settings.module && !settings.run_path;
+    if (module && settings.no_python)
+        return Error{fmt::format("{} and {} contradict each other, expected one of them", settings.spelling(Id::module),
+                                 settings.spelling(Id::no_python))};
+    plan.is_python = settings.run_path || module || (!settings.no_python && program[0].ends_with(".py"));
+    if (plan.is_python) plan.command = {python(surroundings), "-u"};
+    if (module) plan.command.emplace_back("-m");
+    plan.program_index = plan.command.size();
+    plan.command.insert(plan.command.end(), program.begin(), program.end());
+    plan.pass_local_rank = settings.pass_local_rank;
+    return {};
+}
+
+Result<int> gpus(const Settings& settings, const Surroundings& surroundings) {
+    int found = surroundings.count_gpus(surroundings.variable("CUDA_VISIBLE_DEVICES"));
+    if (found > 0) return found;
+    return wrong(settings, Id::nproc_per_node,
+                 "a GPU, none is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides them)");
+}
+
+Result<int> count_workers(const Settings& settings, const Surroundings& surroundings) {
+    using Kind = WorkerCount::Kind;
+    switch (settings.workers.kind) {
+        case Kind::cpu: return surroundings.usable_cores;
+        case Kind::gpu: return gpus(settings, surroundings);
+        case Kind::xpu:
+            return wrong(settings, Id::nproc_per_node, "a number, cpu, gpu or auto: XPUs cannot be counted here");
+        case Kind::automatic: {
+            auto found = gpus(settings, surroundings);
+            return found ? *found : surroundings.usable_cores;
+        }
+        case Kind::number: break;
+    }
+    // What any kernel can run needs no look at this one's limit.
+    constexpr int kAlwaysPossible = 300;
+    if (settings.workers.number > kAlwaysPossible && settings.workers.number > surroundings.most_processes())
+        return wrong(settings, Id::nproc_per_node,
+                     fmt::format("at most {} workers, the limit of processes on this machine (kernel.pid_max)",
+                                 surroundings.most_processes()));
+    return static_cast<int>(settings.workers.number);
+}
+
+Result<void> check_devices(const Settings& settings, const Surroundings& surroundings, int workers) {
+    auto visible = surroundings.set_variable("CUDA_VISIBLE_DEVICES");
+    if (!settings.virtual_local_rank || !visible) return {};
+    auto devices = split(*visible, ',').size();
+    if (devices >= static_cast<std::size_t>(workers)) return {};
+    return wrong(
+        settings, Id::virtual_local_rank,
+        fmt::format("a device for each of {} workers, CUDA_VISIBLE_DEVICES={} names {}", workers, *visible, devices));
+}
+
+/// A job of this node alone, which makes up its own port and id.
+void plan_standalone(const Settings& settings, const Surroundings& surroundings, agent::RendezvousPlan& plan) {
+    plan.standalone = true;
+    plan.backend = "c10d";
+    plan.endpoint = "localhost:0";
+    plan.local_addr = settings.local_addr;
+    bool own_id = settings.standalone || !settings.job_id;
+    plan.job_id = own_id ? surroundings.fresh_id() : *settings.job_id;
+}
+
+void plan_static_address(const Settings& settings, agent::RendezvousPlan& plan) {
+    plan.master_addr = settings.master_addr;
+    plan.master_port = settings.master_port.value_or(kStaticPort);
+    if (settings.endpoint.empty()) return;
+    auto endpoints = parse_endpoints(settings.endpoint);
+    if (!endpoints) return;  // it was checked where it was taken
+    plan.master_addr = endpoints->front().host;
+    plan.master_port = endpoints->front().port.value_or(kStaticPort);
+}
+
+Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surroundings, agent::RendezvousPlan& plan) {
+    bool one_node = settings.nodes.max == 1;
+    if (settings.standalone && !one_node) return wrong(settings, Id::nnodes, "one node with --standalone");
+    bool alone = settings.standalone || (one_node && settings.endpoint.empty() && !settings.master_port);
+    if (!settings.standalone && settings.node_rank && *settings.node_rank >= settings.nodes.max)
+        return wrong(settings, Id::node_rank, fmt::format("a rank below {}, the number of nodes", settings.nodes.max));
+    plan.min_nodes = settings.nodes.min;
+    plan.max_nodes = settings.nodes.max;
+    plan.conf = settings.rdzv_conf;
+    if (alone) {
+        plan_standalone(settings, surroundings, plan);
+        return {};
+    }
+    plan.standalone = false;
+    plan.backend = settings.backend;
+    plan.endpoint = settings.endpoint;
+    plan.local_addr = settings.local_addr;
+    plan.node_rank = settings.node_rank;
+    plan.job_id = settings.job_id.value_or(one_node ? surroundings.fresh_id() : "none");
+    if (plan.backend == "static")
+        plan_static_address(settings, plan);
+    else
+        plan.master_port = settings.master_port;
+    return {};
+}
+
+Result<void> check_ranks(const Settings& settings, int workers, std::vector<std::string>& warnings) {
+    bool chosen = settings.standard_input.mode == agent::StdinPlan::Mode::rank;
+    if (chosen && settings.standard_input.rank >= workers)
+        return wrong(settings, Id::stdin_of, fmt::format("a rank below {}, the number of workers", workers));
+    for (const agent::Wrap& wrap : settings.wraps)
+        if (wrap.ranks && *wrap.ranks->rbegin() >= workers)
+            warnings.push_back(
+                fmt::format("--wrap: there is no rank {} to run under {}", *wrap.ranks->rbegin(), wrap.words[0]));
+    return {};
+}
+
+Result<void> check_files(const Settings& settings, const Surroundings& surroundings) {
+    for (auto [id, path] :
+         {std::pair(Id::report, &settings.report_file), std::pair(Id::event_log, &settings.event_log)}) {
+        std::string reason = path->empty() ? "" : surroundings.why_not_writable(*path);
+        if (!reason.empty()) return wrong(settings, id, fmt::format("a file that can be written: {}", reason));
+    }
+    return {};
+}
+
+void plan_ends(const Settings& settings, agent::Plan& plan) {
+    plan.restarts.max_restarts = settings.max_restarts;
+    plan.restarts.first = settings.backoff.first;
+    plan.restarts.most = settings.backoff.most;
+    plan.restarts.crash_loop = settings.crash_loop;
+    plan.handled_signals = settings.handled_signals;
+    plan.handled_signals_text = settings.handled_signals_text;
+    plan.stop_signal = settings.stop_signal;
+    plan.grace = settings.grace;
+    plan.timeout = settings.timeout;
+}
+
+}  // namespace
+
+Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::string>& program,
+                              const Surroundings& surroundings, std::vector<std::string>& warnings) {
+    agent::Plan plan;
+    if (auto done = plan_program(settings, program, surroundings, plan); !done) return done.error();
+    auto workers = count_workers(settings, surroundings);
+    if (!workers) return workers.error();
+    plan.workers = *workers;
+    if (auto done = check_devices(settings, surroundings, plan.workers); !done) return done.error();
+    if (auto done = plan_rendezvous(settings, surroundings, plan.rendezvous); !done) return done.error();
+    if (auto done = check_ranks(settings, plan.workers, warnings); !done) return done.error();
+    if (auto done = check_files(settings, surroundings); !done) return done.error();
+    plan_ends(settings, plan);
+    plan.role = settings.role;
+    plan.environment = settings.environment;
+    plan.working_directory = settings.working_directory;
+    plan.wraps = settings.wraps;
+    plan.standard_input = settings.standard_input;
+    plan.logs = settings.logs;
+    plan.binding = settings.binding;
+    plan.virtual_local_rank = settings.virtual_local_rank;
+    plan.report_file = settings.report_file;
+    plan.event_log = settings.event_log;
+    plan.agent_error_file = surroundings.set_variable("TORCHELASTIC_ERROR_FILE").value_or("");
+    plan.verbosity = (settings.verbose ? 1 : 0) - (settings.quiet ? 1 : 0);
+    return plan;
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,107 @@
+#include "launcher/store_command.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "launcher/cli/endpoint.hpp"
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/store/server.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr int kDefaultPort = 29500;  // torch's
+
+constexpr const char* kHelp =
+    R"(Usage: dlaunch store --bind ADDR[:PORT]
+
+Serves a store that torch.distributed's TCPStore clients and dlaunch's own understand, alone and
+until SIGTERM or SIGINT. Prints one line that says where it listens.
+
+  --bind ADDR[:PORT]  the address to listen on, as 10.0.0.1:29500 or [::1]:0; port 0 is a free one [29500]
+  -h, --help          this text
+More: man dlaunch-store
+)";
+
+/// One write, so that lines of several processes do not mix.
+void say(int fd, const std::string& text) { [[maybe_unused]] const auto ignored = write(fd, text.data(), text.size()); }
+
+int complain(const std::string& text, int status = exit_status::kUsage) {
+    say(STDERR_FILENO, fmt::format("dlaunch: {}\n", text));
+    return status;
+}
+
+struct Options {
+    std::string bind;
+    bool help = false;
+};
+
+base::Result<Options> read_options(const std::vector<std::string>& arguments) {
+    Options options;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& word = arguments[i];
+        if (word == "-h" || word == "--help") {
+            options.help = true;
+        } else if (word == "--bind") {
+            if (++i == arguments.size()) return base::Error{"store --bind: nothing after it, expected ADDR:PORT"};
+            options.bind = arguments[i];
+        } else if (word.starts_with("--bind=")) {
+            options.bind = word.substr(std::strlen("--bind="));
+        } else {
+            return base::Error{fmt::format("store: {}, expected --bind ADDR:PORT", word)};
+        }
+    }
+    if (options.bind.empty() && !options.help) return base::Error{"store: no address, expected --bind ADDR:PORT"};
+    return options;
+}
+
+/// Every client is a descriptor.
+void raise_descriptor_limit() {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/// A descriptor that is readable when one of the signals that end us is pending.
+base::UniqueFd ending_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    return base::UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+int run_store(const std::vector<std::string>& arguments) {
+    const auto options = read_options(arguments);
+    if (!options) return complain(options.error().text);
+    if (options->help) return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
+    const auto endpoints = parse_endpoints(options->bind);
+    if (!endpoints) return complain(endpoints.error().within("store --bind").text);
+    if (endpoints->size() != 1) return complain(fmt::format("store --bind {}: expected one address", options->bind));
+
+    raise_descriptor_limit();
+    const base::UniqueFd signals = ending_signals();
+    base::Loop loop;
+    const auto& [host, port] = endpoints->front();
+    const auto server = store::Server::listen(loop, host, port.value_or(kDefaultPort));
+    if (!server) return complain(server.error().within("store --bind").text);
+    say(STDOUT_FILENO, fmt::format("dlaunch: the store listens on {}\n", (*server)->endpoint()));
+    (*server)->serve_until(signals.get());
+    return 0;
+}
+
+}  // namespace dlaunch::launcher
