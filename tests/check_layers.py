@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Checks the house: which folder may include which, sizes of files, and that unit tests mirror the sources.
+
+    check_layers.py [ROOT]      prints what is wrong, one line each; status 1 if anything is
+"""
+import re
+import sys
+from pathlib import Path
+
+# Dependencies point one way. A path means this folder or file below it only.
+MAY_INCLUDE = {
+    "launcher": ["launcher", "agent", "rendezvous"],
+    "agent": ["agent", "rendezvous"],
+    "rendezvous": ["rendezvous"],
+    "worker_lib": ["worker_lib", "rendezvous/store/client", "rendezvous/wire"],
+    "examples": ["examples"],  # and <dlaunch/...>, as any user of the library
+}
+LAYERS = list(MAY_INCLUDE)
+# Headers that cost seconds of every file that includes them: a header of ours that does has one user.
+HEAVY = re.compile(r'^\s*#\s*include\s*[<"](CLI/|nlohmann/json\.hpp|boost/(asio|beast|process)|spdlog/)', re.MULTILINE)
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+CODE = {".cpp", ".hpp", ".h", ".py", ".sh", ".cmake"}
+OTHER_CODE = {"dev", "CMakeLists.txt"}
+MOST_LINES = 400
+
+
+def sources(root):
+    """All files with code, relative to the root."""
+    folders = [*LAYERS, "tests"]
+    files = [file for folder in folders for file in sorted((root / folder).rglob("*"))]
+    files += [root / name for name in sorted(OTHER_CODE)]
+    return [file.relative_to(root) for file in files if file.is_file() and (file.suffix in CODE or file.name in OTHER_CODE)]
+
+
+def layer_of(file):
+    """The layer whose rules a file follows; a unit test follows those of what it tests. None: any."""
+    parts = file.parts
+    if parts[:2] == ("tests", "unit"):
+        parts = parts[2:]
+    return parts[0] if parts[0] in LAYERS else None
+
+
+def below(path, place):
+    """Whether a path is `place`, lies in it, or is a file of that name with any ending."""
+    return path == place or path.startswith((place + "/", place + "."))
+
+
+def bad_includes(root, file, text):
+    layer = layer_of(file)
+    for name in INCLUDE.findall(text):
+        if layer and name.split("/")[0] in LAYERS and not any(below(name, place) for place in MAY_INCLUDE[layer]):
+            yield f"{file}: {layer} must not include {name}"
+        elif not (root / name).is_file():
+            yield f"{file}: {name} is no path from the root of the repository"
+    if file.suffix == ".hpp" and "#pragma once" not in text:
+        yield f"{file}: no #pragma once"
+
+
+def bad_weights(texts):
+    """Heavy headers reach as few translation units as can be."""
+    for header, text in texts.items():
+        heavy = HEAVY.search(text) if header.suffix == ".hpp" else None
+        users = [str(file) for file, other in texts.items() if str(header) in INCLUDE.findall(other)]
+        if heavy and len(users) > 1:
+            yield f"{header}: {heavy[0].strip()} reaches {', '.join(users)}; it belongs into one .cpp file"
+
+
+def bad_shape(file, text):
+    lines = text.count("\n")
+    if lines > MOST_LINES:
+        yield f"{file}: {lines} lines, more than {MOST_LINES}"
+    if "\t" in text:
+        yield f"{file}: a tab in line {text[:text.index(chr(9))].count(chr(10)) + 1}"
+
+
+def bad_mirror(root, file):
+    """A unit test is found by the path of its topic; lines_flood_test.cpp is a second one for lines.cpp."""
+    if file.parts[:2] == ("tests", "unit") and file.suffix == ".cpp":
+        folder, words = Path(*file.parts[2:-1]), file.stem.split("_")
+        topics = ["_".join(words[:count]) for count in range(1, len(words))]
+        if words[-1] != "test":
+            yield f"{file}: is not called ..._test.cpp"
+        elif not any((root / folder / f"{topic}{ending}").is_file() for topic in topics for ending in (".cpp", ".hpp")):
+            yield f"{file}: nothing of that name to test in {folder}/"
+
+
+def complaints(root):
+    texts = {file: (root / file).read_text() for file in sources(root)}
+    yield from bad_weights(texts)
+    for file, text in texts.items():
+        yield from bad_shape(file, text)
+        if file.suffix in (".cpp", ".hpp", ".h"):
+            yield from bad_includes(root, file, text)
+            yield from bad_mirror(root, file)
+
+
+def main():
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    found = list(complaints(root))
+    print("\n".join(found) if found else f"{len(sources(root))} files, all in order")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

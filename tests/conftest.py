@@ -1,0 +1,199 @@
+"""Black-box tests of the built dlaunch: what a user, a script or an operator sees of it.
+
+The program is the one that DLAUNCH names, else build/release/bin/dlaunch. Every run carries a mark in its environment,
+and unless a test says otherwise nothing with that mark may live when dlaunch has ended.
+"""
+
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from processes import MARK
+from running import Running
+from workers import python_text, shell_text
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = Path(os.environ.get("DLAUNCH") or ROOT / "build/release/bin/dlaunch").resolve()
+OURS = re.compile(
+    r"(PET|DLAUNCH|TORCHELASTIC|TORCH_ELASTIC|SLURM|PMI|PMIX|OMPI|MASTER)_|((LOCAL|GROUP|ROLE)_)?(RANK|WORLD_SIZE)$"
+    r"|(OMP_NUM_THREADS|PYTHON_EXEC|VIRTUAL_ENV|CONDA_PREFIX|CUDA_VISIBLE_DEVICES|NO_COLOR)$"
+)
+ASKS_FOR_LOGS = re.compile(r"(-r|-t|--redirect|--tee|--log[-_]dir|--duplicate)")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("root") and os.geteuid() != 0:
+            item.add_marker(pytest.mark.skip(reason="only root may do this"))
+        for need in item.iter_markers("needs"):
+            missing = [program for program in need.args if not shutil.which(program)]
+            if missing:
+                item.add_marker(pytest.mark.skip(reason=f"not installed: {', '.join(missing)}"))
+
+
+@pytest.fixture(scope="session")
+def binary():
+    if not os.access(BINARY, os.X_OK):
+        pytest.exit(f"{BINARY} is not there; build it with ./dev build, or name another with DLAUNCH", 2)
+    return BINARY
+
+
+@pytest.fixture
+def tmpdir_of_job():
+    """TMPDIR of every run of a test: short (sockets have short names), and looked into after each good run."""
+    folder = Path(tempfile.mkdtemp(prefix="dl"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def surroundings(tmpdir_of_job, seen):
+    """The environment of a run: the caller's, without what would change a launcher's mind."""
+    clean = {name: value for name, value in os.environ.items() if not OURS.match(name)}
+    return {**clean, "TMPDIR": str(tmpdir_of_job), "SEEN": str(seen), "PYTHON_EXEC": sys.executable}
+
+
+@pytest.fixture
+def seen(tmp_path):
+    """The folder in which workers leave notes; anybody may write there, as a worker may become somebody else."""
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    folder.chmod(0o777)
+    return folder
+
+
+@pytest.fixture
+def new_mark():
+    """A number of seconds that nobody else sleeps: a mark that is also an argument."""
+    return lambda: f"{random.randint(1000, 9999)}.{random.getrandbits(48):015d}"
+
+
+@pytest.fixture
+def start(binary, tmp_path, surroundings, seen, new_mark):
+    """start(*args, env={}, cwd=None, stdin=None, prefix=(), program=None) -> Running.
+
+    `env` values of None remove a variable; `stdin` is bytes, text, a file, or nothing for /dev/null.
+    """
+    runs = []
+
+    def start_(*args, env=None, cwd=None, stdin=None, prefix=(), program=None, stdout=None, stderr=None):
+        mark, number = new_mark(), len(runs)
+        variables = {**surroundings, MARK: mark, **(env or {})}
+        variables = {name: str(value) for name, value in variables.items() if value is not None}
+        out, err = tmp_path / f"{number}.out", tmp_path / f"{number}.err"
+        words = [word if isinstance(word, bytes) else str(word) for word in (*prefix, program or binary, *args)]
+        feed = stdin.encode() if isinstance(stdin, str) else stdin if isinstance(stdin, bytes) else None
+        with out.open("wb") as o, err.open("wb") as e:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE if feed is not None else stdin or subprocess.DEVNULL,
+                env=variables,
+                stdout=stdout or o,
+                stderr=stderr or e,
+                cwd=cwd or tmp_path,
+                start_new_session=True,
+            )
+        runs.append(Running(process, mark, seen, out, err))
+        if feed is not None:
+            try:
+                process.stdin.write(feed)
+                process.stdin.close()
+            except BrokenPipeError:
+                process.stdin = None
+        return runs[-1]
+
+    yield start_
+    left = [run for run in runs if run.ended() and run.living()]
+    for run in runs:
+        run.end()
+    assert not left, f"{len(left)} runs ended and left processes behind"
+
+
+@pytest.fixture
+def dlaunch(start, tmpdir_of_job):
+    """dlaunch(*args, timeout=30, **as start has) -> Result of a run to its end, after which nothing is left."""
+
+    def dlaunch_(*args, timeout=30, **options):
+        run = start(*args, **options)
+        result = run.wait(timeout)
+        run.nothing_left()
+        if result.rc == 0 and not any(ASKS_FOR_LOGS.match(str(arg)) for arg in args):
+            assert os.listdir(tmpdir_of_job) == [], "a good run without logs leaves its temporary folder empty"
+        return result
+
+    return dlaunch_
+
+
+@pytest.fixture
+def script(tmp_path):
+    """script(name, text) -> path of an executable file."""
+
+    def script_(name, text):
+        path = tmp_path / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    return script_
+
+
+@pytest.fixture
+def shell_worker(script):
+    """shell_worker(text) -> path of a shell program that knows note and await (support/workers.py)."""
+    return lambda text, name="worker.sh": script(name, shell_text(text))
+
+
+@pytest.fixture
+def python_worker(script):
+    """python_worker(text) -> path of an executable Python program that knows note and await_note."""
+    return lambda text, name="worker": script(name, python_text(text))
+
+
+@pytest.fixture
+def job(start, shell_worker):
+    """job(shell text, *options, workers=2, ...) -> Running: that many copies of the program."""
+
+    def job_(text, *options, workers=2, args=(), **more):
+        return start(f"--nproc-per-node={workers}", *options, "--no-python", shell_worker(text), *args, **more)
+
+    return job_
+
+
+@pytest.fixture
+def terminal(binary, surroundings, new_mark, seen):
+    """terminal(*args, env={}, program=None) -> Terminal on which dlaunch, or another program, runs."""
+    from terminal import Terminal
+
+    terminals = []
+
+    def terminal_(*args, env=None, program=None):
+        mark = new_mark()
+        variables = {**surroundings, "TERM": "xterm", MARK: mark, **(env or {})}
+        words = [str(word) for word in (program or binary, *args)]
+        terminals.append(Terminal(words, {name: str(value) for name, value in variables.items()}, mark, seen))
+        return terminals[-1]
+
+    yield terminal_
+    for each in terminals:
+        each.end()
+
+
+@pytest.fixture
+def at_a_shell(terminal, binary):
+    """at_a_shell(*args of dlaunch, then="| cat") -> Terminal on which an interactive bash runs it as a job."""
+
+    def at_a_shell_(*args, then=""):
+        shell = terminal("--norc", "--noprofile", "-i", program="bash", env={"PS1": "prompt> "})
+        shell.expect("prompt> ")
+        shell.line(" ".join([*(shlex.quote(str(word)) for word in (binary, *args)), then]))
+        return shell
+
+    return at_a_shell_

@@ -1,0 +1,82 @@
+"""Workers that a careless launcher overlooks, each in one way, and the ways in which a job comes to its end.
+
+A worker first leaves behind what its kind asks for, then says that it is ready and waits for the note `go` or stays.
+What it leaves behind carries the run's mark, in its environment or (where that was cleaned) as an argument.
+"""
+
+import signal
+import time
+
+import pytest
+
+from processes import state, until
+from running import kill
+
+PID = 'sh -c \'echo $$ > "$1"; exec sleep "$2"\' - "$SEEN/$RANK.child" "$TEST_RUN_MARK"'
+TREE = (
+    "grow() { [ $1 = 0 ] || { grow $(($1 - 1)) & grow $(($1 - 1)) & }\n"
+    'echo $1 >> "$SEEN/$RANK.leaves"; sleep "$TEST_RUN_MARK"; }\ngrow 3 &\n'
+    'until [ "$(grep -c 0 "$SEEN/$RANK.leaves" 2>/dev/null)" = 8 ]; do sleep 0.01; done\n'
+)
+
+OTHER = "setpriv --reuid=65534 --clear-groups"
+CHANGED = 'until grep -q "^Uid:.65534" "/proc/$(cat "$SEEN/$RANK.child")/status"; do sleep 0.01; done\n'
+
+# What each kind does, and how it stays: in place of its sleep, where that differs.
+KINDS = {
+    "plain": "",
+    "stubborn": f"trap '' TERM INT HUP QUIT\n{PID} &\n",
+    "stopped": f"{PID} &\n",
+    "daemon": f"( setsid {PID} </dev/null >/dev/null 2>&1 & )\n",
+    "hidden": f'( cd / && exec env -i PATH="$PATH" setsid {PID} </dev/null >/dev/null 2>&1 & )\n',
+    "keeper": f"( setsid {PID} & )\n",
+    "tree": TREE,
+    "changed": f"( setsid {PID.replace('exec', 'exec ' + OTHER)} & )\n",
+}
+STAYS = {
+    "stopped": "kill -STOP $$\n",
+    "changed": f'exec {OTHER} sleep "$TEST_RUN_MARK"\n',
+}
+AWAITED = set(KINDS) - {"plain", "tree"}
+ALL_KINDS = [
+    pytest.param(kind, marks=[pytest.mark.root, pytest.mark.needs("setpriv")] if kind == "changed" else [])
+    for kind in KINDS
+]
+SWEEPS = pytest.mark.parametrize("surroundings_of", [{}, {"DLAUNCH_NO_CGROUP": "1"}], ids=["cgroup", "sweep"])
+
+
+def text(kind, then):
+    """A worker of `kind` which then stays, or ends at the note `go`, or fails at it: rank 1 with 3."""
+    lines = KINDS[kind]
+    if kind in AWAITED:
+        lines += 'until [ -s "$SEEN/$RANK.child" ]; do sleep 0.01; done\n'
+    if kind == "changed":
+        lines += CHANGED
+    if kind == "stopped":
+        lines += 'kill -STOP "$(cat "$SEEN/$RANK.child")"\n'
+    lines += "ready\n"
+    stay = STAYS.get(kind, 'exec sleep "$TEST_RUN_MARK"\n')
+    fail = f"[ $RANK = 1 ] && {{ await go; exit 3; }}\n{stay}"
+    return lines + {"stay": stay, "end": "await go\nexit 0\n", "fail": fail}[then]
+
+
+def begin(job, kind, then, surroundings, *options):
+    """A job of two such workers, in the state that their kind asks for."""
+    run = job(text(kind, then), "--grace=0.5", *options, env=surroundings)
+    pids = run.ready(2)
+    if kind == "stopped":
+        stopped = [] if then == "end" else pids if then == "stay" else pids[:1]
+        for pid in stopped:
+            until(lambda: state(pid) == "T", 5, "the stop")
+    if kind == "tree":
+        assert len(run.living()) >= 2 + 2 * 15
+    return run
+
+
+def signal_until_noticed(run, number, again):
+    """Sends a signal and, when `again`, once more as soon as dlaunch has said that it heard the first."""
+    kill(run.pid, number)
+    if again:
+        until(lambda: run.ended() or signal.Signals(number).name in run.err(), 5, "a word about the first signal")
+        time.sleep(0.02)  # nobody is faster; two signals within 1 ms are one request
+        kill(run.pid, number)

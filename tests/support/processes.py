@@ -1,0 +1,79 @@
+"""What /proc tells about processes, and waiting for an event."""
+
+import os
+import time
+from pathlib import Path
+
+MARK = "TEST_RUN_MARK"
+
+
+def until(condition, seconds=10.0, what="the event"):
+    """The first true value of condition(); an AssertionError after `seconds`."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"{what} did not happen within {seconds} s"
+        time.sleep(0.005)
+    return value
+
+
+def _stat(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()
+    except OSError:
+        return ["X", "0", "0", "0"]
+
+
+def state(pid):
+    """R, S, D, T, Z ... as the kernel says; X when there is no such process."""
+    return _stat(pid)[0]
+
+
+def alive(pid):
+    return state(pid) not in "ZX"
+
+
+def parent(pid):
+    return int(_stat(pid)[1])
+
+
+def all_pids():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def children(pid):
+    """Living children, in the order in which they were started (pids that wrapped around aside)."""
+    return sorted(p for p in all_pids() if parent(p) == pid and alive(p))
+
+
+def command_line(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def environment(pid):
+    """The environment that a process was started with."""
+    pairs = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
+def marked(mark):
+    """Living processes that carry a run's mark in their environment or, where that was cleaned, as an argument."""
+    wanted, found = mark.encode(), []
+    for pid in all_pids():
+        if pid == os.getpid():
+            continue
+        try:
+            if (
+                wanted in Path(f"/proc/{pid}/environ").read_bytes()
+                or wanted in Path(f"/proc/{pid}/cmdline").read_bytes()
+            ):
+                found.append(pid)
+        except OSError:
+            continue
+    return [pid for pid in found if alive(pid)]
+
+
+def describe(pids):
+    return [f"{pid} ({state(pid)}): {command_line(pid)}" for pid in pids]

@@ -1,0 +1,114 @@
+"""One started dlaunch, and what became of it."""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from processes import alive, children, describe, marked, until
+
+
+@dataclass
+class Result:
+    """`rc` is as subprocess has it: -n when signal n ended dlaunch itself."""
+
+    rc: int
+    out: str
+    err: str
+    seconds: float
+    raw_out: bytes = b""
+
+    def __iter__(self):
+        return iter((self.rc, self.out, self.err))
+
+    @property
+    def first_line(self):
+        return (self.err.splitlines() or [""])[0]
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen
+    mark: str
+    folder: Path  # where its workers leave notes
+    out_path: Path
+    err_path: Path
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def pid(self):
+        """The process that the user started: the guard."""
+        return self.process.pid
+
+    def agent(self):
+        """The guard's child, the workers' parent."""
+        return until(lambda: children(self.pid), 5, "the start of the agent")[0]
+
+    def out(self):
+        return self.out_path.read_text(errors="replace")
+
+    def err(self):
+        return self.err_path.read_text(errors="replace")
+
+    def living(self):
+        return marked(self.mark)
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def ready(self, count, seconds=20):
+        """Waits until `count` workers have left a note RANK.ready; their pids by rank."""
+        notes = lambda: {p.stem: p for p in self.folder.glob("*.ready")}
+        until(lambda: self.ended() or len(notes()) >= count, seconds, f"the start of {count} workers")
+        assert (
+            not self.ended() or len(notes()) >= count
+        ), f"dlaunch ended at once with {self.process.returncode}\n{self.err()[-2000:]}"
+        return [int(notes()[str(rank)].read_text()) for rank in range(count)]
+
+    def go(self, name="go"):
+        (self.folder / name).touch()
+
+    def wait(self, timeout=30):
+        try:
+            rc = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            told = f"--- stdout\n{self.out()[-1500:]}\n--- stderr\n{self.err()[-1500:]}\n{describe(self.living())}"
+            self.end()
+            pytest.fail(f"dlaunch did not end within {timeout} s\n{told}")
+        return Result(rc, self.out(), self.err(), time.monotonic() - self.started, self.out_path.read_bytes())
+
+    def nothing_left(self, seconds=0.0):
+        """Asserts that no process of this run lives, at the latest `seconds` from now."""
+        end = time.monotonic() + seconds
+        while (left := self.living()) and time.monotonic() < end:
+            time.sleep(0.005)
+        assert not left, f"left behind: {describe(left)}"
+
+    def end(self):
+        """Kills whatever is left, until nothing is."""
+        for _ in range(100):
+            for pid in {*self.living(), *([] if self.ended() else [self.pid])}:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            if self.ended() and not self.living():
+                break
+            time.sleep(0.005)
+        self.process.wait(5)
+
+
+def kill(pid, number):
+    """Sends a signal to a process that may have ended by now."""
+    if alive(pid):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return

@@ -1,0 +1,68 @@
+"""dlaunch, or a shell, at a terminal of its own."""
+
+import os
+import re
+import signal
+
+import pexpect
+
+from processes import alive, describe, marked, until
+
+
+class Terminal:
+    def __init__(self, words, env, mark, folder):
+        self.mark, self.folder, self.text = mark, folder, ""
+        self.tty = pexpect.spawn(
+            words[0], words[1:], env=env, encoding="utf-8", codec_errors="replace", timeout=10, dimensions=(24, 120)
+        )
+        self.tty.delaybeforesend = None
+
+    @property
+    def pid(self):
+        return self.tty.pid
+
+    def living(self):
+        return marked(self.mark)
+
+    def expect(self, pattern, seconds=10):
+        """Waits for a pattern in what the terminal shows; the match."""
+        try:
+            self.tty.expect(pattern, timeout=seconds)
+        finally:
+            self.text += (self.tty.before if isinstance(self.tty.before, str) else "") + (
+                self.tty.after if isinstance(self.tty.after, str) else ""
+            )
+        return self.tty.match
+
+    def send(self, text):
+        self.tty.send(text)
+
+    def line(self, text):
+        self.tty.sendline(text)
+
+    def ready(self, count, seconds=20):
+        """The pids of `count` workers, by rank, once each has left its note."""
+        until(lambda: len(list(self.folder.glob("*.ready"))) >= count, seconds, f"the start of {count} workers")
+        return [int((self.folder / f"{rank}.ready").read_text()) for rank in range(count)]
+
+    def finish(self, seconds=15):
+        """Reads to the end: (exit status, or -n for signal n; all that was shown, with plain newlines)."""
+        self.expect(pexpect.EOF, seconds)
+        self.tty.wait()
+        left = self.living()
+        assert not left, f"left behind: {describe(left)}"
+        return -self.tty.signalstatus if self.tty.signalstatus else self.tty.exitstatus, re.sub(
+            "\r+\n", "\n", self.text
+        )
+
+    def end(self):
+        for _ in range(100):
+            left = {*self.living(), *([self.pid] if alive(self.pid) else [])}
+            if not left:
+                break
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+        self.tty.close(force=True)

@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "agent/errors/report.hpp"
+#include "agent/errors/words.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+Failure failure(HowEnded how) {
+    Failure made;
+    made.rank = 3;
+    made.host = "node2";
+    made.pid = 4711;
+    made.how = how;
+    made.after = std::chrono::duration<double>(12.3);
+    return made;
+}
+
+Failure killed(int signal) {
+    Failure made = failure(HowEnded::signalled);
+    made.signal = signal;
+    return made;
+}
+
+TEST(Summary, OfAnExit) {
+    Failure made = failure(HowEnded::exited);
+    made.code = 37;
+    made.after = std::chrono::duration<double>(0.3);
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) exited with 37 after 0.3 s");
+}
+
+TEST(Summary, OfASignalWithACoreInALaterRound) {
+    Failure made = killed(SIGSEGV);
+    made.core_dumped = true;
+    made.round = 2;
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was killed by SIGSEGV, core dumped, in round 2 after 12.3 s");
+    made.core_dumped = false;
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was killed by SIGSEGV in round 2 after 12.3 s");
+}
+
+TEST(Summary, OfAnOutOfMemoryKill) {
+    Failure made = killed(SIGKILL);
+    made.out_of_memory = OutOfMemory::certain;
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was killed by SIGKILL, out of memory, after 12.3 s");
+    made.memory_limit = "900 MiB";
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was killed by SIGKILL, out of memory at 900 MiB, after 12.3 s");
+    made.out_of_memory = OutOfMemory::likely;
+    made.memory_limit.clear();
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was killed by SIGKILL, likely out of memory, after 12.3 s");
+}
+
+TEST(Summary, OfWhatCouldNotBeExecuted) {
+    Failure made = failure(HowEnded::not_executed);
+    made.pid = 0;
+    made.text = "./missing: No such file or directory";
+    EXPECT_EQ(summary(made), "rank 3 (node2) could not be executed: ./missing: No such file or directory");
+    made.host.clear();
+    EXPECT_EQ(summary(made), "rank 3 could not be executed: ./missing: No such file or directory");
+}
+
+TEST(Summary, ShortensALongTextInTheMiddle) {
+    Failure made = failure(HowEnded::not_executed);
+    made.pid = 0;
+    made.text = "/home/" + std::string(200, 'x') + ": Permission denied";
+    const std::string line = summary(made);
+    EXPECT_EQ(columns(line), 91U);
+    EXPECT_TRUE(line.starts_with("rank 3 (node2) could not be executed: /home/x")) << line;
+    EXPECT_TRUE(line.ends_with("x: Permission denied")) << line;
+    EXPECT_NE(line.find("x...x"), std::string::npos) << line;
+}
+
+TEST(Summary, OfAHangAndATimeOut) {
+    Failure made = failure(HowEnded::hung);
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) hung after 12.3 s");
+    made.text = "timer step expired";
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) hung (timer step expired) after 12.3 s");
+    made = failure(HowEnded::timed_out);
+    made.text = "30 s";
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was still running when the job outlived --timeout 30 s");
+}
+
+TEST(Summary, GivesUpTheLimitBeforeTheHost) {
+    Failure made = killed(SIGKILL);
+    made.out_of_memory = OutOfMemory::certain;
+    made.memory_limit = "900 MiB";
+    made.host = "gpu-node-0123";
+    made.round = 1;
+    EXPECT_EQ(summary(made), "rank 3 (gpu-node-0123, pid 4711) was killed by SIGKILL, out of memory, in round 1");
+    made.round = 0;
+    EXPECT_EQ(summary(made), "rank 3 (gpu-node-0123, pid 4711) was killed by SIGKILL, out of memory, after 12.3 s");
+}
+
+TEST(Summary, ShortensALongHost) {
+    Failure made = failure(HowEnded::exited);
+    made.code = 1;
+    made.host = "a-very-long-host-name-of-a-big-cluster.and.its.domain.example-0123";
+    const std::string line = summary(made);
+    EXPECT_EQ(columns(line), 91U);
+    EXPECT_TRUE(line.starts_with("rank 3 (a-very-long-")) << line;
+    EXPECT_TRUE(line.ends_with("-0123, pid 4711) exited with 1 after 12.3 s")) << line;
+}
+
+TEST(Summary, AlwaysFitsInOneLineOf100Columns) {
+    for (const HowEnded how : {HowEnded::exited, HowEnded::signalled, HowEnded::not_executed, HowEnded::timed_out, HowEnded::hung})
+        for (const OutOfMemory memory : {OutOfMemory::no, OutOfMemory::likely, OutOfMemory::certain})
+            for (const std::size_t host : {0U, 5U, 20U, 64U, 255U})
+                for (const std::size_t text : {0U, 10U, 60U, 5000U}) {
+                    Failure made = failure(how);
+                    made.rank = 123456;
+                    made.pid = 4194304;
+                    made.host = std::string(host, 'h');
+                    made.text = std::string(text, 't');
+                    made.code = 255;
+                    made.signal = SIGRTMAX;
+                    made.out_of_memory = memory;
+                    made.memory_limit = "1023.9 GiB";
+                    made.round = 1000;
+                    made.after = std::chrono::duration<double>(86400 * 99);
+                    const std::string line = summary(made);
+                    EXPECT_LE(columns(line), 91U) << line;
+                    EXPECT_TRUE(line.starts_with("rank 123456 ")) << line;
+                    EXPECT_NE(line.find("pid 4194304"), std::string::npos) << line;
+                    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+                }
+}
+
+TEST(Summary, IsOneSafeLine) {
+    Failure made = failure(HowEnded::not_executed);
+    made.text = "./a\nb\x1b[2J: No such file";
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) could not be executed: ./a\\x0ab\\x1b[2J: No such file");
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,230 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <sstream>
+
+#include "agent/errors/report.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+Failure exited(int rank, int code) {
+    Failure failure;
+    failure.rank = failure.local_rank = rank;
+    failure.host = "node2";
+    failure.pid = 4700 + rank;
+    failure.code = code;
+    failure.after = std::chrono::duration<double>(12.3);
+    failure.when = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
+    return failure;
+}
+
+JobEnd ended(std::vector<Failure> failures) {
+    JobEnd end;
+    end.exit_status = failures.empty() ? 0 : failures.front().exit_status();
+    end.failures = std::move(failures);
+    return end;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> found;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) found.push_back(line);
+    return found;
+}
+
+testing::AssertionResult says(const std::string& text, const std::string& line) {
+    for (const std::string& found : lines(text))
+        if (found == line) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "no line '" << line << "' in\n" << text;
+}
+
+TEST(TextReport, IsEmptyWhenNothingFailed) {
+    EXPECT_EQ(text_report({}), "");
+    JobEnd end;
+    end.reason = "all workers ended well";
+    EXPECT_EQ(text_report(end), "");
+}
+
+TEST(TextReport, OfAnEndWithoutAFailedWorkerIsItsReason) {
+    JobEnd end;
+    end.exit_status = 143;
+    end.reason = "SIGTERM received";
+    EXPECT_EQ(text_report(end), "dlaunch: SIGTERM received\n");
+    Failure victim = exited(0, 1);
+    victim.victim = true;
+    end.failures = {victim};
+    EXPECT_EQ(text_report(end), "dlaunch: SIGTERM received\n");
+}
+
+TEST(TextReport, BeginsWithTheFirstCause) {
+    Failure victim = exited(0, 99);
+    victim.victim = true;
+    const auto found = lines(text_report(ended({victim, exited(1, 37), exited(2, 38)})));
+    EXPECT_EQ(found.front(), "dlaunch: rank 1 (node2, pid 4701) exited with 37 after 12.3 s");
+}
+
+TEST(TextReport, QuotesTheRecordLineByLine) {
+    Failure failure = exited(1, 1);
+    failure.record = ErrorRecord{"E: said \"no\" and \\ 100% of %s {rank} ${x}\nzu gro\xC3\x9F \x1b[2J", "Trace\n  in f\n\n\tin g\r\nE: x\n", ""};
+    const std::string text = text_report(ended({failure}));
+    EXPECT_NE(text.find("\n  E: said \"no\" and \\ 100% of %s {rank} ${x}\n  zu gro\xC3\x9F \\x1b[2J\n"
+                        "  callstack:\n    Trace\n      in f\n\n    \tin g\n    E: x\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(TextReport, NeverCutsARecord) {
+    Failure failure = exited(1, 1);
+    const std::string lengthy = std::string(20'000, 'x') + " tail end";
+    failure.record = ErrorRecord{lengthy, lengthy, ""};
+    const std::string text = text_report(ended({failure}));
+    EXPECT_TRUE(says(text, "  " + lengthy));
+    EXPECT_TRUE(says(text, "    " + lengthy));
+}
+
+TEST(TextReport, QuotesLastWordsAsTheyWereSeen) {
+    Failure failure = exited(1, 1);
+    failure.last_words = {"\x1b[1;31mred\x1b[0m words\x1b[K", " 10%\r 20%\r", "bad \xFF byte", "", "the \x1b[2J last"};
+    const std::string text = text_report(ended({failure}));
+    EXPECT_NE(text.find("\n  last lines of rank 1 on stderr:\n    red words\n     20%\n    bad \\xff byte\n\n    the \\x1b[2J last\n"), std::string::npos) << text;
+}
+
+TEST(TextReport, SaysATracebackOnce) {
+    Failure failure = exited(1, 1);
+    failure.record = ErrorRecord{"E: x", "Trace\n  in f\nE: x", ""};
+    failure.last_words = {"Trace", "  in f", "E: x"};
+    EXPECT_EQ(text_report(ended({failure})).find("stderr"), std::string::npos);
+    failure.last_words.emplace_back("and more");
+    EXPECT_NE(text_report(ended({failure})).find("stderr"), std::string::npos);
+}
+
+TEST(TextReport, NamesTheFiles) {
+    Failure failure = exited(1, 1);
+    failure.stderr_file = "/logs/1/stderr.log";
+    failure.stdout_file = "/logs/1/stdout.log";
+    failure.error_file = "/logs/1/error.json";
+    failure.record = ErrorRecord{"E", "", ""};
+    JobEnd end = ended({failure});
+    EXPECT_EQ(text_report(end).find("error.json"), std::string::npos) << "goes with the job when no logs are kept";
+    end.log_directory = "/logs";
+    const std::string text = text_report(end);
+    EXPECT_TRUE(says(text, "  stderr:        /logs/1/stderr.log"));
+    EXPECT_TRUE(says(text, "  stdout:        /logs/1/stdout.log"));
+    EXPECT_TRUE(says(text, "  error file:    /logs/1/error.json"));
+    EXPECT_TRUE(says(text, "  all logs:      /logs"));
+}
+
+TEST(TextReport, ListsOtherCausesAndFoldsVictims) {
+    Failure victim = exited(0, 99);
+    victim.victim = true;
+    Failure other = exited(5, 2), same = exited(6, 1), first = exited(1, 1);
+    first.record = same.record = ErrorRecord{"E: x", "", ""};
+    other.record = ErrorRecord{"E: y\nsecond line", "", ""};
+    JobEnd end = ended({first, victim, other, same});
+    for (int rank = 0; rank < 9; ++rank) {
+        WorkerEnd worker;
+        worker.rank = rank;
+        worker.exit_status = rank == 8 ? 0 : 143;
+        end.workers.push_back(worker);
+    }
+    const std::string text = text_report(end);
+    EXPECT_NE(text.find("  failed too:\n    rank 5 (node2, pid 4705) exited with 2 after 12.3 s\n      E: y\n    rank 6 (node2, pid 4706) exited with 1 after 12.3 s\n"
+                        "  stopped by us: ranks 0, 2-4, 7\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(TextReport, ListsOnlySomeOfVeryMany) {
+    std::vector<Failure> failures;
+    for (int rank = 0; rank < 500; ++rank) failures.push_back(exited(rank, 1));
+    const std::string text = text_report(ended(failures));
+    EXPECT_TRUE(says(text, "    and 491 more: ranks 9-499"));
+    EXPECT_LT(lines(text).size(), 20U);
+}
+
+TEST(TextReport, TellsWhatTheFailedOneUsed) {
+    JobEnd end = ended({exited(1, 1)});
+    WorkerEnd worker;
+    worker.rank = 1;
+    worker.exit_status = 1;
+    worker.usage = {1, 900 * 1024, 61.5, 0.02};
+    end.workers = {worker};
+    EXPECT_TRUE(says(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
+}
+
+TEST(TextReport, TellsWhenAndWho) {
+    EXPECT_TRUE(says(text_report(ended({exited(1, 1)})), "  when and who:  2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
+}
+
+TEST(TextReport, TellsRestartsOnlyWhereThereCanBeSome) {
+    JobEnd end = ended({exited(1, 1)});
+    EXPECT_EQ(text_report(end).find("restarts"), std::string::npos);
+    end.restarts = 2;
+    end.max_restarts = 3;
+    end.seconds = 29531;
+    EXPECT_TRUE(says(text_report(end), "  restarts:      2 of 3 were used, the job ran 8 h 12 min"));
+}
+
+TEST(TextReport, OfAnExecErrorIsShort) {
+    Failure failure = exited(0, 127);
+    failure.how = HowEnded::not_executed;
+    failure.pid = 0;
+    failure.text = "./missing: No such file or directory";
+    EXPECT_EQ(text_report(ended({failure})), "dlaunch: rank 0 (node2) could not be executed: ./missing: No such file or directory\n");
+    failure.text = "/" + std::string(300, 'x') + ": No such file or directory";
+    const auto found = lines(text_report(ended({failure})));
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_LE(found[0].size(), 100U);
+    EXPECT_EQ(found[1], "  " + failure.text);
+}
+
+TEST(TextReport, OfAMemoryKillNamesTheLimit) {
+    Failure failure = exited(1, 0);
+    failure.how = HowEnded::signalled;
+    failure.signal = SIGKILL;
+    failure.out_of_memory = OutOfMemory::certain;
+    failure.memory_limit = "900 MiB";
+    EXPECT_TRUE(says(text_report(ended({failure})), "  memory:        the kernel ended it, its cgroup ran out of memory (limit 900 MiB)"));
+}
+
+TEST(TextReport, OfATimeOutNamesThoseStillRunning) {
+    std::vector<Failure> failures;
+    for (const int rank : {0, 1, 2, 5}) {
+        failures.push_back(exited(rank, 0));
+        failures.back().how = HowEnded::timed_out;
+        failures.back().text = "30 s";
+    }
+    EXPECT_EQ(text_report(ended(failures)), "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n");
+    failures.resize(1);
+    EXPECT_EQ(text_report(ended(failures)), "dlaunch: rank 0 (node2, pid 4700) was still running when the job outlived --timeout 30 s\n");
+    failures.clear();
+    for (int rank = 0; rank < 200; rank += 2) {
+        failures.push_back(exited(rank, 0));
+        failures.back().how = HowEnded::timed_out;
+    }
+    const std::string text = text_report(ended(failures));
+    EXPECT_LE(text.size(), 101U);
+    EXPECT_TRUE(text.ends_with("98 were still running\n")) << text;
+}
+
+TEST(TextReport, TellsTheSilentHowToSayMore) {
+    Failure failure = exited(1, 1);
+    EXPECT_NE(text_report(ended({failure})).find("@record"), std::string::npos);
+    failure.how = HowEnded::signalled;
+    failure.signal = SIGSEGV;
+    EXPECT_NE(text_report(ended({failure})).find("PYTHONFAULTHANDLER"), std::string::npos);
+    failure.signal = SIGKILL;
+    EXPECT_NE(text_report(ended({failure})).find("dmesg"), std::string::npos);
+    failure.last_words = {"words"};
+    EXPECT_EQ(text_report(ended({failure})).find("dmesg"), std::string::npos);
+}
+
+TEST(TextReport, KeepsADeclaredReasonBesideTheCause) {
+    JobEnd end = ended({exited(1, 1)});
+    end.reason = "crash loop: 10 rounds in a row ended alike";
+    EXPECT_TRUE(says(text_report(end), "  the job:       crash loop: 10 rounds in a row ended alike"));
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

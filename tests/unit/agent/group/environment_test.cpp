@@ -1,0 +1,149 @@
+#include "agent/group/environment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace dlaunch::agent {
+namespace {
+
+using Map = std::map<std::string, std::string>;
+
+Plan plan_of(int workers) {
+    Plan plan;
+    plan.command = {"prog"};
+    plan.workers = workers;
+    plan.rendezvous.job_id = "night7";
+    plan.handled_signals_text = "SIGTERM";
+    return plan;
+}
+
+Assignment second_node() {
+    return {.round = 3, .group_rank = 1, .group_world_size = 2, .first_rank = 4, .world_size = 8, .local_world_size = 4,
+            .first_role_rank = 4, .role_world_size = 8, .master_addr = "node1", .master_port = 29500, .agent_store = true,
+            .restart_count = 2, .max_restarts = 5, .restart_reason = "rank 0 failed"};
+}
+
+const NodeFacts kNode{.host = "node2", .node_id = "node2-77", .agent_socket = "/run/s", .timer_file = {}, .usable_cores = 8};
+
+Map variables(const Plan& plan, int local_rank = 0, const Variables& inherited = {}, const NodeFacts& node = kNode) {
+    Map found;
+    for (const auto& [name, value] : worker_variables(plan, second_node(), node, local_rank, "/logs/error.json", inherited)) {
+        EXPECT_FALSE(found.contains(name)) << name << " twice";
+        found[name] = value;
+    }
+    return found;
+}
+
+TEST(WorkerVariables, say_who_a_worker_is) {
+    const Map seen = variables(plan_of(4), 2);
+    const Map expected{{"RANK", "6"},
+                       {"LOCAL_RANK", "2"},
+                       {"WORLD_SIZE", "8"},
+                       {"LOCAL_WORLD_SIZE", "4"},
+                       {"GROUP_RANK", "1"},
+                       {"GROUP_WORLD_SIZE", "2"},
+                       {"ROLE_NAME", "default"},
+                       {"ROLE_RANK", "6"},
+                       {"ROLE_WORLD_SIZE", "8"},
+                       {"MASTER_ADDR", "node1"},
+                       {"MASTER_PORT", "29500"},
+                       {"TORCHELASTIC_RESTART_COUNT", "2"},
+                       {"TORCHELASTIC_MAX_RESTARTS", "5"},
+                       {"TORCHELASTIC_RUN_ID", "night7"},
+                       {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                       {"TORCHELASTIC_ERROR_FILE", "/logs/error.json"},
+                       {"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM"},
+                       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
+                       {"OMP_NUM_THREADS", "2"},
+                       {"DLAUNCH_JOB_ID", "night7"},
+                       {"DLAUNCH_ROUND", "3"},
+                       {"DLAUNCH_NODE_ID", "node2-77"},
+                       {"DLAUNCH_AGENT_SOCKET", "/run/s"},
+                       {"DLAUNCH_RESTART_REASON", "rank 0 failed"}};
+    EXPECT_EQ(seen, expected);
+}
+
+TEST(WorkerVariables, share_the_cores_and_never_give_none) {
+    EXPECT_EQ(variables(plan_of(1))["OMP_NUM_THREADS"], "8");
+    EXPECT_EQ(variables(plan_of(3))["OMP_NUM_THREADS"], "2");
+    EXPECT_EQ(variables(plan_of(64))["OMP_NUM_THREADS"], "1");
+}
+
+TEST(WorkerVariables, leave_what_the_user_chose) {
+    const Variables inherited{{"OMP_NUM_THREADS", "7"}, {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"}, {"RANK", "99"}};
+    const Map seen = variables(plan_of(4), 0, inherited);
+    EXPECT_FALSE(seen.contains("OMP_NUM_THREADS"));
+    EXPECT_FALSE(seen.contains("TORCH_NCCL_ASYNC_ERROR_HANDLING"));
+    EXPECT_EQ(seen.at("RANK"), "4");
+}
+
+TEST(WorkerVariables, env_options_come_before_defaults_and_after_identity) {
+    Plan plan = plan_of(4);
+    plan.environment = {{"OMP_NUM_THREADS", "3"}, {"MINE", "a"}, {"RANK", "0"}};
+    const Map seen = variables(plan, 1);
+    EXPECT_EQ(seen.at("OMP_NUM_THREADS"), "3");
+    EXPECT_EQ(seen.at("MINE"), "a");
+    EXPECT_EQ(seen.at("RANK"), "5");
+}
+
+TEST(WorkerVariables, a_virtual_local_rank_sees_one_device) {
+    Plan plan = plan_of(2);
+    plan.virtual_local_rank = true;
+    const Map seen = variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "6,GPU-3"}});
+    EXPECT_EQ(seen.at("LOCAL_RANK"), "0");
+    EXPECT_EQ(seen.at("CUDA_VISIBLE_DEVICES"), "GPU-3");
+    EXPECT_EQ(variables(plan, 1).at("CUDA_VISIBLE_DEVICES"), "1");
+    EXPECT_FALSE(variables(plan_of(2), 1, {{"CUDA_VISIBLE_DEVICES", "6,3"}}).contains("CUDA_VISIBLE_DEVICES"));
+}
+
+TEST(WorkerVariables, a_timer_file_only_where_there_is_one) {
+    EXPECT_FALSE(variables(plan_of(1)).contains("TORCHELASTIC_TIMER_FILE"));
+    NodeFacts node = kNode;
+    node.timer_file = "/run/fifo";
+    EXPECT_EQ(variables(plan_of(1), 0, {}, node).at("TORCHELASTIC_TIMER_FILE"), "/run/fifo");
+}
+
+std::vector<std::string> arguments(std::vector<std::string> given, int local_rank = 1) {
+    Plan plan = plan_of(2);
+    for (auto& word : given) plan.command.push_back(std::move(word));
+    auto words = worker_command(plan, {.first_rank = 10}, local_rank);
+    words.erase(words.begin());
+    return words;
+}
+
+TEST(WorkerCommand, local_rank_is_replaced_where_a_template_would) {
+    EXPECT_EQ(arguments({"--d=/x/${local_rank}/y$local_rank"}), std::vector<std::string>{"--d=/x/1/y1"});
+    EXPECT_EQ(arguments({"$local_rank-", "$local_rank.txt"}), (std::vector<std::string>{"1-", "1.txt"}));
+}
+
+TEST(WorkerCommand, every_other_byte_stays) {
+    for (const std::string& text : {std::string("$local_ranks"), std::string("${local_rank"), std::string("${rank}"), std::string("$"), std::string("$$"),
+                                    std::string("kill -9 $$"), std::string("$$local_rank"), std::string("$HOME ${HOME} $(x)"), std::string(), std::string("$ $"),
+                                    std::string("\xff\xfe"), std::string("${}"), std::string("${local_rank }")})
+        EXPECT_EQ(arguments({text}), std::vector<std::string>{text});
+}
+
+TEST(WorkerCommand, the_programs_own_name_is_left_alone) {
+    Plan plan = plan_of(1);
+    plan.command = {"python3", "-u", "$local_rank.py", "$local_rank"};
+    plan.program_index = 2;
+    EXPECT_EQ(worker_command(plan, {}, 0), (std::vector<std::string>{"python3", "-u", "$local_rank.py", "0"}));
+}
+
+TEST(WorkerCommand, wraps_the_ranks_that_were_named) {
+    Plan plan = plan_of(2);
+    plan.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}}, {std::nullopt, {"nice"}}};
+    EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 1), (std::vector<std::string>{"nsys", "-o", "out.11.1", "nice", "prog"}));
+    EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 0), (std::vector<std::string>{"nice", "prog"}));
+}
+
+TEST(WorkerCommand, passes_the_local_rank_when_asked) {
+    Plan plan = plan_of(2);
+    plan.command.push_back("x");
+    plan.pass_local_rank = true;
+    EXPECT_EQ(worker_command(plan, {}, 1), (std::vector<std::string>{"prog", "x", "--local-rank=1"}));
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,166 @@
+#include "agent/logs/console.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/socket.h>
+
+#include <csignal>
+#include <string>
+
+namespace dlaunch::agent {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Ends {
+    base::UniqueFd reader, writer;
+};
+
+Ends make_pipe() {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    return {base::UniqueFd(ends[0]), base::UniqueFd(ends[1])};
+}
+
+Ends make_sockets() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    return {base::UniqueFd(ends[0]), base::UniqueFd(ends[1])};
+}
+
+Ends make_terminal() {
+    int ends[2];
+    EXPECT_EQ(openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr), 0);
+    return {base::UniqueFd(ends[0]), base::UniqueFd(ends[1])};
+}
+
+/// What can be read without waiting.
+std::string read_ready(int fd) {
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    std::string text(8 << 20, '\0');
+    std::size_t size = 0;
+    for (ssize_t count; (count = read(fd, text.data() + size, text.size() - size)) > 0;) size += static_cast<std::size_t>(count);
+    text.resize(size);
+    return text;
+}
+
+class ConsoleTest : public testing::Test {
+protected:
+    ConsoleTest() { signal(SIGPIPE, SIG_IGN); }
+
+    Console& console(int fd) {
+        console_ = std::make_unique<Console>(loop_, fd, "standard output", complaints_, [this] {
+            ++progress_;
+            if (console_->queue().empty()) loop_.stop();
+        });
+        return *console_;
+    }
+
+    base::Loop loop_;
+    Complaints complaints_;
+    int progress_ = 0;
+    std::unique_ptr<Console> console_;
+};
+
+class ConsoleKinds : public ConsoleTest, public testing::WithParamInterface<Ends (*)()> {};
+
+TEST_P(ConsoleKinds, a_slow_reader_gets_all_and_nobody_waits) {
+    Ends ends = GetParam()();
+    const int flags = fcntl(ends.writer.get(), F_GETFL);
+    Console& out = console(ends.writer.get());
+    std::string text;
+    for (int i = 0; text.size() < Console::kQueueBytes + 1000; ++i) text += "line " + std::to_string(i) + "\n";
+    out.queue().append(text);
+    EXPECT_TRUE(out.full());
+    out.flush();
+    EXPECT_FALSE(out.queue().empty()) << "the kernel does not take so much at once";
+    EXPECT_EQ(fcntl(ends.writer.get(), F_GETFL), flags) << "others who share the descriptor notice nothing";
+
+    std::string seen;
+    base::Watch reader = loop_.readable(ends.reader.get(), [&] { seen += read_ready(ends.reader.get()); });
+    loop_.run();
+    seen += read_ready(ends.reader.get());
+    std::erase(seen, '\r');
+    EXPECT_TRUE(seen == text);
+    EXPECT_FALSE(out.full());
+    EXPECT_EQ(progress_, 2) << "half empty, and empty";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConsoleKinds, testing::Values(make_pipe, make_sockets, make_terminal));
+
+TEST_F(ConsoleTest, a_regular_file_gets_all_at_once) {
+    std::string name = testing::TempDir() + "/console_XXXXXX";
+    base::UniqueFd file(mkstemp(name.data()));
+    unlink(name.c_str());
+    Console& out = console(file.get());
+    const std::string text(3 << 20, 'x');
+    out.queue().append(text);
+    out.flush();
+    EXPECT_TRUE(out.queue().empty());
+    EXPECT_EQ(lseek(file.get(), 0, SEEK_END), 3 << 20);
+}
+
+TEST_F(ConsoleTest, when_the_reader_goes_all_is_discarded_and_told_once) {
+    Ends ends = make_pipe();
+    Console& out = console(ends.writer.get());
+    ends.reader.reset();
+    for (int i = 0; i < 3; ++i) {
+        out.queue().append("into the void\n");
+        out.flush();
+        EXPECT_TRUE(out.queue().empty());
+    }
+    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"standard output: Broken pipe; the workers' output there is discarded"});
+}
+
+TEST_F(ConsoleTest, a_descriptor_that_is_not_open_swallows_all) {
+    Console& out = console(-1);
+    out.queue().append("x");
+    out.flush();
+    EXPECT_TRUE(out.queue().empty());
+    EXPECT_TRUE(complaints_.take().empty());
+}
+
+TEST_F(ConsoleTest, a_full_disk_is_told_once_and_tried_again) {
+    base::UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+    Console& out = console(full.get());
+    for (int i = 0; i < 3; ++i) {
+        out.queue().append("x");
+        out.flush();
+    }
+    EXPECT_TRUE(out.queue().empty());
+    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"standard output: No space left on device; some output is lost"});
+}
+
+TEST_F(ConsoleTest, waiting_is_bounded_and_not_repeated_in_vain) {
+    Ends ends = make_pipe();
+    Console& out = console(ends.writer.get());
+    out.queue().append(std::string(500'000, 'x'));
+    EXPECT_FALSE(out.wait_for_queue(0, milliseconds(10)));
+    EXPECT_FALSE(out.wait_for_queue(0, std::chrono::hours(1))) << "nobody has read since";
+    EXPECT_TRUE(out.wait_for_queue(500'000, milliseconds(0)));
+}
+
+TEST_F(ConsoleTest, dropping_keeps_the_rest_of_a_line_that_was_begun) {
+    Ends ends = make_pipe();
+    Console& out = console(ends.writer.get());
+    fcntl(ends.writer.get(), F_SETPIPE_SZ, 4096);
+    out.queue().append(std::string(5000, 'x') + "\nsecond\nthird\n");
+    EXPECT_FALSE(out.wait_for_queue(0, milliseconds(0)));
+    EXPECT_EQ(out.drop(), 13u);
+    EXPECT_EQ(read_ready(ends.reader.get()), std::string(4096, 'x'));
+    out.flush();
+    EXPECT_EQ(read_ready(ends.reader.get()), std::string(904, 'x') + "\n");
+    EXPECT_EQ(out.drop(), 0u);
+}
+
+TEST_F(ConsoleTest, one_pipe_is_recognised_behind_two_descriptors) {
+    Ends one = make_pipe(), other = make_pipe();
+    base::UniqueFd copy(dup(one.writer.get()));
+    EXPECT_TRUE(Console::same(one.writer.get(), copy.get()));
+    EXPECT_FALSE(Console::same(one.writer.get(), other.writer.get()));
+    EXPECT_FALSE(Console::same(one.writer.get(), -1));
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,320 @@
+#include "agent/logs/lines.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class Lines : public testing::Test {
+protected:
+    LineMixer& mixer(LineMixer::Rules rules) {
+        mixer_ = std::make_unique<LineMixer>(std::move(rules), queue_);
+        a_ = mixer_->add({0, 0, "a:"});
+        b_ = mixer_->add({1, 0, "b:"});
+        return *mixer_;
+    }
+    LineMixer& mixer() { return mixer(LineMixer::Rules{}); }
+
+    void a(std::string_view bytes) { mixer_->feed(a_, bytes, now_); }
+    void b(std::string_view bytes) { mixer_->feed(b_, bytes, now_); }
+
+    /// What was shown since the last call.
+    std::string shown() {
+        std::string text(queue_.view());
+        queue_.clear();
+        return text;
+    }
+
+    ByteQueue queue_;
+    std::unique_ptr<LineMixer> mixer_;
+    LineMixer::Source* a_ = nullptr;
+    LineMixer::Source* b_ = nullptr;
+    base::Time now_{std::chrono::hours(1)};
+};
+
+TEST_F(Lines, every_line_gets_its_prefix) {
+    mixer();
+    a("one\n\ntwo\n");
+    EXPECT_EQ(shown(), "a:one\na:\na:two\n");
+}
+
+TEST_F(Lines, without_a_prefix_bytes_stay_as_they_are) {
+    LineMixer plain({}, queue_);
+    auto* source = plain.add({});
+    plain.feed(source, "one\n\ntw", now_);
+    EXPECT_EQ(shown(), "one\n\n");
+    plain.feed(source, "o\nx", now_);
+    EXPECT_EQ(shown(), "two\n");
+}
+
+TEST_F(Lines, halves_of_two_ranks_do_not_mix) {
+    mixer();
+    a("1");
+    b("2");
+    a("1");
+    b("2\n2");
+    a("1\n");
+    EXPECT_EQ(shown(), "b:22\na:111\n");
+}
+
+TEST_F(Lines, the_end_completes_the_last_line) {
+    mixer();
+    a("no end");
+    EXPECT_EQ(shown(), "");
+    mixer_->end(a_, now_);
+    EXPECT_EQ(shown(), "a:no end\n");
+    mixer_->end(b_, now_);
+    EXPECT_EQ(shown(), "");
+}
+
+TEST_F(Lines, any_byte_may_be_in_a_line) {
+    mixer();
+    using namespace std::string_view_literals;
+    a("\xff\xfe\0 raw\r\n"sv);
+    EXPECT_EQ(shown(), "a:\xff\xfe\0 raw\r\n"sv);
+}
+
+TEST_F(Lines, stamps_go_before_prefixes) {
+    LineMixer::Rules rules;
+    rules.stamp = [] { return std::string("T "); };
+    mixer(std::move(rules));
+    a("x\ny\n");
+    EXPECT_EQ(shown(), "T a:x\nT a:y\n");
+}
+
+TEST_F(Lines, raw_bytes_pass_at_once) {
+    LineMixer raw({}, queue_);
+    auto* source = raw.add({0, 0, "", true});
+    raw.feed(source, "name? ", now_);
+    EXPECT_EQ(shown(), "name? ");
+    raw.end(source, now_);
+    EXPECT_EQ(shown(), "") << "nothing is added to them";
+}
+
+TEST_F(Lines, our_own_line_starts_on_a_line_of_its_own) {
+    LineMixer raw({}, queue_);
+    auto* out = raw.add({0, 0, "", true});
+    auto* err = raw.add({0, 1, "", true});
+    raw.feed(out, "name? ", now_);
+    raw.say("dlaunch: bye\n", now_);
+    raw.feed(err, "x\n", now_);
+    raw.say("dlaunch: unfinished", now_);
+    raw.say("dlaunch: again\n", now_);
+    EXPECT_EQ(shown(), "name? \ndlaunch: bye\nx\ndlaunch: unfinished\ndlaunch: again\n");
+}
+
+TEST_F(Lines, our_own_line_does_not_touch_held_ones) {
+    mixer();
+    a("half");
+    mixer_->say("dlaunch: hello\n", now_);
+    a(" and half\n");
+    EXPECT_EQ(shown(), "dlaunch: hello\na:half and half\n");
+}
+
+TEST_F(Lines, a_line_beyond_the_limit_takes_the_console) {
+    mixer({.hold_limit = 8});
+    a("12345678");
+    EXPECT_EQ(shown(), "");
+    EXPECT_FALSE(mixer_->owner());
+    a("9");
+    EXPECT_EQ(shown(), "a:123456789");
+    EXPECT_EQ(mixer_->owner(), a_);
+    EXPECT_TRUE(mixer_->blocked(b_));
+    b("b1\nb2");
+    EXPECT_EQ(shown(), "");
+    a("0");
+    EXPECT_EQ(shown(), "0");
+    a("end\nnext\nrest");
+    EXPECT_EQ(shown(), "end\na:next\nb:b1\n");
+    EXPECT_FALSE(mixer_->blocked(b_));
+    b("!\n");
+    a("!\n");
+    EXPECT_EQ(shown(), "b:b2!\na:rest!\n");
+}
+
+TEST_F(Lines, a_silent_owner_loses_the_console) {
+    mixer({.hold_limit = 8, .patience = seconds(5)});
+    a("1234567890");
+    b("waits\n");
+    EXPECT_EQ(shown(), "a:1234567890");
+    EXPECT_EQ(mixer_->deadline(), now_ + seconds(5));
+    now_ += seconds(4);
+    a("x");
+    EXPECT_EQ(mixer_->deadline(), now_ + seconds(5));
+    mixer_->advance(now_ + milliseconds(4999));
+    EXPECT_EQ(shown(), "x");
+    mixer_->advance(now_ + seconds(5));
+    EXPECT_EQ(shown(), "\nb:waits\n");
+    EXPECT_FALSE(mixer_->deadline());
+    a("late\n");
+    EXPECT_EQ(shown(), "a:late\n");
+}
+
+TEST_F(Lines, an_owner_that_was_not_read_is_excused) {
+    mixer({.hold_limit = 8, .patience = seconds(5)});
+    a("1234567890");
+    mixer_->excuse_owner(now_ + seconds(60));
+    mixer_->advance(now_ + seconds(60));
+    EXPECT_EQ(mixer_->owner(), a_);
+}
+
+TEST_F(Lines, an_owner_that_ends_frees_the_console) {
+    mixer({.hold_limit = 8});
+    a("1234567890");
+    b("short\nlast");
+    mixer_->end(b_, now_);
+    EXPECT_EQ(shown(), "a:1234567890");
+    mixer_->end(a_, now_);
+    EXPECT_EQ(shown(), "\nb:short\nb:last\n");
+}
+
+TEST_F(Lines, two_long_lines_follow_each_other) {
+    mixer({.hold_limit = 8});
+    a("aaaaaaaaaa");
+    b("bbbbbbbbbb");
+    a("a\n");
+    EXPECT_EQ(shown(), "a:aaaaaaaaaaa\nb:bbbbbbbbbb");
+    EXPECT_EQ(mixer_->owner(), b_);
+    b("\n");
+    EXPECT_EQ(shown(), "\n");
+    EXPECT_FALSE(mixer_->owner());
+}
+
+TEST_F(Lines, our_own_line_ends_a_long_line) {
+    mixer({.hold_limit = 8});
+    a("1234567890");
+    b("b\n");
+    mixer_->say("dlaunch: now\n", now_);
+    a("rest\n");
+    EXPECT_EQ(shown(), "a:1234567890\ndlaunch: now\nb:b\na:rest\n");
+}
+
+TEST_F(Lines, in_a_pipe_a_carriage_return_is_a_byte_like_others) {
+    mixer();
+    a("1%\r2%\r");
+    EXPECT_EQ(shown(), "");
+    a("3%\n");
+    EXPECT_EQ(shown(), "a:1%\r2%\r3%\n");
+}
+
+class Terminal : public Lines {
+protected:
+    void SetUp() override { mixer({.terminal = true}); }
+};
+
+TEST_F(Terminal, a_progress_bar_moves) {
+    a("1%\r");
+    EXPECT_EQ(shown(), "a:1%\r");
+    a("2%\r3");
+    EXPECT_EQ(shown(), "a:2%\r");
+    a("%\rdone\n");
+    EXPECT_EQ(shown(), "a:3%\ra:done\n");
+}
+
+TEST_F(Terminal, another_rank_does_not_overwrite_a_progress_bar) {
+    a("1%\r");
+    b("hello\n");
+    a("2%\r");
+    mixer_->say("dlaunch: hi\n", now_);
+    EXPECT_EQ(shown(), "a:1%\r\nb:hello\na:2%\r\ndlaunch: hi\n");
+}
+
+TEST_F(Terminal, a_bar_that_begins_with_a_return_is_shown_too) {
+    a("\r1%\r2%\r");
+    EXPECT_EQ(shown(), "a:1%\ra:2%\r");
+}
+
+TEST_F(Terminal, carriage_return_and_newline_are_one_end) {
+    a("one\r\ntwo");
+    EXPECT_EQ(shown(), "a:one\r\n");
+    a("\r\nthree\r");
+    a("\nfour\n");
+    EXPECT_EQ(shown(), "a:two\r\na:three\r\na:four\n");
+}
+
+TEST_F(Terminal, the_end_of_a_bars_rank_ends_its_line) {
+    a("99%\r");
+    mixer_->end(a_, now_);
+    EXPECT_EQ(shown(), "a:99%\r\n");
+}
+
+class Folded : public Lines {
+protected:
+    void SetUp() override {
+        LineMixer::Rules rules;
+        rules.folded_prefix = [](const std::vector<int>& ranks) {
+            std::string text = "[";
+            for (int rank : ranks) text += std::to_string(rank);
+            return text + "]";
+        };
+        mixer(std::move(rules));
+    }
+};
+
+TEST_F(Folded, equal_lines_are_shown_once) {
+    a("x\ny\n");
+    EXPECT_EQ(shown(), "");
+    b("x\nz\n");
+    EXPECT_EQ(shown(), "[01]x\n");
+    mixer_->advance(*mixer_->deadline());
+    EXPECT_EQ(shown(), "[0]y\n[1]z\n");
+}
+
+TEST_F(Folded, lines_wait_for_who_is_expected_until_the_round_ends) {
+    mixer_->expect(2, 0);
+    a("x\n");
+    b("x\n");
+    mixer_->end(a_, now_);
+    mixer_->end(b_, now_);
+    EXPECT_EQ(shown(), "");
+    auto* late = mixer_->add({2, 0, ""});
+    mixer_->feed(late, "x\ny\n", now_);
+    mixer_->end(late, now_);
+    EXPECT_EQ(shown(), "[012]x\n[2]y\n");
+    mixer_->expect(0, 0);
+    mixer_->expect(1, 0);
+    late = mixer_->add({1, 0, ""});
+    mixer_->feed(late, "z\n", now_);
+    mixer_->end(late, now_);
+    EXPECT_EQ(shown(), "");
+    mixer_->end_round(now_);
+    EXPECT_EQ(shown(), "[1]z\n");
+}
+
+TEST_F(Folded, a_source_that_floods_is_ahead_until_the_others_came) {
+    std::string flood;
+    while (flood.size() < (256 << 10)) flood += "0123456789012345678901234567890123456789\n";
+    a(flood);
+    EXPECT_TRUE(mixer_->ahead(a_));
+    EXPECT_FALSE(mixer_->ahead(b_));
+    b(flood);
+    EXPECT_FALSE(mixer_->ahead(a_));
+    EXPECT_TRUE(mixer_->take_released());
+    EXPECT_EQ(shown().size(), flood.size() / 41 * 45);
+}
+
+TEST_F(Folded, streams_are_folded_apart) {
+    auto* error = mixer_->add({0, 1, ""});
+    a("x\n");
+    mixer_->feed(error, "x\n", now_);
+    EXPECT_EQ(shown(), "[0]x\n") << "rank 0 alone has the other stream open";
+}
+
+TEST_F(Folded, ends_and_our_own_lines_wait_for_nothing) {
+    a("x\n");
+    mixer_->end(b_, now_);
+    EXPECT_EQ(shown(), "[0]x\n");
+    b_ = mixer_->add({1, 0, ""});
+    b("tail");
+    a("y\n");
+    mixer_->say("dlaunch: hi\n", now_);
+    mixer_->end(a_, now_);
+    mixer_->end(b_, now_);
+    EXPECT_EQ(shown(), "[0]y\ndlaunch: hi\n[1]tail\n");
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

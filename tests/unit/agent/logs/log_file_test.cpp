@@ -1,0 +1,167 @@
+#include "agent/logs/log_file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace dlaunch::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a file of the given limit and the rotated ones would hold, oldest first, separated by '|'.
+std::string pieces(std::initializer_list<std::string_view> writes, std::uint64_t limit) {
+    std::string text;
+    std::uint64_t size = 0;
+    bool at_line_start = true;
+    for (std::string_view data : writes) {
+        while (!data.empty()) {
+            const Cut cut = next_cut(size, at_line_start, data, limit);
+            text += data.substr(0, cut.bytes);
+            size += cut.bytes;
+            if (cut.bytes > 0) at_line_start = data[cut.bytes - 1] == '\n';
+            data.remove_prefix(cut.bytes);
+            if (!cut.then_rotate) continue;
+            text += '|';
+            size = 0;
+            at_line_start = true;
+        }
+    }
+    return text;
+}
+
+TEST(NextCut, keeps_files_within_the_limit_and_lines_whole) {
+    EXPECT_EQ(pieces({"aaa\nbbb\nccc\n"}, 8), "aaa\nbbb\n|ccc\n");
+    EXPECT_EQ(pieces({"aaa\n", "bbb\n", "ccc\n"}, 8), "aaa\nbbb\n|ccc\n");
+    EXPECT_EQ(pieces({"aaa\nbb", "b\nccc\n"}, 8), "aaa\nbbb\n|ccc\n");
+    EXPECT_EQ(pieces({"aaa\n", "bbbbb\n"}, 8), "aaa\n|bbbbb\n");
+}
+
+TEST(NextCut, stretches_a_file_for_the_line_it_is_in) {
+    EXPECT_EQ(pieces({"aaa\nbbbb", "bbb\nccc\n"}, 8), "aaa\nbbbbbbb\n|ccc\n");
+    EXPECT_EQ(pieces({"aaaaaaaaaa\nb\n"}, 8), "aaaaaaaaaa\n|b\n");
+}
+
+TEST(NextCut, cuts_a_line_that_is_longer_than_two_files) {
+    EXPECT_EQ(pieces({"aaaaaaaaaa"}, 4), "aaaaaaaa|aa");
+    EXPECT_EQ(pieces({"aaaaaa", "aaaaaa\n"}, 4), "aaaaaaaa|aaaa\n");
+}
+
+TEST(NextCut, no_limit_means_no_cut) {
+    const Cut cut = next_cut(1ull << 60, false, "x\ny", 0);
+    EXPECT_EQ(cut.bytes, 3u);
+    EXPECT_FALSE(cut.then_rotate);
+}
+
+class LogFileTest : public testing::Test {
+protected:
+    LogFileTest() {
+        std::string name = testing::TempDir() + "/log_file_XXXXXX";
+        folder_ = mkdtemp(name.data());
+        path_ = folder_ / "out.log";
+    }
+    ~LogFileTest() override { fs::remove_all(folder_); }
+
+    static std::string text(const fs::path& path) {
+        std::ostringstream out;
+        out << std::ifstream(path).rdbuf();
+        return out.str();
+    }
+
+    Complaints complaints_;
+    fs::path folder_, path_;
+    LogFile file_;
+};
+
+TEST_F(LogFileTest, exists_from_the_start_and_holds_the_very_bytes) {
+    ASSERT_EQ(file_.open(path_, {}, complaints_), 0);
+    EXPECT_TRUE(fs::exists(path_));
+    file_.write("a\r\n");
+    file_.write(std::string_view("\0x", 2));
+    EXPECT_EQ(text(path_), std::string("a\r\n\0x", 5));
+}
+
+TEST_F(LogFileTest, rotation_keeps_so_many_files) {
+    ASSERT_EQ(file_.open(path_, {4, 2}, complaints_), 0);
+    for (const char* line : {"111\n", "222\n", "333\n", "444\n"}) file_.write(line);
+    EXPECT_EQ(text(path_), "444\n");
+    EXPECT_EQ(text(folder_ / "out.log.1"), "333\n");
+    EXPECT_EQ(text(folder_ / "out.log.2"), "222\n");
+    EXPECT_FALSE(fs::exists(folder_ / "out.log.3"));
+    EXPECT_TRUE(complaints_.take().empty());
+}
+
+TEST_F(LogFileTest, rotation_that_keeps_none_starts_over) {
+    ASSERT_EQ(file_.open(path_, {4, 0}, complaints_), 0);
+    file_.write("111\n222\n333\n");
+    EXPECT_EQ(text(path_), "333\n");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(LogFileTest, a_file_that_cannot_be_rotated_goes_on) {
+    ASSERT_EQ(file_.open(path_, {4, 2}, complaints_), 0);
+    fs::create_directories(folder_ / "out.log.1" / "in the way");
+    fs::create_directories(folder_ / "out.log.2" / "in the way");
+    for (const char* line : {"111\n", "222\n", "333\n"}) file_.write(line);
+    EXPECT_EQ(text(path_), "111\n222\n333\n");
+    EXPECT_EQ(complaints_.take().size(), 1u);
+}
+
+TEST_F(LogFileTest, a_full_disk_is_told_once) {
+    ASSERT_EQ(file_.open("/dev/full", {}, complaints_), 0);
+    LogFile other;
+    ASSERT_EQ(other.open("/dev/full", {}, complaints_), 0);
+    for (int i = 0; i < 3; ++i) {
+        file_.write("lost\n");
+        other.write("lost\n");
+    }
+    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"log files: No space left on device (/dev/full); going on without them"});
+}
+
+TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {
+    signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(file_.open(path_, {}, complaints_), 0);
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit small{6, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    file_.write("12345678\n");
+    file_.write("lost\n");
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    file_.write("again\n");
+    EXPECT_EQ(text(path_), "123456again\n");
+    EXPECT_EQ(complaints_.take().size(), 1u);
+}
+
+TEST_F(LogFileTest, a_file_that_could_not_be_made_is_made_later) {
+    ASSERT_EQ(file_.open(folder_ / "later" / "out.log", {}, complaints_), 0);
+    file_.write("lost\n");
+    fs::create_directory(folder_ / "later");
+    file_.write("kept\n");
+    EXPECT_EQ(text(folder_ / "later" / "out.log"), "kept\n");
+    EXPECT_EQ(complaints_.take().size(), 1u);
+}
+
+TEST_F(LogFileTest, too_many_open_files_is_an_error_of_the_start) {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const int error = file_.open(path_, {}, complaints_);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(error, EMFILE);
+    EXPECT_TRUE(complaints_.take().empty());
+}
+
+TEST(LogFileDefault, writes_nothing) {
+    LogFile none;
+    EXPECT_FALSE(none);
+    none.write("x");
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

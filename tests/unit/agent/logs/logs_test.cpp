@@ -1,0 +1,331 @@
+#include "agent/logs/logs.hpp"
+
+#include <pty.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <thread>
+
+#include "tests/unit/agent/logs/logs_fixture.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+TEST_F(LogsTest, plain_streams_go_to_the_console_as_they_are) {
+    start(2);
+    put(ends_[0].out, "out 0\n");
+    put(ends_[1].err, "err 1");
+    EXPECT_EQ(drain(), 0u);
+    EXPECT_EQ(console_out(), "out 0\n");
+    EXPECT_EQ(console_err(), "err 1\n");
+    EXPECT_EQ(logs_->file_of({kFirstRank, 0, 0, 0}, kStdout), "");
+}
+
+TEST_F(LogsTest, tee_wins_over_redirect_and_both_write_files) {
+    options_.plan.tee.by_rank = {{0, kStdout}};
+    options_.plan.redirects.others = kStdout | kStderr;
+    start(2);
+    for (int i : {0, 1}) {
+        put(ends_[static_cast<std::size_t>(i)].out, "out\nhalf");
+        put(ends_[static_cast<std::size_t>(i)].err, "err\n");
+    }
+    drain();
+    EXPECT_EQ(console_out(), "[default0]:out\n[default0]:half\n");
+    EXPECT_EQ(console_err(), "");
+    for (const char* rank : {"0", "1"}) {
+        EXPECT_EQ(text(attempt(0) / rank / "stdout.log"), "out\nhalf");
+        EXPECT_EQ(text(attempt(0) / rank / "stderr.log"), "err\n");
+    }
+    EXPECT_EQ(logs_->file_of({kFirstRank + 1, 1, 0, 0}, kStderr), (attempt(0) / "1/stderr.log").string());
+    EXPECT_EQ(fs::canonical(attempt(0) / "by-rank/5-node2"), fs::canonical(attempt(0) / "1"));
+}
+
+TEST_F(LogsTest, files_exist_before_the_first_byte) {
+    options_.plan.tee.others = kStdout;
+    start(1);
+    EXPECT_TRUE(fs::exists(attempt(0) / "0/stdout.log"));
+    EXPECT_FALSE(fs::exists(attempt(0) / "0/stderr.log"));
+    drain();
+}
+
+TEST_F(LogsTest, hidden_ranks_have_files_only) {
+    options_.plan.tee.others = kStdout;
+    options_.plan.shown = std::set<int>{1};
+    options_.plan.prefix_template = "${rank}/$hostname ";
+    start(2);
+    put(ends_[0].out, "zero\n");
+    put(ends_[0].err, "hidden too\n");
+    put(ends_[1].out, "one\n");
+    drain();
+    EXPECT_EQ(console_out(), "5/node2 one\n");
+    EXPECT_EQ(console_err(), "");
+    EXPECT_EQ(text(attempt(0) / "0/stdout.log"), "zero\n");
+}
+
+TEST_F(LogsTest, filters_collect_lines_of_all_ranks_even_without_their_files) {
+    options_.plan.stdout_filters = {"apple", "range"};
+    options_.plan.shown = std::set<int>{};
+    start(2);
+    put(ends_[0].out, "an apple 0\npear\n");
+    put(ends_[1].out, "orange 1");
+    put(ends_[1].err, "apple\n");
+    drain();
+    Texts lines = lines_of(text(attempt(0) / "filtered_stdout.log"));
+    std::sort(lines.begin(), lines.end());
+    EXPECT_EQ(lines, (Texts{"[default0]:an apple 0", "[default1]:orange 1"}));
+    EXPECT_FALSE(fs::exists(attempt(0) / "filtered_stderr.log"));
+}
+
+TEST_F(LogsTest, every_round_has_its_own_files_and_last_words) {
+    options_.plan.redirects.others = kStdout | kStderr;
+    start(1, 0);
+    put(ends_[0].err, "first\n");
+    logs_->read_now(0);
+    EXPECT_EQ(logs_->last_words(0), Texts{"first"});
+    start(1, 1);
+    EXPECT_EQ(logs_->last_words(0), Texts{});
+    put(ends_[0].err, "second\n");
+    drain();
+    EXPECT_EQ(text(attempt(0) / "0/stderr.log"), "first\n");
+    EXPECT_EQ(text(attempt(1) / "0/stderr.log"), "second\n");
+    EXPECT_EQ(logs_->last_words(0, 1), Texts{"second"});
+    EXPECT_EQ(logs_->last_words(7), Texts{});
+}
+
+TEST_F(LogsTest, a_lone_workers_prompt_is_shown_at_once) {
+    options_.workers = 1;
+    options_.console_is_raw = true;
+    start(1);
+    put(ends_[0].out, "name? ");
+    when([&] { return console_out() == "name? "; }, [&] { loop_.stop(); });
+    loop_.run();
+    logs_->finish();
+    EXPECT_EQ(console_out(), "name? ");
+}
+
+TEST_F(LogsTest, our_own_line_is_on_stderr_and_has_its_own_line) {
+    options_.workers = 1;
+    options_.console_is_raw = true;
+    options_.stdout_fd = options_.stderr_fd;
+    start(1);
+    put(ends_[0].out, "no newline");
+    logs_->read_now(0);
+    logs_->say("dlaunch: hello\n");
+    EXPECT_EQ(console_err(), "no newline\ndlaunch: hello\n");
+    drain();
+}
+
+TEST_F(LogsTest, equal_lines_are_folded) {
+    options_.plan.fold = true;
+    options_.plan.tee.others = kStdout;
+    options_.workers = 4;
+    options_.plan.prefix_template = "[$role_name$local_rank|$rank]:";
+    start(4);
+    for (auto& ends : ends_) put(ends.out, "same\n");
+    put(ends_[2].out, "other");
+    drain();
+    EXPECT_EQ(console_out(), "[default0-3|4-7]:same\n[default2|6]:other\n");
+    EXPECT_EQ(text(attempt(0) / "1/stdout.log"), "same\n");
+}
+
+TEST_F(LogsTest, folded_lines_wait_for_a_worker_that_has_not_started_and_not_beyond_the_round) {
+    options_.plan.fold = true;
+    options_.plan.tee.others = kStdout;
+    options_.workers = 3;
+    start(1);
+    put(ends_[0].out, "same\n");
+    logs_->read_now(0);
+    auto second = logs_->start_worker({kFirstRank + 1, 1, 0, 0});
+    ASSERT_TRUE(second);
+    put(second->out, "same\n");
+    ends_.push_back(std::move(*second));
+    drain();
+    EXPECT_EQ(console_out(), "[default0-1]:same\n") << "the third never came";
+}
+
+TEST_F(LogsTest, timestamps_come_before_the_prefix) {
+    options_.plan.timestamps = true;
+    options_.plan.tee.by_rank = {{0, kStdout}};
+    start(2);
+    put(ends_[0].out, "x\n");
+    put(ends_[1].err, "y\n");
+    drain();
+    const std::string stamp = "0000-00-00T00:00:00.000Z ";
+    const auto digits_as_zeros = [](std::string text) {
+        for (char& c : text)
+            if (c >= '1' && c <= '9') c = '0';
+        return text;
+    };
+    EXPECT_EQ(digits_as_zeros(console_out()), stamp + "[default0]:x\n");
+    EXPECT_EQ(digits_as_zeros(console_err()), stamp + "y\n");
+}
+
+TEST_F(LogsTest, files_are_rotated) {
+    options_.plan.redirects.others = kStdout;
+    options_.plan.rotate_bytes = 4;
+    options_.plan.rotate_keep = 1;
+    start(1);
+    put(ends_[0].out, "111\n222\n333\n");
+    drain();
+    EXPECT_EQ(text(attempt(0) / "0/stdout.log"), "333\n");
+    EXPECT_EQ(text(attempt(0) / "0/stdout.log.1"), "222\n");
+    EXPECT_FALSE(fs::exists(attempt(0) / "0/stdout.log.2"));
+}
+
+TEST_F(LogsTest, many_writers_lose_and_tear_nothing) {
+    constexpr int kWriters = 32, kLines = 1000;
+    options_.workers = kWriters;
+    options_.plan.tee.others = kStdout;
+    start(kWriters);
+    std::vector<std::thread> writers;
+    for (int rank = 0; rank < kWriters; ++rank) {
+        writers.emplace_back([rank, out = std::move(ends_[static_cast<std::size_t>(rank)].out)] {
+            for (int i = 0; i < kLines; ++i) {
+                put(out, "rank " + std::to_string(rank));
+                put(out, " line " + std::to_string(i) + " end\n");
+            }
+        });
+    }
+    EXPECT_EQ(drain(), 0u);
+    for (auto& writer : writers) writer.join();
+
+    std::map<std::string, int> next;
+    int count = 0;
+    for (const std::string& line : lines_of(console_out())) {
+        int prefix = -1, rank = -2, number = -1, length = 0;
+        ASSERT_EQ(std::sscanf(line.c_str(), "[default%d]:rank %d line %d end%n", &prefix, &rank, &number, &length), 3) << line;
+        ASSERT_EQ(static_cast<std::size_t>(length), line.size()) << line;
+        ASSERT_EQ(prefix, rank);
+        ASSERT_EQ(number, next[std::to_string(rank)]++) << line;
+        ++count;
+    }
+    EXPECT_EQ(count, kWriters * kLines);
+    EXPECT_EQ(lines_of(text(attempt(0) / "31/stdout.log")).size(), 1000u);
+}
+
+TEST_F(LogsTest, a_pipe_that_stays_open_is_read_and_then_given_up) {
+    options_.plan.tee.others = kStdout;
+    start(2);
+    put(ends_[0].out, "held by a daemon");
+    ends_.pop_back();
+    begin_drain(milliseconds(20));
+    loop_.run();
+    EXPECT_EQ(dropped_, 0u);
+    EXPECT_EQ(console_out(), "[default0]:held by a daemon\n");
+    EXPECT_EQ(write(ends_[0].out.get(), "x", 1), -1) << "nobody reads any more";
+}
+
+TEST_F(LogsTest, a_long_line_keeps_others_waiting_until_its_end) {
+    options_.plan.tee.others = kStdout;
+    start(2);
+    const std::string half(1 << 20, 'x');
+    std::atomic<bool> written = false;
+    std::thread writer([&] {
+        put(ends_[0].out, half);
+        put(ends_[0].out, half);
+        written = true;
+    });
+    when([&] { return written && console_out().size() > half.size(); }, [&] {
+        put(ends_[1].out, "short\n");
+        put(ends_[0].out, "end\n");
+        ends_.clear();
+        begin_drain(seconds(50));
+    });
+    loop_.run();
+    writer.join();
+    EXPECT_TRUE(console_out() == "[default0]:" + half + half + "end\n[default1]:short\n");
+}
+
+TEST_F(LogsTest, stdout_and_stderr_on_one_pipe_are_merged_by_lines) {
+    options_.stderr_fd = options_.stdout_fd;
+    start(1);
+    put(ends_[0].out, "out");
+    logs_->read_now(0);
+    put(ends_[0].err, "err\n");
+    logs_->read_now(0);
+    put(ends_[0].out, " more\n");
+    drain();
+    EXPECT_EQ(console_out(), "err\nout more\n");
+}
+
+TEST_F(LogsTest, a_terminal_has_colours_and_moving_bars) {
+    int ends[2];
+    ASSERT_EQ(openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr), 0);
+    base::UniqueFd master(ends[0]), terminal(ends[1]);
+    unsetenv("NO_COLOR");
+    setenv("TERM", "xterm", 1);
+    options_.stdout_fd = options_.stderr_fd = terminal.get();
+    options_.plan.tee.others = kStdout;
+    start(2);
+    put(ends_[0].out, "1%\r");
+    logs_->read_now(0);
+    put(ends_[1].out, "x\n");
+    logs_->read_now(1);
+    logs_->say("dlaunch: hi\n");
+    drain();
+    char seen[1000];
+    const ssize_t count = read(master.get(), seen, sizeof seen);
+    ASSERT_GT(count, 0);
+    EXPECT_EQ(std::string(seen, static_cast<std::size_t>(count)),
+              "\x1b[36m[default0]:\x1b[0m1%\r\r\n\x1b[33m[default1]:\x1b[0mx\r\ndlaunch: hi\r\n");
+}
+
+TEST_F(LogsTest, too_many_open_files_is_an_error_that_names_rank_and_limit) {
+    logs_ = std::make_unique<Logs>(loop_, options_);
+    ASSERT_TRUE(logs_->prepare());
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit few{static_cast<rlim_t>(dup(0)), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const auto ends = logs_->start_worker({5, 5, 0, 0});
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    close(static_cast<int>(few.rlim_cur));
+    ASSERT_FALSE(ends);
+    EXPECT_EQ(ends.error().text, "cannot make its pipes: Too many open files (the limit is " +
+                                     std::to_string(few.rlim_cur) + "; raise it with ulimit -n)");
+    EXPECT_EQ(ends.error().status, 1);
+}
+
+TEST_F(LogsTest, without_files_the_folder_goes_again) {
+    setenv("TMPDIR", folder_.c_str(), 1);
+    options_.plan.directory.clear();
+    start(1);
+    const fs::path run = logs_->run_directory();
+    std::ofstream(logs_->error_file({kFirstRank, 0, 0, 0})) << "{}";
+    EXPECT_FALSE(fs::is_empty(run));
+    drain();
+    logs_->finish();
+    EXPECT_FALSE(fs::exists(run));
+    unsetenv("TMPDIR");
+}
+
+TEST_F(LogsTest, a_tmpdir_that_cannot_be_used_matters_only_to_who_wants_files) {
+    setenv("TMPDIR", (folder_ / "none").c_str(), 1);
+    options_.plan.directory.clear();
+    Logs plain(loop_, options_);
+    EXPECT_TRUE(plain.prepare());
+    EXPECT_EQ(plain.run_directory(), "");
+    EXPECT_EQ(plain.take_complaints().size(), 1u);
+    EXPECT_TRUE(plain.start_worker({0, 0, 0, 0}));
+    options_.plan.redirects.others = kStdout;
+    Logs with_files(loop_, options_);
+    EXPECT_FALSE(with_files.prepare());
+    unsetenv("TMPDIR");
+}
+
+TEST_F(LogsTest, dev_null_as_log_directory_means_no_files) {
+    options_.plan.directory = "/dev/null";
+    options_.plan.redirects.others = kStdout;
+    start(1);
+    put(ends_[0].out, "nowhere\n");
+    EXPECT_EQ(logs_->worker_directory({kFirstRank, 0, 0, 0}), "");
+    EXPECT_EQ(logs_->file_of({kFirstRank, 0, 0, 0}, kStdout), "");
+    drain();
+    EXPECT_EQ(console_out(), "");
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

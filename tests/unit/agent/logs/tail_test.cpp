@@ -1,0 +1,62 @@
+#include "agent/logs/tail.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::agent {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines lines_of(std::string_view bytes, int most = 20) {
+    Tail tail;
+    tail.add(bytes);
+    return tail.lines(most);
+}
+
+TEST(Tail, tells_the_last_lines) {
+    EXPECT_EQ(lines_of(""), Lines{});
+    EXPECT_EQ(lines_of("a\nb\nc\n", 2), (Lines{"b", "c"}));
+    EXPECT_EQ(lines_of("a\nb", 5), (Lines{"a", "b"}));
+    EXPECT_EQ(lines_of("\n\n"), (Lines{"", ""}));
+    EXPECT_EQ(lines_of("a\n", 0), Lines{});
+}
+
+TEST(Tail, joins_pieces) {
+    Tail tail;
+    for (const char* piece : {"Value", "Error: ", "it", " broke\nbye"}) tail.add(piece);
+    EXPECT_EQ(tail.lines(20), (Lines{"ValueError: it broke", "bye"}));
+}
+
+TEST(Tail, tells_the_last_state_of_a_progress_bar) {
+    EXPECT_EQ(lines_of(" 1%\r 2%\r 3%\nend\r\n"), (Lines{" 3%", "end"}));
+    EXPECT_EQ(lines_of("10%\r20%\r"), Lines{"20%"});
+}
+
+TEST(Tail, forgets_all_but_the_last_of_a_flood) {
+    Tail tail;
+    std::string flood;
+    for (int i = 0; i < 100'000; ++i) flood += "line " + std::to_string(i) + "\n";
+    tail.add(flood);
+    const Lines lines = tail.lines(3);
+    EXPECT_EQ(lines, (Lines{"line 99997", "line 99998", "line 99999"}));
+    EXPECT_LT(tail.lines(1'000'000).size(), 2000u);
+}
+
+TEST(Tail, the_oldest_line_it_tells_is_whole) {
+    Tail tail;
+    std::string flood;
+    for (int i = 10'000; i < 20'000; ++i) flood += "line " + std::to_string(i) + "\n";
+    for (char c : flood) tail.add({&c, 1});
+    for (const std::string& line : tail.lines(1'000'000)) EXPECT_EQ(line.size(), 10u) << line;
+}
+
+TEST(Tail, a_long_line_is_told_by_its_beginning) {
+    for (std::size_t length : {2000u, 9000u, 20'000u, 300'000u}) {
+        const Lines lines = lines_of("before\nThe cause: " + std::string(length, 'x') + "\n");
+        ASSERT_FALSE(lines.empty());
+        EXPECT_EQ(lines.back(), "The cause: " + std::string(Tail::kLineBytes - 11, 'x') + "...") << length;
+    }
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,204 @@
+#include "agent/process/spawn.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+namespace dlaunch::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Spawn : public testing::Test {
+protected:
+    Spawn() {
+        std::string name = (fs::temp_directory_path() / "spawn-XXXXXX").string();
+        folder_ = mkdtemp(name.data());
+    }
+    ~Spawn() override { fs::remove_all(folder_); }
+
+    std::string file(const std::string& name, const std::string& text, mode_t mode) {
+        const std::string path = folder_ / name;
+        std::ofstream(path) << text;
+        chmod(path.c_str(), mode);
+        return path;
+    }
+
+    static SpawnRequest shell(const std::string& script) {
+        SpawnRequest request;
+        request.path = "/bin/sh";
+        request.arguments = {"sh", "-c", script};
+        return request;
+    }
+
+    static Spawning begun(SpawnRequest request) {
+        auto outcome = Spawning::begin(std::move(request));
+        EXPECT_TRUE(std::holds_alternative<Spawning>(outcome));
+        return std::move(std::get<Spawning>(outcome));
+    }
+
+    static int status_of(pid_t pid) {
+        int status = 0;
+        EXPECT_EQ(waitpid(pid, &status, 0), pid);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+
+    /// What a shell script prints, run with `request` changed by `change`.
+    static std::string output(const std::string& script, const std::function<void(SpawnRequest&)>& change = {}) {
+        int ends[2];
+        EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+        SpawnRequest request = shell(script);
+        request.files[1] = ends[1];
+        if (change) change(request);
+        Spawning spawning = begun(std::move(request));
+        close(ends[1]);
+        EXPECT_FALSE(spawning.finish());
+        std::string text;
+        char part[512];
+        for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+        close(ends[0]);
+        EXPECT_EQ(status_of(spawning.pid()), 0);
+        return text;
+    }
+
+    static SpawnError error_of(SpawnRequest request) {
+        Spawning spawning = begun(std::move(request));
+        const pid_t pid = spawning.pid();
+        const auto error = spawning.finish();
+        EXPECT_TRUE(error);
+        EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), -1) << "it was not reaped";
+        return error.value_or(SpawnError{});
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(Spawn, runs_a_program_and_its_pidfd_tells_the_end) {
+    Spawning spawning = begun(shell("exit 7"));
+    const base::UniqueFd pidfd = spawning.take_pidfd();
+    EXPECT_FALSE(spawning.finish());
+    pollfd what{pidfd.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&what, 1, 10'000), 1);
+    EXPECT_EQ(status_of(spawning.pid()), 7);
+}
+
+TEST_F(Spawn, many_are_on_their_way_at_once) {
+    std::vector<Spawning> all;
+    for (int n = 0; n < 20; ++n) all.push_back(begun(shell("exit " + std::to_string(n))));
+    for (int n = 0; n < 20; ++n) {
+        EXPECT_FALSE(all[static_cast<std::size_t>(n)].finish());
+        EXPECT_EQ(status_of(all[static_cast<std::size_t>(n)].pid()), n);
+    }
+}
+
+TEST_F(Spawn, leaves_errno_alone_whatever_its_children_do) {
+    Spawning first = begun(shell("exit 0"));  // what is asked once in a process may set it
+    EXPECT_FALSE(first.finish());
+    EXPECT_EQ(status_of(first.pid()), 0);
+    errno = 0;
+    std::vector<Spawning> all;
+    for (int n = 0; n < 50; ++n) {
+        SpawnRequest request;
+        request.path = folder_ / "missing";
+        request.arguments = {"missing"};
+        all.push_back(begun(std::move(request)));
+        EXPECT_EQ(errno, 0);
+    }
+    for (auto& spawning : all) EXPECT_EQ(spawning.finish()->number, ENOENT);
+}
+
+TEST_F(Spawn, passes_arguments_and_variables_byte_for_byte) {
+    const std::string odd = "a b\n\"'$x\xff";
+    EXPECT_EQ(output("printf '%s|%s|%s' \"$1\" \"$MINE\" \"$THEIRS\"",
+                     [&](SpawnRequest& request) {
+                         request.arguments = {"sh", "-c", request.arguments[2], "sh", odd};
+                         request.variables = {"MINE=" + odd};
+                         request.inherited = {"THEIRS=x"};
+                     }),
+              odd + "|" + odd + "|x");
+}
+
+TEST_F(Spawn, leads_a_session_and_has_no_descriptor_but_three) {
+    const int leaked = open("/dev/zero", O_RDONLY);  // not close-on-exec
+    const std::string text = output("[ $(cut -d' ' -f6 /proc/$$/stat) = $$ ] && ls /proc/$$/fd | tr '\\n' ' '");
+    close(leaked);
+    EXPECT_EQ(text, "0 1 2 ");
+}
+
+TEST_F(Spawn, signals_are_as_in_a_fresh_process) {
+    sigset_t block, before;
+    sigfillset(&block);
+    sigprocmask(SIG_BLOCK, &block, &before);
+    const std::string text = output("grep -E 'SigIgn|SigBlk' /proc/self/status | cut -f2 | tr '\\n' ' '");
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_EQ(text, "0000000000000000 0000000000000000 ");
+}
+
+TEST_F(Spawn, starts_in_a_folder_with_limits_and_processors) {
+    cpu_set_t mine;
+    ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
+    int first = 0;
+    while (!CPU_ISSET(static_cast<std::size_t>(first), &mine)) ++first;
+    const std::string text = output("pwd; ulimit -Sn; grep Cpus_allowed_list /proc/self/status | cut -f2", [&](SpawnRequest& request) {
+        request.working_directory = folder_;
+        request.open_files = rlimit{77, 100};
+        request.processors = {first};
+    });
+    EXPECT_EQ(text, fs::canonical(folder_).string() + "\n77\n" + std::to_string(first) + "\n");
+}
+
+TEST_F(Spawn, tells_what_is_wrong_with_a_program) {
+    struct Case {
+        std::string path;
+        int number, status;
+        std::string word;
+    };
+    for (const Case& one : {Case{folder_ / "missing", ENOENT, 127, "No such file"},
+                            Case{folder_, EACCES, 126, "directory"},
+                            Case{file("plain", "#!/bin/sh\n", 0644), EACCES, 126, "Permission denied"},
+                            Case{file("noise", "\x7f" "ELF but not really", 0755), ENOEXEC, 126, "Exec format"},
+                            Case{file("orphan", "#!/no/such/interpreter\n", 0755), ENOENT, 127, "interpreter"}}) {
+        SpawnRequest request;
+        request.path = one.path;
+        request.arguments = {one.path};
+        const SpawnError error = error_of(std::move(request));
+        EXPECT_EQ(error.number, one.number) << one.path;
+        EXPECT_EQ(error.exit_status(), one.status) << one.path;
+        EXPECT_TRUE(error.permanent);
+        EXPECT_NE(error.text().find(one.path), std::string::npos) << error.text();
+        EXPECT_NE(error.text().find(one.word), std::string::npos) << error.text();
+    }
+}
+
+TEST_F(Spawn, tells_which_step_failed) {
+    SpawnRequest request = shell("exit 0");
+    request.working_directory = folder_ / "gone";
+    const SpawnError error = error_of(std::move(request));
+    EXPECT_EQ(error.text(), "chdir " + (folder_ / "gone").string() + ": No such file or directory");
+}
+
+TEST_F(Spawn, a_program_is_found_as_a_shell_would_find_it) {
+    fs::create_directory(folder_ / "one");
+    fs::create_directory(folder_ / "two");
+    file("one/tool", "", 0644);
+    file("two/tool", "", 0755);
+    fs::create_directory(folder_ / "one/folder");
+    const std::string path = (folder_ / "one").string() + ":" + (folder_ / "two").string();
+    EXPECT_EQ(find_program("tool", path), folder_ / "two/tool");
+    EXPECT_EQ(find_program("tool", folder_ / "one"), folder_ / "one/tool") << "its execution tells what is wrong";
+    EXPECT_EQ(find_program("folder", path), std::nullopt);
+    EXPECT_EQ(find_program("absent", path), std::nullopt);
+    EXPECT_EQ(find_program("./as/it/is", path), "./as/it/is");
+    EXPECT_EQ(find_program("", path), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

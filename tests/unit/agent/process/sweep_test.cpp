@@ -1,0 +1,105 @@
+#include "agent/process/sweep.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Runs a test's body in a process of its own, a subreaper: the sweep takes all that lives below.
+template <class Body>
+int in_a_process(Body body) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        become_subreaper();
+        _exit(body() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// Starts a shell script and waits until it has closed the pipe on its fd 9: it is ready then.
+pid_t ready_script(const char* script) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], 9);
+        execl("/bin/sh", "sh", "-c", script, nullptr);
+        _exit(127);
+    }
+    close(ends[1]);
+    char byte;
+    while (read(ends[0], &byte, 1) > 0) {}
+    close(ends[0]);
+    return pid;
+}
+
+TEST(Sweep, nothing_to_do_is_nothing_done) {
+    EXPECT_EQ(in_a_process([] { return descendants().empty() && survey().empty() && sweep(1s); }), 0);
+}
+
+TEST(Sweep, finds_grandchildren) {
+    EXPECT_EQ(in_a_process([] {
+                  ready_script("sleep 600 9>&- & exec 9>&-; sleep 600");
+                  const bool found = descendants().size() == 2 || descendants().size() == 3;  // the shell may execute its last word
+                  return found && survey().size() >= 2 && sweep(5s) && descendants().empty();
+              }),
+              0);
+}
+
+TEST(Sweep, takes_a_daemon_in_a_session_of_its_own) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t shell = ready_script("(setsid sleep 600 9>&- &) ; exec 9>&-");
+                  waitpid(shell, nullptr, 0);
+                  const auto left = survey();
+                  return sweep(5s) && std::any_of(left.begin(), left.end(), [](const Swept& one) { return one.command == "sleep" || one.command == "setsid" || one.command == "sh"; }) &&
+                         descendants().empty();
+              }),
+              0);
+}
+
+TEST(Sweep, takes_those_that_ignore_signals_and_those_that_are_stopped) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t stubborn = ready_script("trap '' TERM INT HUP; exec 9>&-; while :; do sleep 600; done");
+                  kill(stubborn, SIGSTOP);
+                  return survey().size() >= 1 && sweep(5s) && descendants().empty();
+              }),
+              0);
+}
+
+TEST(Sweep, spares_what_is_not_ours_and_all_below_it) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t stranger = ready_script("sleep 600 9>&- & exec 9>&-; wait");
+                  const pid_t ours = ready_script("exec 9>&-; exec sleep 600");
+                  const pid_t spared[] = {stranger};
+                  const bool right = sweep(5s, spared) && kill(ours, 0) != 0 && kill(stranger, 0) == 0 && descendants().size() == 2;
+                  return sweep(5s) && right && descendants().empty();
+              }),
+              0);
+}
+
+TEST(Sweep, reaps_what_is_dead_already_without_naming_it) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t shell = ready_script("exit 0");
+                  siginfo_t info{};
+                  waitid(P_PID, static_cast<id_t>(shell), &info, WEXITED | WNOWAIT);
+                  return survey().empty() && sweep(1s) && waitpid(shell, nullptr, WNOHANG) == -1;
+              }),
+              0);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

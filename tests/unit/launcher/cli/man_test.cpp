@@ -1,0 +1,74 @@
+#include "launcher/cli/man.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "launcher/cli/table.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+const std::string kPage = DLAUNCH_SOURCE_DIR "/man/dlaunch.1";
+
+std::string read_page() {
+    std::ifstream file(kPage);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// Where the text between two marker lines begins and how long it is.
+std::pair<std::size_t, std::size_t> place(const std::string& page, const std::string& what) {
+    std::string begin = ".\\\" begin " + what + "\n", end = ".\\\" end " + what + "\n";
+    std::size_t first = page.find(begin), last = page.find(end);
+    if (first == std::string::npos || last == std::string::npos) return {0, 0};
+    first += begin.size();
+    return {first, last - first};
+}
+
+void compare(const std::string& what, const std::string& wanted) {
+    std::string page = read_page();
+    auto [first, length] = place(page, what);
+    ASSERT_NE(first, 0U) << kPage << " has lost its markers";
+    if (std::getenv("DLAUNCH_RENEW_MAN")) {
+        page.replace(first, length, wanted);
+        std::ofstream(kPage) << page;
+        return;
+    }
+    EXPECT_EQ(page.substr(first, length), wanted) << "run this test with DLAUNCH_RENEW_MAN=1 to renew the page";
+}
+
+TEST(Man, OptionsAreTheTables) { compare("options", man_options()); }
+
+TEST(Man, VariablesAreTheTables) { compare("variables", man_variables()); }
+
+TEST(Man, OptionsHoldTheWholeTable) {
+    std::string text = man_options();
+    for (const Option& option : all_options()) {
+        std::string name;
+        for (char c : option.name) name += c == '-' ? std::string("\\-") : std::string(1, c);
+        EXPECT_NE(text.find("\\fB\\-\\-" + name + "\\fR"), std::string::npos) << option.name;
+    }
+    EXPECT_NE(text.find("Default: 1:1.\n"), std::string::npos);
+}
+
+TEST(Man, VariablesHoldTheWholeTable) {
+    std::string text = man_variables();
+    for (const Option& option : all_options())
+        for (const std::string& name : option.variables()) EXPECT_NE(text.find(name), std::string::npos) << name;
+}
+
+TEST(Man, NoLineOfTextLooksLikeARequest) {
+    std::istringstream lines(man_options() + man_variables());
+    for (std::string line; std::getline(lines, line);) {
+        bool request = line.starts_with(".SS ") || line == ".TP" || line.starts_with(".B ");
+        EXPECT_TRUE(request || (line[0] != '.' && line[0] != '\'')) << line;
+        EXPECT_LE(line.size(), 100U) << line;
+    }
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher

@@ -1,0 +1,147 @@
+#include "launcher/command_line.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "launcher/cli/table.hpp"
+#include "tests/unit/launcher/surroundings_for_tests.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using Kind = Invocation::Kind;
+using Words = std::vector<std::string>;
+
+base::Result<Invocation> read(Words words, const Surroundings& machine = small_machine()) {
+    words.insert(words.begin(), "dlaunch");
+    return read_command_line(words, machine);
+}
+
+std::string error(const Words& words, const Surroundings& machine = small_machine()) {
+    auto invocation = read(words, machine);
+    return invocation ? "" : invocation.error().text;
+}
+
+Surroundings with_file(const std::string& path, const std::string& text,
+                       std::vector<std::pair<std::string, std::string>> environment = {}) {
+    Surroundings machine = small_machine(std::move(environment));
+    machine.read_file = [path, text](const std::string& asked) {
+        return asked == path ? base::Result<std::string>(boost::system::in_place_value, text)
+                             : base::Result<std::string>(base::Error{"Is a directory"});
+    };
+    return machine;
+}
+
+TEST(CommandLine, RunsAProgram) {
+    auto invocation = read({"--nproc-per-node=2", "p", "--help"});
+    ASSERT_TRUE(invocation);
+    EXPECT_EQ(invocation->kind, Kind::run);
+    EXPECT_EQ(invocation->plan.workers, 2);
+    EXPECT_EQ(invocation->plan.command, (Words{"p", "--help"}));
+}
+
+TEST(CommandLine, TextsAreAskedForBeforeAProgramIsNeeded) {
+    for (const Words& words :
+         {Words{"--help"}, {"-h"}, {"--version"}, {"-V"}, {"version"}, {"--print-completion=bash"}}) {
+        auto invocation = read(words);
+        ASSERT_TRUE(invocation) << words[0];
+        EXPECT_EQ(invocation->kind, Kind::print);
+        EXPECT_FALSE(invocation->output.empty());
+    }
+    EXPECT_EQ(error({"--print-completion=tcsh"}), "--print-completion=tcsh: expected bash, zsh or fish");
+}
+
+TEST(CommandLine, VersionIsASubcommandOnlyInFront) {
+    EXPECT_EQ(read({"--standalone", "version"})->plan.command, Words{"version"});
+    EXPECT_EQ(read({"--", "version"})->plan.command, Words{"version"});
+}
+
+TEST(CommandLine, NamesOfLaterSubcommandsAreProgramsToday) {
+    EXPECT_EQ(read({"status"})->plan.command, Words{"status"});
+}
+
+TEST(CommandLine, CommandLineThenOwnVariableThenPetThenFileThenDefault) {
+    auto role = [](const Words& words, std::vector<std::pair<std::string, std::string>> environment) {
+        Words all{"--config=f"};
+        all.insert(all.end(), words.begin(), words.end());
+        all.push_back("p");
+        return read(all, with_file("f", "role=file\n", std::move(environment)))->plan.role;
+    };
+    EXPECT_EQ(role({"--role=line"}, {{"DLAUNCH_ROLE", "own"}, {"PET_ROLE", "pet"}}), "line");
+    EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}, {"DLAUNCH_ROLE", "own"}}), "own");
+    EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}}), "pet");
+    EXPECT_EQ(role({}, {{"PET_ROLE", ""}}), "file");
+    EXPECT_EQ(read({"p"})->plan.role, "default");
+}
+
+TEST(CommandLine, OtherVariablesStandBelowPet) {
+    auto grace = [](std::vector<std::pair<std::string, std::string>> environment) {
+        return read({"p"}, small_machine(std::move(environment)))->plan.grace.count();
+    };
+    EXPECT_EQ(grace({{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}}), 7000);
+    EXPECT_EQ(grace({{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "7"}, {"PET_SHUTDOWN_TIMEOUT", "8"}}), 8000);
+    EXPECT_EQ(grace({{"PET_SHUTDOWN_TIMEOUT", "8"}, {"DLAUNCH_GRACE", "9"}}), 9000);
+}
+
+TEST(CommandLine, ErrorsNameWhereTheValueCameFrom) {
+    EXPECT_EQ(error({"p"}, small_machine({{"PET_NPROC_PER_NODE", "many"}})),
+              "PET_NPROC_PER_NODE=many: expected a number of workers from 1, cpu, gpu or auto");
+    EXPECT_EQ(error({"p"}, small_machine({{"PET_STANDALONE", "maybe"}})), "PET_STANDALONE=maybe: expected 1 or 0");
+    EXPECT_EQ(error({"--config=f", "p"}, with_file("f", "tee=7\n")).substr(0, 14), "f:1: tee=7: ex");
+    EXPECT_TRUE(error({"p"}, small_machine({{"PET_NPROC_PER_NODE", "gpu"}}))
+                    .starts_with("PET_NPROC_PER_NODE=gpu: expected a GPU"));
+}
+
+TEST(CommandLine, AWeakerSourceThatIsWrongDoesNotMatter) {
+    EXPECT_EQ(read({"--nproc-per-node=2", "p"}, small_machine({{"PET_NPROC_PER_NODE", "many"}}))->plan.workers, 2);
+}
+
+TEST(CommandLine, ConfigFiles) {
+    EXPECT_EQ(read({"p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "f"}}))->plan.role, "file");
+    EXPECT_EQ(read({"--config=f", "p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "g"}}))->plan.role, "file");
+    EXPECT_EQ(error({"--config=g", "p"}, with_file("f", "")),
+              "--config=g: cannot be read (Is a directory), expected a file of key = value lines");
+    EXPECT_EQ(error({"--config=f", "p"}, with_file("f", "no-such-key=3\n")),
+              "f:1: unknown key no-such-key, expected the name of an option");
+}
+
+TEST(CommandLine, ErrorsAreOneLineWhateverWasTyped) {
+    for (const Words& words : {Words{"--a\nb"},
+                               {"--nproc-per-node=a\nb", "p"},
+                               {"--rd\n=1"},
+                               {"-\n"},
+                               {"-r", "\r\n", "p"},
+                               {"--config=a\nb", "p"}}) {
+        std::string text = error(words);
+        EXPECT_FALSE(text.empty());
+        EXPECT_TRUE(std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; })) << text;
+        EXPECT_NE(text.find("expected"), std::string::npos) << text;
+    }
+}
+
+TEST(CommandLine, DryRunPrints) {
+    auto invocation = read({"--dry-run", "p"});
+    ASSERT_TRUE(invocation);
+    EXPECT_EQ(invocation->kind, Kind::print);
+    EXPECT_TRUE(invocation->output.starts_with("{"));
+    EXPECT_NE(error({"--dry-run", "--nproc-per-node=banana", "p"}), "");
+}
+
+TEST(CommandLine, WarningsAreLines) {
+    EXPECT_EQ(read({"--signals-to-handle=TERM,NOPE", "--wrap=3:gdb", "p"})->warnings.size(), 2U);
+}
+
+/// What --help and the man page call the default is what happens without the option.
+TEST(CommandLine, DefaultsOfTheTableAreTheDefaults) {
+    std::string bare = read({"--dry-run", "p"})->output;
+    for (const Option& option : all_options()) {
+        if (option.fallback.empty()) continue;
+        auto same = read({"--dry-run", "--" + std::string(option.name) + "=" + std::string(option.fallback), "p"});
+        ASSERT_TRUE(same) << same.error().text;
+        EXPECT_EQ(same->output, bare) << option.name;
+    }
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher

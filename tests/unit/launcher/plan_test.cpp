@@ -1,0 +1,212 @@
+#include "launcher/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "launcher/cli/parse.hpp"
+#include "tests/unit/launcher/surroundings_for_tests.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
+
+struct Planned {
+    base::Result<agent::Plan> plan;
+    Words warnings;
+    [[nodiscard]] std::string error() const { return plan ? "" : plan.error().text; }
+};
+
+Planned planned(const Words& words, const Surroundings& machine = small_machine()) {
+    auto line = normalize(words);
+    Words warnings;
+    auto plan = make_plan(*parse(line->options), line->program, machine, warnings);
+    return {std::move(plan), std::move(warnings)};
+}
+
+Words command(const Words& words, std::vector<std::pair<std::string, std::string>> environment = {}) {
+    return planned(words, small_machine(std::move(environment))).plan->command;
+}
+
+TEST(PlanProgram, PyFilesAndModulesRunWithPython) {
+    EXPECT_EQ(command({"a.py", "x"}), (Words{"python3", "-u", "a.py", "x"}));
+    EXPECT_EQ(command({"-m", "pkg.mod", "--x"}), (Words{"python3", "-u", "-m", "pkg.mod", "--x"}));
+    EXPECT_EQ(command({"--run-path", "script"}), (Words{"python3", "-u", "script"}));
+    EXPECT_EQ(command({"--run-path", "--no-python", "script"}), (Words{"python3", "-u", "script"})) << "as torchrun";
+    EXPECT_EQ(planned({"-m", "pkg"}).plan->program_index, 3U);
+    EXPECT_EQ(planned({"a.py"}).plan->program_index, 2U);
+    EXPECT_TRUE(planned({"a.py"}).plan->is_python);
+}
+
+TEST(PlanProgram, EverythingElseIsExecuted) {
+    EXPECT_EQ(command({"./tool", "a.py"}), (Words{"./tool", "a.py"}));
+    EXPECT_EQ(command({"--no-python", "a.py"}), Words{"a.py"});
+    EXPECT_EQ(planned({"./tool"}).plan->program_index, 0U);
+    EXPECT_FALSE(planned({"--no-python", "a.py"}).plan->is_python);
+}
+
+TEST(PlanProgram, WhichPython) {
+    EXPECT_EQ(command({"a.py"}, {{"PYTHON_EXEC", "/opt/py"}, {"VIRTUAL_ENV", "/venv"}})[0], "/opt/py");
+    EXPECT_EQ(command({"a.py"}, {{"VIRTUAL_ENV", "/venv"}, {"CONDA_PREFIX", "/conda"}})[0], "/venv/bin/python");
+    EXPECT_EQ(command({"a.py"}, {{"CONDA_PREFIX", "/conda"}, {"PYTHON_EXEC", ""}})[0], "/conda/bin/python");
+}
+
+TEST(PlanProgram, MustBeThere) {
+    EXPECT_EQ(planned({}).error(),
+              "no program given, expected dlaunch [OPTIONS] PROGRAM [ARGS...]; see dlaunch --help");
+    EXPECT_NE(planned({""}).error(), "");
+    EXPECT_EQ(planned({"-m", "--no-python", "p"}).error(),
+              "-m and --no-python contradict each other, expected one of them");
+}
+
+TEST(PlanWorkers, WordsAskTheMachine) {
+    Surroundings machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0,1"}});
+    EXPECT_EQ(planned({"p"}, machine).plan->workers, 1);
+    EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers, 4);
+    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers, 4);
+    machine.count_gpus = [](const std::optional<std::string>& visible) { return visible == "0,1" ? 2 : 8; };
+    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers, 2);
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers, 2);
+}
+
+TEST(PlanWorkers, WhatTheMachineLacks) {
+    EXPECT_TRUE(planned({"--nproc-per-node=gpu", "p"})
+                    .error()
+                    .starts_with("--nproc-per-node=gpu: expected a GPU, none is visible"));
+    EXPECT_TRUE(planned({"--nproc-per-node=xpu", "p"})
+                    .error()
+                    .starts_with("--nproc-per-node=xpu: expected a number, cpu, gpu or auto"));
+    EXPECT_EQ(planned({"--nproc-per-node=32768", "p"}).plan->workers, 32768);
+    EXPECT_EQ(planned({"--nproc-per-node=32769", "p"}).error(),
+              "--nproc-per-node=32769: expected at most 32768 workers, the limit of processes on this machine "
+              "(kernel.pid_max)");
+}
+
+TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
+    Surroundings two = small_machine({{"CUDA_VISIBLE_DEVICES", "6,3"}});
+    EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, two).plan);
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}, two).error(),
+              "--virtual-local-rank: expected a device for each of 3 workers, CUDA_VISIBLE_DEVICES=6,3 names 2");
+    EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}).plan)
+        << "unset: the device is the local rank";
+}
+
+TEST(PlanRendezvous, OneNodeIsAloneUnlessToldWhereToMeet) {
+    auto plan = planned({"p"}).plan->rendezvous;
+    EXPECT_TRUE(plan.standalone);
+    EXPECT_EQ(plan.job_id, "fresh");
+    EXPECT_FALSE(plan.master_port);
+    EXPECT_EQ(planned({"--rdzv-id=mine", "p"}).plan->rendezvous.job_id, "mine");
+    EXPECT_FALSE(planned({"--master-port=1", "p"}).plan->rendezvous.standalone);
+    EXPECT_FALSE(planned({"--rdzv-endpoint=h", "p"}).plan->rendezvous.standalone);
+}
+
+TEST(PlanRendezvous, StandaloneOverridesTheRest) {
+    auto plan = planned({"--standalone", "--rdzv-id=mine", "--rdzv-endpoint=h:1", "--rdzv-backend=static",
+                         "--master-port=7", "--node-rank=3", "p"})
+                    .plan->rendezvous;
+    EXPECT_TRUE(plan.standalone);
+    EXPECT_EQ(plan.job_id, "fresh");
+    EXPECT_EQ(plan.endpoint, "localhost:0");
+    EXPECT_FALSE(plan.master_port);
+    EXPECT_FALSE(plan.node_rank);
+}
+
+TEST(PlanRendezvous, StaticAddress) {
+    auto plan =
+        planned({"--master-addr=h", "--master-port=7", "--local-addr=me", "--node-rank=0", "p"}).plan->rendezvous;
+    EXPECT_EQ(plan.backend, "static");
+    EXPECT_EQ(plan.master_addr, "h");
+    EXPECT_EQ(plan.master_port, 7);
+    EXPECT_EQ(plan.local_addr, "me");
+    EXPECT_EQ(plan.node_rank, 0);
+    EXPECT_EQ(plan.job_id, "fresh");
+    auto by_endpoint = planned({"--rdzv-endpoint=[::1]:9", "p"}).plan->rendezvous;
+    EXPECT_EQ(by_endpoint.master_addr, "::1");
+    EXPECT_EQ(by_endpoint.master_port, 9);
+    EXPECT_EQ(planned({"--rdzv-endpoint=h", "p"}).plan->rendezvous.master_port, 29500);
+    EXPECT_EQ(planned({"--master-port=7", "p"}).plan->rendezvous.master_addr, "127.0.0.1");
+}
+
+TEST(PlanRendezvous, C10d) {
+    auto plan =
+        planned({"--rdzv-backend=c10d", "--rdzv-endpoint=h:9", "--rdzv-id=x", "--rdzv-conf=join_timeout=3", "p"})
+            .plan->rendezvous;
+    EXPECT_EQ(plan.backend, "c10d");
+    EXPECT_EQ(plan.endpoint, "h:9");
+    EXPECT_EQ(plan.job_id, "x");
+    EXPECT_EQ(plan.master_addr, "");
+    EXPECT_FALSE(plan.master_port);
+    EXPECT_EQ(plan.conf.at("join_timeout"), "3");
+}
+
+TEST(PlanRendezvous, SeveralNodes) {
+    EXPECT_EQ(planned({"--nnodes=1:2", "p"}).plan->rendezvous.max_nodes, 2);
+    EXPECT_EQ(planned({"--nnodes=2", "--standalone", "p"}).error(), "--nnodes=2: expected one node with --standalone");
+    EXPECT_EQ(planned({"--nnodes=2", "--node-rank=2", "p"}).error(),
+              "--node-rank=2: expected a rank below 2, the number of nodes");
+}
+
+TEST(PlanRanks, ThatDoNotExist) {
+    EXPECT_EQ(planned({"--stdin=2", "--nproc-per-node=2", "p"}).error(),
+              "--stdin=2: expected a rank below 2, the number of workers");
+    EXPECT_EQ(planned({"--wrap=0,5:gdb", "p"}).warnings, Words{"--wrap: there is no rank 5 to run under gdb"});
+    EXPECT_TRUE(planned({"--wrap=all:gdb", "p"}).warnings.empty());
+    EXPECT_TRUE(planned({"-r", "5:1", "p"}).warnings.empty()) << "torchrun takes it silently";
+}
+
+TEST(PlanFiles, AreLookedAtBeforeTheJobRuns) {
+    Surroundings machine = small_machine();
+    machine.why_not_writable = [](const std::string& path) { return path == "there" ? "it is a directory" : ""; };
+    EXPECT_EQ(planned({"--report=there", "p"}, machine).error(),
+              "--report=there: expected a file that can be written: it is a directory");
+    EXPECT_EQ(planned({"--event-log=there", "p"}, machine).error(),
+              "--event-log=there: expected a file that can be written: it is a directory");
+    EXPECT_EQ(planned({"--report=fine", "p"}, machine).plan->report_file, "fine");
+}
+
+TEST(Plan, CarriesTheRest) {
+    auto plan =
+        *planned({"--role=r", "--env=A=1", "--chdir=/d", "--max-restarts=3", "--restart-backoff=1:2", "--crash-loop=0",
+                  "--stop-signal=INT", "--signals-to-handle=USR1", "--grace=0.5", "--timeout=9", "--event-log=e", "-v",
+                  "--log-dir=l", "--tee=1", "--fold", "--rotate=1K:2", "--bind=socket", "--pass-local-rank", "p"},
+                 small_machine({{"TORCHELASTIC_ERROR_FILE", "err.json"}}))
+             .plan;
+    EXPECT_EQ(plan.role, "r");
+    EXPECT_EQ(plan.environment.at(0).second, "1");
+    EXPECT_EQ(plan.working_directory, "/d");
+    EXPECT_EQ(plan.restarts.max_restarts, 3);
+    EXPECT_EQ(plan.restarts.first, 1s);
+    EXPECT_EQ(plan.restarts.most, 2s);
+    EXPECT_EQ(plan.restarts.crash_loop, 0);
+    EXPECT_EQ(plan.stop_signal, 2);
+    EXPECT_EQ(plan.handled_signals, std::vector<int>{10});
+    EXPECT_EQ(plan.handled_signals_text, "USR1");
+    EXPECT_EQ(plan.grace, 500ms);
+    EXPECT_EQ(plan.timeout, 9s);
+    EXPECT_EQ(plan.event_log, "e");
+    EXPECT_EQ(plan.verbosity, 1);
+    EXPECT_EQ(plan.logs.directory, "l");
+    EXPECT_EQ(plan.logs.tee.of(3), 1U);
+    EXPECT_TRUE(plan.logs.fold);
+    EXPECT_EQ(plan.logs.rotate_bytes, 1024U);
+    EXPECT_EQ(plan.logs.rotate_keep, 2);
+    EXPECT_EQ(plan.binding, agent::Binding::socket);
+    EXPECT_TRUE(plan.pass_local_rank);
+    EXPECT_EQ(plan.agent_error_file, "err.json");
+}
+
+TEST(Plan, DefaultsAreThoseOfAPlan) {
+    agent::Plan made = *planned({"p"}).plan, bare;
+    EXPECT_EQ(made.restarts.first, bare.restarts.first);
+    EXPECT_EQ(made.restarts.most, bare.restarts.most);
+    EXPECT_EQ(made.restarts.crash_loop, bare.restarts.crash_loop);
+    EXPECT_EQ(made.grace, bare.grace);
+    EXPECT_EQ(made.timeout, bare.timeout);
+    EXPECT_EQ(made.stop_signal, bare.stop_signal);
+    EXPECT_EQ(made.logs.rotate_keep, bare.logs.rotate_keep);
+    EXPECT_EQ(made.verbosity, bare.verbosity);
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher

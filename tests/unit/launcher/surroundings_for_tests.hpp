@@ -1,0 +1,26 @@
+#pragma once
+/// A machine of literals: 4 usable cores, no GPU, room for 32768 processes.
+
+#include <utility>
+
+#include "launcher/surroundings.hpp"
+
+namespace dlaunch::launcher {
+
+inline Surroundings small_machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
+    Surroundings machine;
+    machine.environment = std::move(environment);
+    machine.host = "node7";
+    machine.usable_cores = 4;
+    machine.count_gpus = [](const std::optional<std::string>&) { return 0; };
+    machine.most_processes = [] { return std::int64_t{32768}; };
+    machine.topology = [] { return agent::Topology{{{0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}}, {}}; };
+    machine.fresh_id = [] { return std::string("fresh"); };
+    machine.read_file = [](const std::string&) {
+        return base::Result<std::string>(base::Error{"No such file or directory"});
+    };
+    machine.why_not_writable = [](const std::string&) { return std::string(); };
+    return machine;
+}
+
+}  // namespace dlaunch::launcher

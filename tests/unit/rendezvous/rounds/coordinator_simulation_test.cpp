@@ -1,0 +1,60 @@
+/// DLAUNCH_SCHEDULES: how many; DLAUNCH_SEED: one only, with everything that happened.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/support/rendezvous/simulation.hpp"
+
+namespace dlaunch::rendezvous::simulation {
+namespace {
+
+std::uint64_t number(const char* variable, std::uint64_t otherwise) {
+    const char* text = std::getenv(variable);
+    return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// A hundred thousand take a quarter of a minute in a release build; where everything is slower, fewer.
+std::uint64_t usual_schedules() {
+#ifdef NDEBUG
+    return std::getenv("DLAUNCH_SANITIZE") ? 2'000 : 100'000;
+#else
+    return 4'000;
+#endif
+}
+
+TEST(Simulation, every_property_holds_in_every_schedule) {
+    if (const char* seed = std::getenv("DLAUNCH_SEED")) {
+        Simulation simulation(std::strtoull(seed, nullptr, 10));
+        simulation.traced = true;
+        const std::string violation = simulation.run();
+        fmt::print("{}", simulation.trace());
+        ASSERT_EQ(violation, "");
+        return;
+    }
+    Simulation::Tally tally;
+    const auto schedules = number("DLAUNCH_SCHEDULES", usual_schedules());
+    for (std::uint64_t seed = 0; seed < schedules; ++seed) {
+        Simulation simulation(seed);
+        const std::string violation = simulation.run();
+        ASSERT_EQ(violation, "") << "schedule " << seed << "; to see it: DLAUNCH_SEED=" << seed
+                                 << " rendezvous_tests --gtest_filter='Simulation.*'";
+        simulation.add_to(tally);
+    }
+    fmt::print("{} schedules: {} events, {} rounds, {} restarts, {} fences, {} rounds adopted\n", schedules,
+               tally.events, tally.rounds, tally.restarts, tally.fences, tally.adopted);
+    for (const auto& [status, count] : tally.statuses) fmt::print("  status {}: {}\n", status, count);
+    for (const auto& [name, count] : tally.faults) fmt::print("  {}: {}\n", name, count);
+    if (schedules < 1'000) return;
+    EXPECT_GT(tally.rounds, schedules) << "the schedules are too dull";
+    for (const char* fault :
+         {"cut", "cut_one_way", "reset", "freeze", "killed", "dies silently", "newcomer", "leave", "take-over"})
+        EXPECT_GT(tally.faults[fault], 0) << fault;
+    EXPECT_GT(tally.statuses[0], 0);
+    if (schedules < 50'000) return;
+    EXPECT_GT(tally.adopted, 0U);  // the host must be no member, and all members come to its successor in time
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous::simulation

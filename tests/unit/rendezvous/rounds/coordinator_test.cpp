@@ -1,0 +1,363 @@
+#include "rendezvous/rounds/coordinator.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A coordinator and what it says to whom. Node n is on connection n + 1.
+class Job {
+public:
+    explicit Job(int min_nodes, int max_nodes, int max_restarts = 0)
+        : coordinator(options(min_nodes, max_nodes, max_restarts), now) {}
+
+    static Coordinator::Options options(int min_nodes, int max_nodes, int max_restarts) {
+        Coordinator::Options options;
+        options.version = "0.1.0";
+        options.job_id = "job";
+        options.incarnation = 77;
+        options.min_nodes = min_nodes;
+        options.max_nodes = max_nodes;
+        options.restarts.max_restarts = max_restarts;
+        return options;
+    }
+    static ConnectionId connection_of(int node) { return static_cast<ConnectionId>(node + 1); }
+    Stamp stamp() const { return {1, coordinator.round(), 1}; }
+
+    void say(int node, const Message& message) {
+        coordinator.received(now, connection_of(node), message);
+        listen();
+    }
+    void join(int node, std::uint64_t incarnation = 1, std::optional<std::int32_t> claimed = {}) {
+        say(node, Hello{"0.1.0", "job", incarnation});
+        Join join;
+        join.stamp.incarnation = incarnation;
+        join.record = {fmt::format("id{}", node),
+                       fmt::format("node{}", node),
+                       fmt::format("10.0.0.{}", node),
+                       4000 + node,
+                       2,
+                       "default",
+                       "",
+                       claimed,
+                       node == 0};
+        say(node, join);
+    }
+    void fails(int node, int status = 3, bool permanent = false) {
+        const Cause cause{status, "kind", fmt::format("rank {} exited with {}", node, status), permanent, ""};
+        say(node, Report{stamp(), Report::Phase::failed, false, cause});
+    }
+    void over(int node, bool succeeded = false, std::optional<Cause> cause = {}) {
+        say(node, Report{stamp(), Report::Phase::over, succeeded, cause});
+    }
+    void hangs_up(int node, bool by_its_end = true) {
+        coordinator.closed(now, connection_of(node), by_its_end);
+        listen();
+    }
+    /// Time passes; nodes in `beating` are heard.
+    void pass(Milliseconds time, std::vector<int> beating = {}) {
+        for (const Time end = now + time; now < end;) {
+            now += 50ms;
+            for (int node : beating)
+                coordinator.received(now, connection_of(node), Beat{{1, coordinator.round(), 1}, 0});
+            coordinator.tick(now);
+            listen();
+        }
+    }
+    void listen() {
+        for (const auto& action : coordinator.take_actions())
+            if (const auto* send = std::get_if<Coordinator::Send>(&action))
+                for (ConnectionId to : send->to) said[to].push_back(send->message);
+    }
+    /// The latest message of a kind that a node heard, which is then forgotten.
+    template <class T>
+    std::optional<T> heard(int node) {
+        auto& all = said[connection_of(node)];
+        for (auto at = all.rbegin(); at != all.rend(); ++at)
+            if (auto* found = std::get_if<T>(&*at)) {
+                T copy = *found;
+                std::erase_if(all, [](const Message& message) { return std::holds_alternative<T>(message); });
+                return copy;
+            }
+        return std::nullopt;
+    }
+
+    Time now{1h};
+    std::map<ConnectionId, std::vector<Message>> said;
+    Coordinator coordinator;
+};
+
+TEST(Coordinator, starts_when_all_are_there_and_tells_each_its_own) {
+    Job job(2, 2);
+    job.join(1);
+    EXPECT_FALSE(job.heard<Assigned>(1));
+    job.join(0);
+    const auto first = job.heard<Assigned>(0), second = job.heard<Assigned>(1);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(*first, (Assigned{{1, 0, 77}, 0, 2, 0, 4, 2, 0, 4, "10.0.0.0", 4000, 0, 0, ""}));
+    EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 2, 4, 2, 2, 4, "10.0.0.0", 4000, 0, 0, ""}));
+}
+
+TEST(Coordinator, the_last_call_waits_for_more) {
+    Job job(1, 3);
+    job.join(0);
+    job.pass(29'900ms, {0});
+    EXPECT_FALSE(job.heard<Assigned>(0));
+    job.pass(200ms, {0});
+    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
+}
+
+TEST(Coordinator, too_few_end_with_80_and_are_told_how_many_came) {
+    auto options = Job::options(3, 3, 0);
+    options.join_timeout = 3s;
+    options.expected_hosts = {"node0", "node1", "node2"};
+    Job job(3, 3);
+    job.coordinator = Coordinator(options, job.now);
+    job.join(0);
+    job.join(2);
+    job.pass(3'100ms, {0, 2});
+    for (int node : {0, 2}) {
+        const auto end = job.heard<End>(node);
+        ASSERT_TRUE(end);
+        EXPECT_EQ(end->status, 80);
+        EXPECT_EQ(end->reason, "rendezvous timed out after 3 s: 2 of 3 nodes, waiting for: node1");
+    }
+}
+
+TEST(Coordinator, says_every_ten_seconds_who_is_missing) {
+    Job job(2, 2);
+    job.join(0);
+    job.pass(10'100ms, {0});
+    EXPECT_EQ(job.heard<Tell>(0)->text, "1 of 2 nodes");
+}
+
+TEST(Coordinator, a_failure_stops_all_and_the_next_round_waits_for_the_slowest) {
+    Job job(2, 2, 3);
+    job.join(0);
+    job.join(1);
+    job.fails(1);
+    EXPECT_EQ(job.heard<StopRound>(0)->reason, "rank 1 exited with 3");
+    job.over(1);
+    job.pass(1s, {0, 1});
+    EXPECT_EQ(job.coordinator.round(), 0);
+    job.over(0);
+    EXPECT_EQ(job.coordinator.round(), 1);
+    const auto again = job.heard<Assigned>(0);
+    EXPECT_EQ(again->restart_count, 1);
+    EXPECT_EQ(again->restart_reason, "rank 1 exited with 3");
+    EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers (restart 1 of 3)");
+}
+
+TEST(Coordinator, two_failures_in_a_round_are_one_restart_and_the_first_is_the_cause) {
+    Job job(2, 2, 1);
+    job.join(0);
+    job.join(1);
+    job.fails(1, 41);
+    job.fails(0, 42);
+    job.over(0), job.over(1);
+    EXPECT_EQ(job.heard<Assigned>(0)->restart_count, 1);
+    job.fails(0, 42);
+    job.fails(1, 41);
+    job.over(1), job.over(0);
+    EXPECT_EQ(job.heard<End>(1)->status, 42);
+}
+
+TEST(Coordinator, the_end_carries_the_records_first_cause_first_to_every_node) {
+    Job job(2, 2);
+    job.join(0);
+    job.join(1);
+    job.fails(1, 41);
+    job.over(0, false, Cause{9, "", "second", false, "record of 0"});
+    job.over(1, false, Cause{41, "", "first", false, "record of 1"});
+    for (int node : {0, 1}) {
+        const auto end = job.heard<End>(node);
+        ASSERT_TRUE(end);
+        EXPECT_EQ(end->status, 41);
+        EXPECT_EQ(end->records, (std::vector<std::string>{"record of 1", "record of 0"}));
+    }
+    EXPECT_FALSE(job.coordinator.finished());
+    job.hangs_up(0), job.hangs_up(1);
+    EXPECT_TRUE(job.coordinator.finished());
+}
+
+TEST(Coordinator, what_cannot_be_executed_spends_no_restart) {
+    Job job(1, 1, 3);
+    job.join(0);
+    job.fails(0, 127, true);
+    job.over(0);
+    EXPECT_EQ(job.heard<End>(0)->status, 127);
+}
+
+TEST(Coordinator, success_waits_for_the_last_without_limit) {
+    Job job(2, 2);
+    job.join(0);
+    job.join(1);
+    job.over(0, true);
+    job.pass(3'600s, {0, 1});
+    EXPECT_FALSE(job.heard<End>(0));
+    job.over(1, true);
+    EXPECT_EQ(job.heard<End>(0)->status, 0);
+}
+
+TEST(Coordinator, a_spare_takes_a_lost_nodes_rank_at_once_and_no_restart_is_counted) {
+    Job job(2, 2);
+    job.join(0), job.join(1), job.join(2);
+    EXPECT_FALSE(job.heard<Assigned>(2));
+    job.hangs_up(1);
+    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 was lost");
+    job.over(0);
+    job.pass(250ms, {0, 2});  // what the dead agent's guard needs
+    const auto spare = job.heard<Assigned>(2);
+    ASSERT_TRUE(spare);
+    EXPECT_EQ(spare->group_rank, 1);
+    EXPECT_EQ(spare->restart_count, 0);
+}
+
+TEST(Coordinator, workers_that_die_of_a_peers_loss_have_not_failed) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.fails(0);
+    job.hangs_up(1);
+    job.over(0);
+    job.pass(250ms, {0});
+    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
+}
+
+TEST(Coordinator, a_silent_node_is_lost_after_the_time_out_not_before) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.pass(4'900ms, {0});
+    EXPECT_FALSE(job.heard<StopRound>(0));
+    job.pass(400ms, {0});
+    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 was lost");
+}
+
+TEST(Coordinator, a_broken_connection_may_come_back) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.heard<Assigned>(1);
+    job.hangs_up(1, false);
+    job.pass(2s, {0});
+    job.join(1);
+    EXPECT_TRUE(job.heard<Welcome>(1));
+    EXPECT_TRUE(job.heard<Assigned>(1)) << "it may not have heard it";
+    job.pass(4s, {0, 1});
+    EXPECT_EQ(job.coordinator.round(), 0);
+}
+
+TEST(Coordinator, a_lost_incarnation_is_refused_and_the_next_is_a_newcomer) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.pass(5'500ms, {0});
+    job.over(0);
+    job.join(1);
+    EXPECT_TRUE(job.heard<Refused>(1)->come_anew);
+    job.heard<StopRound>(0);
+    job.join(1, 2);
+    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 joined");
+}
+
+TEST(Coordinator, reports_of_another_round_or_life_change_nothing) {
+    Job job(1, 1, 5);
+    job.join(0);
+    for (const Stamp& late : {Stamp{1, -1, 1}, Stamp{1, 1, 1}, Stamp{2, 0, 1}, Stamp{1, 0, 2}})
+        job.say(0, Report{late, Report::Phase::over, true, {}});
+    EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::running);
+}
+
+TEST(Coordinator, another_job_or_version_is_refused_and_both_are_named) {
+    Job job(1, 1);
+    job.say(5, Hello{"0.1.0", "wrong", 1});
+    const auto job_refused = job.heard<Refused>(5);
+    EXPECT_EQ(job_refused->status, 83);
+    EXPECT_EQ(job_refused->reason, "this is job \"wrong\", the coordinator serves job \"job\"");
+    job.say(6, Hello{"9.9", "job", 1});
+    EXPECT_EQ(job.heard<Refused>(6)->reason, "this is dlaunch 9.9, the coordinator is dlaunch 0.1.0");
+}
+
+TEST(Coordinator, a_signal_ends_a_fixed_job_everywhere) {
+    Job job(2, 2);
+    job.join(0), job.join(1);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    EXPECT_TRUE(job.heard<StopRound>(0));
+    job.over(0), job.over(1);
+    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 143);
+}
+
+TEST(Coordinator, a_signal_takes_one_node_from_an_elastic_job) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.over(0);
+    EXPECT_EQ(job.coordinator.round(), 0);
+    job.over(1);
+    EXPECT_EQ(job.heard<End>(1)->status, 143);
+    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
+    EXPECT_FALSE(job.heard<End>(0));
+}
+
+TEST(Coordinator, the_node_that_hosts_it_cannot_leave_alone) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.say(0, Leave{job.stamp(), Leave::Scope::node_if_enough, 130, "SIGINT received"});
+    job.over(0), job.over(1);
+    EXPECT_EQ(job.heard<End>(1)->status, 130);
+}
+
+TEST(Coordinator, a_spare_ends_with_the_job) {
+    Job job(1, 1);
+    job.join(0), job.join(1);
+    job.over(0, true);
+    EXPECT_EQ(job.heard<End>(1)->status, 0);
+}
+
+TEST(Coordinator, a_newcomer_waits_where_scale_up_says_so) {
+    for (auto policy : {ScaleUp::on_restart, ScaleUp::never}) {
+        auto options = Job::options(1, 2, 1);
+        options.last_call = 0ms;
+        options.scale_up = policy;
+        Job job(1, 2);
+        job.coordinator = Coordinator(options, job.now);
+        job.join(0), job.join(1);
+        EXPECT_FALSE(job.heard<StopRound>(0));
+        job.fails(0);
+        job.over(0);
+        EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, policy == ScaleUp::never ? 1 : 2);
+    }
+}
+
+TEST(Coordinator, a_successor_adopts_a_round_whose_members_all_come) {
+    auto options = Job::options(2, 2, 3);
+    options.epoch = 2;
+    Job job(2, 2);
+    job.coordinator = Coordinator(options, job.now);
+    for (int node : {0, 1}) {
+        job.say(node, Hello{"0.1.0", "job", 1});
+        Join join;
+        join.stamp = {1, 4, 1};
+        join.record.id = join.record.host = fmt::format("node{}", node);
+        join.standing = Standing{node, 2, 1};
+        join.latest_round = 4;
+        job.say(node, join);
+    }
+    EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::running);
+    EXPECT_EQ(job.coordinator.round(), 4);
+    EXPECT_FALSE(job.heard<Assigned>(0) || job.heard<StopRound>(0)) << "no worker is touched";
+    for (int node : {0, 1}) job.say(node, Report{{2, 4, 1}, Report::Phase::over, true, {}});
+    EXPECT_EQ(job.heard<End>(0)->status, 0);
+}
+
+TEST(Coordinator, a_frozen_coordinator_blames_nobody_for_its_own_silence) {
+    Job job(2, 2);
+    job.join(0), job.join(1);
+    job.now += 60s;
+    job.coordinator.tick(job.now);
+    job.listen();
+    EXPECT_FALSE(job.heard<StopRound>(0));
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,259 @@
+#include "rendezvous/rounds/member.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Node {
+public:
+    Node() : member(options(), now, 1) { listen(); }
+
+    static Member::Options options() {
+        Member::Options options;
+        options.version = "0.1.0";
+        options.job_id = "job";
+        options.record.id = "n1";
+        options.coordinator = "10.0.0.1:29400";
+        return options;
+    }
+    void listen() {
+        for (auto& action : member.take_actions()) done.push_back(std::move(action));
+    }
+    void hear(const Message& message) {
+        member.received(now, message);
+        listen();
+    }
+    void welcome() {
+        member.connected(now);
+        hear(Welcome{
+            from, static_cast<std::uint64_t>(std::chrono::duration_cast<Milliseconds>(now.time_since_epoch()).count()),
+            5'000, "node0"});
+    }
+    void assign(std::int32_t round) {
+        from.round = round;
+        Assigned assigned;
+        assigned.stamp = from;
+        hear(assigned);
+    }
+    /// Time passes; beats come back at once if `answered`.
+    void pass(Milliseconds time, bool answered) {
+        for (const Time end = now + time; now < end;) {
+            now += 50ms;
+            member.tick(now);
+            listen();
+            if (auto beat = sent<Beat>(); beat && answered) hear(Beat{from, beat->number});
+        }
+    }
+    /// The latest action, or message sent, of a kind; then forgotten.
+    template <class T>
+    std::optional<T> did() {
+        std::optional<T> found;
+        for (auto& action : done)
+            if (auto* that = std::get_if<T>(&action)) found = *that;
+        std::erase_if(done, [](const Member::Action& action) { return std::holds_alternative<T>(action); });
+        return found;
+    }
+    template <class T>
+    std::optional<T> sent() {
+        std::optional<T> found;
+        std::erase_if(done, [&](const Member::Action& action) {
+            const auto* out = std::get_if<Member::SendOut>(&action);
+            const auto* that = out ? std::get_if<T>(&out->message) : nullptr;
+            if (that) found = *that;
+            return that != nullptr;
+        });
+        return found;
+    }
+
+    Time now{1h};
+    Stamp from{1, -1, 77};
+    std::vector<Member::Action> done;
+    Member member;
+};
+
+TEST(Member, dials_says_who_it_is_and_starts_what_it_is_told) {
+    Node node;
+    EXPECT_TRUE(node.did<Member::Connect>());
+    node.member.connected(node.now);
+    node.listen();
+    EXPECT_EQ(node.sent<Hello>(), (Hello{"0.1.0", "job", 1}));
+    EXPECT_EQ(node.sent<Join>()->record.id, "n1");
+    node.welcome();
+    node.assign(0);
+    EXPECT_TRUE(node.did<Member::StartWorkers>());
+    node.assign(0);
+    EXPECT_FALSE(node.did<Member::StartWorkers>()) << "said again after a cut";
+}
+
+TEST(Member, beats_keep_the_workers_alive) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.pass(60s, true);
+    EXPECT_FALSE(node.did<Member::KillWorkers>());
+}
+
+TEST(Member, kills_its_workers_after_four_fifths_of_the_time_out_and_comes_anew) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.pass(3'950ms, false);
+    EXPECT_FALSE(node.did<Member::KillWorkers>());
+    node.pass(100ms, false);
+    EXPECT_EQ(node.did<Member::KillWorkers>()->reason,
+              "no word from the coordinator on node0 (10.0.0.1:29400) for 4 s");
+    node.did<Member::Connect>();
+    node.pass(1s, false);
+    EXPECT_FALSE(node.did<Member::Connect>()) << "something of it may still live";
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    EXPECT_TRUE(node.did<Member::Connect>());
+    node.member.connected(node.now);
+    node.listen();
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 2U);
+    EXPECT_FALSE(node.sent<Join>()->standing);
+}
+
+TEST(Member, the_lease_counts_from_when_it_asked) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.now += 600ms;
+    node.member.tick(node.now);
+    node.listen();
+    const auto beat = node.sent<Beat>();
+    ASSERT_TRUE(beat);
+    node.pass(1s, false);
+    node.hear(Beat{node.from, beat->number});
+    EXPECT_EQ(node.member.lease_until(), Time(1h + 600ms + 4s));
+}
+
+TEST(Member, what_lay_in_the_socket_of_a_frozen_agent_starts_nothing) {
+    Node node;
+    node.welcome();
+    node.now += 8s;
+    node.assign(0);
+    EXPECT_FALSE(node.did<Member::StartWorkers>());
+}
+
+TEST(Member, gives_up_after_a_minute_with_81) {
+    Node node;
+    node.welcome();
+    node.pass(4'100ms, false);
+    node.pass(59s, false);
+    EXPECT_FALSE(node.member.ended());
+    node.pass(1'500ms, false);
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
+}
+
+TEST(Member, a_dead_fixed_coordinator_ends_it_at_once_with_81) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.member.closed(node.now, true);
+    node.pass(50ms, false);
+    node.member.connect_failed(node.now, {true, "10.0.0.1:29400: Connection refused"});
+    node.listen();
+    EXPECT_TRUE(node.did<Member::KillWorkers>());
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    const auto end = node.did<Member::EndJob>();
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->status, 81);
+    EXPECT_EQ(end->reason, "the coordinator on node0 (10.0.0.1:29400) was lost");
+}
+
+TEST(Member, an_orderly_end_without_an_answer_is_a_dead_coordinator_too) {
+    Node node;
+    node.welcome();
+    node.member.closed(node.now, true);
+    node.pass(1'100ms, false);
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
+}
+
+TEST(Member, after_a_cut_it_says_again_what_it_has_said) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.member.failed(node.now, Cause{3, "k", "rank 0 failed", false, ""});
+    node.listen();
+    EXPECT_EQ(node.sent<Report>()->phase, Report::Phase::failed);
+    node.member.closed(node.now, false);
+    node.pass(50ms, false);
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    EXPECT_FALSE(node.sent<Report>());
+    node.welcome();
+    EXPECT_EQ(node.sent<Report>()->phase, Report::Phase::over);
+}
+
+TEST(Member, a_round_that_ended_while_it_was_cut_off_is_over_for_it) {
+    Node node;
+    node.welcome();
+    node.from.round = 3;
+    node.hear(StopRound{node.from, "node2 was lost"});
+    EXPECT_EQ(node.sent<Report>()->stamp.round, 3);
+    EXPECT_FALSE(node.did<Member::StopWorkers>());
+}
+
+TEST(Member, words_of_another_coordinator_or_an_old_round_are_refused) {
+    Node node;
+    node.welcome();
+    node.assign(4);
+    node.hear(StopRound{{1, 3, 77}, ""});
+    node.hear(StopRound{{1, 4, 78}, ""});
+    node.hear(StopRound{{2, 4, 77}, ""});
+    EXPECT_FALSE(node.did<Member::StopWorkers>());
+    node.hear(StopRound{{1, 4, 77}, ""});
+    EXPECT_TRUE(node.did<Member::StopWorkers>());
+}
+
+TEST(Member, nobody_there_ends_with_80_after_the_join_time_out) {
+    Node node;
+    for (Time end = node.now + 600s; node.now < end; node.now += 250ms) {
+        node.member.connect_failed(node.now, {true, "10.0.0.1:29400: Connection refused"});
+        node.member.tick(node.now + 250ms);
+    }
+    node.member.tick(node.now);
+    node.listen();
+    const auto end = node.did<Member::EndJob>();
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->status, 80);
+    EXPECT_EQ(end->reason,
+              "rendezvous timed out after 600 s: no answer from the coordinator at 10.0.0.1:29400: 10.0.0.1:29400: "
+              "Connection refused");
+}
+
+TEST(Member, a_refusal_is_the_end) {
+    Node node;
+    node.member.connected(node.now);
+    node.hear(Refused{false, 83, "this is job \"a\", the coordinator serves job \"b\""});
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 83);
+}
+
+TEST(Member, a_leaving_node_waits_for_the_jobs_answer_while_the_coordinator_lives) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.member.leave(Leave::Scope::node_if_enough, 143, "SIGTERM received");
+    node.listen();
+    EXPECT_EQ(node.sent<Leave>()->status, 143);
+    node.member.round_over(node.now, false, {});
+    node.pass(30s, true);
+    EXPECT_FALSE(node.member.ended());
+    node.pass(4'600ms, false);
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 143);
+}
+
+TEST(Member, who_leaves_before_it_was_let_in_ends_at_once) {
+    Node node;
+    node.member.leave(Leave::Scope::node_if_enough, 130, "SIGINT received");
+    node.listen();
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 130);
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous

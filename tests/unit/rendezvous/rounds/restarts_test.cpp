@@ -1,0 +1,70 @@
+#include "rendezvous/rounds/restarts.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = RestartDecision::Kind;
+
+Restarts with(int max_restarts, int crash_loop = 0) {
+    return Restarts({.max_restarts = max_restarts, .first = 100ms, .most = 1000ms, .healthy = 10s, .crash_loop = crash_loop});
+}
+
+const FailedRound kQuick{5ms, "rank 1 exited 3", false};
+const FailedRound kLate{60s, "rank 1 exited 3", false};
+
+TEST(Restarts, no_budget_no_restart) { EXPECT_EQ(with(0).on_failure(kQuick).kind, Kind::budget_spent); }
+
+TEST(Restarts, the_budget_is_spent_and_no_more) {
+    Restarts restarts = with(2);
+    EXPECT_EQ(restarts.on_failure(kLate).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure(kLate).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure(kLate).kind, Kind::budget_spent);
+    EXPECT_EQ(restarts.used(), 2);
+}
+
+TEST(Restarts, the_first_restart_comes_at_once_and_the_pauses_double) {
+    Restarts restarts = with(100);
+    for (auto pause : {0ms, 100ms, 200ms, 400ms, 800ms, 1000ms, 1000ms}) EXPECT_EQ(restarts.on_failure(kQuick).pause, pause);
+}
+
+TEST(Restarts, a_healthy_round_forgets_the_pauses) {
+    Restarts restarts = with(100);
+    for (int n = 0; n < 4; ++n) restarts.on_failure(kQuick);
+    EXPECT_EQ(restarts.on_failure(kLate).pause, 0ms);
+    EXPECT_EQ(restarts.on_failure(kQuick).pause, 0ms);
+    EXPECT_EQ(restarts.on_failure(kQuick).pause, 100ms);
+}
+
+TEST(Restarts, alike_quick_failures_in_a_row_are_a_crash_loop) {
+    Restarts restarts = with(100, 3);
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::crash_loop);
+}
+
+TEST(Restarts, another_cause_or_a_healthy_round_breaks_the_loop) {
+    Restarts restarts = with(100, 2);
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure({5ms, "rank 0 exited 3", false}).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure(kLate).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::restart);
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::crash_loop);
+}
+
+TEST(Restarts, a_spent_budget_comes_before_a_crash_loop) {
+    Restarts restarts = with(1, 2);
+    restarts.on_failure(kQuick);
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::budget_spent);
+}
+
+TEST(Restarts, what_cannot_run_is_not_tried_again) {
+    Restarts restarts = with(5);
+    EXPECT_EQ(restarts.on_failure({5ms, "", true}).kind, Kind::permanent);
+    EXPECT_EQ(restarts.used(), 0);
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous

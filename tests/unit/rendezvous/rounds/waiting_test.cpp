@@ -1,0 +1,29 @@
+#include "rendezvous/rounds/waiting.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(Waiting, says_who_is_missing) {
+    EXPECT_EQ(waiting_text(7, 8, {"node5"}), "7 of 8 nodes, waiting for: node5");
+    EXPECT_EQ(waiting_text(6, 8, {"node5", "node7"}), "6 of 8 nodes, waiting for: node5, node7");
+}
+
+TEST(Waiting, says_how_many_when_nobody_knows_who) { EXPECT_EQ(waiting_text(2, 3, {}), "2 of 3 nodes"); }
+
+TEST(Waiting, does_not_fill_the_screen) {
+    EXPECT_EQ(waiting_text(1, 11, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}),
+              "1 of 11 nodes, waiting for: a, b, c, d, e, f, g, h and 2 more");
+}
+
+TEST(Waiting, names_a_host_as_often_as_it_lacks_agents) {
+    EXPECT_EQ(missing_hosts({"a", "a", "b"}, {"a"}), (Names{"a", "b"}));
+    EXPECT_EQ(missing_hosts({"a", "b"}, {"c"}), (Names{"a", "b"}));
+    EXPECT_EQ(missing_hosts({"a"}, {"a"}), Names{});
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,139 @@
+#include "rendezvous/wire/rounds.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace dlaunch::wire {
+namespace {
+
+namespace r = rendezvous;
+using Outcome = FrameReader::Outcome;
+
+const r::Stamp kStamp{7, 3, 2};
+
+std::vector<r::Message> one_of_each() {
+    const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", 41234, 8, "trainer", "3", 2, true};
+    const r::Cause cause{139, "3 signal 11", "rank 3 (node1, pid 9) was killed by SIGSEGV", true, "{\"rank\":3}"};
+    return {r::Hello{"0.1.0", "job", 2},
+            r::Join{kStamp, node, 1, r::Standing{1, 4, 2}, 5, 123456789},
+            r::Report{kStamp, r::Report::Phase::failed, false, cause},
+            r::Report{kStamp, r::Report::Phase::over, true, std::nullopt},
+            r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time"},
+            r::Beat{kStamp, 99},
+            r::Welcome{kStamp, 98, 5000, "node1"},
+            r::Refused{true, 83, "another job"},
+            r::Assigned{kStamp, 1, 2, 8, 16, 8, 0, 8, "10.0.0.1", 41234, 1, 3, "node2 was lost"},
+            r::StopRound{kStamp, "rank 3 failed"},
+            r::Tell{kStamp, "7 of 8 nodes"},
+            r::End{kStamp, 139, "", {"{}", ""}}};
+}
+
+std::optional<r::Message> decode_frame(const std::string& frame) {
+    return decode(static_cast<std::uint8_t>(frame[0]), std::string_view(frame).substr(5));
+}
+
+TEST(RoundsWire, every_message_comes_back_as_it_was) {
+    for (const auto& message : one_of_each()) EXPECT_EQ(decode_frame(encode(message)), message) << message.index();
+}
+
+TEST(RoundsWire, the_bytes_of_hello_and_beat_stay_what_they_are) {
+    using namespace std::string_view_literals;
+    EXPECT_EQ(encode(r::Hello{"1", "ab", 258}),
+              "\x40\x13\0\0\0"
+              "\x01\0\0\0"
+              "1"
+              "\x02\0\0\0"
+              "ab"
+              "\x02\x01\0\0\0\0\0\0"sv);
+    EXPECT_EQ(encode(r::Beat{{1, -1, 2}, 3}),
+              "\x44\x1c\0\0\0"
+              "\x01\0\0\0\0\0\0\0"
+              "\xff\xff\xff\xff"
+              "\x02\0\0\0\0\0\0\0"
+              "\x03\0\0\0\0\0\0\0"sv);
+}
+
+TEST(RoundsWire, a_message_that_is_cut_or_has_a_rest_is_refused) {
+    for (const auto& message : one_of_each()) {
+        const std::string frame = encode(message);
+        for (std::size_t size = 5; size < frame.size(); ++size)
+            EXPECT_FALSE(decode_frame(frame.substr(0, size))) << message.index();
+        const bool of_every_version =
+            std::holds_alternative<r::Hello>(message) || std::holds_alternative<r::Refused>(message);
+        EXPECT_EQ(decode_frame(frame + "x").has_value(), of_every_version) << message.index();
+    }
+}
+
+TEST(RoundsWire, numbers_out_of_range_are_refused) {
+    auto join = [](auto change) {
+        r::Join message{kStamp, {"id", "host", "1.2.3.4", 1, 1, "", "", {}, false}, {}, {}, -1, 0};
+        change(message);
+        return decode_frame(encode(message)).has_value();
+    };
+    EXPECT_TRUE(join([](r::Join&) {}));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.slots = 0; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.slots = 1 << 30; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.store_port = 65'536; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.node_rank = -1; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.id.clear(); }));
+    EXPECT_FALSE(join([](r::Join& m) { m.standing = r::Standing{4, 4, 0}; }));
+    EXPECT_FALSE(decode_frame(encode(r::Leave{kStamp, r::Leave::Scope{9}, 0, ""})));
+    EXPECT_FALSE(decode(0x3F, ""));
+    EXPECT_FALSE(decode(0xFF, ""));
+}
+
+TEST(RoundsWire, long_texts_are_cut_and_long_records_left_out) {
+    auto tell = decode_frame(encode(r::Tell{kStamp, std::string(10'000, 'x')}));
+    ASSERT_TRUE(tell);
+    EXPECT_EQ(std::get<r::Tell>(*tell).text.size(), kMaxText);
+    auto end = decode_frame(encode(r::End{kStamp, 1, "", {std::string(kMaxRecord + 1, 'x'), "kept"}}));
+    ASSERT_TRUE(end);
+    EXPECT_EQ(std::get<r::End>(*end).records, (std::vector<std::string>{"", "kept"}));
+}
+
+TEST(RoundsWire, a_stream_may_be_split_anywhere) {
+    std::string stream;
+    for (const auto& message : one_of_each()) stream += encode(message);
+    for (std::size_t step : {1UL, 2UL, 7UL, 1000UL}) {
+        FrameReader reader;
+        std::vector<r::Message> read;
+        r::Message message;
+        for (std::size_t at = 0; at < stream.size(); at += step) {
+            reader.feed(std::string_view(stream).substr(at, step));
+            while (reader.next(message) == Outcome::message) read.push_back(message);
+        }
+        EXPECT_EQ(read, one_of_each()) << step;
+    }
+}
+
+TEST(RoundsWire, what_is_no_coordinator_is_refused) {
+    using namespace std::string_view_literals;
+    for (std::string_view said :
+         {"HTTP/1.1 400 Bad Request\r\n"sv, "\x44\xff\xff\xff\xff"sv, "\x44\x01\0\0\0x"sv, "\x60\0\0\0\0"sv}) {
+        FrameReader reader;
+        r::Message message;
+        reader.feed(said);
+        EXPECT_EQ(reader.next(message), Outcome::refused);
+        EXPECT_EQ(reader.next(message), Outcome::refused);
+    }
+}
+
+RC_GTEST_PROP(RoundsWire, any_strings_and_numbers_come_back,
+              (std::string text, std::uint64_t number, std::int32_t round)) {
+    const r::Stamp stamp{number, round, number / 3};
+    for (const r::Message& message :
+         {r::Message(r::Hello{text, text, number}), r::Message(r::Tell{stamp, text}),
+          r::Message(r::End{stamp, round, text, {text, text}}),
+          r::Message(r::Report{stamp, r::Report::Phase::over, false, r::Cause{round, text, text, false, text}})})
+        RC_ASSERT(decode_frame(encode(message)) == message);
+}
+
+RC_GTEST_PROP(RoundsWire, garbage_is_refused_or_means_what_it_encodes,
+              (std::vector<std::uint8_t> bytes, std::uint8_t number)) {
+    const auto wanted = static_cast<std::uint8_t>(0x40 + number % 11);
+    if (auto message = decode(wanted, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())))
+        RC_ASSERT(decode_frame(encode(*message)) == *message);
+}
+
+}  // namespace
+}  // namespace dlaunch::wire

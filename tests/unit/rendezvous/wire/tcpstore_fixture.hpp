@@ -1,0 +1,82 @@
+#pragma once
+/// What the tests of the store's protocol share: bytes as hexadecimal text, and requests as text.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rendezvous/wire/tcpstore.hpp"
+
+namespace dlaunch::wire {
+
+/// "01 0200" -> the bytes 01 02 00. Blanks are for the reader.
+inline std::string hex(std::string_view text) {
+    std::string bytes, digits;
+    for (const char c : text) {
+        if (c == ' ') continue;
+        digits += c;
+        if (digits.size() < 2) continue;
+        bytes += static_cast<char>(std::stoi(digits, nullptr, 16));
+        digits.clear();
+    }
+    return bytes;
+}
+
+inline std::string le64(std::uint64_t number) {
+    std::string bytes;
+    put_u64(bytes, number);
+    return bytes;
+}
+
+inline Request about(Message message, std::string_view key = {}, std::string_view value = {},
+                     std::string_view desired = {}) {
+    Request request;
+    request.message = message;
+    request.key = key;
+    request.value = value;
+    request.desired = desired;
+    return request;
+}
+
+inline Request with_integer(Message message, std::string_view key, std::int64_t integer) {
+    Request request = about(message, key);
+    request.integer = integer;
+    return request;
+}
+
+inline Request with_words(Message message, std::span<const std::string_view> words) {
+    Request request;
+    request.message = message;
+    request.words = words;
+    return request;
+}
+
+/// Everything that counts in a request: "1 key=/a value=x desired= integer=0 words=".
+inline std::string text_of(const Request& request) {
+    std::string text = fmt::format("{} key={} value={} desired={} integer={} words=", static_cast<int>(request.message),
+                                   request.key, request.value, request.desired, request.integer);
+    for (const auto word : request.words) text += fmt::format("{};", word);
+    if (request.message == Message::extension) text += fmt::format(" number={}", request.number);
+    return text;
+}
+
+/// What the decoder makes of some pieces of bytes, given one after the other; "..." when it wants more, "refused".
+inline std::vector<std::string> decoded(const std::vector<std::string>& pieces, bool extensions = false) {
+    Decoder decoder(extensions);
+    std::vector<std::string> texts;
+    Request request;
+    auto outcome = Decoder::Outcome::more;
+    for (const auto& piece : pieces) {
+        const std::string own = piece;  // gone after keep()
+        decoder.feed(own);
+        while ((outcome = decoder.next(request)) == Decoder::Outcome::request) texts.push_back(text_of(request));
+        decoder.keep();
+        if (outcome == Decoder::Outcome::refused) break;
+    }
+    texts.emplace_back(outcome == Decoder::Outcome::refused ? "refused" : "...");
+    return texts;
+}
+
+}  // namespace dlaunch::wire

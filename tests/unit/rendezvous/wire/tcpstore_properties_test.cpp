@@ -1,0 +1,114 @@
+// What must hold for any bytes: splits mean nothing, what is encoded is decoded, garbage is refused or waited for.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "rendezvous/wire/tcpstore.hpp"
+#include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
+
+namespace dlaunch::wire {
+namespace {
+
+/// A request with the bytes that its views show.
+struct Owned {
+    Message message;
+    std::vector<std::string> texts;
+    std::int64_t integer;
+    std::uint8_t number;
+};
+
+bool is_list(Message message) {
+    return message == Message::check || message == Message::wait || message == Message::multi_get ||
+           message == Message::multi_set;
+}
+
+rc::Gen<Owned> any_request(std::vector<Message> messages) {
+    return rc::gen::mapcat(rc::gen::elementOf(std::move(messages)), [](Message message) {
+        const std::size_t texts = is_list(message) ? 6 : 3;
+        return rc::gen::apply(
+            [message](std::vector<std::string> words, std::int64_t integer, std::uint8_t number) {
+                return Owned{message, std::move(words), integer, number};
+            },
+            rc::gen::container<std::vector<std::string>>(texts,
+                                                         rc::gen::container<std::string>(rc::gen::arbitrary<char>())),
+            rc::gen::arbitrary<std::int64_t>(), rc::gen::inRange<std::uint8_t>(0x40, 0xFF));
+    });
+}
+
+/// The request as it is after a journey: with nothing in members that do not travel.
+std::string encoded(const Owned& owned, Numbering numbering) {
+    Request request = about(owned.message, owned.texts[0], owned.texts[1], owned.texts[2]);
+    request.integer = owned.integer;
+    request.number = owned.number;
+    const std::vector<std::string_view> words(owned.texts.begin(), owned.texts.end());
+    request.words = words;
+    std::string bytes;
+    encode(request, bytes, numbering);
+    return bytes;
+}
+
+std::vector<Message> all_messages() {
+    std::vector<Message> all;
+    for (int number = 1; number <= static_cast<int>(Message::barrier); ++number)
+        all.push_back(static_cast<Message>(number));
+    all.push_back(Message::extension);
+    return all;
+}
+
+const std::vector<Message> kOld{Message::set,   Message::compare_set, Message::get,      Message::add,
+                                Message::check, Message::wait,        Message::num_keys, Message::delete_key};
+
+/// `bytes` cut at random places.
+std::vector<std::string> cut(const std::string& bytes) {
+    std::vector<std::string> pieces;
+    for (std::size_t at = 0; at < bytes.size();) {
+        const auto size = *rc::gen::inRange<std::size_t>(1, bytes.size() - at + 1);
+        pieces.push_back(bytes.substr(at, size));
+        at += size;
+    }
+    return pieces;
+}
+
+/// Decodes and encodes again.
+std::string there_and_back(const std::vector<std::string>& pieces, Numbering numbering) {
+    Decoder decoder(true);
+    std::string again;
+    Request request;
+    for (const auto& piece : pieces) {
+        decoder.feed(piece);
+        while (decoder.next(request) == Decoder::Outcome::request) encode(request, again, numbering);
+        decoder.keep();
+    }
+    return again;
+}
+
+RC_GTEST_PROP(TcpStoreProperties, what_is_encoded_is_decoded_however_it_is_cut, ()) {
+    std::string bytes;
+    for (const auto& owned : *rc::gen::container<std::vector<Owned>>(any_request(all_messages())))
+        bytes += encoded(owned, Numbering::newest);
+    RC_ASSERT(there_and_back(cut(validate_bytes() + bytes), Numbering::newest) == bytes);
+}
+
+RC_GTEST_PROP(TcpStoreProperties, also_in_the_old_numbering, ()) {
+    std::string bytes;
+    for (const auto& owned : *rc::gen::container<std::vector<Owned>>(any_request(kOld)))
+        bytes += encoded(owned, Numbering::torch_1_13);
+    RC_ASSERT(there_and_back(cut(bytes), Numbering::torch_1_13) == bytes);
+}
+
+RC_GTEST_PROP(TcpStoreProperties, garbage_means_the_same_however_it_is_cut, (bool hello, bool extensions)) {
+    const auto small = rc::gen::oneOf(rc::gen::inRange<char>(0, 20), rc::gen::just('\0'), rc::gen::arbitrary<char>());
+    const auto noise = *rc::gen::container<std::string>(small);
+    const std::string bytes = (hello ? validate_bytes() : std::string()) + noise;
+    RC_ASSERT(decoded(cut(bytes), extensions) == decoded({bytes}, extensions));
+}
+
+RC_GTEST_PROP(TcpStoreProperties, a_cut_message_waits_for_its_rest, ()) {
+    const std::string bytes = validate_bytes() + encoded(*any_request(all_messages()), Numbering::newest);
+    const auto size = *rc::gen::inRange<std::size_t>(0, bytes.size());
+    RC_ASSERT(decoded(cut(bytes.substr(0, size)), true) == std::vector<std::string>{"..."});
+}
+
+}  // namespace
+}  // namespace dlaunch::wire
