@@ -1,0 +1,18 @@
+"""SIGKILL of the workers' parent: the guard ends everything at once, and not with 0."""
+
+import signal
+
+import pytest
+
+from bad_workers import ALL_KINDS, SWEEPS, begin
+from running import kill
+
+
+@SWEEPS
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_nothing_is_left(job, kind, surroundings_of):
+    run = begin(job, kind, "stay", surroundings_of, "--grace=600")
+    kill(run.agent(), signal.SIGKILL)
+    result = run.wait(5)
+    run.nothing_left()
+    assert result.rc > 0 and "dlaunch:" in result.err

@@ -1,0 +1,17 @@
+"""SIGINT twice: who does not listen is not waited for."""
+
+import signal
+
+import pytest
+
+from bad_workers import ALL_KINDS, SWEEPS, begin, signal_until_noticed
+
+
+@SWEEPS
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_nothing_is_left(job, kind, surroundings_of):
+    run = begin(job, kind, "stay", surroundings_of, "--grace=600")
+    signal_until_noticed(run, signal.SIGINT, True)
+    result = run.wait(8)
+    run.nothing_left()
+    assert result.rc == 130

@@ -1,0 +1,15 @@
+"""Every worker ends well; what it left behind goes too."""
+
+import pytest
+
+from bad_workers import ALL_KINDS, SWEEPS, begin
+
+
+@SWEEPS
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_nothing_is_left(job, kind, surroundings_of):
+    run = begin(job, kind, "end", surroundings_of)
+    run.go()
+    result = run.wait(10)
+    run.nothing_left()
+    assert result.rc == 0 and result.seconds < 8

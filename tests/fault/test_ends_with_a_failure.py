@@ -1,0 +1,15 @@
+"""One worker fails; the other, and what both left behind, is stopped."""
+
+import pytest
+
+from bad_workers import ALL_KINDS, SWEEPS, begin
+
+
+@SWEEPS
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_nothing_is_left(job, kind, surroundings_of):
+    run = begin(job, kind, "fail", surroundings_of)
+    run.go()
+    result = run.wait(10)
+    run.nothing_left()
+    assert result.rc == 3 and result.seconds < 8 and "rank 1" in result.err

@@ -1,0 +1,46 @@
+"""SIGKILL of either of the two processes, from the first millisecond on: in the middle of the start too."""
+
+import signal
+import time
+
+import pytest
+
+from bad_workers import SWEEPS
+from processes import children, until
+from running import kill
+
+MOMENTS_MS = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55)
+DAEMON = '( setsid sleep "$TEST_RUN_MARK" & )\nexec sleep "$TEST_RUN_MARK"\n'
+
+
+@SWEEPS
+@pytest.mark.parametrize("moment_ms", MOMENTS_MS)
+def test_the_guard(job, moment_ms, surroundings_of):
+    run = job(DAEMON, workers=8, env=surroundings_of)
+    time.sleep(moment_ms / 1000)
+    run.signal(signal.SIGKILL)
+    assert run.wait(5).rc == -signal.SIGKILL
+    run.nothing_left(3)
+
+
+@SWEEPS
+@pytest.mark.parametrize("moment_ms", MOMENTS_MS)
+def test_the_agent(job, moment_ms, surroundings_of):
+    run = job(DAEMON, workers=8, env=surroundings_of)
+    agent, *_ = until(lambda: children(run.pid), 5, "the agent's start")
+    time.sleep(moment_ms / 1000)
+    kill(agent, signal.SIGKILL)
+    assert run.wait(5).rc > 0
+    run.nothing_left()
+
+
+@SWEEPS
+@pytest.mark.parametrize("moment_ms", MOMENTS_MS[1::2])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal(job, moment_ms, name, surroundings_of):
+    """Before handlers are there the signal's own action ends dlaunch; from then on it is an orderly end."""
+    run = job(DAEMON, workers=8, env=surroundings_of)
+    time.sleep(moment_ms / 1000)
+    run.signal(signal.Signals[name])
+    assert run.wait(8).rc in (-signal.Signals[name], 128 + signal.Signals[name])
+    run.nothing_left()

@@ -1,0 +1,34 @@
+"""A link named torchrun is torchrun."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def torchrun(binary, tmp_path):
+    link = tmp_path / "torchrun"
+    link.symlink_to(binary)
+    return link
+
+
+def test_a_job(start, torchrun, script, seen):
+    program = script("train.py", "import os, sys\nprint(os.environ['RANK'], sys.argv[1:])\n")
+    result = start(
+        "--standalone", "--nnodes=1", "--nproc_per_node=2", "--max_restarts=1", program, "--lr", "0.1", program=torchrun
+    ).wait()
+    assert result.rc == 0 and sorted(result.out.splitlines()) == ["0 ['--lr', '0.1']", "1 ['--lr', '0.1']"]
+
+
+def test_by_its_path(start, torchrun, tmp_path):
+    assert start("--no-python", "true", program="torchrun", env={"PATH": f"{tmp_path}:/usr/bin:/bin"}).wait().rc == 0
+
+
+def test_a_beginning_of_torchruns_option_is_enough(start, torchrun):
+    assert start("--dry-run", "--nproc-p=2", "--no-py", "true", program=torchrun).wait().rc == 0
+
+
+def test_the_plan_is_the_same(start, torchrun, dlaunch):
+    words = ("--dry-run", "--nproc-per-node=2", "--master-port=29419", "--rdzv-id=x", "--no-python", "true")
+    first, second = (json.loads(text) for text in (start(*words, program=torchrun).wait().out, dlaunch(*words).out))
+    assert first.keys() == second.keys()

@@ -1,0 +1,26 @@
+"""--chdir and --env."""
+
+
+def test_the_working_folder(dlaunch, tmp_path, shell_worker):
+    (tmp_path / "there").mkdir()
+    assert dlaunch(f"--chdir={tmp_path}/there", "--no-python", "pwd").out == f"{tmp_path}/there\n"
+
+
+def test_a_relative_program_is_looked_up_there(dlaunch, tmp_path, script):
+    (tmp_path / "there").mkdir()
+    script("there/tool", "#!/bin/sh\necho from there\n")
+    assert dlaunch("--chdir=there", "--no-python", "./tool").out == "from there\n"
+
+
+def test_variables(dlaunch):
+    result = dlaunch("--env=A=1", "--env", "B=two = words", "--env=A=3", "--no-python", "sh", "-c", 'echo "$A|$B"')
+    assert result.out == "3|two = words\n"
+
+
+def test_an_empty_variable(dlaunch):
+    assert dlaunch("--env=HOME=", "--no-python", "sh", "-c", 'echo "<${HOME-unset}>"').out == "<>\n"
+
+
+def test_what_is_no_variable(dlaunch):
+    result = dlaunch("--env==x", "--no-python", "true")
+    assert result.rc == 2 and "--env" in result.first_line and "expected" in result.first_line

@@ -1,0 +1,90 @@
+"""The completions, in the shells they are for."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+BASH = """source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dlaunch; printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture
+def script(dlaunch, tmp_path):
+    """script(shell) -> path of its completions; skips where the shell is missing."""
+
+    def script_(shell):
+        if not shutil.which(shell):
+            pytest.skip(f"{shell} is not installed")
+        result = dlaunch("--print-completion", shell)
+        assert result.rc == 0 and result.err == ""
+        (tmp_path / "_dlaunch").write_text(result.out)
+        return tmp_path / "_dlaunch"
+
+    return script_
+
+
+def lines(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, **more).stdout.split("\n")[:-1]
+
+
+@pytest.fixture
+def bash(script, tmp_path):
+    path = script("bash")
+    (tmp_path / "a file.txt").touch()
+    return lambda *words: lines(["bash", "--norc", "-c", BASH, "bash", path, "dlaunch", *words], cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words, offered",
+    [
+        (["--nproc"], ["--nproc-per-node"]),
+        (["--nproc-per-node", "=", "c"], ["cpu"]),
+        (["--nproc-per-node", "="], ["auto", "cpu", "gpu"]),
+        (["--bind", "so"], ["socket"]),
+        (["--nnodes", "1", "-r", "3", "--master-p"], ["--master-port"]),
+        (["--config", "a"], ["a file.txt"]),
+        (["--standalone", "./prog", "--x", "a"], ["a file.txt"]),
+        (["--", "a"], ["a file.txt"]),
+        (["./prog", "--nproc"], [""]),
+    ],
+)
+def test_bash(bash, words, offered):
+    assert bash(*words) == offered
+
+
+@pytest.mark.parametrize(
+    "line, offered",
+    [
+        ("dlaunch --nproc-per-node=", {"--nproc-per-node=auto", "--nproc-per-node=cpu", "--nproc-per-node=gpu"}),
+        ("dlaunch --bind so", {"socket"}),
+        ("torchrun --nproc", {"--nproc-per-node"}),
+        ("dlaunch ./prog --nproc", set()),
+    ],
+)
+def test_fish(script, line, offered, tmp_path):
+    path = script("fish")
+    found = lines(["fish", "--no-config", "-c", f'source {path}; complete -C "{line}"'], env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    assert {entry.split("\t")[0] for entry in found if entry} == offered
+
+
+ZSH = r"""
+zmodload zsh/zpty
+zpty shell "zsh -f -i"
+zpty -w shell "PS1=READY; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -d $1/dump; zstyle ':completion:*' list-prompt ''; bindkey '^I' expand-or-complete; print BE''GIN"
+zpty -r shell seen '*BEGIN*READY*'
+zpty -w -n shell "$2"$'\t'
+zpty -w -n shell $'\C-a: \n'
+zpty -w shell "print E''ND"
+zpty -r shell seen '*END*'
+print -r -- "$seen"
+"""
+
+
+def test_zsh(script, tmp_path):
+    path = script("zsh")
+    assert lines(["zsh", "-n", path]) == []
+    seen = "\n".join(lines(["zsh", "-f", "-c", ZSH, "zsh", tmp_path, "dlaunch --standalone --nproc-per-n"]))
+    assert "--nproc-per-node=" in re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", seen)

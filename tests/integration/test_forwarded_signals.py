@@ -1,0 +1,77 @@
+"""Signals to dlaunch reach every worker; some of them end the job."""
+
+import signal
+
+import pytest
+
+from processes import until
+
+CATCH = r"""
+def caught(number, _):
+    note(f"{rank}.{signal.Signals(number).name}")
+    if number not in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
+        os._exit(0)
+for name in "TERM INT HUP QUIT USR1 USR2 CONT".split():
+    signal.signal(signal.Signals["SIG" + name], caught)
+ready()
+while True:
+    signal.pause()
+"""
+
+
+@pytest.fixture
+def catching(start, python_worker):
+    """catching(*options) -> Running with two workers that note every signal."""
+
+    def catching_(*options, **more):
+        run = start("--nproc-per-node=2", *options, "--no-python", python_worker(CATCH), **more)
+        run.ready(2)
+        return run
+
+    return catching_
+
+
+def both(seen, name):
+    return lambda: all((seen / f"{rank}.{name}").exists() for rank in range(2))
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
+def test_these_end_the_job(catching, seen, name):
+    run = catching()
+    run.signal(signal.Signals[name])
+    result = run.wait(10)
+    assert result.rc == 128 + signal.Signals[name] and both(seen, name)() and name in result.err
+    assert len(list(seen.glob("*.SIG*"))) == 2 and "Traceback" not in result.err
+
+
+def test_these_do_not(catching, seen):
+    run = catching()
+    for name in ("SIGUSR1", "SIGUSR2", "SIGCONT"):
+        run.signal(signal.Signals[name])
+        until(both(seen, name), 5, f"the arrival of {name}")
+    assert not run.ended()
+    run.signal(signal.SIGTERM)
+    assert run.wait(10).rc == 143
+
+
+def test_the_list_can_be_chosen(catching, seen):
+    run = catching("--signals-to-handle=SIGTERM,SIGUSR1", "--grace=0.2")
+    run.signal(signal.SIGUSR1)
+    assert run.wait(10).rc == 128 + signal.SIGUSR1 and both(seen, "SIGUSR1")()
+
+
+def test_a_workers_children_get_it_too(job, seen):
+    run = job(
+        'sh -c \'touch "$SEEN/child.$RANK"; exec sleep "$TEST_RUN_MARK"\' &\n' 'await "child.$RANK"\nready\nwait\n'
+    )
+    run.ready(2)
+    run.signal(signal.SIGTERM)
+    assert run.wait(10).rc == 143
+    run.nothing_left()
+
+
+def test_it_is_no_failure_and_spends_no_restart(job, seen):
+    run = job('note "$DLAUNCH_ROUND.$RANK.begun"\nready\nexec sleep "$TEST_RUN_MARK"\n', "--max-restarts=3")
+    run.ready(2)
+    run.signal(signal.SIGTERM)
+    assert run.wait(10).rc == 143 and not list(seen.glob("1.*.begun"))

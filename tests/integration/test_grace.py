@@ -1,0 +1,45 @@
+"""--grace bounds every stop: by a signal and after a failure."""
+
+import signal
+
+import pytest
+
+from workers import IDLE, STUBBORN
+
+
+@pytest.mark.parametrize("option", ["--grace=0.4", "--shutdown-timeout=1", "--shutdown-timeout=0"])
+def test_who_does_not_listen_is_killed(job, option):
+    run = job(STUBBORN, option)
+    run.ready(2)
+    run.signal(signal.SIGTERM)
+    result = run.wait(8)
+    assert result.rc == 143 and "killing 2 workers" in result.err
+    run.nothing_left()
+
+
+def test_after_a_failure_too(job):
+    result = job("if [ $RANK = 1 ]; then await 0.ready; exit 6; fi\n" + STUBBORN, "--grace=0.4").wait(8)
+    assert result.rc == 6 and 0.4 <= result.seconds < 6
+
+
+def test_who_listens_has_its_time(job, seen):
+    run = job("trap 'sleep 0.7; note saved.$RANK; exit 0' TERM\nready\nwhile :; do sleep 0.01; done\n", "--grace=20")
+    run.ready(2)
+    run.signal(signal.SIGTERM)
+    result = run.wait(10)
+    assert result.rc == 143 and len(list(seen.glob("saved.*"))) == 2 and result.seconds < 6
+
+
+def test_a_variable_of_torchrun(job):
+    run = job(STUBBORN, env={"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "0"})
+    run.ready(2)
+    run.signal(signal.SIGTERM)
+    assert run.wait(8).rc == 143
+
+
+def test_another_stop_signal(job, seen):
+    run = job(
+        "if [ $RANK = 1 ]; then await 0.ready; exit 6; fi\ntrap 'note interrupted; exit 0' INT\nready\n" + IDLE,
+        "--stop-signal=INT",
+    )
+    assert run.wait(8).rc == 6 and (seen / "interrupted").exists()

@@ -1,0 +1,44 @@
+"""The last lines of the worker that failed stand in the report."""
+
+import pytest
+
+from workers import IDLE
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["-r", "3"], ["-t", "3"], ["--local-ranks-filter=0"]],
+    ids=["plain", "redirected", "tee", "filtered"],
+)
+def test_the_last_twenty(job, options, tmp_path):
+    log = [f"--log-dir={tmp_path}/logs"] if options[:1] in (["-r"], ["-t"]) else []
+    run = job(
+        "[ $RANK = 1 ] || exec sleep $TEST_RUN_MARK\nfor n in $(seq 1 50); do echo word $n. >&2; done\nexit 1\n",
+        *options,
+        *log,
+    )
+    report = run.wait().err.split("dlaunch: rank 1", 1)[1]
+    assert [n for n in range(1, 51) if f"word {n}.\n" in report] == list(range(31, 51))
+
+
+def test_those_of_the_victims_are_not_there(job):
+    run = job(
+        "if [ $RANK = 1 ]; then await 0.ready; exit 1; fi\n"
+        "trap 'echo a victim speaks >&2; exit 1' TERM\nready\n" + IDLE
+    )
+    assert "victim speaks" not in run.wait().err.split("dlaunch: rank 1", 1)[1]
+
+
+def test_words_without_an_end(job):
+    assert "no newline" in job("printf 'no newline' >&2\nexit 1\n", "-r", "2", workers=1).wait().err
+
+
+def test_control_characters_reach_no_terminal(job):
+    err = job("printf 'red \\033[31m bell \\007 end\\n' >&2\nexit 1\n", "-r", "2", workers=1).wait().err
+    assert "red" in err and "end" in err and "\033" not in err and "\007" not in err
+
+
+def test_one_immense_line_is_cut(job):
+    run = job("head -c 3000000 /dev/zero | tr '\\0' x >&2\nexit 1\n", "-r", "2", workers=1)
+    result = run.wait()
+    assert result.rc == 1 and "xxxxxxxx" in result.err and len(result.err) < 20_000

@@ -1,0 +1,36 @@
+"""PET_ variables, which is how Kubernetes operators drive torchrun."""
+
+from logs import text_of
+
+
+def test_number_of_workers(dlaunch, shell_worker):
+    result = dlaunch(shell_worker("echo $WORLD_SIZE\n"), env={"PET_NPROC_PER_NODE": 3, "PET_NO_PYTHON": 1})
+    assert result.out.split() == ["3"] * 3
+
+
+def test_the_command_line_wins(dlaunch, shell_worker):
+    assert (
+        dlaunch("--nproc-per-node=2", shell_worker("echo $WORLD_SIZE\n"), env={"PET_NPROC_PER_NODE": 3}).out.split()
+        == ["2"] * 2
+    )
+
+
+def test_ours_wins_over_pet(dlaunch, shell_worker):
+    env = {"PET_ROLE": "theirs", "DLAUNCH_ROLE": "ours"}
+    assert dlaunch(shell_worker("echo $ROLE_NAME\n"), env=env).out == "ours\n"
+
+
+def test_logs(dlaunch, shell_worker, tmp_path):
+    env = {"PET_REDIRECTS": 1, "PET_LOG_DIR": tmp_path / "logs"}
+    assert dlaunch("--log-line-prefix-template=unused", shell_worker("echo said\n"), env=env).out == ""
+    assert text_of(tmp_path / "logs", "stdout.log") == "said\n"
+
+
+def test_restarts(dlaunch, shell_worker):
+    env = {"PET_MAX_RESTARTS": 1}
+    assert dlaunch(shell_worker("[ $TORCHELASTIC_RESTART_COUNT = 1 ]\n"), env=env).rc == 0
+
+
+def test_a_bad_value_names_the_variable(dlaunch):
+    result = dlaunch("true", env={"PET_NPROC_PER_NODE": "many"})
+    assert result.rc == 2 and "PET_NPROC_PER_NODE" in result.first_line and "many" in result.first_line

@@ -1,0 +1,41 @@
+"""126 and 127: the exact reason, at once, and no restart is spent."""
+
+import pytest
+
+CASES = {
+    "missing": (127, "No such file"),
+    "no run bit": (126, "Permission denied"),
+    "a folder": (126, ""),
+    "no program": (126, "Exec format"),
+    "no interpreter": (127, ""),
+}
+
+
+@pytest.mark.parametrize("fault", CASES)
+def test_reason_and_status(dlaunch, tmp_path, fault):
+    program = tmp_path / "program"
+    if fault == "a folder":
+        program.mkdir()
+    elif fault != "missing":
+        program.write_bytes(
+            {"no program": b"\x7fELF, but not really", "no interpreter": b"#!/no/such/interpreter\n"}.get(
+                fault, b"#!/bin/sh\n"
+            )
+        )
+        program.chmod(0o644 if fault == "no run bit" else 0o755)
+    result = dlaunch(
+        "--nproc-per-node=3", "--max-restarts=5", f"--report={tmp_path}/report.json", "--no-python", program
+    )
+    status, reason = CASES[fault]
+    assert result.rc == status and "program" in result.err and reason in result.err and "rank 0" in result.first_line
+    assert result.seconds < 5 and '"restarts": 0' in (tmp_path / "report.json").read_text().replace('":0', '": 0')
+
+
+def test_a_name_that_is_nowhere_on_the_path(dlaunch):
+    result = dlaunch("--no-python", "there-is-no-such-program")
+    assert result.rc == 127 and "there-is-no-such-program" in result.first_line
+
+
+def test_a_working_folder_that_is_not_there(dlaunch):
+    result = dlaunch("--chdir=/no/such/folder", "--no-python", "true")
+    assert result.rc != 0 and "/no/such/folder" in result.err and "No such file or directory" in result.err

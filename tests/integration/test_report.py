@@ -1,0 +1,75 @@
+"""--report FILE: the same facts as the report on stderr, as JSON."""
+
+import json
+import re
+import socket
+
+import pytest
+
+from workers import STAY
+
+
+@pytest.fixture
+def reported(job, tmp_path):
+    """reported(text, *options) -> (Result, JSON report)."""
+
+    def reported_(text, *options, **more):
+        result = job(text, f"--report={tmp_path}/report.json", *options, **more).wait()
+        return result, json.loads((tmp_path / "report.json").read_text())
+
+    return reported_
+
+
+def test_both_tell_the_same(reported, seen):
+    result, report = reported(
+        "ready\nif [ $RANK = 1 ]; then await 0.ready; echo some last words >&2; exit 37; fi\n" + STAY,
+        workers=3,
+    )
+    cause = report["failures"][0]
+    text = re.fullmatch(
+        r"dlaunch: rank (\d+) \((\S+), pid (\d+)\) exited with (\d+)(?: in round \d+)? after [\d.]+ m?s",
+        next(row for row in result.err.splitlines() if row.startswith("dlaunch: rank")),
+    )
+    assert text and len(text[0]) <= 100
+    assert (
+        (cause["rank"], cause["host"], cause["pid"], cause["code"])
+        == (int(text[1]), text[2], int(text[3]), int(text[4]))
+        == (1, socket.gethostname(), int((seen / "1.ready").read_text()), 37)
+    )
+    assert cause["last_words"] == ["some last words"] and "some last words" in result.err
+    assert report["exit_status"] == result.rc == 37 and cause["victim"] is False
+    assert {failure["rank"] for failure in report["failures"] if failure["victim"]} == {0, 2}
+
+
+def test_a_signal(reported):
+    result, report = reported("[ $RANK = 1 ] && kill -KILL $$\nexec sleep $TEST_RUN_MARK\n")
+    assert (
+        result.rc == report["exit_status"] == 137
+        and "SIGKILL" in json.dumps(report["failures"][0])
+        and "SIGKILL" in result.err
+    )
+
+
+def test_a_good_end_is_reported_too(reported):
+    result, report = reported("exit 0\n", workers=3)
+    assert result.err == "" and report["exit_status"] == 0 and report["failures"] == []
+    assert [worker["rank"] for worker in report["workers"]] == [0, 1, 2] and all(
+        worker["exit_status"] == 0 for worker in report["workers"]
+    )
+
+
+def test_restarts_are_counted(reported):
+    result, report = reported("[ $DLAUNCH_ROUND = 2 ]\n", "--max-restarts=3", "--restart-backoff=0.01", workers=1)
+    assert (result.rc, report["restarts"], report["max_restarts"], report["rounds"]) == (0, 2, 3, 3)
+
+
+def test_memory_and_processor_time(dlaunch, python_worker, tmp_path):
+    busy = "kept = bytearray(b'x' * (64 << 20))\nwhile time.process_time() < 0.3: pass\n"
+    assert dlaunch(f"--report={tmp_path}/report.json", "--no-python", python_worker(busy)).rc == 0
+    (worker,) = json.loads((tmp_path / "report.json").read_text())["workers"]
+    assert 64 << 10 < worker["max_rss_kib"] < 300 << 10 and 0.25 < worker["user_seconds"] + worker["system_seconds"] < 5
+
+
+def test_a_folder_is_refused_at_once(dlaunch, tmp_path, seen):
+    result = dlaunch(f"--report={tmp_path}", "--no-python", "touch", seen / "started")
+    assert result.rc == 2 and str(tmp_path) in result.first_line and not (seen / "started").exists()

@@ -1,0 +1,34 @@
+"""Who presses Ctrl-C twice does not wait for the grace."""
+
+import signal
+import time
+
+import pytest
+
+from processes import until
+from workers import STUBBORN
+
+PRESS_S = 0.02  # signals within 1 ms are one request
+
+
+@pytest.mark.parametrize("first,second", [("SIGINT", "SIGINT"), ("SIGTERM", "SIGINT"), ("SIGTERM", "SIGTERM")])
+def test_it_kills_at_once(job, first, second):
+    run = job(STUBBORN, "--grace=600")
+    run.ready(2)
+    run.signal(signal.Signals[first])
+    until(lambda: first in run.err(), 5, "a word about the first signal")
+    time.sleep(PRESS_S)
+    run.signal(signal.Signals[second])
+    result = run.wait(5)
+    assert result.rc in (128 + signal.Signals[first], 128 + signal.Signals[second])
+    run.nothing_left()
+
+
+def test_the_first_says_what_the_second_would_do(job):
+    run = job(STUBBORN, "--grace=600")
+    run.ready(2)
+    run.signal(signal.SIGINT)
+    until(lambda: "second" in run.err(), 5, "a word about how to hurry")
+    time.sleep(PRESS_S)
+    run.signal(signal.SIGINT)
+    assert run.wait(5).rc == 130

@@ -1,0 +1,50 @@
+"""Who reads dlaunch's standard input."""
+
+import pytest
+
+READ = 'echo "$RANK read $(cat | tr "\\n" ,)"\n'
+
+
+def test_a_lone_worker_reads_ours(dlaunch, shell_worker):
+    assert dlaunch("--no-python", shell_worker(READ), stdin="a\nb\n").out == "0 read a,b,\n"
+
+
+def test_several_workers_read_nothing(dlaunch, shell_worker):
+    assert sorted(dlaunch("--nproc-per-node=2", "--no-python", shell_worker(READ), stdin="a\n").out.splitlines()) == [
+        "0 read ",
+        "1 read ",
+    ]
+
+
+def test_none(dlaunch, shell_worker):
+    assert dlaunch("--stdin=none", "--no-python", shell_worker(READ), stdin="a\n").out == "0 read \n"
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_one_rank(dlaunch, shell_worker, rank):
+    result = dlaunch("--nproc-per-node=3", f"--stdin={rank}", "--no-python", shell_worker(READ), stdin="a\nb\n")
+    assert sorted(result.out.splitlines()) == [f"{r} read {'a,b,' if r == rank else ''}" for r in range(3)]
+
+
+def test_all_read_the_same(dlaunch, shell_worker):
+    result = dlaunch("--nproc-per-node=3", "--stdin=all", "--no-python", shell_worker(READ), stdin="a\nb\n")
+    assert sorted(result.out.splitlines()) == [f"{rank} read a,b," for rank in range(3)]
+
+
+def test_much_for_all(dlaunch, shell_worker):
+    text = b"".join(b"line %d\n" % n for n in range(100_000))
+    result = dlaunch("--nproc-per-node=3", "--stdin=all", "--no-python", shell_worker("wc -c\n"), stdin=text)
+    assert result.out.split() == [str(len(text))] * 3
+
+
+def test_a_reader_that_ends_early_stops_nobody(dlaunch, shell_worker):
+    text = b"".join(b"line %d\n" % n for n in range(100_000))
+    result = dlaunch(
+        "--nproc-per-node=2", "--stdin=all", "--no-python", shell_worker("[ $RANK = 0 ] && exit 0\nwc -c\n"), stdin=text
+    )
+    assert result.rc == 0 and result.out.split() == [str(len(text))]
+
+
+def test_a_rank_that_is_not_there(dlaunch):
+    result = dlaunch("--nproc-per-node=2", "--stdin=2", "--no-python", "true")
+    assert result.rc == 2 and "--stdin=2" in result.first_line

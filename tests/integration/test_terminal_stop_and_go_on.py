@@ -1,0 +1,50 @@
+"""Ctrl-Z stops the workers, fg and bg continue them."""
+
+import pytest
+
+from processes import alive, state, until
+
+pytest.importorskip("pexpect")
+WAIT = "ready()\nawait_note('go')\n"  # a shell would be seen in a vfork, which cannot be stopped
+
+
+@pytest.mark.parametrize("command", ["fg", "bg"])
+def test_a_job_of_a_shell(at_a_shell, python_worker, seen, command):
+    shell = at_a_shell("--nproc-per-node=2", "--no-python", python_worker(WAIT))
+    workers = shell.ready(2)
+    shell.send("\x1a")
+    shell.expect("Stopped")
+    shell.expect("prompt> ")
+    until(lambda: all(state(pid) == "T" for pid in workers), 5, "the workers' stop")
+    shell.line(command)
+    until(lambda: not any(state(pid) == "T" for pid in workers), 5, "the workers' going on")
+    assert all(map(alive, workers))
+    (seen / "go").touch()
+    if command == "bg":
+        shell.line("wait %1")
+    shell.line("echo status=$?")
+    assert shell.expect(r"status=(\d+)\r")[1] == "0"
+
+
+def test_again_and_again(at_a_shell, python_worker):
+    shell = at_a_shell("--nproc-per-node=2", "--no-python", python_worker(WAIT))
+    workers = shell.ready(2)
+    for _ in range(3):
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        until(lambda: all(state(pid) == "T" for pid in workers), 5, "the workers' stop")
+        shell.line("fg")
+        until(lambda: not any(state(pid) == "T" for pid in workers), 5, "the workers' going on")
+    shell.tty.sendintr()
+    shell.expect("prompt> ")
+    shell.line("echo status=$?")
+    assert shell.expect(r"status=(\d+)\r")[1] == "130" and not any(map(alive, workers))
+
+
+def test_a_stopped_job_can_be_killed(at_a_shell, shell_worker):
+    shell = at_a_shell("--nproc-per-node=2", "--no-python", shell_worker('ready\nexec sleep "$TEST_RUN_MARK"\n'))
+    workers = shell.ready(2)
+    shell.send("\x1a")
+    shell.expect("Stopped")
+    shell.line("kill -KILL %1")
+    until(lambda: not any(map(alive, workers)), 5, "the workers' end")

@@ -1,0 +1,37 @@
+"""--timeout: the job ends with 84, and the report names those that were still running."""
+
+import json
+
+
+def test_status_and_names(job, tmp_path):
+    run = job(
+        "[ $RANK = 1 ] && exit 0\nexec sleep $TEST_RUN_MARK\n",
+        "--timeout=0.5",
+        f"--report={tmp_path}/report.json",
+        workers=3,
+    )
+    result = run.wait(10)
+    assert result.rc == 84 and 0.5 <= result.seconds < 5
+    assert "0.5" in result.first_line and "--timeout" in result.first_line and "rank 1" not in result.err
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["exit_status"] == 84 and {failure["rank"] for failure in report["failures"]} == {0, 2}
+
+
+def test_a_job_in_time(dlaunch):
+    assert tuple(dlaunch("--timeout=20", "--no-python", "true"))[0] == 0
+
+
+def test_those_who_do_not_listen_are_killed(job):
+    result = job("trap '' TERM\nready\nwhile :; do sleep 0.05; done\n", "--timeout=0.5", "--grace=0.3").wait(10)
+    assert result.rc == 84 and result.seconds < 5
+
+
+def test_restarts_do_not_start_it_anew(job, seen):
+    run = job(
+        'note "round.$DLAUNCH_ROUND"\n[ $DLAUNCH_ROUND = 0 ] && exit 1\nexec sleep $TEST_RUN_MARK\n',
+        "--timeout=1",
+        "--max-restarts=1",
+        workers=1,
+    )
+    result = run.wait(10)
+    assert result.rc == 84 and (seen / "round.1").exists() and result.seconds < 3

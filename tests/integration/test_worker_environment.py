@@ -1,0 +1,119 @@
+"""What a worker finds in its environment, and what it starts with."""
+
+import os
+
+import pytest
+
+TELL = 'env > "$SEEN/env.$RANK"\n'
+
+
+@pytest.fixture
+def told(dlaunch, shell_worker, seen):
+    """told(*options) -> the environments of all workers, by rank."""
+
+    def told_(*options, **more):
+        assert dlaunch(*options, "--no-python", shell_worker(TELL), **more).rc == 0
+        texts = [(seen / f"env.{rank}").read_text() for rank in range(len(list(seen.glob("env.*"))))]
+        return [dict(line.split("=", 1) for line in text.splitlines() if "=" in line) for text in texts]
+
+    return told_
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_who_it_is(told, workers):
+    for rank, env in enumerate(told(f"--nproc-per-node={workers}", "--role=trainer", "--max-restarts=4")):
+        expected = {
+            "RANK": rank,
+            "LOCAL_RANK": rank,
+            "WORLD_SIZE": workers,
+            "LOCAL_WORLD_SIZE": workers,
+            "GROUP_RANK": 0,
+            "GROUP_WORLD_SIZE": 1,
+            "ROLE_NAME": "trainer",
+            "ROLE_RANK": rank,
+            "ROLE_WORLD_SIZE": workers,
+            "TORCHELASTIC_RESTART_COUNT": 0,
+            "TORCHELASTIC_MAX_RESTARTS": 4,
+            "DLAUNCH_ROUND": 0,
+            "TORCH_NCCL_ASYNC_ERROR_HANDLING": 1,
+            "TORCHELASTIC_SIGNALS_TO_HANDLE": "SIGTERM,SIGINT,SIGHUP,SIGQUIT",
+        }
+        assert {name: env.get(name) for name in expected} == {name: str(value) for name, value in expected.items()}
+        assert "DLAUNCH_RESTART_REASON" not in env or env["DLAUNCH_RESTART_REASON"] == ""
+
+
+def test_what_is_the_jobs_is_equal_for_all(told):
+    envs = told("--nproc-per-node=3")
+    for name in (
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "TORCHELASTIC_RUN_ID",
+        "DLAUNCH_JOB_ID",
+        "DLAUNCH_NODE_ID",
+        "TORCHELASTIC_USE_AGENT_STORE",
+    ):
+        assert envs[0][name] and len({env[name] for env in envs}) == 1, name
+    assert (
+        envs[0]["TORCHELASTIC_RUN_ID"] == envs[0]["DLAUNCH_JOB_ID"]
+        and len({env["TORCHELASTIC_ERROR_FILE"] for env in envs}) == 3
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 2, 64])
+def test_threads_share_the_usable_cores(told, workers):
+    expected = str(max(1, len(os.sched_getaffinity(0)) // workers))
+    assert {env["OMP_NUM_THREADS"] for env in told(f"--nproc-per-node={workers}")} == {expected}
+
+
+def test_what_the_user_chose_stays(told):
+    mine = {
+        "OMP_NUM_THREADS": "7",
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
+        "CUDA_VISIBLE_DEVICES": "3,1",
+        "OF_MINE": "two words, '$x'",
+    }
+    assert [{name: env[name] for name in mine} for env in told("--nproc-per-node=2", env=mine)] == [mine] * 2
+
+
+def test_an_old_identity_is_replaced(told):
+    stale = {
+        name: "77" for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "GROUP_RANK", "TORCHELASTIC_RUN_ID")
+    }
+    (env,) = told(env=stale)
+    assert not [name for name in stale if env[name] == "77"]
+
+
+def test_a_port_that_was_asked_for(told):
+    assert {
+        (env["MASTER_ADDR"], env["MASTER_PORT"])
+        for env in told("--nproc-per-node=2", "--master-addr=127.0.0.1", "--master-port=29417")
+    } == {("127.0.0.1", "29417")}
+
+
+def test_signals_are_as_new(dlaunch):
+    careless = ("sh", "-c", 'trap "" USR1 USR2 PIPE HUP INT; exec "$@"', "sh")
+    result = dlaunch("--no-python", "grep", "-E", "SigIgn|SigBlk", "/proc/self/status", prefix=careless)
+    assert [int(line.split()[1], 16) for line in result.out.splitlines()] == [0, 0]
+
+
+def test_three_descriptors_and_no_more(dlaunch, python_worker):
+    worker = python_worker(
+        "numbers = [n for n in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{n}')]\n"
+        "print([(n, os.readlink(f'/proc/self/fd/{n}')) for n in numbers])\n"
+    )
+    result = dlaunch(
+        "--nproc-per-node=2",
+        "--no-python",
+        worker,
+        prefix=("sh", "-c", 'exec 7</dev/zero 9</dev/zero; exec "$@"', "sh"),
+    )
+    for line in result.out.splitlines():
+        found = dict(eval(line))
+        assert found["0"] == "/dev/null" and set(found) == {"0", "1", "2"}
+
+
+def test_a_session_of_its_own(dlaunch, python_worker):
+    result = dlaunch(
+        "--nproc-per-node=2", "--no-python", python_worker("print(os.getsid(0) == os.getpid() == os.getpgid(0))\n")
+    )
+    assert result.out.split() == ["True", "True"]
