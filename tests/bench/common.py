@@ -1,0 +1,88 @@
+"""What the benchmarks share: who is compared, on which machine, and how the result is shown.
+
+Every benchmark starts all launchers in turn, round after round in one run, so that a busy moment of the machine
+hits all of them alike, and shows medians and ratios.
+"""
+import argparse
+import json
+import os
+import platform
+import shutil
+import signal
+import statistics
+import subprocess
+from pathlib import Path
+
+
+class Launcher:
+    """A way to start n copies of a program: `words(n, *program)` is its command line."""
+
+    def __init__(self, name, *front, program=()):
+        self.name, self.front, self.program = name, front, program
+
+    def words(self, n, *program, options=()):
+        front = [str(word).replace("{n}", str(n)) for word in self.front]
+        return [*front, *map(str, options), *self.program, *map(str, program)]
+
+
+def parse(text, repeats):
+    """The options of every benchmark; returns the parser's result with `.launchers` by name."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True, help="folder of the build to measure")
+    parser.add_argument("--repeats", type=int, default=repeats, help="rounds (default %(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
+    options = parser.parse_args()
+    programs = options.build.resolve() / "bin"
+    options.programs = programs / "bench"
+    options.launchers = {"dlaunch": Launcher("dlaunch", programs / "dlaunch", "--standalone", "--nproc-per-node={n}",
+                                             program=["--no-python"])}
+    hydra = shutil.which("mpiexec.hydra")
+    if hydra:
+        options.launchers["hydra"] = Launcher("hydra", hydra, "-n", "{n}")
+    return options
+
+
+def floor(options):
+    """The bare loop of posix_spawn, which only a benchmark of launching can compare with."""
+    return Launcher("floor", options.programs / "floor", "{n}")
+
+
+def quiet(words, stdout=subprocess.DEVNULL, most_seconds=300):
+    """Runs a launcher to its end with nothing to read and nobody to read it; returns its status.
+
+    The wait blocks. subprocess's own time-out would poll, at 0.5, 1.5, 3.5 ... 63.5, 113.5 ms, and every duration that is
+    measured around it would be one of these; an alarm takes its place.
+    """
+    job = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=stdout,
+                           stderr=subprocess.DEVNULL)
+    signal.signal(signal.SIGALRM, lambda *_: job.terminate())
+    signal.alarm(most_seconds)
+    try:
+        return job.wait()
+    finally:
+        signal.alarm(0)
+
+
+def machine():
+    """The line that every table starts with: a number without its machine says little."""
+    about = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":", 1)[1].strip() for line in about if line.startswith("model name")), platform.machine())
+    return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release(),
+            "load": round(os.getloadavg()[0], 2)}
+
+
+def median(numbers):
+    return statistics.median(numbers) if numbers else None
+
+
+def show(options, title, header, rows, result):
+    """Prints the table and, where asked to, the numbers as JSON."""
+    here = machine()
+    print(f"{title}\n{here['cpu']}, {here['cores']} cores, Linux {here['kernel']}, load {here['load']}\n")
+    rows = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    for row in [header, *rows]:
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths))
+        print("  ".join([first.strip().ljust(widths[0]), *others]))
+    if options.json:
+        options.json.write_text(json.dumps({"what": title, "machine": here, "result": result}, indent=1) + "\n")
