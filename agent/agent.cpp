@@ -50,8 +50,9 @@ private:
     void on_guard_died();
     void on_time_out();
     void end_by_signal(int number);
-    void suspend();
+    void suspend(int stop_signal);
     void resume();
+    bool give_terminal();
     void say_complaints();
     JobEnd job_end(const JobVerdict& verdict) const;
     void report(const JobVerdict& verdict);
@@ -133,6 +134,7 @@ base::Result<void> Agent::prepare() {
         timers_ = std::move(*fifo);
         node_.timer_file = timers_->path();
     }
+    input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.tell_folder(socket_->folder());
     if (!plan_.logs.keeps_files() && plan_.logs.directory.empty()) link_.tell_folder(logs_.run_directory());
     link_.tell_cgroup(cgroups_.folder());
@@ -232,7 +234,7 @@ bool Agent::takes_lightly(int number) {
     const auto& handled = plan_.handled_signals;
     const bool asked_for = std::find(handled.begin(), handled.end(), number) != handled.end();
     switch (number) {
-        case SIGTSTP: suspend(); return true;
+        case SIGTSTP: suspend(SIGTSTP); return true;
         case SIGCONT: resume(); return true;
         case SIGHUP: return link_.hangup_ignored();
         case SIGUSR1:
@@ -283,23 +285,38 @@ void Agent::on_guard_died() {
 }
 
 void Agent::on_child() {
-    if (round_->on_child() && !suspended_) suspend();
+    if (!round_->on_child() || suspended_) return;
+    // A worker that has the terminal was stopped by Ctrl-Z, one that has not by reading from it: fg may have come since.
+    if (give_terminal()) return;
+    suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
 }
 
-void Agent::suspend() {
+void Agent::suspend(int stop_signal) {
     if (suspended_) return;
     suspended_ = true;
+    input_.suspend();
     round_->suspend();
     terminal_.take_back();
-    link_.tell_suspended();
+    link_.tell_suspended(stop_signal);
 }
 
 void Agent::resume() {
     suspended_ = false;
-    for (const Worker& worker : round_->workers().all())
-        if (worker.alive && worker.has_terminal && terminal_.usable()) terminal_.give(worker.pid);
+    give_terminal();
     input_.resume();
     round_->resume();
+}
+
+/// To the worker that reads from it, if the job has it. True when that worker goes on.
+bool Agent::give_terminal() {
+    if (!terminal_.usable()) return false;
+    for (const Worker& worker : round_->workers().all()) {
+        if (!worker.alive || !worker.has_terminal) continue;
+        terminal_.give(worker.pid);
+        kill(-worker.pid, SIGCONT);
+        return true;
+    }
+    return false;
 }
 
 void Agent::say_complaints() {

@@ -188,12 +188,12 @@ def terminal(binary, surroundings, new_mark, seen):
 
 @pytest.fixture
 def at_a_shell(terminal, binary):
-    """at_a_shell(*args of dlaunch, then="| cat") -> Terminal on which an interactive bash runs it as a job."""
+    """at_a_shell(*args of dlaunch, first="(", then="| cat") -> Terminal on which an interactive bash runs it as a job."""
 
-    def at_a_shell_(*args, then=""):
+    def at_a_shell_(*args, first="", then=""):
         shell = terminal("--norc", "--noprofile", "-i", program="bash", env={"PS1": "prompt> "})
         shell.expect("prompt> ")
-        shell.line(" ".join([*(shlex.quote(str(word)) for word in (binary, *args)), then]))
+        shell.line(" ".join([first, *(shlex.quote(str(word)) for word in (binary, *args)), then]))
         return shell
 
     return at_a_shell_

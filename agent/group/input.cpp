@@ -25,7 +25,8 @@ StandardInput::StandardInput(base::Loop& loop, const Plan& plan, Terminal& termi
 
 StandardInput::Given StandardInput::give(int rank, int world_size) {
     using Mode = StdinPlan::Mode;
-    if (plan_.mode == Mode::rank && plan_.rank == rank) return {{}, -1, terminal_.usable()};
+    const bool is_out_of_reach = terminal_.taken() && !terminal_.usable() && terminal_.orphaned();
+    if (plan_.mode == Mode::rank && plan_.rank == rank && !is_out_of_reach) return {{}, -1, terminal_.is_ours()};
     // A background job must not take what is typed at the shell: in a session of its own nothing would stop the worker.
     const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
     if (plan_.mode == Mode::automatic && world_size == 1 && !in_background) return {};
@@ -44,7 +45,13 @@ void StandardInput::start_copying() {
     read_more();
 }
 
+void StandardInput::suspend() {
+    suspended_ = true;
+    watch_ = {};
+}
+
 void StandardInput::resume() {
+    suspended_ = false;
     if (!readers_.empty()) read_more();
 }
 
@@ -60,13 +67,13 @@ void StandardInput::nobody_reads() {
 
 /// A background group may not read from a terminal: ours becomes the foreground group, or waits for fg.
 bool StandardInput::may_read() {
-    if (!isatty(STDIN_FILENO)) return true;
     if (terminal_.usable()) terminal_.give(getpgrp());
-    return tcgetpgrp(STDIN_FILENO) == getpgrp();
+    return !terminal_.taken();
 }
 
 void StandardInput::read_more() {
-    if (ended_ || watch_ || turn_posted_ || !may_read()) return;
+    if (ended_ || suspended_ || watch_ || turn_posted_) return;
+    if (!may_read()) return wait_for_terminal();
     if (can_wait_for(STDIN_FILENO)) {
         watch_ = loop_.readable(STDIN_FILENO, [this] { copy_some(); });
         return;
@@ -79,21 +86,28 @@ void StandardInput::read_more() {
 }
 
 void StandardInput::copy_some() {
-    if (readers_.empty()) return;
+    if (readers_.empty() || suspended_) return;
+    if (!may_read()) return wait_for_terminal();
     char part[16 * 1024];
     const ssize_t got = read(STDIN_FILENO, part, sizeof part);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (got < 0 && errno == EIO && !may_read()) {  // the shell has the terminal
-        watch_ = {};
-        return;
-    }
-    if (got <= 0) {
-        ended_ = true;
-        watch_ = {};
-    } else {
-        buffer_.append(part, static_cast<std::size_t>(got));
-    }
+    // EIO: the shell took the terminal just now; the next turn asks for it again.
+    if (got < 0 && (errno == EINTR || errno == EAGAIN || (errno == EIO && terminal_.taken()))) return;
+    if (got <= 0) return end();
+    buffer_.append(part, static_cast<std::size_t>(got));
     flush();
+}
+
+void StandardInput::end() {
+    ended_ = true;
+    watch_ = {};
+    flush();
+}
+
+/// As the kernel does with whoever reads in the background: stops the job, or says that nothing can be read.
+void StandardInput::wait_for_terminal() {
+    watch_ = {};
+    if (terminal_.orphaned()) return end();
+    terminal_wanted_();
 }
 
 void StandardInput::flush() {

@@ -1,6 +1,7 @@
 #pragma once
 /// What the workers read on fd 0: nothing, our own stdin, or a copy of it.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,14 +20,17 @@ public:
     struct Given {
         base::UniqueFd owned;    ///< closed here after the worker has it
         int fd = -1;             ///< -1: the worker keeps our fd 0
-        bool terminal = false;   ///< the worker becomes the terminal's foreground group
+        bool terminal = false;   ///< the worker reads from the terminal, in a process group of its own
     };
+    /// `wanted`: copying needs the terminal, which the shell has. The job waits, stopped, for fg.
+    void on_terminal_wanted(std::function<void()> wanted) { terminal_wanted_ = std::move(wanted); }
     /// What worker `rank` of a job of `world_size` gets.
     [[nodiscard]] Given give(int rank, int world_size);
 
     /// All workers of the round run: copying to all of them begins (--stdin=all).
     void start_copying();
-    /// fg: the terminal is the job's again.
+    /// Ctrl-Z: nothing is read, and the terminal is left alone, until resume().
+    void suspend();
     void resume();
     /// The round is over: copies end.
     void stop_copying();
@@ -36,6 +40,8 @@ private:
     void flush();
     void read_more();
     [[nodiscard]] bool may_read();
+    void wait_for_terminal();
+    void end();
     void nobody_reads();
 
     base::Loop& loop_;
@@ -51,8 +57,10 @@ private:
     std::vector<Reader> readers_;
     std::string buffer_;   ///< what the slowest reader has not got yet
     bool ended_ = false;   ///< our stdin is at its end
+    bool suspended_ = false;
     bool turn_posted_ = false;
     base::Watch watch_;
+    std::function<void()> terminal_wanted_ = [] {};
 };
 
 }  // namespace dlaunch::agent

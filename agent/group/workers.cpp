@@ -77,6 +77,7 @@ SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const
     request.open_files = around_.open_files;
     if (input.terminal) {
         request.terminal = STDIN_FILENO;
+        request.foreground = around_.terminal.usable();
         keep_terminal_output(request, worker.local_rank);
     }
     const auto index = static_cast<std::size_t>(worker.local_rank);

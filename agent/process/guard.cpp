@@ -57,6 +57,8 @@ struct Guard {
     bool agent_alive;
 
     void hear();
+    void stop(int by);
+    void tell(const GuardMessage& message);
     bool drain_signals(sigset_t& seen);
     void pass_signals();
     void collect();
@@ -69,8 +71,28 @@ void Guard::hear() {
         if (message.kind == GuardMessage::Kind::cgroup) std::memcpy(cgroup, message.text, sizeof cgroup);
         if (message.kind == GuardMessage::Kind::folder && folder_count < kMostFolders)
             std::memcpy(folders[folder_count++], message.text, sizeof folders[0]);
-        if (message.kind == GuardMessage::Kind::suspended) kill(getpid(), SIGSTOP);
+        if (message.kind == GuardMessage::Kind::suspended) stop(message.stop_signal);
     }
+}
+
+/// By the signal itself, with whatever else the shell knows as this job: the kernel knows whether there is a shell.
+void Guard::stop(int by) {
+    sigset_t it, pending;
+    sigemptyset(&it);
+    sigaddset(&it, by);
+    signal(by, SIG_DFL);
+    kill(0, by);
+    sigprocmask(SIG_UNBLOCK, &it, nullptr);  // here we stand until SIGCONT
+    sigprocmask(SIG_BLOCK, &it, nullptr);
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;
+    GuardMessage message;
+    sigaddset(&message.set, SIGCONT);
+    tell(message);
+}
+
+void Guard::tell(const GuardMessage& message) {
+    send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    kill(agent, SIGCONT);  // whoever stopped the agent must not keep it from hearing this
 }
 
 /// True when there was anything to pass on.
@@ -93,9 +115,7 @@ void Guard::pass_signals() {
     // unit. Nobody has heard of the first one yet, so what comes in this time cannot be an answer to it.
     poll(nullptr, 0, kSameRequestMs);
     drain_signals(seen);
-    const GuardMessage message{GuardMessage::Kind::signals, seen, {}};
-    send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    kill(agent, SIGCONT);  // whoever stopped the agent must not keep it from hearing this
+    tell({GuardMessage::Kind::signals, seen, 0, {}});
 }
 
 /// Reaps the agent, and as init whoever else was left to us.

@@ -42,8 +42,9 @@ public:
     void tell_cgroup(const std::string& folder);
     /// A folder of plain files that goes with the job: the guard removes it if we die. Up to kMostFolders of them.
     void tell_folder(const std::string& folder);
-    /// The workers stand still: the guard may stop, which gives the terminal back to the shell.
-    void tell_suspended();
+    /// The workers stand still: the guard's group stops by `stop_signal`, SIGTSTP or SIGTTIN, which gives the terminal
+    /// back to the shell. Where no shell could continue it the kernel does not stop it, and SIGCONT is the answer.
+    void tell_suspended(int stop_signal);
 
 private:
     base::UniqueFd socket_;

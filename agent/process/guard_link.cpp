@@ -11,7 +11,7 @@ namespace {
 
 // A guard that is gone is noticed by receive(); what could not be told to it does not matter any more.
 void tell(int socket, GuardMessage::Kind kind, const std::string& text) {
-    GuardMessage message{kind, {}, {}};
+    GuardMessage message{kind, {}, 0, {}};
     if (text.size() >= sizeof message.text) return;
     std::memcpy(message.text, text.c_str(), text.size() + 1);
     send(socket, &message, sizeof message, MSG_NOSIGNAL);
@@ -29,6 +29,10 @@ GuardLink::Received GuardLink::receive() {
 
 void GuardLink::tell_cgroup(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::cgroup, folder); }
 void GuardLink::tell_folder(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::folder, folder); }
-void GuardLink::tell_suspended() { tell(socket_.get(), GuardMessage::Kind::suspended, {}); }
+
+void GuardLink::tell_suspended(int stop_signal) {
+    const GuardMessage message{GuardMessage::Kind::suspended, {}, stop_signal, {}};
+    send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL);
+}
 
 }  // namespace dlaunch::agent

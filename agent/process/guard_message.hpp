@@ -10,6 +10,7 @@ namespace dlaunch::agent {
 struct GuardMessage {
     enum class Kind : int { signals, cgroup, folder, suspended } kind = Kind::signals;
     sigset_t set = {};         ///< signals the guard received
+    int stop_signal = 0;       ///< with `suspended`
     char text[PATH_MAX] = {};  ///< a folder
 };
 

@@ -25,7 +25,8 @@ struct SpawnRequest {
     std::vector<int> processors;            ///< it may run on, by number; empty: ours
     int cgroup = -1;                        ///< descriptor of a cgroup v2 folder the worker is born in; -1: none
     std::optional<rlimit> open_files;       ///< the limit the worker gets back
-    int terminal = -1;                      ///< a terminal whose foreground group the worker becomes; -1: a session of its own
+    int terminal = -1;                      ///< a terminal the worker reads from, in a group of its own; -1: a session of its own
+    bool foreground = false;                ///< that group becomes the terminal's foreground group
 };
 
 /// Which step failed, and why: {"chdir /nodir", ENOENT}.

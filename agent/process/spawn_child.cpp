@@ -44,6 +44,7 @@ void take_place(ChildOrders* orders) {
     if (orders->terminal < 0) return must(orders, SpawnStep::session, raw_syscall(SYS_setsid));
     // All signals are blocked here, so SIGTTOU does not stop us for taking the terminal from the background.
     must(orders, SpawnStep::session, raw_syscall(SYS_setpgid, 0, 0));
+    if (!orders->foreground) return;
     const int group = static_cast<int>(raw_syscall(SYS_getpid));
     must(orders, SpawnStep::terminal, raw_syscall(SYS_ioctl, orders->terminal, TIOCSPGRP, raw(&group)));
 }

@@ -21,7 +21,8 @@ struct ChildOrders {
     const unsigned long* affinity;  ///< a mask as sched_setaffinity(2) takes it; null: keep
     unsigned long affinity_bytes;
     const rlimit* open_files;       ///< null: keep
-    int terminal;                   ///< -1: a session of its own
+    int terminal;                   ///< -1: a session of its own; else a group of its own in ours
+    bool foreground;                ///< the group takes the terminal
     pid_t parent;
     const sigset_t* ignored;        ///< signals that the parent ignores and a worker must not
 

@@ -1,15 +1,49 @@
 #include "agent/process/terminal.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-namespace dlaunch::agent {
+#include <cstdio>
+#include <cstring>
+#include <string>
 
-Terminal::Terminal(pid_t guard) : job_group_(getpgid(guard)) {
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+/// The fourth field of /proc/PID/stat, proc(5); 0 when there is none.
+pid_t parent_of(pid_t pid) {
+    const base::UniqueFd file(open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+    char text[512];
+    const ssize_t got = file ? read(file.get(), text, sizeof text - 1) : 0;
+    if (got <= 0) return 0;
+    text[got] = 0;
+    const char* name_end = std::strrchr(text, ')');
+    int parent = 0;
+    return name_end && std::sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+}  // namespace
+
+Terminal::Terminal(pid_t guard) : guard_(guard), job_group_(getpgid(guard)) {
     termios modes{};
     if (usable() && tcgetattr(STDIN_FILENO, &modes) == 0) modes_ = modes;
 }
 
 bool Terminal::usable() const { return isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) == job_group_; }
+
+bool Terminal::is_ours() const { return isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) >= 0; }
+
+bool Terminal::taken() const { return is_ours() && tcgetpgrp(STDIN_FILENO) != getpgrp(); }
+
+bool Terminal::orphaned() const {
+    pid_t above = guard_;
+    do {
+        above = parent_of(above);
+    } while (above > 0 && getpgid(above) == job_group_);
+    return above <= 0 || getsid(above) != getsid(0);
+}
 
 void Terminal::give(pid_t group) {
     // A worker takes it itself before it executes; then it is its already.
@@ -17,8 +51,10 @@ void Terminal::give(pid_t group) {
     given_ = group;
 }
 
+bool Terminal::is_given() const { return given_ != 0 && tcgetpgrp(STDIN_FILENO) == given_; }
+
 void Terminal::take_back() {
-    if (given_ != 0 && tcgetpgrp(STDIN_FILENO) == given_) tcsetpgrp(STDIN_FILENO, job_group_);
+    if (is_given()) tcsetpgrp(STDIN_FILENO, job_group_);
     given_ = 0;
 }
 

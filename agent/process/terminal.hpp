@@ -16,15 +16,24 @@ public:
 
     /// Our fd 0 is a terminal and the job is in its foreground.
     [[nodiscard]] bool usable() const;
+    /// Our fd 0 is the terminal of our session: whoever reads from it in the background is stopped until fg.
+    [[nodiscard]] bool is_ours() const;
+    /// It is, and another group is in its foreground than the caller's.
+    [[nodiscard]] bool taken() const;
+    /// No shell can bring the job to the foreground, as after `(dlaunch ... &)`: an orphaned process group.
+    [[nodiscard]] bool orphaned() const;
 
     /// Makes `group` the foreground group, unless the shell has taken the terminal meanwhile.
     void give(pid_t group);
+    /// A group that `give` named is in the foreground.
+    [[nodiscard]] bool is_given() const;
     /// Makes the job's group the foreground group again, if `give` had changed it.
     void take_back();
     /// Whoever had the terminal did not end by itself: brings back the modes it had before.
     void restore_modes();
 
 private:
+    pid_t guard_;
     pid_t job_group_;
     pid_t given_ = 0;
     std::optional<termios> modes_;

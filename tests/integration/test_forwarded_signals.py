@@ -41,7 +41,9 @@ def test_these_end_the_job(catching, seen, name):
     run.signal(signal.Signals[name])
     result = run.wait(10)
     assert result.rc == 128 + signal.Signals[name] and both(seen, name)() and name in result.err
-    assert len(list(seen.glob("*.SIG*"))) == 2 and "Traceback" not in result.err
+    assert "Traceback" not in result.err
+    # SIGCONT comes behind it, as the worker might stand; it may cut in while the note is written.
+    assert {note.name.split(".")[1] for note in seen.glob("*.SIG*")} <= {name, "SIGCONT"}
 
 
 def test_these_do_not(catching, seen):
@@ -55,9 +57,11 @@ def test_these_do_not(catching, seen):
 
 
 def test_the_list_can_be_chosen(catching, seen):
-    run = catching("--signals-to-handle=SIGTERM,SIGUSR1", "--grace=0.2")
+    run = catching("--signals-to-handle=SIGTERM,SIGUSR1")
     run.signal(signal.SIGUSR1)
-    assert run.wait(10).rc == 128 + signal.SIGUSR1 and both(seen, "SIGUSR1")()
+    until(both(seen, "SIGUSR1"), 10, "the arrival of SIGUSR1")
+    run.signal(signal.SIGTERM)  # the job is ending: this one ends the grace
+    assert run.wait(10).rc == 128 + signal.SIGUSR1
 
 
 def test_a_workers_children_get_it_too(job, seen):

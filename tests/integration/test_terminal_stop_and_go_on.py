@@ -48,3 +48,12 @@ def test_a_stopped_job_can_be_killed(at_a_shell, shell_worker):
     shell.expect("Stopped")
     shell.line("kill -KILL %1")
     until(lambda: not any(map(alive, workers)), 5, "the workers' end")
+
+
+def test_where_no_shell_could_continue_it_nothing_stops(terminal, python_worker, seen):
+    alone = terminal("--nproc-per-node=2", "--no-python", python_worker("ready()\nawait_note('go')\nprint('went on')\n"))
+    workers = alone.ready(2)
+    alone.send("\x1a")
+    until(lambda: alone.tty.isalive() and not any(state(pid) == "T" for pid in workers), 5, "the workers' going on")
+    (seen / "go").touch()
+    assert alone.finish()[0] == 0 and alone.text.count("went on") == 2
