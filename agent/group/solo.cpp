@@ -96,7 +96,11 @@ void SoloMembership::restart_or_end(const RoundEnd& end) {
     pause_ = loop_.after(decision.pause, [this, reason = fmt::format("rank {} failed", cause.rank)] { start_round(reason); });
 }
 
+void SoloMembership::failed(const Failure&) { failure_ends_job_ = !leaving_ && restarts_.spent(); }
+
+/// After the failure that ends the job its status stands: who interrupts then only makes it end sooner.
 void SoloMembership::leave(int status, const std::string& reason) {
+    if (failure_ends_job_) return;
     if (!leaving_) leaving_ = JobVerdict{status, reason};
     pause_ = {};
     if (!round_runs_) end_job(*leaving_);

@@ -19,7 +19,7 @@ public:
     [[nodiscard]] static base::Result<std::unique_ptr<SoloMembership>> make(base::Loop& loop, const Plan& plan);
 
     void join(Orders orders) override;
-    void failed(const Failure&) override {}
+    void failed(const Failure&) override;
     void round_over(const RoundEnd& end) override;
     void leave(int status, const std::string& reason) override;
 
@@ -42,6 +42,7 @@ private:
     std::unique_ptr<store::ThreadedServer> store_;
     base::Timer pause_;
     bool round_runs_ = false;
+    bool failure_ends_job_ = false;
     std::optional<JobVerdict> leaving_;
 };
 

@@ -35,6 +35,8 @@ public:
     RestartDecision on_failure(const FailedRound& round);
 
     [[nodiscard]] int used() const { return used_; }
+    /// A failure now would be the last.
+    [[nodiscard]] bool spent() const { return used_ >= limits_.max_restarts; }
 
 private:
     Limits limits_;

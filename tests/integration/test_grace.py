@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from processes import until
 from workers import IDLE, STUBBORN
 
 
@@ -20,6 +21,17 @@ def test_who_does_not_listen_is_killed(job, option):
 def test_after_a_failure_too(job):
     result = job("if [ $RANK = 1 ]; then await 0.ready; exit 6; fi\n" + STUBBORN, "--grace=0.4").wait(8)
     assert result.rc == 6 and 0.4 <= result.seconds < 6
+
+
+@pytest.mark.parametrize(("options", "status"), [([], 6), (["--max-restarts=1"], 130)])
+def test_an_interrupt_after_the_failure_that_ends_the_job_does_not_change_its_status(job, seen, options, status):
+    fails = "if [ $RANK = 1 ]; then await 0.ready; exit 6; fi\ntrap 'note told' TERM\ntrap '' INT\nready\n"
+    run = job(fails + IDLE, *options)
+    until((seen / "told").exists, 10, "the stop after the failure")
+    run.signal(signal.SIGINT)
+    until(lambda: "SIGINT received" in run.err(), 10, "the interrupt's arrival")
+    run.signal(signal.SIGINT)
+    assert run.wait(8).rc == status
 
 
 def test_who_listens_has_its_time(job, seen):

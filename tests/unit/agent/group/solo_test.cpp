@@ -22,6 +22,7 @@ struct Node {
         JobVerdict verdict;
         solo->join({[&](const Assignment& assignment) {
                         rounds.push_back(assignment);
+                        if (fails_first) solo->failed({});
                         if (leave_in == assignment.round) solo->leave(143, "SIGTERM received");
                         solo->round_over(ends.at(static_cast<std::size_t>(assignment.round)));
                     },
@@ -40,6 +41,7 @@ struct Node {
     std::vector<Assignment> rounds;
     std::vector<std::string> told;
     int leave_in = -1;
+    bool fails_first = false;
 };
 
 Plan plan_with(int max_restarts) {
@@ -111,6 +113,20 @@ TEST(Solo, who_leaves_is_not_restarted) {
     EXPECT_EQ(verdict.status, 143);
     EXPECT_EQ(verdict.reason, "SIGTERM received");
     EXPECT_EQ(node.rounds.size(), 1U);
+}
+
+TEST(Solo, who_leaves_after_the_failure_that_ends_the_job_changes_nothing) {
+    Node node(plan_with(1));
+    node.leave_in = 1;
+    node.fails_first = true;
+    EXPECT_EQ(node.run({badly(HowEnded::exited, 3), badly(HowEnded::exited, 4)}).status, 4);
+}
+
+TEST(Solo, who_leaves_after_a_failure_that_would_be_restarted_is_not_restarted) {
+    Node node(plan_with(1));
+    node.leave_in = 0;
+    node.fails_first = true;
+    EXPECT_EQ(node.run({badly(HowEnded::exited, 3)}).status, 143);
 }
 
 TEST(Solo, a_port_in_use_is_refused_by_name) {
