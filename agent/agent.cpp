@@ -122,6 +122,7 @@ base::Result<void> Agent::prepare() {
         processors = std::move(*bound);
     }
     if (auto made = logs_.prepare(); !made) return made.error();
+    if (!plan_.logs.keeps_files() && plan_.logs.directory.empty()) link_.tell_folder(logs_.run_directory());
     logs_.on_complaint([this] { say_complaints(); });
 
     socket_ = std::make_unique<StatusSocket>(loop_, [this] { return node_status(plan_, node_, *round_); });
@@ -136,7 +137,6 @@ base::Result<void> Agent::prepare() {
     }
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.tell_folder(socket_->folder());
-    if (!plan_.logs.keeps_files() && plan_.logs.directory.empty()) link_.tell_folder(logs_.run_directory());
     link_.tell_cgroup(cgroups_.folder());
     cgroups_.make();
 
@@ -182,7 +182,8 @@ int Agent::run() {
 void Agent::on_start(const Assignment& assignment) {
     ++rounds_;
     if (plan_.verbosity > 0)
-        say(fmt::format("round {}: starting {} workers, ranks {} to {} of {}, master address {}:{}", assignment.round, assignment.local_world_size,
+        say(fmt::format("round {}: starting {} worker{}, ranks {} to {} of {}, master address {}:{}", assignment.round,
+                        assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s",
                         assignment.first_rank, assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
                         assignment.master_addr, assignment.master_port));
     round_->begin(assignment);
@@ -256,7 +257,10 @@ void Agent::end_by_signal(int number) {
     events_.write("signal", {{"signal", std::string_view(signal_name)}});
     const int running = round_->workers().alive();
     if (leaving_) {
-        mention(fmt::format("{} again, killing {} worker{}", signal_name, running, running == 1 ? "" : "s"));
+        if (running == 0)
+            mention(signal_name + " again, ending at once");
+        else
+            mention(fmt::format("{} again, killing {} worker{}", signal_name, running, running == 1 ? "" : "s"));
         return round_->kill(signal_name);
     }
     leaving_ = true;

@@ -57,13 +57,20 @@ Result<void> read_file_of(Sources& sources, const Surroundings& surroundings) {
     return {};
 }
 
-Result<Invocation> plan_it(Normalized&& line, const Surroundings& surroundings) {
+/// torchrun runs whatever it is given with Python; who calls us by its name may give us what only Python can run.
+bool is_torchruns_script(const std::string& called, const Settings& settings, const Normalized& line, const Surroundings& surroundings) {
+    const bool is_torchrun = called.substr(called.rfind('/') + 1) == "torchrun";
+    return is_torchrun && !settings.no_python && !settings.module && !line.program.empty() && surroundings.is_no_program(line.program[0]);
+}
+
+Result<Invocation> plan_it(const std::string& called, Normalized&& line, const Surroundings& surroundings) {
     Sources sources;
     sources.command_line = std::move(line.options);
     read_variables(surroundings.environment, sources);
     if (auto done = read_file_of(sources, surroundings); !done) return done.error();
     auto settings = parse(strongest(sources));
     if (!settings) return settings.error();
+    if (is_torchruns_script(called, *settings, line, surroundings)) settings->run_path = true;
     Invocation invocation;
     invocation.warnings = settings->warnings;
     auto plan = make_plan(*settings, line.program, surroundings, invocation.warnings);
@@ -77,12 +84,12 @@ Result<Invocation> plan_it(Normalized&& line, const Surroundings& surroundings) 
     return invocation;
 }
 
-Result<Invocation> dispatch(const std::vector<std::string>& words, const Surroundings& surroundings) {
+Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words, const Surroundings& surroundings) {
     if (!words.empty() && words[0] == "version") return print(version_text());
     auto line = normalize(words);
     if (!line) return line.error();
     const Given* text = asks_for_text(line->options);
-    if (!text) return plan_it(std::move(*line), surroundings);
+    if (!text) return plan_it(called, std::move(*line), surroundings);
     if (text->option->id == Id::print_completion) return print_completion(*text);
     return print(text->option->id == Id::help ? help_text() : version_text());
 }
@@ -91,7 +98,7 @@ Result<Invocation> dispatch(const std::vector<std::string>& words, const Surroun
 
 Result<Invocation> read_command_line(const std::vector<std::string>& argv, const Surroundings& surroundings) {
     std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
-    auto invocation = dispatch(words, surroundings);
+    auto invocation = dispatch(argv.empty() ? "" : argv[0], words, surroundings);
     if (!invocation) return Error{one_line(invocation.error().text), invocation.error().status};
     return invocation;
 }

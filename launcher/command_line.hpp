@@ -20,8 +20,8 @@ struct Invocation {
     std::vector<std::string> warnings;  ///< one line each, for stderr
 };
 
-/// `argv` with argv[0], whose name does not matter: a link called torchrun behaves the same. An error's text is one
-/// line.
+/// `argv` with argv[0]: a link called torchrun runs with Python what cannot be executed, and behaves the same
+/// otherwise. An error's text is one line.
 [[nodiscard]] base::Result<Invocation> read_command_line(const std::vector<std::string>& argv,
                                                          const Surroundings& surroundings);
 

@@ -25,6 +25,7 @@ agent::Assignment first_round(const agent::Plan& plan) {
     round.master_addr = plan.rendezvous.master_addr.empty() ? kChosenAtStart : plan.rendezvous.master_addr;
     round.master_port = plan.rendezvous.master_port.value_or(0);
     round.max_restarts = plan.restarts.max_restarts;
+    round.agent_store = true;
     return round;
 }
 

@@ -78,6 +78,12 @@ std::string why_not_writable(const std::string& path) {
     return "";
 }
 
+bool is_no_program(const std::string& path) {
+    struct stat about {};
+    if (::stat(path.c_str(), &about) != 0) return false;
+    return S_ISDIR(about.st_mode) || (about.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
+}
+
 }  // namespace
 
 std::optional<std::string> Surroundings::variable(std::string_view name) const {
@@ -102,6 +108,7 @@ Surroundings surroundings_of_this_process() {
     now.fresh_id = fresh_id;
     now.read_file = read_file;
     now.why_not_writable = why_not_writable;
+    now.is_no_program = is_no_program;
     return now;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -124,6 +125,18 @@ std::optional<ErrorRecord> parse_error_file(std::string_view text) {
     }
     if (record.message.empty()) return std::nullopt;
     return record;
+}
+
+std::optional<ErrorRecord> read_error_file(const std::string& path) {
+    struct stat about {};
+    if (path.empty() || ::stat(path.c_str(), &about) != 0 || about.st_size == 0) return std::nullopt;
+    const auto text = read_small_file(path);
+    if (!text) return ErrorRecord{.message = fmt::format("(its error file of {} bytes cannot be read)", about.st_size), .callstack = {}, .raw = {}};
+    if (auto record = parse_error_file(*text)) return record;
+    constexpr std::size_t kShown = 200;
+    return ErrorRecord{.message = fmt::format("(its error file is no record: {}{})", printable(text->substr(0, kShown)), text->size() > kShown ? " ..." : ""),
+                       .callstack = {},
+                       .raw = *text};
 }
 
 std::string agent_error_file(const Failure& cause) {

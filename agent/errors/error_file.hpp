@@ -14,6 +14,10 @@ namespace dlaunch::agent {
 /// Never throws, whatever the bytes are.
 [[nodiscard]] std::optional<ErrorRecord> parse_error_file(std::string_view text);
 
+/// The record in the file a worker left; none without a file, or with an empty one. Of a file that is no record the
+/// message says so, with its first bytes.
+[[nodiscard]] std::optional<ErrorRecord> read_error_file(const std::string& path);
+
 /// What the agent writes into its own TORCHELASTIC_ERROR_FILE for the first cause: the worker's file with
 /// message.errorCode = `code` added where `message` is an object (negative for a signal, as torch), or a record made
 /// from the failure's summary when the worker left none.

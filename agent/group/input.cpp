@@ -1,7 +1,7 @@
 #include "agent/group/input.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,10 +12,11 @@ namespace {
 
 constexpr std::size_t kMostAhead = 64UL * 1024;  // read ahead of the slowest worker
 
-/// epoll refuses regular files; they are always ready.
+/// epoll refuses regular files and devices such as /dev/null; they are always ready.
 bool can_wait_for(int fd) {
-    struct stat about {};
-    return fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+    const base::UniqueFd probe(epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    return epoll_ctl(probe.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 }  // namespace

@@ -167,12 +167,13 @@ void NodeRound::stop(int signal, const std::string& why) {
 void NodeRound::kill(const std::string& why) {
     tools_.events.write("kill_asked", {{"why", std::string_view(why)}});
     feed(GroupEvent::kill_asked);
+    tools_.logs.cut_drain();
     note_if_none_left();
 }
 
 void NodeRound::time_out() {
     for (const Worker& worker : workers_.all()) {
-        if (!worker.alive) continue;
+        if (!worker.alive || worker.asked_to_stop) continue;
         Failure failure = about(worker);
         failure.how = HowEnded::timed_out;
         failure.text = fmt::format("of {:g} s", static_cast<double>(tools_.plan.timeout.count()) / 1e3);
@@ -312,10 +313,8 @@ void NodeRound::complete(Failure& failure) {
     if (failure.victim) return;
     failure.last_words = tools_.logs.last_words(failure.local_rank);
     const std::string error_file = tools_.logs.error_file(source);
-    if (auto text = error_file.empty() ? std::nullopt : read_small_file(error_file)) {
-        failure.record = parse_error_file(*text);
-        if (tools_.plan.logs.keeps_files()) failure.error_file = error_file;  // else it goes with the job
-    }
+    failure.record = read_error_file(error_file);
+    if (failure.record && tools_.plan.logs.keeps_files()) failure.error_file = error_file;  // else it goes with the job
     // A helper process that ran out of memory shows as an exit of its worker.
     if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
         const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;

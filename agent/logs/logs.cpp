@@ -322,6 +322,10 @@ void Logs::drain(std::chrono::milliseconds deadline, std::function<void(std::uin
     if (impl_->drain) impl_->drain->deadline = impl_->loop.after(deadline, [impl = impl_.get()] { impl->give_up(); });
 }
 
+void Logs::cut_drain() {
+    if (impl_->drain) impl_->give_up();
+}
+
 void Logs::say(std::string text) { impl_->screen(kStderr).say(text); }
 
 std::vector<std::string> Logs::take_complaints() { return impl_->complaints.take(); }

@@ -71,6 +71,8 @@ public:
     /// All workers of the round are dead: read the pipes to their end and flush, then call `done` with what was
     /// dropped (bytes), at the latest after `deadline`. Pipes that somebody still holds open are given up then.
     void drain(std::chrono::milliseconds deadline, std::function<void(std::uint64_t dropped_bytes)> done);
+    /// The deadline of a running drain is now.
+    void cut_drain();
 
     /// A line of our own on stderr, between the workers' lines and never inside one. Adds no newline.
     /// Blocks at most briefly; drops when nobody reads.

@@ -23,19 +23,27 @@ bool write_all(int fd, const std::string& text) {
     return true;
 }
 
+/// Readers see the old text or the new one, whole.
+bool replace(const std::string& path, const std::string& text) {
+    const std::string fresh = fmt::format("{}.{}.part", path, getpid());
+    base::UniqueFd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!file) return false;
+    if (write_all(file.get(), text) && std::rename(fresh.c_str(), path.c_str()) == 0) return true;
+    unlink(fresh.c_str());
+    return false;
+}
+
 }  // namespace
 
 std::string write_file(const std::string& path, const std::string& text) {
     struct stat about {};
-    const bool replaceable = stat(path.c_str(), &about) != 0 || S_ISREG(about.st_mode);
-    const std::string target = replaceable ? fmt::format("{}.{}.part", path, getpid()) : path;
-    // O_NONBLOCK: a pipe nobody reads must not hold the end of the job.
-    base::UniqueFd file(open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | (replaceable ? O_CREAT | O_TRUNC : 0), 0644));
-    const bool written = file && write_all(file.get(), text);
-    if (written && (!replaceable || std::rename(target.c_str(), path.c_str()) == 0)) return {};
-    const int number = errno;
-    if (replaceable && file) unlink(target.c_str());
-    return fmt::format("{}: {}", path, std::strerror(number));
+    const bool is_there = lstat(path.c_str(), &about) == 0;
+    if ((!is_there || S_ISREG(about.st_mode)) && replace(path, text)) return {};
+    // A link, a mount point, a device, a folder in which nothing can be made. O_NONBLOCK: a pipe nobody reads must not
+    // hold the end of the job.
+    base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
+    if (file && write_all(file.get(), text)) return {};
+    return fmt::format("{}: {}", path, std::strerror(errno));
 }
 
 }  // namespace dlaunch::agent

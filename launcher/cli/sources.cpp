@@ -73,6 +73,8 @@ void read_variables(const Environment& environment, Sources& sources) {
 Result<std::vector<Given>> read_config(const std::string& name, const std::string& text) {
     std::vector<Given> found;
     std::vector<std::string_view> lines = split(text, '\n');
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (lines[0].starts_with(kByteOrderMark)) lines[0].remove_prefix(kByteOrderMark.size());
     for (std::size_t next = 0; next < lines.size();) {
         std::string where = fmt::format("{}:{}", one_line(name), next + 1);
         if (auto added = add_entry(where, entry_at(lines, next), found); !added) return added.error();

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 namespace dlaunch::base {
@@ -30,7 +31,10 @@ int usable_cores() {
 
 std::string temporary_folder() {
     const char* given = std::getenv("TMPDIR");
-    return given && *given ? given : "/tmp";
+    if (!given || !*given) return "/tmp";
+    std::error_code unknown;
+    const auto absolute = std::filesystem::absolute(given, unknown);  // workers may start elsewhere
+    return unknown ? given : absolute.string();
 }
 
 std::vector<std::pair<std::string, std::string>> environment() {

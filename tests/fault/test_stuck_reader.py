@@ -2,8 +2,11 @@
 
 import os
 import signal
+import time
 
 import pytest
+
+from processes import until
 
 FLOOD = """if [ $RANK = 1 ]; then ready; await go; exit 9; fi
 ready
@@ -46,3 +49,14 @@ def test_a_signal_ends_it_too(job, stuck, options):
     run.signal(signal.SIGTERM)
     assert run.wait(20).rc == 143
     run.nothing_left()
+
+
+@OPTIONS
+def test_a_second_interrupt_ends_it_at_once(job, stuck, options):
+    run = job(FLOOD, *options, env={"FD": 1}, stdout=stuck)
+    run.ready(2)
+    begun = time.monotonic()
+    run.signal(signal.SIGINT)
+    until(lambda: not [pid for pid in run.living() if pid not in (run.pid, run.agent())], 10, "the workers' end")
+    run.signal(signal.SIGINT)
+    assert run.wait(10).rc == 130 and time.monotonic() - begun < 4

@@ -32,3 +32,12 @@ def test_the_plan_is_the_same(start, torchrun, dlaunch):
     words = ("--dry-run", "--nproc-per-node=2", "--master-port=29419", "--rdzv-id=x", "--no-python", "true")
     first, second = (json.loads(text) for text in (start(*words, program=torchrun).wait().out, dlaunch(*words).out))
     assert first.keys() == second.keys()
+
+
+@pytest.mark.parametrize("name", ["train", "train.txt", "folder"])
+def test_what_only_python_can_run(start, torchrun, script, tmp_path, name):
+    if name == "folder":
+        (tmp_path / name).mkdir()
+    script(f"{name}/__main__.py" if name == "folder" else name, "print('by Python')\n").chmod(0o644)
+    assert start(name, program=torchrun).wait().out == "by Python\n"
+    assert start("--no-python", f"./{name}", program=torchrun).wait().rc == 126

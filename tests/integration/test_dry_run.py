@@ -38,6 +38,7 @@ def test_what_it_says_of_a_worker_is_what_the_worker_sees(dlaunch, tmp_path):
     plan = json.dumps(json.loads(dlaunch("--dry-run", *words, "--no-python", "env").out))
     real = dlaunch(*words, "--no-python", "env").out.splitlines()
     for name in (
+        "TORCHELASTIC_USE_AGENT_STORE",
         "WORLD_SIZE",
         "ROLE_NAME",
         "TORCHELASTIC_MAX_RESTARTS",

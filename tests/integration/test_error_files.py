@@ -84,3 +84,17 @@ def test_without_one_ours_still_tells_the_cause(job, tmp_path):
 def test_a_good_job_writes_none(job, tmp_path):
     assert job("exit 0\n", env={"TORCHELASTIC_ERROR_FILE": tmp_path / "mine.json"}).wait().rc == 0
     assert not (tmp_path / "mine.json").exists()
+
+
+@pytest.mark.parametrize("content", ["{\"message\":{\"message\":\"caf\\351\"}}", "{cut", "\\000\\001"])
+def test_a_file_that_is_no_record_is_said(job, tmp_path, content):
+    run = job(f"printf '{content}' > $TORCHELASTIC_ERROR_FILE\nexit 7\n", f"--report={tmp_path}/report.json", workers=1)
+    result = run.wait()
+    assert result.rc == 7 and "error file" in result.err and "@record" not in result.err
+    assert "error file" in json.loads((tmp_path / "report.json").read_text())["failures"][0]["record"]["message"]
+
+
+def test_of_a_relative_temporary_folder(job, tmp_path):
+    (tmp_path / "relative").mkdir()
+    text = "cd /\nprintf '{\"message\":\"it broke\"}' > $TORCHELASTIC_ERROR_FILE\nexit 7\n"
+    assert "it broke" in job(text, workers=1, env={"TMPDIR": "relative"}).wait().err

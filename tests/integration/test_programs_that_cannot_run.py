@@ -39,3 +39,15 @@ def test_a_name_that_is_nowhere_on_the_path(dlaunch):
 def test_a_working_folder_that_is_not_there(dlaunch):
     result = dlaunch("--chdir=/no/such/folder", "--no-python", "true")
     assert result.rc != 0 and "/no/such/folder" in result.err and "No such file or directory" in result.err
+
+
+@pytest.mark.parametrize("options", [[], ["--run-path"], ["--chdir=/usr"], ["--wrap=all:env"]])
+def test_a_script_that_is_not_there(dlaunch, options):
+    result = dlaunch("--nproc-per-node=2", "--max-restarts=5", *options, "no/such/script.py")
+    assert result.rc == 127 and "no/such/script.py" in result.first_line and "restarting" not in result.err
+
+
+def test_a_script_in_the_workers_directory(dlaunch, script, tmp_path):
+    (tmp_path / "there").mkdir()
+    script("there/program.py", "print('here')\n")
+    assert dlaunch(f"--chdir={tmp_path}/there", "program.py", cwd="/").out == "here\n"

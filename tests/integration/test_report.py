@@ -73,3 +73,21 @@ def test_memory_and_processor_time(dlaunch, python_worker, tmp_path):
 def test_a_folder_is_refused_at_once(dlaunch, tmp_path, seen):
     result = dlaunch(f"--report={tmp_path}", "--no-python", "touch", seen / "started")
     assert result.rc == 2 and str(tmp_path) in result.first_line and not (seen / "started").exists()
+
+
+def test_a_link_stays_one(job, tmp_path):
+    behind = tmp_path / "behind.json"
+    behind.write_text("old, and much longer than nothing " * 1000)
+    (tmp_path / "report.json").symlink_to(behind)
+    assert job("exit 3\n", f"--report={tmp_path}/report.json").wait().rc == 3
+    assert (tmp_path / "report.json").is_symlink() and json.loads(behind.read_text())["exit_status"] == 3
+
+
+@pytest.mark.root
+def test_a_mount_point_is_written_to(start, binary, tmp_path):
+    report, behind = tmp_path / "report.json", tmp_path / "behind"
+    report.touch()
+    behind.touch()
+    text = f"mount --bind '{behind}' '{report}' && '{binary}' --report='{report}' --no-python false"
+    assert start("-m", "sh", "-c", text, program="unshare").wait().rc == 1
+    assert json.loads(behind.read_text())["exit_status"] == 1

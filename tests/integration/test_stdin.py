@@ -48,3 +48,13 @@ def test_a_reader_that_ends_early_stops_nobody(dlaunch, shell_worker):
 def test_a_rank_that_is_not_there(dlaunch):
     result = dlaunch("--nproc-per-node=2", "--stdin=2", "--no-python", "true")
     assert result.rc == 2 and "--stdin=2" in result.first_line
+
+
+@pytest.mark.parametrize("mode", ["all", "0", "none"])
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/zero", "closed"])
+def test_devices_that_are_always_ready(dlaunch, binary, shell_worker, mode, device):
+    source = "<&-" if device == "closed" else f"<{device}"
+    words = f"'{binary}' --nproc-per-node=2 --stdin={mode} --no-python '{shell_worker('head -c 3 | wc -c')}' {source}"
+    result = dlaunch("-c", words, program="bash")
+    readers = {"all": 2, "0": 1, "none": 0}[mode] if device == "/dev/zero" else 0
+    assert result.rc == 0 and sorted(result.out.split()) == sorted(["3"] * readers + ["0"] * (2 - readers))

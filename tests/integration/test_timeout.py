@@ -35,3 +35,16 @@ def test_restarts_do_not_start_it_anew(job, seen):
     )
     result = run.wait(10)
     assert result.rc == 84 and (seen / "round.1").exists() and result.seconds < 3
+
+
+def test_after_a_failure_who_was_asked_to_stop_is_no_failure(job, tmp_path):
+    run = job(
+        "[ $RANK = 0 ] && await 1.ready && exit 9\ntrap '' TERM\nready\nwhile :; do sleep 0.05; done\n",
+        "--timeout=1",
+        "--grace=3",
+        "--max-restarts=1",
+        f"--report={tmp_path}/report.json",
+    )
+    assert run.wait(10).rc == 84
+    failures = json.loads((tmp_path / "report.json").read_text())["failures"]
+    assert [failure["rank"] for failure in failures if not failure["victim"]] == [0]
