@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from hosts import Hosts, why_not
 from processes import MARK
 from running import Running
 from workers import python_text, shell_text
@@ -165,6 +166,23 @@ def job(start, shell_worker):
         return start(f"--nproc-per-node={workers}", *options, "--no-python", shell_worker(text), *args, **more)
 
     return job_
+
+
+@pytest.fixture
+def hosts(binary, tmp_path, start):
+    """hosts(3) or hosts("node2", "node10") -> Hosts on one switch, all of one test; they go with it."""
+    made = []
+
+    def hosts_(*names):
+        if reason := why_not():
+            pytest.skip(reason)
+        names = [f"node{number + 1}" for number in range(names[0])] if isinstance(names[0], int) else names
+        made.append(Hosts(names, tmp_path, binary, start))
+        return made[-1]
+
+    yield hosts_
+    for each in made:
+        each.close()
 
 
 @pytest.fixture
