@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from hosts import Hosts, why_not
+from meeting import WORKER, Meeting
 from processes import MARK
 from running import Running
 from workers import python_text, shell_text
@@ -183,6 +184,12 @@ def hosts(binary, tmp_path, start):
     yield hosts_
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def meeting(hosts, seen, script):
+    """meeting(3), or meeting(*names) -> Meeting of that many hosts, on which a job of several nodes may be begun."""
+    return lambda *names: Meeting(hosts(*names), seen, script("worker.sh", WORKER))
 
 
 @pytest.fixture

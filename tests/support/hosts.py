@@ -5,10 +5,14 @@ holders read from pipes that only the test has open, so nothing outlives it, how
 addresses are inside the namespaces; two runs of the tests cannot meet, and this machine's network is not touched.
 """
 
+import contextlib
+import ctypes
 import os
 import re
 import shlex
 import signal
+import socket
+import struct
 import subprocess
 from pathlib import Path
 
@@ -44,6 +48,10 @@ class HostRun(Running):
         if self._pid is None:
             self._pid = until(lambda: self.ended() or children(self.process.pid), 10, "the start on the host")[0]
         return self._pid
+
+    def workers_parent(self):
+        """The agent's pid; 0 before it has started."""
+        return next((agent for guard in children(self.process.pid) for agent in children(guard)), 0)
 
     def workers(self):
         """The living workers' pids by global rank."""
@@ -134,6 +142,18 @@ class Host(Space):
         """Asserts that nothing runs here, at the latest `seconds` from now."""
         until(lambda: not self.pids(), seconds, f"the end of all on {self.name}: {describe(self.pids())}")
 
+    def connected_to(self, other, port=PORT, unsent=True):
+        """Whether a connection from here to that port stands; without `unsent`, one on which nothing is on its way."""
+        address = f"{struct.unpack('=I', socket.inet_aton(other.address))[0]:08X}:{port:04X}"
+        for line in Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]:
+            _, _, remote, state, queues, *_ = line.split()
+            if remote == address and state == "01" and (unsent or queues.startswith("00000000:")):
+                return True
+        return False
+
+    def await_connection(self, other):
+        until(lambda: self.connected_to(other), 10, f"a connection from {self.name} to {other.name}")
+
     # --- what may happen to a host ---
 
     def cut(self):
@@ -193,6 +213,18 @@ class Hosts:
         for host in self.all:
             host.close()
         self.switch.close()
+
+
+@contextlib.contextmanager
+def inside(space):
+    """What is done in here by this thread is done in the network of the space: sockets stay where they were made."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/thread-self/ns/net") as home, open(f"/proc/{space.init}/ns/net") as there:
+        assert libc.setns(there.fileno(), 0x40000000) == 0, os.strerror(ctypes.get_errno())
+        try:
+            yield
+        finally:
+            assert libc.setns(home.fileno(), 0x40000000) == 0, os.strerror(ctypes.get_errno())
 
 
 def variable(pid, name):
