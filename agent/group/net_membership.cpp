@@ -128,12 +128,13 @@ Result<NetMembership::Place> NetMembership::find_place(const RendezvousPlan& pla
     return place;
 }
 
-NetMembership::NetMembership(base::Loop& loop, const Plan& plan) : loop_(loop), plan_(plan) {}
+NetMembership::NetMembership(base::Loop& loop, const Plan& plan, GuardLink& guard)
+    : loop_(loop), plan_(plan), guard_(guard) {}
 NetMembership::~NetMembership() = default;
 
 Result<std::unique_ptr<NetMembership>> NetMembership::make(base::Loop& loop, const Plan& plan,
-                                                           const std::string& host_name) {
-    std::unique_ptr<NetMembership> self(new NetMembership(loop, plan));
+                                                           const std::string& host_name, GuardLink& guard) {
+    std::unique_ptr<NetMembership> self(new NetMembership(loop, plan, guard));
     auto place = find_place(plan.rendezvous, host_name);
     if (!place) return place.error();
     auto numeric = r::addresses_of(place->advertised);
@@ -161,15 +162,16 @@ Result<std::unique_ptr<NetMembership>> NetMembership::make(base::Loop& loop, con
     if (self->host_) place->all = {{place->listen_on, self->host_->server().port()}};
     self->link_ = std::make_unique<r::MemberLink>(
         loop, place->all,
-        r::MemberLink::Listener{
-            [me = self.get()] { me->member_->connected(base::Clock::now()), me->act(); },
-            [me = self.get()](const r::ConnectFailure& failure) {
-                me->member_->connect_failed(base::Clock::now(), failure), me->act();
-            },
-            [me = self.get()](const r::Message& message) {
-                me->member_->received(base::Clock::now(), message), me->act();
-            },
-            [me = self.get()](bool by_its_end) { me->member_->closed(base::Clock::now(), by_its_end), me->act(); }});
+        r::MemberLink::Listener{[me = self.get()] { me->change([&](base::Time now) { me->member_->connected(now); }); },
+                                [me = self.get()](const r::ConnectFailure& failure) {
+                                    me->change([&](base::Time now) { me->member_->connect_failed(now, failure); });
+                                },
+                                [me = self.get()](const r::Message& message) {
+                                    me->change([&](base::Time now) { me->member_->received(now, message); });
+                                },
+                                [me = self.get()](bool by_its_end) {
+                                    me->change([&](base::Time now) { me->member_->closed(now, by_its_end); });
+                                }});
     return self;
 }
 
@@ -190,8 +192,7 @@ void NetMembership::failed(const Failure& failure) {
     own_failure_ = true;
     r::Cause cause{
         failure.exit_status(), kind_of(failure), summary(failure), failure.how == HowEnded::not_executed, {}};
-    member_->failed(base::Clock::now(), cause);
-    act();
+    change([&](base::Time now) { member_->failed(now, cause); });
 }
 
 void NetMembership::round_over(const RoundEnd& end) {
@@ -207,8 +208,7 @@ void NetMembership::round_over(const RoundEnd& end) {
         cause = r::Cause{first.exit_status(), kind_of(first), summary(first), first.how == HowEnded::not_executed,
                          pack_failures(std::move(own), wire::kMaxRecord)};
     }
-    member_->round_over(base::Clock::now(), end.succeeded, cause);
-    act();
+    change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
 }
 
 void NetMembership::leave(int status, const std::string& reason) {
@@ -223,20 +223,45 @@ void NetMembership::leave(int status, const std::string& reason) {
     const Scope scope = status == exit_status::kHang            ? Scope::job
                         : status == exit_status::kNodeUnhealthy ? Scope::node
                                                                 : Scope::node_if_enough;
-    member_->leave(scope, status, reason);
-    act();
+    change([&](base::Time) { member_->leave(scope, status, reason); });
 }
 
 // --- what the member decides
 // ------------------------------------------------------------------------------------------
 
+template <class Change>
+void NetMembership::change(Change change) {
+    const base::Time now = base::Clock::now();
+    heed_guard(now);
+    change(now);
+    act();
+}
+
 /// Actions may lead to more: the outermost call performs them all, in order.
 void NetMembership::act() {
     if (std::exchange(acting_, true)) return;
-    for (auto actions = member_->take_actions(); !actions.empty(); actions = member_->take_actions())
+    renew_lease();
+    for (auto actions = member_->take_actions(); !actions.empty(); actions = member_->take_actions()) {
         for (r::Member::Action& action : actions) perform(action);
+        renew_lease();
+    }
     acting_ = false;
     set_timer();
+}
+
+/// Before anything else is heard after a frozen time: how the workers ended then is nobody's failure.
+void NetMembership::heed_guard(base::Time now) {
+    by_guard_ = guard_.has_fenced();
+    if (by_guard_)
+        member_->fenced_by_guard(now, "this agent stood still for too long: its guard has killed the workers");
+}
+
+void NetMembership::renew_lease() {
+    const base::Time until = member_->lease_until();
+    if (until == r::kNever)
+        guard_.no_workers_live();
+    else if (!guard_.let_workers_live_until(until))
+        heed_guard(base::Clock::now());
 }
 
 void NetMembership::perform(r::Member::Action& action) {
@@ -255,10 +280,9 @@ void NetMembership::perform(r::Member::Action& action) {
             orders_.stop(reason);
         });
     } else if (auto* kill = std::get_if<r::Member::KillWorkers>(&action)) {
-        order([this, reason = kill->reason] {
-            if (!round_runs_) return;
-            orders_.tell(reason + ": killing the workers");
-            orders_.kill(reason);
+        order([this, reason = kill->reason, done = by_guard_] {
+            if (round_runs_ || done) orders_.tell(reason + (done ? "" : ": killing the workers"));
+            if (round_runs_) orders_.kill(reason);
         });
     } else if (auto* tell = std::get_if<r::Member::TellUser>(&action)) {
         order([this, text = tell->text] { orders_.tell(text); });
@@ -277,8 +301,7 @@ void NetMembership::set_timer() {
     }
     timer_ = loop_.after(std::max(due - base::Clock::now(), base::Duration::zero()), [this] {
         timer_due_ = r::kNever;
-        member_->tick(base::Clock::now());
-        act();
+        change([this](base::Time now) { member_->tick(now); });
     });
 }
 

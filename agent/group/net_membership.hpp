@@ -9,6 +9,7 @@
 
 #include "agent/group/membership.hpp"
 #include "agent/plan.hpp"
+#include "agent/process/guard.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/rounds/host.hpp"
@@ -21,9 +22,11 @@ namespace dlaunch::agent {
 
 class NetMembership : public Membership {
 public:
-    /// Opens the ports; may look names up. The loop must outlive it, and runs nothing of it after its end.
+    /// Opens the ports; may look names up. The loop must outlive it, and runs nothing of it after its end. `guard` ends
+    /// the workers when this process is frozen for so long that the job counts on their end.
     [[nodiscard]] static base::Result<std::unique_ptr<NetMembership>> make(base::Loop& loop, const Plan& plan,
-                                                                           const std::string& host_name);
+                                                                           const std::string& host_name,
+                                                                           GuardLink& guard);
     ~NetMembership() override;
 
     void join(Orders orders) override;
@@ -31,19 +34,19 @@ public:
     void round_over(const RoundEnd& end) override;
     void leave(int status, const std::string& reason) override;
 
-    /// Until when workers may live here without another word from the coordinator, or Time::max(): for the guard, which
-    /// must end them then if the agent is frozen.
-    [[nodiscard]] base::Time lease_until() const { return member_->lease_until(); }
-
 private:
     struct Place;  ///< where the coordinator is and what this node is to it
 
-    NetMembership(base::Loop& loop, const Plan& plan);
+    NetMembership(base::Loop& loop, const Plan& plan, GuardLink& guard);
 
     [[nodiscard]] static base::Result<Place> find_place(const RendezvousPlan& plan, const std::string& host_name);
     [[nodiscard]] base::Result<void> host_coordinator(const Place& place, const std::string& host_name);
     void perform(rendezvous::Member::Action& action);
+    template <class Change>
+    void change(Change change);
     void act();
+    void heed_guard(base::Time now);
+    void renew_lease();
     void set_timer();
     void start(const rendezvous::Assigned& assigned);
     [[nodiscard]] bool serve_store(const rendezvous::Assigned& assigned);
@@ -52,6 +55,7 @@ private:
 
     base::Loop& loop_;
     const Plan& plan_;
+    GuardLink& guard_;
     Orders orders_;
     rendezvous::Member::Options member_options_;
     std::optional<rendezvous::Member> member_;
@@ -65,6 +69,7 @@ private:
     bool own_failure_ = false;  ///< in the running round
     std::optional<JobVerdict> dying_;
     bool round_runs_ = false;
+    bool by_guard_ = false;  ///< not we but the guard has ended the running round
 };
 
 }  // namespace dlaunch::agent

@@ -140,6 +140,7 @@ void Member::on_welcome(Time now, const Welcome& welcome) {
         return;
     }
     link_ = Link::welcome;
+    if (was_in_ && !in_) actions_.emplace_back(TellUser{"joined the job again"});
     in_ = was_in_ = true;
     epoch_ = welcome.stamp.epoch;
     coordinator_ = welcome.stamp.incarnation;
@@ -206,6 +207,10 @@ void Member::fence(Time now, const std::string& reason) {
     fenced_ = true;
     give_up_at_ = std::min(give_up_at_, now + options_.rejoin_timeout);
     actions_.emplace_back(KillWorkers{reason});
+}
+
+void Member::fenced_by_guard(Time now, const std::string& reason) {
+    if (!ended_ && !fenced_ && runs_) fence(now, reason);
 }
 
 void Member::come_anew(Time now) {

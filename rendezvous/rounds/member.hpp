@@ -79,11 +79,14 @@ public:
     void round_over(Time now, bool succeeded, const std::optional<Cause>& cause);
     /// The job's answer ends it, which may take as long as the other nodes' workers need to stop; or the lease does.
     void leave(Leave::Scope scope, std::int32_t status, const std::string& reason);
+    /// Somebody else has ended this node's workers in our place: as if the lease were over.
+    void fenced_by_guard(Time now, const std::string& reason);
 
     [[nodiscard]] Time deadline() const;
     /// Until when workers may live here without another word: what the guard of an agent that may freeze must know. Not
-    /// counted from the agent's last sign of life, which may come after a cut of some seconds. kNever: nothing runs.
-    [[nodiscard]] Time lease_until() const { return runs_ ? lease_from_ + node_timeout_ * 4 / 5 : kNever; }
+    /// counted from the agent's last sign of life, which may come after a cut of some seconds. A little after the
+    /// lease: an agent that is awake acts first. kNever: nothing runs.
+    [[nodiscard]] Time lease_until() const { return runs_ ? lease_from_ + node_timeout_ * 17 / 20 : kNever; }
     [[nodiscard]] std::vector<Action> take_actions();
     [[nodiscard]] bool ended() const { return ended_; }
 

@@ -128,7 +128,26 @@ TEST(Member, the_lease_counts_from_when_it_asked) {
     ASSERT_TRUE(beat);
     node.pass(1s, false);
     node.hear(Beat{node.from, beat->number});
-    EXPECT_EQ(node.member.lease_until(), Time(1h + 600ms + 4s));
+    EXPECT_EQ(node.member.lease_until(), Time(1h + 600ms + 4250ms)) << "a quarter second after it would act itself";
+}
+
+TEST(Member, what_its_guard_has_done_is_as_if_the_lease_were_over) {
+    Node node;
+    node.welcome();
+    node.member.fenced_by_guard(node.now, "it stood still");
+    node.listen();
+    EXPECT_FALSE(node.did<Member::KillWorkers>()) << "nothing runs";
+    node.assign(0);
+    node.member.fenced_by_guard(node.now, "it stood still");
+    node.member.failed(node.now, Cause{137, "k", "rank 0 was killed", false, ""});
+    node.listen();
+    EXPECT_EQ(node.did<Member::KillWorkers>()->reason, "it stood still");
+    EXPECT_FALSE(node.sent<Report>()) << "no failure of the workers";
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    node.welcome();
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 2U);
+    EXPECT_EQ(node.did<Member::TellUser>()->text, "joined the job again");
 }
 
 TEST(Member, what_lay_in_the_socket_of_a_frozen_agent_starts_nothing) {
