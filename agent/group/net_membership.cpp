@@ -327,7 +327,7 @@ void NetMembership::start(const r::Assigned& told) {
 }
 
 /// An empty store for this round. Where the user named the port the coordinator may live there too: one port, one
-/// server.
+/// server, which it has emptied.
 bool NetMembership::serve_store(const r::Assigned& told) {
     store_.reset();
     if (host_ && host_->server().port() == told.master_port) return true;

@@ -1,9 +1,11 @@
 #pragma once
 /// The coordinator on the network: a store server whose extension messages go to the state machine, and its clock.
+/// Where the user gave the job one port for everything, this store is the workers' too, and empty in each round.
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "rendezvous/base/loop.hpp"
@@ -31,9 +33,12 @@ private:
 
     void on_message(store::PeerId peer, std::uint8_t number, std::string_view payload);
     void act();
+    void empty_worker_store();
 
     base::Loop& loop_;
+    const std::optional<int> worker_port_;  ///< of every round's worker store, where it is fixed
     Coordinator coordinator_;
+    int round_ = -1;  ///< the one that the store was emptied for
     std::unique_ptr<store::Server> server_;
     base::Timer timer_;
     Time timer_due_ = kNever;
