@@ -157,9 +157,7 @@ base::Result<void> Agent::choose_membership() {
         membership_ = std::move(*solo);
         return {};
     }
-    auto net = NetMembership::make(loop_, plan_, node_.host, link_);
-    if (!net) return net.error();
-    membership_ = std::move(*net);
+    membership_ = std::make_unique<NetMembership>(loop_, plan_, node_.host, link_);
     return {};
 }
 

@@ -10,8 +10,10 @@
 #include "agent/group/membership.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/guard.hpp"
+#include "rendezvous/base/aside.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
+#include "rendezvous/discovery/discovery.hpp"
 #include "rendezvous/rounds/host.hpp"
 #include "rendezvous/rounds/link.hpp"
 #include "rendezvous/rounds/member.hpp"
@@ -22,11 +24,9 @@ namespace dlaunch::agent {
 
 class NetMembership : public Membership {
 public:
-    /// Opens the ports; may look names up. The loop must outlive it, and runs nothing of it after its end. `guard` ends
-    /// the workers when this process is frozen for so long that the job counts on their end.
-    [[nodiscard]] static base::Result<std::unique_ptr<NetMembership>> make(base::Loop& loop, const Plan& plan,
-                                                                           const std::string& host_name,
-                                                                           GuardLink& guard);
+    /// The loop must outlive it, and runs nothing of it after its end. `guard` ends the workers when this process is
+    /// frozen for so long that the job counts on their end.
+    NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard);
     ~NetMembership() override;
 
     void join(Orders orders) override;
@@ -35,12 +35,13 @@ public:
     void leave(int status, const std::string& reason) override;
 
 private:
-    struct Place;  ///< where the coordinator is and what this node is to it
-
-    NetMembership(base::Loop& loop, const Plan& plan, GuardLink& guard);
-
-    [[nodiscard]] static base::Result<Place> find_place(const RendezvousPlan& plan, const std::string& host_name);
-    [[nodiscard]] base::Result<void> host_coordinator(const Place& place, const std::string& host_name);
+    void find_coordinator();
+    void still_finding(int waited_s);
+    void come_in(base::Result<rendezvous::Found> found);
+    [[nodiscard]] base::Result<void> open_ports(rendezvous::Found& found);
+    void make_member(const rendezvous::Found& found);
+    void keep_claim();
+    void end_before_it_began(int status, std::string reason);
     void perform(rendezvous::Member::Action& action);
     template <class Change>
     void change(Change change);
@@ -55,19 +56,24 @@ private:
 
     base::Loop& loop_;
     const Plan& plan_;
+    const std::string host_name_;
     GuardLink& guard_;
     Orders orders_;
-    rendezvous::Member::Options member_options_;
+    std::shared_ptr<rendezvous::Discovery> discovery_;  ///< a thread that hangs holds it too
+    base::Aside finding_, keeping_;
+    base::Timer finding_timer_, keep_timer_;
     std::optional<rendezvous::Member> member_;
     std::unique_ptr<rendezvous::MemberLink> link_;
     std::unique_ptr<rendezvous::CoordinatorHost> host_;
     store::Listener store_listener_;
+    std::string advertised_, bind_to_;  ///< this node's address for the others, and the same as a number
     std::unique_ptr<store::ThreadedServer> store_;
     base::Timer timer_;
     rendezvous::Time timer_due_ = rendezvous::kNever;
     bool acting_ = false;
     bool own_failure_ = false;  ///< in the running round
     std::optional<JobVerdict> dying_;
+    bool over_ = false;  ///< the last order is on its way
     bool round_runs_ = false;
     bool by_guard_ = false;  ///< not we but the guard has ended the running round
 };

@@ -16,9 +16,9 @@ namespace dlaunch::rendezvous {
 
 class CoordinatorHost {
 public:
-    /// Listens at once; port 0 is a free one. Error as Server::listen's.
-    static base::Result<std::unique_ptr<CoordinatorHost>> listen(base::Loop& loop, const std::string& address, int port,
-                                                                 Coordinator::Options options);
+    /// Serves at a socket that listens already. Error as Server::adopt's.
+    static base::Result<std::unique_ptr<CoordinatorHost>> adopt(base::Loop& loop, base::UniqueFd listener,
+                                                                Coordinator::Options options);
     CoordinatorHost(const CoordinatorHost&) = delete;
     CoordinatorHost& operator=(const CoordinatorHost&) = delete;
 

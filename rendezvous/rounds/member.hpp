@@ -22,8 +22,9 @@ namespace dlaunch::rendezvous {
 
 /// How an attempt to reach the coordinator failed.
 struct ConnectFailure {
-    bool refused = false;  ///< the machine answered: nobody listens there
-    std::string text;      ///< "node1:29400: Connection refused"
+    bool refused = false;   ///< the machine answered: nobody listens there
+    std::string text;       ///< "node1:29400: Connection refused"
+    bool stranger = false;  ///< what listens there is no coordinator, and will not become one
 };
 
 class Member {
@@ -51,7 +52,8 @@ public:
     struct StopWorkers {
         std::string reason;
     };
-    struct KillWorkers {  ///< without grace
+    struct CloseRound {};  ///< a round that was over here has ended everywhere: who needs what this node served?
+    struct KillWorkers {   ///< without grace
         std::string reason;
     };
     struct TellUser {
@@ -62,7 +64,8 @@ public:
         std::string reason;
         std::vector<std::string> records;
     };
-    using Action = std::variant<Connect, Disconnect, SendOut, StartWorkers, StopWorkers, KillWorkers, TellUser, EndJob>;
+    using Action = std::variant<Connect, Disconnect, SendOut, StartWorkers, StopWorkers, CloseRound, KillWorkers,
+                                TellUser, EndJob>;
 
     /// `jitter` spreads the retries of many members that lost the same coordinator; any number.
     Member(Options options, Time now, std::uint64_t jitter);
@@ -127,6 +130,7 @@ private:
     Time give_up_at_;             ///< nobody has answered by then
     Time next_progress_;
     std::string last_failure_;
+    bool told_silence_ = false;
     bool in_ = false;      ///< the job has taken this incarnation in
     bool was_in_ = false;  ///< this one or an earlier one
 
