@@ -49,6 +49,8 @@ def bash(script, tmp_path):
         (["--standalone", "./prog", "--x", "a"], ["a file.txt"]),
         (["--", "a"], ["a file.txt"]),
         (["./prog", "--nproc"], [""]),
+        (["versio"], ["version"]),
+        (["--standalone", "versio"], [""]),
     ],
 )
 def test_bash(bash, words, offered):
@@ -62,6 +64,7 @@ def test_bash(bash, words, offered):
         ("dlaunch --bind so", {"socket"}),
         ("torchrun --nproc", {"--nproc-per-node"}),
         ("dlaunch ./prog --nproc", set()),
+        ("dlaunch versio", {"version"}),
     ],
 )
 def test_fish(script, line, offered, tmp_path):
