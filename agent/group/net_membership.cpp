@@ -25,6 +25,7 @@ using base::Result;
 namespace {
 
 constexpr int kProgress_s = 10;
+constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
 
 std::uint64_t random_number() {
     std::uint64_t number = 0;
@@ -46,6 +47,7 @@ void NetMembership::join(Orders orders) {
     orders_ = std::move(orders);
     discovery_ = r::make_discovery(question_of(plan_, host_name_));
     find_coordinator();
+    still_finding(0);
 }
 
 /// Names are asked for and files are read aside: the loop must hear signals meanwhile.
@@ -54,7 +56,6 @@ void NetMembership::find_coordinator() {
         auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
         return [this, found] { come_in(std::move(*found)); };
     });
-    still_finding(0);
 }
 
 void NetMembership::still_finding(int waited_s) {
@@ -69,7 +70,14 @@ void NetMembership::still_finding(int waited_s) {
     finding_timer_ = loop_.after(std::chrono::seconds(1), [this, waited_s] { still_finding(waited_s + 1); });
 }
 
+/// A name that nobody knows yet may be this node's own: whether it is to host is not known before.
 void NetMembership::come_in(base::Result<r::Found> found) {
+    if (found && found->nowhere()) {
+        problem_ = found->problem;
+        finding_ = {};
+        again_timer_ = loop_.after(kAskAgain, [this] { find_coordinator(); });
+        return;
+    }
     finding_timer_ = {};
     if (!found) return end_before_it_began(found.error().status, found.error().text);
     if (auto open = open_ports(*found); !open) return end_before_it_began(open.error().status, open.error().text);
@@ -79,6 +87,7 @@ void NetMembership::come_in(base::Result<r::Found> found) {
 
 void NetMembership::end_before_it_began(int status, std::string reason) {
     finding_timer_ = {};
+    again_timer_ = {};
     finding_ = {};
     over_ = true;
     discovery_->withdraw();

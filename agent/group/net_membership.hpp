@@ -61,7 +61,8 @@ private:
     Orders orders_;
     std::shared_ptr<rendezvous::Discovery> discovery_;  ///< a thread that hangs holds it too
     base::Aside finding_, keeping_;
-    base::Timer finding_timer_, keep_timer_;
+    base::Timer finding_timer_, again_timer_, keep_timer_;
+    std::string problem_;  ///< with the names that are looked up
     std::optional<rendezvous::Member> member_;
     std::unique_ptr<rendezvous::MemberLink> link_;
     std::unique_ptr<rendezvous::CoordinatorHost> host_;

@@ -36,6 +36,9 @@ struct Found {
     std::string advertised;  ///< this node's address for the others
     std::string bind_to;     ///< the same as a number
     std::string why;         ///< it is this one, in words
+    std::string problem;     ///< with the first place whose name has no address; it may have one later
+
+    [[nodiscard]] bool nowhere() const;  ///< no place has an address
 };
 
 class Discovery {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rendezvous/base/address.hpp"
 #include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/discovery/folder.hpp"
@@ -11,6 +13,10 @@ namespace dlaunch::rendezvous {
 std::unique_ptr<Discovery> make_discovery(Question question) {
     if (!question.at.folder.empty()) return std::make_unique<FolderDiscovery>(std::move(question));
     return std::make_unique<FixedDiscovery>(std::move(question));
+}
+
+bool Found::nowhere() const {
+    return std::all_of(places.begin(), places.end(), [](const Place& place) { return place.address.empty(); });
 }
 
 base::Result<void> choose_address(const Question& question, const std::string& own, const std::string& towards,
@@ -46,6 +52,7 @@ base::Result<Found> FixedDiscovery::find() {
         auto numbers = addresses_of(each.host);
         if (!numbers || numbers->empty()) {  // it may be known later
             found.places.push_back({each, {}});
+            if (found.problem.empty()) found.problem = numbers ? each.host + ": no address" : numbers.error().text;
             continue;
         }
         found.places.push_back({each, numbers->front()});
