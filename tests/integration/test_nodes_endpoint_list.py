@@ -6,7 +6,7 @@ from processes import until
 
 def test_the_first_places_node_hosts_and_an_unknown_one_is_no_matter(meeting):
     job = meeting(3)
-    places = f"node2:{PORT},nowhere.invalid,node1:{PORT}"
+    places = f"node2:{PORT},nowhere.invalid,node1"
     runs = [job.join(host, "3", endpoint=places) for host in job.net]
     job.net[2].await_connection(job.net[1])
     world = job.world(3)
@@ -16,7 +16,7 @@ def test_the_first_places_node_hosts_and_an_unknown_one_is_no_matter(meeting):
 
 def test_the_hosts_own_name_becomes_known_later(meeting):
     job = meeting(2)
-    runs = [job.join(host, "2", endpoint="later:29400", conf="join_timeout=30") for host in job.net]
+    runs = [job.join(host, "2", endpoint="later", conf="join_timeout=30") for host in job.net]
     table = job.net.folder / "etc-hosts"
     with table.open("a") as file:  # in place: it is mounted
         file.write("10.86.0.1 later\n")
