@@ -50,6 +50,7 @@ _dlaunch() {
             --) ((i++)); _dlaunch_program "$i"; return ;;
             @VALUES@) option=$at ;;
             -*) ;;
+            check) if ((i > 1)); then _dlaunch_program "$i"; return; fi ;;
             *) _dlaunch_program "$i"; return ;;
         esac
     done
@@ -167,6 +168,7 @@ function __dlaunch_before_program
             case @VALUES@
                 set value yes
             case '-*'
+            case check  # has the options of dlaunch
             case '*'
                 return 1
         end
@@ -178,7 +180,7 @@ end
 std::string fish() {
     std::string values, lines;
     for (std::string_view program : {"dlaunch", "torchrun"})
-        lines += fmt::format("complete -c {} -n __fish_is_first_token -a '{}'\n", program, kCommands);
+        lines += fmt::format("complete -c {} -n 'test (count (commandline -opc)) -eq 1' -a '{}'\n", program, kCommands);
     for (const Option& option : all_options()) {
         if (!option.is_switch()) {
             values += fmt::format("{}--{}", values.empty() ? "" : " ", option.name);

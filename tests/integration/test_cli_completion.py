@@ -51,6 +51,8 @@ def bash(script, tmp_path):
         (["./prog", "--nproc"], [""]),
         (["versio"], ["version"]),
         (["--standalone", "versio"], [""]),
+        (["check", "--rdzv-en"], ["--rdzv-endpoint"]),
+        (["./prog", "check", "--rdzv-en"], [""]),
     ],
 )
 def test_bash(bash, words, offered):
@@ -65,6 +67,7 @@ def test_bash(bash, words, offered):
         ("torchrun --nproc", {"--nproc-per-node"}),
         ("dlaunch ./prog --nproc", set()),
         ("dlaunch versio", {"version"}),
+        ("dlaunch check --rdzv-en", {"--rdzv-endpoint"}),
     ],
 )
 def test_fish(script, line, offered, tmp_path):
