@@ -60,9 +60,9 @@ void NetMembership::find_coordinator() {
 
 void NetMembership::still_finding(int waited_s) {
     const auto limit = join_timeout(plan_.rendezvous);
-    const std::string what =
-        fmt::format("looking for {}",
-                    plan_.rendezvous.backend == "static" ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint);
+    const std::string& place =
+        plan_.rendezvous.backend == "static" ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
+    const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
     if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
         return end_before_it_began(exit_status::kRendezvousTimeout,
                                    fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
