@@ -55,7 +55,7 @@ base::Result<Found> FixedDiscovery::find() {
             if (found.problem.empty()) found.problem = numbers ? each.host + ": no address" : numbers.error().text;
             continue;
         }
-        found.places.push_back({each, numbers->front()});
+        for (const std::string& number : *numbers) found.places.push_back({each, number});  // it listens at one of them
         if (&each == &question_.at.places.front())
             listen_on = own_address_at(each, *numbers, own, question_.host_name, reachable);
         if (towards.empty()) towards = own_address_towards(numbers->front());

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -36,6 +37,10 @@ void MemberLink::drop() {
     ++life_;
 }
 
+bool MemberLink::all_hopeless() const {
+    return std::all_of(targets_.begin(), targets_.end(), [](const Target& target) { return target.hopeless; });
+}
+
 void MemberLink::disconnect() {
     if (socket_) {
         // What is unread would turn the end into a reset.
@@ -55,6 +60,7 @@ void MemberLink::connect() {
     current_ = next_;
     next_ = (next_ + 1) % targets_.size();
     Target& target = targets_[current_];
+    target.hopeless = false;
     if (!target.place.address.empty()) return dial();
     if (target.look_up.busy()) return fail(false, "its name is still being looked up");
     look_up(current_);
@@ -92,8 +98,8 @@ void MemberLink::fail(int error) { fail(error == ECONNREFUSED, std::strerror(err
 
 void MemberLink::fail(bool refused, const std::string& why) {
     drop();
-    // With several places one that refuses is no proof that nobody is there.
-    const ConnectFailure failure{refused && targets_.size() == 1,
+    targets_[current_].hopeless = refused;
+    const ConnectFailure failure{refused && all_hopeless(),
                                  fmt::format("{}: {}", targets_[current_].place.endpoint.text(), why)};
     loop_.post([this, failure, life = life_] {
         if (life == life_) listener_.failed(failure);
@@ -102,9 +108,12 @@ void MemberLink::fail(bool refused, const std::string& why) {
 
 void MemberLink::fail_as_stranger(const std::string& how) {
     drop();
+    mute_ = 0;
+    targets_[current_].hopeless = true;
+    next_ = (current_ + 1) % targets_.size();
     listener_.failed({false,
                       fmt::format("{}: what listens there is none, {}", targets_[current_].place.endpoint.text(), how),
-                      targets_.size() == 1});
+                      all_hopeless()});
 }
 
 void MemberLink::on_connected() {

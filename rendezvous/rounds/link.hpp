@@ -42,6 +42,7 @@ private:
     struct Target {
         Place place;
         base::Aside look_up;
+        bool hopeless = false;  ///< the latest dial met a closed port or a stranger
     };
 
     void look_up(std::size_t which);
@@ -54,6 +55,8 @@ private:
     void take_messages();
     void flush();
     void drop();
+    /// With several places one that refuses is no proof that nobody is there: all of them are, one after the other.
+    [[nodiscard]] bool all_hopeless() const;
 
     base::Loop& loop_;
     std::vector<Target> targets_;

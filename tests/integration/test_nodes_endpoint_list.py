@@ -24,6 +24,17 @@ def test_the_hosts_own_name_becomes_known_later(meeting):
     job.end_well(world, *runs)
 
 
+def test_a_name_with_several_addresses_of_which_one_listens(meeting):
+    job = meeting(3)
+    with (job.net.folder / "etc-hosts").open("a") as file:
+        file.write("10.86.0.3 many\n10.86.0.1 many\n")
+    runs = [job.join(host, "2", "--max-restarts=1", endpoint="many") for host in job.net.all[:2]]
+    world = job.world(2)
+    job.order(1, "exit 3")
+    world = job.world(2, after=world)
+    job.end_well(world, *runs)
+
+
 def test_a_name_that_stays_unknown(meeting):
     job = meeting(1)
     run = job.join(job.net[0], "2", endpoint="nowhere.invalid", conf="join_timeout=2")
