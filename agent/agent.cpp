@@ -142,7 +142,7 @@ base::Result<void> Agent::prepare() {
 
     round_ = std::make_unique<NodeRound>(
         NodeRound::Tools{loop_, plan_, node_, logs_, cgroups_, input_, events_, [this](const std::string& text) { say(text); },
-                         [this](const std::string& text) { mention(text); }},
+                         [this](const std::string& text) { mention(text); }, [this] { return link_.has_fenced(); }},
         LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(processors), open_files},
         NodeRound::Listener{[this](const Failure& failure) { membership_->failed(failure); },
                             [this](const RoundEnd& end) { on_round_over(end); },
@@ -159,9 +159,7 @@ base::Result<void> Agent::choose_membership() {
         membership_ = std::move(*solo);
         return {};
     }
-    auto net = NetMembership::make(loop_, plan_, node_.host);
-    if (!net) return net.error();
-    membership_ = std::move(*net);
+    membership_ = std::make_unique<NetMembership>(loop_, plan_, node_.host, link_);
     return {};
 }
 

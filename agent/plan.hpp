@@ -72,17 +72,23 @@ struct RestartPlan {
     int crash_loop = 10;
 };
 
+/// When a node that comes late to an elastic job is taken in.
+enum class ScaleUp { immediate, on_restart, never };
+
 /// How the nodes of the job meet.
 struct RendezvousPlan {
     int min_nodes = 1, max_nodes = 1;
     std::string backend = "static";  ///< static, c10d
-    std::string endpoint;            ///< host[:port], as given
+    std::string endpoint;            ///< host[:port], several of them, or file:///folder, as given
     std::map<std::string, std::string> conf;
     std::string job_id;              ///< never empty
     std::optional<int> node_rank;
     std::string master_addr;         ///< static only; empty: choose
     std::optional<int> master_port;
     std::string local_addr;          ///< the address this node advertises; empty: choose
+    ScaleUp scale_up = ScaleUp::immediate;
+    std::chrono::milliseconds node_timeout{5'000};  ///< of silence, after which a node is lost
+    std::vector<std::string> expected_hosts;        ///< of all nodes, where a scheduler tells; else empty
     bool standalone = true;          ///< one node that nobody else can join
 };
 

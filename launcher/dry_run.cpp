@@ -78,6 +78,11 @@ Json rendezvous(const agent::RendezvousPlan& plan) {
     if (plan.node_rank) json["node_rank"] = *plan.node_rank;
     if (!plan.local_addr.empty()) json["local_addr"] = plan.local_addr;
     json["conf"] = plan.conf;
+    json["node_timeout_seconds"] = seconds(plan.node_timeout);
+    json["scale_up"] = plan.scale_up == agent::ScaleUp::immediate ? "immediate"
+                       : plan.scale_up == agent::ScaleUp::never   ? "never"
+                                                                  : "on-restart";
+    if (!plan.expected_hosts.empty()) json["expected_hosts"] = plan.expected_hosts;
     return json;
 }
 

@@ -9,6 +9,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/process/guard.hpp"
+#include "launcher/check_command.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/store_command.hpp"
 #include "launcher/surroundings.hpp"
@@ -31,8 +32,10 @@ int print(const std::string& text) {
 int main(int argc, char** argv) {
     using dlaunch::launcher::Invocation;
     dlaunch::agent::keep_standard_files_open();
-    // It starts no process, so it needs no guard.
-    if (argc > 1 && std::string_view(argv[1]) == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
+    // They start no process, so they need no guard.
+    const std::string_view command = argc > 1 ? argv[1] : "";
+    if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
+    if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
     auto link = dlaunch::agent::fork_from_guard();
     auto invocation = dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::surroundings_of_this_process());
     if (!invocation) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
-#include "launcher/cli/endpoint.hpp"
+#include "launcher/cli/values.hpp"
 #include "launcher/cli/words.hpp"
+#include "launcher/slurm.hpp"
+#include "rendezvous/discovery/endpoint.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -98,10 +100,42 @@ void plan_static_address(const Settings& settings, agent::RendezvousPlan& plan) 
     plan.master_addr = settings.master_addr;
     plan.master_port = settings.master_port.value_or(kStaticPort);
     if (settings.endpoint.empty()) return;
-    auto endpoints = parse_endpoints(settings.endpoint);
+    auto endpoints = rendezvous::parse_endpoints(settings.endpoint, kStaticPort);
     if (!endpoints) return;  // it was checked where it was taken
-    plan.master_addr = endpoints->front().host;
-    plan.master_port = endpoints->front().port.value_or(kStaticPort);
+    plan.master_addr = endpoints->places.front().host;
+    plan.master_port = endpoints->places.front().port;
+}
+
+/// Nodes that find each other through a folder have no fixed address: static cannot be meant.
+Result<std::string> backend_of(const Settings& settings) {
+    const bool folder = settings.endpoint.starts_with("file://");
+    if (folder && settings.backend == "static" && settings.spellings.contains(Id::rdzv_backend))
+        return wrong(settings, Id::rdzv_backend, "c10d with an endpoint that is a folder");
+    return text_result(folder ? "c10d" : settings.backend);
+}
+
+/// --node-timeout, else torchrun's way to say it.
+std::chrono::milliseconds node_timeout(const Settings& settings) {
+    if (settings.node_timeout) return *settings.node_timeout;
+    const auto interval = settings.rdzv_conf.find("keep_alive_interval");
+    const auto attempts = settings.rdzv_conf.find("keep_alive_max_attempt");
+    const auto none = settings.rdzv_conf.end();
+    if (interval == none && attempts == none) return agent::RendezvousPlan{}.node_timeout;
+    constexpr std::chrono::seconds kInterval{5};  // torchrun's, as the 3
+    const auto each = interval == none ? kInterval : parse_seconds(interval->second).value();
+    const auto count = attempts == none ? 3 : whole_number(attempts->second, 1, 1'000'000).value_or(3);
+    return std::max<std::chrono::milliseconds>(each * count, std::chrono::milliseconds(1));
+}
+
+/// Where a scheduler has given us exactly the nodes that the job wants, their names.
+std::vector<std::string> expected_hosts(const Settings& settings, const Surroundings& surroundings) {
+    for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
+        auto list = surroundings.set_variable(name);
+        if (!list) continue;
+        auto hosts = expand_node_list(*list);
+        if (hosts && hosts->size() == static_cast<std::size_t>(settings.nodes.max)) return std::move(*hosts);
+    }
+    return {};
 }
 
 Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surroundings, agent::RendezvousPlan& plan) {
@@ -117,8 +151,13 @@ Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surro
         plan_standalone(settings, surroundings, plan);
         return {};
     }
+    auto backend = backend_of(settings);
+    if (!backend) return backend.error();
     plan.standalone = false;
-    plan.backend = settings.backend;
+    plan.backend = std::move(*backend);
+    plan.scale_up = settings.scale_up;
+    plan.node_timeout = node_timeout(settings);
+    plan.expected_hosts = expected_hosts(settings, surroundings);
     plan.endpoint = settings.endpoint;
     plan.local_addr = settings.local_addr;
     plan.node_rank = settings.node_rank;

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <optional>
 
-#include "launcher/cli/endpoint.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/discovery/endpoint.hpp"
 #include "rendezvous/store/server.hpp"
 
 namespace dlaunch::launcher {
@@ -89,15 +89,16 @@ int run_store(const std::vector<std::string>& arguments) {
     const auto options = read_options(arguments);
     if (!options) return complain(options.error().text);
     if (options->help) return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
-    const auto endpoints = parse_endpoints(options->bind);
+    const auto endpoints = rendezvous::parse_endpoints(options->bind, kDefaultPort);
     if (!endpoints) return complain(endpoints.error().within("store --bind").text);
-    if (endpoints->size() != 1) return complain(fmt::format("store --bind {}: expected one address", options->bind));
+    if (endpoints->places.size() != 1)
+        return complain(fmt::format("store --bind {}: expected one address", options->bind));
 
     raise_descriptor_limit();
     const base::UniqueFd signals = ending_signals();
     base::Loop loop;
-    const auto& [host, port] = endpoints->front();
-    const auto server = store::Server::listen(loop, host, port.value_or(kDefaultPort));
+    const auto& [host, port] = endpoints->places.front();
+    const auto server = store::Server::listen(loop, host, port);
     if (!server) return complain(server.error().within("store --bind").text);
     say(STDOUT_FILENO, fmt::format("dlaunch: the store listens on {}\n", (*server)->endpoint()));
     (*server)->serve_until(signals.get());

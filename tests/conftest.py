@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from hosts import Hosts, why_not
+from meeting import WORKER, Meeting
 from processes import MARK
 from running import Running
 from workers import python_text, shell_text
@@ -165,6 +167,29 @@ def job(start, shell_worker):
         return start(f"--nproc-per-node={workers}", *options, "--no-python", shell_worker(text), *args, **more)
 
     return job_
+
+
+@pytest.fixture
+def hosts(binary, tmp_path, start):
+    """hosts(3) or hosts("node2", "node10") -> Hosts on one switch, all of one test; they go with it."""
+    made = []
+
+    def hosts_(*names):
+        if reason := why_not():
+            pytest.skip(reason)
+        names = [f"node{number + 1}" for number in range(names[0])] if isinstance(names[0], int) else names
+        made.append(Hosts(names, tmp_path, binary, start))
+        return made[-1]
+
+    yield hosts_
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def meeting(hosts, seen, script):
+    """meeting(3), or meeting(*names) -> Meeting of that many hosts, on which a job of several nodes may be begun."""
+    return lambda *names: Meeting(hosts(*names), seen, script("worker.sh", WORKER))
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@
 
 #include "agent/errors/failure_record.hpp"
 #include "agent/errors/report.hpp"
-#include "rendezvous/base/address.hpp"
+#include "agent/group/net_options.hpp"
 #include "rendezvous/base/exit_status.hpp"
-#include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
@@ -25,8 +24,8 @@ using base::Result;
 
 namespace {
 
-constexpr int kElasticPort = 29'400, kStaticPort = 29'500;  // torchrun's
-constexpr auto kFlagOn = {"1", "true", "True", "t", "yes", "y"};
+constexpr int kProgress_s = 10;
+constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
 
 std::uint64_t random_number() {
     std::uint64_t number = 0;
@@ -35,168 +34,140 @@ std::uint64_t random_number() {
     return number;
 }
 
-const std::string* conf(const RendezvousPlan& plan, const char* key) {
-    auto found = plan.conf.find(key);
-    return found == plan.conf.end() ? nullptr : &found->second;
-}
-
-/// A time of --rdzv-conf, in seconds; it was checked where it was taken.
-r::Milliseconds seconds(const RendezvousPlan& plan, const char* key, double otherwise) {
-    const std::string* text = conf(plan, key);
-    return r::Milliseconds(static_cast<std::int64_t>((text ? std::strtod(text->c_str(), nullptr) : otherwise) * 1e3));
-}
-
-r::Milliseconds node_timeout(const RendezvousPlan& plan) {
-    if (!conf(plan, "keep_alive_interval") && !conf(plan, "keep_alive_max_attempt"))
-        return seconds(plan, "node_timeout", 5);
-    const std::string* attempts = conf(plan, "keep_alive_max_attempt");
-    return seconds(plan, "keep_alive_interval", 5) *
-           std::max(1L, attempts ? std::strtol(attempts->c_str(), nullptr, 10) : 3L);
-}
-
-r::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name) {
-    const RendezvousPlan& meeting = plan.rendezvous;
-    r::Coordinator::Options options;
-    options.version = DLAUNCH_VERSION;
-    options.job_id = meeting.job_id;
-    options.host = host_name;
-    options.incarnation = random_number();
-    options.min_nodes = meeting.min_nodes;
-    options.max_nodes = meeting.max_nodes;
-    options.last_call = seconds(meeting, "last_call_timeout", 30);
-    options.join_timeout = seconds(meeting, "join_timeout", 600);
-    options.node_timeout = node_timeout(meeting);
-    options.restarts = {plan.restarts.max_restarts, plan.restarts.first, plan.restarts.most, plan.restarts.healthy,
-                        plan.restarts.crash_loop};
-    options.master_addr = meeting.master_addr;
-    options.master_port = meeting.master_port;
-    return options;
-}
-
-/// One process a task: its number is the order that the scheduler gave.
-std::string order_key() {
-    const char* number = std::getenv("SLURM_PROCID");
-    return number && std::getenv("SLURM_JOB_ID") ? number : "";
-}
-
 }  // namespace
 
-struct NetMembership::Place {
-    std::vector<r::Endpoint> all;
-    std::string listen_on;  ///< this node hosts the coordinator, at this address; empty: another does
-    int port = 0;
-    std::string advertised;  ///< this node's address for the others
-};
-
-Result<NetMembership::Place> NetMembership::find_place(const RendezvousPlan& plan, const std::string& host_name) {
-    Place place;
-    const bool fixed = plan.backend == "static";
-    if (fixed) {
-        place.all = {{plan.master_addr, plan.master_port.value_or(kStaticPort)}};
-    } else {
-        auto endpoints = r::parse_endpoints(plan.endpoint, kElasticPort);
-        if (!endpoints) return endpoints.error().within("--rdzv-endpoint");
-        if (!endpoints->folder.empty())
-            return Error{"--rdzv-endpoint: a shared folder is not supported, expected HOST:PORT"};
-        place.all = std::move(endpoints->places);
-    }
-    const std::vector<std::string> own = r::own_addresses();
-    const std::string reachable = base::reachable_address();
-    std::string towards;
-    for (const r::Endpoint& each : place.all) {
-        auto resolved = r::addresses_of(each.host);
-        if (!resolved) continue;  // it may be known later
-        std::string mine = r::own_address_at(each, *resolved, own, host_name, reachable);
-        if (!mine.empty() && place.listen_on.empty()) {
-            place.listen_on = std::move(mine);
-            place.port = each.port;
-        }
-        if (towards.empty()) towards = r::own_address_towards(resolved->front());
-    }
-    place.advertised = !plan.local_addr.empty()   ? plan.local_addr
-                       : !place.listen_on.empty() ? place.listen_on
-                       : !towards.empty()         ? towards
-                                                  : reachable;
-    if (fixed && plan.node_rank.value_or(0) != 0) place.listen_on.clear();
-    if (const std::string* wish = conf(plan, "is_host")) {
-        const bool on = std::find(kFlagOn.begin(), kFlagOn.end(), *wish) != kFlagOn.end();
-        if (!on) place.listen_on.clear();
-        if (on && place.listen_on.empty())
-            return Error{
-                fmt::format("--rdzv-conf: is_host, and {} is no address of this node", place.all.front().text())};
-    }
-    return place;
-}
-
-NetMembership::NetMembership(base::Loop& loop, const Plan& plan) : loop_(loop), plan_(plan) {}
+NetMembership::NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard)
+    : loop_(loop), plan_(plan), host_name_(std::move(host_name)), guard_(guard) {}
 NetMembership::~NetMembership() = default;
 
-Result<std::unique_ptr<NetMembership>> NetMembership::make(base::Loop& loop, const Plan& plan,
-                                                           const std::string& host_name) {
-    std::unique_ptr<NetMembership> self(new NetMembership(loop, plan));
-    auto place = find_place(plan.rendezvous, host_name);
-    if (!place) return place.error();
-    auto numeric = r::addresses_of(place->advertised);
-    auto listener =
-        store::open_listener(numeric && !numeric->empty() ? numeric->front() : base::reachable_address(), 0);
-    if (!listener) return listener.error();
-    self->store_listener_ = std::move(*listener);
-    if (!place->listen_on.empty())
-        if (auto hosted = self->host_coordinator(*place, host_name); !hosted) return hosted.error();
-
-    auto& options = self->member_options_;
-    options.version = DLAUNCH_VERSION;
-    options.job_id = plan.rendezvous.job_id;
-    options.record = {fmt::format("{}-{}-{:x}", host_name, getpid(), random_number()),
-                      host_name,
-                      place->advertised,
-                      self->store_listener_.port,
-                      plan.workers,
-                      plan.role,
-                      order_key(),
-                      plan.rendezvous.node_rank,
-                      self->host_ != nullptr};
-    options.coordinator = place->all.front().text();
-    options.join_timeout = seconds(plan.rendezvous, "join_timeout", 600);
-    if (self->host_) place->all = {{place->listen_on, self->host_->server().port()}};
-    self->link_ = std::make_unique<r::MemberLink>(
-        loop, place->all,
-        r::MemberLink::Listener{
-            [me = self.get()] { me->member_->connected(base::Clock::now()), me->act(); },
-            [me = self.get()](const r::ConnectFailure& failure) {
-                me->member_->connect_failed(base::Clock::now(), failure), me->act();
-            },
-            [me = self.get()](const r::Message& message) {
-                me->member_->received(base::Clock::now(), message), me->act();
-            },
-            [me = self.get()](bool by_its_end) { me->member_->closed(base::Clock::now(), by_its_end), me->act(); }});
-    return self;
-}
-
-/// Somebody else may listen there already: an agent on this machine that came first. Then this one is a member only.
-Result<void> NetMembership::host_coordinator(const Place& place, const std::string& host_name) {
-    auto host = r::CoordinatorHost::listen(loop_, place.listen_on, place.port, coordinator_options(plan_, host_name));
-    if (host) host_ = std::move(*host);
-    return {};
-}
+// --- before there is a member: where is the job?
+// -----------------------------------------------------------------------------
 
 void NetMembership::join(Orders orders) {
     orders_ = std::move(orders);
-    member_.emplace(member_options_, base::Clock::now(), random_number());
+    discovery_ = r::make_discovery(question_of(plan_, host_name_));
+    find_coordinator();
+    still_finding(0);
+}
+
+/// Names are asked for and files are read aside: the loop must hear signals meanwhile.
+void NetMembership::find_coordinator() {
+    finding_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
+        auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
+        return [this, found] { come_in(std::move(*found)); };
+    });
+}
+
+void NetMembership::still_finding(int waited_s) {
+    const auto limit = join_timeout(plan_.rendezvous);
+    const std::string& place =
+        plan_.rendezvous.backend == "static" ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
+    const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
+    if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
+        return end_before_it_began(exit_status::kRendezvousTimeout,
+                                   fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
+    if (waited_s > 0 && waited_s % kProgress_s == 0) orders_.tell("waiting, " + what);
+    finding_timer_ = loop_.after(std::chrono::seconds(1), [this, waited_s] { still_finding(waited_s + 1); });
+}
+
+/// A name that nobody knows yet may be this node's own: whether it is to host is not known before.
+void NetMembership::come_in(base::Result<r::Found> found) {
+    if (found && found->nowhere()) {
+        problem_ = found->problem;
+        finding_ = {};
+        again_timer_ = loop_.after(kAskAgain, [this] { find_coordinator(); });
+        return;
+    }
+    finding_timer_ = {};
+    if (!found) return end_before_it_began(found.error().status, found.error().text);
+    if (auto open = open_ports(*found); !open) return end_before_it_began(open.error().status, open.error().text);
+    make_member(*found);
     act();
 }
+
+void NetMembership::end_before_it_began(int status, std::string reason) {
+    finding_timer_ = {};
+    again_timer_ = {};
+    finding_ = {};
+    over_ = true;
+    discovery_->withdraw();
+    order([this, verdict = JobVerdict{status, std::move(reason)}] { orders_.end(verdict); });
+}
+
+base::Result<void> NetMembership::open_ports(r::Found& found) {
+    auto listener = store::open_listener(found.bind_to, 0);
+    if (!listener) return listener.error();
+    store_listener_ = std::move(*listener);
+    advertised_ = found.advertised;
+    bind_to_ = found.bind_to;
+    if (!found.listener) return {};
+    auto host = r::CoordinatorHost::adopt(loop_, std::move(found.listener->socket),
+                                          coordinator_options(plan_, host_name_, random_number()));
+    if (!host) return host.error();
+    host_ = std::move(*host);
+    if (discovery_->must_be_kept()) keep_claim();
+    return {};
+}
+
+/// Two coordinators of one job must not be: the one that was taken for dead ends what it has.
+void NetMembership::keep_claim() {
+    keeping_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
+        const bool kept = discovery->keep();
+        return [this, kept] {
+            keeping_ = {};
+            if (kept) {
+                keep_timer_ = loop_.after(r::Discovery::kKeepEvery, [this] { keep_claim(); });
+                return;
+            }
+            change([this](base::Time) {
+                member_->leave(
+                    r::Leave::Scope::job, exit_status::kCoordinatorLost,
+                    "another coordinator has taken this one for dead and its place in " + plan_.rendezvous.endpoint);
+            });
+        };
+    });
+}
+
+void NetMembership::make_member(const r::Found& found) {
+    r::Member::Options options;
+    options.version = DLAUNCH_VERSION;
+    options.job_id = plan_.rendezvous.job_id;
+    options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), random_number()),
+                      host_name_,
+                      found.advertised,
+                      store_listener_.port,
+                      plan_.workers,
+                      plan_.role,
+                      order_key(),
+                      plan_.rendezvous.node_rank,
+                      host_ != nullptr};
+    options.coordinator = found.places.front().endpoint.text();
+    options.join_timeout = join_timeout(plan_.rendezvous);
+    link_ = std::make_unique<r::MemberLink>(
+        loop_, found.places,
+        r::MemberLink::Listener{
+            [this] { change([this](base::Time now) { member_->connected(now); }); },
+            [this](const r::ConnectFailure& failure) {
+                change([&](base::Time now) { member_->connect_failed(now, failure); });
+            },
+            [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
+            [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }});
+    member_.emplace(std::move(options), base::Clock::now(), random_number());
+}
+
+// --- what the agent tells
+// -------------------------------------------------------------------------------------------------
 
 void NetMembership::failed(const Failure& failure) {
     own_failure_ = true;
     r::Cause cause{
         failure.exit_status(), kind_of(failure), summary(failure), failure.how == HowEnded::not_executed, {}};
-    member_->failed(base::Clock::now(), cause);
-    act();
+    change([&](base::Time now) { member_->failed(now, cause); });
 }
 
 void NetMembership::round_over(const RoundEnd& end) {
     round_runs_ = false;
-    store_.reset();
+    if (!end.succeeded) store_.reset();  // else the other nodes' workers still need it
     if (dying_) return order([this] { orders_.end(*dying_); });
     std::optional<r::Cause> cause;
     std::vector<Failure> own;
@@ -207,8 +178,7 @@ void NetMembership::round_over(const RoundEnd& end) {
         cause = r::Cause{first.exit_status(), kind_of(first), summary(first), first.how == HowEnded::not_executed,
                          pack_failures(std::move(own), wire::kMaxRecord)};
     }
-    member_->round_over(base::Clock::now(), end.succeeded, cause);
-    act();
+    change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
 }
 
 void NetMembership::leave(int status, const std::string& reason) {
@@ -217,26 +187,53 @@ void NetMembership::leave(int status, const std::string& reason) {
     // it, which says that it died, when no worker lives here any more.
     if (status == exit_status::kSignalBase + SIGKILL) {
         dying_ = JobVerdict{status, reason};
-        if (!round_runs_) order([this] { orders_.end(*dying_); });
+        if (!round_runs_ && !over_) order([this] { orders_.end(*dying_); });
         return;
     }
+    if (over_) return;
+    if (!member_) return end_before_it_began(status, reason);
     const Scope scope = status == exit_status::kHang            ? Scope::job
                         : status == exit_status::kNodeUnhealthy ? Scope::node
                                                                 : Scope::node_if_enough;
-    member_->leave(scope, status, reason);
-    act();
+    change([&](base::Time) { member_->leave(scope, status, reason); });
 }
 
 // --- what the member decides
 // ------------------------------------------------------------------------------------------
 
+template <class Change>
+void NetMembership::change(Change change) {
+    const base::Time now = base::Clock::now();
+    heed_guard(now);
+    change(now);
+    act();
+}
+
 /// Actions may lead to more: the outermost call performs them all, in order.
 void NetMembership::act() {
     if (std::exchange(acting_, true)) return;
-    for (auto actions = member_->take_actions(); !actions.empty(); actions = member_->take_actions())
+    renew_lease();
+    for (auto actions = member_->take_actions(); !actions.empty(); actions = member_->take_actions()) {
         for (r::Member::Action& action : actions) perform(action);
+        renew_lease();
+    }
     acting_ = false;
     set_timer();
+}
+
+/// Before anything else is heard after a frozen time: how the workers ended then is nobody's failure.
+void NetMembership::heed_guard(base::Time now) {
+    by_guard_ = guard_.has_fenced();
+    if (by_guard_)
+        member_->fenced_by_guard(now, "this agent stood still for too long: its guard has killed the workers");
+}
+
+void NetMembership::renew_lease() {
+    const base::Time until = member_->lease_until();
+    if (until == r::kNever)
+        guard_.no_workers_live();
+    else if (!guard_.let_workers_live_until(until))
+        heed_guard(base::Clock::now());
 }
 
 void NetMembership::perform(r::Member::Action& action) {
@@ -254,11 +251,12 @@ void NetMembership::perform(r::Member::Action& action) {
             if (!told) orders_.tell(reason);
             orders_.stop(reason);
         });
+    } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
+        store_.reset();
     } else if (auto* kill = std::get_if<r::Member::KillWorkers>(&action)) {
-        order([this, reason = kill->reason] {
-            if (!round_runs_) return;
-            orders_.tell(reason + ": killing the workers");
-            orders_.kill(reason);
+        order([this, reason = kill->reason, done = by_guard_] {
+            if (round_runs_ || done) orders_.tell(reason + (done ? "" : ": killing the workers"));
+            if (round_runs_) orders_.kill(reason);
         });
     } else if (auto* tell = std::get_if<r::Member::TellUser>(&action)) {
         order([this, text = tell->text] { orders_.tell(text); });
@@ -277,8 +275,7 @@ void NetMembership::set_timer() {
     }
     timer_ = loop_.after(std::max(due - base::Clock::now(), base::Duration::zero()), [this] {
         timer_due_ = r::kNever;
-        member_->tick(base::Clock::now());
-        act();
+        change([this](base::Time now) { member_->tick(now); });
     });
 }
 
@@ -304,13 +301,14 @@ void NetMembership::start(const r::Assigned& told) {
 }
 
 /// An empty store for this round. Where the user named the port the coordinator may live there too: one port, one
-/// server.
+/// server, which it has emptied.
 bool NetMembership::serve_store(const r::Assigned& told) {
     store_.reset();
     if (host_ && host_->server().port() == told.master_port) return true;
     base::UniqueFd socket(fcntl(store_listener_.socket.get(), F_DUPFD_CLOEXEC, 0));
     if (told.master_port != store_listener_.port) {
-        auto asked_for = store::open_listener(told.master_addr, told.master_port);
+        const std::string& address = told.master_addr == advertised_ ? bind_to_ : told.master_addr;
+        auto asked_for = store::open_listener(address, told.master_port);
         if (!asked_for) {
             order([this, text = asked_for.error().text] { orders_.tell("the worker store: " + text); });
             return false;
@@ -325,11 +323,15 @@ bool NetMembership::serve_store(const r::Assigned& told) {
 /// Who hosts the coordinator stays until everybody has heard.
 void NetMembership::end(const r::Member::EndJob& how) {
     timer_ = {};
+    over_ = true;
     JobVerdict verdict{how.status, how.reason, std::vector<Failure>{}};
     for (const std::string& record : how.records)
         if (auto failures = unpack_failures(record))
             verdict.failures->insert(verdict.failures->end(), failures->begin(), failures->end());
-    auto tell = [this, verdict = std::move(verdict)] { orders_.end(verdict); };
+    auto tell = [this, verdict = std::move(verdict)] {
+        discovery_->withdraw();
+        orders_.end(verdict);
+    };
     if (host_ && host_->coordinator().phase() == r::Coordinator::Phase::over)
         host_->when_finished(std::move(tell));
     else

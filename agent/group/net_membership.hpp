@@ -9,8 +9,11 @@
 
 #include "agent/group/membership.hpp"
 #include "agent/plan.hpp"
+#include "agent/process/guard.hpp"
+#include "rendezvous/base/aside.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
+#include "rendezvous/discovery/discovery.hpp"
 #include "rendezvous/rounds/host.hpp"
 #include "rendezvous/rounds/link.hpp"
 #include "rendezvous/rounds/member.hpp"
@@ -21,9 +24,9 @@ namespace dlaunch::agent {
 
 class NetMembership : public Membership {
 public:
-    /// Opens the ports; may look names up. The loop must outlive it, and runs nothing of it after its end.
-    [[nodiscard]] static base::Result<std::unique_ptr<NetMembership>> make(base::Loop& loop, const Plan& plan,
-                                                                           const std::string& host_name);
+    /// The loop must outlive it, and runs nothing of it after its end. `guard` ends the workers when this process is
+    /// frozen for so long that the job counts on their end.
+    NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard);
     ~NetMembership() override;
 
     void join(Orders orders) override;
@@ -31,19 +34,20 @@ public:
     void round_over(const RoundEnd& end) override;
     void leave(int status, const std::string& reason) override;
 
-    /// Until when workers may live here without another word from the coordinator, or Time::max(): for the guard, which
-    /// must end them then if the agent is frozen.
-    [[nodiscard]] base::Time lease_until() const { return member_->lease_until(); }
-
 private:
-    struct Place;  ///< where the coordinator is and what this node is to it
-
-    NetMembership(base::Loop& loop, const Plan& plan);
-
-    [[nodiscard]] static base::Result<Place> find_place(const RendezvousPlan& plan, const std::string& host_name);
-    [[nodiscard]] base::Result<void> host_coordinator(const Place& place, const std::string& host_name);
+    void find_coordinator();
+    void still_finding(int waited_s);
+    void come_in(base::Result<rendezvous::Found> found);
+    [[nodiscard]] base::Result<void> open_ports(rendezvous::Found& found);
+    void make_member(const rendezvous::Found& found);
+    void keep_claim();
+    void end_before_it_began(int status, std::string reason);
     void perform(rendezvous::Member::Action& action);
+    template <class Change>
+    void change(Change change);
     void act();
+    void heed_guard(base::Time now);
+    void renew_lease();
     void set_timer();
     void start(const rendezvous::Assigned& assigned);
     [[nodiscard]] bool serve_store(const rendezvous::Assigned& assigned);
@@ -52,19 +56,27 @@ private:
 
     base::Loop& loop_;
     const Plan& plan_;
+    const std::string host_name_;
+    GuardLink& guard_;
     Orders orders_;
-    rendezvous::Member::Options member_options_;
+    std::shared_ptr<rendezvous::Discovery> discovery_;  ///< a thread that hangs holds it too
+    base::Aside finding_, keeping_;
+    base::Timer finding_timer_, again_timer_, keep_timer_;
+    std::string problem_;  ///< with the names that are looked up
     std::optional<rendezvous::Member> member_;
     std::unique_ptr<rendezvous::MemberLink> link_;
     std::unique_ptr<rendezvous::CoordinatorHost> host_;
     store::Listener store_listener_;
+    std::string advertised_, bind_to_;  ///< this node's address for the others, and the same as a number
     std::unique_ptr<store::ThreadedServer> store_;
     base::Timer timer_;
     rendezvous::Time timer_due_ = rendezvous::kNever;
     bool acting_ = false;
     bool own_failure_ = false;  ///< in the running round
     std::optional<JobVerdict> dying_;
+    bool over_ = false;  ///< the last order is on its way
     bool round_runs_ = false;
+    bool by_guard_ = false;  ///< not we but the guard has ended the running round
 };
 
 }  // namespace dlaunch::agent

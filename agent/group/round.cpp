@@ -292,7 +292,7 @@ Failure NodeRound::failure_of(const Worker& worker) const {
     failure.how = worker.hung ? HowEnded::hung : worker.code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
     (worker.code == CLD_EXITED ? failure.code : failure.signal) = worker.status;
     failure.core_dumped = worker.code == CLD_DUMPED;
-    failure.victim = worker.asked_to_stop;
+    failure.victim = worker.asked_to_stop || tools_.fenced();
     if (worker.hung) failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
     return failure;
 }

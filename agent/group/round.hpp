@@ -27,6 +27,7 @@ public:
         EventLog& events;
         std::function<void(const std::string&)> say;      ///< a line for the user, always
         std::function<void(const std::string&)> mention;  ///< a line that --quiet keeps back
+        std::function<bool()> fenced;                     ///< the guard has killed the workers while we stood still
     };
     struct Listener {
         std::function<void(const Failure&)> failed;   ///< the first failure, before anybody is stopped

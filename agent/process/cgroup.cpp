@@ -107,10 +107,15 @@ std::string own_cgroup_folder() {
     return path == "/" ? mounted : mounted + path;
 }
 
-void kill_and_remove_cgroup(const std::string& folder, Milliseconds deadline) {
+void kill_cgroup(const std::string& folder, Milliseconds deadline) {
     if (folder.empty() || access(folder.c_str(), F_OK) != 0) return;
     write_kill(folder);
     await_empty(folder, deadline);
+}
+
+void kill_and_remove_cgroup(const std::string& folder, Milliseconds deadline) {
+    if (folder.empty() || access(folder.c_str(), F_OK) != 0) return;
+    kill_cgroup(folder, deadline);
     remove_folders(folder);
 }
 

@@ -16,6 +16,9 @@ namespace dlaunch::agent {
 /// to `deadline` for the dead to leave. Safe when the folder does not exist.
 void kill_and_remove_cgroup(const std::string& folder, std::chrono::milliseconds deadline);
 
+/// Kills everything in a cgroup folder and below it, and waits up to `deadline` for the dead to leave.
+void kill_cgroup(const std::string& folder, std::chrono::milliseconds deadline);
+
 /// The cgroups of one agent: <own folder>/dlaunch-<pid>-<time>/<round>-<local rank>. New ones for every round: Linux
 /// 6.14 and later kill whatever is born into a cgroup that was killed once (they compare its count of kills with that of
 /// the parent's own cgroup).

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -34,6 +36,7 @@ namespace {
 
 constexpr int kSameRequestMs = 1;
 constexpr auto kSweepDeadline = std::chrono::milliseconds(5000);
+constexpr auto kFenceDeadline = kSweepDeadline / 2;  // for the cgroup, and then for who is in none
 
 /// What an agent that was killed could not remove itself.
 void remove_flat_folder(const char* folder) {
@@ -55,10 +58,14 @@ struct Guard {
     int status;                        ///< the agent's, as waitpid gives it
     const termios* modes;              ///< of the terminal at the start; null: none
     bool agent_alive;
+    Lease* lease;
+    bool has_lease;  ///< untouched before: one page less where nobody needs it
 
     void hear();
     void stop(int by);
     void tell(const GuardMessage& message);
+    int patience() const;
+    void fence();
     bool drain_signals(sigset_t& seen);
     void pass_signals();
     void collect();
@@ -72,6 +79,7 @@ void Guard::hear() {
         if (message.kind == GuardMessage::Kind::folder && folder_count < kMostFolders)
             std::memcpy(folders[folder_count++], message.text, sizeof folders[0]);
         if (message.kind == GuardMessage::Kind::suspended) stop(message.stop_signal);
+        if (message.kind == GuardMessage::Kind::lease) has_lease = true;
     }
 }
 
@@ -93,6 +101,23 @@ void Guard::stop(int by) {
 void Guard::tell(const GuardMessage& message) {
     send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
     kill(agent, SIGCONT);  // whoever stopped the agent must not keep it from hearing this
+}
+
+/// For poll(): until the lease is to be looked at.
+int Guard::patience() const {
+    const base::Time due = has_lease ? lease->due() : Lease::kNever;
+    if (due == Lease::kNever) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - base::Clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
+}
+
+/// The agent lives, but its workers must not: other nodes count on that soon. It learns of it from the lease.
+void Guard::fence() {
+    if (!has_lease || !lease->expire(base::Clock::now())) return;
+    const auto goes_on = [this] { return lease->is_ending(); };
+    kill_cgroup(cgroup, kFenceDeadline);
+    kill_below(agent, kFenceDeadline, goes_on);
+    lease->ended();
 }
 
 /// True when there was anything to pass on.
@@ -145,19 +170,25 @@ void Guard::end() {
     _exit(killed ? exit_status::kSignalBase + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-[[noreturn]] void guard_agent(int socket, pid_t agent, const sigset_t& taken, std::span<pid_t> strangers, const termios* modes) {
-    Guard guard{socket, signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), agent, {}, {}, 0, strangers, 0, modes, true};
+[[noreturn]] void guard_agent(int socket, pid_t agent, const sigset_t& taken, std::span<pid_t> strangers, const termios* modes, Lease* lease) {
+    Guard guard{socket, signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), agent, {}, {}, 0, strangers, 0, modes, true, lease, false};
     while (guard.agent_alive) {
         pollfd what[] = {{guard.signals, POLLIN, 0}, {guard.socket, POLLIN, 0}};
-        poll(what, 2, -1);
+        poll(what, 2, guard.patience());
         if (what[1].revents & POLLIN) guard.hear();
         if (what[0].revents & POLLIN) guard.pass_signals();
         guard.collect();
+        if (guard.agent_alive) guard.fence();
         // A dead agent's end of the link stays readable: without this the loop would spin until it is reaped.
         if (what[1].revents & (POLLHUP | POLLERR)) guard.socket = -1;
     }
     guard.socket = socket;
     guard.end();
+}
+
+Lease* make_lease() {
+    void* page = mmap(nullptr, sizeof(Lease), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? nullptr : static_cast<Lease*>(page);
 }
 
 }  // namespace
@@ -176,6 +207,7 @@ GuardLink fork_from_guard() {
     std::vector<pid_t> strangers = descendants();
     termios modes;
     const bool has_terminal = tcgetpgrp(STDIN_FILENO) == getpgrp() && tcgetattr(STDIN_FILENO, &modes) == 0;
+    Lease* lease = make_lease();
     const bool linked = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
     const pid_t agent = linked ? fork() : -1;
     if (agent < 0) {
@@ -184,7 +216,7 @@ GuardLink fork_from_guard() {
     }
     if (agent > 0) {
         close(ends[1]);
-        guard_agent(ends[0], agent, taken, strangers, has_terminal ? &modes : nullptr);
+        guard_agent(ends[0], agent, taken, strangers, has_terminal ? &modes : nullptr, lease);
     }
     close(ends[0]);
     // A group of its own: what the terminal or a kill of the group sends reaches the guard alone, once.
@@ -192,7 +224,8 @@ GuardLink fork_from_guard() {
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
     become_subreaper();
-    return GuardLink(base::UniqueFd(ends[1]), guard, hangup.sa_handler == SIG_IGN);
+    if (lease) new (lease) Lease;  // here: a page that nobody uses is not touched by the guard
+    return GuardLink(base::UniqueFd(ends[1]), guard, hangup.sa_handler == SIG_IGN, lease);
 }
 
 void keep_standard_files_open() {

@@ -5,6 +5,7 @@
 ///
 /// The guard dies  -> the agent reads end of file on the link, and gets SIGCONT in case it was stopped.
 /// The agent dies  -> its children become the guard's, a subreaper; cgroup.kill where there is one, and the sweep.
+/// The agent freezes, in a job of several nodes -> its lease (lease.hpp) runs out, and the guard ends the workers only.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -12,7 +13,9 @@
 #include <optional>
 #include <string>
 
+#include "agent/process/lease.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
 
@@ -22,8 +25,9 @@ inline constexpr std::size_t kMostFolders = 2;
 class GuardLink {
 public:
     GuardLink() = default;
-    GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored)
-        : socket_(std::move(socket)), guard_(guard), hangup_ignored_(hangup_ignored) {}
+    /// `lease` is shared with the guard, and lives as long as the process; null: the guard does not watch over any.
+    GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored, Lease* lease)
+        : socket_(std::move(socket)), guard_(guard), hangup_ignored_(hangup_ignored), lease_(lease) {}
 
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] pid_t guard() const { return guard_; }
@@ -46,10 +50,18 @@ public:
     /// back to the shell. Where no shell could continue it the kernel does not stop it, and SIGCONT is the answer.
     void tell_suspended(int stop_signal);
 
+    /// Without a later word the guard ends the workers then. False: it has done so, or is about to.
+    [[nodiscard]] bool let_workers_live_until(base::Time until);
+    /// No worker lives; nor is the guard still looking for some.
+    void no_workers_live();
+    /// The guard has ended the workers because we stood still; until no_workers_live().
+    [[nodiscard]] bool has_fenced() const { return lease_ && lease_->fenced(); }
+
 private:
     base::UniqueFd socket_;
     pid_t guard_ = 0;
     bool hangup_ignored_ = false;
+    Lease* lease_ = nullptr;
 };
 
 /// Forks. Returns in the agent, with every signal blocked that signals.hpp takes; the caller stays the guard and does

@@ -9,12 +9,14 @@
 namespace dlaunch::agent {
 namespace {
 
+constexpr auto kFencingTakes = std::chrono::seconds(5);  // the guard's own deadline for it
+
 // A guard that is gone is noticed by receive(); what could not be told to it does not matter any more.
-void tell(int socket, GuardMessage::Kind kind, const std::string& text) {
+void tell(int socket, GuardMessage::Kind kind, const std::string& text, int flags = 0) {
     GuardMessage message{kind, {}, 0, {}};
     if (text.size() >= sizeof message.text) return;
     std::memcpy(message.text, text.c_str(), text.size() + 1);
-    send(socket, &message, sizeof message, MSG_NOSIGNAL);
+    send(socket, &message, sizeof message, MSG_NOSIGNAL | flags);
 }
 
 }  // namespace
@@ -33,6 +35,18 @@ void GuardLink::tell_folder(const std::string& folder) { tell(socket_.get(), Gua
 void GuardLink::tell_suspended(int stop_signal) {
     const GuardMessage message{GuardMessage::Kind::suspended, {}, stop_signal, {}};
     send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL);
+}
+
+/// A guard that is stopped, as at Ctrl-Z, may have its queue full: the same word is in it then.
+bool GuardLink::let_workers_live_until(base::Time until) {
+    if (!lease_) return true;
+    const Lease::Grant grant = lease_->grant(until);
+    if (grant == Lease::Grant::begun) tell(socket_.get(), GuardMessage::Kind::lease, {}, MSG_DONTWAIT);
+    return grant != Lease::Grant::fenced;
+}
+
+void GuardLink::no_workers_live() {
+    if (lease_) lease_->lift(kFencingTakes);
 }
 
 }  // namespace dlaunch::agent

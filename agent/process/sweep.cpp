@@ -79,14 +79,12 @@ void reap_all() {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {}
 }
 
-}  // namespace
-
-std::vector<pid_t> descendants(std::span<const pid_t> spared) {
+std::vector<pid_t> descendants_of(pid_t ancestor, std::span<const pid_t> spared) {
     const std::string self = std::to_string(getpid());
     const bool lists_children = access(("/proc/self/task/" + self + "/children").c_str(), R_OK) == 0;
     std::multimap<pid_t, pid_t> parents;
     if (!lists_children) parents = processes_by_parent();
-    std::vector<pid_t> found{getpid()};
+    std::vector<pid_t> found{ancestor};
     auto add = [&](pid_t child) {
         if (std::find(spared.begin(), spared.end(), child) == spared.end()) found.push_back(child);
     };
@@ -100,6 +98,19 @@ std::vector<pid_t> descendants(std::span<const pid_t> spared) {
     found.erase(found.begin());
     return found;
 }
+
+/// Not dead, nor a zombie that waits for its parent.
+bool lives(pid_t pid) {
+    const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
+    const std::size_t end_of_name = text.rfind(')');
+    if (end_of_name == std::string::npos || end_of_name + 2 >= text.size()) return false;
+    const char state = text[end_of_name + 2];
+    return state != 'Z' && state != 'X';
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(std::span<const pid_t> spared) { return descendants_of(getpid(), spared); }
 
 std::vector<Swept> survey() {
     std::vector<Swept> found;
@@ -120,6 +131,19 @@ bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
         const std::vector<pid_t> left = descendants(spared);
         const auto now = Clock::now();
         if (left.empty() || now >= end) return left.empty();
+        for (pid_t pid : left) kill(pid, SIGKILL);
+        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now), std::chrono::milliseconds(50)));
+    }
+}
+
+void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& goes_on) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + deadline;
+    while (goes_on()) {
+        std::vector<pid_t> left = descendants_of(ancestor, {});
+        std::erase_if(left, [](pid_t pid) { return !lives(pid); });
+        const auto now = Clock::now();
+        if (left.empty() || now >= end) return;
         for (pid_t pid : left) kill(pid, SIGKILL);
         await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now), std::chrono::milliseconds(50)));
     }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ struct Swept {
 /// Kills and reaps every descendant, those too that appear meanwhile, until none is left or `deadline` has passed.
 /// Blocks: for the end of a round, or for a process without a loop. False when some are left.
 bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared = {});
+
+/// Kills every descendant of another process, which may be stopped and reap none of them, until none of them lives,
+/// `deadline` has passed, or `goes_on` says no. Blocks.
+void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& goes_on);
 
 /// Becomes a subreaper: orphaned descendants become our children instead of init's.
 void become_subreaper();

@@ -13,6 +13,9 @@ namespace {
 /// Programs that are completed: dlaunch may be called by torchrun's name.
 constexpr std::string_view kPrograms = "dlaunch torchrun";
 
+/// What may stand in a program's place, first of all words.
+constexpr std::string_view kCommands = "check store version";
+
 std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
     std::string done;
     for (std::size_t at = 0;;) {
@@ -47,6 +50,7 @@ _dlaunch() {
             --) ((i++)); _dlaunch_program "$i"; return ;;
             @VALUES@) option=$at ;;
             -*) ;;
+            check) if ((i > 1)); then _dlaunch_program "$i"; return; fi ;;
             *) _dlaunch_program "$i"; return ;;
         esac
     done
@@ -60,7 +64,9 @@ _dlaunch() {
         names='@NAMES@'
         mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
     else
-        mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word")
+        names=
+        if ((COMP_CWORD == 1)); then names='@COMMANDS@'; fi
+        mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word"; compgen -c -- "$word"; compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
     fi
 }
@@ -99,6 +105,7 @@ std::string bash() {
     }
     std::string script = replaced(kBashScript, "@VALUES@", values);
     script = replaced(script, "@ARGUMENTS@", arguments);
+    script = replaced(script, "@COMMANDS@", kCommands);
     return replaced(replaced(script, "@NAMES@", names), "@PROGRAMS@", kPrograms);
 }
 
@@ -134,7 +141,10 @@ std::string zsh() {
                 single_quoted(fmt::format("*-{}{}{}{}", option.letter, option.is_switch() ? "" : "+", help, argument)) +
                 " \\\n";
     }
-    script += "        '(-)1:program:{ _command_names -e; _files }' '*::argument:_files'\n}\n";
+    script += fmt::format(
+        "        '(-)1:program:{{ (( CURRENT == 2 )) && compadd {}; _command_names -e; _files }}' "
+        "'*::argument:_files'\n}}\n",
+        kCommands);
     script += fmt::format(
         "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _dlaunch \"$@\"; else compdef _dlaunch {}; fi\n",
         kPrograms);
@@ -158,6 +168,7 @@ function __dlaunch_before_program
             case @VALUES@
                 set value yes
             case '-*'
+            case check  # has the options of dlaunch
             case '*'
                 return 1
         end
@@ -168,6 +179,8 @@ end
 
 std::string fish() {
     std::string values, lines;
+    for (std::string_view program : {"dlaunch", "torchrun"})
+        lines += fmt::format("complete -c {} -n 'test (count (commandline -opc)) -eq 1' -a '{}'\n", program, kCommands);
     for (const Option& option : all_options()) {
         if (!option.is_switch()) {
             values += fmt::format("{}--{}", values.empty() ? "" : " ", option.name);

@@ -1,24 +1,13 @@
 #pragma once
-/// Where and how nodes meet: addresses and the details of --rdzv-conf. No I/O, no look-ups.
+/// How nodes meet: a host, the backend, the details of --rdzv-conf. Endpoints are rendezvous/discovery/endpoint.hpp's.
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
-
-struct Endpoint {
-    std::string host;  ///< without brackets
-    std::optional<int> port;
-    bool operator==(const Endpoint&) const = default;
-};
-
-/// HOST, HOST:PORT or [IPV6]:PORT, one or several separated by commas.
-[[nodiscard]] base::Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
 
 /// A host name or address alone.
 [[nodiscard]] base::Result<std::string> parse_host(std::string_view text);

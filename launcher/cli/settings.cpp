@@ -6,6 +6,7 @@
 #include "launcher/cli/endpoint.hpp"
 #include "launcher/cli/signals.hpp"
 #include "launcher/cli/words.hpp"
+#include "rendezvous/discovery/endpoint.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -52,7 +53,7 @@ Done take_rotation(agent::LogPlan& logs, const std::string& value) {
 
 Done take_endpoint(Settings& settings, const std::string& value) {
     settings.endpoint = value;
-    return value.empty() ? Done() : only_check(parse_endpoints(value));
+    return value.empty() ? Done() : only_check(rendezvous::parse_endpoints(value, 0));
 }
 
 /// torchrun's empty list of ranks means all.
@@ -67,9 +68,19 @@ Done take_template(agent::LogPlan& logs, const std::string& value) {
     return {};
 }
 
-Done above_zero(const std::string& value) {
+Done take_node_timeout(Settings& settings, const std::string& value) {
     auto seconds = parse_seconds(value);
     if (!seconds || seconds->count() == 0) return Error{"expected a number of seconds above 0"};
+    settings.node_timeout = *seconds;
+    return {};
+}
+
+Done take_scale_up(Settings& settings, const Given& given) {
+    auto choice = parse_choice(given.value, given.option->choices());
+    if (!choice) return choice.error();
+    settings.scale_up = *choice == "immediate" ? agent::ScaleUp::immediate
+                        : *choice == "never"   ? agent::ScaleUp::never
+                                               : agent::ScaleUp::on_restart;
     return {};
 }
 
@@ -101,8 +112,8 @@ Done take_value(const Given& given, Settings& to) {
         case Id::master_addr: return take(to.master_addr, parse_host(value));
         case Id::master_port: return take(to.master_port, parse_port(value, 1));
         case Id::local_addr: return take(to.local_addr, parse_host(value));
-        case Id::scale_up: return only_check(parse_choice(value, given.option->choices()));
-        case Id::node_timeout: return above_zero(value);
+        case Id::scale_up: return take_scale_up(to, given);
+        case Id::node_timeout: return take_node_timeout(to, value);
 
         case Id::max_restarts: return take(to.max_restarts, parse_count(value, "a number of restarts"));
         case Id::restart_backoff: return take(to.backoff, parse_backoff(value));

@@ -39,6 +39,8 @@ struct Settings {
     std::string master_addr = "127.0.0.1";
     std::optional<int> master_port;
     std::string local_addr;
+    agent::ScaleUp scale_up = agent::ScaleUp::immediate;
+    std::optional<std::chrono::milliseconds> node_timeout;
 
     int max_restarts = 0;
     Backoff backoff;

@@ -11,11 +11,10 @@ namespace {
 
 constexpr std::string_view kFolder = "file://";
 
-bool is_host(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view(".-_:%").find(c) != std::string_view::npos;
-    });
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
 std::optional<int> port_of(std::string_view text) {
@@ -46,6 +45,13 @@ std::optional<Endpoint> parse_one(std::string_view text, int default_port) {
 
 }  // namespace
 
+bool is_host(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view(".-_:%").find(c) != std::string_view::npos;
+    });
+}
+
 std::string Endpoint::text() const {
     return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }
@@ -55,12 +61,12 @@ base::Result<Endpoints> parse_endpoints(std::string_view text, int default_port)
     if (text.starts_with(kFolder)) {
         found.folder = text.substr(kFolder.size());
         if (!found.folder.starts_with('/'))
-            return base::Error{"expected file:///FOLDER, a folder that all nodes share"};
+            return base::Error{"expected file:///FOLDER, the full path of a folder that all nodes share"};
         return found;
     }
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
-        auto one = parse_one(text.substr(at, end - at), default_port);
+        auto one = parse_one(trimmed(text.substr(at, end - at)), default_port);
         if (!one)
             return base::Error{
                 "expected HOST, HOST:PORT or [IPV6]:PORT, several separated by commas, or file:///FOLDER"};

@@ -58,6 +58,8 @@ void Coordinator::received(Time now, ConnectionId connection, const Message& mes
         if (peer.node.empty()) on_join(now, connection, *join);
         return;
     }
+    if (const auto* beat = std::get_if<Beat>(&message); beat && peer.node.empty())
+        return send(connection, Beat{stamp(), beat->number});  // somebody asks whether we are here
     auto node = nodes_.find(peer.node);
     if (node == nodes_.end() || node->second.connection != connection) return;  // it has been told to go
     on_member(now, connection, node->second, message);

@@ -198,7 +198,7 @@ void Coordinator::stop_round(Time now, const std::string& reason) {
     blameless_ = blameless_ || causes_.empty();
     Send send{{}, StopRound{stamp(), reason}};
     for (const auto& [id, node] : nodes_)
-        if (node.part == Part::running && node.connection) send.to.push_back(node.connection);
+        if (node.part != Part::none && node.connection) send.to.push_back(node.connection);
     if (!send.to.empty()) actions_.emplace_back(std::move(send));
     if (unfinished_ == 0) judge(now);
 }

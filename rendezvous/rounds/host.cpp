@@ -14,10 +14,10 @@ constexpr std::size_t kMostUnread = 8 << 20;
 }  // namespace
 
 CoordinatorHost::CoordinatorHost(base::Loop& loop, Coordinator::Options options)
-    : loop_(loop), coordinator_(std::move(options), base::Clock::now()) {}
+    : loop_(loop), worker_port_(options.master_port), coordinator_(std::move(options), base::Clock::now()) {}
 
-base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::listen(base::Loop& loop, const std::string& address,
-                                                                       int port, Coordinator::Options options) {
+base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop& loop, base::UniqueFd listener,
+                                                                      Coordinator::Options options) {
     std::unique_ptr<CoordinatorHost> host(new CoordinatorHost(loop, std::move(options)));
     store::ServerHooks hooks;
     hooks.extension = [self = host.get()](store::PeerId peer, std::uint8_t number, std::string_view payload) {
@@ -27,7 +27,7 @@ base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::listen(base::Loo
         self->coordinator_.closed(base::Clock::now(), peer, by_its_end);
         self->act();
     };
-    auto server = store::Server::listen(loop, address, port, std::move(hooks));
+    auto server = store::Server::adopt(loop, std::move(listener), std::move(hooks));
     if (!server) return server.error();
     host->server_ = std::move(*server);
     host->act();
@@ -46,7 +46,15 @@ void CoordinatorHost::on_message(store::PeerId peer, std::uint8_t number, std::s
     act();
 }
 
+/// Before anybody is told of the new round: its workers may be faster than this node's.
+void CoordinatorHost::empty_worker_store() {
+    if (coordinator_.phase() != Coordinator::Phase::running || coordinator_.round() == round_) return;
+    round_ = coordinator_.round();
+    if (worker_port_ == server_->port()) server_->forget();
+}
+
 void CoordinatorHost::act() {
+    empty_worker_store();
     for (const Coordinator::Action& action : coordinator_.take_actions()) {
         if (const auto* close = std::get_if<Coordinator::Close>(&action)) {
             server_->close(close->connection);

@@ -1,9 +1,11 @@
 #pragma once
 /// The coordinator on the network: a store server whose extension messages go to the state machine, and its clock.
+/// Where the user gave the job one port for everything, this store is the workers' too, and empty in each round.
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "rendezvous/base/loop.hpp"
@@ -14,9 +16,9 @@ namespace dlaunch::rendezvous {
 
 class CoordinatorHost {
 public:
-    /// Listens at once; port 0 is a free one. Error as Server::listen's.
-    static base::Result<std::unique_ptr<CoordinatorHost>> listen(base::Loop& loop, const std::string& address, int port,
-                                                                 Coordinator::Options options);
+    /// Serves at a socket that listens already. Error as Server::adopt's.
+    static base::Result<std::unique_ptr<CoordinatorHost>> adopt(base::Loop& loop, base::UniqueFd listener,
+                                                                Coordinator::Options options);
     CoordinatorHost(const CoordinatorHost&) = delete;
     CoordinatorHost& operator=(const CoordinatorHost&) = delete;
 
@@ -31,9 +33,12 @@ private:
 
     void on_message(store::PeerId peer, std::uint8_t number, std::string_view payload);
     void act();
+    void empty_worker_store();
 
     base::Loop& loop_;
+    const std::optional<int> worker_port_;  ///< of every round's worker store, where it is fixed
     Coordinator coordinator_;
+    int round_ = -1;  ///< the one that the store was emptied for
     std::unique_ptr<store::Server> server_;
     base::Timer timer_;
     Time timer_due_ = kNever;

@@ -5,17 +5,23 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "rendezvous/discovery/addresses.hpp"
+#include "rendezvous/rounds/probe.hpp"
 
 namespace dlaunch::rendezvous {
 
-MemberLink::MemberLink(base::Loop& loop, std::vector<Endpoint> places, Listener listener)
+/// A store of torch's closes when it hears a coordinator's message. So may we, when there are too many half-open ones.
+constexpr int kMostMute = 3;
+constexpr std::size_t kFirstBytes = 64;
+
+MemberLink::MemberLink(base::Loop& loop, const std::vector<Place>& places, Listener listener)
     : loop_(loop), listener_(std::move(listener)) {
-    for (Endpoint& place : places) places_.push_back({std::move(place), {}});
+    for (const Place& place : places) targets_.push_back({place, {}});
 }
 
 MemberLink::~MemberLink() { disconnect(); }
@@ -26,7 +32,13 @@ void MemberLink::drop() {
     socket_.reset();
     reader_.reset();
     unsent_.clear();
+    first_bytes_.clear();
+    spoke_ = false;
     ++life_;
+}
+
+bool MemberLink::all_hopeless() const {
+    return std::all_of(targets_.begin(), targets_.end(), [](const Target& target) { return target.hopeless; });
 }
 
 void MemberLink::disconnect() {
@@ -46,13 +58,32 @@ void MemberLink::connect() {
     }
     drop();
     current_ = next_;
-    next_ = (next_ + 1) % places_.size();
-    Place& place = places_[current_];
-    if (place.address.empty()) {
-        auto found = addresses_of(place.endpoint.host);
-        if (!found || found->empty()) return fail(false, found ? "no address" : found.error().text);
-        place.address = found->front();
-    }
+    next_ = (next_ + 1) % targets_.size();
+    Target& target = targets_[current_];
+    target.hopeless = false;
+    if (!target.place.address.empty()) return dial();
+    if (target.look_up.busy()) return fail(false, "its name is still being looked up");
+    look_up(current_);
+}
+
+/// Its answer counts for this call of connect() or, if that has been given up, for a later one.
+void MemberLink::look_up(std::size_t which) {
+    auto take = [this, which, life = life_](const base::Result<std::vector<std::string>>& found) {
+        Target& target = targets_[which];
+        target.look_up = {};
+        if (found && !found->empty()) target.place.address = found->front();
+        if (life != life_) return;
+        if (!target.place.address.empty()) return dial();
+        fail(false, found ? "it has no address" : found.error().text);
+    };
+    targets_[which].look_up =
+        base::Aside(loop_, [take, host = targets_[which].place.endpoint.host]() -> std::function<void()> {
+            return [take, found = addresses_of(host)] { take(found); };
+        });
+}
+
+void MemberLink::dial() {
+    const Place& place = targets_[current_].place;
     auto address = socket_address(place.address, place.endpoint.port);
     if (!address) return fail(false, address.error().text);
     socket_ = base::UniqueFd(socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -67,12 +98,22 @@ void MemberLink::fail(int error) { fail(error == ECONNREFUSED, std::strerror(err
 
 void MemberLink::fail(bool refused, const std::string& why) {
     drop();
-    // With several places one that refuses is no proof that nobody is there.
-    const ConnectFailure failure{refused && places_.size() == 1,
-                                 fmt::format("{}: {}", places_[current_].endpoint.text(), why)};
+    targets_[current_].hopeless = refused;
+    const ConnectFailure failure{refused && all_hopeless(),
+                                 fmt::format("{}: {}", targets_[current_].place.endpoint.text(), why)};
     loop_.post([this, failure, life = life_] {
         if (life == life_) listener_.failed(failure);
     });
+}
+
+void MemberLink::fail_as_stranger(const std::string& how) {
+    drop();
+    mute_ = 0;
+    targets_[current_].hopeless = true;
+    next_ = (current_ + 1) % targets_.size();
+    listener_.failed({false,
+                      fmt::format("{}: what listens there is none, {}", targets_[current_].place.endpoint.text(), how),
+                      all_hopeless()});
 }
 
 void MemberLink::on_connected() {
@@ -113,10 +154,14 @@ void MemberLink::on_readable() {
     std::array<char, 16'384> bytes;
     const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
     if (count > 0) {
+        mute_ = 0;
+        if (first_bytes_.size() < kFirstBytes) first_bytes_.append(bytes.data(), static_cast<std::size_t>(count));
         reader_->feed({bytes.data(), static_cast<std::size_t>(count)});
         return take_messages();
     }
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (first_bytes_.empty() && ++mute_ >= kMostMute)
+        return fail_as_stranger("it closes every connection without a word");
     drop();
     listener_.closed(count == 0);
 }
@@ -128,11 +173,13 @@ void MemberLink::take_messages() {
         const Outcome outcome = reader_->next(message);
         if (outcome == Outcome::more) return;
         if (outcome == Outcome::message) {
+            spoke_ = true;
             listener_.received(message);
             continue;
         }
+        if (!spoke_) return fail_as_stranger(who_speaks_so(first_bytes_));
         drop();
-        return listener_.closed(false);  // no coordinator speaks like this
+        return listener_.closed(false);  // a coordinator that has lost its senses
     }
 }
 

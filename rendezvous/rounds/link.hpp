@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/base/aside.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/discovery/endpoint.hpp"
@@ -24,8 +25,9 @@ public:
         std::function<void(bool by_its_end)> closed;
     };
 
-    /// Several places are tried in turn. A name is looked up until it is found, and then never again.
-    MemberLink(base::Loop& loop, std::vector<Endpoint> places, Listener listener);
+    /// Several places are tried in turn. A name is looked up until it is found, and then never again; the loop goes on
+    /// meanwhile.
+    MemberLink(base::Loop& loop, const std::vector<Place>& places, Listener listener);
     ~MemberLink();
     MemberLink(const MemberLink&) = delete;
     MemberLink& operator=(const MemberLink&) = delete;
@@ -37,28 +39,37 @@ public:
     void send(const Message& message);
 
 private:
-    struct Place {
-        Endpoint endpoint;
-        std::string address;  ///< empty: not looked up yet
+    struct Target {
+        Place place;
+        base::Aside look_up;
+        bool hopeless = false;  ///< the latest dial met a closed port or a stranger
     };
 
+    void look_up(std::size_t which);
+    void dial();
     void fail(int error);
     void fail(bool refused, const std::string& why);
+    void fail_as_stranger(const std::string& how);
     void on_connected();
     void on_readable();
     void take_messages();
     void flush();
     void drop();
+    /// With several places one that refuses is no proof that nobody is there: all of them are, one after the other.
+    [[nodiscard]] bool all_hopeless() const;
 
     base::Loop& loop_;
-    std::vector<Place> places_;
+    std::vector<Target> targets_;
     std::size_t next_ = 0, current_ = 0;
     Listener listener_;
     base::UniqueFd socket_;
     base::Watch readable_, writable_;
     std::unique_ptr<wire::FrameReader> reader_;
     std::string unsent_;
-    std::uint64_t life_ = 0;  ///< grows with each connection: a callback may have replaced it
+    std::string first_bytes_;  ///< of this connection, to name who is no coordinator
+    bool spoke_ = false;       ///< it has said one whole message
+    int mute_ = 0;             ///< connections in a row that were closed without a word
+    std::uint64_t life_ = 0;   ///< grows with each connection: a callback may have replaced it
 };
 
 }  // namespace dlaunch::rendezvous

@@ -59,7 +59,10 @@ void Member::connect_failed(Time now, const ConnectFailure& failure) {
     if (ended_) return;
     link_ = Link::down;
     last_failure_ = failure.text;
-    if (failure.refused && was_in_ && options_.fixed_coordinator) return lose_coordinator(now);
+    if (failure.stranger && !was_in_)
+        return end_by_itself(exit_status::kRefused,
+                             fmt::format("no coordinator: {}, expected a dlaunch that hosts this job", failure.text));
+    if ((failure.refused || failure.stranger) && was_in_ && options_.fixed_coordinator) return lose_coordinator(now);
     retry_ = std::clamp(retry_ * 2, options_.first_retry, options_.most_retry);
     random_ = random_ * 6364136223846793005U + 1442695040888963407U;
     dial_at_ = now + retry_ + retry_ * static_cast<int>(random_ >> 56) / 512;  // up to half as long again
@@ -88,7 +91,10 @@ void Member::keep_link(Time now) {
             break;
         case Link::open:
         case Link::welcome:
-            if (now - last_heard_ >= silence) dial(now);
+            if (now - last_heard_ < silence) break;
+            if (link_ == Link::open && !std::exchange(told_silence_, true))
+                actions_.emplace_back(TellUser{fmt::format("waiting for {}", unreachable())});
+            dial(now);
             break;
     }
     if (link_ == Link::welcome && now >= next_beat_) {
@@ -140,6 +146,7 @@ void Member::on_welcome(Time now, const Welcome& welcome) {
         return;
     }
     link_ = Link::welcome;
+    if (was_in_ && !in_) actions_.emplace_back(TellUser{"joined the job again"});
     in_ = was_in_ = true;
     epoch_ = welcome.stamp.epoch;
     coordinator_ = welcome.stamp.incarnation;
@@ -179,7 +186,10 @@ void Member::on_assigned(Time now, const Assigned& assigned) {
 void Member::on_stop(Time now, const StopRound& stop) {
     if (stop.stamp.round < round_) return;
     if (stop.stamp.round == round_) {
-        if (runs_) actions_.emplace_back(StopWorkers{stop.reason});
+        if (runs_)
+            actions_.emplace_back(StopWorkers{stop.reason});
+        else
+            actions_.emplace_back(CloseRound{});
         return;
     }
     round_ = stop.stamp.round;  // it was assigned and stopped while we were cut off
@@ -206,6 +216,10 @@ void Member::fence(Time now, const std::string& reason) {
     fenced_ = true;
     give_up_at_ = std::min(give_up_at_, now + options_.rejoin_timeout);
     actions_.emplace_back(KillWorkers{reason});
+}
+
+void Member::fenced_by_guard(Time now, const std::string& reason) {
+    if (!ended_ && !fenced_ && runs_) fence(now, reason);
 }
 
 void Member::come_anew(Time now) {

@@ -22,8 +22,9 @@ namespace dlaunch::rendezvous {
 
 /// How an attempt to reach the coordinator failed.
 struct ConnectFailure {
-    bool refused = false;  ///< the machine answered: nobody listens there
-    std::string text;      ///< "node1:29400: Connection refused"
+    bool refused = false;   ///< the machine answered: nobody listens there
+    std::string text;       ///< "node1:29400: Connection refused"
+    bool stranger = false;  ///< what listens there is no coordinator, and will not become one
 };
 
 class Member {
@@ -51,7 +52,8 @@ public:
     struct StopWorkers {
         std::string reason;
     };
-    struct KillWorkers {  ///< without grace
+    struct CloseRound {};  ///< a round that was over here has ended everywhere: who needs what this node served?
+    struct KillWorkers {   ///< without grace
         std::string reason;
     };
     struct TellUser {
@@ -62,7 +64,8 @@ public:
         std::string reason;
         std::vector<std::string> records;
     };
-    using Action = std::variant<Connect, Disconnect, SendOut, StartWorkers, StopWorkers, KillWorkers, TellUser, EndJob>;
+    using Action = std::variant<Connect, Disconnect, SendOut, StartWorkers, StopWorkers, CloseRound, KillWorkers,
+                                TellUser, EndJob>;
 
     /// `jitter` spreads the retries of many members that lost the same coordinator; any number.
     Member(Options options, Time now, std::uint64_t jitter);
@@ -79,11 +82,14 @@ public:
     void round_over(Time now, bool succeeded, const std::optional<Cause>& cause);
     /// The job's answer ends it, which may take as long as the other nodes' workers need to stop; or the lease does.
     void leave(Leave::Scope scope, std::int32_t status, const std::string& reason);
+    /// Somebody else has ended this node's workers in our place: as if the lease were over.
+    void fenced_by_guard(Time now, const std::string& reason);
 
     [[nodiscard]] Time deadline() const;
     /// Until when workers may live here without another word: what the guard of an agent that may freeze must know. Not
-    /// counted from the agent's last sign of life, which may come after a cut of some seconds. kNever: nothing runs.
-    [[nodiscard]] Time lease_until() const { return runs_ ? lease_from_ + node_timeout_ * 4 / 5 : kNever; }
+    /// counted from the agent's last sign of life, which may come after a cut of some seconds. A little after the
+    /// lease: an agent that is awake acts first. kNever: nothing runs.
+    [[nodiscard]] Time lease_until() const { return runs_ ? lease_from_ + node_timeout_ * 17 / 20 : kNever; }
     [[nodiscard]] std::vector<Action> take_actions();
     [[nodiscard]] bool ended() const { return ended_; }
 
@@ -124,6 +130,7 @@ private:
     Time give_up_at_;             ///< nobody has answered by then
     Time next_progress_;
     std::string last_failure_;
+    bool told_silence_ = false;
     bool in_ = false;      ///< the job has taken this incarnation in
     bool was_in_ = false;  ///< this one or an earlier one
 

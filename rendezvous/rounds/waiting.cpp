@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace dlaunch::rendezvous {
 
@@ -16,10 +18,21 @@ std::string waiting_text(std::size_t have, std::size_t want, const std::vector<s
     return text;
 }
 
+namespace {
+
+/// A scheduler may call node1 what calls itself node1.cluster.
+bool is_same_host(std::string_view left, std::string_view right) {
+    if (left.size() > right.size()) std::swap(left, right);
+    return right.starts_with(left) && (right.size() == left.size() || right[left.size()] == '.');
+}
+
+}  // namespace
+
 std::vector<std::string> missing_hosts(const std::vector<std::string>& expected, std::vector<std::string> present) {
     std::vector<std::string> missing;
     for (const std::string& host : expected) {
-        auto found = std::find(present.begin(), present.end(), host);
+        auto found = std::find_if(present.begin(), present.end(),
+                                  [&](const std::string& there) { return is_same_host(there, host); });
         if (found == present.end())
             missing.push_back(host);
         else

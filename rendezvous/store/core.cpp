@@ -27,6 +27,11 @@ Core::~Core() {
     for (ConnectionId id = 0; id < waiters_.size(); ++id) give_up(id);
 }
 
+void Core::forget() {
+    values_.clear();
+    queues_.clear();
+}
+
 Core::Verdict Core::handle(ConnectionId from, const wire::Request& request, Output& replies) {
     using wire::Message;
     current_ = from;

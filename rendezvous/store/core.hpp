@@ -56,6 +56,8 @@ public:
     bool give_up(ConnectionId connection);
     /// The connection is gone.
     void close(ConnectionId connection) { give_up(connection); }
+    /// Forgets every key and every queue. Who waits goes on waiting.
+    void forget();
 
     /// Most keys for which one connection may wait at a time.
     static constexpr std::size_t kMaxPendingKeys = wire::kMaxKeys;

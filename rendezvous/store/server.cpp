@@ -52,6 +52,8 @@ void Server::close(PeerId peer) {
     if (Client* client = impl_->find(peer)) impl_->end(*client);
 }
 
+void Server::forget() { impl_->forget(); }
+
 void Server::serve_until(int stop) { impl_->serve_until(stop); }
 
 void Server::stop() {

@@ -46,7 +46,7 @@ public:
     /// already in use".
     static base::Result<std::unique_ptr<Server>> listen(base::Loop& loop, const std::string& address, int port,
                                                         ServerHooks hooks = {}, ServerLimits limits = {});
-    /// Takes a bound TCP socket, listening already or not.
+    /// Takes a bound TCP socket, listening already or not. Who has come and gone before is not heard.
     static base::Result<std::unique_ptr<Server>> adopt(base::Loop& loop, base::UniqueFd listener,
                                                        ServerHooks hooks = {}, ServerLimits limits = {});
     /// As stop().
@@ -66,6 +66,10 @@ public:
     [[nodiscard]] std::size_t unread(PeerId peer) const;
     /// Ends a connection when what was sent to it has left, at the latest after half_open_time.
     void close(PeerId peer);
+
+    /// The store is empty again. Closes every connection on which nothing of ours was said, those too that wait to be
+    /// accepted: what the dead have sent, and nobody has read yet, does not count any more.
+    void forget();
 
     /// Serves in this thread, without the loop, until the descriptor `stop` is readable: for who has nothing else to
     /// do. Saves each request the way through the loop. Then only stop() and the destructor are left.

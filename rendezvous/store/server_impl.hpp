@@ -58,10 +58,12 @@ struct Server::Impl {
           set(epoll_create1(EPOLL_CLOEXEC)) {}
 
     bool start();
+    void forget();
     bool watch_for(int fd, int operation, std::uint32_t events, std::uint64_t data);
     void turn();
     void serve_until(int stop);
     int round(int timeout_ms);
+    base::UniqueFd accept_one(std::string& address) const;
     void accept_some();
     void add(base::UniqueFd socket, std::string address);
     void on_event(Client& client, std::uint32_t events);

@@ -1,5 +1,6 @@
 // The server's events: accepting, reading, writing, ending.
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,14 +17,34 @@ constexpr int kRounds = 16;   // most looks at the set before the loop's other w
 constexpr auto kNoDescriptorsPause = std::chrono::milliseconds(100);
 constexpr auto kForever = std::chrono::milliseconds(60'000);  // a wait that ends for nothing now and then
 
+constexpr int kMostForgotten = 65'536;  // of those that wait to be accepted: a flood must not hold the loop
+
 Slot slot_of(PeerId peer) { return static_cast<Slot>(peer); }
+
+bool has_hung_up(int socket) {
+    pollfd what{socket, POLLRDHUP, 0};
+    return poll(&what, 1, 0) > 0;
+}
 
 }  // namespace
 
+/// A socket that was open before the server: of those that have connected, some may be dead. They are of an earlier
+/// round, and what they sent would else be taken for this one's.
 bool Server::Impl::start() {
     if (!set || !watch_for(listener.socket.get(), EPOLL_CTL_ADD, EPOLLIN, kListenerEvent)) return false;
+    std::string address;
+    for (base::UniqueFd socket; (socket = accept_one(address));)
+        if (!has_hung_up(socket.get())) add(std::move(socket), std::move(address));
     watch = loop.readable(set.get(), [this] { turn(); });
     return true;
+}
+
+void Server::Impl::forget() {
+    std::string address;
+    for (int count = 0; count < kMostForgotten && accept_one(address); ++count) {}
+    for (const auto& client : clients)
+        if (client && !client->extended) kill(*client);
+    core.forget();
 }
 
 bool Server::Impl::watch_for(int fd, int operation, std::uint32_t events, std::uint64_t data) {
@@ -75,12 +96,19 @@ int Server::Impl::round(int timeout_ms) {
     return count;
 }
 
+base::UniqueFd Server::Impl::accept_one(std::string& address) const {
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    base::UniqueFd socket(
+        accept4(listener.socket.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket) address = address_text(from);
+    return socket;
+}
+
 void Server::Impl::accept_some() {
     for (int i = 0; i < kAccepts; ++i) {
-        sockaddr_storage address{};
-        socklen_t size = sizeof address;
-        base::UniqueFd socket(
-            accept4(listener.socket.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        std::string address;
+        base::UniqueFd socket = accept_one(address);
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
             // Nothing to accept it with: the newcomer waits in the kernel, and the loop must not spin meanwhile.
@@ -88,7 +116,7 @@ void Server::Impl::accept_some() {
             accept_again = base::Clock::now() + kNoDescriptorsPause;
             return arm_timer();
         }
-        add(std::move(socket), address_text(address));
+        add(std::move(socket), std::move(address));
     }
 }
 

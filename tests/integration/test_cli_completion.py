@@ -49,6 +49,10 @@ def bash(script, tmp_path):
         (["--standalone", "./prog", "--x", "a"], ["a file.txt"]),
         (["--", "a"], ["a file.txt"]),
         (["./prog", "--nproc"], [""]),
+        (["versio"], ["version"]),
+        (["--standalone", "versio"], [""]),
+        (["check", "--rdzv-en"], ["--rdzv-endpoint"]),
+        (["./prog", "check", "--rdzv-en"], [""]),
     ],
 )
 def test_bash(bash, words, offered):
@@ -62,6 +66,8 @@ def test_bash(bash, words, offered):
         ("dlaunch --bind so", {"socket"}),
         ("torchrun --nproc", {"--nproc-per-node"}),
         ("dlaunch ./prog --nproc", set()),
+        ("dlaunch versio", {"version"}),
+        ("dlaunch check --rdzv-en", {"--rdzv-endpoint"}),
     ],
 )
 def test_fish(script, line, offered, tmp_path):

@@ -91,6 +91,37 @@ TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
         << "unset: the device is the local rank";
 }
 
+TEST(PlanMeeting, AFolderIsForC10d) {
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}).plan->rendezvous.backend, "c10d");
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h", "p"}).plan->rendezvous.backend, "static");
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-backend=static", "--rdzv-endpoint=file:///x", "p"}).error(),
+              "--rdzv-backend=static: expected c10d with an endpoint that is a folder");
+}
+
+TEST(PlanMeeting, SilenceAndLateNodes) {
+    auto timeout = [](const Words& words) { return planned(words).plan->rendezvous.node_timeout; };
+    EXPECT_EQ(timeout({"--nnodes=2", "p"}), 5s);
+    EXPECT_EQ(timeout({"--nnodes=2", "--node-timeout=1.5", "p"}), 1500ms);
+    EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_interval=2", "p"}), 6s);
+    EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_max_attempt=2", "p"}), 10s);
+    EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_interval=2", "--node-timeout=1", "p"}), 1s);
+    auto policy = [](const Words& words) { return planned(words).plan->rendezvous.scale_up; };
+    EXPECT_EQ(policy({"--nnodes=2", "p"}), agent::ScaleUp::immediate);
+    EXPECT_EQ(policy({"--nnodes=2", "--scale-up=on-restart", "p"}), agent::ScaleUp::on_restart);
+    EXPECT_EQ(policy({"--nnodes=2", "--scale-up=never", "p"}), agent::ScaleUp::never);
+}
+
+TEST(PlanMeeting, SlurmNamesTheNodes) {
+    auto expected = [](std::vector<std::pair<std::string, std::string>> environment) {
+        return planned({"--nnodes=2:3", "p"}, small_machine(std::move(environment))).plan->rendezvous.expected_hosts;
+    };
+    EXPECT_EQ(expected({}), Words{});
+    EXPECT_EQ(expected({{"SLURM_JOB_NODELIST", "n[1-3]"}}), (Words{"n1", "n2", "n3"}));
+    EXPECT_EQ(expected({{"SLURM_JOB_NODELIST", "n[1-9]"}, {"SLURM_STEP_NODELIST", "n[2-4]"}}),
+              (Words{"n2", "n3", "n4"}));
+    EXPECT_EQ(expected({{"SLURM_JOB_NODELIST", "n[1-9]"}}), Words{}) << "nobody knows which three";
+}
+
 TEST(PlanRendezvous, OneNodeIsAloneUnlessToldWhereToMeet) {
     auto plan = planned({"p"}).plan->rendezvous;
     EXPECT_TRUE(plan.standalone);

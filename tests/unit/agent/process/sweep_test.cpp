@@ -91,6 +91,31 @@ TEST(Sweep, spares_what_is_not_ours_and_all_below_it) {
               0);
 }
 
+TEST(Sweep, kills_below_a_stopped_process_and_leaves_that_alone) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t stopped = ready_script("sleep 600 9>&- & setsid sleep 600 9>&- & exec 9>&-; wait");
+                  kill(stopped, SIGSTOP);
+                  const auto yes = [] { return true; };
+                  kill_below(stopped, 5s, yes);
+                  int status = 0;
+                  const bool spared = waitpid(stopped, &status, WUNTRACED) == stopped && WIFSTOPPED(status);
+                  const std::vector<pid_t> left = descendants();
+                  kill_below(stopped, 1min, yes);  // zombies are nobody to wait for
+                  return spared && left.size() >= 2 && sweep(5s);
+              }),
+              0);
+}
+
+TEST(Sweep, kills_nobody_below_when_it_is_told_not_to_go_on) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t parent = ready_script("sleep 600 9>&- & exec 9>&-; wait");
+                  kill_below(parent, 5s, [] { return false; });
+                  const bool lives = survey().size() >= 2;
+                  return sweep(5s) && lives;
+              }),
+              0);
+}
+
 TEST(Sweep, reaps_what_is_dead_already_without_naming_it) {
     EXPECT_EQ(in_a_process([] {
                   const pid_t shell = ready_script("exit 0");

@@ -34,6 +34,11 @@ TEST(Completion, OffersTheTable) {
     EXPECT_EQ(found(completion_script("fish"), "-c dlaunch [^\n]* -l ([a-z-]+)"), names_of_table());
 }
 
+TEST(Completion, OffersTheSubcommands) {
+    for (const char* shell : {"bash", "zsh", "fish"})
+        EXPECT_NE(completion_script(shell).find("check store version"), std::string::npos) << shell;
+}
+
 TEST(Completion, OffersChoices) {
     EXPECT_NE(completion_script("bash").find("--nproc-per-node) mapfile -t COMPREPLY < <(compgen -W 'auto cpu gpu'"),
               std::string::npos);

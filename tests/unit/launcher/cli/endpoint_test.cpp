@@ -5,26 +5,6 @@
 namespace dlaunch::launcher {
 namespace {
 
-TEST(Endpoints, HostsAndPorts) {
-    EXPECT_EQ(parse_endpoints("node1")->at(0), (Endpoint{"node1", std::nullopt}));
-    EXPECT_EQ(parse_endpoints("10.0.0.1:29400")->at(0), (Endpoint{"10.0.0.1", 29400}));
-    EXPECT_EQ(parse_endpoints("localhost:0")->at(0), (Endpoint{"localhost", 0}));
-    EXPECT_EQ(parse_endpoints("[fe80::1]:7")->at(0), (Endpoint{"fe80::1", 7}));
-    EXPECT_EQ(parse_endpoints("[::1]")->at(0), (Endpoint{"::1", std::nullopt}));
-}
-
-TEST(Endpoints, Several) {
-    auto three = parse_endpoints("a:1,b,c:3");
-    ASSERT_TRUE(three);
-    EXPECT_EQ(*three, (std::vector<Endpoint>{{"a", 1}, {"b", std::nullopt}, {"c", 3}}));
-}
-
-TEST(Endpoints, RefusesWhatIsNone) {
-    for (const char* text : {"", ":1", "host:notaport", "host:70000", "host:", "a,,b", "fe80::1", "[fe80::1", "[]:1",
-                             "[::1]7", "two words", "h:1:2", "ho\nst"})
-        EXPECT_FALSE(parse_endpoints(text)) << text;
-}
-
 TEST(Host, NamesAndAddresses) {
     EXPECT_EQ(*parse_host(" node-1.cluster "), "node-1.cluster");
     EXPECT_EQ(*parse_host("[::1]"), "::1");

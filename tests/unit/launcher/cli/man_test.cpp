@@ -12,9 +12,10 @@ namespace dlaunch::launcher {
 namespace {
 
 const std::string kPage = DLAUNCH_SOURCE_DIR "/man/dlaunch.1";
+const std::string kVariablesPage = DLAUNCH_SOURCE_DIR "/man/dlaunch-env.7";
 
-std::string read_page() {
-    std::ifstream file(kPage);
+std::string read_page(const std::string& path) {
+    std::ifstream file(path);
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
@@ -29,21 +30,21 @@ std::pair<std::size_t, std::size_t> place(const std::string& page, const std::st
     return {first, last - first};
 }
 
-void compare(const std::string& what, const std::string& wanted) {
-    std::string page = read_page();
+void compare(const std::string& path, const std::string& what, const std::string& wanted) {
+    std::string page = read_page(path);
     auto [first, length] = place(page, what);
-    ASSERT_NE(first, 0U) << kPage << " has lost its markers";
+    ASSERT_NE(first, 0U) << path << " has lost its markers";
     if (std::getenv("DLAUNCH_RENEW_MAN")) {
         page.replace(first, length, wanted);
-        std::ofstream(kPage) << page;
+        std::ofstream(path) << page;
         return;
     }
     EXPECT_EQ(page.substr(first, length), wanted) << "run this test with DLAUNCH_RENEW_MAN=1 to renew the page";
 }
 
-TEST(Man, OptionsAreTheTables) { compare("options", man_options()); }
+TEST(Man, OptionsAreTheTables) { compare(kPage, "options", man_options()); }
 
-TEST(Man, VariablesAreTheTables) { compare("variables", man_variables()); }
+TEST(Man, VariablesAreTheTables) { compare(kVariablesPage, "variables", man_variables()); }
 
 TEST(Man, OptionsHoldTheWholeTable) {
     std::string text = man_options();

@@ -10,6 +10,7 @@ TEST(Endpoint, is_a_host_with_or_without_a_port) {
     EXPECT_EQ(parse_endpoints("node1:123", 29400)->places, (std::vector<Endpoint>{{"node1", 123}}));
     EXPECT_EQ(parse_endpoints("[fe80::1%eth0]:123", 29400)->places, (std::vector<Endpoint>{{"fe80::1%eth0", 123}}));
     EXPECT_EQ(parse_endpoints("[::1]", 29400)->places, (std::vector<Endpoint>{{"::1", 29400}}));
+    EXPECT_EQ(parse_endpoints(" node1 , node2:0", 7)->places, (std::vector<Endpoint>{{"node1", 7}, {"node2", 0}}));
 }
 
 TEST(Endpoint, may_be_several_in_their_order) {
@@ -22,8 +23,8 @@ TEST(Endpoint, may_be_a_folder) {
 }
 
 TEST(Endpoint, anything_else_is_refused) {
-    for (const char* text :
-         {"", "a,", ",a", "a:", "a:x", "a:-1", "a:65536", "a:1:2", "::1", "[::1", "[::1]1", "[]:1", "a b", "a/b", ":1"})
+    for (const char* text : {"", "a,", ",a", "a:", "a:x", "a:-1", "a:65536", "a:1:2", "::1", "[::1", "[::1]1", "[]:1",
+                             "a b", "a/b", ":1", "a,,b", "ho\nst", "host:"})
         EXPECT_FALSE(parse_endpoints(text, 9)) << text;
 }
 

@@ -101,6 +101,29 @@ TEST(Coordinator, starts_when_all_are_there_and_tells_each_its_own) {
     EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 2, 4, 2, 2, 4, "10.0.0.0", 4000, 0, 0, ""}));
 }
 
+TEST(Coordinator, who_is_done_hears_too_that_the_round_has_ended) {
+    Job job(2, 2, 1);
+    job.join(0);
+    job.join(1);
+    job.over(0, true);
+    EXPECT_FALSE(job.heard<StopRound>(0));
+    job.fails(1);
+    EXPECT_TRUE(job.heard<StopRound>(0)) << "the store that it serves is nobody's any more";
+    EXPECT_FALSE(job.heard<Assigned>(0)->stamp.round > 0);
+    job.over(1);
+    EXPECT_EQ(job.heard<Assigned>(0)->stamp.round, 1);
+}
+
+TEST(Coordinator, answers_who_only_asks_whether_it_is_there) {
+    Job job(2, 2);
+    job.say(5, Beat{{}, 41});
+    EXPECT_FALSE(job.heard<Beat>(5)) << "strangers say who they are first";
+    job.say(6, Hello{"0.1.0", "job", 1});
+    job.say(6, Beat{{}, 42});
+    EXPECT_EQ(job.heard<Beat>(6)->number, 42U);
+    EXPECT_EQ(job.coordinator.nodes(), 0U);
+}
+
 TEST(Coordinator, the_last_call_waits_for_more) {
     Job job(1, 3);
     job.join(0);

@@ -128,7 +128,26 @@ TEST(Member, the_lease_counts_from_when_it_asked) {
     ASSERT_TRUE(beat);
     node.pass(1s, false);
     node.hear(Beat{node.from, beat->number});
-    EXPECT_EQ(node.member.lease_until(), Time(1h + 600ms + 4s));
+    EXPECT_EQ(node.member.lease_until(), Time(1h + 600ms + 4250ms)) << "a quarter second after it would act itself";
+}
+
+TEST(Member, what_its_guard_has_done_is_as_if_the_lease_were_over) {
+    Node node;
+    node.welcome();
+    node.member.fenced_by_guard(node.now, "it stood still");
+    node.listen();
+    EXPECT_FALSE(node.did<Member::KillWorkers>()) << "nothing runs";
+    node.assign(0);
+    node.member.fenced_by_guard(node.now, "it stood still");
+    node.member.failed(node.now, Cause{137, "k", "rank 0 was killed", false, ""});
+    node.listen();
+    EXPECT_EQ(node.did<Member::KillWorkers>()->reason, "it stood still");
+    EXPECT_FALSE(node.sent<Report>()) << "no failure of the workers";
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    node.welcome();
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 2U);
+    EXPECT_EQ(node.did<Member::TellUser>()->text, "joined the job again");
 }
 
 TEST(Member, what_lay_in_the_socket_of_a_frozen_agent_starts_nothing) {
@@ -137,6 +156,55 @@ TEST(Member, what_lay_in_the_socket_of_a_frozen_agent_starts_nothing) {
     node.now += 8s;
     node.assign(0);
     EXPECT_FALSE(node.did<Member::StartWorkers>());
+}
+
+TEST(Member, hears_when_a_round_that_was_over_here_is_over_everywhere) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.member.round_over(node.now, true, {});
+    node.listen();
+    EXPECT_FALSE(node.did<Member::CloseRound>());
+    node.hear(StopRound{node.from, "rank 3 failed"});
+    EXPECT_TRUE(node.did<Member::CloseRound>());
+    EXPECT_FALSE(node.did<Member::StopWorkers>());
+}
+
+TEST(Member, a_stranger_at_the_endpoint_ends_it_at_once) {
+    Node node;
+    node.member.connected(node.now);
+    node.member.connect_failed(node.now, {false, "10.0.0.1:29400: what listens there is none", true});
+    node.listen();
+    const auto end = node.did<Member::EndJob>();
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->status, 83);
+    EXPECT_EQ(end->reason,
+              "no coordinator: 10.0.0.1:29400: what listens there is none, expected a dlaunch that hosts this job");
+}
+
+TEST(Member, a_stranger_in_the_place_of_a_coordinator_is_its_loss) {
+    Node node;
+    node.welcome();
+    node.member.closed(node.now, false);
+    node.member.connect_failed(node.now, {false, "10.0.0.1:29400: it says \"hello\"", true});
+    node.listen();
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
+}
+
+TEST(Member, says_once_that_nobody_speaks_at_the_endpoint) {
+    Node node;
+    node.member.connected(node.now);
+    node.now += 2s;
+    node.member.tick(node.now);
+    node.listen();
+    EXPECT_EQ(node.did<Member::TellUser>()->text,
+              "waiting for the coordinator at 10.0.0.1:29400: it does not answer as a coordinator does");
+    node.member.connected(node.now);
+    node.now += 2s;
+    node.member.tick(node.now);
+    node.listen();
+    EXPECT_FALSE(node.did<Member::TellUser>());
+    EXPECT_FALSE(node.member.ended());
 }
 
 TEST(Member, gives_up_after_a_minute_with_81) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <thread>
 
+#include "rendezvous/store/listener.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
 
 namespace dlaunch::store {
@@ -222,6 +223,50 @@ TEST(Server, a_client_that_does_not_read_gets_everything_in_the_end) {
         for (int i = 0; i < 20; ++i) EXPECT_TRUE(slow.hear(8 + value.size()) == le64(value.size()) + value);
         EXPECT_EQ(slow.hear(8), le64(7));
     });
+}
+
+TEST(Server, forgets_the_keys_and_who_may_have_known_them) {
+    base::Loop loop;
+    std::unique_ptr<Server> server;
+    ServerHooks hooks;
+    hooks.extension = [&](PeerId peer, std::uint8_t, std::string_view payload) {
+        if (payload == "forget") server->forget();
+        server->send(peer, "done");
+    };
+    server = *Server::listen(loop, "127.0.0.1", 0, hooks);
+    const std::string num_keys = hex("07");
+    with_clients(loop, [&] {
+        Peer ours(server->port()), plain(server->port()), waiting(server->port()), silent(server->port());
+        plain.say(kHello + hex("01 0200000000000000 2F61 0000000000000000 0E 0200000000000000 2F71 0000000000000000"));
+        plain.say(num_keys);
+        EXPECT_EQ(plain.hear(8), le64(1));
+        waiting.say(kHello + hex("06 0100000000000000 0200000000000000 2F62 0D 01000000"));
+        EXPECT_EQ(waiting.hear(4), hex("01000000"));
+        ours.say(kHello + hex("40 00000000"));
+        EXPECT_EQ(ours.hear(4), "done");
+        ours.say(hex("40 06000000") + "forget" + num_keys);
+        EXPECT_EQ(ours.hear(4), "done");
+        EXPECT_EQ(ours.hear(8), le64(0));
+        EXPECT_TRUE(plain.closed());
+        EXPECT_TRUE(waiting.closed());
+        EXPECT_TRUE(silent.closed());
+        Peer next(server->port());
+        next.say(kHello + hex("01 0200000000000000 2F62 0000000000000000") + num_keys);
+        EXPECT_EQ(next.hear(8), le64(1));
+    });
+}
+
+TEST(Server, does_not_hear_who_has_gone_before_it_began) {
+    base::Loop loop;
+    auto listener = open_listener("127.0.0.1", 0);
+    ASSERT_TRUE(listener);
+    Peer dead(listener->port), early(listener->port);
+    const std::string set_a = hex("01 0200000000000000 2F61 0000000000000000");
+    dead.say(kHello + set_a);
+    dead.leave();
+    early.say(kHello + hex("07"));
+    const auto server = *Server::adopt(loop, std::move(listener->socket));
+    with_clients(loop, [&] { EXPECT_EQ(early.hear(8), le64(0)); });
 }
 
 TEST(Server, stop_closes_everything_at_once) {

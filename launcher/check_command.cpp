@@ -1,0 +1,131 @@
+#include "launcher/check_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "agent/group/net_options.hpp"
+#include "launcher/cli/normalize.hpp"
+#include "launcher/command_line.hpp"
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/rounds/probe.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+namespace r = rendezvous;
+using Kind = r::Answer::Kind;
+
+constexpr auto kPatience = r::Milliseconds(5'000);
+
+constexpr const char* kHelp =
+    R"(Usage: dlaunch check [OPTIONS] [PROGRAM [ARGS...]]
+
+Says, for a job of several nodes with these options, which address of this node the others would be
+told and why, where the coordinator is, and whether it answers there. Starts and joins nothing. The
+options are dlaunch's: put "check" into the command line that does not work.
+
+Exit status: 0 the coordinator answers, or it is this node's part to host it and it can; 2 wrong
+  usage; 80 nobody answers; 83 somebody else answers, or the coordinator refuses this node
+More: man dlaunch
+)";
+
+int complain(const base::Error& error) {
+    const std::string line = fmt::format("dlaunch: {}\n", error.text);
+    [[maybe_unused]] const auto ignored = write(STDERR_FILENO, line.data(), line.size());
+    return error.status;
+}
+
+void say(const char* what, const std::string& text) { fmt::print("{:<13}{}\n", what, text); }
+
+/// The plan of this command line; a program need not be named.
+base::Result<agent::Plan> plan_of(std::vector<std::string> words) {
+    auto line = normalize(words);
+    if (!line) return line.error();
+    if (line->program.empty()) words.emplace_back("true");
+    words.insert(words.begin(), "dlaunch");
+    auto invocation = read_command_line(words, surroundings_of_this_process());
+    if (!invocation) return invocation.error();
+    return std::move(invocation->plan);
+}
+
+int status_of(Kind kind) {
+    switch (kind) {
+        case Kind::coordinator: return 0;
+        case Kind::refused:
+        case Kind::stranger: return exit_status::kRefused;
+        case Kind::silent:
+        case Kind::nobody:
+        case Kind::unreachable: break;
+    }
+    return exit_status::kRendezvousTimeout;
+}
+
+std::string words_for(const r::Answer& answer, const std::string& job_id) {
+    switch (answer.kind) {
+        case Kind::coordinator: return fmt::format("yes: the coordinator of job \"{}\" is there", job_id);
+        case Kind::refused: return fmt::format("no: a coordinator refuses this node: {}", answer.text);
+        case Kind::stranger: return fmt::format("no: what listens there is no dlaunch coordinator, {}", answer.text);
+        case Kind::nobody: return fmt::format("no: {}; the node that hosts it has not started", answer.text);
+        case Kind::silent:
+        case Kind::unreachable: break;
+    }
+    return fmt::format("no: {}", answer.text);
+}
+
+/// Asks every place; the best answer counts.
+int ask(const r::Found& found, const r::Question& question) {
+    int best = exit_status::kRefused + 1;
+    for (const r::Place& place : found.places) {
+        const std::string endpoint = place.endpoint.text();
+        if (place.address.empty()) {
+            say("coordinator:", endpoint);
+            say("answers:", fmt::format("no: the name {} has no address", place.endpoint.host));
+            best = std::min(best, exit_status::kRendezvousTimeout);
+            continue;
+        }
+        const bool is_number = place.address == place.endpoint.host;
+        say("coordinator:", is_number ? endpoint : fmt::format("{} ({})", endpoint, place.address));
+        const r::Answer answer =
+            r::probe(place.address, place.endpoint.port, question.version, question.job_id, kPatience);
+        say("answers:", words_for(answer, question.job_id));
+        best = std::min(best, status_of(answer.kind));
+    }
+    return best;
+}
+
+int check(const agent::Plan& plan) {
+    const Surroundings here = surroundings_of_this_process();
+    r::Question question = agent::question_of(plan, here.host);
+    question.only_look = true;
+    if (plan.rendezvous.max_nodes == 1) {
+        say("this node:", fmt::format("{}, alone: a job of one node meets nobody", here.host));
+        return 0;
+    }
+    const auto found = r::make_discovery(question)->find();
+    if (!found) return complain(found.error());
+    say("this node:", fmt::format("{}, the others are told {}", here.host, found->advertised));
+    say("because:", found->why);
+    if (!found->listener && !found->places.empty()) return ask(*found, question);
+    if (found->places.empty()) {
+        say("coordinator:", "none yet: the first node that starts hosts it");
+        return 0;
+    }
+    say("coordinator:", fmt::format("{}, this node's part", found->places.front().endpoint.text()));
+    say("answers:", "not yet: it is not running, and the port is free");
+    return 0;
+}
+
+}  // namespace
+
+int run_check(const std::vector<std::string>& arguments) {
+    if (!arguments.empty() && (arguments[0] == "-h" || arguments[0] == "--help"))
+        return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
+    const auto plan = plan_of(arguments);
+    if (!plan) return complain(plan.error());
+    return check(*plan);
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,76 @@
+#include "rendezvous/base/aside.hpp"
+
+#include <sys/eventfd.h>
+
+#include <csignal>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::base {
+namespace {
+
+/// What both threads hold: the one that ends last takes it away.
+struct Shared {
+    Aside::Work work;
+    UniqueFd event{eventfd(0, EFD_CLOEXEC)};
+    std::mutex mutex;
+    std::function<void()> next;
+
+    void run() {
+        auto found = work();
+        work = nullptr;
+        {
+            const std::lock_guard lock(mutex);
+            next = std::move(found);
+        }
+        eventfd_write(event.get(), 1);
+    }
+    std::function<void()> take() {
+        const std::lock_guard lock(mutex);
+        return std::move(next);
+    }
+};
+
+/// With every signal blocked: they are the main thread's.
+void run_in_thread(const std::shared_ptr<Shared>& shared) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        std::thread([shared] { shared->run(); }).detach();
+    } catch (const std::system_error&) {  // no more threads: then it takes the loop's time
+        shared->run();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+struct Aside::State {
+    std::shared_ptr<Shared> shared = std::make_shared<Shared>();
+    Watch watch;
+};
+
+Aside::Aside() = default;
+Aside::Aside(Aside&&) noexcept = default;
+Aside& Aside::operator=(Aside&&) noexcept = default;
+Aside::~Aside() = default;
+
+Aside::Aside(Loop& loop, Work work) : state_(std::make_unique<State>()) {
+    state_->shared->work = std::move(work);
+    if (!state_->shared->event) {
+        loop.post(state_->shared->work());
+        return;
+    }
+    run_in_thread(state_->shared);
+    state_->watch = loop.readable(state_->shared->event.get(), [state = state_.get()] {
+        const auto next = state->shared->take();
+        state->watch = {};
+        if (next) next();  // may be the end of this
+    });
+}
+
+}  // namespace dlaunch::base

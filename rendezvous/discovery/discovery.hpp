@@ -1,0 +1,64 @@
+#pragma once
+/// Answers one question: where is the job's coordinator, and is it this node's part to be it? One interface for all
+/// ways of knowing. Everything here blocks as long as the resolver or a file server does: call it aside.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/base/result.hpp"
+#include "rendezvous/discovery/endpoint.hpp"
+#include "rendezvous/rounds/time.hpp"
+#include "rendezvous/store/listener.hpp"
+
+namespace dlaunch::rendezvous {
+
+/// What a node knows when it asks.
+struct Question {
+    Endpoints at;                 ///< as the user wrote it
+    std::string host_name;        ///< this node's
+    std::string local_addr;       ///< the address that it is to advertise; empty: choose
+    std::string version, job_id;  ///< to know the job's coordinator by
+    bool may_host = true;         ///< false: another node does, by its rank or by the user's wish
+    bool must_host = false;
+    bool only_look = false;  ///< nothing is claimed for good: it is asked out of curiosity
+    Milliseconds node_timeout{5'000};
+};
+
+/// Where to meet.
+struct Found {
+    /// Of the coordinator, in the order in which they are to be tried. Empty only when asked out of curiosity: none
+    /// yet.
+    std::vector<Place> places;
+    /// This node is to host the coordinator, and listens already: nobody is refused from now on.
+    std::optional<store::Listener> listener;
+    std::string advertised;  ///< this node's address for the others
+    std::string bind_to;     ///< the same as a number
+    std::string why;         ///< it is this one, in words
+    std::string problem;     ///< with the first place whose name has no address; it may have one later
+
+    [[nodiscard]] bool nowhere() const;  ///< no place has an address
+};
+
+class Discovery {
+public:
+    virtual ~Discovery() = default;
+
+    [[nodiscard]] virtual base::Result<Found> find() = 0;
+
+    /// Whether keep() has anything to do.
+    [[nodiscard]] virtual bool must_be_kept() const { return false; }
+    /// Says again that this node's coordinator lives; due every kKeepEvery while it does. False: another has taken its
+    /// place, and this one must not go on.
+    [[nodiscard]] virtual bool keep() { return true; }
+    /// This node's coordinator has ended in order.
+    virtual void withdraw() {}
+
+    static constexpr Milliseconds kKeepEvery{500};
+};
+
+/// By the kind of endpoint.
+[[nodiscard]] std::unique_ptr<Discovery> make_discovery(Question question);
+
+}  // namespace dlaunch::rendezvous

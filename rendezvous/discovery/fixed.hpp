@@ -1,0 +1,22 @@
+#pragma once
+/// The user has named the places. The node that has the first one's address hosts; the others are further ways to it.
+
+#include "rendezvous/discovery/discovery.hpp"
+
+namespace dlaunch::rendezvous {
+
+class FixedDiscovery : public Discovery {
+public:
+    explicit FixedDiscovery(Question question) : question_(std::move(question)) {}
+    [[nodiscard]] base::Result<Found> find() override;
+
+private:
+    Question question_;
+};
+
+/// Fills in which address of this node the others are told, and why. `towards` is the coordinator's address or empty,
+/// `own` the address of ours that the endpoint names or empty.
+[[nodiscard]] base::Result<void> choose_address(const Question& question, const std::string& own,
+                                                const std::string& towards, Found& found);
+
+}  // namespace dlaunch::rendezvous

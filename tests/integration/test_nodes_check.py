@@ -1,0 +1,74 @@
+"""dlaunch check: what this node would advertise and why, where the coordinator is, and whether it answers."""
+
+import pytest
+
+from store import serving
+
+
+def table(out):
+    return {what: text.strip() for what, text in (line.split(":", 1) for line in out.splitlines())}
+
+
+@pytest.fixture
+def check(meeting):
+    """check(host number, words) -> what a check on that host of two says, and its status."""
+    job = meeting(2)
+
+    def check_(number, *options, **more):
+        result = job.net[number].start("check", *job.words("2", *options, **more)).wait(20)
+        return result.rc, table(result.out), result.err
+
+    check_.job = job
+    return check_
+
+
+def test_before_anybody_has_started(check):
+    rc, said, _ = check(0)
+    assert rc == 0 and said["this node"] == "node1, the others are told 10.86.0.1"
+    assert said["because"] == "the endpoint names it" and "this node's part" in said["coordinator"]
+    rc, said, _ = check(1)
+    assert rc == 80 and said["this node"] == "node2, the others are told 10.86.0.2"
+    assert said["because"] == "this node speaks to the endpoint from it"
+    assert said["coordinator"] == "node1:29400 (10.86.0.1)" and "Connection refused" in said["answers"]
+
+
+def test_while_the_job_waits_and_nobody_notices(check):
+    run = check.job.join(check.job.net[0], "2")
+    check.job.net[0].await_connection(check.job.net[0])
+    rc, said, _ = check(1)
+    assert rc == 0 and said["answers"] == 'yes: the coordinator of job "job" is there'
+    rc, said, _ = check(1, job="other")
+    assert rc == 83 and '"job"' in said["answers"] and '"other"' in said["answers"]
+    assert not run.ended() and "joined" not in run.err()
+
+
+def test_the_address_that_the_user_names(check):
+    rc, said, _ = check(1, "--local-addr=127.0.0.1")
+    assert said["this node"] == "node2, the others are told 127.0.0.1" and said["because"] == "--local-addr names it"
+
+
+def test_a_name_that_nobody_knows(check):
+    rc, said, _ = check(1, endpoint="nowhere.invalid")
+    assert rc == 80 and "has no address" in said["answers"]
+
+
+def test_something_else_listens(dlaunch, binary):
+    with serving(binary) as server:
+        result = dlaunch("check", "--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{server.port}")
+    assert result.rc == 83 and "no dlaunch coordinator" in result.out
+
+
+def test_a_shared_folder(dlaunch, tmp_path):
+    words = ["check", "--nnodes=2", "--local-addr=127.0.0.1"]
+    result = dlaunch(*words, f"--rdzv-endpoint=file://{tmp_path}")
+    assert result.rc == 0 and "the first node that starts hosts it" in result.out
+    assert not list(tmp_path.glob("dlaunch-*")), "it has claimed nothing"
+    result = dlaunch(*words, "--rdzv-endpoint=file:///no/such/folder")
+    assert result.rc == 2 and "No such file or directory" in result.err
+
+
+def test_bad_words_and_help(dlaunch):
+    assert dlaunch("check", "--rdzv-endpoint=:1").rc == 2
+    assert dlaunch("check", "--nnodes=2", "--rdzv-backend=c10d").first_line.startswith("dlaunch: --rdzv-endpoint: nothing given")
+    assert dlaunch("check").rc == 0 and "alone" in dlaunch("check").out
+    assert "Usage: dlaunch check" in dlaunch("check", "--help").out

@@ -1,0 +1,39 @@
+"""No key of a round is seen in the next one, also where one port serves the coordinator and the workers' store."""
+
+import pytest
+
+# Rank 1 sets /old and fails, in the first round only; in the second, rank 0 says how many keys there are.
+WORKER = """
+import socket, struct
+def asked(bytes, size):
+    with socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 10) as s:
+        s.sendall(b"\\0\\xce\\xf7\\x85\\x3c" + bytes)
+        return s.recv(size, socket.MSG_WAITALL)
+SET = b"\\1" + struct.pack("<Q", 4) + b"/old" + struct.pack("<Q", 1) + b"v"
+PING = b"\\x0d" + struct.pack("<I", 7)
+NUM_KEYS = b"\\7"
+if os.environ["DLAUNCH_ROUND"] == "0":
+    if rank == 1:
+        assert asked(SET + NUM_KEYS, 8) == struct.pack("<Q", 1)
+        # A last word that nobody waits for, as of a worker that dies while it speaks.
+        s = socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 10)
+        s.sendall(b"\\0\\xce\\xf7\\x85\\x3c" + SET)
+        os._exit(3)
+    await_note("never")
+note(f"keys.{rank}", struct.unpack("<Q", asked(NUM_KEYS, 8))[0])
+"""
+STATIC = ["--node-rank={rank}", "--master-addr=node1", "--master-port=29555"]
+ELASTIC = ["--rdzv-backend=c10d", "--rdzv-endpoint=node1:29400"]
+
+
+@pytest.mark.parametrize(
+    "how", [STATIC, ELASTIC, [*ELASTIC, "--master-port=29555"]], ids=["static", "elastic", "own-port"]
+)
+def test_the_store_is_empty_in_every_round(hosts, python_worker, seen, how):
+    net, program = hosts(2), python_worker(WORKER)
+    runs = [
+        host.start("--nnodes=2", *(word.format(rank=rank) for word in how), "--max-restarts=1", "--no-python", program)
+        for rank, host in enumerate(net)
+    ]
+    assert [run.wait(30).rc for run in runs] == [0, 0], runs[0].err()
+    assert [(seen / f"keys.{rank}").read_text() for rank in (0, 1)] == ["0", "0"]

@@ -1,0 +1,43 @@
+"""Several places in --rdzv-endpoint, and names that are known only later."""
+
+from hosts import PORT
+from processes import until
+
+
+def test_the_first_places_node_hosts_and_an_unknown_one_is_no_matter(meeting):
+    job = meeting(3)
+    places = f"node2:{PORT},nowhere.invalid,node1"
+    runs = [job.join(host, "3", endpoint=places) for host in job.net]
+    job.net[2].await_connection(job.net[1])
+    world = job.world(3)
+    assert world.hosts == ["node1", "node2", "node3"]
+    job.end_well(world, *runs)
+
+
+def test_the_hosts_own_name_becomes_known_later(meeting):
+    job = meeting(2)
+    runs = [job.join(host, "2", endpoint="later", conf="join_timeout=30") for host in job.net]
+    table = job.net.folder / "etc-hosts"
+    with table.open("a") as file:  # in place: it is mounted
+        file.write("10.86.0.1 later\n")
+    world = job.world(2)
+    job.end_well(world, *runs)
+
+
+def test_a_name_with_several_addresses_of_which_one_listens(meeting):
+    job = meeting(3)
+    with (job.net.folder / "etc-hosts").open("a") as file:
+        file.write("10.86.0.3 many\n10.86.0.1 many\n")
+    runs = [job.join(host, "2", "--max-restarts=1", endpoint="many") for host in job.net.all[:2]]
+    world = job.world(2)
+    job.order(1, "exit 3")
+    world = job.world(2, after=world)
+    job.end_well(world, *runs)
+
+
+def test_a_name_that_stays_unknown(meeting):
+    job = meeting(1)
+    run = job.join(job.net[0], "2", endpoint="nowhere.invalid", conf="join_timeout=2")
+    result = run.wait(15)
+    assert result.rc == 80 and "nowhere.invalid" in result.err and "timed out after 2 s" in result.err
+    until(lambda: not job.net[0].pids(), 5, "the end of all")

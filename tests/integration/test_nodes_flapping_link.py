@@ -1,0 +1,27 @@
+"""A link that comes back before --node-timeout is over: nobody restarts, then or later."""
+
+import time
+
+import pytest
+
+from processes import until
+
+
+@pytest.mark.parametrize("how", [("cut", "mend"), ("unplug", "plug_in")], ids=["silent", "carrier"])
+def test_nothing_changes(meeting, how):
+    job = meeting(2)
+    runs = job.begin("2", conf="node_timeout=8")
+    world = job.world(2)
+    workers = [run.workers() for run in runs]
+    for _ in range(2):
+        getattr(job.net["node2"], how[0])()
+        time.sleep(1)  # the length of the loss
+        getattr(job.net["node2"], how[1])()
+        until(lambda: beats_pass(job), 8, "a beat after the cut")
+    assert [run.workers() for run in runs] == workers and job.rounds() == 1
+    job.end_well(world, *runs)
+
+
+def beats_pass(job):
+    """Whether node1 hears node2 again: nothing that was sent to it is unacknowledged."""
+    return job.net["node2"].connected_to(job.net["node1"], unsent=False)

@@ -1,0 +1,38 @@
+"""SIGTERM to one dlaunch: a graceful leave where enough nodes are left, else the end of the job."""
+
+import signal
+
+import pytest
+
+
+def test_the_others_go_on(meeting):
+    job = meeting(3)
+    runs = job.begin("2:3")
+    world = job.world(3)
+    runs[2].signal(signal.SIGTERM)
+    after = job.world(2, after=world)
+    assert after.hosts == ["node1", "node2"] and after.restarts == {0}
+    assert runs[2].wait(10).rc == 143
+    job.end_well(after, *runs[:2])
+
+
+def test_a_spare_leaves_without_a_trace(meeting):
+    job = meeting(3)
+    runs = job.begin("2", hosts=job.net.all[:2])
+    world = job.world(2)
+    spare = job.join(job.net["node3"], "2")
+    job.net["node3"].await_connection(job.net["node1"])
+    spare.signal(signal.SIGTERM)
+    assert spare.wait(10).rc == 143 and job.rounds() == 1
+    job.end_well(world, *runs)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("which", [0, 1])
+def test_too_few_are_left(meeting, number, which):
+    job = meeting(2)
+    runs = job.begin("2")
+    job.world(2)
+    runs[which].signal(number)
+    assert [run.wait(10).rc for run in runs] == [128 + number] * 2
+    job.all_empty()

@@ -1,0 +1,47 @@
+"""The node of a static endpoint is lost: all others end with 81 and say which coordinator it was.
+
+At once where its kernel still answers; where it is silent a node stops its workers after 4 s, and looks for the
+coordinator for 60 s.
+"""
+
+# ctest: timeout 400
+
+import os
+import signal
+import time
+
+import pytest
+
+from processes import until
+
+
+@pytest.mark.parametrize("which", ["agent", "guard", "node"])
+def test_a_dead_one_is_known_at_once(meeting, which):
+    job = meeting(3)
+    runs = job.begin("3")
+    job.world(3)
+    if which == "node":
+        job.net["node1"].kill_all()
+    else:
+        os.kill(runs[0].agent() if which == "agent" else runs[0].pid, signal.SIGKILL)
+    start = time.monotonic()
+    for run in runs[1:]:
+        result = run.wait(10)
+        assert result.rc == 81 and "the coordinator on node1" in result.first_line, result.err
+    assert time.monotonic() - start < 3.5
+    job.all_empty()
+
+
+def test_a_silent_one_after_its_time(meeting):
+    job = meeting(2)
+    runs = job.begin("2")
+    job.world(2)
+    job.net["node1"].lose()
+    start = time.monotonic()
+    until(lambda: not runs[1].workers(), 8, "the end of the worker")
+    assert 2.9 < time.monotonic() - start < 6
+    assert not runs[1].ended(), "it may still come back"
+    result = runs[1].wait(80)
+    assert result.rc == 81 and "the coordinator on node1" in result.err
+    assert 55 < time.monotonic() - start < 75
+    job.all_empty()

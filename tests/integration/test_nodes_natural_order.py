@@ -1,0 +1,9 @@
+"""Ranks follow host names as humans count them: node10 comes after node2."""
+
+
+def test_node10_after_node2(meeting):
+    job = meeting("node10", "node9", "node2")
+    runs = job.begin("3", each=2)
+    world = job.world(6)
+    assert world.hosts == ["node2", "node2", "node9", "node9", "node10", "node10"]
+    job.end_well(world, *runs)

@@ -1,0 +1,33 @@
+"""The job fails for good: the same first cause, with the node's name, and the same status on every node, at once."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "rank, order, status, word",
+    [(2, "exit 41", 41, "exited with 41"), (0, "exit 77", 77, "exited with 77"), (1, "kill -SEGV $$", 139, "SIGSEGV")],
+)
+def test_every_node_ends_alike(meeting, rank, order, status, word):
+    job = meeting(3)
+    runs = job.begin("3")
+    job.world(3)
+    job.order(rank, order)
+    results = [run.wait(10) for run in runs]
+    assert [result.rc for result in results] == [status] * 3
+    causes = {next(line for line in result.err.splitlines() if "rank" in line) for result in results}
+    assert len(causes) == 1, causes
+    (cause,) = causes
+    assert cause.startswith(f"dlaunch: rank {rank} (node{rank + 1}, pid ") and word in cause
+    job.all_empty()
+
+
+def test_the_program_is_missing_on_one_node(meeting):
+    """127 everywhere, the node named, no restart spent on it."""
+    job = meeting(2)
+    missing = [*job.words("2", "--max-restarts=3")[:-1], "/no/such/program"]
+    runs = [job.join(job.net[0], "2", "--max-restarts=3"), job.net[1].start(*missing)]
+    for run in runs:
+        result = run.wait(10)
+        assert result.rc == 127 and "node2" in result.err and "/no/such/program" in result.err
+    assert job.rounds() <= 1
+    job.all_empty()

@@ -1,0 +1,11 @@
+"""A late node of an elastic job is taken in at once, and that is no restart."""
+
+
+def test_it_is_taken_in(meeting):
+    job = meeting(2)
+    runs = [job.join(job.net[0], "1:2")]
+    alone = job.world(1)
+    runs.append(job.join(job.net[1], "1:2"))
+    both = job.world(2, after=alone)
+    assert both.restarts == {0} and "node2 joined" in runs[0].err()
+    job.end_well(both, *runs)

@@ -1,0 +1,28 @@
+"""Two of two and a third that waits; SIGKILL to an agent or its guard: the spare takes the hole at once."""
+
+import os
+import signal
+
+import pytest
+
+
+@pytest.fixture
+def with_a_spare(meeting):
+    """Three hosts, the job on two of them, node3 waiting: (meeting, its runs, the world)."""
+    job = meeting(3)
+    runs = job.begin("2", hosts=job.net.all[:2])
+    world = job.world(2)
+    runs.append(job.join(job.net["node3"], "2"))
+    job.net["node3"].await_connection(job.net["node1"])
+    return job, runs, world
+
+
+@pytest.mark.parametrize("which", ["agent", "guard"])
+def test_it_takes_over(with_a_spare, which):
+    job, runs, world = with_a_spare
+    os.kill(runs[1].agent() if which == "agent" else runs[1].pid, signal.SIGKILL)
+    after = job.world(2, after=world, seconds=4)  # sooner than silence would be noticed
+    assert after.hosts == ["node1", "node3"] and after.restarts == {0}
+    assert runs[1].wait(5).rc != 0
+    job.net["node2"].empty()
+    job.end_well(after, runs[0], runs[2])

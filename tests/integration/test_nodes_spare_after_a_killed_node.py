@@ -1,0 +1,13 @@
+"""Every process of a node is killed; its kernel lives and closes its connections: the spare takes over at once."""
+
+
+def test_it_takes_over(meeting):
+    job = meeting(3)
+    runs = job.begin("2", hosts=job.net.all[:2], each=2)
+    world = job.world(4)
+    runs.append(job.join(job.net["node3"], "2", each=2))
+    job.net["node3"].await_connection(job.net["node1"])
+    job.net["node2"].kill_all()
+    after = job.world(4, after=world, seconds=4)  # sooner than silence would be noticed
+    assert after.hosts == ["node1", "node1", "node3", "node3"]
+    job.end_well(after, runs[0], runs[2])

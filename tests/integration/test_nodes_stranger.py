@@ -1,0 +1,80 @@
+"""Something else listens at the endpoint: it is said at once, not when the time is over."""
+
+import socket
+import threading
+
+import pytest
+
+from processes import until
+from store import serving
+
+
+class Stranger:
+    """A service on a port of this machine that says the same to everybody, or nothing."""
+
+    def __init__(self, words):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self.words, self.kept = self.listener.getsockname()[1], words, []
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            client, _ = self.listener.accept()
+            if client.getpeername()[1] == self.last_port:
+                return client.close()
+            client.sendall(self.words)
+            self.kept.append(client)
+
+    last_port = None
+
+    def close(self):
+        last = socket.socket()
+        last.bind(("127.0.0.1", 0))
+        self.last_port = last.getsockname()[1]
+        last.connect(("127.0.0.1", self.port))
+        self.thread.join()
+        for each in (last, self.listener, *self.kept):
+            each.close()
+
+
+@pytest.fixture
+def stranger():
+    made = []
+
+    def stranger_(words):
+        made.append(Stranger(words))
+        return made[-1]
+
+    yield stranger_
+    for each in made:
+        each.close()
+
+
+def words(port, *options):
+    return ["--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", *options, "true"]
+
+
+def test_a_web_server(dlaunch, stranger):
+    result = dlaunch(*words(stranger(b"HTTP/1.1 400 Bad Request\r\n\r\n").port))
+    assert result.rc == 83 and result.seconds < 10
+    assert "127.0.0.1:" in result.first_line and 'it says "HTTP/1.1 400 Bad Request"' in result.first_line
+    assert len(result.err.splitlines()) == 1
+
+
+def test_bytes_that_are_no_text(dlaunch, stranger):
+    result = dlaunch(*words(stranger(b"\x16\x03\x01\x00\xff").port))
+    assert result.rc == 83 and "another protocol" in result.first_line
+
+
+def test_a_store_that_is_no_coordinator(dlaunch, binary):
+    with serving(binary) as server:
+        result = dlaunch(*words(server.port))
+    assert result.rc == 83 and result.seconds < 10 and "without a word" in result.first_line
+
+
+def test_one_that_says_nothing(start, stranger):
+    run = start(*words(stranger(b"").port, "--rdzv-conf=join_timeout=8"))
+    until(lambda: "does not answer as a coordinator does" in run.err(), 7, "a word about it before the time-out")
+    result = run.wait(20)
+    assert result.rc == 80 and "timed out after 8 s" in result.err

@@ -1,0 +1,237 @@
+"""Several hosts on one machine, each with its own name, network, processes and /dev/shm, on one switch.
+
+Each is held by an init of its own: when that ends, the kernel ends every process of the host, as a power cut would. The
+holders read from pipes that only the test has open, so nothing outlives it, however it ends. All interfaces and
+addresses are inside the namespaces; two runs of the tests cannot meet, and this machine's network is not touched.
+"""
+
+import contextlib
+import ctypes
+import os
+import re
+import shlex
+import signal
+import socket
+import struct
+import subprocess
+from pathlib import Path
+
+from processes import all_pids, alive, children, describe, until
+from running import Running
+
+PORT = 29400
+HOLD = "trap '' CHLD; echo up; exec cat"  # ignored: the kernel takes the orphans' last words
+KINDS = ("--net", "--uts", "--mount", "--ipc", "--pid")
+
+
+def why_not():
+    """Why hosts cannot be made here; empty when they can."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    done = subprocess.run(["unshare", *KINDS, "--fork", "true"], capture_output=True, text=True)
+    if done.returncode:
+        return f"no namespaces: {done.stderr.strip()}"
+    done = subprocess.run(
+        ["unshare", "--net", "ip", "link", "add", "x", "type", "bridge"], capture_output=True, text=True
+    )
+    return f"no bridge: {done.stderr.strip()}" if done.returncode else ""
+
+
+class HostRun(Running):
+    """A program on a host. `process` is the door through which it went in, `pid` the program itself."""
+
+    host = None
+    _pid = None
+
+    @property
+    def pid(self):
+        if self._pid is None:
+            self._pid = until(lambda: self.ended() or children(self.process.pid), 10, "the start on the host")[0]
+        return self._pid
+
+    def workers_parent(self):
+        """The agent's pid; 0 before it has started."""
+        return next((agent for guard in children(self.process.pid) for agent in children(guard)), 0)
+
+    def workers(self):
+        """The living workers' pids by global rank."""
+        return self.host.by_rank(self.living())
+
+
+class Space:
+    """Namespaces that live as long as this object is not closed."""
+
+    def __init__(self, name, prepare=""):
+        self.name = name
+        script = f"set -e; hostname {name}; ip link set lo up; {prepare}{HOLD}"
+        self.holder = subprocess.Popen(
+            ["unshare", *KINDS, "--fork", "--kill-child", "--mount-proc", "sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        if self.holder.stdout.readline() != b"up\n":
+            raise AssertionError(f"no namespaces for {name}: {self.holder.communicate()[1].decode()}")
+        self.init = children(self.holder.pid)[0]
+        self.pid_space = os.readlink(f"/proc/{self.init}/ns/pid")
+
+    def enter(self, folder, *words):
+        """The words that run a program in here."""
+        return ["nsenter", f"--target={self.init}", *KINDS, f"--wdns={folder}", "--", *words]
+
+    def ip(self, *lines):
+        done = subprocess.run(
+            ["nsenter", f"--target={self.init}", "--net", "ip", "-batch", "-"],
+            input="\n".join(lines) + "\n",
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{self.name}: {lines}: {done.stderr}"
+
+    def pids(self):
+        """All that lives in here but the init."""
+        found = []
+        for pid in all_pids():
+            try:
+                if os.readlink(f"/proc/{pid}/ns/pid") == self.pid_space and pid != self.init and alive(pid):
+                    found.append(pid)
+            except OSError:
+                continue
+        return found
+
+    def close(self):
+        if self.holder.poll() is None:
+            if alive(self.init):
+                os.kill(self.init, signal.SIGKILL)
+            self.holder.wait()
+        for pipe in (self.holder.stdin, self.holder.stdout, self.holder.stderr):
+            pipe.close()
+
+
+class Host(Space):
+    """One computer. `down` is true when it was lost for good."""
+
+    def __init__(self, net, name, address, table):
+        super().__init__(name, f"mount --bind {shlex.quote(str(table))} /etc/hosts; mount -t tmpfs tmpfs /dev/shm; ")
+        self.net, self.address, self.down = net, address, False
+        self.plug = f"plug{len(net.all)}"
+        net.switch.ip(
+            f"link add {self.plug} type veth peer name eth0 netns {self.init}",
+            f"link set {self.plug} master switch up",
+        )
+        self.ip(f"addr add {address}/24 dev eth0", "link set eth0 up")
+
+    def start(self, *args, program=None, **more):
+        """dlaunch, or another program, on this host; otherwise as the fixture `start`."""
+        words = self.enter(self.net.folder, str(program or self.net.binary))
+        run = self.net.start(*words[1:], *args, program=words[0], **more)
+        run.__class__, run.host = HostRun, self
+        return run
+
+    def by_rank(self, pids):
+        """Of these processes those that are workers here, by global rank: the oldest that has the rank."""
+        found = {}
+        for pid in sorted(set(pids) & set(self.pids())):
+            rank = variable(pid, "RANK")
+            if rank is not None:
+                found.setdefault(int(rank), pid)
+        return found
+
+    def empty(self, seconds=5.0):
+        """Asserts that nothing runs here, at the latest `seconds` from now."""
+        until(lambda: not self.pids(), seconds, f"the end of all on {self.name}: {describe(self.pids())}")
+
+    def connected_to(self, other, port=PORT, unsent=True):
+        """Whether a connection from here to that port stands; without `unsent`, one on which nothing is on its way."""
+        address = f"{struct.unpack('=I', socket.inet_aton(other.address))[0]:08X}:{port:04X}"
+        for line in Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]:
+            _, _, remote, state, queues, *_ = line.split()
+            if remote == address and state == "01" and (unsent or queues.startswith("00000000:")):
+                return True
+        return False
+
+    def await_connection(self, other):
+        until(lambda: self.connected_to(other), 10, f"a connection from {self.name} to {other.name}")
+
+    # --- what may happen to a host ---
+
+    def cut(self):
+        """Whatever is sent to it or by it is lost; nobody is told, its cable has a carrier still."""
+        self.net.switch.ip(f"link set {self.plug} nomaster")
+
+    def mend(self):
+        self.net.switch.ip(f"link set {self.plug} master switch")
+
+    def unplug(self):
+        """The cable is out: it sees that its carrier is gone."""
+        self.net.switch.ip(f"link set {self.plug} down")
+
+    def plug_in(self):
+        self.net.switch.ip(f"link set {self.plug} up")
+
+    def kill_all(self):
+        """SIGKILL to every process; the kernel lives on and closes their connections."""
+        while pids := self.pids():
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+    def lose(self):
+        """Power cut: silence, and all its processes are gone."""
+        self.cut()
+        self.down = True
+        self.close()
+
+
+class Hosts:
+    """The hosts of one test, `net["node1"]` or `net[0]`."""
+
+    def __init__(self, names, folder, binary, start):
+        self.folder, self.binary, self.start, self.all = folder, binary, start, []
+        self.switch = Space("switch")
+        try:
+            self.switch.ip("link add switch type bridge", "link set switch up")
+            addresses = {name: f"10.86.0.{number}" for number, name in enumerate(names, 1)}
+            table = Path(folder, "etc-hosts")
+            table.write_text("127.0.0.1 localhost\n" + "".join(f"{at} {name}\n" for name, at in addresses.items()))
+            for name, address in addresses.items():
+                self.all.append(Host(self, name, address, table))
+        except BaseException:
+            self.close()
+            raise
+
+    def __getitem__(self, which):
+        return self.all[which] if isinstance(which, int) else next(host for host in self.all if host.name == which)
+
+    def __iter__(self):
+        return iter(self.all)
+
+    def close(self):
+        for host in self.all:
+            host.close()
+        self.switch.close()
+
+
+@contextlib.contextmanager
+def inside(space):
+    """What is done in here by this thread is done in the network of the space: sockets stay where they were made."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/thread-self/ns/net") as home, open(f"/proc/{space.init}/ns/net") as there:
+        assert libc.setns(there.fileno(), 0x40000000) == 0, os.strerror(ctypes.get_errno())
+        try:
+            yield
+        finally:
+            assert libc.setns(home.fileno(), 0x40000000) == 0, os.strerror(ctypes.get_errno())
+
+
+def variable(pid, name):
+    """One environment variable that a process was started with, or None."""
+    try:
+        text = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
+    found = re.search(rb"(?:^|\0)" + name.encode() + rb"=([^\0]*)", text)
+    return found[1].decode() if found else None

@@ -1,0 +1,138 @@
+#include "rendezvous/discovery/folder.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder : public testing::Test {
+protected:
+    Folder() {
+        char name[] = "/tmp/folder_test.XXXXXX";
+        path = mkdtemp(name);
+    }
+    ~Folder() override { fs::remove_all(path); }
+
+    Question question(const std::string& job = "night 7") const {
+        Question question;
+        question.at.folder = path;
+        question.host_name = "node1";
+        question.local_addr = "127.0.0.1";
+        question.version = "1";
+        question.job_id = job;
+        question.node_timeout = Milliseconds(50);
+        return question;
+    }
+    std::set<std::string> files() const {
+        std::set<std::string> found;
+        for (const auto& entry : fs::directory_iterator(path)) found.insert(entry.path().filename());
+        return found;
+    }
+    void claim(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
+
+    std::string path;
+};
+
+TEST_F(Folder, the_first_hosts_and_leaves_nothing) {
+    FolderDiscovery first(question());
+    const auto found = first.find();
+    ASSERT_TRUE(found) << found.error().text;
+    ASSERT_TRUE(found->listener);
+    EXPECT_EQ(found->places.front().endpoint, (Endpoint{"127.0.0.1", found->listener->port}));
+    EXPECT_EQ(files(), std::set<std::string>{"dlaunch-night-207.1"});
+    EXPECT_TRUE(first.must_be_kept());
+    EXPECT_TRUE(first.keep());
+    first.withdraw();
+    EXPECT_EQ(files(), std::set<std::string>{});
+}
+
+TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
+    constexpr int kMany = 8;
+    std::atomic<int> hosts = 0, going = kMany;
+    std::set<int> ports;
+    std::mutex mutex;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kMany; ++i)
+        threads.emplace_back([&] {
+            auto mine = question();
+            mine.node_timeout = Milliseconds(60'000);  // the one that hosts is silent in this test: it is touched
+            FolderDiscovery discovery(mine);
+            std::atomic<bool> end = false;
+            std::thread keeper([&] {
+                for (; !end; std::this_thread::sleep_for(Milliseconds(5))) EXPECT_TRUE(discovery.keep());
+            });
+            const auto found = discovery.find();
+            EXPECT_TRUE(found) << found.error().text;
+            if (found && found->listener) ++hosts;
+            {
+                const std::lock_guard lock(mutex);
+                if (found) ports.insert(found->places.front().endpoint.port);
+            }
+            --going;
+            while (going > 0) std::this_thread::sleep_for(Milliseconds(1));
+            end = true;
+            keeper.join();
+        });
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(hosts, 1);
+    EXPECT_EQ(ports.size(), 1U);
+}
+
+TEST_F(Folder, a_dead_claim_is_followed_and_removed) {
+    claim("dlaunch-night-207.4", "127.0.0.1:1\nhost node9\n");
+    claim("dlaunch-night-207.3", "127.0.0.1:1\nhost node9\n");
+    claim("dlaunch-other.7", "127.0.0.1:1\n");
+    FolderDiscovery first(question());
+    const auto found = first.find();
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->listener);
+    EXPECT_EQ(files(), (std::set<std::string>{"dlaunch-night-207.5", "dlaunch-other.7"}));
+}
+
+TEST_F(Folder, what_is_no_claim_is_a_dead_one) {
+    claim("dlaunch-night-207.1", "what?");
+    claim("dlaunch-night-207.2x", "");
+    FolderDiscovery first(question());
+    const auto found = first.find();
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->listener);
+    EXPECT_TRUE(files().contains("dlaunch-night-207.2"));
+}
+
+TEST_F(Folder, who_was_taken_for_dead_learns_it) {
+    FolderDiscovery first(question());
+    ASSERT_TRUE(first.find());
+    EXPECT_TRUE(first.keep());
+    claim("dlaunch-night-207.2", "127.0.0.1:1\n");
+    EXPECT_FALSE(first.keep());
+}
+
+TEST_F(Folder, says_what_is_wrong_with_the_folder) {
+    auto lost = question();
+    lost.at.folder = path + "/nowhere";
+    const auto found = FolderDiscovery(lost).find();
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().text, "--rdzv-endpoint: cannot read file://" + path +
+                                      "/nowhere: No such file or directory, expected a folder that all nodes share "
+                                      "and may write to");
+}
+
+TEST(FolderNames, are_different_for_different_jobs) {
+    EXPECT_EQ(file_name_of_job("night7"), "night7");
+    EXPECT_EQ(file_name_of_job("a/b"), "a-2fb");
+    EXPECT_EQ(file_name_of_job("a-2fb"), "a-2d2fb");
+    EXPECT_LT(file_name_of_job(std::string(5000, 'x')).size(), 130U);
+    EXPECT_NE(file_name_of_job(std::string(5000, 'x')), file_name_of_job(std::string(5001, 'x')));
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous
