@@ -62,8 +62,8 @@ public:
         for (std::size_t number = 0; number < all_.size(); ++number) {
             Join join;
             join.stamp.incarnation = 1;
-            join.record.id = fmt::format("node{0}-4711-{0:016x}", number + 1);
-            join.record.host = fmt::format("node{}", number + 1);
+            join.record.id = fmt::format("node{0:05}-4711-{0:016x}", number + 1);
+            join.record.host = fmt::format("node{:05}", number + 1);
             join.record.address = "127.0.0.1";
             join.record.store_port = 40'000;
             join.record.role = "default";
