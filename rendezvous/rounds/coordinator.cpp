@@ -202,7 +202,7 @@ void Coordinator::lose(Time now, Nodes::iterator at, bool by_its_end) {
         peers_.erase(node.connection);
     }
     if (phase_ == Phase::over) return;
-    lost_hosts_.push_back(node.record.host);
+    if (phase_ == Phase::gathering || node.survivor) lost_hosts_.push_back(node.record.host);  // else a spare
     if (phase_ == Phase::gathering) return try_start(now);
     if (node.part != Part::running) return;
     if (by_its_end) not_before_ = std::max(not_before_, now + options_.guard_time);
