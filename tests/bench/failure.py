@@ -39,7 +39,7 @@ def restart_ms(options, front):
         finally:
             for run in runs:
                 run.kill()
-        began = [int(path.read_text()) for path in Path(folder).glob("began.1.?")]
+        began = [int(path.read_text()) for path in Path(folder).glob("again.?")]
         if len(began) != NODES * WORKERS:
             raise SystemExit(f"{front[-1]}: {len(began)} workers began again")
         return (max(began) - int(Path(folder, "died").read_text())) / 1e6
@@ -48,10 +48,10 @@ def restart_ms(options, front):
 def program_ms(options):
     """What the worker itself needs from fork to its first statement."""
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "died").touch()
         start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        environment = {"RANK": "0", "WORLD_SIZE": "1", "TORCHELASTIC_RESTART_COUNT": "1"}
-        subprocess.run([options.programs / "restart_probe", folder], env=environment, check=True)
-        return (int(Path(folder, "began.1.0").read_text()) - start) / 1e6
+        subprocess.run([options.programs / "restart_probe", folder], env={"RANK": "0", "WORLD_SIZE": "1"}, check=True)
+        return (int(Path(folder, "again.0").read_text()) - start) / 1e6
 
 
 def main():

@@ -2,9 +2,10 @@
 ///
 ///     restart_probe FOLDER
 ///
-/// Notes the time at which it runs in FOLDER/began.<round>.<rank>. In round 0 the last rank waits until all have begun,
-/// lets the launchers get idle, notes the time in FOLDER/died and dies of SIGKILL; the others wait to be stopped. In a
-/// later round it ends with 0. Times are CLOCK_MONOTONIC in nanoseconds.
+/// Notes the time at which it runs in FOLDER/began.<rank>. The last rank waits until all have begun, lets the launchers
+/// get idle, notes the time in FOLDER/died and dies of SIGKILL; the others wait to be stopped. Where FOLDER/died is
+/// there already it notes the time in FOLDER/again.<rank> and ends with 0. (Nodes of torchrun do not agree on the
+/// restart count.) Times are CLOCK_MONOTONIC in nanoseconds.
 
 #include <signal.h>
 #include <unistd.h>
@@ -44,16 +45,19 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: restart_probe FOLDER\n");
         return 2;
     }
-    const int rank = variable("RANK"), world = variable("WORLD_SIZE"), round = variable("TORCHELASTIC_RESTART_COUNT");
-    const std::string folder = std::string(argv[1]) + "/", began = folder + "began." + std::to_string(round) + ".";
+    const int rank = variable("RANK"), world = variable("WORLD_SIZE");
+    const std::string folder = std::string(argv[1]) + "/", died = folder + "died", began = folder + "began.";
+    if (access(died.c_str(), F_OK) == 0) {
+        note(folder + "again." + std::to_string(rank), now);
+        return 0;
+    }
     note(began + std::to_string(rank), now);
-    if (round > 0) return 0;
     if (rank != world - 1) {
         for (;;) pause();
     }
     for (int other = 0; other < world; ++other)
         while (access((began + std::to_string(other)).c_str(), F_OK) != 0) rest(1);
     rest(500);
-    note(folder + "died", now_ns());
+    note(died, now_ns());
     raise(SIGKILL);
 }
