@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/unit/rendezvous/rounds/agent_fixture.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
 
@@ -138,7 +140,7 @@ TEST(CoordinatorHost, has_a_clock) {
 
 TEST(CoordinatorHost, is_finished_when_everybody_has_heard_the_end) {
     Job job(1);
-    bool finished = false;
+    std::atomic<bool> finished = false;
     job.host->when_finished([&] {
         finished = true;
         job.loop.stop();
