@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
+#include <vector>
 
 #include "tests/unit/rendezvous/rounds/agent_fixture.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
@@ -135,6 +137,31 @@ TEST(CoordinatorHost, has_a_clock) {
         const auto end = agent.hear<End>();
         EXPECT_EQ(end.status, 80);
         EXPECT_TRUE(end.reason.ends_with("1 of 2 nodes")) << end.reason;
+    });
+}
+
+TEST(CoordinatorHost, says_much_to_all_who_read_late) {
+    Job job(3);
+    const std::string record(wire::kMaxRecord, 'r');
+    with_clients(job.loop, [&] {
+        std::vector<std::unique_ptr<Agent>> agents;
+        for (int node : {1, 2, 3}) agents.push_back(std::make_unique<Agent>(job, node));
+        for (auto& agent : agents) {
+            agent->hear<Welcome>();
+            agent->hear<Assigned>();
+        }
+        agents[0]->say(Report{{1, 0, 1}, Report::Phase::over, false, Cause{9, "kind", "it failed", false, record}});
+        for (auto& agent : agents) {
+            if (agent != agents[0]) {
+                agent->hear<StopRound>();
+                agent->over(false);
+            }
+        }
+        for (auto& agent : agents) {
+            const auto end = agent->hear<End>();
+            EXPECT_EQ(end.status, 9);
+            EXPECT_EQ(end.records, std::vector<std::string>{record});
+        }
     });
 }
 
