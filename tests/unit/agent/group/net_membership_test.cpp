@@ -34,11 +34,14 @@ Failure failed_with(int code, int rank, const std::string& host) {
 
 /// One node. What its workers do is `on_start`; how they stop is to end at once.
 class Node {
+    base::Loop& loop_;
+    std::string name_;
+    Plan plan_;
+    GuardLink guard_;
+
 public:
     Node(base::Loop& loop, std::string name, Plan plan) : loop_(loop), name_(std::move(name)), plan_(std::move(plan)) {
-        auto made = NetMembership::make(loop_, plan_, name_, guard_);
-        if (!made) throw std::runtime_error(made.error().text);
-        membership = std::move(*made);
+        membership = std::make_unique<NetMembership>(loop_, plan_, name_, guard_);
     }
 
     void join() {
@@ -79,11 +82,6 @@ private:
         runs = false;
         membership->round_over(end);
     }
-
-    base::Loop& loop_;
-    std::string name_;
-    Plan plan_;
-    GuardLink guard_;
 };
 
 /// node1 hosts the coordinator.
@@ -99,7 +97,11 @@ struct Job {
         plan.rendezvous.job_id = "job";
         plan.rendezvous.min_nodes = min_nodes;
         plan.rendezvous.max_nodes = max_nodes;
-        for (int number = 1; number <= count; ++number) add(fmt::format("node{}", number), plan);
+        for (int number = 1; number <= count; ++number) {
+            Plan its = plan;
+            if (number > 1) its.rendezvous.conf["is_host"] = "false";  // all are at its address: who comes first hosts
+            add(fmt::format("node{}", number), its);
+        }
     }
     Node& add(const std::string& name, const Plan& its_plan) {
         nodes.push_back(std::make_unique<Node>(loop, name, its_plan));
@@ -233,6 +235,7 @@ TEST(NetMembership, another_job_is_refused) {
     Job job(1);
     Plan plan = job.plan;
     plan.rendezvous.job_id = "another";
+    plan.rendezvous.conf["is_host"] = "false";
     Node& other = job.add("node2", plan);
     job[0].on_start = [](Node&) {};
     other.on_end = [&] { job[0].succeed(); };

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "rendezvous/store/listener.hpp"
 #include "tests/unit/rendezvous/rounds/agent_fixture.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
 
@@ -26,7 +27,7 @@ struct Job {
         options.incarnation = 77;
         options.min_nodes = options.max_nodes = nodes;
         options.join_timeout = join_timeout;
-        host = *CoordinatorHost::listen(loop, "127.0.0.1", 0, options);
+        host = *CoordinatorHost::adopt(loop, std::move(store::open_listener("127.0.0.1", 0)->socket), options);
     }
     [[nodiscard]] int port() const { return host->server().port(); }
 
@@ -152,15 +153,13 @@ TEST(CoordinatorHost, says_much_to_all_who_read_late) {
         }
         agents[0]->say(Report{{1, 0, 1}, Report::Phase::over, false, Cause{9, "kind", "it failed", false, record}});
         for (auto& agent : agents) {
-            if (agent != agents[0]) {
-                agent->hear<StopRound>();
-                agent->over(false);
-            }
+            agent->hear<StopRound>();
+            agent->over(false);  // the first has said so before, which is no matter
         }
         for (auto& agent : agents) {
             const auto end = agent->hear<End>();
             EXPECT_EQ(end.status, 9);
-            EXPECT_EQ(end.records, std::vector<std::string>{record});
+            EXPECT_TRUE(end.records == std::vector<std::string>{record});  // which is too long to be printed
         }
     });
 }

@@ -38,6 +38,8 @@ struct Heard {
     std::function<void()> then;
 };
 
+Place here(int port) { return {{"127.0.0.1", port}, "127.0.0.1"}; }
+
 /// A link and a port for it; `then` is tried after each word, and true ends the run.
 struct Line {
     void run(const std::function<void(Heard&)>& then, const std::function<void()>& coordinator = {}) {
@@ -57,6 +59,7 @@ struct Line {
     void run_until(const std::string& word, const std::function<void()>& coordinator) {
         run([&](Heard& now) { now.words.back() == word ? loop.stop() : void(); }, coordinator);
     }
+    [[nodiscard]] std::string link_text() const { return "127.0.0.1:" + std::to_string(port.port); }
     Speaker accepted() {
         pollfd wait{port.socket.get(), POLLIN, 0};
         EXPECT_EQ(poll(&wait, 1, 30'000), 1);
@@ -69,7 +72,7 @@ struct Line {
     store::Listener port = *store::open_listener("127.0.0.1", 0);
     base::Loop loop;
     Heard heard;
-    MemberLink link{loop, {{"127.0.0.1", port.port}}, heard.listener()};
+    MemberLink link{loop, {here(port.port)}, heard.listener()};
 };
 
 TEST(MemberLink, greets_and_carries_messages_both_ways) {
@@ -124,13 +127,42 @@ TEST(MemberLink, tells_an_end_in_order_from_a_break) {
     broken.run_until("broken", [&] { broken.accepted().peer().break_off(); });
 }
 
-TEST(MemberLink, takes_who_does_not_speak_like_a_coordinator_for_broken) {
+TEST(MemberLink, names_who_does_not_speak_like_a_coordinator) {
     Line line;
-    line.run_until("broken", [&] {
+    line.run_until("failed", [&] {
         Speaker other = line.accepted();
         other.peer().say("HTTP/1.1 400 Bad Request\r\n\r\n");
         EXPECT_TRUE(other.peer().closed());
     });
+    const ConnectFailure& failure = line.heard.failures.at(0);
+    EXPECT_FALSE(failure.refused);
+    EXPECT_TRUE(failure.text.starts_with(line.link_text() + ": what listens there is none, ")) << failure.text;
+}
+
+TEST(MemberLink, takes_a_coordinator_that_loses_its_senses_for_broken) {
+    Line line;
+    line.run_until("broken", [&] {
+        Speaker coordinator = line.accepted();
+        coordinator.say(kBeat);
+        coordinator.peer().say("HTTP/1.1 400 Bad Request\r\n\r\n");
+        EXPECT_TRUE(coordinator.peer().closed());
+    });
+}
+
+TEST(MemberLink, looks_a_name_up_beside_the_loop) {
+    Line line;
+    Heard heard;
+    MemberLink link(line.loop, {{{"localhost", line.port.port}, ""}}, heard.listener());
+    heard.then = [&] {
+        if (heard.words.back() == "connected") link.send(kBeat);
+        if (heard.words.back() == "failed") link.connect();  // ::1 came first
+        if (heard.words.back() == "received") line.loop.stop();
+    };
+    link.connect();
+    std::thread coordinator([&] { line.accepted().say(kBeat); });
+    line.loop.run();
+    coordinator.join();
+    EXPECT_EQ(heard.words.back(), "received");
 }
 
 TEST(MemberLink, resets_a_standing_connection_when_it_dials_again) {
@@ -174,14 +206,14 @@ TEST(MemberLink, says_that_nobody_listens) {
     line.run([&](Heard&) { line.loop.stop(); });
     ASSERT_EQ(line.heard.words, std::vector<std::string>{"failed"});
     EXPECT_TRUE(line.heard.failures[0].refused);
-    EXPECT_EQ(line.heard.failures[0].text, "127.0.0.1:" + std::to_string(line.port.port) + ": Connection refused");
+    EXPECT_EQ(line.heard.failures[0].text, line.link_text() + ": Connection refused");
 }
 
 TEST(MemberLink, says_that_a_name_is_unknown) {
     base::Loop loop;
     Heard heard;
     heard.then = [&] { loop.stop(); };
-    MemberLink link(loop, {{"no-such-host.invalid", 29400}}, heard.listener());
+    MemberLink link(loop, {{{"no-such-host.invalid", 29400}, ""}}, heard.listener());
     link.connect();
     loop.run();
     ASSERT_EQ(heard.words, std::vector<std::string>{"failed"});
@@ -193,7 +225,7 @@ TEST(MemberLink, tries_places_in_turn_and_stays_where_it_was_answered) {
     store::Listener nobody = *store::open_listener("127.0.0.1", 0);
     Line line;
     Heard heard;
-    MemberLink link(line.loop, {{"127.0.0.1", nobody.port}, {"127.0.0.1", line.port.port}}, heard.listener());
+    MemberLink link(line.loop, {here(nobody.port), here(line.port.port)}, heard.listener());
     nobody.socket.reset();
     heard.then = [&] {
         if (heard.words.back() == "connected") link.send(kBeat);
