@@ -202,7 +202,7 @@ class Hosts:
             addresses = {name: f"10.86.0.{number}" for number, name in enumerate(names, 1)}
             for name, address in addresses.items():
                 own = {name: "127.0.1.1"} if own_name_is_loopback else {}  # as Debian's installer has it
-                table = Path(folder, f"hosts.{name}")
+                table = Path(folder, f"etc-hosts.{name}" if own else "etc-hosts")
                 lines = [f"{at} {each}\n" for each, at in {"localhost": "127.0.0.1", **addresses, **own}.items()]
                 table.write_text("".join(lines))
                 self.all.append(Host(self, name, address, table))
