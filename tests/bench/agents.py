@@ -1,4 +1,4 @@
-"""A job of many simulated agents and one dlaunch, which hosts their coordinator: what meet.py and failure.py measure."""
+"""A job of many simulated agents and one dlaunch, which hosts their coordinator: for meet.py and failure.py."""
 import json
 import os
 import subprocess

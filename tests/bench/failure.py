@@ -1,9 +1,9 @@
 """How soon everybody knows of a failure, and runs again.
 
-First 100, 1000 and 10000 simulated agents (see meet.py): from one agent's report until the last one is told to stop, and
-from the last stop until the last one has its next assignment. Then a real job of two nodes with two workers each, on this
-machine: from a worker's death by SIGKILL until the last of the four runs again, less what a bare fork and exec of that
-worker takes; beside torchrun where DLAUNCH_TORCH_PYTHON names an interpreter with a current torch.
+First 100, 1000 and 10000 simulated agents (see meet.py): from one agent's report until the last one is told to stop,
+and from the last stop until the last one has its next assignment. Then a real job of two nodes of two workers each, on
+this machine: from a worker's death by SIGKILL until the last of the four runs again, and what a bare fork and exec of
+that worker takes; beside torchrun where DLAUNCH_TORCH_PYTHON names an interpreter with a current torch.
 """
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """How long 100, 1000 and 10000 agents take to meet, and how many bytes each of them sends and hears for it.
 
-The agents are simulated by one process, each with a connection of its own, which all start to connect at the same moment;
-the coordinator is in a real dlaunch. `a beat` is the coordinator's share of a core while every agent beats twice a second.
+The agents are simulated by one process, each with a connection of its own, and all start to connect at the same moment;
+the coordinator is in a real dlaunch. The last column is its share of a core while every agent beats twice a second.
 """
 from agents import medians
 from common import parse, show

@@ -1,5 +1,5 @@
-"""The agent that hosts the coordinator is stopped for longer than --node-timeout: the others stop their workers and look
-for it; when it goes on they meet again, and it blames nobody for its own gap."""
+"""The agent that hosts the coordinator is stopped for longer than --node-timeout: the others stop their workers and
+look for it; when it goes on they meet again, and it blames nobody for its own gap."""
 
 import os
 import signal
