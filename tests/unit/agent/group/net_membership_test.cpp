@@ -237,10 +237,9 @@ TEST(NetMembership, another_job_is_refused) {
     plan.rendezvous.job_id = "another";
     plan.rendezvous.conf["is_host"] = "false";
     Node& other = job.add("node2", plan);
-    job[0].on_start = [](Node&) {};
+    job[0].on_start = [&](Node&) { other.join(); };
     other.on_end = [&] { job[0].succeed(); };
     job[0].join();
-    other.join();
     job.loop.run();
     EXPECT_EQ(other.verdict->status, 83);
     EXPECT_NE(other.verdict->reason.find("\"another\""), std::string::npos);
