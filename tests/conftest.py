@@ -174,11 +174,11 @@ def hosts(binary, tmp_path, start):
     """hosts(3) or hosts("node2", "node10") -> Hosts on one switch, all of one test; they go with it."""
     made = []
 
-    def hosts_(*names):
+    def hosts_(*names, **more):
         if reason := why_not():
             pytest.skip(reason)
         names = [f"node{number + 1}" for number in range(names[0])] if isinstance(names[0], int) else names
-        made.append(Hosts(names, tmp_path, binary, start))
+        made.append(Hosts(names, tmp_path, binary, start, **more))
         return made[-1]
 
     yield hosts_
@@ -189,7 +189,7 @@ def hosts(binary, tmp_path, start):
 @pytest.fixture
 def meeting(hosts, seen, script):
     """meeting(3), or meeting(*names) -> Meeting of that many hosts, on which a job of several nodes may be begun."""
-    return lambda *names: Meeting(hosts(*names), seen, script("worker.sh", WORKER))
+    return lambda *names, **more: Meeting(hosts(*names, **more), seen, script("worker.sh", WORKER))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ using Time = Clock::time_point;
 using Duration = Clock::duration;
 
 /// Calls back whenever a descriptor is ready, until it is destroyed. Does not own the descriptor, which must stay
-/// open as long as the Watch lives. Regular files cannot be watched.
+/// open as long as the Watch lives. Regular files cannot be watched, nor one descriptor by two Watches at a time.
 class Watch {
 public:
     Watch();

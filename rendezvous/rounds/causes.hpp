@@ -13,6 +13,8 @@ namespace dlaunch::rendezvous {
 class Causes {
 public:
     static constexpr std::size_t kMost = 16;  ///< nodes whose causes are kept; more are of no use to a reader
+    /// Of all records together: each of ten thousand agents is sent them. The first cause's is told whatever its size.
+    static constexpr std::size_t kMostBytes = 256 << 10;
 
     /// A node says more about its cause when its round is over: the later word replaces the earlier, in its place.
     void add(const std::string& node, const Cause& cause) {
@@ -30,8 +32,12 @@ public:
 
     [[nodiscard]] std::vector<std::string> records() const {
         std::vector<std::string> records;
-        for (const auto& [node, cause] : all_)
-            if (!cause.record.empty()) records.push_back(cause.record);
+        std::size_t bytes = 0;
+        for (const auto& [node, cause] : all_) {
+            if (cause.record.empty() || (!records.empty() && bytes + cause.record.size() > kMostBytes)) continue;
+            bytes += cause.record.size();
+            records.push_back(cause.record);
+        }
         return records;
     }
 

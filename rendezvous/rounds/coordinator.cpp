@@ -113,6 +113,7 @@ void Coordinator::resume(Time now, ConnectionId connection, Node& node, const Jo
         actions_.emplace_back(Close{node.connection});
         peers_.erase(node.connection);
     }
+    if (!node.connection) ++connected_;
     node.connection = connection;
     node.last_heard = now;
     peers_[connection].node = node.record.id;
@@ -130,6 +131,7 @@ void Coordinator::tell_what_holds(const Node& node, std::int32_t known_round) {
 
 void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
     Node& node = nodes_[join.record.id];
+    ++connected_;
     node.record = join.record;
     node.incarnation = join.stamp.incarnation;
     node.arrival = ++arrivals_;
@@ -181,6 +183,7 @@ void Coordinator::closed(Time now, ConnectionId connection, bool by_its_end) {
     peers_.erase(peer);
     if (node == nodes_.end() || node->second.connection != connection) return;
     node->second.connection = 0;
+    --connected_;
     if (phase_ == Phase::over) {
         if (by_its_end) nodes_.erase(node);  // it has heard the verdict
         return;
@@ -194,11 +197,12 @@ void Coordinator::lose(Time now, Nodes::iterator at, bool by_its_end) {
     nodes_.erase(at);
     lost_[node.record.id] = node.incarnation;
     if (node.connection) {
+        --connected_;
         actions_.emplace_back(Close{node.connection});
         peers_.erase(node.connection);
     }
     if (phase_ == Phase::over) return;
-    lost_hosts_.push_back(node.record.host);
+    if (phase_ == Phase::gathering || node.survivor) lost_hosts_.push_back(node.record.host);  // else a spare
     if (phase_ == Phase::gathering) return try_start(now);
     if (node.part != Part::running) return;
     if (by_its_end) not_before_ = std::max(not_before_, now + options_.guard_time);
@@ -214,6 +218,7 @@ void Coordinator::lose(Time now, Nodes::iterator at, bool by_its_end) {
 void Coordinator::dismiss(Nodes::iterator node) {
     send(node->second.connection, End{stamp(), node->second.leaving->status, node->second.leaving->reason, {}});
     lost_[node->first] = node->second.incarnation;
+    if (node->second.connection) --connected_;
     nodes_.erase(node);
 }
 

@@ -143,6 +143,7 @@ private:
     Phase phase_ = Phase::gathering;
     std::map<ConnectionId, Peer> peers_;
     Nodes nodes_;
+    std::size_t connected_ = 0;                  ///< of nodes_; counted here, as ten thousand may join in a second
     std::map<std::string, std::uint64_t> lost_;  ///< id -> incarnation that is over
     std::vector<std::string> lost_hosts_;        ///< of the members that a gathering waits for
     std::vector<Action> actions_;

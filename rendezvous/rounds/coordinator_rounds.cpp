@@ -42,22 +42,18 @@ void Coordinator::gather(Time now) {
 
 void Coordinator::try_start(Time now) {
     if (now < not_before_ || nodes_.size() < static_cast<std::size_t>(options_.min_nodes)) return;
-    const auto connected = static_cast<std::size_t>(
-        std::count_if(nodes_.begin(), nodes_.end(), [](const auto& at) { return at.second.connection != 0; }));
-    if (connected >= limit()) return start(now, limit());
-    if (connected < static_cast<std::size_t>(options_.min_nodes)) {
+    if (connected_ >= limit()) return start(now, limit());
+    if (connected_ < static_cast<std::size_t>(options_.min_nodes)) {
         last_call_until_ = kNever;
         return;
     }
-    if (connected < nodes_.size()) return;  // somebody is cut off and comes back, or is lost soon
+    if (connected_ < nodes_.size()) return;  // somebody is cut off and comes back, or is lost soon
     if (round_ < 0 && last_call_until_ == kNever) last_call_until_ = now + options_.last_call;
     if (round_ >= 0 || now >= last_call_until_) start(now, limit());
 }
 
 void Coordinator::on_join_timeout(Time now) {
-    const auto connected =
-        std::count_if(nodes_.begin(), nodes_.end(), [](const auto& at) { return at.second.connection != 0; });
-    if (connected >= options_.min_nodes && now >= not_before_) return start(now, limit());
+    if (connected_ >= static_cast<std::size_t>(options_.min_nodes) && now >= not_before_) return start(now, limit());
     finish(now, exit_status::kRendezvousTimeout,
            fmt::format("rendezvous timed out after {:g} s: {}",
                        static_cast<double>(options_.join_timeout.count()) / 1e3, waiting()),

@@ -61,7 +61,7 @@ void CoordinatorHost::act() {
             continue;
         }
         const auto& send = std::get<Coordinator::Send>(action);
-        const std::string frame = wire::encode(send.message);  // once, whoever gets it
+        const store::Value frame(wire::encode(send.message));  // once, whoever gets it
         for (ConnectionId to : send.to) {
             if (server_->unread(to) < kMostUnread)
                 server_->send(to, frame);

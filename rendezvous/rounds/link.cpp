@@ -1,5 +1,6 @@
 #include "rendezvous/rounds/link.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -29,6 +30,7 @@ MemberLink::~MemberLink() { disconnect(); }
 void MemberLink::drop() {
     readable_ = {};
     writable_ = {};
+    second_.reset();
     socket_.reset();
     reader_.reset();
     unsent_.clear();
@@ -141,13 +143,20 @@ void MemberLink::flush() {
         if (count > 0) {
             unsent_.erase(0, static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
-            if (!writable_) writable_ = loop_.writable(socket_.get(), [this] { flush(); });
-            return;
+            return await_room();
         } else if (errno != EINTR) {
             unsent_.clear();  // the end is read, with its reason
         }
     }
     writable_ = {};
+    second_.reset();
+}
+
+/// On a second descriptor: the loop knows the first as readable_.
+void MemberLink::await_room() {
+    if (writable_) return;
+    second_ = base::UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
+    writable_ = loop_.writable(second_.get(), [this] { flush(); });
 }
 
 void MemberLink::on_readable() {

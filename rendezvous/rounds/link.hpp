@@ -54,6 +54,7 @@ private:
     void on_readable();
     void take_messages();
     void flush();
+    void await_room();
     void drop();
     /// With several places one that refuses is no proof that nobody is there: all of them are, one after the other.
     [[nodiscard]] bool all_hopeless() const;
@@ -62,7 +63,7 @@ private:
     std::vector<Target> targets_;
     std::size_t next_ = 0, current_ = 0;
     Listener listener_;
-    base::UniqueFd socket_;
+    base::UniqueFd socket_, second_;  ///< the second is the same socket, while there is more to send than it takes
     base::Watch readable_, writable_;
     std::unique_ptr<wire::FrameReader> reader_;
     std::string unsent_;

@@ -22,9 +22,13 @@ void Output::u64(std::uint64_t number) { wire::put_u64(bytes_, number); }
 void Output::vector(std::string_view bytes) { wire::put_vector(bytes_, bytes); }
 
 void Output::vector(const Value& value) {
+    u64(value.bytes().size());
+    raw(value);
+}
+
+void Output::raw(const Value& value) {
     Value::Shared shared = value.shared();
-    if (!shared) return vector(value.bytes());
-    u64(shared->size());
+    if (!shared) return raw(value.bytes());
     shared_bytes_ += shared->size();
     attachments_.push_back({bytes_.size(), std::move(shared)});
 }

@@ -20,6 +20,7 @@ public:
     void u64(std::uint64_t number);
     /// As it is, without a length.
     void raw(std::string_view bytes) { bytes_ += bytes; }
+    void raw(const Value& value);
     /// `u64 length` and the bytes.
     void vector(std::string_view bytes);
     void vector(const Value& value);

@@ -36,12 +36,17 @@ std::string Server::address_of(PeerId peer) const {
     return client ? client->address : std::string();
 }
 
-void Server::send(PeerId peer, std::string_view bytes) {
+template <class Bytes>
+void Server::push(PeerId peer, const Bytes& bytes) {
     Client* client = impl_->find(peer);
     if (!client || client->ending) return;
     client->output.raw(bytes);
     if (!client->stuck) impl_->touch(*client);
 }
+
+void Server::send(PeerId peer, std::string_view bytes) { push(peer, bytes); }
+
+void Server::send(PeerId peer, const Value& bytes) { push(peer, bytes); }
 
 std::size_t Server::unread(PeerId peer) const {
     const Client* client = impl_->find(peer);

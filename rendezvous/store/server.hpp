@@ -17,6 +17,7 @@
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
+#include "rendezvous/store/value.hpp"
 
 namespace dlaunch::store {
 
@@ -63,6 +64,8 @@ public:
     /// Bytes for a peer, after all that it was sent before; nothing when it is gone. They are queued without limit:
     /// unread() tells the caller how much a peer leaves lying.
     void send(PeerId peer, std::string_view bytes);
+    /// The same; large bytes are shared by all peers that are sent them.
+    void send(PeerId peer, const Value& bytes);
     [[nodiscard]] std::size_t unread(PeerId peer) const;
     /// Ends a connection when what was sent to it has left, at the latest after half_open_time.
     void close(PeerId peer);
@@ -80,6 +83,8 @@ public:
 
 private:
     struct Impl;
+    template <class Bytes>
+    void push(PeerId peer, const Bytes& bytes);
     explicit Server(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

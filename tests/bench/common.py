@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 from pathlib import Path
@@ -61,6 +62,12 @@ def quiet(words, stdout=subprocess.DEVNULL, most_seconds=300):
         return job.wait()
     finally:
         signal.alarm(0)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def machine():

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 
-from common import median, parse, show
+from common import free_port, median, parse, show
 
 TORCH = """
 import socket, sys, threading, torch.distributed as dist
@@ -25,12 +25,6 @@ threading.Event().wait()
 LOADS = [(f"{op}, {n} clients", ["load", op, n, 0.5]) for op in ("set_wait_get", "set_get", "add", "ping") for n in (1, 16, 64)]
 WAKES = [(f"wake {n} waiters", ["wake", n, 30]) for n in (16, 256)]
 MEETS = [(f"connect {n} clients", ["connect", n, 3]) for n in (64, 1000)]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def servers(options):

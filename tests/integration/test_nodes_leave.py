@@ -36,3 +36,12 @@ def test_too_few_are_left(meeting, number, which):
     runs[which].signal(number)
     assert [run.wait(10).rc for run in runs] == [128 + number] * 2
     job.all_empty()
+
+
+def test_the_coordinators_node_takes_the_job_along(meeting):
+    job = meeting(3)
+    runs = job.begin("1:3")
+    job.world(3)
+    runs[0].signal(signal.SIGTERM)
+    assert [run.wait(10).rc for run in runs] == [143] * 3
+    job.all_empty()

@@ -23,3 +23,17 @@ def test_the_endpoint_has_no_carrier(meeting):
     job.net["node2"].unplug()
     result = job.join(job.net["node2"], "2", conf="join_timeout=1").wait(10)
     assert result.rc == 80 and "node1:29400" in result.err
+
+
+def test_the_lost_node_is_named(meeting):
+    """Two of two, one is lost, and nobody comes in its place."""
+    job = meeting(3)
+    runs = job.begin("2", hosts=job.net.all[:2], conf="join_timeout=3")
+    job.world(2)
+    spare = job.join(job.net["node3"], "2", conf="join_timeout=3")
+    job.net["node3"].await_connection(job.net["node1"])
+    spare.end()  # it is not waited for: it was no member
+    job.net["node2"].kill_all()
+    result = runs[0].wait(15)
+    assert result.rc == 80 and "timed out after 3 s: 1 of 2 nodes, waiting for: node2\n" in result.err, result.err
+    job.all_empty()

@@ -120,7 +120,8 @@ class Host(Space):
             f"link add {self.plug} type veth peer name eth0 netns {self.init}",
             f"link set {self.plug} master switch up",
         )
-        self.ip(f"addr add {address}/24 dev eth0", "link set eth0 up")
+        self.address_6 = address.replace("10.86.0.", "fd86::")
+        self.ip(f"addr add {address}/24 dev eth0", f"addr add {self.address_6}/64 dev eth0 nodad", "link set eth0 up")
 
     def start(self, *args, program=None, **more):
         """dlaunch, or another program, on this host; otherwise as the fixture `start`."""
@@ -170,6 +171,10 @@ class Host(Space):
     def plug_in(self):
         self.net.switch.ip(f"link set {self.plug} up")
 
+    def mute(self, other):
+        """Whatever it sends to the other host is lost; it still hears it."""
+        self.ip(f"neigh replace {other.address} lladdr 02:00:00:00:00:01 dev eth0 nud permanent")
+
     def kill_all(self):
         """SIGKILL to every process; the kernel lives on and closes their connections."""
         while pids := self.pids():
@@ -189,15 +194,17 @@ class Host(Space):
 class Hosts:
     """The hosts of one test, `net["node1"]` or `net[0]`."""
 
-    def __init__(self, names, folder, binary, start):
+    def __init__(self, names, folder, binary, start, own_name_is_loopback=False):
         self.folder, self.binary, self.start, self.all = folder, binary, start, []
         self.switch = Space("switch")
         try:
             self.switch.ip("link add switch type bridge", "link set switch up")
             addresses = {name: f"10.86.0.{number}" for number, name in enumerate(names, 1)}
-            table = Path(folder, "etc-hosts")
-            table.write_text("127.0.0.1 localhost\n" + "".join(f"{at} {name}\n" for name, at in addresses.items()))
             for name, address in addresses.items():
+                own = {name: "127.0.1.1"} if own_name_is_loopback else {}  # as Debian's installer has it
+                table = Path(folder, f"etc-hosts.{name}" if own else "etc-hosts")
+                lines = [f"{at} {each}\n" for each, at in {"localhost": "127.0.0.1", **addresses, **own}.items()]
+                table.write_text("".join(lines))
                 self.all.append(Host(self, name, address, table))
         except BaseException:
             self.close()

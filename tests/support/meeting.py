@@ -18,6 +18,7 @@ for file in "$SEEN"/lives.*; do
 done
 note "began.$DLAUNCH_ROUND.$RANK" "$(cat /proc/sys/kernel/hostname) $WORLD_SIZE $GROUP_RANK \
 $TORCHELASTIC_RESTART_COUNT $MASTER_ADDR:$MASTER_PORT"
+[ ! -e "$SEEN/first.$DLAUNCH_ROUND.$RANK" ] || . "$SEEN/first.$DLAUNCH_ROUND.$RANK"
 while read -r order < "$SEEN/order.$RANK"; do eval "$order"; done
 """)
 MOST_RANKS = 8
@@ -45,7 +46,7 @@ class Meeting:
             f"--nnodes={nnodes}",
             f"--nproc-per-node={each}",
             "--rdzv-backend=c10d",
-            f"--rdzv-endpoint={endpoint or self.net[0].name}:{PORT}",
+            f"--rdzv-endpoint={endpoint or self.net[0].name + ':' + str(PORT)}",
             f"--rdzv-id={job}",
             f"--rdzv-conf={conf}",
             *options,
@@ -101,6 +102,10 @@ class Meeting:
             return True
 
         until(said, 10, f"a worker of rank {rank} that listens")
+
+    def first(self, number, rank, text):
+        """The worker with this rank does it as soon as it has begun in that round."""
+        (self.seen / f"first.{number}.{rank}").write_text(text + "\n")
 
     def end_well(self, world, *runs, may_overlap=False):
         """All workers of the world are told to end; each dlaunch ends with 0, nothing is left, no rounds overlapped."""

@@ -150,6 +150,21 @@ TEST(Coordinator, too_few_end_with_80_and_are_told_how_many_came) {
     }
 }
 
+TEST(Coordinator, waits_for_lost_members_and_not_for_lost_spares) {
+    auto options = Job::options(2, 2, 0);
+    options.join_timeout = 3s;
+    Job job(2, 2);
+    job.coordinator = Coordinator(options, job.now);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.hangs_up(2);
+    job.hangs_up(1);
+    job.over(0);
+    job.pass(3'100ms, {0});
+    const auto end = job.heard<End>(0);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->reason, "rendezvous timed out after 3 s: 1 of 2 nodes, waiting for: node1");
+}
+
 TEST(Coordinator, says_every_ten_seconds_who_is_missing) {
     Job job(2, 2);
     job.join(0);

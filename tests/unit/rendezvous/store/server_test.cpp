@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "rendezvous/store/listener.hpp"
+#include "tests/unit/rendezvous/peer_fixture.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
 
 namespace dlaunch::store {
@@ -20,47 +21,6 @@ using wire::hex;
 using wire::le64;
 
 const std::string kHello = wire::validate_bytes();
-
-/// A blocking socket to a port of this host; every call ends within 30 s.
-class Peer {
-public:
-    explicit Peer(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        const timeval patience{30, 0};
-        setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(static_cast<std::uint16_t>(port));
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    }
-    void say(const std::string& bytes) {
-        EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-    }
-    std::string hear(std::size_t size) {
-        std::string bytes(size, '\0');
-        const ssize_t count = recv(socket_.get(), bytes.data(), size, MSG_WAITALL);
-        bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-        return bytes;
-    }
-    bool closed() {
-        errno = 0;
-        return hear(1).empty() && errno != EAGAIN;
-    }
-    void leave() { socket_.reset(); }
-
-private:
-    base::UniqueFd socket_;
-};
-
-/// A server on a loop that runs as long as `clients` does, in a thread.
-void with_clients(base::Loop& loop, const std::function<void()>& clients) {
-    std::thread thread([&] {
-        clients();
-        loop.post([&loop] { loop.stop(); });
-    });
-    loop.run();
-    thread.join();
-}
 
 TEST(Server, says_where_it_listens) {
     base::Loop loop;

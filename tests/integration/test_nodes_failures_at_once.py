@@ -1,0 +1,39 @@
+"""Workers on several nodes fail at the same moment, or again while the job restarts: each round spends one restart."""
+
+import os
+import signal
+
+from processes import state, until
+
+
+def test_two_at_once_are_one_restart(meeting):
+    """Neither agent hears of the other's failure before it has seen its own."""
+    job = meeting(2)
+    runs = job.begin("2", "--max-restarts=3", each=2)
+    world = job.world(4)
+    agents = [run.agent() for run in runs]
+    victims = [runs[0].workers()[0], runs[1].workers()[3]]
+    for pid in agents:
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: state(pid) == "T", 5, "the stop")
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: state(pid) == "Z", 5, "the death")
+    for pid in agents:
+        os.kill(pid, signal.SIGCONT)
+    after = job.world(4, after=world)
+    assert after.round == 1 and after.restarts == {1}
+    job.end_well(after, *runs)
+    assert job.rounds() == 2
+
+
+def test_again_as_soon_as_it_runs(meeting):
+    job = meeting(2)
+    runs = job.begin("2", "--max-restarts=3", each=2)
+    job.first(1, 3, "exit 4")
+    world = job.world(4)
+    job.order(0, "exit 3")
+    while world.round < 2:
+        world = job.world(4, after=world)
+    assert world.round == 2 and world.restarts == {2}
+    job.end_well(world, *runs)

@@ -1,0 +1,22 @@
+"""The agent that hosts the coordinator is stopped for longer than --node-timeout: the others stop their workers and
+look for it; when it goes on they meet again, and it blames nobody for its own gap."""
+
+import os
+import signal
+
+from processes import state, until
+
+
+def test_the_job_goes_on_when_it_wakes(meeting):
+    job = meeting(3)
+    runs = job.begin("3", "--max-restarts=1")
+    world = job.world(3)
+    agent = runs[0].agent()
+    os.kill(agent, signal.SIGSTOP)
+    until(lambda: state(agent) == "T", 5, "the stop")
+    until(lambda: not runs[1].workers() and not runs[2].workers(), 10, "the end of the workers beside it")
+    assert not runs[1].ended() and not runs[2].ended()
+    os.kill(agent, signal.SIGCONT)
+    after = job.world(3, after=world, seconds=30)
+    assert after.hosts == ["node1", "node2", "node3"] and after.restarts == {0}
+    job.end_well(after, *runs)

@@ -1,0 +1,18 @@
+"""--node-rank on an elastic job: heeded, unless two nodes claim one rank."""
+
+
+def test_claims_are_heeded(meeting):
+    job = meeting(3)
+    runs = [job.join(host, "3", f"--node-rank={rank}") for host, rank in zip(job.net, (2, 0, 1))]
+    world = job.world(3)
+    assert world.hosts == ["node2", "node3", "node1"]
+    job.end_well(world, *runs)
+
+
+def test_two_claim_one(meeting):
+    job = meeting(3)
+    runs = [job.join(host, "3", f"--node-rank={rank}") for host, rank in zip(job.net, (2, 1, 1))]
+    world = job.world(3)
+    assert world.hosts == ["node1", "node2", "node3"], "natural order"
+    assert all("node-rank" in run.err() for run in runs), "and a warning on every node"
+    job.end_well(world, *runs)

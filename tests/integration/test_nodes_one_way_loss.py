@@ -1,0 +1,17 @@
+"""What one node says to another is lost, and only that: the spare takes over, and no two rounds live at a time."""
+
+import pytest
+
+
+@pytest.mark.parametrize("speaker, listener", [("node2", "node1"), ("node1", "node2")])
+def test_a_spare_takes_over(meeting, speaker, listener):
+    job = meeting(3)
+    runs = job.begin("2", hosts=job.net.all[:2])
+    world = job.world(2)
+    runs.append(job.join(job.net["node3"], "2"))
+    job.net["node3"].await_connection(job.net["node1"])
+    job.net[speaker].mute(job.net[listener])
+    after = job.world(2, after=world, seconds=20)
+    assert after.hosts == ["node1", "node3"] and "node2 was lost" in runs[0].err()
+    runs[1].end()
+    job.end_well(after, runs[0], runs[2])

@@ -1,0 +1,28 @@
+"""After a loss the survivors keep their ranks, and a newcomer takes the hole, rank 0 as any other."""
+
+
+def test_the_newcomer_takes_the_hole(meeting):
+    job = meeting(4)
+    runs = job.begin("3", hosts=job.net.all[:3])
+    world = job.world(3)
+    runs.append(job.join(job.net["node4"], "3"))
+    job.net["node4"].await_connection(job.net["node1"])
+    job.net["node2"].kill_all()
+    after = job.world(3, after=world)
+    assert after.hosts == ["node1", "node4", "node3"] and after.masters == world.masters
+    job.end_well(after, runs[0], runs[2], runs[3])
+
+
+def test_the_workers_store_moves_with_rank_0(meeting):
+    """The coordinator is on node3, where no rank 0 is."""
+    job = meeting(3)
+    hosts = [job.net["node3"], job.net["node2"]]
+    runs = job.begin("2", hosts=hosts, endpoint="node3")
+    world = job.world(2)
+    assert world.hosts == ["node2", "node3"] and {m.rpartition(":")[0] for m in world.masters} == {"10.86.0.2"}
+    runs.append(job.join(job.net["node1"], "2", endpoint="node3"))
+    job.net["node1"].await_connection(job.net["node3"])
+    job.net["node2"].kill_all()
+    after = job.world(2, after=world)
+    assert after.hosts == ["node1", "node3"] and {m.rpartition(":")[0] for m in after.masters} == {"10.86.0.1"}
+    job.end_well(after, runs[0], runs[2])

@@ -1,0 +1,18 @@
+"""One node's worker ignores SIGTERM: the next round starts, on all nodes, when it has been killed after --grace."""
+
+import time
+
+from processes import until
+
+
+def test_nobody_starts_before_it_is_gone(meeting, seen):
+    job = meeting(2)
+    runs = job.begin("2", "--max-restarts=1", "--grace=1.5", each=2)
+    world = job.world(4)
+    job.order(0, "trap '' TERM; note stubborn")
+    until(lambda: (seen / "stubborn").exists(), 5, "the trap")
+    start = time.monotonic()
+    job.order(3, "exit 3")
+    after = job.world(4, after=world)
+    assert 1.4 < time.monotonic() - start
+    job.end_well(after, *runs)

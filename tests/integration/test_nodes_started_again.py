@@ -1,0 +1,16 @@
+"""Two of two, one dlaunch is killed: the job waits, and goes on when somebody starts it again there."""
+
+import os
+import signal
+
+
+def test_the_job_goes_on(meeting):
+    job = meeting(2)
+    runs = job.begin("2")
+    world = job.world(2)
+    os.kill(runs[1].pid, signal.SIGKILL)
+    runs[1].wait(5)
+    again = job.join(job.net["node2"], "2")
+    after = job.world(2, after=world)
+    assert after.hosts == ["node1", "node2"] and after.restarts == {0}
+    job.end_well(after, runs[0], again)

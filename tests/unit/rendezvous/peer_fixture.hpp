@@ -1,0 +1,73 @@
+#pragma once
+/// The other side of a connection, as a test plays it in a thread of its own while the loop serves.
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+
+namespace dlaunch {
+
+/// A blocking socket; every call ends within 30 s.
+class Peer {
+public:
+    /// To a port of this host.
+    explicit Peer(int port) : Peer(base::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(port));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    }
+    /// Accepted.
+    explicit Peer(base::UniqueFd socket) : socket_(std::move(socket)) {
+        const timeval patience{30, 0};
+        setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    }
+    void say(const std::string& bytes) {
+        EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    }
+    std::string hear(std::size_t size) {
+        std::string bytes(size, '\0');
+        const ssize_t count = recv(socket_.get(), bytes.data(), size, MSG_WAITALL);
+        bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+        return bytes;
+    }
+    /// Waits for the other side's end, in order or not.
+    bool closed() {
+        errno = 0;
+        return hear(1).empty() && errno != EAGAIN;
+    }
+    bool closed_in_order() { return closed() && errno == 0; }
+    void leave() { socket_.reset(); }
+    /// Breaks: the other side sees a reset.
+    void break_off() {
+        const linger reset{1, 0};
+        setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        leave();
+    }
+
+private:
+    base::UniqueFd socket_;
+};
+
+/// Runs the loop as long as `clients` does, in a thread.
+inline void with_clients(base::Loop& loop, const std::function<void()>& clients) {
+    std::thread thread([&] {
+        clients();
+        loop.post([&loop] { loop.stop(); });
+    });
+    loop.run();
+    thread.join();
+}
+
+}  // namespace dlaunch

@@ -1,0 +1,48 @@
+#include "rendezvous/rounds/causes.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+Cause cause(const std::string& record) { return {1, "kind", "summary of " + record.substr(0, 8), false, record}; }
+
+TEST(Causes, are_told_in_the_order_in_which_they_came) {
+    Causes causes;
+    causes.add("b", cause("b"));
+    causes.add("a", cause("a"));
+    EXPECT_EQ(causes.first().record, "b");
+    EXPECT_EQ(causes.records(), (std::vector<std::string>{"b", "a"}));
+}
+
+TEST(Causes, a_later_word_of_a_node_takes_the_place_of_its_first) {
+    Causes causes;
+    causes.add("b", cause(""));
+    causes.add("a", cause("a"));
+    causes.add("b", cause("b, whole"));
+    EXPECT_EQ(causes.records(), (std::vector<std::string>{"b, whole", "a"}));
+}
+
+TEST(Causes, no_more_nodes_are_told_than_a_reader_wants) {
+    Causes causes;
+    for (int node = 0; node < 100; ++node) causes.add(fmt::format("{}", node), cause(fmt::format("{}", node)));
+    EXPECT_EQ(causes.records().size(), Causes::kMost);
+    EXPECT_EQ(causes.records().back(), "15");
+}
+
+TEST(Causes, no_more_bytes_are_told_than_ten_thousand_agents_can_be_sent) {
+    Causes causes;
+    causes.add("first", cause(std::string(2 * Causes::kMostBytes, 'f')));
+    causes.add("second", cause("small"));
+    EXPECT_EQ(causes.records().size(), 1U) << "the first whatever its size";
+
+    causes.clear();
+    for (int node = 0; node < 3; ++node)
+        causes.add(fmt::format("{}", node), cause(std::string(Causes::kMostBytes / 2 - 1, 'x')));
+    causes.add("small", cause("s"));
+    EXPECT_EQ(causes.records().size(), 3U) << "two large ones and the small one";
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous
