@@ -81,7 +81,7 @@ private:
 
     RoundEnd last_round_;
     int rounds_ = 0;
-    bool leaving_ = false;      ///< the membership knows that we end
+    bool leaving_ = false;  ///< the membership knows that we end
     bool reason_is_said_ = false;
     bool suspended_ = false;
     int status_ = 0;
@@ -130,7 +130,9 @@ base::Result<void> Agent::prepare() {
     const char* timers = std::getenv("TORCHELASTIC_ENABLE_FILE_TIMER");
     if (timers && std::strcmp(timers, "1") == 0) {
         const char* path = std::getenv("TORCHELASTIC_TIMER_FILE");
-        auto fifo = TimerFifo::open(loop_, path ? path : "", [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
+        auto fifo = TimerFifo::open(loop_, path ? path : "", [this](pid_t pid, const std::string& scope, int signal) {
+            round_->hang(pid, signal, scope);
+        });
         if (!fifo) return fifo.error();
         timers_ = std::move(*fifo);
         node_.timer_file = timers_->path();
@@ -141,9 +143,11 @@ base::Result<void> Agent::prepare() {
     cgroups_.make();
 
     round_ = std::make_unique<NodeRound>(
-        NodeRound::Tools{loop_, plan_, node_, logs_, cgroups_, input_, events_, [this](const std::string& text) { say(text); },
+        NodeRound::Tools{loop_, plan_, node_, logs_, cgroups_, input_, events_,
+                         [this](const std::string& text) { say(text); },
                          [this](const std::string& text) { mention(text); }, [this] { return link_.has_fenced(); }},
-        LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(processors), open_files},
+        LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(processors),
+                                   open_files},
         NodeRound::Listener{[this](const Failure& failure) { membership_->failed(failure); },
                             [this](const RoundEnd& end) { on_round_over(end); },
                             [this](pid_t pid) {
@@ -164,9 +168,13 @@ base::Result<void> Agent::choose_membership() {
 }
 
 int Agent::run() {
-    signals_ = std::make_unique<SignalIntake>(loop_, link_, SignalIntake::Handlers{[this](const sigset_t& set) { on_signals(set); },
-                                                                                  [this] { on_child(); }, [this] { on_guard_died(); }});
-    events_.write("job_started", {{"workers", std::int64_t{plan_.workers}}, {"pid", std::int64_t{getpid()}}, {"host", std::string_view(node_.host)}});
+    signals_ =
+        std::make_unique<SignalIntake>(loop_, link_,
+                                       SignalIntake::Handlers{[this](const sigset_t& set) { on_signals(set); },
+                                                              [this] { on_child(); }, [this] { on_guard_died(); }});
+    events_.write("job_started", {{"workers", std::int64_t{plan_.workers}},
+                                  {"pid", std::int64_t{getpid()}},
+                                  {"host", std::string_view(node_.host)}});
     if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
     membership_->join({[this](const Assignment& assignment) { on_start(assignment); },
                        [this](const std::string& reason) { round_->stop(plan_.stop_signal, reason); },
@@ -181,8 +189,8 @@ void Agent::on_start(const Assignment& assignment) {
     ++rounds_;
     if (plan_.verbosity > 0)
         say(fmt::format("round {}: starting {} worker{}, ranks {} to {} of {}, master address {}:{}", assignment.round,
-                        assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s",
-                        assignment.first_rank, assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
+                        assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s", assignment.first_rank,
+                        assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
                         assignment.master_addr, assignment.master_port));
     round_->begin(assignment);
 }
@@ -211,7 +219,8 @@ void Agent::on_round_over(const RoundEnd& end) {
 void Agent::on_end(const JobVerdict& verdict) {
     status_ = verdict.status;
     report(verdict);
-    events_.write("job_ended", {{"status", std::int64_t{status_}}, {"seconds", std::chrono::duration<double>(base::Clock::now() - began_).count()}});
+    events_.write("job_ended", {{"status", std::int64_t{status_}},
+                                {"seconds", std::chrono::duration<double>(base::Clock::now() - began_).count()}});
     say_complaints();
     logs_.finish();
     cgroups_.remove();
@@ -265,8 +274,8 @@ void Agent::end_by_signal(int number) {
     if (running == 0)
         say(signal_name + " received, ending");
     else
-        say(fmt::format("{} received, ending {} worker{} (SIGKILL after {:g} s, or at a second signal)", signal_name, running,
-                        running == 1 ? "" : "s", static_cast<double>(plan_.grace.count()) / 1e3));
+        say(fmt::format("{} received, ending {} worker{} (SIGKILL after {:g} s, or at a second signal)", signal_name,
+                        running, running == 1 ? "" : "s", static_cast<double>(plan_.grace.count()) / 1e3));
     reason_is_said_ = true;
     if (suspended_) resume();
     membership_->leave(exit_status::kSignalBase + number, signal_name + " received");
@@ -276,7 +285,8 @@ void Agent::end_by_signal(int number) {
 void Agent::on_time_out() {
     if (leaving_) return;
     leaving_ = true;
-    membership_->leave(exit_status::kHang, fmt::format("the job outlived --timeout={:g}", static_cast<double>(plan_.timeout.count()) / 1e3));
+    membership_->leave(exit_status::kHang, fmt::format("the job outlived --timeout={:g}",
+                                                       static_cast<double>(plan_.timeout.count()) / 1e3));
     round_->time_out();
 }
 
@@ -288,7 +298,8 @@ void Agent::on_guard_died() {
 
 void Agent::on_child() {
     if (!round_->on_child() || suspended_) return;
-    // A worker that has the terminal was stopped by Ctrl-Z, one that has not by reading from it: fg may have come since.
+    // A worker that has the terminal was stopped by Ctrl-Z, one that has not by reading from it: fg may have come
+    // since.
     if (give_terminal()) return;
     suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
 }
@@ -337,7 +348,9 @@ JobEnd Agent::job_end(const JobVerdict& verdict) const {
     end.reason = verdict.reason;
     end.failures = verdict.failures ? *verdict.failures : last_round_.failures;
     for (const Worker& worker : round_->workers().all())
-        if (worker.pid) end.workers.push_back({worker.rank, worker.local_rank, worker.pid, node_.host, worker.exit_status(), worker.usage});
+        if (worker.pid)
+            end.workers.push_back(
+                {worker.rank, worker.local_rank, worker.pid, node_.host, worker.exit_status(), worker.usage});
     if (plan_.logs.keeps_files()) end.log_directory = logs_.run_directory();
     return end;
 }
@@ -351,7 +364,9 @@ void Agent::report(const JobVerdict& verdict) {
         say(verdict.reason);
     for (const auto& remark : last_round_.remarks) mention(remark);
     if (has_cause && !plan_.agent_error_file.empty())
-        if (auto complaint = write_file(plan_.agent_error_file, agent_error_file(end.failures.front())); !complaint.empty()) say(complaint);
+        if (auto complaint = write_file(plan_.agent_error_file, agent_error_file(end.failures.front()));
+            !complaint.empty())
+            say(complaint);
     if (!plan_.report_file.empty())
         if (auto complaint = write_file(plan_.report_file, json_report(end)); !complaint.empty()) say(complaint);
 }
@@ -362,7 +377,8 @@ constexpr rlim_t kLeastOpenFiles = 24;
 int prepare_and_run(const Plan& plan, GuardLink link) {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < kLeastOpenFiles) {
-        dprintf(STDERR_FILENO, "dlaunch: too few open files, expected a limit of %d at least (it is %d; raise it with ulimit -n)\n",
+        dprintf(STDERR_FILENO,
+                "dlaunch: too few open files, expected a limit of %d at least (it is %d; raise it with ulimit -n)\n",
                 static_cast<int>(kLeastOpenFiles), static_cast<int>(limit.rlim_max));
         return exit_status::kCannotExecute;
     }

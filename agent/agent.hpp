@@ -6,7 +6,8 @@
 
 namespace dlaunch::agent {
 
-/// Runs the job and returns the status dlaunch ends with. Owns the process: signals, limits, stderr. One call a process.
+/// Runs the job and returns the status dlaunch ends with. Owns the process: signals, limits, stderr. One call a
+/// process.
 [[nodiscard]] int run_agent(const Plan& plan, GuardLink link);
 
 }  // namespace dlaunch::agent

@@ -17,7 +17,7 @@ enum Stream : unsigned { kStdout = 1, kStderr = 2 };
 
 /// -r and -t: which streams of which local rank.
 struct StreamChoice {
-    unsigned others = 0;              ///< for local ranks that are not named
+    unsigned others = 0;  ///< for local ranks that are not named
     std::map<int, unsigned> by_rank;
 
     [[nodiscard]] unsigned of(int local_rank) const {
@@ -27,16 +27,16 @@ struct StreamChoice {
 };
 
 struct LogPlan {
-    std::string directory;                 ///< --log-dir; empty: a new folder below $TMPDIR
-    StreamChoice redirects;                ///< to a file only
-    StreamChoice tee;                      ///< to a file and, with a prefix, to the console
-    std::optional<std::set<int>> shown;    ///< --local-ranks-filter: local ranks that may use the console
+    std::string directory;               ///< --log-dir; empty: a new folder below $TMPDIR
+    StreamChoice redirects;              ///< to a file only
+    StreamChoice tee;                    ///< to a file and, with a prefix, to the console
+    std::optional<std::set<int>> shown;  ///< --local-ranks-filter: local ranks that may use the console
     std::vector<std::string> stdout_filters, stderr_filters;  ///< substrings of lines copied to filtered_*.log
     std::string prefix_template = "[${role_name}${local_rank}]:";
-    bool timestamps = false;               ///< ISO 8601, UTC, ms, before the prefix
-    bool fold = false;                     ///< lines that several ranks print alike are shown once
-    std::uint64_t rotate_bytes = 0;        ///< a file that grows beyond it becomes .1, .2 ...; 0: never
-    int rotate_keep = 5;                   ///< how many rotated files are kept beside the current one
+    bool timestamps = false;         ///< ISO 8601, UTC, ms, before the prefix
+    bool fold = false;               ///< lines that several ranks print alike are shown once
+    std::uint64_t rotate_bytes = 0;  ///< a file that grows beyond it becomes .1, .2 ...; 0: never
+    int rotate_keep = 5;             ///< how many rotated files are kept beside the current one
 
     /// Whether the job writes log files at all (else only error files, in a folder that goes again).
     [[nodiscard]] bool keeps_files() const {
@@ -51,7 +51,7 @@ struct LogPlan {
 /// Which workers read what on fd 0.
 struct StdinPlan {
     enum class Mode { automatic, none, rank, all } mode = Mode::automatic;  ///< automatic: a lone worker reads ours
-    int rank = 0;                                                          ///< global rank, for Mode::rank
+    int rank = 0;                                                           ///< global rank, for Mode::rank
 };
 
 /// --wrap RANKS:COMMAND. `words` may hold ${rank} and ${local_rank}; the program and its arguments follow them.
@@ -81,25 +81,25 @@ struct RendezvousPlan {
     std::string backend = "static";  ///< static, c10d
     std::string endpoint;            ///< host[:port], several of them, or file:///folder, as given
     std::map<std::string, std::string> conf;
-    std::string job_id;              ///< never empty
+    std::string job_id;  ///< never empty
     std::optional<int> node_rank;
-    std::string master_addr;         ///< static only; empty: choose
+    std::string master_addr;  ///< static only; empty: choose
     std::optional<int> master_port;
-    std::string local_addr;          ///< the address this node advertises; empty: choose
+    std::string local_addr;  ///< the address this node advertises; empty: choose
     ScaleUp scale_up = ScaleUp::immediate;
     std::chrono::milliseconds node_timeout{5'000};  ///< of silence, after which a node is lost
     std::vector<std::string> expected_hosts;        ///< of all nodes, where a scheduler tells; else empty
-    bool standalone = true;          ///< one node that nobody else can join
+    bool standalone = true;                         ///< one node that nobody else can join
 };
 
 struct Plan {
-    std::vector<std::string> command;   ///< argv of a worker before --wrap; command[0] is looked up in PATH
-    bool is_python = false;             ///< command is PYTHON -u ...
-    std::size_t program_index = 0;      ///< where in `command` the user's program or module stands
-    int workers = 1;                    ///< on this node
+    std::vector<std::string> command;  ///< argv of a worker before --wrap; command[0] is looked up in PATH
+    bool is_python = false;            ///< command is PYTHON -u ...
+    std::size_t program_index = 0;     ///< where in `command` the user's program or module stands
+    int workers = 1;                   ///< on this node
     std::string role = "default";
     std::vector<std::pair<std::string, std::string>> environment;  ///< --env, in the order given
-    std::string working_directory;      ///< --chdir; empty: ours
+    std::string working_directory;                                 ///< --chdir; empty: ours
     std::vector<Wrap> wraps;
     StdinPlan standard_input;
     LogPlan logs;
@@ -107,16 +107,16 @@ struct Plan {
     RendezvousPlan rendezvous;
     Binding binding = Binding::none;
     bool virtual_local_rank = false;
-    bool pass_local_rank = false;       ///< append --local-rank=N, as torch.distributed.launch does
-    std::vector<int> handled_signals;   ///< end the job when they arrive
-    std::string handled_signals_text;   ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
-    int stop_signal = 15;               ///< what stops the workers after a failure
+    bool pass_local_rank = false;      ///< append --local-rank=N, as torch.distributed.launch does
+    std::vector<int> handled_signals;  ///< end the job when they arrive
+    std::string handled_signals_text;  ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
+    int stop_signal = 15;              ///< what stops the workers after a failure
     std::chrono::milliseconds grace{30'000};
     std::chrono::milliseconds timeout{0};  ///< of the whole job; 0: none
-    std::string report_file;            ///< --report; empty: none
-    std::string event_log;              ///< --event-log; empty: none
-    std::string agent_error_file;       ///< our own TORCHELASTIC_ERROR_FILE; empty: none
-    int verbosity = 0;                  ///< -1 quiet, 0, 1 verbose
+    std::string report_file;               ///< --report; empty: none
+    std::string event_log;                 ///< --event-log; empty: none
+    std::string agent_error_file;          ///< our own TORCHELASTIC_ERROR_FILE; empty: none
+    int verbosity = 0;                     ///< -1 quiet, 0, 1 verbose
 };
 
 }  // namespace dlaunch::agent

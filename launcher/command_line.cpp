@@ -58,9 +58,11 @@ Result<void> read_file_of(Sources& sources, const Surroundings& surroundings) {
 }
 
 /// torchrun runs whatever it is given with Python; who calls us by its name may give us what only Python can run.
-bool is_torchruns_script(const std::string& called, const Settings& settings, const Normalized& line, const Surroundings& surroundings) {
+bool is_torchruns_script(const std::string& called, const Settings& settings, const Normalized& line,
+                         const Surroundings& surroundings) {
     const bool is_torchrun = called.substr(called.rfind('/') + 1) == "torchrun";
-    return is_torchrun && !settings.no_python && !settings.module && !line.program.empty() && surroundings.is_no_program(line.program[0]);
+    return is_torchrun && !settings.no_python && !settings.module && !line.program.empty() &&
+           surroundings.is_no_program(line.program[0]);
 }
 
 Result<Invocation> plan_it(const std::string& called, Normalized&& line, const Surroundings& surroundings) {
@@ -84,7 +86,8 @@ Result<Invocation> plan_it(const std::string& called, Normalized&& line, const S
     return invocation;
 }
 
-Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words, const Surroundings& surroundings) {
+Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words,
+                            const Surroundings& surroundings) {
     if (!words.empty() && words[0] == "version") return print(version_text());
     auto line = normalize(words);
     if (!line) return line.error();

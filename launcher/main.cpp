@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
     if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
     auto link = dlaunch::agent::fork_from_guard();
-    auto invocation = dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::surroundings_of_this_process());
+    auto invocation =
+        dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::surroundings_of_this_process());
     if (!invocation) {
         complain(invocation.error().text);
         return invocation.error().status;

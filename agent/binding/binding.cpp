@@ -21,7 +21,8 @@ std::vector<Core> cores_of(const Topology& topology) {
     std::vector<Core> cores;
     for (const ProcessingUnit& unit : topology.units) {
         auto found = std::find_if(cores.begin(), cores.end(), [&](const Core& core) { return core.core == unit.core; });
-        if (found == cores.end()) found = cores.insert(cores.end(), Core{unit.core, unit.numa, unit.package, unit.l3, {}});
+        if (found == cores.end())
+            found = cores.insert(cores.end(), Core{unit.core, unit.numa, unit.package, unit.l3, {}});
         found->units.push_back(unit.os_index);
     }
     std::sort(cores.begin(), cores.end(), [](const Core& a, const Core& b) { return a.core < b.core; });
@@ -69,7 +70,8 @@ Homes homes_of(const Topology& topology, const std::vector<Core>& cores, std::si
     homes.near.assign(workers, nullptr);
     std::size_t free = workers;
     for (std::size_t i = 0; i < std::min(workers, topology.gpu_numa.size()); ++i) {
-        const auto core = std::find_if(cores.begin(), cores.end(), [&](const Core& c) { return c.numa == topology.gpu_numa[i]; });
+        const auto core =
+            std::find_if(cores.begin(), cores.end(), [&](const Core& c) { return c.numa == topology.gpu_numa[i]; });
         if (core == cores.end()) continue;
         homes.near[i] = &*core;
         homes.by_gpu = true;
@@ -112,7 +114,8 @@ std::vector<Units> core_complexes(const std::vector<Core>& node) {
 Units bind_one(const std::vector<Core>& cores, const Homes& homes, Binding strategy, std::size_t worker) {
     const Core& home = *homes.near[worker];
     if (strategy == Binding::cores && !homes.by_gpu) return share(cores, worker, homes.near.size());
-    if (strategy == Binding::socket) return units_of(only(cores, [&](const Core& core) { return core.package == home.package; }));
+    if (strategy == Binding::socket)
+        return units_of(only(cores, [&](const Core& core) { return core.package == home.package; }));
     const std::vector<Core> node = on_node(cores, home.numa);
     if (strategy == Binding::numa) return units_of(node);
     const auto [index, count] = place_on_node(homes, worker);
@@ -129,7 +132,8 @@ base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topolog
     const std::vector<Core> cores = cores_of(topology);
     if (cores.empty()) return base::Error{"binding: the topology shows no processor that this process may use"};
     const Homes homes = homes_of(topology, cores, bound.size());
-    for (std::size_t worker = 0; worker < bound.size(); ++worker) bound[worker] = bind_one(cores, homes, strategy, worker);
+    for (std::size_t worker = 0; worker < bound.size(); ++worker)
+        bound[worker] = bind_one(cores, homes, strategy, worker);
     return bound;
 }
 

@@ -25,7 +25,8 @@ struct Topology {
 /// The processors of every local worker (os indices, ascending); one empty list per worker for Binding::none.
 /// A worker with a GPU (local rank < gpu_numa.size()) is placed on its GPU's NUMA node, else workers are spread evenly.
 /// More workers than places share them; never an empty list for a strategy other than none.
-[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topology, Binding strategy, int workers);
+[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topology, Binding strategy,
+                                                                       int workers);
 
 /// Asks hwloc and NVML. An error says which library is missing and what to install.
 [[nodiscard]] base::Result<Topology> discover_topology();

@@ -53,7 +53,8 @@ Gpu describe(const Nvml& nvml, unsigned index) {
     std::array<char, 96> uuid{};
     if (nvml.uuid(device, uuid.data(), static_cast<unsigned>(uuid.size() - 1)) == 0) gpu.uuid = uuid.data();
     PciInfo pci{};
-    if (nvml.pci(device, &pci) == 0) gpu.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
+    if (nvml.pci(device, &pci) == 0)
+        gpu.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
     return gpu;
 }
 
@@ -125,7 +126,8 @@ std::vector<int> gpu_numa_nodes(std::optional<std::string_view> visible) {
     for (const int index : visible_of(visible, gpus)) {
         int node = -1;
         if (index >= 0) {
-            std::ifstream file("/sys/bus/pci/devices/" + gpus[static_cast<std::size_t>(index)].pci_address + "/numa_node");
+            std::ifstream file("/sys/bus/pci/devices/" + gpus[static_cast<std::size_t>(index)].pci_address +
+                               "/numa_node");
             if (!(file >> node)) node = -1;
         }
         nodes.push_back(node);
@@ -134,7 +136,8 @@ std::vector<int> gpu_numa_nodes(std::optional<std::string_view> visible) {
 }
 
 int count_gpus(std::optional<std::string> visible) {
-    return static_cast<int>(visible_of(visible ? std::optional<std::string_view>(*visible) : std::nullopt, all_gpus()).size());
+    return static_cast<int>(
+        visible_of(visible ? std::optional<std::string_view>(*visible) : std::nullopt, all_gpus()).size());
 }
 
 }  // namespace dlaunch::agent

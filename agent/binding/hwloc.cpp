@@ -60,7 +60,8 @@ public:
         if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE) return;
         for (unsigned i = 0; i < hwloc_.count_at(topology_, depth); ++i) {
             const hwloc_obj_t object = hwloc_.object_at(topology_, depth, i);
-            for (int unit = hwloc_.next(object->cpuset, -1); unit >= 0; unit = hwloc_.next(object->cpuset, unit)) visit(unit, *object);
+            for (int unit = hwloc_.next(object->cpuset, -1); unit >= 0; unit = hwloc_.next(object->cpuset, unit))
+                visit(unit, *object);
         }
     }
 
@@ -75,7 +76,8 @@ class Affinity {
 public:
     Affinity() : ok_(::sched_getaffinity(0, sizeof sets_, sets_.data()) == 0) {}
     [[nodiscard]] bool has(int unit) const {
-        return !ok_ || (unit >= 0 && unit < static_cast<int>(sizeof sets_) * 8 && CPU_ISSET_S(static_cast<std::size_t>(unit), sizeof sets_, sets_.data()));
+        return !ok_ || (unit >= 0 && unit < static_cast<int>(sizeof sets_) * 8 &&
+                        CPU_ISSET_S(static_cast<std::size_t>(unit), sizeof sets_, sets_.data()));
     }
 
 private:
@@ -90,10 +92,11 @@ std::vector<ProcessingUnit> usable_units(const Loaded& loaded) {
         // Without core or cache levels (some virtual machines) each unit is its own core.
         if (affinity.has(unit)) units[unit] = {unit, static_cast<int>(object.logical_index), -1, 0, -1};
     });
-    auto set = [&](hwloc_obj_type_t type, int ProcessingUnit::* member, bool first_wins = false) {
+    auto set = [&](hwloc_obj_type_t type, int ProcessingUnit::*member, bool first_wins = false) {
         loaded.each_unit(type, [&](int unit, const hwloc_obj& object) {
             const auto found = units.find(unit);
-            if (found != units.end() && !(first_wins && found->second.*member >= 0)) found->second.*member = static_cast<int>(object.logical_index);
+            if (found != units.end() && !(first_wins && found->second.*member >= 0))
+                found->second.*member = static_cast<int>(object.logical_index);
         });
     };
     set(HWLOC_OBJ_CORE, &ProcessingUnit::core);
@@ -131,7 +134,8 @@ std::vector<int> gpu_nodes(const Loaded& loaded) {
 base::Result<Topology> discover_topology() {
     const Hwloc hwloc;
     if (!hwloc.library)
-        return base::Error{fmt::format("binding needs hwloc: {}; install libhwloc15 or leave --bind out", hwloc.library.error())};
+        return base::Error{
+            fmt::format("binding needs hwloc: {}; install libhwloc15 or leave --bind out", hwloc.library.error())};
     const Loaded loaded(hwloc);
     if (!loaded.ok()) return base::Error{"binding: hwloc cannot read this machine's topology"};
     return Topology{usable_units(loaded), gpu_nodes(loaded)};

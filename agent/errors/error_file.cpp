@@ -1,9 +1,9 @@
 #include "agent/errors/error_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -57,7 +57,8 @@ std::optional<std::string> tamed(std::string_view text) {
         if (!in_string && (c == ']' || c == '}')) --depth;
         if (in_string && c == '\\') {
             const int value = hex_escape(text, at);
-            const bool pair = value >= 0xD800 && value < 0xDC00 && at + 12 <= text.size() && (hex_escape(text, at + 6) & ~0x3FF) == 0xDC00;
+            const bool pair = value >= 0xD800 && value < 0xDC00 && at + 12 <= text.size() &&
+                              (hex_escape(text, at + 6) & ~0x3FF) == 0xDC00;
             if (value >= 0xD800 && value < 0xE000 && !pair) {
                 append_surrogate(out, value);
                 at += 6;
@@ -131,10 +132,14 @@ std::optional<ErrorRecord> read_error_file(const std::string& path) {
     struct stat about {};
     if (path.empty() || ::stat(path.c_str(), &about) != 0 || about.st_size == 0) return std::nullopt;
     const auto text = read_small_file(path);
-    if (!text) return ErrorRecord{.message = fmt::format("(its error file of {} bytes cannot be read)", about.st_size), .callstack = {}, .raw = {}};
+    if (!text)
+        return ErrorRecord{.message = fmt::format("(its error file of {} bytes cannot be read)", about.st_size),
+                           .callstack = {},
+                           .raw = {}};
     if (auto record = parse_error_file(*text)) return record;
     constexpr std::size_t kShown = 200;
-    return ErrorRecord{.message = fmt::format("(its error file is no record: {}{})", printable(text->substr(0, kShown)), text->size() > kShown ? " ..." : ""),
+    return ErrorRecord{.message = fmt::format("(its error file is no record: {}{})", printable(text->substr(0, kShown)),
+                                              text->size() > kShown ? " ..." : ""),
                        .callstack = {},
                        .raw = *text};
 }

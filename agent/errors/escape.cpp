@@ -42,8 +42,8 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
         if ((byte_at(text, at + i) & 0xC0) != 0x80) return 0;
     // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
     const unsigned second = byte_at(text, at + 1);
-    const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || (first == 0xF0 && second < 0x90) ||
-                       (first == 0xF4 && second > 0x8F);
+    const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+                       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
     return wrong ? 0 : length;
 }
 
@@ -51,22 +51,26 @@ std::string printable(std::string_view text) {
     std::string out;
     out.reserve(text.size());
     auto bad = [&](unsigned byte) { append_hex(out, byte); };
-    walk(text, [&](std::string_view sequence) {
-        const unsigned first = byte_at(sequence, 0);
-        const bool control = (first < 0x20 && first != '\t') || first == 0x7F || is_c1_control(sequence);
-        if (!control) {
-            out += sequence;
-        } else {
-            for (std::size_t i = 0; i < sequence.size(); ++i) bad(byte_at(sequence, i));
-        }
-    }, bad);
+    walk(
+        text,
+        [&](std::string_view sequence) {
+            const unsigned first = byte_at(sequence, 0);
+            const bool control = (first < 0x20 && first != '\t') || first == 0x7F || is_c1_control(sequence);
+            if (!control) {
+                out += sequence;
+            } else {
+                for (std::size_t i = 0; i < sequence.size(); ++i) bad(byte_at(sequence, i));
+            }
+        },
+        bad);
     return out;
 }
 
 std::string valid_utf8(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    walk(text, [&](std::string_view sequence) { out += sequence; }, [&](unsigned byte) { append_hex(out, byte); });
+    walk(
+        text, [&](std::string_view sequence) { out += sequence; }, [&](unsigned byte) { append_hex(out, byte); });
     return out;
 }
 

@@ -55,18 +55,21 @@ Failure from_json(const json& object) {
     object.at("code").get_to(failure.code);
     object.at("signal").get_to(failure.signal);
     object.at("core_dumped").get_to(failure.core_dumped);
-    failure.out_of_memory = static_cast<OutOfMemory>(std::clamp(object.at("out_of_memory").get<int>(), 0, static_cast<int>(OutOfMemory::certain)));
+    failure.out_of_memory = static_cast<OutOfMemory>(
+        std::clamp(object.at("out_of_memory").get<int>(), 0, static_cast<int>(OutOfMemory::certain)));
     object.at("memory_limit").get_to(failure.memory_limit);
     object.at("text").get_to(failure.text);
     object.at("round").get_to(failure.round);
     failure.after = std::chrono::duration<double>(object.at("after").get<double>());
-    failure.when = std::chrono::system_clock::time_point(std::chrono::milliseconds(object.at("when_ms").get<std::int64_t>()));
+    failure.when =
+        std::chrono::system_clock::time_point(std::chrono::milliseconds(object.at("when_ms").get<std::int64_t>()));
     object.at("last_words").get_to(failure.last_words);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);
     object.at("error_file").get_to(failure.error_file);
     if (auto record = object.find("record"); record != object.end())
-        failure.record = ErrorRecord{record->at("message").get<std::string>(), record->at("callstack").get<std::string>(), record->at("raw").get<std::string>()};
+        failure.record = ErrorRecord{record->at("message").get<std::string>(),
+                                     record->at("callstack").get<std::string>(), record->at("raw").get<std::string>()};
     return failure;
 }
 

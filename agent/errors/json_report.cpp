@@ -36,12 +36,15 @@ const char* name(OutOfMemory out_of_memory) {
 std::string utc(std::chrono::system_clock::time_point time) {
     const auto ms = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
     const auto second = std::chrono::floor<std::chrono::seconds>(time);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(second)), ((ms % 1000) + 1000) % 1000);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(second)),
+                       ((ms % 1000) + 1000) % 1000);
 }
 
 ordered_json record_json(const Failure& failure) {
     if (!failure.record) return nullptr;
-    return {{"message", valid_utf8(failure.record->message)}, {"callstack", valid_utf8(failure.record->callstack)}, {"raw", valid_utf8(failure.record->raw)}};
+    return {{"message", valid_utf8(failure.record->message)},
+            {"callstack", valid_utf8(failure.record->callstack)},
+            {"raw", valid_utf8(failure.record->raw)}};
 }
 
 ordered_json failure_json(const Failure& failure) {

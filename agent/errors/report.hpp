@@ -13,7 +13,7 @@ struct WorkerEnd {
     int rank = 0, local_rank = 0;
     pid_t pid = 0;
     std::string host;
-    int exit_status = 0;   ///< as a shell would say: 128+n for a signal
+    int exit_status = 0;  ///< as a shell would say: 128+n for a signal
     Usage usage;
 };
 
@@ -21,13 +21,13 @@ struct WorkerEnd {
 struct JobEnd {
     std::string job_id;
     int exit_status = 0;
-    int rounds = 1;                    ///< how many were started
+    int rounds = 1;  ///< how many were started
     int restarts = 0, max_restarts = 0;
-    double seconds = 0;                ///< from start to end
-    std::string reason;                ///< of an end without a failed worker: "SIGTERM received"; may be empty
-    std::vector<Failure> failures;     ///< of the last round, causes by arrival; failures[0] is the first cause
-    std::vector<WorkerEnd> workers;    ///< of the last round, by rank
-    std::string log_directory;         ///< empty when no files were kept
+    double seconds = 0;              ///< from start to end
+    std::string reason;              ///< of an end without a failed worker: "SIGTERM received"; may be empty
+    std::vector<Failure> failures;   ///< of the last round, causes by arrival; failures[0] is the first cause
+    std::vector<WorkerEnd> workers;  ///< of the last round, by rank
+    std::string log_directory;       ///< empty when no files were kept
 };
 
 /// "rank 3 (node2, pid 4711) was killed by SIGSEGV, core dumped, in round 2 after 12.3 s"; with "dlaunch: " before it

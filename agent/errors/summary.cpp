@@ -23,8 +23,12 @@ struct Brevity {
     bool limit, after, round;
     std::size_t least_host;
 };
-constexpr std::array<Brevity, 6> kBrevities{
-    {{true, true, true, 255}, {false, true, true, 255}, {false, true, true, 20}, {false, false, true, 20}, {false, false, true, 8}, {false, false, false, 3}}};
+constexpr std::array<Brevity, 6> kBrevities{{{true, true, true, 255},
+                                             {false, true, true, 255},
+                                             {false, true, true, 20},
+                                             {false, false, true, 20},
+                                             {false, false, true, 8},
+                                             {false, false, false, 3}}};
 
 std::string out_of_memory(const Failure& failure, bool with_limit) {
     if (failure.out_of_memory == OutOfMemory::no) return {};
@@ -39,7 +43,8 @@ std::string how_it_ended(const Failure& failure, bool with_limit) {
     switch (failure.how) {
         case HowEnded::exited: return fmt::format("exited with {}{}", failure.code, memory);
         case HowEnded::signalled:
-            return fmt::format("was killed by {}{}{}", base::signal_name(failure.signal), failure.core_dumped ? ", core dumped" : "", memory);
+            return fmt::format("was killed by {}{}{}", base::signal_name(failure.signal),
+                               failure.core_dumped ? ", core dumped" : "", memory);
         case HowEnded::timed_out: return "was still running when the job outlived --timeout";
         case HowEnded::hung: return "hung";
         case HowEnded::not_executed: break;
@@ -72,7 +77,9 @@ Tail tail(const Failure& failure, const Brevity& brevity) {
     return {how + (clause ? "," : "") + when, ""};
 }
 
-bool shows_text(const Failure& failure) { return failure.how != HowEnded::exited && failure.how != HowEnded::signalled; }
+bool shows_text(const Failure& failure) {
+    return failure.how != HowEnded::exited && failure.how != HowEnded::signalled;
+}
 
 }  // namespace
 

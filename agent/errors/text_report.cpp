@@ -53,7 +53,8 @@ std::string as_seen(std::string_view text) {
     if (const std::size_t start = text.rfind('\r'); start != std::string_view::npos) text.remove_prefix(start + 1);
     std::string plain;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = text.substr(at).starts_with("\x1b[") ? text.find_first_not_of("0123456789;", at + 2) : std::string_view::npos;
+        const std::size_t end = text.substr(at).starts_with("\x1b[") ? text.find_first_not_of("0123456789;", at + 2)
+                                                                     : std::string_view::npos;
         if (end != std::string_view::npos && (text[end] == 'm' || text[end] == 'K'))
             at = end + 1;
         else
@@ -97,26 +98,31 @@ void add_files(std::string& out, const Failure& failure, const std::string& log_
 void add_circumstances(std::string& out, const Failure& failure) {
     std::string text;
     if (failure.when != std::chrono::system_clock::time_point{})
-        text = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, ", fmt::gmtime(std::chrono::system_clock::to_time_t(failure.when)));
+        text =
+            fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, ", fmt::gmtime(std::chrono::system_clock::to_time_t(failure.when)));
     text += fmt::format("{} into round {}", duration_text(failure.after.count()), failure.round);
     line(out, kMargin, "when and who:  {}; local rank {}, role {}", text, failure.local_rank, printable(failure.role));
 }
 
 void add_memory(std::string& out, const Failure& failure) {
     if (failure.out_of_memory == OutOfMemory::no) return;
-    const std::string limit = failure.memory_limit.empty() ? "" : fmt::format(" (limit {})", printable(failure.memory_limit));
+    const std::string limit =
+        failure.memory_limit.empty() ? "" : fmt::format(" (limit {})", printable(failure.memory_limit));
     if (failure.out_of_memory == OutOfMemory::certain)
         line(out, kMargin, "memory:        the kernel ended it, its cgroup ran out of memory{}", limit);
     else
-        line(out, kMargin, "memory:        the kernel ended processes of a cgroup around it that ran out of memory{}", limit);
+        line(out, kMargin, "memory:        the kernel ended processes of a cgroup around it that ran out of memory{}",
+             limit);
 }
 
 void add_usage(std::string& out, const Failure& failure, const std::vector<WorkerEnd>& workers) {
-    const auto found = std::find_if(workers.begin(), workers.end(), [&](const WorkerEnd& worker) { return worker.rank == failure.rank; });
+    const auto found = std::find_if(workers.begin(), workers.end(),
+                                    [&](const WorkerEnd& worker) { return worker.rank == failure.rank; });
     if (found == workers.end() || failure.pid <= 0) return;
     const Usage& usage = found->usage;
-    line(out, kMargin, "used:          {} of memory at most, CPU {} (user) + {} (system)", size_text(static_cast<double>(usage.max_rss_kib) * 1024),
-         duration_text(usage.user_seconds), duration_text(usage.system_seconds));
+    line(out, kMargin, "used:          {} of memory at most, CPU {} (user) + {} (system)",
+         size_text(static_cast<double>(usage.max_rss_kib) * 1024), duration_text(usage.user_seconds),
+         duration_text(usage.system_seconds));
 }
 
 /// Where to look when the worker said nothing; one line for the commonest ways to go.
@@ -147,7 +153,8 @@ std::vector<int> victims(const JobEnd& end) {
     for (const Failure& failure : end.failures)
         if (failure.victim) ranks.push_back(failure.rank);
     for (const WorkerEnd& worker : end.workers) {
-        const bool told = std::any_of(end.failures.begin(), end.failures.end(), [&](const Failure& failure) { return failure.rank == worker.rank; });
+        const bool told = std::any_of(end.failures.begin(), end.failures.end(),
+                                      [&](const Failure& failure) { return failure.rank == worker.rank; });
         if (!told && worker.exit_status != 0) ranks.push_back(worker.rank);
     }
     return ranks;
@@ -184,14 +191,18 @@ std::string timeout_line(const std::vector<const Failure*>& causes) {
     if (running.size() == 1) return summary(*causes.front());
     const std::string limit = causes.front()->text.empty() ? "" : " " + printable(causes.front()->text);
     const std::string head = "the job outlived --timeout" + limit + "; ranks ", tail = " were still running";
-    return head + shorten_middle(number_ranges(running, ", "), 91 - std::min<std::size_t>(80, head.size() + tail.size())) + tail;
+    return head +
+           shorten_middle(number_ranges(running, ", "), 91 - std::min<std::size_t>(80, head.size() + tail.size())) +
+           tail;
 }
 
 void add_job(std::string& out, const JobEnd& end) {
     if (const std::vector<int> ranks = victims(end); !ranks.empty())
         line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", number_ranges(ranks, ", "));
     if (!end.reason.empty()) line(out, kMargin, "the job:       {}", printable(end.reason));
-    if (end.max_restarts > 0) line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts, duration_text(end.seconds));
+    if (end.max_restarts > 0)
+        line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts,
+             duration_text(end.seconds));
     if (!end.log_directory.empty()) line(out, kMargin, "all logs:      {}", printable(end.log_directory));
 }
 
@@ -201,11 +212,13 @@ std::string text_report(const JobEnd& end) {
     std::vector<const Failure*> causes;
     for (const Failure& failure : end.failures)
         if (is_cause(failure)) causes.push_back(&failure);
-    if (causes.empty()) return end.reason.empty() || end.exit_status == 0 ? "" : fmt::format("dlaunch: {}\n", printable(end.reason));
+    if (causes.empty())
+        return end.reason.empty() || end.exit_status == 0 ? "" : fmt::format("dlaunch: {}\n", printable(end.reason));
     const Failure& first = *causes.front();
     const bool timed_out = first.how == HowEnded::timed_out;
     std::string out = fmt::format("dlaunch: {}\n", timed_out ? timeout_line(causes) : summary(first));
-    if (first.how == HowEnded::not_executed && out.find(printable(first.text)) == std::string::npos) quote(out, kMargin, first.text);
+    if (first.how == HowEnded::not_executed && out.find(printable(first.text)) == std::string::npos)
+        quote(out, kMargin, first.text);
     add_words(out, first);
     add_memory(out, first);
     if (first.how != HowEnded::not_executed && !timed_out) {

@@ -22,8 +22,10 @@ struct Character {
 /// Bytes that are not UTF-8 count as one column each.
 Character character_at(std::string_view text, std::size_t at) {
     const std::size_t length = std::max<std::size_t>(utf8_length(text, at), 1);
-    const bool wide = length > 3 || (length == 3 && static_cast<unsigned char>(text[at]) >= 0xE1 &&
-                                     (static_cast<unsigned char>(text[at]) > 0xE1 || static_cast<unsigned char>(text[at + 1]) >= 0x84));
+    const bool wide =
+        length > 3 ||
+        (length == 3 && static_cast<unsigned char>(text[at]) >= 0xE1 &&
+         (static_cast<unsigned char>(text[at]) > 0xE1 || static_cast<unsigned char>(text[at + 1]) >= 0x84));
     return {length, wide ? 2U : 1U};
 }
 

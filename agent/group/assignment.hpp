@@ -6,9 +6,9 @@
 namespace dlaunch::agent {
 
 struct Assignment {
-    int round = 0;             ///< counts this job's rounds from 0
+    int round = 0;  ///< counts this job's rounds from 0
     int group_rank = 0, group_world_size = 1;
-    int first_rank = 0;        ///< global rank of local rank 0
+    int first_rank = 0;  ///< global rank of local rank 0
     int world_size = 1, local_world_size = 1;
     int first_role_rank = 0, role_world_size = 1;
     std::string master_addr;

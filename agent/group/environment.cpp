@@ -7,7 +7,8 @@ namespace dlaunch::agent {
 namespace {
 
 const std::string* find(const Variables& variables, std::string_view name) {
-    auto at = std::find_if(variables.begin(), variables.end(), [&](const auto& variable) { return variable.first == name; });
+    auto at =
+        std::find_if(variables.begin(), variables.end(), [&](const auto& variable) { return variable.first == name; });
     return at == variables.end() ? nullptr : &at->second;
 }
 
@@ -34,7 +35,9 @@ std::string single_device(const std::string* visible, int local_rank) {
     return visible->substr(begin, visible->find(',', begin) - begin);
 }
 
-bool is_name_byte(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_name_byte(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 /// Replaces $name and ${name} as Python's string.Template finds them: `$$` is not a variable's start, and stays.
 std::string substitute(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {
@@ -50,7 +53,8 @@ std::string substitute(std::string_view text, std::initializer_list<std::pair<st
         while (end < text.size() && is_name_byte(text[end])) ++end;
         const std::string_view word = text.substr(begin, end - begin);
         const bool closed = !braced || (end < text.size() && text[end] == '}');
-        const auto* value = std::find_if(values.begin(), values.end(), [&](const auto& known) { return known.first == word; });
+        const auto* value =
+            std::find_if(values.begin(), values.end(), [&](const auto& known) { return known.first == word; });
         std::size_t used = text.substr(0, 2) == "$$" ? 2 : 1;
         if (closed && value != values.end()) {
             done.append(value->second);
@@ -101,9 +105,12 @@ void set_ours(Variables& variables, const Plan& plan, const Assignment& assignme
 Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node, int local_rank,
                            const std::string& error_file, const Variables& inherited) {
     Variables variables = plan.environment;
-    auto given = [&](const char* name) { return find(variables, name) ? find(variables, name) : find(inherited, name); };
+    auto given = [&](const char* name) {
+        return find(variables, name) ? find(variables, name) : find(inherited, name);
+    };
 
-    if (!given("OMP_NUM_THREADS")) set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers)));
+    if (!given("OMP_NUM_THREADS"))
+        set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers)));
     if (!given("TORCH_NCCL_ASYNC_ERROR_HANDLING")) set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
     if (plan.virtual_local_rank)
         set(variables, "CUDA_VISIBLE_DEVICES", single_device(given("CUDA_VISIBLE_DEVICES"), local_rank));
@@ -123,7 +130,8 @@ std::vector<std::string> worker_command(const Plan& plan, const Assignment& assi
             words.push_back(substitute(word, {{"rank", std::to_string(rank)}, {"local_rank", local_text}}));
     }
     for (std::size_t at = 0; at < plan.command.size(); ++at)
-        words.push_back(at <= plan.program_index ? plan.command[at] : substitute(plan.command[at], {{"local_rank", local_text}}));
+        words.push_back(at <= plan.program_index ? plan.command[at]
+                                                 : substitute(plan.command[at], {{"local_rank", local_text}}));
     if (plan.pass_local_rank) words.push_back("--local-rank=" + local_text);
     return words;
 }

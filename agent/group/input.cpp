@@ -114,7 +114,9 @@ void StandardInput::wait_for_terminal() {
 void StandardInput::flush() {
     for (std::size_t at = 0; at < readers_.size();) {
         Reader& reader = readers_[at];
-        const ssize_t put = reader.sent == buffer_.size() ? 0 : write(reader.pipe.get(), buffer_.data() + reader.sent, buffer_.size() - reader.sent);
+        const ssize_t put = reader.sent == buffer_.size()
+                                ? 0
+                                : write(reader.pipe.get(), buffer_.data() + reader.sent, buffer_.size() - reader.sent);
         if (put > 0) reader.sent += static_cast<std::size_t>(put);
         const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // it closed its stdin, or died
         const bool done = ended_ && reader.sent == buffer_.size();

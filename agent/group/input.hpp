@@ -18,9 +18,9 @@ public:
     StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal);
 
     struct Given {
-        base::UniqueFd owned;    ///< closed here after the worker has it
-        int fd = -1;             ///< -1: the worker keeps our fd 0
-        bool terminal = false;   ///< the worker reads from the terminal, in a process group of its own
+        base::UniqueFd owned;   ///< closed here after the worker has it
+        int fd = -1;            ///< -1: the worker keeps our fd 0
+        bool terminal = false;  ///< the worker reads from the terminal, in a process group of its own
     };
     /// `wanted`: copying needs the terminal, which the shell has. The job waits, stopped, for fg.
     void on_terminal_wanted(std::function<void()> wanted) { terminal_wanted_ = std::move(wanted); }
@@ -55,8 +55,8 @@ private:
         std::size_t sent = 0;  ///< how much of buffer_ it has
     };
     std::vector<Reader> readers_;
-    std::string buffer_;   ///< what the slowest reader has not got yet
-    bool ended_ = false;   ///< our stdin is at its end
+    std::string buffer_;  ///< what the slowest reader has not got yet
+    bool ended_ = false;  ///< our stdin is at its end
     bool suspended_ = false;
     bool turn_posted_ = false;
     base::Watch watch_;

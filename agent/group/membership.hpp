@@ -16,8 +16,8 @@ namespace dlaunch::agent {
 /// How a round ended on this node. No worker of it lives any more.
 struct RoundEnd {
     bool succeeded = false;
-    std::vector<Failure> failures;            ///< causes in the order they were seen here, then victims
-    std::vector<std::string> remarks;         ///< for the user, after the report: what was swept, what was dropped
+    std::vector<Failure> failures;     ///< causes in the order they were seen here, then victims
+    std::vector<std::string> remarks;  ///< for the user, after the report: what was swept, what was dropped
     std::chrono::milliseconds lasted{};
 };
 
@@ -33,10 +33,10 @@ class Membership {
 public:
     /// What the job asks of this node. Called from the loop, never from inside a call to the Membership.
     struct Orders {
-        std::function<void(const Assignment&)> start;          ///< begin a round
-        std::function<void(const std::string& reason)> stop;   ///< end the running round: somebody else failed or left
-        std::function<void(const std::string& text)> tell;     ///< a line for the user
-        std::function<void(const JobVerdict&)> end;            ///< the job is over; nothing of it runs here
+        std::function<void(const Assignment&)> start;         ///< begin a round
+        std::function<void(const std::string& reason)> stop;  ///< end the running round: somebody else failed or left
+        std::function<void(const std::string& text)> tell;    ///< a line for the user
+        std::function<void(const JobVerdict&)> end;           ///< the job is over; nothing of it runs here
         /// End the running round without grace: this node was cut off, and another may take its place any moment.
         std::function<void(const std::string& reason)> kill = nullptr;
     };

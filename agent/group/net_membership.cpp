@@ -40,8 +40,7 @@ NetMembership::NetMembership(base::Loop& loop, const Plan& plan, std::string hos
     : loop_(loop), plan_(plan), host_name_(std::move(host_name)), guard_(guard) {}
 NetMembership::~NetMembership() = default;
 
-// --- before there is a member: where is the job?
-// -----------------------------------------------------------------------------
+// --- before there is a member: where is the job? --------------------------------------------------------------------
 
 void NetMembership::join(Orders orders) {
     orders_ = std::move(orders);
@@ -155,8 +154,7 @@ void NetMembership::make_member(const r::Found& found) {
     member_.emplace(std::move(options), base::Clock::now(), random_number());
 }
 
-// --- what the agent tells
-// -------------------------------------------------------------------------------------------------
+// --- what the agent tells -------------------------------------------------------------------------------------------
 
 void NetMembership::failed(const Failure& failure) {
     own_failure_ = true;
@@ -198,8 +196,7 @@ void NetMembership::leave(int status, const std::string& reason) {
     change([&](base::Time) { member_->leave(scope, status, reason); });
 }
 
-// --- what the member decides
-// ------------------------------------------------------------------------------------------
+// --- what the member decides ----------------------------------------------------------------------------------------
 
 template <class Change>
 void NetMembership::change(Change change) {

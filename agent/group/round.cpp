@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kUnkillable = 10s;      // after SIGKILL; who lives then hangs in the kernel
+constexpr auto kUnkillable = 10s;  // after SIGKILL; who lives then hangs in the kernel
 constexpr auto kSweepDeadline = 5000ms;
 constexpr auto kDrainDeadline = 5000ms;
 constexpr int kOnTheirWay = 4;  // so many processes between clone and exec: enough to keep the other cores at work
@@ -27,8 +27,9 @@ std::int64_t number(int value) { return value; }
 NodeRound::NodeRound(Tools tools, LocalWorkers::Surroundings surroundings, Listener listener)
     : tools_(std::move(tools)),
       listener_(std::move(listener)),
-      workers_(std::move(surroundings), {[this](const Worker& worker) { on_started(worker); }, [this](Worker& worker) { on_end(worker); },
-                                         [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); }}),
+      workers_(std::move(surroundings),
+               {[this](const Worker& worker) { on_started(worker); }, [this](Worker& worker) { on_end(worker); },
+                [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); }}),
       memory_(OomCounter::of_this_process()) {}
 
 void NodeRound::feed(GroupEvent event) {
@@ -52,7 +53,8 @@ void NodeRound::feed(GroupEvent event) {
         case GroupAction::impossible:
             throw std::logic_error(fmt::format("worker group: {} in state {}", name(event), name(before)));
     }
-    if (group_.state() != before) tools_.events.write("group_state", {{"state", name(group_.state())}, {"because", name(event)}});
+    if (group_.state() != before)
+        tools_.events.write("group_state", {{"state", name(group_.state())}, {"because", name(event)}});
 }
 
 void NodeRound::begin(const Assignment& assignment) {
@@ -85,7 +87,8 @@ void NodeRound::start_next() {
         Worker& worker = workers_.all()[static_cast<std::size_t>(next_to_start_++)];
         if (auto error = workers_.start(worker.local_rank)) return on_not_started(worker, *error);
     }
-    while (next_to_settle_ < next_to_start_ && (next_to_start_ == count || next_to_start_ - next_to_settle_ >= kOnTheirWay)) {
+    while (next_to_settle_ < next_to_start_ &&
+           (next_to_start_ == count || next_to_start_ - next_to_settle_ >= kOnTheirWay)) {
         workers_.settle(next_to_settle_++);
         if (group_.state() != GroupState::starting) return;
     }
@@ -99,12 +102,16 @@ void NodeRound::start_next() {
 }
 
 void NodeRound::on_started(const Worker& worker) {
-    tools_.events.write("worker_started", {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"pid", number(worker.pid)}});
+    tools_.events.write(
+        "worker_started",
+        {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"pid", number(worker.pid)}});
 }
 
 void NodeRound::on_not_started(const Worker& worker, const SpawnError& error) {
     if (group_.state() == GroupState::starting) add_failure(failure_of(worker, error));  // once is enough
-    tools_.events.write("worker_not_started", {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"why", std::string_view(error.text())}});
+    tools_.events.write(
+        "worker_not_started",
+        {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"why", std::string_view(error.text())}});
     feed(GroupEvent::spawn_failed);
     note_if_none_left();
 }
@@ -119,7 +126,9 @@ void NodeRound::on_end(Worker& worker) {
                                          {"rank", number(worker.rank)},
                                          {"pid", number(worker.pid)},
                                          {"status", number(worker.exit_status())},
-                                         {"signal", well || worker.code == CLD_EXITED ? std::string_view() : std::string_view(base::signal_name(worker.status))},
+                                         {"signal", well || worker.code == CLD_EXITED
+                                                        ? std::string_view()
+                                                        : std::string_view(base::signal_name(worker.status))},
                                          {"asked_to_stop", worker.asked_to_stop},
                                          {"max_rss_kib", worker.usage.max_rss_kib},
                                          {"user_seconds", worker.usage.user_seconds},
@@ -187,7 +196,8 @@ void NodeRound::hang(pid_t pid, int signal, const std::string& scope) {
         if (!worker.alive || worker.pid != pid) continue;
         worker.hung = true;
         worker.hung_in = scope;
-        tools_.events.write("worker_hung", {{"rank", number(worker.rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
+        tools_.events.write("worker_hung",
+                            {{"rank", number(worker.rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
         ::kill(-pid, SIGCONT);
         ::kill(-pid, signal);
     }
@@ -209,14 +219,16 @@ void NodeRound::resume() {
 
 void NodeRound::ask_to_stop() {
     workers_.stop(stop_signal_);
-    tools_.events.write("stopping", {{"signal", std::string_view(base::signal_name(stop_signal_))}, {"workers", number(workers_.alive())}});
+    tools_.events.write("stopping", {{"signal", std::string_view(base::signal_name(stop_signal_))},
+                                     {"workers", number(workers_.alive())}});
     if (tools_.plan.grace.count() == 0) return tools_.loop.post([this] { feed(GroupEvent::grace_over); });
     grace_ = tools_.loop.after(tools_.plan.grace, [this] { feed(GroupEvent::grace_over); });
 }
 
 void NodeRound::kill_all() {
     if (workers_.alive() > 0)
-        tools_.mention(fmt::format("killing {} worker{} that did not end", workers_.alive(), workers_.alive() == 1 ? "" : "s"));
+        tools_.mention(
+            fmt::format("killing {} worker{} that did not end", workers_.alive(), workers_.alive() == 1 ? "" : "s"));
     tools_.events.write("killing", {{"workers", number(workers_.alive())}});
     workers_.kill();
     tools_.loop.post([this] { note_if_none_left(); });  // nobody but orphans may be left
@@ -226,8 +238,9 @@ void NodeRound::kill_all() {
 void NodeRound::give_up_on_unkillable() {
     for (const Worker& worker : workers_.all())
         if (worker.alive)
-            tools_.say(fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank, worker.pid,
-                                   read_small_file(fmt::format("/proc/{}/wchan", worker.pid), 64).value_or("unknown place")));
+            tools_.say(
+                fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank, worker.pid,
+                            read_small_file(fmt::format("/proc/{}/wchan", worker.pid), 64).value_or("unknown place")));
     unkillable_ = true;
     none_left_told_ = true;
     feed(GroupEvent::none_left);
@@ -246,11 +259,14 @@ void NodeRound::clear() {
             names += fmt::format("{}{} (pid {})", at ? ", " : "", swept[at].command, swept[at].pid);
         remarks_.push_back(fmt::format("ended {} process{} that workers had left behind: {}{}", swept.size(),
                                        swept.size() == 1 ? "" : "es", names, swept.size() > 5 ? " ..." : ""));
-        tools_.events.write("swept", {{"processes", number(static_cast<int>(swept.size()))}, {"names", std::string_view(names)}});
+        tools_.events.write(
+            "swept", {{"processes", number(static_cast<int>(swept.size()))}, {"names", std::string_view(names)}});
     }
     tools_.cgroups.end_round();
     tools_.logs.drain(kDrainDeadline, [this](std::uint64_t dropped) {
-        if (dropped) remarks_.push_back(fmt::format("{} bytes of the workers' output could not be shown: nobody reads it", dropped));
+        if (dropped)
+            remarks_.push_back(
+                fmt::format("{} bytes of the workers' output could not be shown: nobody reads it", dropped));
         feed(GroupEvent::cleared);
     });
 }
@@ -269,7 +285,8 @@ void NodeRound::finish() {
 
 /// The first word about a rank is its cause; what follows from our stopping it adds nothing.
 void NodeRound::add_failure(Failure failure) {
-    const bool known = std::any_of(failures_.begin(), failures_.end(), [&](const Failure& earlier) { return earlier.rank == failure.rank; });
+    const bool known = std::any_of(failures_.begin(), failures_.end(),
+                                   [&](const Failure& earlier) { return earlier.rank == failure.rank; });
     if (!known) failures_.push_back(std::move(failure));
 }
 
@@ -318,7 +335,8 @@ void NodeRound::complete(Failure& failure) {
     // A helper process that ran out of memory shows as an exit of its worker.
     if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
         const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;
-        failure.out_of_memory = judge_out_of_memory({std::min<std::int64_t>(own, 0), memory_before_}, {own, memory_.read()});
+        failure.out_of_memory =
+            judge_out_of_memory({std::min<std::int64_t>(own, 0), memory_before_}, {own, memory_.read()});
         if (failure.out_of_memory != OutOfMemory::no) failure.memory_limit = memory_.limit();
     }
 }

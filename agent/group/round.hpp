@@ -30,9 +30,9 @@ public:
         std::function<bool()> fenced;                     ///< the guard has killed the workers while we stood still
     };
     struct Listener {
-        std::function<void(const Failure&)> failed;   ///< the first failure, before anybody is stopped
-        std::function<void(const RoundEnd&)> over;    ///< nobody lives; the round can be followed by another
-        std::function<void(pid_t)> reaped;            ///< a worker's pid is free for others
+        std::function<void(const Failure&)> failed;  ///< the first failure, before anybody is stopped
+        std::function<void(const RoundEnd&)> over;   ///< nobody lives; the round can be followed by another
+        std::function<void(pid_t)> reaped;           ///< a worker's pid is free for others
     };
 
     NodeRound(Tools tools, LocalWorkers::Surroundings surroundings, Listener listener);
@@ -93,7 +93,8 @@ private:
     base::Timer grace_, last_resort_;
     int next_to_start_ = 0, next_to_settle_ = 0;
     int stop_signal_ = 0;
-    bool none_left_told_ = false, orphans_told_ = false, suspended_ = false, unkillable_ = false, pending_start_ = false;
+    bool none_left_told_ = false, orphans_told_ = false, suspended_ = false, unkillable_ = false,
+         pending_start_ = false;
 };
 
 }  // namespace dlaunch::agent

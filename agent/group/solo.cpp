@@ -84,16 +84,19 @@ void SoloMembership::restart_or_end(const RoundEnd& end) {
     const auto decision = restarts_.on_failure({end.lasted, kind_of(cause), cause.how == HowEnded::not_executed});
     if (decision.kind == Kind::crash_loop) {
         return end_job({exit_status::kGiveUp,
-                        fmt::format("gave up after {} restart{}: the job fails again and again in the same way", restarts_.used(),
-                                    restarts_.used() == 1 ? "" : "s")});
+                        fmt::format("gave up after {} restart{}: the job fails again and again in the same way",
+                                    restarts_.used(), restarts_.used() == 1 ? "" : "s")});
     }
     if (decision.kind != Kind::restart) return end_job({cause.exit_status(), {}});
 
     ++next_.round;
     next_.restart_count = restarts_.used();
-    std::string after = decision.pause.count() ? fmt::format(" in {:.1f} s", static_cast<double>(decision.pause.count()) / 1e3) : "";
-    orders_.tell(fmt::format("restarting all workers{} (restart {} of {})", after, restarts_.used(), next_.max_restarts));
-    pause_ = loop_.after(decision.pause, [this, reason = fmt::format("rank {} failed", cause.rank)] { start_round(reason); });
+    std::string after =
+        decision.pause.count() ? fmt::format(" in {:.1f} s", static_cast<double>(decision.pause.count()) / 1e3) : "";
+    orders_.tell(
+        fmt::format("restarting all workers{} (restart {} of {})", after, restarts_.used(), next_.max_restarts));
+    pause_ = loop_.after(decision.pause,
+                         [this, reason = fmt::format("rank {} failed", cause.rank)] { start_round(reason); });
 }
 
 void SoloMembership::failed(const Failure&) { failure_ends_job_ = !leaving_ && restarts_.spent(); }

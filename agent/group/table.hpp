@@ -20,16 +20,16 @@ enum class GroupState : unsigned char { idle, starting, running, stopping, killi
 inline constexpr std::size_t kGroupStates = 7;
 
 enum class GroupEvent : unsigned char {
-    assigned,       ///< a round with us in it begins
-    started,        ///< the last worker runs its program
-    spawn_failed,   ///< a worker could not be started
-    ended_well,     ///< a worker exited with 0
-    ended_badly,    ///< a worker ended in another way
-    none_left,      ///< nobody lives and nobody is still to be started
-    stop_asked,     ///< by a signal, a time-out, or the job
-    kill_asked,     ///< a second interrupt, a dead guard, a fence
-    grace_over,     ///< the time the workers had to stop in
-    cleared,        ///< swept and drained
+    assigned,      ///< a round with us in it begins
+    started,       ///< the last worker runs its program
+    spawn_failed,  ///< a worker could not be started
+    ended_well,    ///< a worker exited with 0
+    ended_badly,   ///< a worker ended in another way
+    none_left,     ///< nobody lives and nobody is still to be started
+    stop_asked,    ///< by a signal, a time-out, or the job
+    kill_asked,    ///< a second interrupt, a dead guard, a fence
+    grace_over,    ///< the time the workers had to stop in
+    cleared,       ///< swept and drained
 };
 inline constexpr std::size_t kGroupEvents = 10;
 

@@ -15,9 +15,9 @@ namespace dlaunch::agent {
 /// One worker of the running round, or what is known of it after its end.
 struct Worker {
     int rank = 0, local_rank = 0;
-    pid_t pid = 0;               ///< 0: not started. It leads a process group of that number
+    pid_t pid = 0;  ///< 0: not started. It leads a process group of that number
     base::UniqueFd pidfd;
-    base::Watch ended;           ///< the pidfd became readable
+    base::Watch ended;                   ///< the pidfd became readable
     std::optional<Spawning> on_its_way;  ///< until it is known that it runs its program
     bool alive = false;
     bool has_terminal = false;
@@ -25,8 +25,8 @@ struct Worker {
     bool hung = false;           ///< we killed it because a deadline of its own passed
     std::string hung_in;         ///< the name of that deadline
     // Of its end, as waitid(2) tells:
-    int code = 0;                ///< si_code: CLD_EXITED, CLD_KILLED, CLD_DUMPED
-    int status = 0;              ///< exit status or signal
+    int code = 0;    ///< si_code: CLD_EXITED, CLD_KILLED, CLD_DUMPED
+    int status = 0;  ///< exit status or signal
     Usage usage;
     std::int64_t oom_kills = -1;  ///< in its own cgroup; -1: not counted
 

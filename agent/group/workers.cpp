@@ -68,7 +68,8 @@ SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const
     SpawnRequest request;
     request.arguments = worker_command(around_.plan, assignment_, worker.local_rank);
     const LogSource source{worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
-    const Variables variables = worker_variables(around_.plan, assignment_, around_.node, worker.local_rank, around_.logs.error_file(source), inherited_);
+    const Variables variables = worker_variables(around_.plan, assignment_, around_.node, worker.local_rank,
+                                                 around_.logs.error_file(source), inherited_);
     for (char** at = environ; *at; ++at)
         if (!is_set_by(variables, *at)) request.inherited.push_back(*at);
     for (const auto& [name, value] : variables) request.variables.push_back(fmt::format("{}={}", name, value));
@@ -102,10 +103,13 @@ std::optional<SpawnError> LocalWorkers::start(int local_rank) {
 
     const std::string* given_path = search_path(around_.plan);
     const char* own_path = std::getenv("PATH");
-    auto program = find_program(wanted.arguments.front(), given_path ? *given_path : own_path ? own_path : "/usr/bin:/bin");
+    auto program = find_program(wanted.arguments.front(), given_path ? *given_path
+                                                          : own_path ? own_path
+                                                                     : "/usr/bin:/bin");
     if (!program) return SpawnError{wanted.arguments.front() + " (not found in PATH)", ENOENT, true, true, {}};
     wanted.path = *program;
-    if (const std::string script = missing_script(around_.plan); !script.empty()) return SpawnError{script, ENOENT, true, true, {}};
+    if (const std::string script = missing_script(around_.plan); !script.empty())
+        return SpawnError{script, ENOENT, true, true, {}};
     base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
 
@@ -154,12 +158,15 @@ void LocalWorkers::collect(Worker& worker) {
     if (!worker.alive) return;
     siginfo_t info{};
     rusage used{};
-    if (syscall(SYS_waitid, P_PID, worker.pid, &info, WEXITED | WNOHANG, &used) != 0 || info.si_pid != worker.pid) return;
+    if (syscall(SYS_waitid, P_PID, worker.pid, &info, WEXITED | WNOHANG, &used) != 0 || info.si_pid != worker.pid)
+        return;
     worker.code = info.si_code;
     worker.status = info.si_status;
     worker.usage.max_rss_kib = used.ru_maxrss;
-    worker.usage.user_seconds = static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6;
-    worker.usage.system_seconds = static_cast<double>(used.ru_stime.tv_sec) + static_cast<double>(used.ru_stime.tv_usec) / 1e6;
+    worker.usage.user_seconds =
+        static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6;
+    worker.usage.system_seconds =
+        static_cast<double>(used.ru_stime.tv_sec) + static_cast<double>(used.ru_stime.tv_usec) / 1e6;
     forget_process(worker);
     if (orphans_wait_) reap_orphans();  // before anybody asks who is left
     listener_.ended(worker);
@@ -201,7 +208,8 @@ bool LocalWorkers::reap_orphans() {
     for (const Worker& worker : workers_) {
         siginfo_t info{};
         if (worker.alive && worker.has_terminal)
-            terminal_stopped = waitid(P_PID, static_cast<id_t>(worker.pid), &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == worker.pid;
+            terminal_stopped = waitid(P_PID, static_cast<id_t>(worker.pid), &info, WSTOPPED | WNOHANG) == 0 &&
+                               info.si_pid == worker.pid;
     }
     for (;;) {
         siginfo_t info{};

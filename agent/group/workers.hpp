@@ -35,7 +35,7 @@ public:
     };
     struct Listener {
         std::function<void(const Worker&)> started;  ///< it runs its program
-        std::function<void(Worker&)> ended;  ///< once for each worker that ran, in the order of their deaths
+        std::function<void(Worker&)> ended;          ///< once for each worker that ran, in the order of their deaths
         std::function<void(Worker&, const SpawnError&)> not_started;
     };
 

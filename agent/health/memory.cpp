@@ -21,7 +21,8 @@ struct Version {
     const char* counter;
     const char* limit;
 };
-constexpr std::array<Version, 2> kVersions{{{"/memory.events", "/memory.max"}, {"/memory.oom_control", "/memory.limit_in_bytes"}}};
+constexpr std::array<Version, 2> kVersions{
+    {{"/memory.events", "/memory.max"}, {"/memory.oom_control", "/memory.limit_in_bytes"}}};
 
 /// "No limit" of version 1 is the largest number of whole pages; no real limit comes near.
 constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
@@ -63,7 +64,8 @@ std::string unescaped(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
         int code = 0;
-        if (text[at] == '\\' && at + 3 < text.size() && std::from_chars(&text[at + 1], &text[at] + 4, code, 8).ptr == &text[at] + 4) {
+        if (text[at] == '\\' && at + 3 < text.size() &&
+            std::from_chars(&text[at + 1], &text[at] + 4, code, 8).ptr == &text[at] + 4) {
             out += static_cast<char>(code);
             at += 3;
         } else {

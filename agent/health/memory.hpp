@@ -11,8 +11,8 @@ namespace dlaunch::agent {
 /// One counter of OOM kills. Finding it costs a few file reads, reading it one; nothing is kept open.
 class OomCounter {
 public:
-    /// Of the cgroup (v2 memory.events, v1 memory.oom_control) this process lives in, else of the nearest one above, else
-    /// of the machine (/proc/vmstat). `root` stands before every path: fake trees in tests.
+    /// Of the cgroup (v2 memory.events, v1 memory.oom_control) this process lives in, else of the nearest one above,
+    /// else of the machine (/proc/vmstat). `root` stands before every path: fake trees in tests.
     [[nodiscard]] static OomCounter of_this_process(const std::string& root = "");
 
     /// Of this cgroup folder and no other: a worker's own. Unknown where its memory is not counted.

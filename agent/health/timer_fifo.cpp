@@ -26,7 +26,8 @@ constexpr int kMostReads = 64;
 
 std::string chosen_path() {
     std::uint64_t random = 0;
-    if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) random = static_cast<std::uint64_t>(::getpid());
+    if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+        random = static_cast<std::uint64_t>(::getpid());
     return fmt::format("{}/watchdog_timer_{:016x}", base::temporary_folder(), random);
 }
 
@@ -43,7 +44,8 @@ bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open(base::Loop& loop, std::string path, OnExpired on_expired) {
     if (path.empty()) path = chosen_path();
     if (is_fifo(path)) ::unlink(path.c_str());
-    if (::mkfifo(path.c_str(), 0600) != 0) return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(errno))};
+    if (::mkfifo(path.c_str(), 0600) != 0)
+        return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(errno))};
     // Our own writing end keeps the end of file away when no worker has it open.
     base::UniqueFd fifo(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     if (!fifo) {
@@ -69,7 +71,8 @@ void TimerFifo::read_all() {
     for (int i = 0; i < kMostReads; ++i) {
         const ssize_t got = ::read(fifo_.get(), buffer.data(), buffer.size());
         if (got <= 0) return;
-        table_.feed({buffer.data(), static_cast<std::size_t>(got)}, std::chrono::system_clock::now(), base::Clock::now());
+        table_.feed({buffer.data(), static_cast<std::size_t>(got)}, std::chrono::system_clock::now(),
+                    base::Clock::now());
     }
 }
 

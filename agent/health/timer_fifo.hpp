@@ -22,7 +22,8 @@ public:
 
     /// Makes the FIFO (0600). An empty `path` (TORCHELASTIC_TIMER_FILE was not given) becomes
     /// $TMPDIR/watchdog_timer_<random>. A FIFO that is already there is replaced, any other file is an error.
-    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open(base::Loop& loop, std::string path, OnExpired on_expired);
+    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open(base::Loop& loop, std::string path,
+                                                                       OnExpired on_expired);
 
     TimerFifo(const TimerFifo&) = delete;
     TimerFifo& operator=(const TimerFifo&) = delete;

@@ -30,8 +30,10 @@ struct Request {
 std::optional<Request> parse(std::string_view line) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object()) return std::nullopt;
-    const auto pid = json.find("pid"), scope = json.find("scope_id"), expiration = json.find("expiration_time"), signal = json.find("signal");
-    if (pid == json.end() || !pid->is_number_integer() || expiration == json.end() || !expiration->is_number()) return std::nullopt;
+    const auto pid = json.find("pid"), scope = json.find("scope_id"), expiration = json.find("expiration_time"),
+               signal = json.find("signal");
+    if (pid == json.end() || !pid->is_number_integer() || expiration == json.end() || !expiration->is_number())
+        return std::nullopt;
     const auto number = pid->get<std::int64_t>();
     if (number <= 0 || number > std::numeric_limits<pid_t>::max()) return std::nullopt;
     Request request{static_cast<pid_t>(number), {}, expiration->get<double>(), SIGKILL};
@@ -91,7 +93,8 @@ std::vector<ExpiredTimer> TimerTable::expired(Time now, const std::function<bool
     std::vector<ExpiredTimer> told;
     for (auto& entry : due) {
         ExpiredTimer& timer = entry.second;
-        const bool known = std::any_of(told.begin(), told.end(), [&](const ExpiredTimer& other) { return other.pid == timer.pid; });
+        const bool known =
+            std::any_of(told.begin(), told.end(), [&](const ExpiredTimer& other) { return other.pid == timer.pid; });
         forget(timer.pid);
         if (!known && alive(timer.pid)) told.push_back(std::move(timer));
     }

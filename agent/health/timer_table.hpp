@@ -1,8 +1,8 @@
 #pragma once
 /// The deadlines that workers set for themselves through torch's file timer (torch.distributed.elastic.timer). No I/O.
 ///
-/// A worker writes {"version":1,"pid":..,"scope_id":"..","expiration_time":<epoch seconds>,"signal":9}, one per line; the
-/// same pid and scope again moves the deadline, a negative time takes it away.
+/// A worker writes {"version":1,"pid":..,"scope_id":"..","expiration_time":<epoch seconds>,"signal":9}, one per line;
+/// the same pid and scope again moves the deadline, a negative time takes it away.
 
 #include <sys/types.h>
 
@@ -28,14 +28,14 @@ class TimerTable {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    /// Takes bytes as they come, split anywhere. What is no request is ignored. Deadlines are told in wall time and kept
-    /// in steady time, so that a clock that is set later moves none of them: `wall` and `now` are the same moment.
+    /// Takes bytes as they come, split anywhere. What is no request is ignored. Deadlines are told in wall time and
+    /// kept in steady time, so that a clock that is set later moves none of them: `wall` and `now` are the same moment.
     void feed(std::string_view bytes, std::chrono::system_clock::time_point wall, Time now);
 
     [[nodiscard]] std::optional<Time> next_deadline() const;
 
-    /// Those whose time has come, one per process, the earliest; all timers of these processes are gone afterwards. Dead
-    /// processes (`alive` says no) are dropped silently.
+    /// Those whose time has come, one per process, the earliest; all timers of these processes are gone afterwards.
+    /// Dead processes (`alive` says no) are dropped silently.
     [[nodiscard]] std::vector<ExpiredTimer> expired(Time now, const std::function<bool(pid_t)>& alive);
 
     /// The process is dead; its pid may come again.

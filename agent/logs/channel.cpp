@@ -24,12 +24,14 @@ Channel::~Channel() {
 
 void Channel::regulate() {
     if (!open()) return;
-    if (!may_read()) watch_ = {};
-    else if (!watch_) watch_ = shared_.loop.readable(pipe_.get(), [this] {
-        if (!may_read()) return regulate();
-        const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;
-        deliver(read_some(room), true);
-    });
+    if (!may_read())
+        watch_ = {};
+    else if (!watch_)
+        watch_ = shared_.loop.readable(pipe_.get(), [this] {
+            if (!may_read()) return regulate();
+            const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;
+            deliver(read_some(room), true);
+        });
 }
 
 /// Up to `most` bytes, in the shared buffer; none when the pipe is empty or at its end, which ends the channel.

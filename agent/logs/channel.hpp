@@ -20,7 +20,7 @@ public:
     struct Shared {
         base::Loop& loop;
         bool timestamps = false;
-        int pipe_bytes = 0;  ///< size of a pipe through which much flows
+        int pipe_bytes = 0;            ///< size of a pipe through which much flows
         std::function<void()> on_end;  ///< posted when a channel has ended
         std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kBufferBytes);
     };
@@ -30,7 +30,7 @@ public:
         std::optional<LineFilter> filter;
         LogFile* filtered = nullptr;  ///< set when there is a filter
         Screen* screen = nullptr;
-        LineSource line;              ///< how it looks there
+        LineSource line;  ///< how it looks there
     };
 
     /// Reads from `pipe`, which is non-blocking, from the next turn of the loop on.

@@ -40,7 +40,8 @@ void Console::find_kind(int fd) {
 }
 
 bool Console::same(int one, int other) {
-    struct stat a {}, b {};
+    struct stat a {
+    }, b{};
     if (fstat(one, &a) != 0 || fstat(other, &b) != 0) return false;
     if (a.st_dev == b.st_dev && a.st_ino == b.st_ino) return true;
     // /dev/tty and the terminal it stands for are two files.
@@ -65,8 +66,10 @@ void Console::flush() {
         queue_.consume(bytes);
     }
     if (kind_ == Kind::dead) queue_.clear();
-    if (queue_.empty()) writable_ = {};
-    else if (!writable_) watch();
+    if (queue_.empty())
+        writable_ = {};
+    else if (!writable_)
+        watch();
     if (queue_.size() <= kQueueBytes / 2) full_ = false;
     if ((was_full && !full_) || (waited && queue_.empty())) loop_.post(on_progress_);
 }

@@ -67,7 +67,7 @@ private:
     int fd_ = -1;               ///< what is written to
     base::UniqueFd own_;        ///< the second description, or what tells when the shared one is ready
     ByteQueue queue_;
-    base::Watch writable_;      ///< declared last: goes before own_ is closed
+    base::Watch writable_;  ///< declared last: goes before own_ is closed
 };
 
 }  // namespace dlaunch::agent

@@ -37,8 +37,10 @@ void Fold::add(int number, std::string_view text, base::Time now) {
     auto& copies = found->second;
     const auto is_own = [&](const Copies& each) { return each.rank == number; };
     const auto own = std::find_if(copies.begin(), copies.end(), is_own);
-    if (own == copies.end()) copies.push_back({number, 1});
-    else ++own->count;
+    if (own == copies.end())
+        copies.push_back({number, 1});
+    else
+        ++own->count;
 
     by.queue.push_back({&*found, now, ++numbers_});
     by.bytes += text.size() + kLineBytes;
@@ -48,9 +50,8 @@ void Fold::add(int number, std::string_view text, base::Time now) {
 
 /// Nobody who printed it has something else to show before.
 bool Fold::ripe(const Text& text) const {
-    return std::all_of(text.second.begin(), text.second.end(), [&](const Copies& each) {
-        return ranks_[static_cast<std::size_t>(each.rank)].at_head(text);
-    });
+    return std::all_of(text.second.begin(), text.second.end(),
+                       [&](const Copies& each) { return ranks_[static_cast<std::size_t>(each.rank)].at_head(text); });
 }
 
 Fold::Text* Fold::complete() const {
@@ -129,8 +130,10 @@ Fold::Line Fold::take(Text& text) {
     if (line.ranks.size() > 1)
         for (int number : line.ranks) rank(number).apart = false;
     std::erase_if(copies, [](const Copies& each) { return each.count == 0; });
-    if (copies.empty()) line.text = std::move(texts_.extract(texts_.find(text.first)).key());
-    else line.text = text.first;
+    if (copies.empty())
+        line.text = std::move(texts_.extract(texts_.find(text.first)).key());
+    else
+        line.text = text.first;
     return line;
 }
 

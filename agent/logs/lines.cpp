@@ -29,9 +29,7 @@ void LineMixer::end_round(base::Time now) {
     if (!owner_) show_folded(now);
 }
 
-bool LineMixer::ahead(const Source* source) const {
-    return folds_[source->what.stream].ahead(source->what.local_rank);
-}
+bool LineMixer::ahead(const Source* source) const { return folds_[source->what.stream].ahead(source->what.local_rank); }
 
 bool LineMixer::take_released() {
     const bool first = folds_[0].take_released();
@@ -226,7 +224,8 @@ void LineMixer::end(Source* source, base::Time now) {
 
 void LineMixer::serve_waiting(base::Time now) {
     while (!owner_) {
-        const auto next = std::find_if(sources_.begin(), sources_.end(), [](const auto& each) { return each->waiting; });
+        const auto next =
+            std::find_if(sources_.begin(), sources_.end(), [](const auto& each) { return each->waiting; });
         if (next == sources_.end()) return;
         Source* source = next->get();
         source->waiting = false;

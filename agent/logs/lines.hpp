@@ -36,7 +36,7 @@ public:
         bool terminal = false;
         std::size_t hold_limit = 1 << 20;
         base::Duration patience = std::chrono::seconds(5);  ///< with a silent owner of the console
-        std::function<std::string()> stamp{};              ///< goes before every prefix; may be empty
+        std::function<std::string()> stamp{};               ///< goes before every prefix; may be empty
         /// The prefix of a line that these local ranks printed; set when lines are to be folded.
         std::function<std::string(const std::vector<int>& local_ranks)> folded_prefix{};
     };
@@ -100,9 +100,9 @@ private:
     std::vector<std::unique_ptr<Source>> sources_;
     Source* owner_ = nullptr;
     base::Time owner_spoke_;
-    bool open_ = false;             ///< the console stands inside a line
-    const void* opener_ = nullptr;  ///< who left it there
-    std::string lead_;              ///< stamp and prefix of the lines that are being shown
+    bool open_ = false;              ///< the console stands inside a line
+    const void* opener_ = nullptr;   ///< who left it there
+    std::string lead_;               ///< stamp and prefix of the lines that are being shown
     std::vector<int> folded_ranks_;  ///< of the last folded line, whose prefix most often is the next one's too
     std::string folded_prefix_;
 };

@@ -30,7 +30,10 @@ public:
 
     /// Creates the file, empty. Returns 0, EMFILE or ENFILE; other errors are complaints.
     [[nodiscard]] int open(std::string path, Rotation rotation, Complaints& complaints);
-    void close() { file_.reset(); path_.clear(); }
+    void close() {
+        file_.reset();
+        path_.clear();
+    }
 
     void write(std::string_view data);
 

@@ -16,8 +16,8 @@
 #include "agent/logs/prefix.hpp"
 #include "agent/logs/run_directory.hpp"
 #include "agent/logs/screen.hpp"
-#include "rendezvous/base/host.hpp"
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/host.hpp"
 
 namespace dlaunch::agent {
 
@@ -92,7 +92,7 @@ struct Logs::Impl {
     bool raw, colours_wanted;
     int first_rank = 0;  ///< the global rank of local rank 0 in this round
     int attempt = -1;
-    std::shared_ptr<Impl*> self;  ///< posted callbacks ask it whether we are still there
+    std::shared_ptr<Impl*> self;                     ///< posted callbacks ask it whether we are still there
     std::unique_ptr<Screen> out_screen, err_screen;  ///< the second is null when both are one
     LogFile filtered_out, filtered_err;
     Channel::Shared shared;
@@ -122,9 +122,10 @@ std::unique_ptr<Screen> Logs::Impl::make_screen(int fd, std::string name) {
         const bool colours = colours_wanted && isatty(fd) == 1;
         rules.folded_prefix = [this, colours](const auto& local_ranks) { return folded_prefix(local_ranks, colours); };
     }
-    return std::make_unique<Screen>(loop, fd, std::move(name), complaints, std::move(rules), [weak = std::weak_ptr(self)] {
-        if (const auto alive = weak.lock()) (*alive)->on_change();
-    });
+    return std::make_unique<Screen>(loop, fd, std::move(name), complaints, std::move(rules),
+                                    [weak = std::weak_ptr(self)] {
+                                        if (const auto alive = weak.lock()) (*alive)->on_change();
+                                    });
 }
 
 std::string Logs::Impl::prefix(const std::string& local_ranks, const std::string& ranks) const {
@@ -154,7 +155,8 @@ void Logs::Impl::start_attempt(const LogSource& source) {
     expect_workers();
     directory.make_attempt(attempt, options.plan.keeps_files());
     if (directory.path().empty()) return;
-    for (auto [stream, name, file] : {std::tuple{kStdout, "filtered_stdout.log", &filtered_out}, {kStderr, "filtered_stderr.log", &filtered_err}}) {
+    for (auto [stream, name, file] :
+         {std::tuple{kStdout, "filtered_stdout.log", &filtered_out}, {kStderr, "filtered_stderr.log", &filtered_err}}) {
         file->close();
         if (filters(stream).empty()) continue;
         // Without a free descriptor now the pipes fail next, and say so.
@@ -173,7 +175,8 @@ Result<Channel::Targets> Logs::Impl::targets(const LogSource& source, Stream str
     }
     LogFile& filtered = stream == kStdout ? filtered_out : filtered_err;
     if (filtered) {
-        made.filter.emplace(filters(stream), prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str()));
+        made.filter.emplace(filters(stream),
+                            prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str()));
         made.filtered = &filtered;
     }
     set_line(made, source, stream);
@@ -257,7 +260,8 @@ Logs::~Logs() = default;
 Result<void> Logs::prepare() {
     const LogPlan& plan = impl_->options.plan;
     if (plan.directory == "/dev/null") return {};
-    auto made = impl_->directory.make(plan.directory, base::temporary_folder(), impl_->options.job_id, plan.keeps_files());
+    auto made =
+        impl_->directory.make(plan.directory, base::temporary_folder(), impl_->options.job_id, plan.keeps_files());
     if (made || !plan.directory.empty() || plan.keeps_files()) return made;
     impl_->complaints.add(made.error().text + "; the workers have no error files");
     return {};
@@ -281,7 +285,8 @@ std::string Logs::file_of(const LogSource& source, Stream stream) const {
 Result<Logs::Ends> Logs::start_worker(const LogSource& source) {
     impl_->start_attempt(source);
     const bool links = impl_->options.plan.keeps_files();
-    impl_->directory.make_worker(source.local_rank, links ? fmt::format("{}-{}", source.rank, impl_->options.host) : "");
+    impl_->directory.make_worker(source.local_rank,
+                                 links ? fmt::format("{}-{}", source.rank, impl_->options.host) : "");
 
     auto out = make_pipe();
     if (!out) return out.error();

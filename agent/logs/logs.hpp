@@ -40,8 +40,9 @@ public:
     /// Called once, before any worker starts.
     [[nodiscard]] base::Result<void> prepare();
 
-    /// <directory>/<job id>_<random>, or $TMPDIR/dlaunch_<random> for a job that keeps no files; empty before prepare() or when it could not be made in $TMPDIR (full, read-only),
-    /// which is told in take_complaints() and stops nobody unless files were asked for.
+    /// <directory>/<job id>_<random>, or $TMPDIR/dlaunch_<random> for a job that keeps no files; empty before prepare()
+    /// or when it could not be made in $TMPDIR (full, read-only), which is told in take_complaints() and stops nobody
+    /// unless files were asked for.
     [[nodiscard]] std::string run_directory() const;
 
     /// attempt_N/<local rank>, made by start_worker(); empty where there is none: a job that keeps no files has only a

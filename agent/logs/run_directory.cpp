@@ -133,7 +133,8 @@ void RunDirectory::make_worker(int local_rank, const std::string& link) {
     if (mkdirat(attempt_.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
         complaints_.about_files(errno, worker(attempt_number_, local_rank));
     if (link.empty()) return;
-    if (symlinkat(("../" + name).c_str(), attempt_.get(), ("by-rank/" + safe_file_name(link)).c_str()) != 0 && errno != EEXIST)
+    if (symlinkat(("../" + name).c_str(), attempt_.get(), ("by-rank/" + safe_file_name(link)).c_str()) != 0 &&
+        errno != EEXIST)
         complaints_.about_files(errno, attempt(attempt_number_) + "/by-rank");
 }
 

@@ -28,8 +28,8 @@ public:
 
     /// Makes `log_directory` with its parents, the run's folder in it and the link. An empty name means a new folder
     /// in `temporary` ($TMPDIR; empty: /tmp), which holds no tree when no files are kept.
-    [[nodiscard]] base::Result<void> make(const std::string& log_directory, std::string_view temporary, const std::string& job_id,
-                                          bool keeps_files);
+    [[nodiscard]] base::Result<void> make(const std::string& log_directory, std::string_view temporary,
+                                          const std::string& job_id, bool keeps_files);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string attempt(int number) const;

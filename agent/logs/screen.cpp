@@ -91,8 +91,6 @@ void Screen::say(std::string_view text) {
     console_.wait_for_queue(0, kPatienceWithReader);
 }
 
-void Screen::flush(std::chrono::milliseconds time) {
-    console_.wait_for_queue(0, time);
-}
+void Screen::flush(std::chrono::milliseconds time) { console_.wait_for_queue(0, time); }
 
 }  // namespace dlaunch::agent

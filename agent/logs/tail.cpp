@@ -42,8 +42,10 @@ void Tail::trim() {
 std::vector<std::string> Tail::lines(int most) const {
     std::vector<std::string> found;
     std::string_view rest = bytes_;
-    if (rest.ends_with('\n')) rest.remove_suffix(1);
-    else if (rest.empty()) return found;
+    if (rest.ends_with('\n'))
+        rest.remove_suffix(1);
+    else if (rest.empty())
+        return found;
     while (most-- > 0) {
         const std::size_t newline = rest.rfind('\n');
         if (newline != std::string_view::npos) {

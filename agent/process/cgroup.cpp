@@ -132,7 +132,8 @@ WorkerCgroups::WorkerCgroups() {
 
 void WorkerCgroups::make() {
     if (folder_.empty()) return;
-    if (mkdir(folder_.c_str(), 0755) == 0 && access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0 && can_be_born_into(open_worker(0, 0).get())) {
+    if (mkdir(folder_.c_str(), 0755) == 0 && access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0 &&
+        can_be_born_into(open_worker(0, 0).get())) {
         // Only where the memory controller was delegated to us.
         UniqueFd control(open((folder_ + "/cgroup.subtree_control").c_str(), O_WRONLY | O_CLOEXEC));
         counts_memory_ = control && write(control.get(), "+memory", 7) == 7;

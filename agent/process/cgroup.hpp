@@ -12,16 +12,16 @@ namespace dlaunch::agent {
 /// Where this process may make cgroups: its own cgroup v2 folder, or empty when there is none. Nothing is written.
 [[nodiscard]] std::string own_cgroup_folder();
 
-/// Kills everything below a cgroup folder (cgroup.kill, Linux 5.14) and removes it and its direct subfolders, waiting up
-/// to `deadline` for the dead to leave. Safe when the folder does not exist.
+/// Kills everything below a cgroup folder (cgroup.kill, Linux 5.14) and removes it and its direct subfolders, waiting
+/// up to `deadline` for the dead to leave. Safe when the folder does not exist.
 void kill_and_remove_cgroup(const std::string& folder, std::chrono::milliseconds deadline);
 
 /// Kills everything in a cgroup folder and below it, and waits up to `deadline` for the dead to leave.
 void kill_cgroup(const std::string& folder, std::chrono::milliseconds deadline);
 
 /// The cgroups of one agent: <own folder>/dlaunch-<pid>-<time>/<round>-<local rank>. New ones for every round: Linux
-/// 6.14 and later kill whatever is born into a cgroup that was killed once (they compare its count of kills with that of
-/// the parent's own cgroup).
+/// 6.14 and later kill whatever is born into a cgroup that was killed once (they compare its count of kills with that
+/// of the parent's own cgroup).
 class WorkerCgroups {
 public:
     /// Names the folder only; make() creates it, so that somebody else can be told first who has to remove it.

@@ -1,5 +1,5 @@
-// clone3(2) gives what vfork(2) cannot: a pidfd without a second call, birth inside a cgroup (moving there later takes a
-// lock that costs milliseconds), and a parent that runs on while the child executes, which on two cores hides most of
+// clone3(2) gives what vfork(2) cannot: a pidfd without a second call, birth inside a cgroup (moving there later takes
+// a lock that costs milliseconds), and a parent that runs on while the child executes, which on two cores hides most of
 // its cost. glibc 2.36 has no wrapper for it. The kernel clears orders->running, as it would a thread's id, when the
 // child leaves our memory.
 
@@ -67,7 +67,7 @@ long clone3_run(clone_args* args, std::size_t size, void (*run)(ChildOrders*), C
 Cloned by_vfork(ChildOrders* orders) {
     Cloned made;
     // The analyzer wants posix_spawn, which can do half of it; run_child keeps the rules of vfork and says so.
-    const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+    const pid_t pid = ::vfork();      // NOLINT(clang-analyzer-security.insecureAPI.vfork)
     if (pid == 0) run_child(orders);  // NOLINT(clang-analyzer-unix.Vfork)
     orders->running = 0;
     if (pid < 0) {
@@ -117,7 +117,8 @@ Cloned clone_child(ChildOrders* orders, void* stack, int cgroup) {
 #ifdef DLAUNCH_HAS_CLONE3
     Cloned made = by_clone3(orders, stack, cgroup);
     // A cgroup that takes no processes (threaded, removed, not ours) must not cost the worker its life.
-    if (made.pid < 0 && cgroup >= 0 && made.error != EAGAIN && made.error != ENOMEM) made = by_clone3(orders, stack, -1);
+    if (made.pid < 0 && cgroup >= 0 && made.error != EAGAIN && made.error != ENOMEM)
+        made = by_clone3(orders, stack, -1);
     if (made.pid >= 0 || made.error != ENOSYS) return made;
 #else
     static_cast<void>(stack);

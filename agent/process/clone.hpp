@@ -9,7 +9,7 @@
 namespace dlaunch::agent {
 
 struct Cloned {
-    pid_t pid = -1;      ///< -1: no process could be made, `error` says why
+    pid_t pid = -1;  ///< -1: no process could be made, `error` says why
     int pidfd = -1;
     int error = 0;
     bool in_cgroup = false;

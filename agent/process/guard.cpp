@@ -1,5 +1,5 @@
-// Runs in the process the user started. Hardly any heap, no library set-up before the agent has ended: what this process
-// touches is its own memory for the whole life of the job.
+// Runs in the process the user started. Hardly any heap, no library set-up before the agent has ended: what this
+// process touches is its own memory for the whole life of the job.
 
 #include "agent/process/guard.hpp"
 
@@ -55,8 +55,8 @@ struct Guard {
     char folders[kMostFolders][PATH_MAX];
     std::size_t folder_count;
     std::span<pid_t> strangers;  ///< children that were ours before we were dlaunch: `exec dlaunch` keeps them
-    int status;                        ///< the agent's, as waitpid gives it
-    const termios* modes;              ///< of the terminal at the start; null: none
+    int status;                  ///< the agent's, as waitpid gives it
+    const termios* modes;        ///< of the terminal at the start; null: none
     bool agent_alive;
     Lease* lease;
     bool has_lease;  ///< untouched before: one page less where nobody needs it
@@ -170,8 +170,11 @@ void Guard::end() {
     _exit(killed ? exit_status::kSignalBase + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-[[noreturn]] void guard_agent(int socket, pid_t agent, const sigset_t& taken, std::span<pid_t> strangers, const termios* modes, Lease* lease) {
-    Guard guard{socket, signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), agent, {}, {}, 0, strangers, 0, modes, true, lease, false};
+[[noreturn]] void guard_agent(int socket, pid_t agent, const sigset_t& taken, std::span<pid_t> strangers,
+                              const termios* modes, Lease* lease) {
+    Guard guard{
+        socket, signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), agent, {}, {}, 0, strangers, 0, modes, true, lease,
+        false};
     while (guard.agent_alive) {
         pollfd what[] = {{guard.signals, POLLIN, 0}, {guard.socket, POLLIN, 0}};
         poll(what, 2, guard.patience());

@@ -10,7 +10,8 @@ namespace dlaunch::agent {
 sigset_t taken_signals() {
     sigset_t set;
     sigfillset(&set);
-    for (int number : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&set, number);
+    for (int number : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+        sigdelset(&set, number);
     return set;
 }
 

@@ -20,8 +20,8 @@ class SignalIntake {
 public:
     struct Handlers {
         std::function<void(const sigset_t&)> signals;  ///< one request: anything but SIGCHLD
-        std::function<void()> child;             ///< SIGCHLD: something below us ended or stopped
-        std::function<void()> guard_died;        ///< told once
+        std::function<void()> child;                   ///< SIGCHLD: something below us ended or stopped
+        std::function<void()> guard_died;              ///< told once
     };
     /// `link` must outlive this. Signals of taken_signals() must be blocked.
     SignalIntake(base::Loop& loop, GuardLink& link, Handlers handlers);

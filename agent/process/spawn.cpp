@@ -36,7 +36,8 @@ struct Place {
         launcher.orders.affinity = mask.empty() ? nullptr : mask.data();
         launcher.orders.affinity_bytes = mask.size() * sizeof(unsigned long);
         launcher.orders.open_files = request.open_files ? &*request.open_files : nullptr;
-        launcher.orders.working_directory = request.working_directory.empty() ? nullptr : request.working_directory.c_str();
+        launcher.orders.working_directory =
+            request.working_directory.empty() ? nullptr : request.working_directory.c_str();
         launcher.cgroup = request.cgroup;
         return {};
     }
@@ -110,11 +111,11 @@ Cloned WorkerLauncher::run() {
     return made;
 }
 
-std::string SpawnError::text() const { return number ? fmt::format("{}: {}{}", step, std::strerror(number), hint) : step; }
-
-int SpawnError::exit_status() const {
-    return no_program ? exit_status::kNotFound : exit_status::kCannotExecute;
+std::string SpawnError::text() const {
+    return number ? fmt::format("{}: {}{}", step, std::strerror(number), hint) : step;
 }
+
+int SpawnError::exit_status() const { return no_program ? exit_status::kNotFound : exit_status::kCannotExecute; }
 
 struct Spawning::State {
     SpawnRequest request;
@@ -146,8 +147,10 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     state->affinity = affinity_mask(request.processors);
     state->launcher.env = state->environment.data();
     error_code error;
-    const Cloned made = state->launcher(error, request.path.c_str(), state->arguments.data(), StandardFiles{request.files}, Place{request, state->affinity});
-    if (made.pid < 0) return SpawnError{"cannot make a process for it", error ? error.value() : made.error, false, false, {}};
+    const Cloned made = state->launcher(error, request.path.c_str(), state->arguments.data(),
+                                        StandardFiles{request.files}, Place{request, state->affinity});
+    if (made.pid < 0)
+        return SpawnError{"cannot make a process for it", error ? error.value() : made.error, false, false, {}};
     state->made = made;
     state->pidfd.reset(made.pidfd);
     Spawning spawning(std::move(state));
@@ -168,7 +171,11 @@ std::optional<SpawnError> Spawning::finish() {
     reap(pid());
     const bool permanent = orders.step == SpawnStep::execute || orders.step == SpawnStep::directory;
     const std::string details = orders.step == SpawnStep::execute ? step_details(state_->request, orders.error) : "";
-    return SpawnError{step_name(orders.step, state_->request) + details, orders.error, permanent, orders.step == SpawnStep::execute && orders.error == ENOENT, {}};
+    return SpawnError{step_name(orders.step, state_->request) + details,
+                      orders.error,
+                      permanent,
+                      orders.step == SpawnStep::execute && orders.error == ENOENT,
+                      {}};
 }
 
 std::optional<std::string> find_program(const std::string& name, const std::string& search_path) {

@@ -16,26 +16,26 @@
 namespace dlaunch::agent {
 
 struct SpawnRequest {
-    std::string path;                       ///< what is executed; found by find_program()
-    std::vector<std::string> arguments;     ///< argv, argv[0] included
-    std::vector<std::string> variables;     ///< "NAME=value" of its own
-    std::vector<const char*> inherited;     ///< "NAME=value" from our environment; not copied
-    std::array<int, 3> files{-1, -1, -1};   ///< become fds 0, 1, 2; -1 keeps ours. May be closed after begin()
-    std::string working_directory;          ///< empty: ours
-    std::vector<int> processors;            ///< it may run on, by number; empty: ours
-    int cgroup = -1;                        ///< descriptor of a cgroup v2 folder the worker is born in; -1: none
-    std::optional<rlimit> open_files;       ///< the limit the worker gets back
-    int terminal = -1;                      ///< a terminal the worker reads from, in a group of its own; -1: a session of its own
-    bool foreground = false;                ///< that group becomes the terminal's foreground group
+    std::string path;                      ///< what is executed; found by find_program()
+    std::vector<std::string> arguments;    ///< argv, argv[0] included
+    std::vector<std::string> variables;    ///< "NAME=value" of its own
+    std::vector<const char*> inherited;    ///< "NAME=value" from our environment; not copied
+    std::array<int, 3> files{-1, -1, -1};  ///< become fds 0, 1, 2; -1 keeps ours. May be closed after begin()
+    std::string working_directory;         ///< empty: ours
+    std::vector<int> processors;           ///< it may run on, by number; empty: ours
+    int cgroup = -1;                       ///< descriptor of a cgroup v2 folder the worker is born in; -1: none
+    std::optional<rlimit> open_files;      ///< the limit the worker gets back
+    int terminal = -1;        ///< a terminal the worker reads from, in a group of its own; -1: a session of its own
+    bool foreground = false;  ///< that group becomes the terminal's foreground group
 };
 
 /// Which step failed, and why: {"chdir /nodir", ENOENT}.
 struct SpawnError {
     std::string step;
     int number = 0;
-    bool permanent = false;  ///< the program or its folder is wrong: another try ends alike
-    bool no_program = false; ///< it, or the interpreter that it names, is not there
-    std::string hint;        ///< " (the limit ... is 40)"; may be empty
+    bool permanent = false;   ///< the program or its folder is wrong: another try ends alike
+    bool no_program = false;  ///< it, or the interpreter that it names, is not there
+    std::string hint;         ///< " (the limit ... is 40)"; may be empty
 
     [[nodiscard]] std::string text() const;
     /// 127 where there is no program, else 126.

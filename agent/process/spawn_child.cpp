@@ -51,7 +51,8 @@ void take_place(ChildOrders* orders) {
 
 void take_limits(ChildOrders* orders) {
     if (orders->affinity)
-        must(orders, SpawnStep::affinity, raw_syscall(SYS_sched_setaffinity, 0, static_cast<long>(orders->affinity_bytes), raw(orders->affinity)));
+        must(orders, SpawnStep::affinity,
+             raw_syscall(SYS_sched_setaffinity, 0, static_cast<long>(orders->affinity_bytes), raw(orders->affinity)));
     if (orders->open_files)
         must(orders, SpawnStep::limits, raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, raw(orders->open_files), 0));
     if (orders->working_directory)
@@ -83,7 +84,8 @@ void run_child(ChildOrders* orders) {
     take_limits(orders);
     take_files(orders);
     take_signals(orders);
-    fail(orders, SpawnStep::execute, raw_syscall(SYS_execve, raw(orders->path), raw(orders->arguments), raw(orders->environment)));
+    fail(orders, SpawnStep::execute,
+         raw_syscall(SYS_execve, raw(orders->path), raw(orders->arguments), raw(orders->environment)));
 }
 
 }  // namespace dlaunch::agent

@@ -20,11 +20,11 @@ struct ChildOrders {
     const char* working_directory;  ///< null: stay
     const unsigned long* affinity;  ///< a mask as sched_setaffinity(2) takes it; null: keep
     unsigned long affinity_bytes;
-    const rlimit* open_files;       ///< null: keep
-    int terminal;                   ///< -1: a session of its own; else a group of its own in ours
-    bool foreground;                ///< the group takes the terminal
+    const rlimit* open_files;  ///< null: keep
+    int terminal;              ///< -1: a session of its own; else a group of its own in ours
+    bool foreground;           ///< the group takes the terminal
     pid_t parent;
-    const sigset_t* ignored;        ///< signals that the parent ignores and a worker must not
+    const sigset_t* ignored;  ///< signals that the parent ignores and a worker must not
 
     // What the child leaves when it fails, before `running` becomes 0.
     volatile SpawnStep step;

@@ -27,7 +27,8 @@ std::string read_proc(const std::string& path) {
     UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::string text;
     char part[4096];
-    for (ssize_t got = 0; file && (got = read(file.get(), part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+    for (ssize_t got = 0; file && (got = read(file.get(), part, sizeof part)) > 0;)
+        text.append(part, static_cast<std::size_t>(got));
     return text;
 }
 
@@ -132,7 +133,8 @@ bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
         const auto now = Clock::now();
         if (left.empty() || now >= end) return left.empty();
         for (pid_t pid : left) kill(pid, SIGKILL);
-        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now), std::chrono::milliseconds(50)));
+        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now),
+                                         std::chrono::milliseconds(50)));
     }
 }
 
@@ -145,7 +147,8 @@ void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::f
         const auto now = Clock::now();
         if (left.empty() || now >= end) return;
         for (pid_t pid : left) kill(pid, SIGKILL);
-        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now), std::chrono::milliseconds(50)));
+        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now),
+                                         std::chrono::milliseconds(50)));
     }
 }
 

@@ -26,9 +26,10 @@ void append_times(std::string& line) {
     const timespec wall = now(CLOCK_REALTIME), monotonic = now(CLOCK_MONOTONIC);
     tm utc{};
     ::gmtime_r(&wall.tv_sec, &utc);
-    fmt::format_to(std::back_inserter(line), R"(,"time":"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z","monotonic":{}.{:06})", utc.tm_year + 1900,
-                   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, wall.tv_nsec / 1'000'000, monotonic.tv_sec,
-                   monotonic.tv_nsec / 1000);
+    fmt::format_to(std::back_inserter(line),
+                   R"(,"time":"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z","monotonic":{}.{:06})", utc.tm_year + 1900,
+                   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, wall.tv_nsec / 1'000'000,
+                   monotonic.tv_sec, monotonic.tv_nsec / 1000);
 }
 
 struct AppendValue {
@@ -49,7 +50,8 @@ struct AppendValue {
 
 base::Result<EventLog> EventLog::open(const std::string& path, std::string job_id) {
     EventLog log;
-    // O_NONBLOCK: a FIFO without a reader must hold nobody. O_RDWR would let it open, but then nobody knows whether it is read.
+    // O_NONBLOCK: a FIFO without a reader must hold nobody. O_RDWR would let it open, but then nobody knows whether it
+    // is read.
     log.file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
     if (!log.file_) {
         const char* why = errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno);
@@ -76,7 +78,8 @@ void EventLog::write(std::string_view event, std::initializer_list<Field> fields
     torn_ = written > 0 ? !whole : torn_;
     if (whole || complained_) return;
     complained_ = true;
-    complaint_ = fmt::format("event log: {}; some events are lost", written < 0 ? std::strerror(errno) : "a line was cut short");
+    complaint_ =
+        fmt::format("event log: {}; some events are lost", written < 0 ? std::strerror(errno) : "a line was cut short");
 }
 
 std::string EventLog::take_complaint() { return std::exchange(complaint_, {}); }

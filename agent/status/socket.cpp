@@ -38,7 +38,8 @@ void StatusSocket::serve() {
     base::UniqueFd client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     ucred peer{};
     socklen_t size = sizeof peer;
-    if (!client && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_ = {};  // no descriptor left: do not spin
+    if (!client && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        watch_ = {};  // no descriptor left: do not spin
     if (!client || getsockopt(client.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
     if (peer.uid != geteuid() && peer.uid != 0) return;
     // The line fits the socket's buffer for a thousand workers; who connects and does not read gets what fits.

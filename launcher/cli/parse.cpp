@@ -95,7 +95,8 @@ std::optional<ConfigLine> parse_config_line(const std::string& line) {
     }
     std::string entry = line.substr(0, end);
     std::size_t equals = entry.find('=');
-    if (quote != '\0' && equals != std::string::npos && trimmed(std::string_view(entry).substr(equals + 1)).starts_with(quote))
+    if (quote != '\0' && equals != std::string::npos &&
+        trimmed(std::string_view(entry).substr(equals + 1)).starts_with(quote))
         return std::nullopt;
     bool array = equals != std::string::npos && trimmed(std::string_view(entry).substr(equals + 1)).starts_with('[');
     if (array && !trimmed(entry).ends_with(']')) return std::nullopt;

@@ -84,14 +84,16 @@ Loop::~Loop() = default;
 
 Watch Loop::readable(int fd, Callback callback) {
     Watch watch;
-    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, fd, asio::posix::descriptor_base::wait_read, std::move(callback));
+    watch.impl_ =
+        std::make_shared<Watch::Impl>(impl_->context, fd, asio::posix::descriptor_base::wait_read, std::move(callback));
     watch.impl_->arm();
     return watch;
 }
 
 Watch Loop::writable(int fd, Callback callback) {
     Watch watch;
-    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, fd, asio::posix::descriptor_base::wait_write, std::move(callback));
+    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, fd, asio::posix::descriptor_base::wait_write,
+                                                std::move(callback));
     watch.impl_->arm();
     return watch;
 }

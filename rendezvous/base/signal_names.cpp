@@ -12,7 +12,8 @@ namespace dlaunch::base {
 namespace {
 
 /// Second names; the first ones come from the C library, which says POLL where every shell says IO.
-constexpr std::array<std::pair<std::string_view, int>, 3> kAliases{{{"POLL", SIGPOLL}, {"IOT", SIGIOT}, {"CLD", SIGCHLD}}};
+constexpr std::array<std::pair<std::string_view, int>, 3> kAliases{
+    {{"POLL", SIGPOLL}, {"IOT", SIGIOT}, {"CLD", SIGCHLD}}};
 
 /// The standard name without "SIG"; null for real-time signals and for what is no signal.
 const char* abbreviation(int signal) { return signal == SIGIO ? "IO" : ::sigabbrev_np(signal); }

@@ -25,8 +25,7 @@ std::string Coordinator::waiting() const {
     return waiting_text(std::min(present.size(), want), want, missing);
 }
 
-// --- a round begins
-// ---------------------------------------------------------------------------------------------------
+// --- a round begins -------------------------------------------------------------------------------------------------
 
 void Coordinator::gather(Time now) {
     phase_ = Phase::gathering;
@@ -120,8 +119,7 @@ void Coordinator::assign(Node& node, const Assigned& assigned) {
     send(node.connection, assigned);
 }
 
-// --- a round is taken over
-// --------------------------------------------------------------------------------------------
+// --- a round is taken over ------------------------------------------------------------------------------------------
 
 /// The latest round counts. Whoever stands in an earlier one was left behind when it was over; nothing of it lives
 /// there.
@@ -162,8 +160,7 @@ void Coordinator::review(Time now) {
     if (unfinished_ == 0) finish(now, 0, {}, false);
 }
 
-// --- a round ends
-// -----------------------------------------------------------------------------------------------------
+// --- a round ends ---------------------------------------------------------------------------------------------------
 
 void Coordinator::take_part_away(Node& node, Part part) {
     if (node.part == Part::running) --unfinished_;
@@ -236,8 +233,7 @@ void Coordinator::finish(Time now, int status, std::string reason, bool with_cau
     broadcast(*verdict_);
 }
 
-// --- somebody goes
-// ----------------------------------------------------------------------------------------------------
+// --- somebody goes --------------------------------------------------------------------------------------------------
 
 bool Coordinator::enough_without(const Node& leaver) const {
     const auto stay = std::count_if(nodes_.begin(), nodes_.end(),

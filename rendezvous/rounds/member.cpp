@@ -36,8 +36,7 @@ Milliseconds Member::beat_interval() const {
     return std::clamp(node_timeout_ / 10, Milliseconds(1), Milliseconds(1'000));
 }
 
-// --- the link
-// ---------------------------------------------------------------------------------------------------------
+// --- the link -------------------------------------------------------------------------------------------------------
 
 void Member::dial(Time now) {
     link_ = Link::dialing;
@@ -107,8 +106,7 @@ void Member::lose_coordinator(Time) {
     end_by_itself(exit_status::kCoordinatorLost, fmt::format("{} was lost", coordinator_name()));
 }
 
-// --- what the coordinator says
-// ----------------------------------------------------------------------------------------
+// --- what the coordinator says --------------------------------------------------------------------------------------
 
 bool Member::speaks_for(const Stamp& said) const {
     return link_ == Link::welcome && said.epoch == epoch_ && said.incarnation == coordinator_;
@@ -196,8 +194,7 @@ void Member::on_stop(Time now, const StopRound& stop) {
     round_over(now, false, std::nullopt);
 }
 
-// --- the lease
-// --------------------------------------------------------------------------------------------------------
+// --- the lease ------------------------------------------------------------------------------------------------------
 
 void Member::renew(Time now, std::uint64_t beat) {
     const Time asked{Milliseconds(beat)};
@@ -234,8 +231,7 @@ void Member::come_anew(Time now) {
     dial(now);
 }
 
-// --- what the agent says
-// ----------------------------------------------------------------------------------------------
+// --- what the agent says --------------------------------------------------------------------------------------------
 
 void Member::say_report() {
     if (!report_ || link_ != Link::welcome || fenced_) return;
@@ -268,8 +264,7 @@ void Member::leave(Leave::Scope scope, std::int32_t status, const std::string& r
     if (link_ == Link::welcome) send(*leaving_);
 }
 
-// --- the end
-// ----------------------------------------------------------------------------------------------------------
+// --- the end --------------------------------------------------------------------------------------------------------
 
 /// Workers that still run are killed first.
 void Member::end(EndJob how) {
@@ -300,8 +295,7 @@ std::string Member::unreachable() const {
     return fmt::format("{}{}{}", coordinator_name(), last_failure_.empty() ? "" : ": ", last_failure_);
 }
 
-// --- time
-// -------------------------------------------------------------------------------------------------------------
+// --- time -----------------------------------------------------------------------------------------------------------
 
 void Member::tick(Time now) {
     if (ended_ || end_when_stopped_) return;

@@ -20,8 +20,7 @@ struct Stamp {
     bool operator==(const Stamp&) const = default;
 };
 
-// --- member to coordinator
-// --------------------------------------------------------------------------------------------
+// --- member to coordinator ------------------------------------------------------------------------------------------
 
 /// The first word on a connection; its layout is the same in every version.
 struct Hello {
@@ -96,8 +95,7 @@ struct Leave {
     bool operator==(const Leave&) const = default;
 };
 
-// --- both ways
-// --------------------------------------------------------------------------------------------------------
+// --- both ways ------------------------------------------------------------------------------------------------------
 
 /// The coordinator returns each with the same number, which is the sender's own time in milliseconds: what the member
 /// knows of its lease is counted from when it asked, not from when the answer came.
@@ -107,8 +105,7 @@ struct Beat {
     bool operator==(const Beat&) const = default;
 };
 
-// --- coordinator to member
-// --------------------------------------------------------------------------------------------
+// --- coordinator to member ------------------------------------------------------------------------------------------
 
 struct Welcome {
     Stamp stamp;

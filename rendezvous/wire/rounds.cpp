@@ -135,8 +135,7 @@ private:
     bool good_ = true;
 };
 
-// --- the fields, in their order on the wire
-// ---------------------------------------------------------------------------
+// --- the fields, in their order on the wire -------------------------------------------------------------------------
 
 void fields(auto& a, r::Stamp& m) { a(m.epoch, m.round, m.incarnation); }
 void fields(auto& a, r::Hello& m) { a(m.version, m.job_id, m.incarnation); }
@@ -172,8 +171,7 @@ template <class T>
 requires std::is_class_v<T>
 void Reader::read(T& part) { fields(*this, part); }
 
-// --- ranges
-// -----------------------------------------------------------------------------------------------------------
+// --- ranges ---------------------------------------------------------------------------------------------------------
 
 bool within(std::int32_t value, std::int32_t low, std::int32_t high) { return value >= low && value <= high; }
 

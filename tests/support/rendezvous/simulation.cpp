@@ -100,8 +100,7 @@ void Simulation::add_to(Tally& tally) const {
     tally.events += tally_.events;
 }
 
-// --- agents
-// -----------------------------------------------------------------------------------------------------------
+// --- agents ---------------------------------------------------------------------------------------------------------
 
 void Simulation::begin_agent() {
     for (std::size_t at = 0; at < agents_.size(); ++at) {
@@ -183,8 +182,7 @@ void Simulation::ended(std::size_t at, const Member::EndJob& how) {
                  fmt::format("node{} has ended, its workers of round {} live", at, agent.workers.round.second));
 }
 
-// --- workers
-// ----------------------------------------------------------------------------------------------------------
+// --- workers --------------------------------------------------------------------------------------------------------
 
 void Simulation::start_workers(std::size_t at, const Assigned& assigned) {
     Agent& agent = agents_[at];
@@ -271,8 +269,7 @@ void Simulation::workers_end(std::size_t at, std::uint64_t life, bool succeeded)
     });
 }
 
-// --- the coordinator's process
-// ----------------------------------------------------------------------------------------
+// --- the coordinator's process --------------------------------------------------------------------------------------
 
 void Simulation::begin_host(std::size_t agent) {
     host_.number = ++hosts_;
@@ -331,8 +328,7 @@ void Simulation::tick_host() {
     }
 }
 
-// --- properties
-// -------------------------------------------------------------------------------------------------------
+// --- properties -----------------------------------------------------------------------------------------------------
 
 void Simulation::check_round(const Assigned& told, std::size_t at) {
     const Round key{told.stamp.epoch, told.stamp.round};

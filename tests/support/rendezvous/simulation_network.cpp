@@ -14,8 +14,7 @@ namespace dlaunch::rendezvous::simulation {
 
 using std::chrono::milliseconds;
 
-// --- connections
-// ------------------------------------------------------------------------------------------------------
+// --- connections ----------------------------------------------------------------------------------------------------
 
 void Simulation::push(std::uint64_t number, bool up, Item item) {
     auto found = wires_.find(number);
@@ -108,8 +107,7 @@ void Simulation::dial(std::size_t at) {
     });
 }
 
-// --- faults
-// -----------------------------------------------------------------------------------------------------------
+// --- faults ---------------------------------------------------------------------------------------------------------
 
 void Simulation::plan_faults() {
     const auto count = chance(15) ? 0 : draw(1, 6);

@@ -44,7 +44,8 @@ TEST(BindNone, BindsNobody) {
 
 TEST(BindCores, DealsWholeCoresOutEvenly) {
     EXPECT_EQ(bind(machine(kServer), Binding::cores, 1), (Bound{"0-31"}));
-    EXPECT_EQ(bind(machine(kServer), Binding::cores, 4), (Bound{"0-3,16-19", "4-7,20-23", "8-11,24-27", "12-15,28-31"}));
+    EXPECT_EQ(bind(machine(kServer), Binding::cores, 4),
+              (Bound{"0-3,16-19", "4-7,20-23", "8-11,24-27", "12-15,28-31"}));
     EXPECT_EQ(bind(machine({1, 1, 1, 4, 1}), Binding::cores, 4), (Bound{"0", "1", "2", "3"}));
 }
 
@@ -63,7 +64,9 @@ TEST(BindCores, StaysWithinTheNodeOfTheGpu) {
 TEST(BindCores, UsesOnlyWhatThisProcessMayUse) {
     Topology topology = machine({1, 1, 1, 4, 2});
     // Both threads of core 1, one of core 3.
-    std::erase_if(topology.units, [](const ProcessingUnit& unit) { return unit.os_index != 1 && unit.os_index != 5 && unit.os_index != 7; });
+    std::erase_if(topology.units, [](const ProcessingUnit& unit) {
+        return unit.os_index != 1 && unit.os_index != 5 && unit.os_index != 7;
+    });
     EXPECT_EQ(bind(topology, Binding::cores, 2), (Bound{"1,5", "7"}));
 }
 
@@ -74,7 +77,8 @@ TEST(BindNuma, SpreadsWorkersOverTheNodes) {
 }
 
 TEST(BindNuma, FollowsTheGpus) {
-    EXPECT_EQ(bind(machine(kServer, {2, 2, 0, 1}), Binding::numa, 4), (Bound{"8-11,24-27", "8-11,24-27", "0-3,16-19", "4-7,20-23"}));
+    EXPECT_EQ(bind(machine(kServer, {2, 2, 0, 1}), Binding::numa, 4),
+              (Bound{"8-11,24-27", "8-11,24-27", "0-3,16-19", "4-7,20-23"}));
 }
 
 TEST(BindNuma, SpreadsThoseWhoseGpuIsNowhere) {
@@ -93,7 +97,8 @@ TEST(BindSocket, TakesAllNodesOfTheSocket) {
 }
 
 TEST(BindExclusive, DividesANodeAmongItsGpus) {
-    EXPECT_EQ(bind(machine({2, 1, 1, 8, 1}, {0, 0, 0, 1}), Binding::exclusive, 4), (Bound{"0-2", "3-5", "6-7", "8-15"}));
+    EXPECT_EQ(bind(machine({2, 1, 1, 8, 1}, {0, 0, 0, 1}), Binding::exclusive, 4),
+              (Bound{"0-2", "3-5", "6-7", "8-15"}));
     EXPECT_EQ(bind(machine({1, 1, 1, 2, 2}, {0, 0}), Binding::exclusive, 2), (Bound{"0,2", "1,3"}));
 }
 
@@ -109,7 +114,8 @@ TEST(BindExclusive, GivesNoCoreToTwo) {
 }
 
 TEST(BindCoreComplex, GivesEachOneGroup) {
-    EXPECT_EQ(bind(machine(kServer, {0, 0, 0, 1}), Binding::core_complex, 4), (Bound{"0-1,16-17", "2-3,18-19", "0-1,16-17", "4-5,20-21"}));
+    EXPECT_EQ(bind(machine(kServer, {0, 0, 0, 1}), Binding::core_complex, 4),
+              (Bound{"0-1,16-17", "2-3,18-19", "0-1,16-17", "4-5,20-21"}));
 }
 
 TEST(BindCoreComplex, PrefersLargeGroups) {
@@ -119,7 +125,8 @@ TEST(BindCoreComplex, PrefersLargeGroups) {
 }
 
 TEST(BindAnything, IsNeverEmptyNorOutside) {
-    for (const Binding strategy : {Binding::cores, Binding::numa, Binding::socket, Binding::exclusive, Binding::core_complex})
+    for (const Binding strategy :
+         {Binding::cores, Binding::numa, Binding::socket, Binding::exclusive, Binding::core_complex})
         for (int workers = 1; workers <= 70; ++workers) {
             const auto bound = bind_workers(machine(kServer, {0, 1, -1, 9}), strategy, workers);
             ASSERT_TRUE(bound);

@@ -29,7 +29,8 @@ TEST(VisibleGpus, EndAtTheFirstEntryThatNamesNothing) {
 }
 
 TEST(VisibleGpus, AreNoneForAnEmptyOrUselessList) {
-    for (const char* text : {"", "-1", "none", "NoDevFiles", ",0", "99999999999"}) EXPECT_EQ(visible(text), std::vector<int>{}) << text;
+    for (const char* text : {"", "-1", "none", "NoDevFiles", ",0", "99999999999"})
+        EXPECT_EQ(visible(text), std::vector<int>{}) << text;
 }
 
 TEST(VisibleGpus, AreNoneWhenOneComesTwice) {

@@ -12,11 +12,11 @@ namespace dlaunch::agent {
 namespace {
 
 /// discover_topology(), or a skipped test where hwloc is not installed.
-#define TOPOLOGY_OR_SKIP(name)                                                                  \
-    const auto discovered = discover_topology();                                                \
-    if (!discovered && discovered.error().text.find("libhwloc15") != std::string::npos)         \
-        GTEST_SKIP() << discovered.error().text;                                                \
-    ASSERT_TRUE(discovered) << discovered.error().text;                                         \
+#define TOPOLOGY_OR_SKIP(name)                                                          \
+    const auto discovered = discover_topology();                                        \
+    if (!discovered && discovered.error().text.find("libhwloc15") != std::string::npos) \
+        GTEST_SKIP() << discovered.error().text;                                        \
+    ASSERT_TRUE(discovered) << discovered.error().text;                                 \
     const Topology& name = *discovered
 
 std::vector<int> indices(const Topology& topology) {
@@ -61,17 +61,22 @@ TEST(DiscoverTopology, FollowsANarrowerMask) {
 
 TEST(DiscoverTopology, AgreesWithTheKernelAboutCoresAndSockets) {
     TOPOLOGY_OR_SKIP(topology);
-    if (sysfs(topology.units.front().os_index, "core_cpus_list").empty()) GTEST_SKIP() << "no /sys/devices/system/cpu/*/topology";
+    if (sysfs(topology.units.front().os_index, "core_cpus_list").empty())
+        GTEST_SKIP() << "no /sys/devices/system/cpu/*/topology";
     for (const ProcessingUnit& a : topology.units)
         for (const ProcessingUnit& b : topology.units) {
-            EXPECT_EQ(a.core == b.core, sysfs(a.os_index, "core_cpus_list") == sysfs(b.os_index, "core_cpus_list")) << a.os_index << ' ' << b.os_index;
-            EXPECT_EQ(a.package == b.package, sysfs(a.os_index, "package_cpus_list") == sysfs(b.os_index, "package_cpus_list")) << a.os_index << ' ' << b.os_index;
+            EXPECT_EQ(a.core == b.core, sysfs(a.os_index, "core_cpus_list") == sysfs(b.os_index, "core_cpus_list"))
+                << a.os_index << ' ' << b.os_index;
+            EXPECT_EQ(a.package == b.package,
+                      sysfs(a.os_index, "package_cpus_list") == sysfs(b.os_index, "package_cpus_list"))
+                << a.os_index << ' ' << b.os_index;
         }
 }
 
 TEST(DiscoverTopology, IsGoodEnoughToBindWorkers) {
     TOPOLOGY_OR_SKIP(topology);
-    for (const Binding strategy : {Binding::cores, Binding::numa, Binding::socket, Binding::exclusive, Binding::core_complex}) {
+    for (const Binding strategy :
+         {Binding::cores, Binding::numa, Binding::socket, Binding::exclusive, Binding::core_complex}) {
         const auto bound = bind_workers(topology, strategy, 3);
         ASSERT_TRUE(bound);
         for (const auto& units : *bound) EXPECT_FALSE(units.empty());

@@ -16,7 +16,9 @@ using nlohmann::json;
 
 TEST(ParseErrorFile, TakesTorchsRecord) {
     for (const char* timestamp : {"\"1700000000\"", "1700000000"}) {
-        const std::string text = R"({"message":{"message":"ValueError: it broke","extraInfo":{"py_callstack":"Trace\n  in f\n","timestamp":)" + std::string(timestamp) + "}}}";
+        const std::string text =
+            R"({"message":{"message":"ValueError: it broke","extraInfo":{"py_callstack":"Trace\n  in f\n","timestamp":)" +
+            std::string(timestamp) + "}}}";
         const auto record = parse_error_file(text);
         ASSERT_TRUE(record);
         EXPECT_EQ(record->message, "ValueError: it broke");
@@ -26,7 +28,8 @@ TEST(ParseErrorFile, TakesTorchsRecord) {
 }
 
 TEST(ParseErrorFile, TakesPlainTexts) {
-    for (const char* text : {R"({"message":"it broke","timestamp":12})", R"({"message":"it broke","timestamp":"12"})", R"( {"message" : "it broke"} )"}) {
+    for (const char* text : {R"({"message":"it broke","timestamp":12})", R"({"message":"it broke","timestamp":"12"})",
+                             R"( {"message" : "it broke"} )"}) {
         const auto record = parse_error_file(text);
         ASSERT_TRUE(record) << text;
         EXPECT_EQ(record->message, "it broke");
@@ -45,9 +48,26 @@ TEST(ParseErrorFile, TakesTheLastLineOfACallstackForTheMessage) {
 }
 
 TEST(ParseErrorFile, RefusesWhatIsNoRecord) {
-    for (const char* text : {"", " ", "{", "[]", "7", "null", "\"message\"", R"({"no":"message"})", R"({"message":null})", R"({"message":7})", R"({"message":[]})",
-                             R"({"message":""})", R"({"message":{}})", R"({"message":{"extraInfo":{}}})", R"({"message":{"message":null}})", R"({"message":"a"} b)",
-                             "\xff\xfe", "{\"message\":\"\xff\"}", "{\"message\":\"open\\", "{\"message\":\"\\u12"})
+    for (const char* text : {"",
+                             " ",
+                             "{",
+                             "[]",
+                             "7",
+                             "null",
+                             "\"message\"",
+                             R"({"no":"message"})",
+                             R"({"message":null})",
+                             R"({"message":7})",
+                             R"({"message":[]})",
+                             R"({"message":""})",
+                             R"({"message":{}})",
+                             R"({"message":{"extraInfo":{}}})",
+                             R"({"message":{"message":null}})",
+                             R"({"message":"a"} b)",
+                             "\xff\xfe",
+                             "{\"message\":\"\xff\"}",
+                             "{\"message\":\"open\\",
+                             "{\"message\":\"\\u12"})
         EXPECT_FALSE(parse_error_file(text)) << text;
 }
 
@@ -93,7 +113,8 @@ TEST(AgentErrorFile, SaysASignalAsANegativeCode) {
 }
 
 TEST(AgentErrorFile, LeavesATextAlone) {
-    EXPECT_EQ(json::parse(agent_error_file(cause(parse_error_file(R"({"message":"t","timestamp":1})")))), json::parse(R"({"message":"t","timestamp":1})"));
+    EXPECT_EQ(json::parse(agent_error_file(cause(parse_error_file(R"({"message":"t","timestamp":1})")))),
+              json::parse(R"({"message":"t","timestamp":1})"));
 }
 
 TEST(AgentErrorFile, IsMadeFromTheSummaryWhenThereIsNoRecord) {

@@ -18,8 +18,8 @@ TEST(Utf8Length, KnowsWellFormedSequences) {
 }
 
 TEST(Utf8Length, RefusesOverlongSurrogateTruncatedAndTooLarge) {
-    for (const char* bad : {"\x80", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3\x28", "\xE0\x9F\x80", "\xED\xA0\x80", "\xE6\xBC", "\xF0\x8F\x80\x80", "\xF4\x90\x80\x80",
-                            "\xF5\x80\x80\x80", "\xFF"})
+    for (const char* bad : {"\x80", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3\x28", "\xE0\x9F\x80", "\xED\xA0\x80",
+                            "\xE6\xBC", "\xF0\x8F\x80\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"})
         EXPECT_EQ(utf8_length(bad, 0), 0U) << json_string(bad);
 }
 
@@ -38,7 +38,8 @@ TEST(Printable, ShowsWhatATerminalWouldObey) {
 TEST(ValidUtf8, ChangesOnlyBadBytes) { EXPECT_EQ(valid_utf8("a\n\x1b\xFFz"), "a\n\x1b\\xffz"); }
 
 TEST(JsonString, IsReadBackTheSame) {
-    for (const std::string& text : {""s, "plain"s, "q\"b\\s/\b\f\n\r\t"s, "a\0b\x7f"s, "\xE6\xBC\xA2 \xF0\x9F\x9A\x80"s})
+    for (const std::string& text :
+         {""s, "plain"s, "q\"b\\s/\b\f\n\r\t"s, "a\0b\x7f"s, "\xE6\xBC\xA2 \xF0\x9F\x9A\x80"s})
         EXPECT_EQ(nlohmann::json::parse(json_string(text)), text);
 }
 

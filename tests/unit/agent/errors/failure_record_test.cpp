@@ -50,7 +50,8 @@ TEST(FailureRecord, stays_below_its_limit) {
 }
 
 TEST(FailureRecord, anything_else_is_refused) {
-    for (const char* text : {"", "{", "{}x", "[1]", "[{}]", "[{\"rank\":\"x\"}]"}) EXPECT_FALSE(unpack_failures(text)) << text;
+    for (const char* text : {"", "{", "{}x", "[1]", "[{}]", "[{\"rank\":\"x\"}]"})
+        EXPECT_FALSE(unpack_failures(text)) << text;
 }
 
 TEST(FailureRecord, failures_are_alike_whatever_their_pid_and_time) {

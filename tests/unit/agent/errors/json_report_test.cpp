@@ -39,11 +39,30 @@ TEST(JsonReport, SaysEverythingAboutAFailure) {
     const json found = json::parse(json_report(end))["failures"][0];
     const json expected = {
         {"summary", "rank 3 (node2, pid 4711) was killed by SIGKILL, likely out of memory, in round 2"},
-        {"rank", 3}, {"local_rank", 1}, {"node_rank", 1}, {"role", "trainer"}, {"host", "node2"}, {"pid", 4711}, {"victim", false},
-        {"how", "signalled"}, {"code", nullptr}, {"signal", 9}, {"signal_name", "SIGKILL"}, {"core_dumped", false}, {"exit_status", 137},
-        {"out_of_memory", "likely"}, {"memory_limit", "900 MiB"}, {"text", ""}, {"round", 2}, {"after", 12.5},
-        {"time", "2023-11-14T22:13:20.123Z"}, {"record", {{"message", "E: x"}, {"callstack", "Trace\n"}, {"raw", R"({"message":"E: x"})"}}},
-        {"last_words", {"one", "two \\xff"}}, {"stdout_file", "/l/stdout.log"}, {"stderr_file", "/l/stderr.log"}, {"error_file", "/l/error.json"}};
+        {"rank", 3},
+        {"local_rank", 1},
+        {"node_rank", 1},
+        {"role", "trainer"},
+        {"host", "node2"},
+        {"pid", 4711},
+        {"victim", false},
+        {"how", "signalled"},
+        {"code", nullptr},
+        {"signal", 9},
+        {"signal_name", "SIGKILL"},
+        {"core_dumped", false},
+        {"exit_status", 137},
+        {"out_of_memory", "likely"},
+        {"memory_limit", "900 MiB"},
+        {"text", ""},
+        {"round", 2},
+        {"after", 12.5},
+        {"time", "2023-11-14T22:13:20.123Z"},
+        {"record", {{"message", "E: x"}, {"callstack", "Trace\n"}, {"raw", R"({"message":"E: x"})"}}},
+        {"last_words", {"one", "two \\xff"}},
+        {"stdout_file", "/l/stdout.log"},
+        {"stderr_file", "/l/stderr.log"},
+        {"error_file", "/l/error.json"}};
     EXPECT_EQ(found, expected);
 }
 
@@ -65,9 +84,25 @@ TEST(JsonReport, SaysEverythingAboutTheJob) {
     worker.exit_status = 143;
     worker.usage = {1, 1024, 0.5, 0.25};
     end.workers = {worker};
-    const json expected = {{"job_id", "job \"7\""}, {"exit_status", 143}, {"summary", "SIGTERM received"}, {"reason", "SIGTERM received"}, {"rounds", 3},
-                           {"restarts", 2}, {"max_restarts", 4}, {"seconds", 1.5}, {"log_directory", "/l"}, {"failures", json::array()},
-                           {"workers", {{{"rank", 1}, {"local_rank", 0}, {"pid", 5}, {"host", "h"}, {"exit_status", 143}, {"max_rss_kib", 1024}, {"user_seconds", 0.5}, {"system_seconds", 0.25}}}}};
+    const json expected = {{"job_id", "job \"7\""},
+                           {"exit_status", 143},
+                           {"summary", "SIGTERM received"},
+                           {"reason", "SIGTERM received"},
+                           {"rounds", 3},
+                           {"restarts", 2},
+                           {"max_restarts", 4},
+                           {"seconds", 1.5},
+                           {"log_directory", "/l"},
+                           {"failures", json::array()},
+                           {"workers",
+                            {{{"rank", 1},
+                              {"local_rank", 0},
+                              {"pid", 5},
+                              {"host", "h"},
+                              {"exit_status", 143},
+                              {"max_rss_kib", 1024},
+                              {"user_seconds", 0.5},
+                              {"system_seconds", 0.25}}}}};
     EXPECT_EQ(json::parse(json_report(end)), expected);
 }
 
@@ -83,8 +118,11 @@ TEST(JsonReport, HasNullForWhatIsNotThere) {
 }
 
 TEST(JsonReport, NamesEveryWayToEnd) {
-    for (auto [how, name] : {std::pair{HowEnded::exited, "exited"}, {HowEnded::signalled, "signalled"}, {HowEnded::not_executed, "not_executed"},
-                             {HowEnded::timed_out, "timed_out"}, {HowEnded::hung, "hung"}}) {
+    for (auto [how, name] : {std::pair{HowEnded::exited, "exited"},
+                             {HowEnded::signalled, "signalled"},
+                             {HowEnded::not_executed, "not_executed"},
+                             {HowEnded::timed_out, "timed_out"},
+                             {HowEnded::hung, "hung"}}) {
         Failure failure;
         failure.how = how;
         JobEnd end;

@@ -102,7 +102,8 @@ TEST(Summary, ShortensALongHost) {
 }
 
 TEST(Summary, AlwaysFitsInOneLineOf100Columns) {
-    for (const HowEnded how : {HowEnded::exited, HowEnded::signalled, HowEnded::not_executed, HowEnded::timed_out, HowEnded::hung})
+    for (const HowEnded how :
+         {HowEnded::exited, HowEnded::signalled, HowEnded::not_executed, HowEnded::timed_out, HowEnded::hung})
         for (const OutOfMemory memory : {OutOfMemory::no, OutOfMemory::likely, OutOfMemory::certain})
             for (const std::size_t host : {0U, 5U, 20U, 64U, 255U})
                 for (const std::size_t text : {0U, 10U, 60U, 5000U}) {

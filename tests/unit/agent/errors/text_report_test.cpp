@@ -66,7 +66,8 @@ TEST(TextReport, BeginsWithTheFirstCause) {
 
 TEST(TextReport, QuotesTheRecordLineByLine) {
     Failure failure = exited(1, 1);
-    failure.record = ErrorRecord{"E: said \"no\" and \\ 100% of %s {rank} ${x}\nzu gro\xC3\x9F \x1b[2J", "Trace\n  in f\n\n\tin g\r\nE: x\n", ""};
+    failure.record = ErrorRecord{"E: said \"no\" and \\ 100% of %s {rank} ${x}\nzu gro\xC3\x9F \x1b[2J",
+                                 "Trace\n  in f\n\n\tin g\r\nE: x\n", ""};
     const std::string text = text_report(ended({failure}));
     EXPECT_NE(text.find("\n  E: said \"no\" and \\ 100% of %s {rank} ${x}\n  zu gro\xC3\x9F \\x1b[2J\n"
                         "  callstack:\n    Trace\n      in f\n\n    \tin g\n    E: x\n"),
@@ -87,7 +88,10 @@ TEST(TextReport, QuotesLastWordsAsTheyWereSeen) {
     Failure failure = exited(1, 1);
     failure.last_words = {"\x1b[1;31mred\x1b[0m words\x1b[K", " 10%\r 20%\r", "bad \xFF byte", "", "the \x1b[2J last"};
     const std::string text = text_report(ended({failure}));
-    EXPECT_NE(text.find("\n  last lines of rank 1 on stderr:\n    red words\n     20%\n    bad \\xff byte\n\n    the \\x1b[2J last\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  last lines of rank 1 on stderr:\n    red words\n     20%\n    bad \\xff byte\n\n    the "
+                        "\\x1b[2J last\n"),
+              std::string::npos)
+        << text;
 }
 
 TEST(TextReport, SaysATracebackOnce) {
@@ -129,7 +133,8 @@ TEST(TextReport, ListsOtherCausesAndFoldsVictims) {
         end.workers.push_back(worker);
     }
     const std::string text = text_report(end);
-    EXPECT_NE(text.find("  failed too:\n    rank 5 (node2, pid 4705) exited with 2 after 12.3 s\n      E: y\n    rank 6 (node2, pid 4706) exited with 1 after 12.3 s\n"
+    EXPECT_NE(text.find("  failed too:\n    rank 5 (node2, pid 4705) exited with 2 after 12.3 s\n      E: y\n    rank "
+                        "6 (node2, pid 4706) exited with 1 after 12.3 s\n"
                         "  stopped by us: ranks 0, 2-4, 7\n"),
               std::string::npos)
         << text;
@@ -150,11 +155,13 @@ TEST(TextReport, TellsWhatTheFailedOneUsed) {
     worker.exit_status = 1;
     worker.usage = {1, 900 * 1024, 61.5, 0.02};
     end.workers = {worker};
-    EXPECT_TRUE(says(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
+    EXPECT_TRUE(
+        says(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
 }
 
 TEST(TextReport, TellsWhenAndWho) {
-    EXPECT_TRUE(says(text_report(ended({exited(1, 1)})), "  when and who:  2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
+    EXPECT_TRUE(says(text_report(ended({exited(1, 1)})),
+                     "  when and who:  2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
 }
 
 TEST(TextReport, TellsRestartsOnlyWhereThereCanBeSome) {
@@ -171,7 +178,8 @@ TEST(TextReport, OfAnExecErrorIsShort) {
     failure.how = HowEnded::not_executed;
     failure.pid = 0;
     failure.text = "./missing: No such file or directory";
-    EXPECT_EQ(text_report(ended({failure})), "dlaunch: rank 0 (node2) could not be executed: ./missing: No such file or directory\n");
+    EXPECT_EQ(text_report(ended({failure})),
+              "dlaunch: rank 0 (node2) could not be executed: ./missing: No such file or directory\n");
     failure.text = "/" + std::string(300, 'x') + ": No such file or directory";
     const auto found = lines(text_report(ended({failure})));
     ASSERT_EQ(found.size(), 2U);
@@ -185,7 +193,8 @@ TEST(TextReport, OfAMemoryKillNamesTheLimit) {
     failure.signal = SIGKILL;
     failure.out_of_memory = OutOfMemory::certain;
     failure.memory_limit = "900 MiB";
-    EXPECT_TRUE(says(text_report(ended({failure})), "  memory:        the kernel ended it, its cgroup ran out of memory (limit 900 MiB)"));
+    EXPECT_TRUE(says(text_report(ended({failure})),
+                     "  memory:        the kernel ended it, its cgroup ran out of memory (limit 900 MiB)"));
 }
 
 TEST(TextReport, OfATimeOutNamesThoseStillRunning) {
@@ -195,9 +204,11 @@ TEST(TextReport, OfATimeOutNamesThoseStillRunning) {
         failures.back().how = HowEnded::timed_out;
         failures.back().text = "30 s";
     }
-    EXPECT_EQ(text_report(ended(failures)), "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n");
+    EXPECT_EQ(text_report(ended(failures)),
+              "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n");
     failures.resize(1);
-    EXPECT_EQ(text_report(ended(failures)), "dlaunch: rank 0 (node2, pid 4700) was still running when the job outlived --timeout 30 s\n");
+    EXPECT_EQ(text_report(ended(failures)),
+              "dlaunch: rank 0 (node2, pid 4700) was still running when the job outlived --timeout 30 s\n");
     failures.clear();
     for (int rank = 0; rank < 200; rank += 2) {
         failures.push_back(exited(rank, 0));

@@ -19,16 +19,29 @@ Plan plan_of(int workers) {
 }
 
 Assignment second_node() {
-    return {.round = 3, .group_rank = 1, .group_world_size = 2, .first_rank = 4, .world_size = 8, .local_world_size = 4,
-            .first_role_rank = 4, .role_world_size = 8, .master_addr = "node1", .master_port = 29500, .agent_store = true,
-            .restart_count = 2, .max_restarts = 5, .restart_reason = "rank 0 failed"};
+    return {.round = 3,
+            .group_rank = 1,
+            .group_world_size = 2,
+            .first_rank = 4,
+            .world_size = 8,
+            .local_world_size = 4,
+            .first_role_rank = 4,
+            .role_world_size = 8,
+            .master_addr = "node1",
+            .master_port = 29500,
+            .agent_store = true,
+            .restart_count = 2,
+            .max_restarts = 5,
+            .restart_reason = "rank 0 failed"};
 }
 
-const NodeFacts kNode{.host = "node2", .node_id = "node2-77", .agent_socket = "/run/s", .timer_file = {}, .usable_cores = 8};
+const NodeFacts kNode{
+    .host = "node2", .node_id = "node2-77", .agent_socket = "/run/s", .timer_file = {}, .usable_cores = 8};
 
 Map variables(const Plan& plan, int local_rank = 0, const Variables& inherited = {}, const NodeFacts& node = kNode) {
     Map found;
-    for (const auto& [name, value] : worker_variables(plan, second_node(), node, local_rank, "/logs/error.json", inherited)) {
+    for (const auto& [name, value] :
+         worker_variables(plan, second_node(), node, local_rank, "/logs/error.json", inherited)) {
         EXPECT_FALSE(found.contains(name)) << name << " twice";
         found[name] = value;
     }
@@ -118,9 +131,11 @@ TEST(WorkerCommand, local_rank_is_replaced_where_a_template_would) {
 }
 
 TEST(WorkerCommand, every_other_byte_stays) {
-    for (const std::string& text : {std::string("$local_ranks"), std::string("${local_rank"), std::string("${rank}"), std::string("$"), std::string("$$"),
-                                    std::string("kill -9 $$"), std::string("$$local_rank"), std::string("$HOME ${HOME} $(x)"), std::string(), std::string("$ $"),
-                                    std::string("\xff\xfe"), std::string("${}"), std::string("${local_rank }")})
+    for (const std::string& text :
+         {std::string("$local_ranks"), std::string("${local_rank"), std::string("${rank}"), std::string("$"),
+          std::string("$$"), std::string("kill -9 $$"), std::string("$$local_rank"), std::string("$HOME ${HOME} $(x)"),
+          std::string(), std::string("$ $"), std::string("\xff\xfe"), std::string("${}"),
+          std::string("${local_rank }")})
         EXPECT_EQ(arguments({text}), std::vector<std::string>{text});
 }
 
@@ -134,7 +149,8 @@ TEST(WorkerCommand, the_programs_own_name_is_left_alone) {
 TEST(WorkerCommand, wraps_the_ranks_that_were_named) {
     Plan plan = plan_of(2);
     plan.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}}, {std::nullopt, {"nice"}}};
-    EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 1), (std::vector<std::string>{"nsys", "-o", "out.11.1", "nice", "prog"}));
+    EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 1),
+              (std::vector<std::string>{"nsys", "-o", "out.11.1", "nice", "prog"}));
     EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 0), (std::vector<std::string>{"nice", "prog"}));
 }
 

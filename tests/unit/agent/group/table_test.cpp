@@ -11,7 +11,9 @@ using A = GroupAction;
 using E = GroupEvent;
 using S = GroupState;
 
-GroupCell cell(S state, E event) { return kGroupTable[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)]; }
+GroupCell cell(S state, E event) {
+    return kGroupTable[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
+}
 
 /// Feeds events and tells the actions.
 std::vector<A> walk(WorkerGroup& group, std::initializer_list<E> events) {
@@ -36,7 +38,8 @@ TEST(GroupTable, states_and_events_have_names_of_their_own) {
 
 TEST(GroupTable, whoever_asks_is_heard_in_every_state) {
     for (std::size_t state = 0; state < kGroupStates; ++state)
-        for (E event : {E::stop_asked, E::kill_asked}) EXPECT_NE(cell(static_cast<S>(state), event).action, A::impossible);
+        for (E event : {E::stop_asked, E::kill_asked})
+            EXPECT_NE(cell(static_cast<S>(state), event).action, A::impossible);
 }
 
 TEST(GroupTable, a_late_timer_never_breaks_anything) {
@@ -78,8 +81,9 @@ TEST(WorkerGroup, a_failure_while_others_are_being_started_starts_no_more) {
 
 TEST(WorkerGroup, who_does_not_end_in_time_is_killed) {
     WorkerGroup group;
-    EXPECT_EQ(walk(group, {E::assigned, E::started, E::stop_asked, E::grace_over, E::ended_badly, E::none_left, E::cleared}),
-              (std::vector{A::spawn, A::note, A::stop, A::kill, A::note, A::clear, A::finish}));
+    EXPECT_EQ(
+        walk(group, {E::assigned, E::started, E::stop_asked, E::grace_over, E::ended_badly, E::none_left, E::cleared}),
+        (std::vector{A::spawn, A::note, A::stop, A::kill, A::note, A::clear, A::finish}));
 }
 
 TEST(WorkerGroup, a_second_interrupt_does_not_wait_for_the_grace) {
@@ -96,8 +100,9 @@ TEST(WorkerGroup, an_interrupt_between_two_rounds_ends_at_once) {
 
 TEST(WorkerGroup, an_interrupt_while_a_failure_is_being_handled_ends_the_job_after_it) {
     WorkerGroup group;
-    EXPECT_EQ(walk(group, {E::assigned, E::started, E::ended_badly, E::stop_asked, E::none_left, E::stop_asked, E::cleared}),
-              (std::vector{A::spawn, A::note, A::fail, A::resign, A::clear, A::resign, A::finish}));
+    EXPECT_EQ(
+        walk(group, {E::assigned, E::started, E::ended_badly, E::stop_asked, E::none_left, E::stop_asked, E::cleared}),
+        (std::vector{A::spawn, A::note, A::fail, A::resign, A::clear, A::resign, A::finish}));
 }
 
 TEST(WorkerGroup, a_driver_that_breaks_the_rules_is_told) {

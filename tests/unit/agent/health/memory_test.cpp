@@ -25,13 +25,15 @@ protected:
 
     void version2(const std::string& path, const std::string& mounted = "/") const {
         file("/proc/self/cgroup", "0::" + path + "\n");
-        file("/proc/self/mountinfo", "23 1 0:5 / / rw - ext4 /dev/root rw\n31 23 0:28 " + mounted + " /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
+        file("/proc/self/mountinfo", "23 1 0:5 / / rw - ext4 /dev/root rw\n31 23 0:28 " + mounted +
+                                         " /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
     }
 
     void version1(const std::string& path, const std::string& mounted = "/") const {
         file("/proc/self/cgroup", "9:cpu,cpuacct:/other\n4:hugetlb,memory:" + path + "\n0::/unified\n");
-        file("/proc/self/mountinfo", "34 31 0:31 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n35 31 0:32 " + mounted + " /cg/my\\040memory rw - cgroup cgroup rw,hugetlb,memory\n"
-                                     "41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw\n");
+        file("/proc/self/mountinfo", "34 31 0:31 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n35 31 0:32 " + mounted +
+                                         " /cg/my\\040memory rw - cgroup cgroup rw,hugetlb,memory\n"
+                                         "41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw\n");
     }
 
     [[nodiscard]] OomCounter counter() const { return OomCounter::of_this_process(root_); }

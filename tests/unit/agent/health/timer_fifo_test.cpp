@@ -33,13 +33,15 @@ protected:
     [[nodiscard]] std::string path() const { return folder_ + "/timers"; }
 
     void write(pid_t pid, const std::string& scope, double expiration) const {
-        const std::string line = R"({"version":1,"pid":)" + std::to_string(pid) + R"(,"scope_id":")" + scope + R"(","expiration_time":)" + std::to_string(expiration) +
-                                 R"(,"signal":15})" + "\n";
+        const std::string line = R"({"version":1,"pid":)" + std::to_string(pid) + R"(,"scope_id":")" + scope +
+                                 R"(","expiration_time":)" + std::to_string(expiration) + R"(,"signal":15})" + "\n";
         const base::UniqueFd fifo(::open(path().c_str(), O_WRONLY | O_NONBLOCK));
         ASSERT_EQ(::write(fifo.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
     }
 
-    static double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+    static double now() {
+        return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    }
 
     base::Loop loop_;
     std::vector<std::string> told_;

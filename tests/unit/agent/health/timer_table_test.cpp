@@ -13,8 +13,8 @@ constexpr TimerTable::Time kNow(1000s);
 
 std::string request(int pid, const std::string& scope, double seconds_from_now, int signal = SIGKILL) {
     const double expiration = seconds_from_now < 0 ? -1 : 1'700'000'000 + seconds_from_now;
-    return R"({"version":1,"pid":)" + std::to_string(pid) + R"(,"scope_id":")" + scope + R"(","expiration_time":)" + std::to_string(expiration) + R"(,"signal":)" +
-           std::to_string(signal) + "}\n";
+    return R"({"version":1,"pid":)" + std::to_string(pid) + R"(,"scope_id":")" + scope + R"(","expiration_time":)" +
+           std::to_string(expiration) + R"(,"signal":)" + std::to_string(signal) + "}\n";
 }
 
 class TimerTableTest : public testing::Test {
@@ -94,9 +94,11 @@ TEST_F(TimerTableTest, TakesBytesSplitAnywhere) {
 }
 
 TEST_F(TimerTableTest, SurvivesGarbage) {
-    for (const char* line : {"", "{", "[]", "7", "null", "\xff\xfe", "{}", R"({"pid":7})", R"({"pid":"7","expiration_time":1e10})", R"({"pid":0,"expiration_time":1e10})",
-                             R"({"pid":-1,"expiration_time":1e10})", R"({"pid":99999999999,"expiration_time":1e10})", R"({"pid":7.5,"expiration_time":1e10})",
-                             R"({"pid":7,"expiration_time":"soon"})", R"({"pid":7,"expiration_time":1e999})"}) {
+    for (const char* line :
+         {"", "{", "[]", "7", "null", "\xff\xfe", "{}", R"({"pid":7})", R"({"pid":"7","expiration_time":1e10})",
+          R"({"pid":0,"expiration_time":1e10})", R"({"pid":-1,"expiration_time":1e10})",
+          R"({"pid":99999999999,"expiration_time":1e10})", R"({"pid":7.5,"expiration_time":1e10})",
+          R"({"pid":7,"expiration_time":"soon"})", R"({"pid":7,"expiration_time":1e999})"}) {
         feed(std::string(line) + "\n");
         EXPECT_EQ(table_.size(), 0U) << line;
     }
@@ -119,15 +121,18 @@ TEST_F(TimerTableTest, KillsWhenTheSignalIsNone) {
 }
 
 TEST_F(TimerTableTest, HoldsSomethingThatNeverComes) {
-    feed(R"({"pid":7,"scope_id":"a","expiration_time":1e300})" "\n");
+    feed(R"({"pid":7,"scope_id":"a","expiration_time":1e300})"
+         "\n");
     EXPECT_EQ(due(86400s * 365), Due{});
     EXPECT_EQ(table_.size(), 1U);
 }
 
 TEST_F(TimerTableTest, IsBounded) {
-    for (int pid = 1; pid <= 70'000; ++pid) feed(R"({"pid":)" + std::to_string(pid) + R"(,"expiration_time":1800000000})" + "\n");
+    for (int pid = 1; pid <= 70'000; ++pid)
+        feed(R"({"pid":)" + std::to_string(pid) + R"(,"expiration_time":1800000000})" + "\n");
     EXPECT_EQ(table_.size(), 65536U);
-    feed(R"({"pid":1,"expiration_time":-1})" "\n");
+    feed(R"({"pid":1,"expiration_time":-1})"
+         "\n");
     EXPECT_EQ(table_.size(), 65535U);
 }
 

@@ -40,7 +40,8 @@ std::string read_ready(int fd) {
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     std::string text(8 << 20, '\0');
     std::size_t size = 0;
-    for (ssize_t count; (count = read(fd, text.data() + size, text.size() - size)) > 0;) size += static_cast<std::size_t>(count);
+    for (ssize_t count; (count = read(fd, text.data() + size, text.size() - size)) > 0;)
+        size += static_cast<std::size_t>(count);
     text.resize(size);
     return text;
 }
@@ -110,7 +111,8 @@ TEST_F(ConsoleTest, when_the_reader_goes_all_is_discarded_and_told_once) {
         out.flush();
         EXPECT_TRUE(out.queue().empty());
     }
-    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"standard output: Broken pipe; the workers' output there is discarded"});
+    EXPECT_EQ(complaints_.take(),
+              std::vector<std::string>{"standard output: Broken pipe; the workers' output there is discarded"});
 }
 
 TEST_F(ConsoleTest, a_descriptor_that_is_not_open_swallows_all) {
@@ -129,7 +131,8 @@ TEST_F(ConsoleTest, a_full_disk_is_told_once_and_tried_again) {
         out.flush();
     }
     EXPECT_TRUE(out.queue().empty());
-    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"standard output: No space left on device; some output is lost"});
+    EXPECT_EQ(complaints_.take(),
+              std::vector<std::string>{"standard output: No space left on device; some output is lost"});
 }
 
 TEST_F(ConsoleTest, waiting_is_bounded_and_not_repeated_in_vain) {

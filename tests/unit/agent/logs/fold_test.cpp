@@ -286,8 +286,10 @@ TEST_F(FoldTest, order_and_number_of_each_ranks_lines_survive_any_interleaving) 
             now += milliseconds(next(3));
             const unsigned rank = next(4);
             const unsigned what = next(40);
-            if (what == 0) fold.close(static_cast<int>(rank));
-            else if (what == 1) fold.open(static_cast<int>(rank));
+            if (what == 0)
+                fold.close(static_cast<int>(rank));
+            else if (what == 1)
+                fold.open(static_cast<int>(rank));
             const std::string text(1, static_cast<char>('a' + next(texts)));
             printed[rank] += text;
             fold.add(static_cast<int>(rank), text, now);

@@ -119,7 +119,8 @@ TEST_F(LogFileTest, a_full_disk_is_told_once) {
         file_.write("lost\n");
         other.write("lost\n");
     }
-    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"log files: No space left on device (/dev/full); going on without them"});
+    EXPECT_EQ(complaints_.take(),
+              std::vector<std::string>{"log files: No space left on device (/dev/full); going on without them"});
 }
 
 TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {

@@ -107,7 +107,9 @@ protected:
     }
     std::string console_out() const { return text(folder_ / "console_out"); }
     std::string console_err() const { return text(folder_ / "console_err"); }
-    fs::path attempt(int number) const { return fs::path(logs_->run_directory()) / ("attempt_" + std::to_string(number)); }
+    fs::path attempt(int number) const {
+        return fs::path(logs_->run_directory()) / ("attempt_" + std::to_string(number));
+    }
 
     static constexpr int kFirstRank = 4;
     fs::path folder_;

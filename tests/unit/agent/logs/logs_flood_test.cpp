@@ -21,13 +21,15 @@ protected:
     void flood() {
         start(1);
         fcntl(ends_[0].out.get(), F_SETFL, O_NONBLOCK);
-        when([this] { return write_all() == 0 ? ++idle_turns_ > 1000 : (idle_turns_ = 0, total_ > kTooMuch); }, [this] { stuck_(); });
+        when([this] { return write_all() == 0 ? ++idle_turns_ > 1000 : (idle_turns_ = 0, total_ > kTooMuch); },
+             [this] { stuck_(); });
         loop_.run();
     }
 
     std::size_t write_all() {
         std::size_t here = 0;
-        for (ssize_t count; (count = write(ends_[0].out.get(), "0123456\n", 8)) > 0;) here += static_cast<std::size_t>(count);
+        for (ssize_t count; (count = write(ends_[0].out.get(), "0123456\n", 8)) > 0;)
+            here += static_cast<std::size_t>(count);
         total_ += here;
         return here;
     }
@@ -57,7 +59,8 @@ TEST_F(LogsFlood, a_reader_that_sleeps_costs_little_memory_and_gets_all_when_it_
     reading = {};
     fcntl(reader_.get(), F_SETFL, O_NONBLOCK);
     char last[65536];
-    if (const ssize_t count = read(reader_.get(), last, sizeof last); count > 0) seen.append(last, static_cast<std::size_t>(count));
+    if (const ssize_t count = read(reader_.get(), last, sizeof last); count > 0)
+        seen.append(last, static_cast<std::size_t>(count));
     EXPECT_EQ(seen.size(), total_ / 8 * std::strlen("[default0]:0123456\n"));
     EXPECT_EQ(fs::file_size(attempt(0) / "0/stdout.log"), total_);
 }
@@ -78,10 +81,11 @@ TEST_F(LogsFlood, a_reader_that_went_away_stops_nobody) {
     start(1);
     logs_->on_complaint([&] { ++told; });
     fcntl(ends_[0].out.get(), F_SETFL, O_NONBLOCK);
-    when([this] { return write_all(), total_ > (8u << 20); }, [&] {
-        ends_.clear();
-        begin_drain(seconds(50));
-    });
+    when([this] { return write_all(), total_ > (8u << 20); },
+         [&] {
+             ends_.clear();
+             begin_drain(seconds(50));
+         });
     loop_.run();
     EXPECT_EQ(dropped_, 0u);
     EXPECT_EQ(fs::file_size(attempt(0) / "0/stdout.log"), total_);

@@ -196,7 +196,8 @@ TEST_F(LogsTest, many_writers_lose_and_tear_nothing) {
     int count = 0;
     for (const std::string& line : lines_of(console_out())) {
         int prefix = -1, rank = -2, number = -1, length = 0;
-        ASSERT_EQ(std::sscanf(line.c_str(), "[default%d]:rank %d line %d end%n", &prefix, &rank, &number, &length), 3) << line;
+        ASSERT_EQ(std::sscanf(line.c_str(), "[default%d]:rank %d line %d end%n", &prefix, &rank, &number, &length), 3)
+            << line;
         ASSERT_EQ(static_cast<std::size_t>(length), line.size()) << line;
         ASSERT_EQ(prefix, rank);
         ASSERT_EQ(number, next[std::to_string(rank)]++) << line;
@@ -228,12 +229,13 @@ TEST_F(LogsTest, a_long_line_keeps_others_waiting_until_its_end) {
         put(ends_[0].out, half);
         written = true;
     });
-    when([&] { return written && console_out().size() > half.size(); }, [&] {
-        put(ends_[1].out, "short\n");
-        put(ends_[0].out, "end\n");
-        ends_.clear();
-        begin_drain(seconds(50));
-    });
+    when([&] { return written && console_out().size() > half.size(); },
+         [&] {
+             put(ends_[1].out, "short\n");
+             put(ends_[0].out, "end\n");
+             ends_.clear();
+             begin_drain(seconds(50));
+         });
     loop_.run();
     writer.join();
     EXPECT_TRUE(console_out() == "[default0]:" + half + half + "end\n[default1]:short\n");

@@ -13,9 +13,7 @@ TEST(Prefix, replaces_every_macro_in_both_spellings) {
     EXPECT_EQ(expand("$rank|$local_rank|$role_name|$hostname"), "9|1|trainer|node2");
 }
 
-TEST(Prefix, takes_the_longest_name) {
-    EXPECT_EQ(expand("$rank_ $ranks $rank-"), "$rank_ $ranks 9-");
-}
+TEST(Prefix, takes_the_longest_name) { EXPECT_EQ(expand("$rank_ $ranks $rank-"), "$rank_ $ranks 9-"); }
 
 TEST(Prefix, leaves_what_it_does_not_know) {
     EXPECT_EQ(expand("${other} $other ${rank ${} $ ${ra nk} $1"), "${other} $other ${rank ${} $ ${ra nk} $1");
@@ -23,13 +21,9 @@ TEST(Prefix, leaves_what_it_does_not_know) {
     EXPECT_EQ(expand(""), "");
 }
 
-TEST(Prefix, halves_double_dollars) {
-    EXPECT_EQ(expand("$$rank $$$rank $${rank}"), "$rank $9 ${rank}");
-}
+TEST(Prefix, halves_double_dollars) { EXPECT_EQ(expand("$$rank $$$rank $${rank}"), "$rank $9 ${rank}"); }
 
-TEST(Prefix, does_not_look_into_values) {
-    EXPECT_EQ(expand_prefix("${role_name}", {"$rank", "0", "0", "h"}), "$rank");
-}
+TEST(Prefix, does_not_look_into_values) { EXPECT_EQ(expand_prefix("${role_name}", {"$rank", "0", "0", "h"}), "$rank"); }
 
 TEST(Prefix, colours_ranks_apart_and_nothing_else) {
     EXPECT_EQ(coloured("[a0]:", 0), "\x1b[36m[a0]:\x1b[0m");

@@ -63,7 +63,8 @@ protected:
         EXPECT_FALSE(spawning.finish());
         std::string text;
         char part[512];
-        for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+        for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;)
+            text.append(part, static_cast<std::size_t>(got));
         close(ends[0]);
         EXPECT_EQ(status_of(spawning.pid()), 0);
         return text;
@@ -147,11 +148,12 @@ TEST_F(Spawn, starts_in_a_folder_with_limits_and_processors) {
     ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
     int first = 0;
     while (!CPU_ISSET(static_cast<std::size_t>(first), &mine)) ++first;
-    const std::string text = output("pwd; ulimit -Sn; grep Cpus_allowed_list /proc/self/status | cut -f2", [&](SpawnRequest& request) {
-        request.working_directory = folder_;
-        request.open_files = rlimit{77, 100};
-        request.processors = {first};
-    });
+    const std::string text =
+        output("pwd; ulimit -Sn; grep Cpus_allowed_list /proc/self/status | cut -f2", [&](SpawnRequest& request) {
+            request.working_directory = folder_;
+            request.open_files = rlimit{77, 100};
+            request.processors = {first};
+        });
     EXPECT_EQ(text, fs::canonical(folder_).string() + "\n77\n" + std::to_string(first) + "\n");
 }
 
@@ -161,11 +163,15 @@ TEST_F(Spawn, tells_what_is_wrong_with_a_program) {
         int number, status;
         std::string word;
     };
-    for (const Case& one : {Case{folder_ / "missing", ENOENT, 127, "No such file"},
-                            Case{folder_, EACCES, 126, "directory"},
-                            Case{file("plain", "#!/bin/sh\n", 0644), EACCES, 126, "Permission denied"},
-                            Case{file("noise", "\x7f" "ELF but not really", 0755), ENOEXEC, 126, "Exec format"},
-                            Case{file("orphan", "#!/no/such/interpreter\n", 0755), ENOENT, 127, "interpreter"}}) {
+    for (const Case& one :
+         {Case{folder_ / "missing", ENOENT, 127, "No such file"}, Case{folder_, EACCES, 126, "directory"},
+          Case{file("plain", "#!/bin/sh\n", 0644), EACCES, 126, "Permission denied"},
+          Case{file("noise",
+                    "\x7f"
+                    "ELF but not really",
+                    0755),
+               ENOEXEC, 126, "Exec format"},
+          Case{file("orphan", "#!/no/such/interpreter\n", 0755), ENOENT, 127, "interpreter"}}) {
         SpawnRequest request;
         request.path = one.path;
         request.arguments = {one.path};

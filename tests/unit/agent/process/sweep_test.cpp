@@ -54,7 +54,8 @@ TEST(Sweep, nothing_to_do_is_nothing_done) {
 TEST(Sweep, finds_grandchildren) {
     EXPECT_EQ(in_a_process([] {
                   ready_script("sleep 600 9>&- & exec 9>&-; sleep 600");
-                  const bool found = descendants().size() == 2 || descendants().size() == 3;  // the shell may execute its last word
+                  const bool found =
+                      descendants().size() == 2 || descendants().size() == 3;  // the shell may execute its last word
                   return found && survey().size() >= 2 && sweep(5s) && descendants().empty();
               }),
               0);
@@ -65,7 +66,12 @@ TEST(Sweep, takes_a_daemon_in_a_session_of_its_own) {
                   const pid_t shell = ready_script("(setsid sleep 600 9>&- &) ; exec 9>&-");
                   waitpid(shell, nullptr, 0);
                   const auto left = survey();
-                  return sweep(5s) && std::any_of(left.begin(), left.end(), [](const Swept& one) { return one.command == "sleep" || one.command == "setsid" || one.command == "sh"; }) &&
+                  return sweep(5s) &&
+                         std::any_of(left.begin(), left.end(),
+                                     [](const Swept& one) {
+                                         return one.command == "sleep" || one.command == "setsid" ||
+                                                one.command == "sh";
+                                     }) &&
                          descendants().empty();
               }),
               0);
@@ -85,7 +91,8 @@ TEST(Sweep, spares_what_is_not_ours_and_all_below_it) {
                   const pid_t stranger = ready_script("sleep 600 9>&- & exec 9>&-; wait");
                   const pid_t ours = ready_script("exec 9>&-; exec sleep 600");
                   const pid_t spared[] = {stranger};
-                  const bool right = sweep(5s, spared) && kill(ours, 0) != 0 && kill(stranger, 0) == 0 && descendants().size() == 2;
+                  const bool right =
+                      sweep(5s, spared) && kill(ours, 0) != 0 && kill(stranger, 0) == 0 && descendants().size() == 2;
                   return sweep(5s) && right && descendants().empty();
               }),
               0);

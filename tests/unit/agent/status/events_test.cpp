@@ -40,16 +40,23 @@ protected:
 TEST_F(EventLogTest, WritesOneLineWithTheFieldsInOrder) {
     auto log = EventLog::open(path(), "job \"7\"");
     ASSERT_TRUE(log);
-    log->write("worker_exited", {{"round", std::int64_t{0}}, {"host", std::string_view("a\n\xFF")}, {"seconds", 1.5}, {"victim", true}, {"bad", std::nan("")}});
-    const std::regex line(R"(\{"event":"worker_exited","time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","monotonic":\d+\.\d{6},"job":"job \\"7\\"",)"
-                          R"("round":0,"host":"a\\n\\\\xff","seconds":1\.5,"victim":true,"bad":null\}\n)");
+    log->write("worker_exited", {{"round", std::int64_t{0}},
+                                 {"host", std::string_view("a\n\xFF")},
+                                 {"seconds", 1.5},
+                                 {"victim", true},
+                                 {"bad", std::nan("")}});
+    const std::regex line(
+        R"(\{"event":"worker_exited","time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","monotonic":\d+\.\d{6},"job":"job \\"7\\"",)"
+        R"("round":0,"host":"a\\n\\\\xff","seconds":1\.5,"victim":true,"bad":null\}\n)");
     EXPECT_TRUE(std::regex_match(text(), line)) << text();
     EXPECT_TRUE(json::accept(text()));
     EXPECT_EQ(log->take_complaint(), "");
 }
 
 TEST_F(EventLogTest, TellsMonotonicTime) {
-    auto seconds = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+    auto seconds = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
     auto log = EventLog::open(path(), "j");
     const double before = seconds();
     log->write("e", {});

@@ -37,7 +37,8 @@ TEST(Host, a_temporary_folder_that_is_unset_or_empty_is_tmp) {
 TEST(Host, values_may_hold_equals_signs) {
     setenv("HOST_TEST", "a=b", 1);
     const auto variables = environment();
-    EXPECT_NE(std::find(variables.begin(), variables.end(), std::pair<std::string, std::string>("HOST_TEST", "a=b")), variables.end());
+    EXPECT_NE(std::find(variables.begin(), variables.end(), std::pair<std::string, std::string>("HOST_TEST", "a=b")),
+              variables.end());
     unsetenv("HOST_TEST");
 }
 

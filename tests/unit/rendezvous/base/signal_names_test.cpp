@@ -28,7 +28,8 @@ TEST(SignalName, OfWhatHasNoneIsItsNumber) {
 }
 
 TEST(SignalNumber, TakesEverySpelling) {
-    for (const char* text : {"TERM", "SIGTERM", "term", "SigTerm", "15"}) EXPECT_EQ(signal_number(text), SIGTERM) << text;
+    for (const char* text : {"TERM", "SIGTERM", "term", "SigTerm", "15"})
+        EXPECT_EQ(signal_number(text), SIGTERM) << text;
     EXPECT_EQ(signal_number("SIGIO"), SIGIO);
     EXPECT_EQ(signal_number("SIGPOLL"), SIGIO);
     EXPECT_EQ(signal_number("IOT"), SIGABRT);
@@ -41,8 +42,10 @@ TEST(SignalNumber, TakesEverySpelling) {
 }
 
 TEST(SignalNumber, RefusesTheRest) {
-    for (const char* text : {"", "SIG", "SIGSIGTERM", "TERMS", "TER", "0", "-1", "15 ", " 15", "+15", "1.5", "32", "33", "65", "999999999999", "RTMIN+",
-                             "RTMIN-1", "RTMIN+31", "RTMIN+-1", "RTMAX+1", "RTMAX-31", "RTMAX--1", "signal 15"})
+    for (const char* text :
+         {"",        "SIG",      "SIGSIGTERM", "TERMS",   "TER",      "0",        "-1",           "15 ",
+          " 15",     "+15",      "1.5",        "32",      "33",       "65",       "999999999999", "RTMIN+",
+          "RTMIN-1", "RTMIN+31", "RTMIN+-1",   "RTMAX+1", "RTMAX-31", "RTMAX--1", "signal 15"})
         EXPECT_EQ(signal_number(text), std::nullopt) << text;
 }
 

@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 using Kind = RestartDecision::Kind;
 
 Restarts with(int max_restarts, int crash_loop = 0) {
-    return Restarts({.max_restarts = max_restarts, .first = 100ms, .most = 1000ms, .healthy = 10s, .crash_loop = crash_loop});
+    return Restarts(
+        {.max_restarts = max_restarts, .first = 100ms, .most = 1000ms, .healthy = 10s, .crash_loop = crash_loop});
 }
 
 const FailedRound kQuick{5ms, "rank 1 exited 3", false};
@@ -27,7 +28,8 @@ TEST(Restarts, the_budget_is_spent_and_no_more) {
 
 TEST(Restarts, the_first_restart_comes_at_once_and_the_pauses_double) {
     Restarts restarts = with(100);
-    for (auto pause : {0ms, 100ms, 200ms, 400ms, 800ms, 1000ms, 1000ms}) EXPECT_EQ(restarts.on_failure(kQuick).pause, pause);
+    for (auto pause : {0ms, 100ms, 200ms, 400ms, 800ms, 1000ms, 1000ms})
+        EXPECT_EQ(restarts.on_failure(kQuick).pause, pause);
 }
 
 TEST(Restarts, a_healthy_round_forgets_the_pauses) {
