@@ -47,8 +47,8 @@ void Lane::serve() {
         } catch (...) {
             error = std::current_exception();
         }
+        item.state->finish(std::move(error));  // before the next one may begin, and so before it can be seen to be done
         next();
-        item.state->finish(std::move(error));
         item = {};
         lock.lock();
     }

@@ -48,10 +48,11 @@ void WorkState::finish(Received received) {
 }
 
 void WorkState::abandon() noexcept {
-    if (!done() && std::uncaught_exceptions() > 0 && abort) abort();
+    const bool thrown_away = std::uncaught_exceptions() > 0;  // then that exception is the story
+    if (thrown_away && !done() && abort) abort();
     try {
         while (!wait_until(Time::max())) {}
-        if (!told_) rethrow();
+        if (!told_ && !thrown_away) rethrow();
     } catch (const std::exception& error) {
         std::fprintf(stderr, "dlaunch: nobody waited for this call: %s\n", error.what());
     }

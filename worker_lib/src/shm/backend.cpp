@@ -27,7 +27,7 @@ public:
         try {
             kAlgorithms[static_cast<int>(call.op)](*exchange_, call);
         } catch (const Error& error) {
-            if (error.code() != ErrorCode::mismatch) exchange_->give_up(error);
+            if (error.code() != ErrorCode::mismatch) exchange_->fail(error);
             throw;
         }
     }

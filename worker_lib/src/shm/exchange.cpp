@@ -36,7 +36,7 @@ Exchange::Exchange(std::shared_ptr<Segment> segment, Place place)
 
 Exchange::~Exchange() {
     for (const Sentinel::Id id : watches_) Sentinel::instance().forget(id);
-    give_up({ErrorCode::aborted, fmt::format("rank {} has left the group", place_.rank), {place_.rank}, {}});
+    give_up({ErrorCode::aborted, fmt::format("rank {} has left the group", place_.rank), {place_.rank}, {}}, kLeft);
 }
 
 void Exchange::mark_dead(int rank) {
@@ -48,6 +48,7 @@ void Exchange::mark_dead(int rank) {
 }
 
 void Exchange::meet_first(const std::vector<int>& pids, Time deadline) {
+    pids_ = pids;
     for (int r = 0; r < place_.size; ++r)
         if (r != place_.rank)
             watches_.push_back(
@@ -93,6 +94,8 @@ void Exchange::meet() {
         wait_for(r);
         alike = segment_->control(r).calls[half_ & 1] == own_.calls[half_ & 1] && alike;
     }
+    for (int r = 0; r < place_.size; ++r)
+        if (segment_->control(r).failed.load(std::memory_order_relaxed) == step_) throw ended(r, where());
     if (alike) return;
     for (int r = 0; r < place_.size; ++r)
         signatures_[static_cast<std::size_t>(r)] = segment_->control(r).calls[half_ & 1];
@@ -138,15 +141,16 @@ void Exchange::late(std::uint32_t step) {
 
 Error Exchange::ended(int rank, const Error::Where& where) const {
     const Control& control = segment_->control(rank);
-    if (!(control.step.load() & kGaveUp))
-        return failure(ErrorCode::peer_lost, where, {rank}, fmt::format("rank {} (pid {}) is gone", rank, control.pid));
+    if (!(control.step.load() & (kGaveUp | kLeft)))
+        return failure(ErrorCode::peer_lost, where, {rank},
+                       fmt::format("rank {} (pid {}) is gone", rank, pids_[static_cast<std::size_t>(rank)]));
     const Reason reason = control.reason;
     std::vector<int> blamed;
     if (reason.rank >= 0) blamed.push_back(reason.rank);
     return failure(reason.code, where, blamed, fmt::format("rank {} gave up: {}", rank, reason.text.data()));
 }
 
-void Exchange::give_up(const Error& why) {
+void Exchange::give_up(const Error& why, std::uint32_t flag) {
     {
         const std::lock_guard lock(mutex_);
         if (given_up_) return;
@@ -158,13 +162,18 @@ void Exchange::give_up(const Error& why) {
         why_ = std::make_unique<Error>(why);
         given_up_ = true;
     }
-    own_.step.fetch_or(kGaveUp);
+    own_.step.fetch_or(flag);
     futex_wake_all(own_.step);
     for (int r = 0; r < place_.size; ++r) {
         Control& control = segment_->control(r);
         control.doorbell.fetch_add(1);
         if (control.door_sleepers.load() != 0) futex_wake_all(control.doorbell);
     }
+}
+
+void Exchange::fail(const Error& why) {
+    if (step_ != 0) own_.failed.store(step_);
+    give_up(why);
 }
 
 void Exchange::abort(const Error& why) {

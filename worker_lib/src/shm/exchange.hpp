@@ -36,7 +36,8 @@ public:
     [[nodiscard]] std::byte* mine() const { return segment_->half(place_.rank, half_); }
     [[nodiscard]] const std::byte* of(int rank) const { return segment_->half(rank, half_); }
     void publish();
-    /// After the first publish() of a call: waits for all and compares what they called.
+    /// After the first publish() of a call: waits for all and compares what they called. Throws, too, where a rank has
+    /// given up this call already.
     void meet();
     /// Until `rank` has published as many steps as this one.
     void wait_for(int rank) {
@@ -54,7 +55,9 @@ public:
     [[nodiscard]] std::vector<const void*>& inputs() { return inputs_; }
 
     /// Tells the others not to wait for this rank any more. Any thread; the first reason counts.
-    void give_up(const Error& why);
+    void give_up(const Error& why, std::uint32_t flag = kGaveUp);
+    /// give_up() of the call that is under way.
+    void fail(const Error& why);
     /// give_up(), and calls that wait in this process end, too.
     void abort(const Error& why);
     /// Throws where this rank has given up before.
@@ -65,7 +68,7 @@ public:
 
 private:
     static bool reached(std::uint32_t seen, std::uint32_t step) {
-        return static_cast<std::int32_t>((seen - step) << 2) >= 0;
+        return static_cast<std::int32_t>((seen - step) << kFlags) >= 0;
     }
     void wait(int rank, std::uint32_t step);
     [[noreturn]] void late(std::uint32_t step);
@@ -75,6 +78,7 @@ private:
     const Place place_;
     Control& own_;
     const int pauses_;
+    std::vector<int> pids_;
     const Call* call_ = nullptr;
     Time began_{};
     std::uint32_t step_ = 0;     // this rank's

@@ -20,8 +20,10 @@
 
 namespace dlaunch::worker::shm {
 
-/// The two top bits of a rank's step count say that it will never count on.
-inline constexpr std::uint32_t kDead = 1U << 31, kGaveUp = 1U << 30, kEnded = kDead | kGaveUp;
+/// The top bits of a rank's step count say that it will never count on: its process is gone, its call failed, or it
+/// has destroyed the group.
+inline constexpr std::uint32_t kDead = 1U << 31, kGaveUp = 1U << 30, kLeft = 1U << 29, kEnded = kDead | kGaveUp | kLeft;
+inline constexpr int kFlags = 3;
 
 /// Why a rank gave up: written before its bit is set, read after.
 struct Reason {
@@ -37,6 +39,7 @@ struct alignas(128) Control {
     std::array<Signature, 2> calls;  ///< by the half in use
     alignas(128) Word doorbell{0};   ///< rung when a message has moved from or to this rank
     Word door_sleepers{0};
+    Word failed{0};  ///< the step after which a call of the rank's failed; 0: none did
     std::int32_t pid = 0;
     Reason reason;
 };
