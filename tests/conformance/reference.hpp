@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "dlaunch/dlaunch.hpp"
+#include <dlaunch/dlaunch.hpp>
 
 namespace dlaunch::conformance {
 

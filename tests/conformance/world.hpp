@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "dlaunch/dlaunch.hpp"
+#include <dlaunch/dlaunch.hpp>
 
 namespace dlaunch::conformance {
 

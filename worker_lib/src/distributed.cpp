@@ -1,4 +1,4 @@
-#include "dlaunch/distributed.hpp"
+#include <dlaunch/distributed.hpp>
 
 #include <numeric>
 

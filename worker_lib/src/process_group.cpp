@@ -1,4 +1,4 @@
-#include "dlaunch/process_group.hpp"
+#include <dlaunch/process_group.hpp>
 
 #include <fmt/format.h>
 

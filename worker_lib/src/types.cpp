@@ -1,7 +1,7 @@
-#include "dlaunch/types.hpp"
+#include <dlaunch/types.hpp>
 
-#include "dlaunch/error.hpp"
-#include "dlaunch/reduce_op.hpp"
+#include <dlaunch/error.hpp>
+#include <dlaunch/reduce_op.hpp>
 #include "worker_lib/src/reduce/half.hpp"
 
 namespace dlaunch {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <ranges>
 
-#include "dlaunch/types.hpp"
+#include <dlaunch/types.hpp>
 
 namespace dlaunch {
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The default group, as torch.distributed has it: one call at the start, then functions without a group.
 
-#include "dlaunch/process_group.hpp"
+#include <dlaunch/process_group.hpp>
 
 namespace dlaunch {
 

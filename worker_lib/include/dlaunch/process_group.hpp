@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "dlaunch/buffer.hpp"
-#include "dlaunch/error.hpp"
-#include "dlaunch/options.hpp"
-#include "dlaunch/reduce_op.hpp"
-#include "dlaunch/store.hpp"
-#include "dlaunch/work.hpp"
+#include <dlaunch/buffer.hpp>
+#include <dlaunch/error.hpp>
+#include <dlaunch/options.hpp>
+#include <dlaunch/reduce_op.hpp>
+#include <dlaunch/store.hpp>
+#include <dlaunch/work.hpp>
 
 namespace dlaunch {
 

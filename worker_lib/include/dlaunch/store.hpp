@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlaunch/options.hpp"
+#include <dlaunch/options.hpp>
 
 namespace dlaunch {
 

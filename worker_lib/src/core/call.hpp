@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "dlaunch/buffer.hpp"
-#include "dlaunch/error.hpp"
-#include "dlaunch/reduce_op.hpp"
+#include <dlaunch/buffer.hpp>
+#include <dlaunch/error.hpp>
+#include <dlaunch/reduce_op.hpp>
 
 namespace dlaunch::worker {
 

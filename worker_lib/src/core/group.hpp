@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dlaunch/options.hpp"
+#include <dlaunch/options.hpp>
 #include "worker_lib/src/core/backend.hpp"
 #include "worker_lib/src/core/lane.hpp"
 #include "worker_lib/src/meeting/meeting.hpp"

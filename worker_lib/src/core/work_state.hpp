@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "dlaunch/work.hpp"
+#include <dlaunch/work.hpp>
 #include "worker_lib/src/core/call.hpp"
 
 namespace dlaunch::worker {

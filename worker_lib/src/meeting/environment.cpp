@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "dlaunch/error.hpp"
+#include <dlaunch/error.hpp>
 
 namespace dlaunch::worker {
 namespace {

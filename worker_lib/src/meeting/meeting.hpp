@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dlaunch/options.hpp"
+#include <dlaunch/options.hpp>
 #include "worker_lib/src/store/handle.hpp"
 #include "worker_lib/src/store/host.hpp"
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "dlaunch/error.hpp"
+#include <dlaunch/error.hpp>
 
 namespace dlaunch::worker {
 namespace {

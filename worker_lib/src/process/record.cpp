@@ -14,7 +14,7 @@
 #include <string>
 #include <typeinfo>
 
-#include "dlaunch/worker.hpp"
+#include <dlaunch/worker.hpp>
 #include "worker_lib/src/process/error_record.hpp"
 
 namespace dlaunch {

@@ -1,4 +1,4 @@
-#include "dlaunch/spawn.hpp"
+#include <dlaunch/spawn.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "dlaunch/error.hpp"
+#include <dlaunch/error.hpp>
 #include "rendezvous/base/signal_names.hpp"
 #include "worker_lib/src/core/call.hpp"
 #include "worker_lib/src/process/child.hpp"

@@ -1,4 +1,4 @@
-#include "dlaunch/worker.hpp"
+#include <dlaunch/worker.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "dlaunch/reduce_op.hpp"
-#include "dlaunch/types.hpp"
+#include <dlaunch/reduce_op.hpp>
+#include <dlaunch/types.hpp>
 
 namespace dlaunch::worker {
 

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "dlaunch/options.hpp"
+#include <dlaunch/options.hpp>
 
 namespace dlaunch::worker::shm {
 namespace {

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <thread>
 
-#include "dlaunch/error.hpp"
+#include <dlaunch/error.hpp>
 
 namespace dlaunch::worker::shm {
 

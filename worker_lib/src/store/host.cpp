@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include "dlaunch/error.hpp"
+#include <dlaunch/error.hpp>
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/store/server.hpp"
 

@@ -1,4 +1,4 @@
-#include "dlaunch/store.hpp"
+#include <dlaunch/store.hpp>
 
 #include "worker_lib/src/store/handle.hpp"
 
