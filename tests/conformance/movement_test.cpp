@@ -16,8 +16,9 @@ constexpr std::size_t kSizes[] = {0, 1, 7, 4097, 140000};
 template <class T>
 void compare(const char* call, std::span<const T> got, int from, std::size_t begin = 0) {
     for (std::size_t i = 0; i < got.size(); ++i)
-        check(got[i] == element<T>(from, begin + i), std::string(call) + ": element " + std::to_string(i) +
-                                                         " from rank " + std::to_string(from) + " is wrong");
+        if (got[i] != element<T>(from, begin + i))
+            check(false, std::string(call) + ": element " + std::to_string(i) + " from rank " + std::to_string(from) +
+                             " is wrong");
 }
 
 TEST_P(MovementTest, broadcast) {

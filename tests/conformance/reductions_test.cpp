@@ -53,7 +53,9 @@ TEST_P(ReductionsTest, every_operation_on_every_type) {
         for_each_type([&]<class T>() {
             for (const ReduceOp op : all_ops()) {
                 if (exists<T>(op)) {
-                    for (const std::size_t count : {0, 1, 7, 1000}) reduce_all_ways<T>(world, op, count);
+                    for (const std::size_t count : world.backend() == "gloo" ? std::vector<std::size_t>{1, 300}
+                                                                             : std::vector<std::size_t>{0, 1, 7, 1000})
+                        reduce_all_ways<T>(world, op, count);
                 } else {
                     const Buffer<T> data = input<T>(world.rank(), 3);
                     expect_error(ErrorCode::invalid_argument, [&] { world.all_reduce(data.span(), op); });

@@ -27,10 +27,6 @@ struct TemporaryFile {
 
 InitOptions init_options() { return joining; }
 
-void check(bool condition, const std::string& what) {
-    if (!condition) throw std::logic_error(what);
-}
-
 Error expect_error(ErrorCode code, const std::function<void()>& call) {
     try {
         call();

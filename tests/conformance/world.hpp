@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include <dlaunch/dlaunch.hpp>
@@ -31,7 +32,10 @@ void run_world(int ranks, const WorldOptions& options, const Body& body);
 [[nodiscard]] InitOptions init_options();
 
 /// In a rank: fails the test with this text unless `condition` holds.
-void check(bool condition, const std::string& what);
+inline void check(bool condition, const char* what) {
+    if (!condition) throw std::logic_error(what);
+}
+inline void check(bool condition, const std::string& what) { check(condition, what.c_str()); }
 
 /// In a rank: `call` must throw an Error of this code that names these ranks; returns it.
 Error expect_error(ErrorCode code, const std::set<int>& ranks, const std::function<void()>& call);
