@@ -12,7 +12,7 @@ MAY_INCLUDE = {
     "launcher": ["launcher", "agent", "rendezvous"],
     "agent": ["agent", "rendezvous"],
     "rendezvous": ["rendezvous"],
-    "worker_lib": ["worker_lib", "rendezvous/store/client", "rendezvous/wire"],
+    "worker_lib": ["worker_lib", "rendezvous/base", "rendezvous/store/client", "rendezvous/store/server", "rendezvous/wire"],
     "examples": ["examples"],  # and <dlaunch/...>, as any user of the library
 }
 LAYERS = list(MAY_INCLUDE)

@@ -48,6 +48,17 @@ def floor(options):
     return Launcher("floor", options.programs / "floor", "{n}")
 
 
+def mpi_peer(options, folder):
+    """mpi_collectives.c, built with MPICH's compiler; None, and a word why, where that cannot be."""
+    program = folder / "mpi_collectives"
+    if "hydra" in options.launchers and shutil.which("mpicc"):
+        built = subprocess.run(["mpicc", "-O2", Path(__file__).parent / "mpi_collectives.c", "-o", program], capture_output=True)
+        if built.returncode == 0:
+            return program
+    print("without MPICH: mpich and libmpich-dev are needed")
+    return None
+
+
 def quiet(words, stdout=subprocess.DEVNULL, most_seconds=300):
     """Runs a launcher to its end with nothing to read and nobody to read it; returns its status.
 

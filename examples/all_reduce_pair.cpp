@@ -1,0 +1,15 @@
+/// A group of two: the ranks outside it call the same and take no part. Prints `Rank r has data d`: 2 in the group, 1
+/// outside.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include "examples/print.hpp"
+
+int main() {
+    dlaunch::init_process_group();
+    const int rank = dlaunch::get_rank();
+    const dlaunch::ProcessGroup pair = dlaunch::new_group({0, 1});
+    float data = 1;
+    pair.all_reduce(data);
+    say("Rank ", rank, " has data ", data);
+}

@@ -1,0 +1,19 @@
+/// A broadcast in a group of all ranks: everybody gets rank 0's number. Prints `[r] data = [0]`.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include <numeric>
+#include <vector>
+
+#include "examples/print.hpp"
+
+int main() {
+    dlaunch::init_process_group();
+    const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    const dlaunch::ProcessGroup group = dlaunch::new_group(all);
+    std::vector<float> data{static_cast<float>(rank)};
+    group.broadcast(data, 0);
+    say("[", rank, "] data = ", list(data));
+}

@@ -1,0 +1,36 @@
+/// Three ways to meet: the environment, an address, a file. Rank 0 chooses a port and a file and tells the others
+/// over the first group. Prints `env: rank r of n`, `tcp: rank r of n` and `file: rank r of n`.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include <cstdlib>
+#include <string>
+
+#include "examples/free_port.hpp"
+#include "examples/print.hpp"
+
+namespace {
+
+void meet(const char* name, const dlaunch::InitOptions& options) {
+    dlaunch::init_process_group(options);
+    say(name, ": rank ", dlaunch::get_rank(), " of ", dlaunch::get_world_size());
+    dlaunch::barrier();
+    dlaunch::destroy_process_group();
+}
+
+}  // namespace
+
+int main() {
+    const dlaunch::ProcessGroup first = dlaunch::init_process_group();
+    const int rank = first.rank(), ranks = first.size();
+    say("env: rank ", rank, " of ", ranks);
+    std::string port = free_port(), file = "/tmp/init_methods.XXXXXX";
+    if (rank == 0) close(mkstemp(file.data()));
+    first.broadcast_object(port);
+    first.broadcast_object(file);
+    dlaunch::destroy_process_group();
+
+    meet("tcp", {.init_method = "tcp://127.0.0.1:" + port, .rank = rank, .world_size = ranks});
+    meet("file", {.init_method = "file://" + file, .rank = rank, .world_size = ranks});
+    if (rank == 0) unlink(file.c_str());
+}

@@ -1,0 +1,22 @@
+/// The same by one call: spawn() starts the processes, gives each its rank, and joins them. Start it without a
+/// launcher; prints `A0 B1 - rank: r` for each of 4 processes, or as many as the argument says.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "examples/print.hpp"
+
+namespace {
+
+void hello(int rank, const std::vector<std::string>& args) { say(args[0], " ", args[1], " - rank: ", rank); }
+const dlaunch::Spawnable kHello("hello", hello);
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    dlaunch::run_if_spawned();
+    dlaunch::spawn(kHello, argc > 1 ? std::atoi(argv[1]) : 4, {.args = {"A0", "B1"}});
+}

@@ -1,0 +1,35 @@
+/// A message that both sides only start, and wait for later. Prints `rank r: [[x, x], [x, x]]`, the same numbers on
+/// both. More than two ranks are an error.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "examples/print.hpp"
+
+namespace {
+
+/// Four numbers that nobody could know before.
+std::vector<float> random_numbers() {
+    std::random_device device;
+    std::vector<float> numbers;
+    for (int i = 0; i < 4; ++i) numbers.push_back(std::uniform_real_distribution<float>(0.1F, 0.9F)(device));
+    return numbers;
+}
+
+}  // namespace
+
+int main() {
+    dlaunch::init_process_group();
+    const int rank = dlaunch::get_rank();
+    if (rank > 1) {
+        std::fputs("wrong rank\n", stderr);
+        return 1;
+    }
+    std::vector<float> matrix = rank == 0 ? random_numbers() : std::vector<float>(4);
+    dlaunch::Work work = rank == 0 ? dlaunch::isend(matrix, 1) : dlaunch::irecv(matrix, 0);
+    work.wait();
+    say("rank ", rank, ": ", rows(matrix, 2));
+}

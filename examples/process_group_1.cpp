@@ -1,0 +1,13 @@
+/// Rank and world size are not enough: a process group also needs a place to meet. Start it without a launcher;
+/// prints nothing, says on standard error that MASTER_ADDR is missing, and fails.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include "examples/print.hpp"
+
+int main() {
+    return dlaunch::record([] {
+        dlaunch::init_process_group({.rank = 0, .world_size = 1});
+        return 0;
+    });
+}

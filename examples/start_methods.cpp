@@ -1,0 +1,28 @@
+/// What a child sees of its parent's state: nothing when it was spawned, all when it was forked. A global is 0 at the
+/// start and 42 before the processes are made. Start it without a launcher; prints `spawn - rank: r sees 0` and `fork
+/// - rank: r sees 42` for 2 processes each, or as many as the argument says.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "examples/print.hpp"
+
+namespace {
+
+int answer = 0;
+
+void look(int rank, const std::vector<std::string>& args) { say(args[0], " - rank: ", rank, " sees ", answer); }
+const dlaunch::Spawnable kLook("look", look);
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    dlaunch::run_if_spawned();
+    const int count = argc > 1 ? std::atoi(argv[1]) : 2;
+    answer = 42;
+    dlaunch::spawn(kLook, count, {.args = {"spawn"}, .start_method = dlaunch::StartMethod::spawn});
+    dlaunch::spawn(kLook, count, {.args = {"fork"}, .start_method = dlaunch::StartMethod::fork});
+}

@@ -1,0 +1,84 @@
+/// Data-parallel training: every rank learns from its part of the digits, and all average their gradients after each
+/// batch, so their models stay alike to the last bit. Prints `Rank r, epoch e: loss` for each of 10 epochs, then
+/// `Rank r: accuracy a` on digits that nobody learnt from and `Rank r: parameters c`, a checksum. An argument names a
+/// folder with MNIST's files. With CHECKPOINT=FILE in the environment it writes its state there after each epoch, and
+/// goes on from it when it is started again: a restart by dlaunch ends with the same parameters.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "examples/training.hpp"
+
+namespace {
+
+constexpr int kEpochs = 10;
+
+/// Everything that the next epoch depends on. The file is the old one or the new one, never half of it.
+void save(const std::string& path, int epoch, const Model& model, const std::mt19937& random) {
+    std::ostringstream text;
+    text << epoch << ' ' << random << '\n';
+    for (const Row* row : {&model.parameters, &model.momenta})
+        text.write(reinterpret_cast<const char*>(row->data()),
+                   static_cast<std::streamsize>(row->size() * sizeof(float)));
+    const std::string bytes = text.str(), temporary = path + ".new";
+    const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) || fsync(file) != 0)
+        throw std::runtime_error("cannot write " + temporary);
+    close(file);
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) throw std::runtime_error("cannot write " + path);
+}
+
+/// What rank 0 read, on all ranks; the first epoch still to do.
+int resume(const std::string& path, Model& model, std::mt19937& random) {
+    std::string bytes;
+    if (FILE* file = dlaunch::get_rank() == 0 ? std::fopen(path.c_str(), "rb") : nullptr) {
+        char chunk[1 << 16];
+        for (std::size_t size = 0; (size = std::fread(chunk, 1, sizeof chunk, file)) > 0;) bytes.append(chunk, size);
+        std::fclose(file);
+    }
+    dlaunch::default_group().broadcast_object(bytes);
+    if (bytes.empty()) return 0;
+    std::istringstream text(bytes);
+    int epoch = 0;
+    text >> epoch >> random;
+    text.get();
+    for (Row* row : {&model.parameters, &model.momenta})
+        text.read(reinterpret_cast<char*>(row->data()), static_cast<std::streamsize>(row->size() * sizeof(float)));
+    return epoch + 1;
+}
+
+int train(int argc, char** argv) {
+    dlaunch::init_process_group();
+    const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
+    const char* checkpoint = std::getenv("CHECKPOINT");
+    const Pictures learnt = argc > 1 ? read_mnist(argv[1], "train") : draw_digits(6000, 1);
+    const Pictures held_out = argc > 1 ? read_mnist(argv[1], "t10k") : draw_digits(1000, 2);
+    const Partitioner partition = Partitioner::equal(learnt.count(), ranks);
+    const std::size_t batch = 128 / static_cast<std::size_t>(ranks);
+
+    std::mt19937 random(1234);  // the same on all ranks, so that the models start alike
+    Model model = digit_model(random, true);
+    for (int epoch = checkpoint ? resume(checkpoint, model, random) : 0; epoch < kEpochs; ++epoch) {
+        const std::size_t batches = (partition.part(rank).size() + batch - 1) / batch;
+        float loss = 0;
+        for (std::size_t i = 0; i < batches; ++i) {
+            const auto [pixels, labels] = learnt.take(batch_of(partition.part(rank), i, batch));
+            loss += model.learn(pixels, labels);
+            dlaunch::all_reduce(model.gradients, dlaunch::ReduceOp::avg());
+            model.step(0.01F, 0.5F);
+        }
+        say("Rank ", rank, ", epoch ", epoch, ": ", loss / static_cast<float>(batches));
+        if (checkpoint && rank == 0) save(checkpoint, epoch, model, random);
+    }
+    say("Rank ", rank, ": accuracy ", accuracy(model, held_out));
+    say("Rank ", rank, ": parameters ", checksum(model));
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return dlaunch::record(argc, argv, train); }

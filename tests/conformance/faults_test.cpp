@@ -1,0 +1,223 @@
+/// What goes wrong: calls that differ, ranks that are late, dead or missing. Every rank is told, and nobody hangs.
+
+#include <csignal>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+
+#include "tests/conformance/reference.hpp"
+#include "tests/conformance/world.hpp"
+
+namespace dlaunch::conformance {
+namespace {
+
+using FaultsTest = Everywhere;
+INSTANTIATE_TEST_SUITE_P(, FaultsTest, testing::ValuesIn(cases({2, 3, 5})), name_of);
+
+using Calls = std::vector<std::pair<const char*, std::function<void(const ProcessGroup&)>>>;
+
+/// One of each collective; every rank may call it.
+Calls one_of_each() {
+    static std::vector<float> in, out;
+    const auto sized = [](const ProcessGroup& world, std::size_t i, std::size_t o) {
+        in.assign(i * static_cast<std::size_t>(world.size()) / 2, 1);
+        out.assign(o * static_cast<std::size_t>(world.size()) / 2, 1);
+    };
+    return {
+        {"barrier", [](const ProcessGroup& w) { w.barrier(); }},
+        {"broadcast", [=](const ProcessGroup& w) { sized(w, 2, 2), w.broadcast(out); }},
+        {"reduce", [=](const ProcessGroup& w) { sized(w, 2, 2), w.reduce(out); }},
+        {"all_reduce", [=](const ProcessGroup& w) { sized(w, 2, 2), w.all_reduce(out); }},
+        {"all_reduce, large", [=](const ProcessGroup& w) { out.assign(300000, 1), w.all_reduce(out); }},
+        {"gather", [=](const ProcessGroup& w) { sized(w, 2, 2), w.gather(1.0F, out); }},
+        {"scatter",
+         [=](const ProcessGroup& w) { sized(w, 2, 2), w.scatter(out, MutableBuffer(in.data(), 1, DType::float32)); }},
+        {"all_gather", [=](const ProcessGroup& w) { sized(w, 2, 2), w.all_gather(1.0F, out); }},
+        {"reduce_scatter",
+         [=](const ProcessGroup& w) {
+             sized(w, 2, 2), w.reduce_scatter(out, MutableBuffer(in.data(), 1, DType::float32));
+         }},
+        {"all_to_all", [=](const ProcessGroup& w) { sized(w, 2, 2), w.all_to_all(in, out); }},
+    };
+}
+
+TEST_P(FaultsTest, calls_that_differ_are_named_on_all_ranks) {
+    run([](const ProcessGroup& world) {
+        const int odd = world.size() - 1;
+        const bool is_odd = world.rank() == odd;
+        const auto differ = [&](const std::function<void()>& usual, const std::function<void()>& other) {
+            const Error error = expect_error(ErrorCode::mismatch, {0, odd}, is_odd ? other : usual);
+            check(error.sequence() > 0 && error.group() == "world", "where the error was");
+            float one = 1;  // and the group goes on
+            world.all_reduce(one);
+            check(one == static_cast<float>(world.size()), "the call after a mismatch");
+        };
+        std::vector<float> data(world.size() * 10ULL), large(100000);
+        std::vector<std::int32_t> others(10);
+        const std::span<float> ten(data.data(), 10), eleven(data.data(), world.size() * 1ULL);
+        differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(std::span(data).first(9)); });
+        differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(large); });
+        differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(others); });
+        differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(ten, ReduceOp::max()); });
+        differ([&] { world.all_reduce(ten, ReduceOp::premul_sum(2)); },
+               [&] { world.all_reduce(ten, ReduceOp::premul_sum(3)); });
+        differ([&] { world.broadcast(ten, 0); }, [&] { world.broadcast(ten, 1); });
+        differ([&] { world.reduce(large, 0); }, [&] { world.reduce(large, 1); });
+        differ([&] { world.barrier(); }, [&] { world.all_reduce(ten); });
+        differ([&] { world.all_gather(ten, data); },
+               [&] { world.all_to_all(data, MutableBuffer(large.data(), data.size(), DType::float32)); });
+        differ([&] { world.reduce_scatter(data, ten); }, [&] { world.scatter(data, ten, 0); });
+        differ([&] { world.gather(ten, data, 0); }, [&] { world.gather(1.0F, eleven, 0); });
+    });
+}
+
+TEST_P(FaultsTest, counts_that_do_not_fit) {
+    run([](const ProcessGroup& world) {
+        const auto ranks = static_cast<std::size_t>(world.size());
+        std::vector<std::size_t> ones(ranks, 1), twos = ones;
+        if (world.rank() == 0) twos[1] = 2;
+        std::vector<int> in(ranks + (world.rank() == 0 ? 1 : 0)), out(ranks), gathered(ranks);
+        const Error error = expect_error(ErrorCode::mismatch, {0, 1}, [&] { world.all_to_allv(in, twos, out, ones); });
+        std::vector<std::size_t> others = ones;
+        if (world.rank() == 1) others[0] = 0;
+        std::vector<int> fewer(std::accumulate(others.begin(), others.end(), std::size_t{0}));
+        expect_error(ErrorCode::mismatch, {0, 1}, [&] { world.all_gatherv(1, fewer, others); });
+        world.all_gather(world.rank(), gathered);
+        check(gathered.back() == world.size() - 1, "the call after a mismatch");
+    });
+}
+
+TEST_P(FaultsTest, late_rank_is_named_and_the_group_ends) {
+    run([](const ProcessGroup& world) {
+        const int late = world.size() - 1;
+        const Store store = world.store();
+        float one = 1;
+        if (world.rank() == late) {
+            for (int r = 0; r < late; ++r) (void)Store(store).get("gave up " + std::to_string(r));
+            expect_error(ErrorCode::timeout, {late}, [&] { world.all_reduce(one); });
+        } else {
+            const Error error = expect_error(ErrorCode::timeout, {late}, [&] {
+                world.all_reduce(one, ReduceOp::sum(), {.timeout = std::chrono::milliseconds(100)});
+            });
+            check(error.op() == "all_reduce" && error.sequence() == 1, "which call it was");
+            Store(store).set("gave up " + std::to_string(world.rank()), "yes");
+        }
+        expect_error(ErrorCode::aborted, [&] { world.barrier(); });
+        expect_error(ErrorCode::aborted, [&] { world.send(one, 0); });
+        std::vector<int> all(static_cast<std::size_t>(world.size()));
+        std::iota(all.begin(), all.end(), 0);
+        const ProcessGroup again = world.new_group(all);
+        again.all_reduce(one);
+        check(one == static_cast<float>(world.size()), "the group made afterwards");
+    });
+}
+
+TEST_P(FaultsTest, killed_rank_is_named_at_once_in_every_call) {
+    for (std::size_t i = 0; i < one_of_each().size(); ++i) {
+        SCOPED_TRACE(one_of_each()[i].first);
+        const int victim = GetParam().ranks - 1;
+        run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
+                  [&](const ProcessGroup& world) {
+                      world.barrier();
+                      if (world.rank() == victim) raise(SIGKILL);
+                      const auto begin = std::chrono::steady_clock::now();
+                      expect_error(ErrorCode::peer_lost, {victim}, [&] {
+                          for (;;)
+                              one_of_each()[i].second(world);  // a call that needs nothing of the victim may succeed
+                      });
+                      check(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5), "it took a time-out");
+                  });
+    }
+}
+
+TEST_P(FaultsTest, killed_rank_ends_messages) {
+    const int victim = GetParam().ranks - 1;
+    run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
+              [&](const ProcessGroup& world) {
+                  std::vector<float> large(1 << 20);
+                  if (world.rank() == victim) {
+                      world.send(7, 0);  // its last message still arrives
+                      int go = 0;
+                      world.recv(go, 0);
+                      raise(SIGKILL);
+                  }
+                  if (world.rank() != 0) return;
+                  int value = 0;
+                  Work receiving = world.irecv(large, victim, {.tag = 5});
+                  world.send(1, victim);
+                  expect_error(ErrorCode::peer_lost, {victim}, [&] { receiving.wait(); });
+                  world.recv(value, victim);
+                  check(value == 7, "what was sent before");
+                  expect_error(ErrorCode::peer_lost, {victim}, [&] { world.recv(value, victim); });
+                  expect_error(ErrorCode::peer_lost, {victim}, [&] { world.send(large, victim); });
+              });
+}
+
+TEST_P(FaultsTest, missing_rank_is_named_at_init) {
+    const int absent = GetParam().ranks - 1;
+    run_world(
+        GetParam().ranks,
+        {.backend = GetParam().backend, .timeout = std::chrono::milliseconds(300), .absent = {absent}, .joins = false},
+        [&](const ProcessGroup&) {
+            expect_error(ErrorCode::timeout, {absent}, [] { init_process_group(init_options()); });
+            check(!is_initialized(), "a failed init");
+        });
+}
+
+TEST_P(FaultsTest, abort_ends_what_is_pending) {
+    run([](ProcessGroup world) {
+        Store store = world.store();
+        if (world.rank() > 0) {
+            (void)store.get("aborted");
+            expect_error(ErrorCode::aborted, {0}, [&] { world.barrier(); });
+            return;
+        }
+        float data = 0;
+        Work reducing = world.all_reduce_async(data), receiving = world.irecv(data, 1);
+        world.abort("enough");
+        expect_error(ErrorCode::aborted, [&] { reducing.wait(); });
+        expect_error(ErrorCode::aborted, [&] { receiving.wait(); });
+        expect_error(ErrorCode::aborted, [&] { world.barrier(); });
+        store.set("aborted", "yes");
+    });
+}
+
+TEST_P(FaultsTest, abort_reaches_those_who_wait) {
+    run([](ProcessGroup world) {
+        if (world.rank() == 0) return world.abort("enough");
+        expect_error(ErrorCode::aborted, {0}, [&] { world.barrier(); });
+    });
+}
+
+TEST_P(FaultsTest, work_lost_to_an_exception_does_not_hang) {
+    run([](const ProcessGroup& world) {
+        float data = 0;
+        try {
+            Work work = world.rank() == 0 ? world.irecv(data, 1) : Work();
+            Work other = world.rank() == 0 ? world.all_reduce_async(data) : Work();
+            throw std::runtime_error("something else");
+        } catch (const std::runtime_error&) {}
+    });
+}
+
+TEST_P(FaultsTest, nothing_is_left_behind_by_killed_ranks) {
+    const auto entries = [] {
+        std::set<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) names.insert(entry.path().string());
+        return names;
+    };
+    const auto before = entries();
+    std::set<int> all;
+    for (int r = 0; r < GetParam().ranks; ++r) all.insert(r);
+    run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = all},
+              [](const ProcessGroup& world) {
+                  std::vector<float> data(100000, 1);
+                  world.all_reduce(data);
+                  raise(SIGKILL);
+              });
+    for (const std::string& name : entries())
+        EXPECT_TRUE(before.contains(name) || name.find("dlaunch") == std::string::npos) << name;
+}
+
+}  // namespace
+}  // namespace dlaunch::conformance

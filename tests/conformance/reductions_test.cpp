@@ -1,0 +1,119 @@
+/// Every reduction, on every type, at sizes around where the algorithms change, in place or not.
+
+#include <cstring>
+
+#include "tests/conformance/reference.hpp"
+#include "tests/conformance/world.hpp"
+
+namespace dlaunch::conformance {
+namespace {
+
+using ReductionsTest = Everywhere;
+INSTANTIATE_TEST_SUITE_P(, ReductionsTest, testing::ValuesIn(cases({1, 2, 3, 4, 5, 8})), name_of);
+
+/// Elements [begin, begin + out.size) of the reduction of everybody's input.
+template <class T>
+void compare(const char* call, ReduceOp op, int ranks, std::size_t begin, const Buffer<T>& out) {
+    for (std::size_t i = 0; i < out.size; ++i) {
+        std::vector<T> column;
+        for (int r = 0; r < ranks; ++r) column.push_back(element<T>(r, begin + i));
+        const T expected = combined(op, ranks, column);
+        if (std::memcmp(&out[i], &expected, sizeof(T)) == 0) continue;
+        check(false, std::string(call) + " " + op.name() + " of " + dlaunch::name_of(kDTypeOf<T>) + ": element " +
+                         std::to_string(begin + i) + " of " + std::to_string(out.size) + " is wrong");
+    }
+}
+
+template <class T>
+void reduce_all_ways(const ProcessGroup& world, ReduceOp op, std::size_t count) {
+    const int rank = world.rank(), ranks = world.size(), root = static_cast<int>(count) % ranks;
+    {
+        const Buffer<T> in = input<T>(rank, count), out(count), data = input<T>(rank, count);
+        world.all_reduce(in.span(), out.span(), op);
+        compare("all_reduce", op, ranks, 0, out);
+        world.all_reduce(data.span(), op);
+        compare("all_reduce in place", op, ranks, 0, data);
+    }
+    {
+        const Buffer<T> in = input<T>(rank, count), out(rank == root ? count : 0), data = input<T>(rank, count);
+        world.reduce(in.span(), out.span(), root, op);
+        if (rank == root) compare("reduce", op, ranks, 0, out);
+        world.reduce(data.span(), root, op);
+        if (rank == root) compare("reduce in place", op, ranks, 0, data);
+        for (std::size_t i = 0; rank != root && i < count; ++i)
+            check(data[i] == in[i], "reduce changed what is not the root's");
+    }
+    const Buffer<T> in = input<T>(rank, count * static_cast<std::size_t>(ranks)), out(count);
+    world.reduce_scatter(in.span(), out.span(), op);
+    compare("reduce_scatter", op, ranks, static_cast<std::size_t>(rank) * count, out);
+}
+
+TEST_P(ReductionsTest, every_operation_on_every_type) {
+    run([](const ProcessGroup& world) {
+        for_each_type([&]<class T>() {
+            for (const ReduceOp op : all_ops()) {
+                if (exists<T>(op)) {
+                    for (const std::size_t count : world.backend() == "gloo" ? std::vector<std::size_t>{1, 300}
+                                                                             : std::vector<std::size_t>{0, 1, 7, 1000})
+                        reduce_all_ways<T>(world, op, count);
+                } else {
+                    const Buffer<T> data = input<T>(world.rank(), 3);
+                    expect_error(ErrorCode::invalid_argument, [&] { world.all_reduce(data.span(), op); });
+                }
+            }
+        });
+    });
+}
+
+/// The one-shot ends at 16 KiB, a half is 512 KiB.
+TEST_P(ReductionsTest, sizes_around_the_thresholds) {
+    run([](const ProcessGroup& world) {
+        for (const std::size_t bytes : {16384, 524288, 1200000})
+            for (const std::ptrdiff_t more : {-4, 0, 4})
+                reduce_all_ways<float>(world, ReduceOp::sum(), (bytes + static_cast<std::size_t>(more)) / 4);
+        for (const std::size_t bytes : {16384, 524288}) reduce_all_ways<std::int8_t>(world, ReduceOp::max(), bytes + 1);
+        reduce_all_ways<double>(world, ReduceOp::avg(), 70001);
+    });
+}
+
+TEST_P(ReductionsTest, reduce_scatterv) {
+    run([](const ProcessGroup& world) {
+        const int rank = world.rank(), ranks = world.size();
+        for (const std::size_t base : {0, 1, 50000}) {
+            std::vector<std::size_t> counts;
+            std::size_t begin = 0, sum = 0;
+            for (int r = 0; r < ranks; ++r) {
+                counts.push_back(base * static_cast<std::size_t>(r));  // nothing for rank 0
+                if (r < rank) begin += counts.back();
+                sum += counts.back();
+            }
+            const Buffer<float> in = input<float>(rank, sum), out(counts[static_cast<std::size_t>(rank)]);
+            world.reduce_scatterv(in.span(), out.span(), counts);
+            compare("reduce_scatterv", ReduceOp::sum(), ranks, begin, out);
+        }
+    });
+}
+
+/// Rounding depends on the order of the sums: all ranks, runs and algorithms must have the same.
+TEST_P(ReductionsTest, floats_are_bitwise_alike) {
+    run([](const ProcessGroup& world) {
+        const auto number = [](int rank, std::size_t i) {
+            return 1.0F / static_cast<float>(3 + rank + static_cast<int>(i % 97)) * (rank % 2 == 0 ? 1e6F : 1.0F);
+        };
+        const auto sum = [&](std::size_t count) {
+            std::vector<float> data(count);
+            for (std::size_t i = 0; i < count; ++i) data[i] = number(world.rank(), i);
+            world.all_reduce(data);
+            return data;
+        };
+        const std::vector<float> large = sum(200000), again = sum(200000), small = sum(97);
+        check(std::memcmp(large.data(), again.data(), large.size() * 4) == 0, "two runs differ");
+        check(std::memcmp(large.data(), small.data(), small.size() * 4) == 0, "two algorithms differ");
+        std::vector<float> first = large;
+        world.broadcast(first);
+        check(std::memcmp(large.data(), first.data(), large.size() * 4) == 0, "two ranks differ");
+    });
+}
+
+}  // namespace
+}  // namespace dlaunch::conformance

@@ -1,0 +1,105 @@
+#include "tests/conformance/world.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace dlaunch::conformance {
+namespace {
+
+InitOptions joining;  // of the rank that this process is
+
+std::string name_list(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) text += " " + std::to_string(rank);
+    return text;
+}
+
+/// A file that is there for as long as this lives.
+struct TemporaryFile {
+    std::string path = testing::TempDir() + "dlaunch-world-XXXXXX";
+    TemporaryFile() { close(mkstemp(path.data())); }
+    ~TemporaryFile() { unlink(path.c_str()); }
+};
+
+}  // namespace
+
+InitOptions init_options() { return joining; }
+
+Error expect_error(ErrorCode code, const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        check(error.code() == code, std::string("expected ") + dlaunch::name_of(code) + ", got " +
+                                        dlaunch::name_of(error.code()) + ": " + error.what());
+        return error;
+    }
+    throw std::logic_error(std::string("no error, expected ") + dlaunch::name_of(code));
+}
+
+Error expect_error(ErrorCode code, const std::set<int>& ranks, const std::function<void()>& call) {
+    Error error = expect_error(code, call);
+    check(std::set<int>(error.ranks().begin(), error.ranks().end()) == ranks,
+          "the error names the ranks" + name_list(error.ranks()) + ": " + error.what());
+    for (const int rank : ranks)
+        check(std::string(error.what()).find(std::to_string(rank)) != std::string::npos,
+              std::string("the text names other ranks: ") + error.what());
+    return error;
+}
+
+void run_world(int ranks, const WorldOptions& options, const Body& body) {
+    const TemporaryFile file;
+    std::vector<Process> processes;
+    std::vector<int> started;
+    for (int rank = 0; rank < ranks; ++rank) {
+        if (options.absent.contains(rank)) continue;
+        started.push_back(rank);
+        processes.emplace_back(
+            [&, rank] {
+                joining = {.backend = options.backend,
+                           .init_method = "file://" + file.path,
+                           .rank = rank,
+                           .world_size = ranks,
+                           .timeout = options.timeout};
+                if (!options.joins) return body(ProcessGroup());
+                init_process_group(joining);
+                body(default_group());
+                destroy_process_group();
+            },
+            rank, SpawnOptions{.daemon = true});
+    }
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        const int rank = started[i];
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        if (!processes[i].join(std::max(left, std::chrono::milliseconds(0)))) {
+            ADD_FAILURE() << "rank " << rank << " hangs";
+            continue;
+        }
+        const int code = *processes[i].exit_code();
+        if (options.dead.contains(rank))
+            EXPECT_EQ(code, -SIGKILL) << "rank " << rank << ": " << processes[i].error();
+        else
+            EXPECT_EQ(code, 0) << "rank " << rank << ": " << processes[i].error();
+    }
+}
+
+std::vector<Case> cases(std::initializer_list<int> sizes) {
+    std::vector<Case> all;
+    for (const char* backend : {"shm", "auto", "gloo"}) {
+        if (!DLAUNCH_HAS_GLOO && backend == std::string("gloo")) continue;
+        // On one host auto is shm: one size shows it. Gloo has no algorithm that changes between 3 ranks and 8.
+        for (const int ranks : sizes)
+            if (backend == std::string("shm") || ranks == 3 || (backend == std::string("gloo") && ranks == 2))
+                all.push_back({backend, ranks});
+    }
+    return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+    return info.param.backend + "_" + std::to_string(info.param.ranks);
+}
+
+}  // namespace dlaunch::conformance

@@ -1,0 +1,75 @@
+"""A project elsewhere builds against the installed library, by find_package and by pkg-config, and runs."""
+# ctest: timeout 300
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BINARY
+
+PROGRAM = """
+#include <dlaunch/dlaunch.hpp>
+#include <vector>
+
+int main() {
+    dlaunch::init_process_group();
+    std::vector<float> data(3, 1);
+    dlaunch::all_reduce(data);
+    try {
+        dlaunch::all_reduce(data, dlaunch::ReduceOp::band());
+    } catch (const dlaunch::Error& error) {
+        return data[2] == 2 && error.code() == dlaunch::ErrorCode::invalid_argument ? 0 : 1;
+    }
+    return 2;
+}
+"""
+PROJECT = """
+cmake_minimum_required(VERSION 3.20)
+project(consumer CXX)
+find_package(dlaunch REQUIRED)
+add_executable(consumer main.cpp)
+target_link_libraries(consumer PRIVATE dlaunch::worker)
+"""
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("installed")
+    build = BINARY.parent.parent
+    if not (build / "CMakeCache.txt").exists():
+        pytest.skip(f"{build} is no build folder: nothing to install from")
+    subprocess.run(["cmake", "--install", build, "--prefix", folder], check=True, capture_output=True, timeout=120)
+    return folder
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "main.cpp").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+    return tmp_path
+
+
+@pytest.fixture(params=["g++", "clang++"])
+def compiler(request):
+    if not shutil.which(request.param):
+        pytest.skip(f"not installed: {request.param}")
+    return request.param
+
+
+def test_find_package(prefix, source, compiler, dlaunch):
+    environment = {**os.environ, "CXX": compiler}
+    subprocess.run(["cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={prefix}"], check=True, env=environment, timeout=120)
+    subprocess.run(["cmake", "--build", source / "build"], check=True, timeout=120)
+    assert dlaunch("--nproc-per-node=2", source / "build/consumer").rc == 0
+
+
+@pytest.mark.needs("pkg-config")
+def test_pkg_config(prefix, source, compiler, dlaunch):
+    (found,) = prefix.rglob("dlaunch.pc")
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(found.parent)}
+    words = subprocess.run(["pkg-config", "--cflags", "--libs", "dlaunch"], check=True, capture_output=True, text=True, env=environment, timeout=30).stdout.split()
+    subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", source / "main.cpp", "-o", source / "consumer", *words], check=True, timeout=120)
+    library = found.parent.parent
+    assert dlaunch("--nproc-per-node=2", "--env", f"LD_LIBRARY_PATH={library}", "--no-python", source / "consumer").rc == 0

@@ -1,0 +1,77 @@
+#pragma once
+/// The default group, as torch.distributed has it: one call at the start, then functions without a group.
+
+#include <dlaunch/process_group.hpp>
+
+namespace dlaunch {
+
+/// Joins the other ranks and makes the default group, the world. Returns when all have joined; throws Error that names
+/// who is missing, or which variable is not set and how to start the program.
+ProcessGroup init_process_group(const InitOptions& options = {});
+/// The same, but another group than the default one: a process may join several worlds.
+[[nodiscard]] ProcessGroup join_process_group(const InitOptions& options);
+/// Ends the default group, without waiting for others; a program that leaves it out ends cleanly too.
+void destroy_process_group();
+[[nodiscard]] bool is_initialized();
+/// Throws where init_process_group() was not called.
+[[nodiscard]] ProcessGroup default_group();
+
+[[nodiscard]] inline int get_rank() { return default_group().rank(); }
+[[nodiscard]] inline int get_world_size() { return default_group().size(); }
+[[nodiscard]] inline std::string get_backend() { return default_group().backend(); }
+[[nodiscard]] inline ProcessGroup new_group(std::span<const int> ranks, const GroupOptions& options = {}) {
+    return default_group().new_group(ranks, options);
+}
+[[nodiscard]] inline ProcessGroup new_group(std::initializer_list<int> ranks, const GroupOptions& options = {}) {
+    return new_group(std::span(ranks.begin(), ranks.size()), options);
+}
+
+inline void send(ConstBuffer data, int to, const SendOptions& options = {}) { default_group().send(data, to, options); }
+inline Received recv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) {
+    return default_group().recv(data, from, options);
+}
+inline Work isend(ConstBuffer data, int to, const SendOptions& options = {}) {
+    return default_group().isend(data, to, options);
+}
+inline Work irecv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) {
+    return default_group().irecv(data, from, options);
+}
+[[nodiscard]] inline std::vector<Work> batch_isend_irecv(std::span<const P2POp> ops) {
+    return default_group().batch_isend_irecv(ops);
+}
+
+inline void barrier(const CallOptions& options = {}) { default_group().barrier(options); }
+inline void monitored_barrier(const BarrierOptions& options = {}) { default_group().monitored_barrier(options); }
+inline void broadcast(MutableBuffer data, int root = 0, const CallOptions& options = {}) {
+    default_group().broadcast(data, root, options);
+}
+inline void all_reduce(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    default_group().all_reduce(data, op, options);
+}
+inline Work all_reduce_async(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    return default_group().all_reduce_async(data, op, options);
+}
+inline void reduce(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    default_group().reduce(data, root, op, options);
+}
+inline void gather(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
+    default_group().gather(in, out, root, options);
+}
+inline void scatter(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
+    default_group().scatter(in, out, root, options);
+}
+inline void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
+    default_group().all_gather(in, out, options);
+}
+inline Work all_gather_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
+    return default_group().all_gather_async(in, out, options);
+}
+inline void reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+                           const CallOptions& options = {}) {
+    default_group().reduce_scatter(in, out, op, options);
+}
+inline void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
+    default_group().all_to_all(in, out, options);
+}
+
+}  // namespace dlaunch

@@ -1,0 +1,6 @@
+#pragma once
+/// All of the library.
+
+#include <dlaunch/distributed.hpp>
+#include <dlaunch/spawn.hpp>
+#include <dlaunch/worker.hpp>

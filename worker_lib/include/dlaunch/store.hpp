@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dlaunch/options.hpp>
+
+namespace dlaunch {
+
+namespace worker {
+class StoreHandle;
+}
+
+/// A map of keys to bytes that a group's ranks share; the group's own keys are out of its sight. Any thread. A call
+/// that could not be done in time, or at all, throws Error (timeout, backend).
+class Store {
+public:
+    explicit Store(std::shared_ptr<worker::StoreHandle> handle) : handle_(std::move(handle)) {}
+
+    void set(std::string_view key, std::string_view value);
+    /// Waits until the key is there.
+    [[nodiscard]] std::string get(std::string_view key, std::chrono::milliseconds timeout = kDefaultTimeout);
+    /// Adds to a counter, which starts at 0; the new count.
+    std::int64_t add(std::string_view key, std::int64_t delta);
+    /// Stores `desired` where the value is `expected` (empty: or missing); the value that is there afterwards.
+    std::string compare_set(std::string_view key, std::string_view expected, std::string_view desired);
+    [[nodiscard]] bool check(std::span<const std::string> keys);
+    void wait(std::span<const std::string> keys, std::chrono::milliseconds timeout = kDefaultTimeout);
+    bool delete_key(std::string_view key);
+    void append(std::string_view key, std::string_view bytes);
+    [[nodiscard]] std::vector<std::string> multi_get(std::span<const std::string> keys,
+                                                     std::chrono::milliseconds timeout = kDefaultTimeout);
+    void multi_set(std::span<const std::pair<std::string, std::string>> pairs);
+
+private:
+    std::shared_ptr<worker::StoreHandle> handle_;
+};
+
+}  // namespace dlaunch

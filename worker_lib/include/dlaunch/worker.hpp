@@ -1,0 +1,46 @@
+#pragma once
+/// A worker and its agent: errors, restarts, signs of life. All of it works, and does nothing, without a launcher.
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace dlaunch {
+
+/// Runs `main` and returns what it returns. What it throws is written into the worker's error file
+/// ($TORCHELASTIC_ERROR_FILE, in torch's format), so that the launcher's report says it, and to standard error; then it
+/// returns 1. A fatal signal leaves its name and a stack there.
+int record(const std::function<int()>& main);
+int record(int argc, char** argv, int (*main)(int, char**));
+
+/// How often the job has been restarted: 0 in the first attempt.
+[[nodiscard]] int restart_count();
+
+/// `callback` is called once, from a thread of its own, when this process is told to stop (SIGTERM, or the launcher's
+/// --stop-signal named in $DLAUNCH_STOP_SIGNAL): time to write a checkpoint. Then the process goes on; it is killed
+/// when the launcher's grace is over. Called with nullptr, the signal ends the process again.
+void on_stop(std::function<void()> callback);
+/// Whether it has been told so.
+[[nodiscard]] bool is_stopping();
+
+/// A part of the program that must not take longer than `timeout`: else the launcher ends this worker, and names the
+/// section. Torch's timers do the same; the launcher hears of both through $TORCHELASTIC_TIMER_FILE.
+class Section {
+public:
+    explicit Section(const std::string& name, std::chrono::milliseconds timeout = std::chrono::minutes(30));
+    ~Section();
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+private:
+    std::string name_;
+};
+[[nodiscard]] inline Section section(const std::string& name,
+                                     std::chrono::milliseconds timeout = std::chrono::minutes(30)) {
+    return Section(name, timeout);
+}
+
+/// "I am alive, and expect to say so again within `next`."
+void heartbeat(std::chrono::milliseconds next = std::chrono::minutes(30));
+
+}  // namespace dlaunch

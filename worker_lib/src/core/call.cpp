@@ -1,0 +1,102 @@
+#include "worker_lib/src/core/call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace dlaunch::worker {
+namespace {
+
+/// FNV-1a over the numbers; never 0.
+std::uint64_t hash(std::span<const std::size_t> numbers) {
+    std::uint64_t value = 0xCBF29CE484222325;
+    for (const std::size_t number : numbers) value = (value ^ number) * 0x100000001B3;
+    return value | 1;
+}
+
+bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter; }
+
+}  // namespace
+
+const char* name_of(Op op) {
+    static constexpr const char* kNames[] = {"barrier", "broadcast",  "reduce",         "all_reduce", "gather",
+                                             "scatter", "all_gather", "reduce_scatter", "all_to_all"};
+    return kNames[static_cast<int>(op)];
+}
+
+/// The counts of an all_to_allv differ between ranks; whether they fit is its algorithm's to see.
+Signature::Signature(const Call& call)
+    : sequence(call.sequence),
+      count(call.counts.empty() ? call.count : 0),
+      counts(call.counts.empty()         ? 0
+             : call.op == Op::all_to_all ? 1
+                                         : hash(call.counts)),
+      root(call.root),
+      op(call.op),
+      type(call.type) {
+    if (!reduces(op)) return;
+    reduce = call.reduce.kind();
+    if (reduce == ReduceOp::Kind::premul_sum) factor = std::bit_cast<std::uint64_t>(call.reduce.factor());
+}
+
+std::string describe(const Signature& signature) {
+    if (signature.op == Op::barrier) return "barrier";
+    std::string text = fmt::format("{}({}, ", name_of(signature.op), name_of(signature.type));
+    if (signature.counts == 0)
+        text += std::to_string(signature.count);
+    else
+        text += signature.op == Op::all_to_all ? "counts" : fmt::format("counts #{:04x}", signature.counts & 0xFFFF);
+    if (reduces(signature.op)) {
+        static constexpr const char* kNames[] = {"sum",  "product", "min",  "max",       "avg",
+                                                 "band", "bor",     "bxor", "premul_sum"};
+        text += fmt::format(", {}", kNames[static_cast<int>(signature.reduce)]);
+        if (signature.reduce == ReduceOp::Kind::premul_sum)
+            text += fmt::format(" {}", std::bit_cast<double>(signature.factor));
+    }
+    if (signature.root >= 0) text += fmt::format(", root {}", signature.root);
+    return text + ")";
+}
+
+bool all_alike(std::span<const Signature> by_rank) {
+    return std::all_of(by_rank.begin(), by_rank.end(), [&](const Signature& other) { return other == by_rank[0]; });
+}
+
+Error mismatch(std::span<const Signature> by_rank, const std::string& group) {
+    const auto odd = std::find_if(by_rank.begin(), by_rank.end(), [&](const Signature& s) { return s != by_rank[0]; });
+    const int rank = static_cast<int>(odd - by_rank.begin());
+    const auto& first = by_rank[0];
+    return {
+        ErrorCode::mismatch,
+        fmt::format("mismatch in group {}: as call #{} rank 0 called {}, rank {} called {}{}; all ranks must make the "
+                    "same calls in the same order",
+                    group, first.sequence, describe(first), rank, describe(*odd),
+                    odd->sequence == first.sequence ? "" : fmt::format(" as call #{}", odd->sequence)),
+        {0, rank},
+        {name_of(first.op), first.sequence, group}};
+}
+
+Error::Where where(const Call& call, const std::string& group) { return {name_of(call.op), call.sequence, group}; }
+
+Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what) {
+    const std::string number = where.sequence > 0 ? fmt::format(" #{}", where.sequence) : "";
+    return {code, fmt::format("{}{} in group {}: {}", where.op, number, where.group, what), std::move(ranks), where};
+}
+
+std::string list_ranks(const std::vector<int>& ranks) {
+    constexpr std::size_t kMost = 16;
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (i == kMost) return text + fmt::format(" and {} more", ranks.size() - kMost);
+        if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+        text += std::to_string(ranks[i]);
+    }
+    return text;
+}
+
+std::string describe(std::chrono::nanoseconds duration) {
+    const double seconds = std::chrono::duration<double>(duration).count();
+    return seconds >= 1 ? fmt::format("{:.3g} s", seconds) : fmt::format("{:.3g} ms", seconds * 1000);
+}
+
+}  // namespace dlaunch::worker

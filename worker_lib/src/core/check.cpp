@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "worker_lib/src/core/group.hpp"
+#include "worker_lib/src/reduce/kernels.hpp"
+
+namespace dlaunch::worker {
+namespace {
+
+[[noreturn]] void refuse(const std::string& op, const GroupParts& group, const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("{} in group {}: {}", op, group.name, what), {},
+                {op, 0, group.name});
+}
+
+}  // namespace
+
+void check(const Call& call, const GroupParts& group) {
+    const std::string op = name_of(call.op);
+    const std::size_t ranks = group.ranks.size();
+    const bool rooted =
+        call.op == Op::broadcast || call.op == Op::reduce || call.op == Op::gather || call.op == Op::scatter;
+    if (rooted && (call.root < 0 || call.root >= static_cast<int>(ranks)))
+        refuse(op, group, fmt::format("root {} is not in a group of {}", call.root, ranks));
+    if (!call.counts.empty() && call.counts.size() != ranks)
+        refuse(op, group, fmt::format("{} counts for a group of {}", call.counts.size(), ranks));
+    if (!call.out_counts.empty() && call.out_counts.size() != ranks)
+        refuse(op, group, fmt::format("{} counts for a group of {}", call.out_counts.size(), ranks));
+    if (call.op != Op::reduce && call.op != Op::all_reduce && call.op != Op::reduce_scatter) return;
+    if (!kernel(call.type, call.reduce))
+        refuse(op, group, fmt::format("{} does not exist for {}", call.reduce.name(), name_of(call.type)));
+    const double factor = call.reduce.factor();
+    const bool whole = call.type < DType::float16;
+    if (whole && (factor != std::trunc(factor) || std::abs(factor) > 0x1p53))
+        refuse(op, group,
+               fmt::format("premul_sum {} on {}: the factor must be a whole number", factor, name_of(call.type)));
+}
+
+void check(const Transfer& transfer, const GroupParts& group) {
+    const std::string op = transfer.sends ? "send" : "recv";
+    const bool any = !transfer.sends && transfer.peer == kAnySource;
+    if (!any && (transfer.peer < 0 || transfer.peer >= static_cast<int>(group.ranks.size())))
+        refuse(op, group, fmt::format("rank {} is not in a group of {}", transfer.peer, group.ranks.size()));
+    if (transfer.tag < 0 && (transfer.sends || transfer.tag != kAnyTag))
+        refuse(op, group, fmt::format("tag {} is negative", transfer.tag));
+}
+
+}  // namespace dlaunch::worker

@@ -1,0 +1,57 @@
+#include "worker_lib/src/core/lane.hpp"
+
+#include <csignal>
+
+namespace dlaunch::worker {
+
+Lane::~Lane() {
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+        more_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+}
+
+void Lane::next() {
+    const std::lock_guard lock(mutex_);
+    ++now_serving_;
+    if (now_serving_ != next_ticket_) my_turn_.notify_all();
+}
+
+void Lane::start(std::shared_ptr<WorkState> state, Job job) {
+    const std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+        // Signals are the program's threads' business.
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        thread_ = std::thread([this] { serve(); });
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+    items_.push_back({next_ticket_++, std::move(state), std::move(job)});
+    more_.notify_all();
+}
+
+void Lane::serve() {
+    for (std::unique_lock lock(mutex_);;) {
+        more_.wait(lock, [&] { return ending_ || !items_.empty(); });
+        if (items_.empty()) return;
+        Item item = std::move(items_.front());
+        items_.pop_front();
+        my_turn_.wait(lock, [&] { return now_serving_ == item.ticket; });
+        lock.unlock();
+        std::exception_ptr error;
+        try {
+            item.job();
+        } catch (...) {
+            error = std::current_exception();
+        }
+        item.state->finish(std::move(error));  // before the next one may begin, and so before it can be seen to be done
+        next();
+        item = {};
+        lock.lock();
+    }
+}
+
+}  // namespace dlaunch::worker

@@ -1,0 +1,38 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <string>
+
+#include <dlaunch/error.hpp>
+#include "worker_lib/src/gloo/plugin.hpp"
+
+namespace dlaunch::worker {
+namespace {
+
+/// Beside the library that this code is in.
+std::string beside_us(const char* name) {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(&make_gloo_backend), &info) == 0 || !info.dli_fname) return name;
+    const std::string path = info.dli_fname;
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? name : path.substr(0, slash + 1) + name;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_gloo_backend(const Place& place, const std::vector<Member>& members,
+                                           const StoreHandle& store, Time deadline) {
+    static void* const library = dlopen(beside_us(kGlooPlugin).c_str(), RTLD_NOW | RTLD_LOCAL);
+    static const auto make = library ? reinterpret_cast<MakeGlooBackend>(dlsym(library, kGlooFunction)) : nullptr;
+    if (!make) {
+        const char* why = dlerror();
+        throw Error(ErrorCode::backend,
+                    fmt::format("the gloo backend cannot be loaded: {}; build dlaunch with libgloo-dev",
+                                why ? why : kGlooPlugin));
+    }
+    std::unique_ptr<Backend> made;
+    make(place, members, store, deadline, made);
+    return made;
+}
+
+}  // namespace dlaunch::worker

@@ -1,0 +1,95 @@
+#include "worker_lib/src/core/work_state.hpp"
+
+#include <cstdio>
+
+namespace dlaunch::worker {
+
+bool WorkState::wait_until(Time deadline) {
+    std::unique_lock lock(mutex_);
+    if (deadline == Time::max()) {  // which wait_until() of the library would overflow
+        changed_.wait(lock, [&] { return done_; });
+        return true;
+    }
+    return changed_.wait_until(lock, deadline, [&] { return done_; });
+}
+
+bool WorkState::done() const {
+    const std::lock_guard lock(mutex_);
+    return done_;
+}
+
+void WorkState::rethrow() {
+    std::exception_ptr error;
+    {
+        const std::lock_guard lock(mutex_);
+        told_ = true;
+        error = error_;
+    }
+    if (error) std::rethrow_exception(error);
+}
+
+Received WorkState::received() const {
+    const std::lock_guard lock(mutex_);
+    return received_;
+}
+
+void WorkState::finish(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    error_ = std::move(error);
+    changed_.notify_all();
+}
+
+void WorkState::finish(Received received) {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    received_ = received;
+    changed_.notify_all();
+}
+
+void WorkState::abandon() noexcept {
+    const bool thrown_away = std::uncaught_exceptions() > 0;  // then that exception is the story
+    if (thrown_away && !done() && abort) abort();
+    try {
+        while (!wait_until(Time::max())) {}
+        if (!told_ && !thrown_away) rethrow();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "dlaunch: nobody waited for this call: %s\n", error.what());
+    }
+}
+
+}  // namespace dlaunch::worker
+
+namespace dlaunch {
+
+namespace {
+
+/// The handles' share of a call: what the last of them leaves is abandoned. The backend's own share is not counted.
+std::shared_ptr<worker::WorkState> handle(std::shared_ptr<worker::WorkState> state) {
+    worker::WorkState* raw = state.get();
+    return {raw, [state = std::move(state)](worker::WorkState* call) { call->abandon(); }};
+}
+
+}  // namespace
+
+Work::Work() = default;
+Work::Work(std::shared_ptr<worker::WorkState> state) : state_(handle(std::move(state))) {}
+Work::~Work() = default;
+
+void Work::wait() {
+    if (!state_) return;
+    while (!state_->wait_until(worker::Time::max())) {}
+    state_->rethrow();
+}
+
+bool Work::wait_for(std::chrono::nanoseconds duration) {
+    if (!state_) return true;
+    if (!state_->wait_until(worker::Clock::now() + duration)) return false;
+    state_->rethrow();
+    return true;
+}
+
+bool Work::done() const { return !state_ || state_->done(); }
+Received Work::received() const { return state_ ? state_->received() : Received{}; }
+
+}  // namespace dlaunch

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <dlaunch/work.hpp>
+#include "worker_lib/src/core/call.hpp"
+
+namespace dlaunch::worker {
+
+/// What a Work points at. Whoever carries the call out holds it too, and says finish() once.
+class WorkState {
+public:
+    virtual ~WorkState() = default;
+
+    /// Whether the call is done at the deadline. A backend may use the caller's time to get on with it.
+    virtual bool wait_until(Time deadline);
+    [[nodiscard]] bool done() const;
+    /// Throws the call's Error, if it has one.
+    void rethrow();
+    [[nodiscard]] Received received() const;
+
+    void finish(std::exception_ptr error = nullptr);
+    void finish(Received received);
+
+    /// The last handle has gone: waits, and sees that an error is not lost.
+    void abandon() noexcept;
+
+    std::function<void()> abort;  ///< of the group, for a Work that an exception destroys
+
+private:
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    bool done_ = false, told_ = false;
+    std::exception_ptr error_;
+    Received received_;
+};
+
+}  // namespace dlaunch::worker

@@ -1,0 +1,170 @@
+#include "worker_lib/src/gloo/mesh.hpp"
+
+#include <fmt/format.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "rendezvous/base/address.hpp"
+#include "worker_lib/src/meeting/environment.hpp"
+
+namespace dlaunch::worker::gloo_backend {
+namespace {
+
+/// The group's store, as Gloo wants one. Its own time-outs are ignored: the group's deadline holds.
+class GlooStore final : public gloo::rendezvous::Store {
+public:
+    GlooStore(StoreHandle store, Time deadline) : store_(std::move(store)), deadline_(deadline) {}
+    void set(const std::string& key, const std::vector<char>& data) override {
+        store_.set(key, std::string(data.begin(), data.end()), deadline_);
+    }
+    std::vector<char> get(const std::string& key) override {
+        const std::string value = store_.get(key, deadline_);
+        return {value.begin(), value.end()};
+    }
+    void wait(const std::vector<std::string>& keys) override { store_.wait(keys, deadline_); }
+    void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override { wait(keys); }
+
+private:
+    const StoreHandle store_;
+    const Time deadline_;
+};
+
+std::chrono::milliseconds left_until(Time deadline) {
+    return std::max(std::chrono::milliseconds(1),
+                    std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()));
+}
+
+std::string reason_key(int rank) { return fmt::format("gave up/{}", rank); }
+
+/// For a look at the store when something has gone wrong already.
+constexpr auto kPatience = std::chrono::seconds(2);
+
+}  // namespace
+
+Mesh::Mesh(Place place, const std::vector<Member>& members, StoreHandle store, Time deadline)
+    : place_(std::move(place)), store_(std::move(store)) {
+    // Gloo writes to connections that may be closed.
+    struct sigaction action {};
+    if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+    try {
+        connect(members, deadline);
+    } catch (const Error&) {
+        throw;
+    } catch (const std::exception& error) {
+        const bool late = Clock::now() >= deadline;
+        throw Error(late ? ErrorCode::timeout : ErrorCode::backend,
+                    fmt::format("gloo: group {}: cannot connect all ranks: {}", place_.group, error.what()));
+    }
+}
+
+void Mesh::connect(const std::vector<Member>& members, Time deadline) {
+    gloo::transport::tcp::attr attributes;
+    const bool one_host = std::all_of(members.begin(), members.end(),
+                                      [&](const Member& m) { return m.host_id == members.front().host_id; });
+    if (const auto interface = variable("GLOO_SOCKET_IFNAME"))
+        attributes.iface = *interface;
+    else
+        attributes.hostname = one_host ? "127.0.0.1" : base::reachable_address();
+    auto device = gloo::transport::tcp::CreateDevice(attributes);
+    GlooStore store(store_.below("gloo"), deadline);
+    context_ = std::make_shared<gloo::rendezvous::Context>(place_.rank, place_.size);
+    context_->setTimeout(left_until(deadline));
+    if (place_.size > 1) context_->connectFullMesh(store, device);
+    // Nobody may use, and perhaps leave, what others have not finished.
+    Call hello;
+    hello.deadline = deadline;
+    run_collective(*this, hello);
+}
+
+Mesh::~Mesh() = default;
+
+Mesh::Buffer Mesh::buffer(const void* data, std::size_t bytes) {
+    return context_->createUnboundBuffer(const_cast<void*>(data), bytes);
+}
+
+Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const {
+    try {
+        check_going();
+    } catch (const Error& own) {
+        return own;
+    }
+    const std::string text = thrown.what();
+    if (text.find("Timed out") != std::string::npos)
+        return failure(ErrorCode::timeout, where, {peer},
+                       fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), peer));
+    try {
+        const std::vector<std::string> keys{reason_key(peer)};
+        const Time soon = Clock::now() + kPatience;
+        if (store_.check(keys, soon)) {
+            const std::string said = store_.get(keys[0], soon);  // "CODE RANK TEXT"
+            const std::size_t first = said.find(' '), second = said.find(' ', first + 1);
+            const int blamed = std::stoi(said.substr(first + 1));
+            return failure(static_cast<ErrorCode>(std::stoi(said)), where,
+                           blamed < 0 ? std::vector<int>{} : std::vector<int>{blamed},
+                           fmt::format("rank {} gave up: {}", peer, said.substr(second + 1)));
+        }
+    } catch (const std::exception&) {
+        // Without the store there is nothing better to say.
+    }
+    return failure(ErrorCode::peer_lost, where, {peer}, fmt::format("rank {} is gone", peer));
+}
+
+void Mesh::give_up(const Error& why) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (why_) return;
+        why_ = std::make_unique<Error>(why);
+    }
+    const int blamed = why.ranks().empty() ? -1 : why.ranks().front();
+    try {
+        store_.set(reason_key(place_.rank), fmt::format("{} {} {}", static_cast<int>(why.code()), blamed, why.what()),
+                   Clock::now() + kPatience);
+    } catch (const Error&) {
+        // The others will say that this rank is gone, which is near enough.
+    }
+    context_->closeConnections();
+}
+
+void Mesh::check_going() const {
+    const std::lock_guard lock(mutex_);
+    if (!why_) return;
+    throw Error(
+        ErrorCode::aborted,
+        fmt::format("group {} has ended: {}; make a new one of the ranks that are left", place_.group, why_->what()),
+        why_->ranks(), {why_->op(), why_->sequence(), place_.group});
+}
+
+void Step::send(int to, const void* data, std::size_t bytes) {
+    if (bytes == 0) return;
+    parts_.push_back({to, true, mesh_.buffer(data, bytes)});
+    try {
+        parts_.back().buffer->send(to, slot_);
+    } catch (const std::exception& error) {
+        throw mesh_.translate(error, to, where(call_, mesh_.group()), began_);
+    }
+}
+
+void Step::receive(int from, void* data, std::size_t bytes) {
+    if (bytes == 0) return;
+    parts_.push_back({from, false, mesh_.buffer(data, bytes)});
+    try {
+        parts_.back().buffer->recv(from, slot_);
+    } catch (const std::exception& error) {
+        throw mesh_.translate(error, from, where(call_, mesh_.group()), began_);
+    }
+}
+
+void Step::finish() {
+    for (const Part& part : parts_) {
+        try {
+            part.sends ? part.buffer->waitSend(left_until(call_.deadline))
+                       : part.buffer->waitRecv(left_until(call_.deadline));
+        } catch (const std::exception& error) {
+            throw mesh_.translate(error, part.peer, where(call_, mesh_.group()), began_);
+        }
+    }
+}
+
+}  // namespace dlaunch::worker::gloo_backend

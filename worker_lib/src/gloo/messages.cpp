@@ -1,0 +1,290 @@
+#include "worker_lib/src/gloo/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include <dlaunch/options.hpp>
+
+namespace dlaunch::worker::gloo_backend {
+namespace {
+
+/// Of waits that only their peer, or the end of the group, ends: Gloo closes everything after a time-out.
+constexpr auto kForEver = std::chrono::hours(24 * 365);
+
+std::uint64_t slot(std::uint64_t number, bool payload) { return kMessageSlots | number << 1 | (payload ? 1 : 0); }
+
+}  // namespace
+
+struct Messages::Pending final : WorkState {
+    Pending(const Transfer& what, std::shared_ptr<Messages> messages) : transfer(what), owner(std::move(messages)) {}
+    bool wait_until(Time deadline) override {
+        if (!done()) owner->wait(*this, deadline);
+        return done();
+    }
+    const Transfer transfer;
+    const std::shared_ptr<Messages> owner;
+    const Time began = Clock::now();
+    [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
+};
+
+Messages::Messages(Mesh& mesh) : mesh_(mesh), peers_(static_cast<std::size_t>(mesh.size())) {}
+Messages::~Messages() { close({ErrorCode::aborted, "the group was destroyed"}); }
+
+void Messages::start(int rank, bool reads) {
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    std::thread& thread = reads ? peer.reader : peer.writer;
+    if (thread.joinable() || rank == mesh_.rank()) return;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread = std::thread([this, rank, reads] { reads ? read(rank) : write(rank); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
+    const std::lock_guard lock(mutex_);
+    auto call = std::make_shared<Pending>(transfer, shared_from_this());
+    const auto fail = [&](const Error& error) {
+        call->finish(std::make_exception_ptr(error));
+        return call;
+    };
+    if (closed_) return fail(*closed_);
+    if (transfer.sends && transfer.peer == mesh_.rank()) {
+        const auto* begin = static_cast<const std::byte*>(transfer.data);
+        earlies_.push_back({transfer.peer,
+                            {call->bytes(), transfer.tag, transfer.type, {}},
+                            std::vector<std::byte>(begin, begin + call->bytes())});
+        call->finish();
+        match_early();
+    } else if (transfer.sends) {
+        Peer& peer = peers_[static_cast<std::size_t>(transfer.peer)];
+        if (peer.lost) return fail(*peer.lost);
+        peer.sends.push_back(call);
+        start(transfer.peer, false);
+    } else {
+        receives_.push_back(call);
+        match_early();
+        for (int r = 0; r < mesh_.size() && !call->done(); ++r)
+            if (transfer.peer == r || transfer.peer == kAnySource) start(r, true);
+        const auto lost = [&](int r) { return r == mesh_.rank() || peers_[static_cast<std::size_t>(r)].lost; };
+        if (!call->done() && transfer.peer >= 0 && transfer.peer != mesh_.rank() && lost(transfer.peer)) {
+            receives_.remove(call);
+            return fail(*peers_[static_cast<std::size_t>(transfer.peer)].lost);
+        }
+    }
+    changed_.notify_all();
+    return call;
+}
+
+bool Messages::accepts(const Call& call, int source, const Envelope& envelope) const {
+    const Transfer& t = call->transfer;
+    return (t.peer == source || t.peer == kAnySource) && (t.tag == envelope.tag || t.tag == kAnyTag);
+}
+
+/// Whether the message may go into the receive's buffer; else the receive has failed.
+bool Messages::fits(const Call& call, int source, const Envelope& envelope) const {
+    const Transfer& t = call->transfer;
+    const std::size_t count = envelope.bytes / size_of(envelope.type);
+    if (envelope.type == t.type && (count == t.count || (t.up_to && count < t.count))) return true;
+    call->finish(std::make_exception_ptr(failure(
+        ErrorCode::mismatch, where(false), {source, mesh_.rank()},
+        fmt::format("rank {} sent {} {} with tag {}, rank {} receives {}{} {}", source, count, name_of(envelope.type),
+                    envelope.tag, mesh_.rank(), t.up_to ? "up to " : "", t.count, name_of(t.type)))));
+    return false;
+}
+
+void Messages::match_early() {
+    for (auto at = receives_.begin(); at != receives_.end();) {
+        const Call call = *at;
+        const auto early = std::find_if(earlies_.begin(), earlies_.end(),
+                                        [&](const Early& e) { return accepts(call, e.source, e.envelope); });
+        if (early == earlies_.end()) {
+            ++at;
+            continue;
+        }
+        at = receives_.erase(at);
+        if (fits(call, early->source, early->envelope)) {
+            if (!early->bytes.empty()) std::memcpy(call->transfer.data, early->bytes.data(), early->bytes.size());
+            call->finish({early->source, early->envelope.tag, early->envelope.bytes / size_of(early->envelope.type)});
+        }
+        earlies_.erase(early);
+    }
+}
+
+// --- the peers' threads ----------------------------------------------------------------------------------------------
+
+/// Waits for the buffer's transfer; throws what Gloo throws, and Error where the group has been closed.
+void Messages::await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline) {
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    {
+        const std::lock_guard lock(mutex_);
+        if (closed_) throw Error(*closed_);
+        (reads ? peer.reading : peer.writing) = buffer.get();
+    }
+    const auto forget = [&] {
+        const std::lock_guard lock(mutex_);
+        (reads ? peer.reading : peer.writing) = nullptr;
+    };
+    try {
+        const auto left =
+            std::clamp<std::chrono::nanoseconds>(deadline - Clock::now(), std::chrono::milliseconds(1), kForEver);
+        const auto patience = std::chrono::ceil<std::chrono::milliseconds>(left);
+        const bool arrived = reads ? buffer->waitRecv(patience) : buffer->waitSend(patience);
+        forget();
+        if (!arrived) throw Error(ErrorCode::aborted, "the group was closed");
+    } catch (...) {
+        forget();
+        throw;
+    }
+}
+
+void Messages::read(int rank) {
+    try {
+        for (std::uint64_t number = 0;; ++number) read_one(rank, number);
+    } catch (const std::exception& error) {
+        lose(rank, error, true);
+    }
+}
+
+void Messages::read_one(int rank, std::uint64_t number) {
+    Envelope envelope;
+    auto head = mesh_.buffer(&envelope, sizeof envelope);
+    head->recv(rank, slot(number, false));
+    await(rank, head, true, Clock::now() + kForEver);
+
+    Call receiver;
+    std::vector<std::byte> elsewhere;
+    bool discards = false;
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] {
+            if (closed_) return true;
+            const auto wanted = std::find_if(receives_.begin(), receives_.end(),
+                                             [&](const Call& call) { return accepts(call, rank, envelope); });
+            if (wanted != receives_.end()) {
+                receiver = *wanted;
+                receives_.erase(wanted);
+                return true;
+            }
+            return std::any_of(receives_.begin(), receives_.end(), [&](const Call& c) {
+                return c->transfer.peer == rank || c->transfer.peer == kAnySource;
+            });
+        });
+        if (closed_) throw Error(*closed_);
+        if (receiver && !fits(receiver, rank, envelope)) {
+            receiver.reset();
+            discards = true;
+        }
+        if (!receiver) elsewhere.resize(envelope.bytes);
+    }
+    try {
+        if (envelope.bytes > 0) {
+            auto body = mesh_.buffer(receiver ? receiver->transfer.data : elsewhere.data(), envelope.bytes);
+            body->recv(rank, slot(number, true));
+            await(rank, body, true, receiver ? receiver->transfer.deadline : Clock::now() + kForEver);
+        }
+    } catch (const std::exception& error) {
+        if (receiver)
+            receiver->finish(std::make_exception_ptr(mesh_.translate(error, rank, where(false), receiver->began)));
+        throw;
+    }
+    if (receiver) return receiver->finish({rank, envelope.tag, envelope.bytes / size_of(envelope.type)});
+    if (discards) return;
+    const std::lock_guard lock(mutex_);
+    earlies_.push_back({rank, envelope, std::move(elsewhere)});
+    match_early();
+}
+
+void Messages::write(int rank) {
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    for (std::uint64_t number = 0;; ++number) {
+        Call call;
+        {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return closed_ || !peer.sends.empty(); });
+            if (closed_) return;
+            call = peer.sends.front();
+        }
+        try {
+            const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type, {}};
+            auto head = mesh_.buffer(&envelope, sizeof envelope);
+            head->send(rank, slot(number, false));
+            await(rank, head, false, call->transfer.deadline);
+            if (envelope.bytes > 0) {
+                auto body = mesh_.buffer(call->transfer.data, envelope.bytes);
+                body->send(rank, slot(number, true));
+                await(rank, body, false, call->transfer.deadline);
+            }
+        } catch (const std::exception& error) {
+            return lose(rank, error, false);
+        }
+        {
+            const std::lock_guard lock(mutex_);
+            if (!peer.sends.empty()) peer.sends.pop_front();
+        }
+        call->finish();
+    }
+}
+
+/// Nothing will come from this peer, or go to it, any more.
+void Messages::lose(int rank, const std::exception& thrown, bool reads) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (closed_) return;
+    }
+    const Error error = mesh_.translate(thrown, rank, where(!reads), Clock::now());
+    if (error.code() == ErrorCode::timeout) mesh_.give_up(error);  // Gloo has closed everything
+    const std::lock_guard lock(mutex_);
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    if (!peer.lost) peer.lost = std::make_unique<Error>(error);
+    for (const Call& call : peer.sends) call->finish(std::make_exception_ptr(*peer.lost));
+    peer.sends.clear();
+    bool all_lost = true;
+    for (int r = 0; r < mesh_.size(); ++r)
+        all_lost = all_lost && (r == mesh_.rank() || peers_[static_cast<std::size_t>(r)].lost);
+    receives_.remove_if([&](const Call& call) {
+        if (!reads || (call->transfer.peer != rank && !(all_lost && call->transfer.peer == kAnySource))) return false;
+        call->finish(std::make_exception_ptr(*peer.lost));
+        return true;
+    });
+}
+
+void Messages::wait(Pending& call, Time deadline) {
+    if (call.transfer.sends) return (void)call.WorkState::wait_until(deadline);
+    if (call.WorkState::wait_until(std::min(deadline, call.transfer.deadline)) || Clock::now() < call.transfer.deadline)
+        return;
+    const std::lock_guard lock(mutex_);
+    const auto at = std::find_if(receives_.begin(), receives_.end(), [&](const Call& c) { return c.get() == &call; });
+    if (at == receives_.end()) return;  // its message is on its way, and bound by the same deadline
+    const std::vector<int> ranks =
+        call.transfer.peer == kAnySource ? std::vector<int>{} : std::vector<int>{call.transfer.peer};
+    call.finish(std::make_exception_ptr(
+        failure(ErrorCode::timeout, where(false), ranks,
+                fmt::format("rank {} waited {} for {} to send", mesh_.rank(), describe(Clock::now() - call.began),
+                            ranks.empty() ? "any rank" : list_ranks(ranks)))));
+    receives_.erase(at);
+}
+
+void Messages::close(const Error& why) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!closed_) closed_ = std::make_unique<Error>(why);
+        for (const Call& call : receives_) call->finish(std::make_exception_ptr(*closed_));
+        receives_.clear();
+        for (Peer& peer : peers_) {
+            for (const Call& call : peer.sends) call->finish(std::make_exception_ptr(*closed_));
+            peer.sends.clear();
+            if (peer.reading) peer.reading->abortWaitRecv();
+            if (peer.writing) peer.writing->abortWaitSend();
+        }
+        changed_.notify_all();
+    }
+    for (Peer& peer : peers_)
+        for (std::thread* thread : {&peer.reader, &peer.writer})
+            if (thread->joinable()) thread->join();
+}
+
+}  // namespace dlaunch::worker::gloo_backend

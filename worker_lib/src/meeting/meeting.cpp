@@ -1,0 +1,80 @@
+#include "worker_lib/src/meeting/meeting.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+
+#include "worker_lib/src/meeting/environment.hpp"
+
+namespace dlaunch::worker {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) {
+    throw Error(ErrorCode::invalid_argument, "init_process_group: " + text);
+}
+
+/// How often this process has joined a world at `place`: every rank joins as often, so the number tells worlds apart.
+int count_joins(const std::string& place) {
+    static std::mutex mutex;
+    static std::map<std::string, int> joins;
+    const std::lock_guard lock(mutex);
+    return ++joins[place];
+}
+
+bool agent_serves(const std::string& host, int port) {
+    return variable("TORCHELASTIC_USE_AGENT_STORE") == "True" && variable("MASTER_ADDR") == host &&
+           variable("MASTER_PORT") == std::to_string(port);
+}
+
+}  // namespace
+
+InitMethod parse_init_method(const std::string& text) {
+    const auto starts = [&](std::string_view scheme) { return text.starts_with(scheme); };
+    if (text == "env://" || text.empty()) return {};
+    if (starts("file://") && text.size() > 7) return {InitMethod::Kind::file, text.substr(7)};
+    if (starts("tcp://")) {
+        const std::size_t colon = text.rfind(':');
+        InitMethod method{InitMethod::Kind::tcp, text.substr(6, std::max<std::size_t>(colon, 6) - 6)};
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, method.port);
+        const bool bracketed = method.place.starts_with('[') && method.place.ends_with(']');
+        if (bracketed) method.place = method.place.substr(1, method.place.size() - 2);
+        if (error == std::errc{} && stop == end && !method.place.empty() && method.port > 0 && method.port < 65536)
+            return method;
+    }
+    refuse(fmt::format("init_method is '{}', expected env://, tcp://HOST:PORT or file:///PATH", text));
+}
+
+Meeting meet(const InitOptions& options, Time deadline) {
+    InitMethod method = parse_init_method(options.init_method);
+    Meeting meeting;
+    meeting.rank = options.rank ? *options.rank : needed_integer_variable("RANK");
+    meeting.world_size = options.world_size ? *options.world_size : needed_integer_variable("WORLD_SIZE");
+    if (meeting.world_size < 1 || meeting.rank < 0 || meeting.rank >= meeting.world_size)
+        refuse(fmt::format("rank {} of a world of {} is impossible", meeting.rank, meeting.world_size));
+    std::string place = method.place;
+    if (method.kind == InitMethod::Kind::file) {
+        meeting.store = StoreSource::file(method.place);
+    } else {
+        if (method.kind == InitMethod::Kind::env) {
+            method.place = needed_variable("MASTER_ADDR");
+            method.port = needed_integer_variable("MASTER_PORT");
+        }
+        place = fmt::format("{}:{}", method.place, method.port);
+        if (meeting.rank == 0 && !agent_serves(method.place, method.port)) {
+            static std::mutex mutex;
+            static std::map<std::string, std::weak_ptr<StoreHost>> hosts;  // a second world at the same place shares it
+            const std::lock_guard lock(mutex);
+            meeting.host = hosts[place].lock();
+            if (!meeting.host) hosts[place] = meeting.host = std::make_shared<StoreHost>(method.place, method.port);
+        }
+        meeting.store = StoreSource::tcp(method.place, method.port, deadline);
+    }
+    const std::string attempt = variable("TORCHELASTIC_RESTART_COUNT").value_or("0");
+    meeting.prefix =
+        fmt::format("dlaunch/{}/{}#{}", attempt, options.group_name, count_joins(place + " " + options.group_name));
+    return meeting;
+}
+
+}  // namespace dlaunch::worker

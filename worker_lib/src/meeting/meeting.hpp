@@ -1,0 +1,40 @@
+#pragma once
+/// How the ranks of a world find each other: who am I, where is the store, who are the others?
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dlaunch/options.hpp>
+#include "worker_lib/src/store/handle.hpp"
+#include "worker_lib/src/store/host.hpp"
+
+namespace dlaunch::worker {
+
+/// "tcp://host:port", "file:///path" or "env://" taken apart; throws Error (invalid_argument).
+struct InitMethod {
+    enum class Kind { env, tcp, file } kind = Kind::env;
+    std::string place;  ///< host or path
+    int port = 0;
+};
+[[nodiscard]] InitMethod parse_init_method(const std::string& text);
+
+struct Meeting {
+    int rank = 0, world_size = 1;
+    std::shared_ptr<StoreHost> host;  ///< where this rank serves the store
+    std::shared_ptr<StoreSource> store;
+    std::string prefix;  ///< of this world's keys
+};
+/// Finds the store, or serves it. Throws Error.
+[[nodiscard]] Meeting meet(const InitOptions& options, Time deadline);
+
+/// One process of a world, as the others know it.
+struct Member {
+    std::string host_id;  ///< the same where memory can be shared
+    int pid = 0;
+    std::string host;  ///< its name, for humans
+};
+/// Tells the others who this rank is and returns all, by rank; throws Error (timeout) that names who did not come.
+[[nodiscard]] std::vector<Member> introduce(const StoreHandle& store, int rank, int world_size, Time deadline);
+
+}  // namespace dlaunch::worker

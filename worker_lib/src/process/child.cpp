@@ -1,0 +1,104 @@
+#include "worker_lib/src/process/child.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include <dlaunch/error.hpp>
+
+namespace dlaunch::worker {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+    throw Error(ErrorCode::backend, fmt::format("spawn: {}: {}", what, std::strerror(errno)));
+}
+
+/// What has been printed but not written would be written twice.
+void flush() {
+    std::cout.flush();
+    std::fflush(nullptr);
+}
+
+Child prepared() {
+    Child child;
+    child.error.reset(memfd_create("dlaunch-error", MFD_CLOEXEC));
+    if (!child.error) fail("memfd_create");
+    flush();
+    return child;
+}
+
+/// In the child. Nothing that is not safe after a fork in a process with threads.
+void follow(int parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+}
+
+Child& started(Child& child, int pid) {
+    if (pid < 0) fail("fork");
+    child.pid = pid;
+    child.process.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!child.process) {
+        ::kill(pid, SIGKILL);
+        fail("pidfd_open");
+    }
+    return child;
+}
+
+}  // namespace
+
+void run_child(int error_fd, const std::function<void()>& work) {
+    std::string text;
+    try {
+        work();
+        flush();
+        _exit(0);
+    } catch (const std::exception& error) {
+        text = error.what();
+    } catch (...) {
+        text = "an exception of unknown type";
+    }
+    flush();
+    if (write(error_fd, text.data(), text.size()) < 0) std::fprintf(stderr, "dlaunch: %s\n", text.c_str());
+    _exit(1);
+}
+
+Child fork_child(const std::function<void()>& work) {
+    Child child = prepared();
+    const int parent = getpid(), pid = fork();
+    if (pid == 0) {
+        follow(parent);
+        run_child(child.error.get(), work);
+    }
+    return std::move(started(child, pid));
+}
+
+Child exec_child(const std::string& name, int index, const std::vector<std::string>& args) {
+    Child child = prepared();
+    const std::string mark = fmt::format("{}={} {} {}", kSpawnVariable, index, child.error.get(), name);
+    std::vector<char*> words{program_invocation_name}, variables;
+    for (const std::string& arg : args) words.push_back(const_cast<char*>(arg.c_str()));
+    words.push_back(nullptr);
+    for (char** at = environ; *at; ++at) variables.push_back(*at);
+    variables.push_back(const_cast<char*>(mark.c_str()));
+    variables.push_back(nullptr);
+    const int parent = getpid(), pid = fork();
+    if (pid == 0) {
+        follow(parent);
+        fcntl(child.error.get(), F_SETFD, 0);
+        execve("/proc/self/exe", words.data(), variables.data());
+        _exit(127);
+    }
+    return std::move(started(child, pid));
+}
+
+}  // namespace dlaunch::worker

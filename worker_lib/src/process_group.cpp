@@ -1,0 +1,347 @@
+#include <dlaunch/process_group.hpp>
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "worker_lib/src/core/group.hpp"
+#include "worker_lib/src/store/handle.hpp"
+
+namespace dlaunch {
+namespace {
+
+using worker::Call;
+using worker::Group;
+using worker::Op;
+
+[[noreturn]] void refuse(const char* op, const Group& group, const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("{} in group {}: {}", op, group.parts().name, what), {},
+                {op, 0, group.parts().name});
+}
+
+/// A call that reads `in` and writes `out`.
+Call make_call(const Group& group, Op op, const ConstBuffer& in, const MutableBuffer& out) {
+    if (in.type != out.type || in.device != out.device)
+        refuse(name_of(op), group,
+               fmt::format("{} in, {} out: they must be alike", name_of(in.type), name_of(out.type)));
+    Call call;
+    call.op = op;
+    call.type = in.type;
+    call.device = in.device;
+    call.in = static_cast<const std::byte*>(in.data);
+    call.out = static_cast<std::byte*>(out.data);
+    return call;
+}
+
+void expect(const Group& group, Op op, const char* what, std::size_t count, std::size_t expected) {
+    if (count != expected)
+        refuse(name_of(op), group, fmt::format("{} has {} elements, expected {}", what, count, expected));
+}
+
+/// The share of one rank in a buffer that has one for each.
+std::size_t share(const Group& group, Op op, const char* what, std::size_t count) {
+    const auto ranks = static_cast<std::size_t>(group.size());
+    if (count % ranks != 0)
+        refuse(name_of(op), group, fmt::format("{} has {} elements, which {} ranks cannot share", what, count, ranks));
+    return count / ranks;
+}
+
+std::size_t sum(Counts counts) { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
+
+// Each makes the call that a member's arguments mean. Outside the group nothing is looked at.
+
+Call broadcast_call(const Group& group, MutableBuffer data, int root) {
+    Call call = make_call(group, Op::broadcast, data, data);
+    call.count = data.count;
+    call.root = root;
+    return call;
+}
+
+Call reduce_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, int root, ReduceOp reduce) {
+    const bool writes = root < 0 || root == group.rank();
+    if (!writes) out = {nullptr, 0, in.type, in.device};
+    Call call = make_call(group, op, in, out);
+    if (writes) expect(group, op, "out", out.count, in.count);
+    call.count = in.count;
+    call.root = root;
+    call.reduce = reduce;
+    return call;
+}
+
+Call gather_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, Counts counts, int root) {
+    const bool receives = op == Op::all_gather || root == group.rank();
+    if (!receives) out = {nullptr, 0, in.type, in.device};
+    Call call = make_call(group, op, in, out);
+    call.root = root;
+    call.counts.assign(counts.begin(), counts.end());
+    call.count = in.count;
+    if (counts.empty()) {
+        if (receives) expect(group, op, "out", out.count, in.count * static_cast<std::size_t>(group.size()));
+    } else if (counts.size() == static_cast<std::size_t>(group.size())) {
+        expect(group, op, "in", in.count, counts[static_cast<std::size_t>(group.rank())]);
+        if (receives) expect(group, op, "out", out.count, sum(counts));
+    }
+    return call;
+}
+
+Call scatter_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, Counts counts, int root,
+                  ReduceOp reduce = ReduceOp::sum()) {
+    const bool sends = op == Op::reduce_scatter || root == group.rank();
+    if (!sends) in = {nullptr, 0, out.type, out.device};
+    Call call = make_call(group, op, in, out);
+    call.root = root;
+    call.reduce = reduce;
+    call.counts.assign(counts.begin(), counts.end());
+    call.count = out.count;
+    if (counts.empty()) {
+        if (sends) expect(group, op, "in", in.count, out.count * static_cast<std::size_t>(group.size()));
+    } else if (counts.size() == static_cast<std::size_t>(group.size())) {
+        expect(group, op, "out", out.count, counts[static_cast<std::size_t>(group.rank())]);
+        if (sends) expect(group, op, "in", in.count, sum(counts));
+    }
+    return call;
+}
+
+Call all_to_all_call(const Group& group, ConstBuffer in, MutableBuffer out) {
+    Call call = make_call(group, Op::all_to_all, in, out);
+    call.count = share(group, Op::all_to_all, "in", in.count);
+    expect(group, Op::all_to_all, "out", out.count, in.count);
+    return call;
+}
+
+worker::Transfer make_transfer(bool sends, const ConstBuffer& data, int peer, int tag, bool background) {
+    worker::Transfer transfer;
+    transfer.sends = sends;
+    transfer.data = const_cast<void*>(data.data);
+    transfer.count = data.count;
+    transfer.type = data.type;
+    transfer.device = data.device;
+    transfer.peer = peer;
+    transfer.tag = tag;
+    transfer.background = background;
+    return transfer;
+}
+
+/// The group, where this process is a member; else nothing is to be done.
+Group* member(const std::shared_ptr<Group>& group) {
+    if (!group) throw Error(ErrorCode::invalid_argument, "this ProcessGroup is empty: call init_process_group() first");
+    return group->is_member() ? group.get() : nullptr;
+}
+
+Received finish(const std::shared_ptr<worker::WorkState>& state) {
+    while (!state->wait_until(worker::Time::max())) {}
+    state->rethrow();
+    return state->received();
+}
+
+}  // namespace
+
+int ProcessGroup::rank() const { return group_ ? group_->rank() : -1; }
+int ProcessGroup::size() const { return group_ ? group_->size() : 0; }
+const std::string& ProcessGroup::name() const {
+    member(group_);
+    return group_->parts().name;
+}
+std::string ProcessGroup::backend() const {
+    member(group_);
+    return group_->backend_name();
+}
+const std::vector<int>& ProcessGroup::ranks() const {
+    member(group_);
+    return group_->parts().ranks;
+}
+Store ProcessGroup::store() const {
+    member(group_);
+    return Store(std::make_shared<worker::StoreHandle>(group_->user_store()));
+}
+ProcessGroup ProcessGroup::new_group(std::span<const int> ranks, const GroupOptions& options) const {
+    member(group_);
+    return ProcessGroup(group_->make_subgroup(ranks, options));
+}
+void ProcessGroup::abort(const std::string& why) {
+    if (auto* group = member(group_)) group->abort(why);
+}
+
+// --- messages --------------------------------------------------------------------------------------------------------
+
+void ProcessGroup::send(ConstBuffer data, int to, const SendOptions& options) const {
+    if (auto* group = member(group_))
+        finish(group->post(make_transfer(true, data, to, options.tag, false), options.timeout));
+}
+
+Received ProcessGroup::recv(MutableBuffer data, int from, const RecvOptions& options) const {
+    auto* group = member(group_);
+    if (!group) return {};
+    worker::Transfer transfer = make_transfer(false, data, from, options.tag, false);
+    transfer.up_to = options.up_to;
+    return finish(group->post(transfer, options.timeout));
+}
+
+Work ProcessGroup::isend(ConstBuffer data, int to, const SendOptions& options) const {
+    auto* group = member(group_);
+    return group ? Work(group->post(make_transfer(true, data, to, options.tag, true), options.timeout)) : Work();
+}
+
+Work ProcessGroup::irecv(MutableBuffer data, int from, const RecvOptions& options) const {
+    auto* group = member(group_);
+    if (!group) return {};
+    worker::Transfer transfer = make_transfer(false, data, from, options.tag, true);
+    transfer.up_to = options.up_to;
+    return Work(group->post(transfer, options.timeout));
+}
+
+std::vector<Work> ProcessGroup::batch_isend_irecv(std::span<const P2POp> ops, const CallOptions& options) const {
+    std::vector<Work> works;
+    for (const P2POp& op : ops)
+        works.push_back(op.kind == P2POp::Kind::send ? isend(op.data, op.peer, {op.tag, options.timeout})
+                                                     : irecv(op.data, op.peer, {op.tag, false, options.timeout}));
+    return works;
+}
+
+// --- collectives -----------------------------------------------------------------------------------------------------
+
+#define DLAUNCH_RUN(call_expression)       \
+    if (auto* group = member(group_)) {    \
+        Call call = (call_expression);     \
+        group->run(call, options.timeout); \
+    }
+#define DLAUNCH_START(call_expression) \
+    auto* group = member(group_);      \
+    if (!group) return {};             \
+    return group->start((call_expression), options.timeout)
+
+void ProcessGroup::barrier(const CallOptions& options) const {DLAUNCH_RUN(make_call(*group, Op::barrier, {}, {}))} Work
+    ProcessGroup::barrier_async(const CallOptions& options) const {
+    DLAUNCH_START(make_call(*group, Op::barrier, {}, {}));
+}
+void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
+    DLAUNCH_RUN(make_call(*group, Op::barrier, {}, {}))
+}
+
+void ProcessGroup::broadcast(MutableBuffer data, int root,
+                             const CallOptions& options) const {DLAUNCH_RUN(broadcast_call(*group, data, root))} Work
+    ProcessGroup::broadcast_async(MutableBuffer data, int root, const CallOptions& options) const {
+    DLAUNCH_START(broadcast_call(*group, data, root));
+}
+
+void ProcessGroup::all_reduce(MutableBuffer data, ReduceOp op, const CallOptions& options) const {
+    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, data, data, -1, op))
+}
+void ProcessGroup::all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
+    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, in, out, -1,
+                            op))} Work ProcessGroup::all_reduce_async(MutableBuffer data, ReduceOp op,
+                                                                      const CallOptions& options) const {
+    DLAUNCH_START(reduce_call(*group, Op::all_reduce, data, data, -1, op));
+}
+Work ProcessGroup::all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
+    DLAUNCH_START(reduce_call(*group, Op::all_reduce, in, out, -1, op));
+}
+
+void ProcessGroup::reduce(MutableBuffer data, int root, ReduceOp op, const CallOptions& options) const {
+    DLAUNCH_RUN(reduce_call(*group, Op::reduce, data, data, root, op))
+}
+void ProcessGroup::reduce(ConstBuffer in, MutableBuffer out, int root, ReduceOp op, const CallOptions& options) const {
+    DLAUNCH_RUN(reduce_call(*group, Op::reduce, in, out, root,
+                            op))} Work ProcessGroup::reduce_async(MutableBuffer data, int root, ReduceOp op,
+                                                                  const CallOptions& options) const {
+    DLAUNCH_START(reduce_call(*group, Op::reduce, data, data, root, op));
+}
+
+void ProcessGroup::gather(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
+    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, {},
+                            root))} Work ProcessGroup::gather_async(ConstBuffer in, MutableBuffer out, int root,
+                                                                    const CallOptions& options) const {
+    DLAUNCH_START(gather_call(*group, Op::gather, in, out, {}, root));
+}
+void ProcessGroup::gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
+                           const CallOptions& options) const {
+    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, counts, root))
+}
+
+void ProcessGroup::scatter(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
+    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, {},
+                             root))} Work ProcessGroup::scatter_async(ConstBuffer in, MutableBuffer out, int root,
+                                                                      const CallOptions& options) const {
+    DLAUNCH_START(scatter_call(*group, Op::scatter, in, out, {}, root));
+}
+void ProcessGroup::scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
+                            const CallOptions& options) const {
+    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, counts, root))
+}
+
+void ProcessGroup::all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
+    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, {},
+                            -1))} Work ProcessGroup::all_gather_async(ConstBuffer in, MutableBuffer out,
+                                                                      const CallOptions& options) const {
+    DLAUNCH_START(gather_call(*group, Op::all_gather, in, out, {}, -1));
+}
+void ProcessGroup::all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options) const {
+    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, counts, -1))
+}
+
+void ProcessGroup::reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
+    DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1,
+                             op))} Work ProcessGroup::reduce_scatter_async(ConstBuffer in, MutableBuffer out,
+                                                                           ReduceOp op,
+                                                                           const CallOptions& options) const {
+    DLAUNCH_START(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
+}
+void ProcessGroup::reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op,
+                                   const CallOptions& options) const {
+    DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, counts, -1, op))
+}
+
+void ProcessGroup::all_to_all(ConstBuffer in, MutableBuffer out,
+                              const CallOptions& options) const {DLAUNCH_RUN(all_to_all_call(*group, in, out))} Work
+    ProcessGroup::all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
+    DLAUNCH_START(all_to_all_call(*group, in, out));
+}
+void ProcessGroup::all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
+                               const CallOptions& options) const {
+    auto* group = member(group_);
+    if (!group) return;
+    Call call = make_call(*group, Op::all_to_all, in, out);
+    expect(*group, Op::all_to_all, "in", in.count, sum(in_counts));
+    expect(*group, Op::all_to_all, "out", out.count, sum(out_counts));
+    call.counts.assign(in_counts.begin(), in_counts.end());
+    call.out_counts.assign(out_counts.begin(), out_counts.end());
+    group->run(call, options.timeout);
+}
+
+// --- strings ---------------------------------------------------------------------------------------------------------
+
+void ProcessGroup::broadcast_object(std::string& object, int root, const CallOptions& options) const {
+    std::uint64_t size = object.size();
+    broadcast(size, root, options);
+    if (rank() >= 0) object.resize(size);
+    broadcast(object, root, options);
+}
+
+std::vector<std::string> ProcessGroup::all_gather_object(const std::string& object, const CallOptions& options) const {
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(size()));
+    if (!member(group_)) return {};
+    all_gather(object.size(), sizes, options);
+    std::string all(sum(sizes), '\0');
+    all_gatherv(object, all, sizes, options);
+    std::vector<std::string> objects;
+    for (std::size_t at = 0; const std::size_t size : sizes) {
+        objects.push_back(all.substr(at, size));
+        at += size;
+    }
+    return objects;
+}
+
+std::vector<std::string> ProcessGroup::gather_object(const std::string& object, int root,
+                                                     const CallOptions& options) const {
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(size()));
+    if (!member(group_)) return {};
+    all_gather(object.size(), sizes, options);
+    std::string all(rank() == root ? sum(sizes) : 0, '\0');
+    gatherv(object, all, sizes, root, options);
+    std::vector<std::string> objects;
+    for (std::size_t at = 0; rank() == root && objects.size() < sizes.size(); at += sizes[objects.size() - 1])
+        objects.push_back(all.substr(at, sizes[objects.size()]));
+    return objects;
+}
+
+}  // namespace dlaunch

@@ -1,0 +1,164 @@
+#pragma once
+/// Included once per instruction set, with DLAUNCH_KERNELS as the name of its namespace. Everything here is in there or
+/// static, so that the linker cannot take one set's function for another's.
+///
+/// A reduction goes through its inputs in blocks that stay in the first cache: the block's first two inputs are
+/// combined into a buffer, then one after the other is added, the last one straight into `out`. So each input is read
+/// once, `out` is written once, and an input that is also `out` has been read before its place is written.
+
+#include <type_traits>
+#include <utility>
+
+#include "worker_lib/src/reduce/half.hpp"
+#include "worker_lib/src/reduce/kernels.hpp"
+
+namespace dlaunch::worker::DLAUNCH_KERNELS {
+namespace {
+
+using Kind = ReduceOp::Kind;
+
+constexpr std::size_t kBlockBytes = 4096;
+
+/// What sums are kept in, and how elements get there and back.
+template <class T>
+struct Wide {
+    using Type = T;
+    static T widen(T value) { return value; }
+    static T narrow(T value) { return value; }
+};
+template <>
+struct Wide<Float16> {
+    using Type = float;
+    static float widen(Float16 value) { return float_from_half(value.bits); }
+    static Float16 narrow(float value) {
+        Float16 half;
+        half.bits = half_from_float(value);
+        return half;
+    }
+};
+template <>
+struct Wide<BFloat16> {
+    using Type = float;
+    static float widen(BFloat16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
+    static BFloat16 narrow(float value) {
+        BFloat16 half;
+        half.bits = bfloat_from_float(value);
+        return half;
+    }
+};
+
+/// Integers wrap around, signed ones too.
+template <class W, class F>
+W wrapping(W a, W b, F f) {
+    if constexpr (std::is_integral_v<W> && !std::is_same_v<W, bool>) {
+        using U = std::conditional_t<(sizeof(W) < sizeof(unsigned)), unsigned, std::make_unsigned_t<W>>;
+        return static_cast<W>(f(static_cast<U>(a), static_cast<U>(b)));
+    } else {
+        return static_cast<W>(f(a, b));
+    }
+}
+
+template <Kind K, class W>
+W combine(W a, W b) {
+    if constexpr (std::is_same_v<W, bool>) {
+        if constexpr (K == Kind::product || K == Kind::min || K == Kind::band)
+            return a & b;
+        else if constexpr (K == Kind::bxor)
+            return a ^ b;
+        else
+            return a | b;
+    } else if constexpr (K == Kind::product) {
+        return wrapping(a, b, [](auto x, auto y) { return x * y; });
+    } else if constexpr (K == Kind::min) {
+        return b < a ? b : a;
+    } else if constexpr (K == Kind::max) {
+        return a < b ? b : a;
+    } else if constexpr (K == Kind::band) {
+        return static_cast<W>(a & b);
+    } else if constexpr (K == Kind::bor) {
+        return static_cast<W>(a | b);
+    } else if constexpr (K == Kind::bxor) {
+        return static_cast<W>(a ^ b);
+    } else {
+        return wrapping(a, b, [](auto x, auto y) { return x + y; });
+    }
+}
+
+template <Kind K, class T>
+constexpr bool exists() {
+    constexpr bool bitwise = K == Kind::band || K == Kind::bor || K == Kind::bxor;
+    constexpr bool scaled = K == Kind::avg || K == Kind::premul_sum;
+    return bitwise ? std::is_integral_v<T> : !(scaled && std::is_same_v<T, bool>);
+}
+
+template <Kind K, class T>
+void reduce(void* out_bytes, const void* const* in, int inputs, std::size_t count, double factor, int ranks) {
+    using W = typename Wide<T>::Type;
+    constexpr std::size_t kBlock = kBlockBytes / sizeof(W);
+    [[maybe_unused]] const W scale = static_cast<W>(factor), divisor = static_cast<W>(ranks);
+    const auto first = [&](T value) {
+        if constexpr (K == Kind::premul_sum)
+            return wrapping(Wide<T>::widen(value), scale, [](auto x, auto y) { return x * y; });
+        else
+            return Wide<T>::widen(value);
+    };
+    const auto last = [&](W value) {
+        if constexpr (K == Kind::avg)
+            return Wide<T>::narrow(static_cast<W>(value / divisor));
+        else
+            return Wide<T>::narrow(value);
+    };
+    T* out = static_cast<T*>(out_bytes);
+    alignas(64) W sums[kBlock];  // no std::array: its functions would be shared between the sets
+    for (std::size_t at = 0; at < count; at += kBlock) {
+        const std::size_t size = count - at < kBlock ? count - at : kBlock;
+        const T* a = static_cast<const T*>(in[0]) + at;
+        if (inputs == 1) {
+            for (std::size_t i = 0; i < size; ++i) out[at + i] = last(first(a[i]));
+            continue;
+        }
+        const T* b = static_cast<const T*>(in[1]) + at;
+        if (inputs == 2) {
+            for (std::size_t i = 0; i < size; ++i) out[at + i] = last(combine<K, W>(first(a[i]), first(b[i])));
+            continue;
+        }
+        for (std::size_t i = 0; i < size; ++i) sums[i] = combine<K, W>(first(a[i]), first(b[i]));
+        for (int input = 2; input < inputs - 1; ++input) {
+            const T* c = static_cast<const T*>(in[input]) + at;
+            for (std::size_t i = 0; i < size; ++i) sums[i] = combine<K, W>(sums[i], first(c[i]));
+        }
+        const T* z = static_cast<const T*>(in[inputs - 1]) + at;
+        for (std::size_t i = 0; i < size; ++i) out[at + i] = last(combine<K, W>(sums[i], first(z[i])));
+    }
+}
+
+template <Kind K, class T>
+constexpr ReduceKernel choose() {
+    if constexpr (exists<K, T>())
+        return reduce<K, T>;
+    else
+        return nullptr;
+}
+
+template <class T, std::size_t... K>
+constexpr void fill(ReduceKernel (&row)[9], std::index_sequence<K...>) {
+    ((row[K] = choose<static_cast<Kind>(K), T>()), ...);
+}
+
+template <class... T>
+constexpr KernelTable table() {
+    static_assert(sizeof...(T) == kDTypes);
+    KernelTable made{};
+    int row = 0;
+    (fill<T>(made.at[row++], std::make_index_sequence<9>()), ...);
+    return made;
+}
+
+}  // namespace
+
+extern const KernelTable kTable;
+constinit const KernelTable kTable =
+    table<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
+          std::uint64_t, Float16, BFloat16, float, double, bool>();
+
+}  // namespace dlaunch::worker::DLAUNCH_KERNELS

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "worker_lib/src/shm/collectives.hpp"
+
+namespace dlaunch::worker::shm {
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+Sizes begins_of(const Sizes& counts) {
+    Sizes begins(counts.size() + 1);
+    std::partial_sum(counts.begin(), counts.end(), begins.begin() + 1);
+    return begins;
+}
+
+/// Shows everybody all counts: what rank i sends to j must be what j expects from i, or all ranks throw the same error.
+/// Returns the largest.
+std::size_t agree_on_counts(Exchange& exchange, const Call& call) {
+    const auto ranks = static_cast<std::size_t>(exchange.size());
+    auto* mine = reinterpret_cast<std::size_t*>(exchange.mine());
+    std::copy(call.counts.begin(), call.counts.end(), mine);
+    std::copy(call.out_counts.begin(), call.out_counts.end(), mine + ranks);
+    exchange.publish();
+    exchange.meet();
+    std::size_t longest = 0;
+    const auto counts_of = [&](std::size_t r) {
+        return reinterpret_cast<const std::size_t*>(exchange.of(static_cast<int>(r)));
+    };
+    for (std::size_t i = 0; i < ranks; ++i)
+        for (std::size_t j = 0; j < ranks; ++j) {
+            const std::size_t sent = counts_of(i)[j], expected = counts_of(j)[ranks + i];
+            longest = std::max(longest, sent);
+            if (sent != expected)
+                throw failure(
+                    ErrorCode::mismatch, exchange.where(), {static_cast<int>(i), static_cast<int>(j)},
+                    fmt::format("rank {} sends {} elements to rank {}, which expects {}", i, sent, j, expected));
+        }
+    return longest;
+}
+
+}  // namespace
+
+/// Each half holds a piece for every rank.
+void all_to_all(Exchange& exchange, const Call& call) {
+    const int ranks = exchange.size(), rank = exchange.rank();
+    const bool plain = call.counts.empty();
+    const std::size_t element = size_of(call.type), each = piece_elements(exchange, element);
+    const Sizes equal(plain ? static_cast<std::size_t>(ranks) : 0, call.count);
+    const Sizes &out_counts = plain ? equal : call.counts, &in_counts = plain ? equal : call.out_counts;
+    const Sizes out_begins = begins_of(out_counts), in_begins = begins_of(in_counts);
+
+    exchange.begin(call);
+    std::size_t longest = call.count;
+    if (!plain) {
+        longest = agree_on_counts(exchange, call);
+        exchange.turn();
+    }
+    for (std::size_t at = 0; at < longest || at == 0; at += each) {
+        if (at > 0) exchange.turn();
+        for (int r = 0; r < ranks; ++r) {
+            const auto i = static_cast<std::size_t>(r);
+            if (r != rank)
+                copy_bytes(exchange.mine() + i * each * element, call.in + (out_begins[i] + at) * element,
+                           clip(out_counts[i], at, each) * element);
+        }
+        exchange.publish();
+        if (plain && at == 0) exchange.meet();
+        for (int k = 0; k < ranks; ++k) {
+            const int r = (rank + k) % ranks;
+            const auto i = static_cast<std::size_t>(r), own = static_cast<std::size_t>(rank);
+            std::byte* to = call.out + (in_begins[i] + at) * element;
+            if (k > 0) exchange.wait_for(r);
+            const std::byte* from =
+                k > 0 ? exchange.of(r) + own * each * element : call.in + (out_begins[own] + at) * element;
+            copy_bytes(to, from, clip(in_counts[i], at, each) * element);
+        }
+    }
+}
+
+}  // namespace dlaunch::worker::shm

@@ -1,0 +1,68 @@
+#include "worker_lib/src/shm/backend.hpp"
+
+#include <fmt/format.h>
+
+#include "worker_lib/src/shm/collectives.hpp"
+#include "worker_lib/src/shm/messages.hpp"
+
+namespace dlaunch::worker::shm {
+namespace {
+
+class ShmBackend final : public Backend {
+public:
+    ShmBackend(const std::shared_ptr<Segment>& segment, const Place& place)
+        : place_(place),
+          exchange_(std::make_shared<Exchange>(segment, place)),
+          messages_(std::make_shared<Messages>(segment, exchange_, place)) {}
+    ~ShmBackend() override { messages_->close(); }
+
+    Exchange& exchange() { return *exchange_; }
+    [[nodiscard]] std::string name() const override { return "shm"; }
+
+    void run(const Call& call) override {
+        using Algorithm = void (*)(Exchange&, const Call&);
+        static constexpr Algorithm kAlgorithms[] = {barrier, broadcast,  reduce,         all_reduce, gather,
+                                                    scatter, all_gather, reduce_scatter, all_to_all};
+        exchange_->check_going();
+        try {
+            kAlgorithms[static_cast<int>(call.op)](*exchange_, call);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::mismatch) exchange_->fail(error);
+            throw;
+        }
+    }
+
+    std::shared_ptr<WorkState> post(const Transfer& transfer) override { return messages_->post(transfer); }
+
+    void abort(const std::string& why) override {
+        const Error error(ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank},
+                          {"", 0, place_.group});
+        exchange_->abort(error);
+        messages_->abort(error);
+    }
+
+private:
+    const Place place_;
+    const std::shared_ptr<Exchange> exchange_;
+    const std::shared_ptr<Messages> messages_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(const Place& place, const std::vector<Member>& members, const StoreHandle& store,
+                                      Time deadline) {
+    std::vector<int> pids;
+    for (const Member& member : members) {
+        pids.push_back(member.pid);
+        if (member.host_id == members.front().host_id) continue;
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("shm: group {} spans hosts {} and {}; use the backend auto or gloo", place.group,
+                                members.front().host, member.host),
+                    {}, {"new_group", 0, place.group});
+    }
+    auto backend = std::make_unique<ShmBackend>(Segment::meet(place, store, deadline), place);
+    backend->exchange().meet_first(pids, deadline);
+    return backend;
+}
+
+}  // namespace dlaunch::worker::shm

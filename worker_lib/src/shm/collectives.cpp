@@ -1,0 +1,115 @@
+#include "worker_lib/src/shm/collectives.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dlaunch::worker::shm {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+}  // namespace
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+    if (to != from && bytes > 0) std::memcpy(to, from, bytes);
+}
+
+Slices::Slices(std::size_t elements, int ranks, std::size_t element_bytes) : count(elements) {
+    const std::size_t line = kCacheLine / element_bytes,
+                      share = (elements + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
+    each = (share + line - 1) / line * line;
+}
+
+std::size_t piece_elements(const Exchange& exchange, std::size_t element_bytes) {
+    return exchange.half_bytes() / static_cast<std::size_t>(exchange.size()) / kCacheLine * kCacheLine / element_bytes;
+}
+
+std::vector<std::size_t> offsets(const Call& call, int ranks) {
+    std::vector<std::size_t> begins(static_cast<std::size_t>(ranks) + 1);
+    for (int r = 0; r < ranks; ++r)
+        begins[static_cast<std::size_t>(r) + 1] = begins[static_cast<std::size_t>(r)] + call.count_of(r);
+    return begins;
+}
+
+std::size_t rounds(const Call& call, int ranks, std::size_t each) {
+    std::size_t longest = 0;
+    for (int r = 0; r < ranks; ++r) longest = std::max(longest, call.count_of(r));
+    return std::max<std::size_t>(1, (longest + each - 1) / each);
+}
+
+void barrier(Exchange& exchange, const Call& call) {
+    exchange.begin(call);
+    exchange.publish();
+    exchange.meet();
+}
+
+/// The root fills a half, the others empty it while the root fills the other one. The root waits only where it would
+/// overwrite what has not been read.
+void broadcast(Exchange& exchange, const Call& call) {
+    const std::size_t bytes = call.bytes(call.count), half = exchange.half_bytes();
+    const bool root = exchange.rank() == call.root;
+    for (std::size_t at = 0; at < bytes || at == 0; at += half) {
+        const std::size_t size = clip(bytes, at, half);
+        at == 0 ? exchange.begin(call) : exchange.turn();
+        if (root) copy_bytes(exchange.mine(), call.in + at, size);
+        exchange.publish();
+        if (at == 0) exchange.meet();
+        if (root) continue;
+        exchange.wait_for(call.root);
+        copy_bytes(call.out + at, exchange.of(call.root), size);
+    }
+}
+
+/// Everybody shows a half at a time; who is to have it copies it.
+void gather(Exchange& exchange, const Call& call) {
+    const int ranks = exchange.size(), rank = exchange.rank();
+    const std::size_t element = size_of(call.type), each = exchange.half_bytes() / element;
+    const std::size_t mine = call.count_of(rank), count = rounds(call, ranks, each);
+    const bool receives = call.op == Op::all_gather || rank == call.root;
+    const auto begins = offsets(call, ranks);
+    for (std::size_t round = 0; round < count; ++round) {
+        const std::size_t at = round * each;
+        round == 0 ? exchange.begin(call) : exchange.turn();
+        if (call.op == Op::all_gather || !receives)
+            copy_bytes(exchange.mine(), call.in + at * element, clip(mine, at, each) * element);
+        exchange.publish();
+        if (round == 0) exchange.meet();
+        if (!receives) continue;
+        for (int i = 0; i < ranks; ++i) {
+            const int r = (rank + i) % ranks;
+            std::byte* to = call.out + (begins[static_cast<std::size_t>(r)] + at) * element;
+            if (i > 0) exchange.wait_for(r);
+            copy_bytes(to, i == 0 ? call.in + at * element : exchange.of(r),
+                       clip(call.count_of(r), at, each) * element);
+        }
+    }
+}
+
+void all_gather(Exchange& exchange, const Call& call) { gather(exchange, call); }
+
+/// The root's half holds a piece for each rank.
+void scatter(Exchange& exchange, const Call& call) {
+    const int ranks = exchange.size(), rank = exchange.rank();
+    const std::size_t element = size_of(call.type), each = piece_elements(exchange, element);
+    const std::size_t count = rounds(call, ranks, each);
+    const bool root = rank == call.root;
+    const auto begins = offsets(call, ranks);
+    for (std::size_t round = 0; round < count; ++round) {
+        const std::size_t at = round * each, own = clip(call.count_of(rank), at, each);
+        round == 0 ? exchange.begin(call) : exchange.turn();
+        for (int r = 0; root && r < ranks; ++r) {
+            const std::byte* from = call.in + (begins[static_cast<std::size_t>(r)] + at) * element;
+            std::byte* to = exchange.mine() + static_cast<std::size_t>(r) * each * element;
+            r == rank ? copy_bytes(call.out + at * element, from, own * element)
+                      : copy_bytes(to, from, clip(call.count_of(r), at, each) * element);
+        }
+        exchange.publish();
+        if (round == 0) exchange.meet();
+        if (root) continue;
+        exchange.wait_for(call.root);
+        copy_bytes(call.out + at * element, exchange.of(call.root) + static_cast<std::size_t>(rank) * each * element,
+                   own * element);
+    }
+}
+
+}  // namespace dlaunch::worker::shm

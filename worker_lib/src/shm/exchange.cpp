@@ -1,0 +1,193 @@
+#include "worker_lib/src/shm/exchange.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <cstring>
+
+#include "rendezvous/base/host.hpp"
+
+namespace dlaunch::worker::shm {
+namespace {
+
+/// Before a rank sleeps it looks again this often. Pauses gain 0.3 us where every rank has a core, and cost 10 us
+/// where it has not; about 50 yields are good in both cases. Measured on 2 cores.
+constexpr int kPauses = 200, kYields = 50;
+/// A sleeper looks around this often although nobody woke it.
+constexpr auto kLongestSleep = std::chrono::milliseconds(100);
+
+void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+Exchange::Exchange(std::shared_ptr<Segment> segment, Place place)
+    : segment_(std::move(segment)),
+      place_(std::move(place)),
+      own_(segment_->control(place_.rank)),
+      pauses_(place_.size <= base::usable_cores() ? kPauses : 0),
+      inputs_(static_cast<std::size_t>(place_.size)),
+      signatures_(static_cast<std::size_t>(place_.size)) {}
+
+Exchange::~Exchange() {
+    for (const Sentinel::Id id : watches_) Sentinel::instance().forget(id);
+    give_up({ErrorCode::aborted, fmt::format("rank {} has left the group", place_.rank), {place_.rank}, {}}, kLeft);
+}
+
+void Exchange::mark_dead(int rank) {
+    Control& control = segment_->control(rank);
+    control.step.fetch_or(kDead);
+    futex_wake_all(control.step);
+    own_.doorbell.fetch_add(1);
+    futex_wake_all(own_.doorbell);
+}
+
+void Exchange::meet_first(const std::vector<int>& pids, Time deadline) {
+    pids_ = pids;
+    for (int r = 0; r < place_.size; ++r)
+        if (r != place_.rank)
+            watches_.push_back(
+                Sentinel::instance().watch(pids[static_cast<std::size_t>(r)], [this, r] { mark_dead(r); }));
+    own_.pid = getpid();
+    Call hello;
+    hello.deadline = deadline;
+    begin(hello);
+    publish();
+    meet();
+    segment_->close_door();
+}
+
+void Exchange::begin(const Call& call) {
+    call_ = &call;
+    began_ = {};
+    turn();
+    own_.calls[half_ & 1] = Signature(call);
+}
+
+void Exchange::turn() {
+    for (int r = 0; r < place_.size; ++r)
+        if (!reached(segment_->control(r).step.load(std::memory_order_acquire), entered_)) wait(r, entered_);
+    ++half_;
+    first_ = true;
+}
+
+void Exchange::publish() {
+    step_ = (step_ + 1) & ~kEnded;
+    if (first_) entered_ = step_;
+    first_ = false;
+    // Counted on unless abort() has just said that it will not be.
+    std::uint32_t before = own_.step.load(std::memory_order_relaxed);
+    do {
+        if (before & kEnded) check_going();
+    } while (!own_.step.compare_exchange_weak(before, step_));
+    if (own_.sleepers.load() != 0) futex_wake_all(own_.step);
+}
+
+void Exchange::meet() {
+    bool alike = true;
+    for (int r = 0; r < place_.size; ++r) {
+        wait_for(r);
+        alike = segment_->control(r).calls[half_ & 1] == own_.calls[half_ & 1] && alike;
+    }
+    for (int r = 0; r < place_.size; ++r)
+        if (segment_->control(r).failed.load(std::memory_order_relaxed) == step_) throw ended(r, where());
+    if (alike) return;
+    for (int r = 0; r < place_.size; ++r)
+        signatures_[static_cast<std::size_t>(r)] = segment_->control(r).calls[half_ & 1];
+    throw mismatch(signatures_, place_.group);
+}
+
+void Exchange::wait(int rank, std::uint32_t step) {
+    Control& control = segment_->control(rank);
+    const auto there = [&] { return reached(control.step.load(std::memory_order_acquire), step); };
+    for (int i = 0; i < pauses_; ++i) {
+        if (there()) return;
+        pause();
+    }
+    for (int i = 0; i < kYields; ++i) {
+        if (there()) return;
+        sched_yield();
+    }
+    struct Sleeper {
+        Word& sleepers;
+        explicit Sleeper(Word& word) : sleepers(word) { sleepers.fetch_add(1); }
+        ~Sleeper() { sleepers.fetch_sub(1); }
+    } const sleeper(control.sleepers);
+    if (began_ == Time{}) began_ = Clock::now();
+    for (;;) {
+        const std::uint32_t seen = control.step.load();
+        if (reached(seen, step)) return;
+        if (given_up_.load()) check_going();
+        if (seen & kEnded) throw ended(rank, where());
+        const Time now = Clock::now();
+        if (now >= call_->deadline) late(step);
+        futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(kLongestSleep, call_->deadline - now));
+    }
+}
+
+void Exchange::late(std::uint32_t step) {
+    std::vector<int> missing;
+    for (int r = 0; r < place_.size; ++r)
+        if (!reached(segment_->control(r).step.load(std::memory_order_acquire), step)) missing.push_back(r);
+    throw failure(
+        ErrorCode::timeout, where(), missing,
+        fmt::format("rank {} waited {} for {}", place_.rank, describe(Clock::now() - began_), list_ranks(missing)));
+}
+
+Error Exchange::ended(int rank, const Error::Where& where) const {
+    const Control& control = segment_->control(rank);
+    if (!(control.step.load() & (kGaveUp | kLeft)))
+        return failure(ErrorCode::peer_lost, where, {rank},
+                       fmt::format("rank {} (pid {}) is gone", rank, pids_[static_cast<std::size_t>(rank)]));
+    const Reason reason = control.reason;
+    std::vector<int> blamed;
+    if (reason.rank >= 0) blamed.push_back(reason.rank);
+    return failure(reason.code, where, blamed, fmt::format("rank {} gave up: {}", rank, reason.text.data()));
+}
+
+void Exchange::give_up(const Error& why, std::uint32_t flag) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (given_up_) return;
+        own_.reason.code = why.code();
+        own_.reason.rank = why.ranks().empty() ? -1 : why.ranks().front();
+        const std::string text = why.what();
+        const std::size_t size = std::min(text.size(), own_.reason.text.size() - 1);
+        std::memcpy(own_.reason.text.data(), text.data(), size);
+        why_ = std::make_unique<Error>(why);
+        given_up_ = true;
+    }
+    own_.step.fetch_or(flag);
+    futex_wake_all(own_.step);
+    for (int r = 0; r < place_.size; ++r) {
+        Control& control = segment_->control(r);
+        control.doorbell.fetch_add(1);
+        if (control.door_sleepers.load() != 0) futex_wake_all(control.doorbell);
+    }
+}
+
+void Exchange::fail(const Error& why) {
+    if (step_ != 0) own_.failed.store(step_);
+    give_up(why);
+}
+
+void Exchange::abort(const Error& why) {
+    give_up(why);
+    for (int r = 0; r < place_.size; ++r) futex_wake_all(segment_->control(r).step);
+}
+
+void Exchange::check_going() const {
+    if (!given_up_) return;
+    const std::lock_guard lock(mutex_);
+    throw Error(
+        ErrorCode::aborted,
+        fmt::format("group {} has ended: {}; make a new one of the ranks that are left", place_.group, why_->what()),
+        why_->ranks(), {why_->op(), why_->sequence(), place_.group});
+}
+
+}  // namespace dlaunch::worker::shm

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "worker_lib/src/shm/segment.hpp"
+
+namespace dlaunch::worker::shm {
+
+/// What goes before each message in a ring. Messages begin at multiples of its size.
+struct Envelope {
+    std::uint64_t bytes = 0;
+    std::int32_t tag = 0;
+    DType type = DType::uint8;
+    std::uint8_t zero[3] = {};
+};
+static_assert(sizeof(Envelope) == 16);
+
+/// One end of a ring: bytes go in and come out in their order, as many as there is room for. One writer, one reader.
+class Pipe {
+public:
+    Pipe(Ring& ring, std::size_t bytes) : ring_(&ring), bytes_(bytes) {}
+
+    /// How many bytes it took, or gave.
+    std::size_t write(const std::byte* data, std::size_t size);
+    std::size_t read(std::byte* data, std::size_t size);
+    /// As read(), to nowhere.
+    std::size_t skip(std::size_t size);
+    [[nodiscard]] std::size_t readable() const {
+        return ring_->written.load(std::memory_order_acquire) - ring_->read.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::size_t writable() const {
+        return bytes_ - (ring_->written.load(std::memory_order_relaxed) - ring_->read.load(std::memory_order_acquire));
+    }
+
+private:
+    Ring* ring_;
+    std::size_t bytes_;
+};
+
+}  // namespace dlaunch::worker::shm

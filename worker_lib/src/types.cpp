@@ -1,0 +1,37 @@
+#include <dlaunch/types.hpp>
+
+#include <dlaunch/error.hpp>
+#include <dlaunch/reduce_op.hpp>
+#include "worker_lib/src/reduce/half.hpp"
+
+namespace dlaunch {
+
+std::size_t size_of(DType type) {
+    static constexpr std::size_t kSizes[kDTypes] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, sizeof(bool)};
+    return kSizes[static_cast<int>(type)];
+}
+
+const char* name_of(DType type) {
+    static constexpr const char* kNames[kDTypes] = {"int8",    "uint8",   "int16",  "uint16",  "int32",
+                                                    "uint32",  "int64",   "uint64", "float16", "bfloat16",
+                                                    "float32", "float64", "bool"};
+    return kNames[static_cast<int>(type)];
+}
+
+const char* name_of(ErrorCode code) {
+    static constexpr const char* kNames[] = {"timeout", "peer_lost",        "mismatch",
+                                             "aborted", "invalid_argument", "backend"};
+    return kNames[static_cast<int>(code)];
+}
+
+const char* ReduceOp::name() const {
+    static constexpr const char* kNames[] = {"sum",  "product", "min",  "max",       "avg",
+                                             "band", "bor",     "bxor", "premul_sum"};
+    return kNames[static_cast<int>(kind_)];
+}
+
+Float16::Float16(float value) : bits(worker::half_from_float(value)) {}
+Float16::operator float() const { return worker::float_from_half(bits); }
+BFloat16::BFloat16(float value) : bits(worker::bfloat_from_float(value)) {}
+
+}  // namespace dlaunch
