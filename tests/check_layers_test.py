@@ -46,9 +46,9 @@ class Rules(unittest.TestCase):
         self.refused("rendezvous/base/up.cpp", '#include "agent/plan.hpp"\n', "must not include agent/plan.hpp")
         self.refused("agent/up.cpp", '#  include "launcher/main.cpp"\n', "must not include launcher/main.cpp")
 
-    def test_worker_lib_sees_only_the_store_client_and_the_wire(self):
-        self.refused("worker_lib/src/a.cpp", '#include "rendezvous/store/server.hpp"\n', "must not include")
-        self.refused("worker_lib/src/a.cpp", '#include "rendezvous/base/fd.hpp"\n', "must not include")
+    def test_worker_lib_sees_only_the_store_and_the_wire(self):
+        self.refused("worker_lib/src/a.cpp", '#include "rendezvous/rounds/member.hpp"\n', "must not include")
+        self.refused("worker_lib/src/a.cpp", '#include "rendezvous/discovery/addresses.hpp"\n', "must not include")
         self.refused("worker_lib/src/a.cpp", '#include "agent/plan.hpp"\n', "must not include")
 
     def test_examples_use_the_library_as_users_do(self):

@@ -116,6 +116,10 @@ void Mesh::give_up(const Error& why) {
         const std::lock_guard lock(mutex_);
         if (why_) return;
         why_ = std::make_unique<Error>(why);
+        if (awaited_) {
+            awaited_->abortWaitRecv();
+            awaited_->abortWaitSend();
+        }
     }
     const int blamed = why.ranks().empty() ? -1 : why.ranks().front();
     try {
@@ -134,6 +138,26 @@ void Mesh::check_going() const {
         ErrorCode::aborted,
         fmt::format("group {} has ended: {}; make a new one of the ranks that are left", place_.group, why_->what()),
         why_->ranks(), {why_->op(), why_->sequence(), place_.group});
+}
+
+void Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, std::chrono::milliseconds patience) {
+    {
+        const std::lock_guard lock(mutex_);
+        awaited_ = why_ ? nullptr : &buffer;
+    }
+    check_going();
+    const auto forget = [&] {
+        const std::lock_guard lock(mutex_);
+        awaited_ = nullptr;
+    };
+    try {
+        sends ? buffer.waitSend(patience) : buffer.waitRecv(patience);
+    } catch (...) {
+        forget();
+        throw;
+    }
+    forget();
+    check_going();
 }
 
 void Step::send(int to, const void* data, std::size_t bytes) {
@@ -159,8 +183,7 @@ void Step::receive(int from, void* data, std::size_t bytes) {
 void Step::finish() {
     for (const Part& part : parts_) {
         try {
-            part.sends ? part.buffer->waitSend(left_until(call_.deadline))
-                       : part.buffer->waitRecv(left_until(call_.deadline));
+            mesh_.await(*part.buffer, part.sends, left_until(call_.deadline));
         } catch (const std::exception& error) {
             throw mesh_.translate(error, part.peer, where(call_, mesh_.group()), began_);
         }

@@ -37,6 +37,8 @@ public:
     void give_up(const Error& why);
     /// Throws where this rank has given up before.
     void check_going() const;
+    /// Waits for what a collective sends or receives; give_up() ends the wait.
+    void await(gloo::transport::UnboundBuffer& buffer, bool sends, std::chrono::milliseconds patience);
 
 private:
     void connect(const std::vector<Member>& members, Time deadline);
@@ -46,6 +48,7 @@ private:
     std::shared_ptr<gloo::rendezvous::Context> context_;
     mutable std::mutex mutex_;
     std::unique_ptr<Error> why_;
+    gloo::transport::UnboundBuffer* awaited_ = nullptr;  // collectives come one at a time
 };
 
 /// Sends and receives that belong together: all are begun, then all are waited for. Lengths are known on both sides;
