@@ -1,4 +1,5 @@
 #include <cxxabi.h>
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,9 +8,11 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <typeinfo>
@@ -48,16 +51,69 @@ void write_record(const std::string& message, const std::string& stack) {
 constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kStackBytes = 256 << 10;
 
-/// Not all that this calls is allowed in a handler, but the process is lost already; a second signal ends it at once.
+/// A text that a handler may put together: the memory is there before, as the heap may be what is broken.
+class FixedText {
+public:
+    void add(const char* text) {
+        for (; text && *text && size_ < text_.size(); ++text)  // what JSON would want escaped is left out
+            text_[size_++] = *text == '"' || *text == '\\' || static_cast<unsigned char>(*text) < 0x20 ? '?' : *text;
+    }
+    void add_json(const char* text) {
+        for (; *text && size_ < text_.size(); ++text) text_[size_++] = *text;
+    }
+    void add(std::uintptr_t number, unsigned base) {
+        std::array<char, 24> digits{};
+        std::size_t at = digits.size() - 1;
+        do digits[--at] = "0123456789abcdef"[number % base];
+        while ((number /= base) > 0);
+        add(&digits[at]);
+    }
+    void write_to(int file) const {
+        for (std::size_t at = 0; at < size_;) {
+            const ssize_t count = write(file, text_.data() + at, size_ - at);
+            if (count <= 0) return;
+            at += static_cast<std::size_t>(count);
+        }
+    }
+
+private:
+    std::array<char, 32 << 10> text_{};
+    std::size_t size_ = 0;
+};
+
+FixedText fatal_text;
+std::array<char, 4096> fatal_path;  // of the error file; empty: there is none
+
 void on_fatal(int number, siginfo_t*, void*) {
     for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);
-    std::array<void*, 64> frames{};
-    const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
-    const std::unique_ptr<char*, void (*)(void*)> names(backtrace_symbols(frames.data(), count), std::free);
-    std::string stack;
-    for (int i = 0; names && i < count; ++i) stack += std::string(names.get()[i]) + "\n";
-    const std::string name = std::string("SIG") + sigabbrev_np(number);
-    write_record(name + ": " + sigdescr_np(number), stack + name);
+    const int file = fatal_path[0] ? open(fatal_path.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+    if (file >= 0) {
+        std::array<void*, 64> frames{};
+        const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+        fatal_text.add_json(R"({"message": {"message": "SIG)");
+        fatal_text.add(sigabbrev_np(number));
+        fatal_text.add(": ");
+        fatal_text.add(sigdescr_np(number));
+        fatal_text.add_json(R"(", "extraInfo": {"py_callstack": ")");
+        for (int i = 0; i < count; ++i) {
+            const auto address = reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]);
+            Dl_info info{};
+            const bool known = dladdr(frames[static_cast<std::size_t>(i)], &info) != 0;
+            fatal_text.add(known ? info.dli_fname : "?");
+            fatal_text.add(known && info.dli_sname ? " " : "");
+            fatal_text.add(known ? info.dli_sname : nullptr);
+            fatal_text.add(" +0x");
+            fatal_text.add(address - reinterpret_cast<std::uintptr_t>(
+                                         known ? (info.dli_saddr ? info.dli_saddr : info.dli_fbase) : nullptr),
+                           16);
+            fatal_text.add_json("\\n");
+        }
+        fatal_text.add_json(R"(", "timestamp": ")");
+        fatal_text.add(static_cast<std::uintptr_t>(time(nullptr)), 10);
+        fatal_text.add_json("\"}}}\n");
+        fatal_text.write_to(file);
+        close(file);
+    }
     raise(number);
 }
 
@@ -65,6 +121,8 @@ void catch_fatal_signals() {
     static char* const stack = new char[kStackBytes];  // for as long as the process lives
     const stack_t own{stack, 0, kStackBytes};
     sigaltstack(&own, nullptr);
+    if (const char* path = std::getenv("TORCHELASTIC_ERROR_FILE"); path && std::strlen(path) < fatal_path.size())
+        std::strcpy(fatal_path.data(), path);
     void* first = nullptr;
     backtrace(&first, 1);  // loads what it needs now, not in the handler
     struct sigaction action {};

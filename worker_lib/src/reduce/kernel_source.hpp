@@ -12,6 +12,13 @@
 #include "worker_lib/src/reduce/half.hpp"
 #include "worker_lib/src/reduce/kernels.hpp"
 
+/// `out` may be an input, but then only its own element of it is read: the compiler may use vectors all the same.
+#ifdef __clang__
+#define DLAUNCH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define DLAUNCH_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace dlaunch::worker::DLAUNCH_KERNELS {
 namespace {
 
@@ -114,20 +121,25 @@ void reduce(void* out_bytes, const void* const* in, int inputs, std::size_t coun
         const std::size_t size = count - at < kBlock ? count - at : kBlock;
         const T* a = static_cast<const T*>(in[0]) + at;
         if (inputs == 1) {
+            DLAUNCH_INDEPENDENT
             for (std::size_t i = 0; i < size; ++i) out[at + i] = last(first(a[i]));
             continue;
         }
         const T* b = static_cast<const T*>(in[1]) + at;
         if (inputs == 2) {
+            DLAUNCH_INDEPENDENT
             for (std::size_t i = 0; i < size; ++i) out[at + i] = last(combine<K, W>(first(a[i]), first(b[i])));
             continue;
         }
+        DLAUNCH_INDEPENDENT
         for (std::size_t i = 0; i < size; ++i) sums[i] = combine<K, W>(first(a[i]), first(b[i]));
         for (int input = 2; input < inputs - 1; ++input) {
             const T* c = static_cast<const T*>(in[input]) + at;
+            DLAUNCH_INDEPENDENT
             for (std::size_t i = 0; i < size; ++i) sums[i] = combine<K, W>(sums[i], first(c[i]));
         }
         const T* z = static_cast<const T*>(in[inputs - 1]) + at;
+        DLAUNCH_INDEPENDENT
         for (std::size_t i = 0; i < size; ++i) out[at + i] = last(combine<K, W>(sums[i], first(z[i])));
     }
 }
