@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <ranges>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -36,7 +37,6 @@ template <std::ranges::contiguous_range Range>
 std::string rows(const Range& values, std::size_t columns) {
     std::string text;
     for (std::size_t at = 0; at < std::size(values); at += columns)
-        text += (at == 0 ? "" : ", ") +
-                list(std::ranges::subrange(std::data(values) + at, std::data(values) + at + columns));
+        text += (at == 0 ? "" : ", ") + list(std::span(std::data(values) + at, columns));
     return "[" + text + "]";
 }
