@@ -100,8 +100,8 @@ struct Pen {
         const auto length = static_cast<float>(side);
         const float slant = between(-0.35F, 0.35F), height = between(0.55F, 0.8F) * length,
                     width = between(0.45F, 0.8F) * length;
-        const float left = (length - width) / 2 + between(-2.5F, 2.5F), top = (length - height) / 2 + between(-2.5F, 2.5F),
-                    thick = between(0.6F, 1.5F);
+        const float left = (length - width) / 2 + between(-2.5F, 2.5F),
+                    top = (length - height) / 2 + between(-2.5F, 2.5F), thick = between(0.6F, 1.5F);
         std::vector<float> ink(side * side);
         for (const Stroke& stroke : strokes()[static_cast<std::size_t>(digit)]) {
             for (std::size_t p = 0; p + 1 < stroke.size(); ++p) {

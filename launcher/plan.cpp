@@ -115,7 +115,10 @@ Result<std::string> backend_of(const Settings& settings) {
 }
 
 /// --node-timeout, else torchrun's way to say it.
-std::chrono::milliseconds node_timeout(const Settings& settings) {
+Result<std::chrono::milliseconds> node_timeout(const Settings& settings) {
+    constexpr std::chrono::milliseconds kLeast{50};  // below that a busy machine loses all of its nodes
+    if (settings.node_timeout && *settings.node_timeout < kLeast)
+        return wrong(settings, Id::node_timeout, "0.05 s at least");
     if (settings.node_timeout) return *settings.node_timeout;
     const auto interval = settings.rdzv_conf.find("keep_alive_interval");
     const auto attempts = settings.rdzv_conf.find("keep_alive_max_attempt");
@@ -124,7 +127,9 @@ std::chrono::milliseconds node_timeout(const Settings& settings) {
     constexpr std::chrono::seconds kInterval{5};  // torchrun's, as the 3
     const auto each = interval == none ? kInterval : parse_seconds(interval->second).value();
     const auto count = attempts == none ? 3 : whole_number(attempts->second, 1, 1'000'000).value_or(3);
-    return std::max<std::chrono::milliseconds>(each * count, std::chrono::milliseconds(1));
+    if (each * count < kLeast)
+        return wrong(settings, Id::rdzv_conf, "keep_alive_interval times keep_alive_max_attempt of 0.05 s at least");
+    return std::chrono::milliseconds(each * count);
 }
 
 /// Where a scheduler has given us exactly the nodes that the job wants, their names.
@@ -156,7 +161,9 @@ Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surro
     plan.standalone = false;
     plan.backend = std::move(*backend);
     plan.scale_up = settings.scale_up;
-    plan.node_timeout = node_timeout(settings);
+    auto silence = node_timeout(settings);
+    if (!silence) return silence.error();
+    plan.node_timeout = *silence;
     plan.expected_hosts = expected_hosts(settings, surroundings);
     plan.endpoint = settings.endpoint;
     plan.local_addr = settings.local_addr;

@@ -73,6 +73,7 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.node_timeout = meeting.node_timeout;
     options.scale_up = scale_up(meeting.scale_up);
     options.expected_hosts = meeting.expected_hosts;
+    options.fixed_ranks = meeting.backend == "static";
     options.restarts = {plan.restarts.max_restarts, plan.restarts.first, plan.restarts.most, plan.restarts.healthy,
                         plan.restarts.crash_loop};
     options.master_addr = meeting.master_addr;
@@ -80,7 +81,10 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     return options;
 }
 
-r::Milliseconds join_timeout(const RendezvousPlan& plan) { return seconds(plan, "join_timeout", 600); }
+r::Milliseconds join_timeout(const RendezvousPlan& plan) {
+    const bool by_static_name = plan.backend == "static" && !plan.conf.contains("join_timeout");
+    return seconds(plan, by_static_name ? "timeout" : "join_timeout", 600);
+}
 
 std::string order_key() {
     // One process a task: its number is the order.

@@ -15,7 +15,7 @@ namespace dlaunch::agent {
 [[nodiscard]] rendezvous::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name,
                                                                    std::uint64_t incarnation);
 
-/// join_timeout of --rdzv-conf.
+/// join_timeout of --rdzv-conf; the static backend's name for it is timeout.
 [[nodiscard]] rendezvous::Milliseconds join_timeout(const RendezvousPlan& plan);
 
 /// The place among the nodes that a scheduler gave this one; empty: none.

@@ -97,9 +97,24 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
         return refuse(connection, true, 0, "this node was silent for too long");
     if (phase_ == Phase::over && lost == lost_.end())
         return refuse(connection, false, exit_status::kRefused, "the job has ended");
+    if (const Node* holder = holder_of(now, join.record))
+        return refuse(connection, false, exit_status::kRefused,
+                      fmt::format("node rank {} is {}'s, expected another --node-rank, or another port for another job",
+                                  *join.record.node_rank, holder->record.host));
     if (join.standing && phase_ != Phase::adopting)
         return refuse(connection, true, 0, "this coordinator does not know the round that runs here");
     admit(now, connection, join);
+}
+
+/// Whoever runs as the rank that a newcomer claims, where ranks are fixed; null where nobody does or it was silent
+/// for so long that the newcomer may be its successor.
+const Coordinator::Node* Coordinator::holder_of(Time now, const NodeRecord& newcomer) const {
+    if (!options_.fixed_ranks || !newcomer.node_rank || phase_ != Phase::running) return nullptr;
+    for (const auto& [id, node] : nodes_) {
+        const bool is_heard = node.connection && now - node.last_heard < options_.node_timeout / 2;
+        if (node.part == Part::running && node.record.node_rank == newcomer.node_rank && is_heard) return &node;
+    }
+    return nullptr;
 }
 
 void Coordinator::welcome(ConnectionId connection, const Join& join) {
@@ -147,8 +162,10 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
         case Phase::running:
             // Nobody is disturbed where the job is about to end well.
             if (options_.scale_up == ScaleUp::immediate && group_size_ < limit() && unfinished_ == group_size_)
-                stop_round(now, fmt::format("{} joined", node.record.host));
-            return;
+                return stop_round(now, fmt::format("{} joined", node.record.host));
+            return send(connection,
+                        Tell{stamp(), fmt::format("a spare of job \"{}\", which runs on {} node{}: waiting",
+                                                  options_.job_id, group_size_, group_size_ == 1 ? "" : "s")});
         case Phase::stopping: return;
         case Phase::over: return tell_what_holds(node, round_);
     }

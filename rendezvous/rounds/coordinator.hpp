@@ -51,6 +51,7 @@ public:
         std::string master_addr;                  ///< of the worker store; empty: the address of group rank 0's node
         std::optional<int> master_port;           ///< none: the port that group rank 0 opened
         std::vector<std::string> expected_hosts;  ///< where they are known
+        bool fixed_ranks = false;                 ///< static: a rank has one node, and no other may wait for it
     };
 
     struct Send {
@@ -109,6 +110,7 @@ private:
     void resume(Time now, ConnectionId connection, Node& node, const Join& join);
     void admit(Time now, ConnectionId connection, const Join& join);
     void tell_what_holds(const Node& node, std::int32_t known_round);
+    const Node* holder_of(Time now, const NodeRecord& newcomer) const;
     void welcome(ConnectionId connection, const Join& join);
     void refuse(ConnectionId connection, bool come_anew, int status, std::string reason);
     void lose(Time now, Nodes::iterator node, bool by_its_end);

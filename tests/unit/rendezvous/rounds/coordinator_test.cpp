@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "rendezvous/base/exit_status.hpp"
+
 namespace dlaunch::rendezvous {
 namespace {
 
@@ -343,6 +345,30 @@ TEST(Coordinator, the_node_that_hosts_it_cannot_leave_alone) {
     job.say(0, Leave{job.stamp(), Leave::Scope::node_if_enough, 130, "SIGINT received"});
     job.over(0), job.over(1);
     EXPECT_EQ(job.heard<End>(1)->status, 130);
+}
+
+TEST(Coordinator, a_spare_is_told_that_it_waits) {
+    Job job(2, 2);
+    for (int node : {0, 1, 2}) job.join(node);
+    EXPECT_EQ(job.heard<Tell>(2)->text, "a spare of job \"job\", which runs on 2 nodes: waiting");
+}
+
+TEST(Coordinator, where_ranks_are_fixed_nobody_waits_for_one_that_is_taken) {
+    Coordinator::Options options = Job::options(2, 2, 0);
+    options.fixed_ranks = true;
+    Job job(2, 2);
+    job.coordinator = Coordinator(options, job.now);
+    job.join(0, 1, 0);
+    job.join(1, 1, 1);
+    ASSERT_TRUE(job.heard<Assigned>(1));
+    job.join(2, 1, 1);
+    const auto refused = job.heard<Refused>(2);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->status, exit_status::kRefused);
+    EXPECT_EQ(refused->reason, "node rank 1 is node1's, expected another --node-rank, or another port for another job");
+    job.hangs_up(1, false);
+    job.join(3, 1, 1);  // its successor, perhaps
+    EXPECT_FALSE(job.heard<Refused>(3));
 }
 
 TEST(Coordinator, a_spare_ends_with_the_job) {
