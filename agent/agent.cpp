@@ -371,15 +371,9 @@ void Agent::report(const JobVerdict& verdict) {
         if (auto complaint = write_file(plan_.report_file, json_report(end)); !complaint.empty()) say(complaint);
 }
 
-/// The loop, the logs and the signals need some before the first worker does.
-constexpr rlim_t kLeastOpenFiles = 24;
-
 int prepare_and_run(const Plan& plan, GuardLink link) {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < kLeastOpenFiles) {
-        dprintf(STDERR_FILENO,
-                "dlaunch: too few open files, expected a limit of %d at least (it is %d; raise it with ulimit -n)\n",
-                static_cast<int>(kLeastOpenFiles), static_cast<int>(limit.rlim_max));
+    if (const std::string complaint = too_few_open_files(); !complaint.empty()) {
+        dprintf(STDERR_FILENO, "dlaunch: %s\n", complaint.c_str());
         return exit_status::kCannotExecute;
     }
     Agent agent(plan, std::move(link));

@@ -3,12 +3,16 @@
 #include <sys/resource.h>
 
 #include <optional>
+#include <string>
 
 namespace dlaunch::agent {
 
 /// Raises our soft limit of open files to the hard one: every worker costs descriptors. Returns the limit that workers
 /// are to get back (select(2) breaks beyond 1024), none when nothing was changed.
 [[nodiscard]] std::optional<rlimit> raise_open_files();
+
+/// A line for the user where even the hard limit of open files is too low for the agent itself; else empty.
+[[nodiscard]] std::string too_few_open_files();
 
 /// Signals that must not end an agent: a reader that went away, a file that may not grow. Both come back as errors.
 void ignore_write_signals();
