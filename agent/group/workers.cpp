@@ -86,14 +86,6 @@ SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const
     return request;
 }
 
-std::string missing_script(const Plan& plan) {
-    if (!plan.is_python || plan.command.at(plan.program_index - 1) == "-m") return {};
-    const std::string& script = plan.command.at(plan.program_index);
-    const bool relative = !script.starts_with('/') && !plan.working_directory.empty();
-    const std::string path = relative ? plan.working_directory + "/" + script : script;
-    return access(path.c_str(), F_OK) == 0 || errno != ENOENT ? std::string() : script;
-}
-
 std::optional<SpawnError> LocalWorkers::start(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
     auto ends = around_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
@@ -108,8 +100,6 @@ std::optional<SpawnError> LocalWorkers::start(int local_rank) {
                                                                      : "/usr/bin:/bin");
     if (!program) return SpawnError{wanted.arguments.front() + " (not found in PATH)", ENOENT, true, true, {}};
     wanted.path = *program;
-    if (const std::string script = missing_script(around_.plan); !script.empty())
-        return SpawnError{script, ENOENT, true, true, {}};
     base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
 
