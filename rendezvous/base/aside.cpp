@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/signals_blocked.hpp"
 
 namespace dlaunch::base {
 namespace {
@@ -36,15 +37,12 @@ struct Shared {
 
 /// With every signal blocked: they are the main thread's.
 void run_in_thread(const std::shared_ptr<Shared>& shared) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked for_the_new_thread;
     try {
         std::thread([shared] { shared->run(); }).detach();
     } catch (const std::system_error&) {  // no more threads: then it takes the loop's time
         shared->run();
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace

@@ -27,4 +27,9 @@ using Result = boost::system::result<T, Error>;
     throw std::logic_error(error.text);
 }
 
+/// A result that holds a text. (A string alone would do for both the value and the Error of a Result.)
+[[nodiscard]] inline Result<std::string> text_result(std::string text) {
+    return Result<std::string>(boost::system::in_place_value, std::move(text));
+}
+
 }  // namespace dlaunch::base

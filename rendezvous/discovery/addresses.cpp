@@ -22,7 +22,17 @@ std::string numeric(const sockaddr* address, socklen_t size) {
     return text.data();
 }
 
-bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
+std::string lower(std::string text) {
+    for (char& c : text)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return text;
+}
+
+/// "node1" and "node1.example.com" are one host, whichever of them the host calls itself.
+bool is_name_of(const std::string& host_name, const std::string& written) {
+    const std::string ours = lower(host_name), theirs = lower(written);
+    return ours == theirs || ours.starts_with(theirs + ".") || theirs.starts_with(ours + ".");
+}
 
 bool contains(const std::vector<std::string>& all, const std::string& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
@@ -67,16 +77,19 @@ std::vector<std::string> own_addresses() {
     return found;
 }
 
+bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
+
+bool means_loopback(const std::string& written) { return lower(written) == "localhost" || is_loopback(written); }
+
 std::string own_address_at(const Endpoint& place, const std::vector<std::string>& resolved,
                            const std::vector<std::string>& own, const std::string& host_name,
                            const std::string& reachable) {
     for (const std::string& address : resolved)
         if (!is_loopback(address) && contains(own, address)) return address;
-    const bool wrote_loopback = place.host == "localhost" || is_loopback(place.host);
     const auto loopback = std::find_if(resolved.begin(), resolved.end(), is_loopback);
     if (loopback == resolved.end()) return {};
-    if (wrote_loopback) return *loopback;
-    return place.host == host_name ? reachable : std::string();
+    if (means_loopback(place.host)) return *loopback;
+    return is_name_of(host_name, place.host) ? reachable : std::string();
 }
 
 std::string own_address_towards(const std::string& address) {

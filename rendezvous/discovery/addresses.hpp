@@ -17,9 +17,14 @@ namespace dlaunch::rendezvous {
 /// Addresses of this host's interfaces, loopback included.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
+[[nodiscard]] bool is_loopback(const std::string& address);
+
+/// Whether the user wants to meet on this host alone.
+[[nodiscard]] bool means_loopback(const std::string& written);
+
 /// The address that a coordinator at `place` listens on when it is this host's part to host it; empty: it is another's.
-/// Loopback counts only where the user wrote it. A name of ours that stands for 127.0.1.1, as Debian has it, means the
-/// address that others reach us at.
+/// Loopback counts only where the user wrote it. A name of ours, with or without its domain, that stands for 127.0.1.1,
+/// as Debian has it, means the address that others reach us at.
 [[nodiscard]] std::string own_address_at(const Endpoint& place, const std::vector<std::string>& resolved,
                                          const std::vector<std::string>& own, const std::string& host_name,
                                          const std::string& reachable);

@@ -16,13 +16,15 @@ namespace dlaunch::rendezvous {
 
 /// What a node knows when it asks.
 struct Question {
-    Endpoints at;                 ///< as the user wrote it
-    std::string host_name;        ///< this node's
-    std::string local_addr;       ///< the address that it is to advertise; empty: choose
-    std::string version, job_id;  ///< to know the job's coordinator by
-    bool may_host = true;         ///< false: another node does, by its rank or by the user's wish
-    bool must_host = false;
-    bool only_look = false;  ///< nothing is claimed for good: it is asked out of curiosity
+    Endpoints at;                            ///< as the user wrote it
+    std::string host_name;                   ///< this node's
+    std::string local_addr;                  ///< the address that it is to advertise; empty: choose
+    std::string version, job_id;             ///< to know the job's coordinator by
+    std::string option = "--rdzv-endpoint";  ///< where the user named the place
+    bool may_host = true;                    ///< false: another node does, by its rank or by the user's wish
+    bool must_host = false;    ///< is_host=true: believed, where the others reach us under an address that is not ours
+    bool should_host = false;  ///< node rank 0 does, and nobody else can
+    bool only_look = false;    ///< nothing is claimed for good: it is asked out of curiosity
     Milliseconds node_timeout{5'000};
 };
 
@@ -33,10 +35,12 @@ struct Found {
     std::vector<Place> places;
     /// This node is to host the coordinator, and listens already: nobody is refused from now on.
     std::optional<store::Listener> listener;
-    std::string advertised;  ///< this node's address for the others
-    std::string bind_to;     ///< the same as a number
-    std::string why;         ///< it is this one, in words
-    std::string problem;     ///< with the first place whose name has no address; it may have one later
+    std::string advertised;         ///< this node's address for the others
+    std::string bind_to;            ///< the same as a number
+    std::string why;                ///< it is this one, in words
+    std::string problem;            ///< with the first place whose name has no address; it may have one later
+    bool name_is_loopback = false;  ///< only here the endpoint's name stands for loopback: it is our own
+    std::string doubt;              ///< a line for the user: this is hardly what he meant
 
     [[nodiscard]] bool nowhere() const;  ///< no place has an address
 };

@@ -3,12 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "rendezvous/base/address.hpp"
 #include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/discovery/folder.hpp"
+#include "rendezvous/rounds/probe.hpp"
 
 namespace dlaunch::rendezvous {
+namespace {
+
+using Kind = Answer::Kind;
+
+constexpr auto kAnswerIn = Milliseconds(1'000);
+constexpr auto kHeldFor = Milliseconds(500);  // by who is about to listen, or about to end
+constexpr auto kLookAgain = Milliseconds(50);
+
+}  // namespace
 
 std::unique_ptr<Discovery> make_discovery(Question question) {
     if (!question.at.folder.empty()) return std::make_unique<FolderDiscovery>(std::move(question));
@@ -41,13 +53,10 @@ base::Result<void> choose_address(const Question& question, const std::string& o
     return {};
 }
 
-base::Result<Found> FixedDiscovery::find() {
-    if (question_.at.places.empty())
-        return base::Error{"--rdzv-endpoint: nothing given, expected HOST:PORT, where the nodes meet"};
+Found FixedDiscovery::look_up(std::string& own, std::string& towards) const {
     Found found;
-    const std::vector<std::string> own = own_addresses();
+    const std::vector<std::string> all_own = own_addresses();
     const std::string reachable = base::reachable_address();
-    std::string listen_on, towards;
     for (const Endpoint& each : question_.at.places) {
         auto numbers = addresses_of(each.host);
         if (!numbers || numbers->empty()) {  // it may be known later
@@ -57,22 +66,64 @@ base::Result<Found> FixedDiscovery::find() {
         }
         for (const std::string& number : *numbers) found.places.push_back({each, number});  // it listens at one of them
         if (&each == &question_.at.places.front())
-            listen_on = own_address_at(each, *numbers, own, question_.host_name, reachable);
-        if (towards.empty()) towards = own_address_towards(numbers->front());
+            own = own_address_at(each, *numbers, all_own, question_.host_name, reachable);
+        if (own == reachable && is_loopback(numbers->front())) found.name_is_loopback = true;
+        if (towards.empty() && (means_loopback(each.host) || !is_loopback(numbers->front())))
+            towards = own_address_towards(numbers->front());
     }
-    if (auto chosen = choose_address(question_, listen_on, towards, found); !chosen) return chosen.error();
-    const Endpoint& first = question_.at.places.front();
-    if (listen_on.empty() && question_.must_host)
-        return base::Error{fmt::format("--rdzv-conf: is_host, and {} is no address of this node", first.text())};
-    if (listen_on.empty() || !question_.may_host) return found;
-    auto listener = store::open_listener(listen_on, first.port);
-    if (listener) {
-        found.places = {{{listen_on, listener->port}, listen_on}};
-        found.listener = std::move(*listener);
-    } else if (!listener.error().text.ends_with("Address already in use")) {
-        return listener.error().within("--rdzv-endpoint");
-    }  // else an agent on this machine came first, or a stranger, which is found out when we speak to it
     return found;
+}
+
+base::Result<Found> FixedDiscovery::find() {
+    if (question_.at.places.empty())
+        return base::Error{question_.option + ": nothing given, expected HOST:PORT, where the nodes meet"};
+    std::string own, towards;
+    Found found = look_up(own, towards);
+    if (auto chosen = choose_address(question_, own, towards, found); !chosen) return chosen.error();
+    if (!question_.may_host) return found;
+    if (!own.empty()) return host(std::move(found), own);
+    if (!hosts_elsewhere(found)) return found;
+    const std::string address = found.bind_to;
+    return host(std::move(found), address);
+}
+
+/// Whether this node hosts though the endpoint names none of its addresses. The user says so, or nobody else can: as
+/// under torchrun, where node rank 0 serves at whatever address the others reach it.
+bool FixedDiscovery::hosts_elsewhere(Found& found) const {
+    if (question_.must_host) return true;
+    const Place& there = found.places.front();
+    if (!question_.should_host || there.address.empty()) return false;
+    const Kind answer = probe(there.address, there.endpoint.port, question_.version, question_.job_id, kAnswerIn).kind;
+    if (answer == Kind::coordinator || answer == Kind::refused || answer == Kind::silent) return false;
+    found.doubt = fmt::format(
+        "{}: {} is no address of this node, which hosts the meeting as node rank 0: it listens at {}, expected "
+        "--node-rank=0 on {} unless the others reach this node there",
+        question_.option, there.endpoint.host, Endpoint{found.bind_to, there.endpoint.port}.text(),
+        there.endpoint.host);
+    return true;
+}
+
+/// Somebody may host there already, be just about to, or be gone in a moment; but whoever holds the port and never
+/// answers is in the way. A stranger that answers is told of when we speak to it.
+base::Result<Found> FixedDiscovery::host(Found found, const std::string& address) const {
+    const int port = question_.at.places.front().port;
+    for (const Time end = std::chrono::steady_clock::now() + kHeldFor;; std::this_thread::sleep_for(kLookAgain)) {
+        auto listener = store::open_listener(address, port);
+        if (listener) {
+            found.places = {{{address, listener->port}, address}};
+            found.listener = std::move(*listener);
+            return found;
+        }
+        if (!listener.error().text.ends_with("Address already in use"))
+            return listener.error().within(question_.option);
+        const Kind there = probe(address, port, question_.version, question_.job_id, kAnswerIn).kind;
+        if (there == Kind::coordinator || there == Kind::refused || there == Kind::silent) return found;
+        if (std::chrono::steady_clock::now() < end) continue;
+        if (there == Kind::stranger) return found;
+        return base::Error{fmt::format("{}: {}, by somebody who does not answer there; expected a port that is free",
+                                       question_.option, listener.error().text),
+                           exit_status::kRefused};
+    }
 }
 
 }  // namespace dlaunch::rendezvous

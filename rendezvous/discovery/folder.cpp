@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/files.hpp"
 #include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/discovery/fixed.hpp"
 #include "rendezvous/rounds/probe.hpp"
@@ -25,19 +26,12 @@ constexpr auto kAnswerIn = Milliseconds(1'000);
 constexpr auto kClosedPort = Milliseconds(1'000);  // two touches of a living owner
 constexpr auto kLookAgain = Milliseconds(100);
 constexpr std::size_t kLongestName = 100;
+constexpr int kNoClaim = 1'000'000'000;  // so many claims there are never
 
 base::Error failed(const std::string& folder, const char* what) {
     const int number = errno;
     return {fmt::format("--rdzv-endpoint: {} file://{}: {}, expected a folder that all nodes share and may write to",
                         what, folder, std::strerror(number))};
-}
-
-std::string read_whole(const std::string& path) {
-    const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text(4096, '\0');
-    const ssize_t got = file ? read(file.get(), text.data(), text.size()) : -1;
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    return text;
 }
 
 /// When the file was touched last, by the clock of whoever keeps the folder. An open asks a server anew.
@@ -85,11 +79,12 @@ base::Result<std::optional<FolderDiscovery::Claim>> FolderDiscovery::latest() co
         const std::string_view rest = name.substr(begin.size());
         int number = 0;
         const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-        if (error == std::errc() && end == rest.data() + rest.size() && number > found.number) found.number = number;
+        if (error != std::errc() || end != rest.data() + rest.size() || number >= kNoClaim) continue;
+        found.number = std::max(found.number, number);
     }
     if (found.number == 0) return std::optional<Claim>();
     found.path = path_of(found.number);
-    const std::string text = read_whole(found.path);
+    const std::string text = base::text_of(found.path);
     if (auto place = parse_endpoints(text.substr(0, text.find('\n')), 0); place && place->places.size() == 1)
         found.place = place->places.front();
     return std::optional<Claim>(found);

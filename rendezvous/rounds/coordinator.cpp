@@ -40,6 +40,7 @@ void Coordinator::pass_time(Time now) {
     now_ = now;
     if (gap < options_.node_timeout / 4) return;
     for (auto& [id, node] : nodes_) node.last_heard += gap;
+    caused_at_ += gap;
     adopt_until_ = adopt_until_ == kNever ? kNever : adopt_until_ + gap;
 }
 
@@ -95,8 +96,9 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     const auto lost = lost_.find(id);
     if (lost != lost_.end() && lost->second >= join.stamp.incarnation)
         return refuse(connection, true, 0, "this node was silent for too long");
-    if (phase_ == Phase::over && lost == lost_.end())
-        return refuse(connection, false, exit_status::kRefused, "the job has ended");
+    if (phase_ == Phase::over && lost == lost_.end())  // who comes late to an end in failure has the same end
+        return refuse(connection, false, verdict_->status ? verdict_->status : exit_status::kRefused,
+                      verdict_->reason.empty() ? "the job has ended" : "the job has ended: " + verdict_->reason);
     if (const Node* holder = holder_of(now, join.record))
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("node rank {} is {}'s, expected another --node-rank, or another port for another job",
@@ -122,6 +124,23 @@ void Coordinator::welcome(ConnectionId connection, const Join& join) {
          Welcome{stamp(), join.beat, static_cast<std::uint32_t>(options_.node_timeout.count()), options_.host});
 }
 
+void Coordinator::tell_other_terms(ConnectionId connection, const Join& join) {
+    const Terms ours{options_.min_nodes, options_.max_nodes, options_.restarts.max_restarts};
+    if (!join.terms || join.terms == ours || join.stamp.incarnation > 1) return;  // said before
+    const auto differences = [&](const Terms& terms, const Terms& others) {
+        std::string words;
+        if (terms.min_nodes != others.min_nodes || terms.max_nodes != others.max_nodes)
+            words = terms.min_nodes == terms.max_nodes
+                        ? fmt::format(" --nnodes={}", terms.max_nodes)
+                        : fmt::format(" --nnodes={}:{}", terms.min_nodes, terms.max_nodes);
+        if (terms.max_restarts != others.max_restarts) words += fmt::format(" --max-restarts={}", terms.max_restarts);
+        return words;
+    };
+    send(connection,
+         Tell{stamp(), fmt::format("this node was told{}, but{} on {}, which hosts the meeting, counts",
+                                   differences(*join.terms, ours), differences(ours, *join.terms), options_.host)});
+}
+
 /// After a cut: both say again what holds.
 void Coordinator::resume(Time now, ConnectionId connection, Node& node, const Join& join) {
     if (node.connection && node.connection != connection) {
@@ -141,7 +160,7 @@ void Coordinator::tell_what_holds(const Node& node, std::int32_t known_round) {
     if (phase_ == Phase::over && verdict_) return send(node.connection, *verdict_);
     if (node.part != Part::running) return;
     if (phase_ == Phase::running && known_round < round_) send(node.connection, node.assigned);
-    if (phase_ == Phase::stopping) send(node.connection, StopRound{stamp(), restart_reason_});
+    if (phase_ == Phase::stopping) send(node.connection, StopRound{stamp(), restart_reason_, stopped_for_});
 }
 
 void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
@@ -156,6 +175,7 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
     peers_[connection].node = join.record.id;
     std::erase(lost_hosts_, join.record.host);
     welcome(connection, join);
+    tell_other_terms(connection, join);
     switch (phase_) {
         case Phase::adopting: return adopt(now, node, join);
         case Phase::gathering: return try_start(now);
@@ -223,10 +243,13 @@ void Coordinator::lose(Time now, Nodes::iterator at, bool by_its_end) {
     if (phase_ == Phase::gathering) return try_start(now);
     if (node.part != Part::running) return;
     if (by_its_end) not_before_ = std::max(not_before_, now + options_.guard_time);
-    blameless_ = true;
+    if (causes_.empty() || node.last_heard <= caused_at_) blameless_ = true;  // it lived on after what failed elsewhere
     take_part_away(node, Part::stopped);
-    if (phase_ == Phase::running)
-        stop_round(now, fmt::format("{} was lost", node.record.host));
+    if (phase_ == Phase::running && node.leaving)
+        review(now);  // it was on its way out
+    else if (phase_ == Phase::running)
+        stop_round(now, fmt::format("{} was lost", node.record.host),
+                   {node.assigned.first_rank, node.assigned.local_world_size});
     else if (phase_ == Phase::stopping && unfinished_ == 0)
         judge(now);
 }
@@ -258,6 +281,7 @@ void Coordinator::tick(Time now) {
     }
     if (now >= next_look_) look_for_silent(now);
     if (phase_ == Phase::adopting && now >= adopt_until_) {
+        blameless_ = true;  // what failed meanwhile may have followed from the loss of who has not come
         if (unfinished_ > 0 || group_size_ > 0)
             stop_round(now, "not every node of the running round came to the new coordinator");
         else

@@ -110,8 +110,9 @@ private:
     void resume(Time now, ConnectionId connection, Node& node, const Join& join);
     void admit(Time now, ConnectionId connection, const Join& join);
     void tell_what_holds(const Node& node, std::int32_t known_round);
-    const Node* holder_of(Time now, const NodeRecord& newcomer) const;
+    [[nodiscard]] const Node* holder_of(Time now, const NodeRecord& newcomer) const;
     void welcome(ConnectionId connection, const Join& join);
+    void tell_other_terms(ConnectionId connection, const Join& join);
     void refuse(ConnectionId connection, bool come_anew, int status, std::string reason);
     void lose(Time now, Nodes::iterator node, bool by_its_end);
     void dismiss(Nodes::iterator node);
@@ -130,14 +131,17 @@ private:
     void try_start(Time now);
     void start(Time now, std::size_t limit);
     void assign(Node& node, const Assigned& assigned);
-    void stop_round(Time now, const std::string& reason);
+    void stop_round(Time now, const std::string& reason, const LostRanks& lost = {});
     void judge(Time now);
     void judge_failure(Time now);
+    void tell_restart(const Cause& cause, const std::string& what);
     void on_join_timeout(Time now);
     void finish(Time now, int status, std::string reason, bool with_causes);
     void take_part_away(Node& node, Part part);
     [[nodiscard]] std::size_t limit() const;
     [[nodiscard]] std::string waiting() const;
+    [[nodiscard]] bool about_to_end() const;
+    [[nodiscard]] bool failure_ends_job() const;
     [[nodiscard]] bool enough_without(const Node& leaver) const;
 
     Options options_;
@@ -157,10 +161,13 @@ private:
     std::size_t first_size_ = 0;  ///< of the first round: the limit for ScaleUp::never
     Time round_began_{};
     Causes causes_;
+    Time caused_at_{};        ///< when the first of them came
     bool blameless_ = false;  ///< this round's failures may follow from a loss or from our own stop
     std::string restart_reason_;
+    LostRanks stopped_for_;       ///< what ended this round
     std::optional<End> verdict_;  ///< decided, said when everybody has stopped
     bool blame_ = false;          ///< the verdict names the round's causes
+    bool failed_first_ = false;   ///< it yields to them: they were there before somebody was asked to end
 
     Time now_{};
     Time next_look_{}, gather_until_ = kNever, last_call_until_ = kNever, next_progress_ = kNever;

@@ -73,6 +73,7 @@ void Coordinator::start(Time now, std::size_t limit) {
     if (chosen.size() > limit) chosen.resize(limit);
 
     std::vector<Seat> seats;
+    seats.reserve(chosen.size());
     for (const Node* node : chosen)
         seats.push_back({node->record.host, node->record.order_key, node->record.node_rank, node->last_rank,
                          node->survivor, node->arrival, node->record.slots, node->record.role});
@@ -139,7 +140,7 @@ void Coordinator::adopt(Time now, Node& node, const Join& join) {
     node.part = Part::running;
     node.survivor = true;
     node.last_rank = standing.group_rank;
-    node.assigned.stamp = stamp();
+    node.assigned = {.stamp = stamp(), .local_world_size = 0};  // which ranks are its was the old coordinator's to know
     ++unfinished_;
     review(now);
 }
@@ -151,9 +152,12 @@ void Coordinator::review(Time now) {
             std::count_if(nodes_.begin(), nodes_.end(), [](const auto& at) { return at.second.part != Part::none; });
         if (static_cast<std::size_t>(members) < group_size_) return;
         phase_ = Phase::running;
+        for (const auto& [id, node] : nodes_)
+            if (node.leaving && node.part == Part::running && !about_to_end())
+                return stop_round(now, fmt::format("{} on {}", node.leaving->reason, node.record.host));
     }
     if (phase_ != Phase::running) return;
-    if (!causes_.empty()) return stop_round(now, causes_.first().summary);
+    if (!causes_.empty()) return stop_round(now, causes_.first().summary, causes_.first().lost);
     const bool stopped =
         std::any_of(nodes_.begin(), nodes_.end(), [](const auto& at) { return at.second.part == Part::stopped; });
     if (stopped) return stop_round(now, "a node has stopped its workers");
@@ -169,13 +173,20 @@ void Coordinator::take_part_away(Node& node, Part part) {
 
 void Coordinator::on_report(Time now, Node& node, const Report& report) {
     if (node.part != Part::running) return;  // said before
-    if (report.cause) causes_.add(node.record.id, *report.cause);
+    const bool goes_alone = node.leaving && phase_ == Phase::running;
+    if (report.cause && !goes_alone) {
+        if (causes_.empty()) caused_at_ = now;
+        causes_.add(node.record.id, *report.cause);
+    }
     if (report.phase == Report::Phase::over) take_part_away(node, report.succeeded ? Part::done : Part::stopped);
 
-    if (node.leaving && !verdict_ && node.part != Part::running) {  // it need not wait for the others' grace
+    if (node.leaving && !verdict_ && !failure_ends_job() &&
+        node.part != Part::running) {  // it need not wait for the others' grace
         dismiss(nodes_.find(node.record.id));
-        return phase_ == Phase::stopping && unfinished_ == 0 ? judge(now) : void();
+        if (phase_ == Phase::stopping && unfinished_ == 0) return judge(now);
+        return goes_alone ? review(now) : void();
     }
+    if (goes_alone) return;
     if (phase_ == Phase::stopping && unfinished_ == 0) return judge(now);
     if (phase_ != Phase::running && phase_ != Phase::adopting) return;
     if (report.phase == Report::Phase::failed || !report.succeeded)
@@ -185,11 +196,12 @@ void Coordinator::on_report(Time now, Node& node, const Report& report) {
     if (unfinished_ == 0) review(now);
 }
 
-void Coordinator::stop_round(Time now, const std::string& reason) {
+void Coordinator::stop_round(Time now, const std::string& reason, const LostRanks& lost) {
     phase_ = Phase::stopping;
     restart_reason_ = reason;
+    stopped_for_ = lost;
     blameless_ = blameless_ || causes_.empty();
-    Send send{{}, StopRound{stamp(), reason}};
+    Send send{{}, StopRound{stamp(), reason, lost}};
     for (const auto& [id, node] : nodes_)
         if (node.part != Part::none && node.connection) send.to.push_back(node.connection);
     if (!send.to.empty()) actions_.emplace_back(std::move(send));
@@ -198,9 +210,11 @@ void Coordinator::stop_round(Time now, const std::string& reason) {
 
 /// Nobody of the round lives: what now?
 void Coordinator::judge(Time now) {
-    if (verdict_) return finish(now, verdict_->status, verdict_->reason, blame_);
+    if (verdict_ && (blameless_ || !failed_first_)) return finish(now, verdict_->status, verdict_->reason, blame_);
     // Workers that died because their peers were stopped or lost have not failed by themselves.
     if (!causes_.empty() && (!blameless_ || causes_.first().permanent)) return judge_failure(now);
+    if (!causes_.empty() && !lost_hosts_.empty())
+        broadcast(Tell{stamp(), fmt::format("restarting all workers, as {} was lost", lost_hosts_.back())});
     gather(now);
 }
 
@@ -209,21 +223,23 @@ void Coordinator::judge_failure(Time now) {
     const Cause& cause = causes_.first();
     const auto lasted = std::chrono::duration_cast<Milliseconds>(now - round_began_);
     const RestartDecision decision = restarts_.on_failure({lasted, cause.kind, cause.permanent});
-    if (decision.kind == Kind::crash_loop)
-        return finish(
-            now, exit_status::kGiveUp,
-            fmt::format("gave up after {} restarts: the job fails again and again in the same way", restarts_.used()),
-            true);
+    if (decision.kind == Kind::crash_loop) return finish(now, exit_status::kGiveUp, restarts_.told(decision), true);
     if (decision.kind != Kind::restart)
         return finish(now, cause.status, cause.record.empty() ? cause.summary : std::string(), true);
 
-    const std::string after =
-        decision.pause.count() ? fmt::format(" in {:.1f} s", static_cast<double>(decision.pause.count()) / 1e3) : "";
-    broadcast(Tell{stamp(), fmt::format("restarting all workers{} (restart {} of {})", after, restarts_.used(),
-                                        options_.restarts.max_restarts)});
+    tell_restart(cause, restarts_.told(decision));
     restart_reason_ = cause.summary;
     not_before_ = std::max(not_before_, now + decision.pause);
     gather(now);
+}
+
+/// Who was stopped for the failure has heard of it; who had finished, and who waits, has not.
+void Coordinator::tell_restart(const Cause& cause, const std::string& what) {
+    Send to_stopped{{}, Tell{stamp(), what}}, to_others{{}, Tell{stamp(), cause.summary + ": " + what}};
+    for (const auto& [id, node] : nodes_)
+        if (node.connection) (node.part == Part::stopped ? to_stopped : to_others).to.push_back(node.connection);
+    for (Send* send : {&to_stopped, &to_others})
+        if (!send->to.empty()) actions_.emplace_back(std::move(*send));
 }
 
 void Coordinator::finish(Time now, int status, std::string reason, bool with_causes) {
@@ -241,26 +257,49 @@ bool Coordinator::enough_without(const Node& leaver) const {
     return stay >= options_.min_nodes;
 }
 
+/// Some have finished: another round would run their ranks again. The others end this one, with or without a leaver.
+bool Coordinator::about_to_end() const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& at) { return at.second.part == Part::done; });
+}
+
+/// The round is being stopped for a failure after which nothing is tried again. Whoever is asked to end now waits for
+/// that end, whose status stands, unless somebody turns out to be lost.
+bool Coordinator::failure_ends_job() const {
+    return phase_ == Phase::stopping && !verdict_ && !causes_.empty() && !blameless_ &&
+           (restarts_.spent() || causes_.first().permanent);
+}
+
 void Coordinator::on_leave(Time now, Node& node, const Leave& leave) {
     if (node.leaving || phase_ == Phase::over) return;
+    const bool failed_first = failure_ends_job();
     node.leaving = leave;
     const bool spare = node.part == Part::none && (phase_ == Phase::running || phase_ == Phase::stopping);
     const bool runs = node.part == Part::running;
     const bool others_go_on = !node.record.hosts_coordinator && leave.scope != Leave::Scope::job &&
                               (spare || leave.scope == Leave::Scope::node ||
-                               (options_.min_nodes < options_.max_nodes && enough_without(node)));
-    const std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
+                               (options_.min_nodes < options_.max_nodes &&
+                                (phase_ == Phase::gathering || enough_without(node))));  // who gathers waits anyway
+    std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
     if (!others_go_on) {
+        if (leave.scope == Leave::Scope::node_if_enough && options_.min_nodes < options_.max_nodes)
+            reason += enough_without(node) ? ", which hosts the meeting: the job ends with it"
+                                           : ": too few nodes are left, the job ends";
         if (!verdict_) {
             verdict_ = End{stamp(), leave.status, reason, {}};
             blame_ = leave.scope == Leave::Scope::job || !causes_.empty();
+            failed_first_ = failed_first;
         }
         if (phase_ == Phase::running || (phase_ == Phase::adopting && unfinished_ > 0)) return stop_round(now, reason);
         if (phase_ != Phase::stopping) finish(now, verdict_->status, verdict_->reason, false);
         return;
     }
-    if (!runs) dismiss(nodes_.find(node.record.id));
-    if (phase_ == Phase::running && runs) stop_round(now, reason);
+    if (!runs && !failed_first) dismiss(nodes_.find(node.record.id));
+    if (phase_ == Phase::running && runs) {
+        if (about_to_end() && leave.scope == Leave::Scope::node_if_enough)
+            blameless_ = true;
+        else
+            stop_round(now, reason);
+    }
     if (phase_ == Phase::gathering) try_start(now);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/rounds/probe.hpp"
@@ -53,8 +55,20 @@ void MemberLink::disconnect() {
     drop();
 }
 
+/// With the problems of all places that have been tried, as none of them answers.
+std::string MemberLink::note_problem(const std::string& why) {
+    Target& current = targets_[current_];
+    current.problem = fmt::format("{}: {}", current.place.endpoint.text(), why);
+    std::vector<std::string_view> all;
+    for (const Target& target : targets_)  // one name may have several addresses
+        if (!target.problem.empty() && std::find(all.begin(), all.end(), target.problem) == all.end())
+            all.emplace_back(target.problem);
+    return fmt::format("{}", fmt::join(all, "; "));
+}
+
 void MemberLink::connect() {
     if (socket_) {
+        if (!reader_) static_cast<void>(note_problem("no answer"));
         const linger reset{1, 0};
         setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     }
@@ -101,8 +115,7 @@ void MemberLink::fail(int error) { fail(error == ECONNREFUSED, std::strerror(err
 void MemberLink::fail(bool refused, const std::string& why) {
     drop();
     targets_[current_].hopeless = refused;
-    const ConnectFailure failure{refused && all_hopeless(),
-                                 fmt::format("{}: {}", targets_[current_].place.endpoint.text(), why)};
+    const ConnectFailure failure{refused && all_hopeless(), note_problem(why)};
     loop_.post([this, failure, life = life_] {
         if (life == life_) listener_.failed(failure);
     });
@@ -113,9 +126,7 @@ void MemberLink::fail_as_stranger(const std::string& how) {
     mute_ = 0;
     targets_[current_].hopeless = true;
     next_ = (current_ + 1) % targets_.size();
-    listener_.failed({false,
-                      fmt::format("{}: what listens there is none, {}", targets_[current_].place.endpoint.text(), how),
-                      all_hopeless()});
+    listener_.failed({false, note_problem("what listens there is none, " + how), all_hopeless()});
 }
 
 void MemberLink::on_connected() {
@@ -125,6 +136,7 @@ void MemberLink::on_connected() {
     if (error != 0) return fail(error);
     writable_ = {};
     next_ = current_;
+    for (Target& target : targets_) target.problem.clear();
     reader_ = std::make_unique<wire::FrameReader>();
     unsent_ = wire::kGreeting;
     readable_ = loop_.readable(socket_.get(), [this] { on_readable(); });

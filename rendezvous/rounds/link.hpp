@@ -43,6 +43,7 @@ private:
         Place place;
         base::Aside look_up;
         bool hopeless = false;  ///< the latest dial met a closed port or a stranger
+        std::string problem;    ///< of the latest dial, "node1:29400: Connection refused"
     };
 
     void look_up(std::size_t which);
@@ -58,6 +59,7 @@ private:
     void drop();
     /// With several places one that refuses is no proof that nobody is there: all of them are, one after the other.
     [[nodiscard]] bool all_hopeless() const;
+    [[nodiscard]] std::string note_problem(const std::string& why);
 
     base::Loop& loop_;
     std::vector<Target> targets_;

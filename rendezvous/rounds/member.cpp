@@ -36,6 +36,11 @@ Milliseconds Member::beat_interval() const {
     return std::clamp(node_timeout_ / 10, Milliseconds(1), Milliseconds(1'000));
 }
 
+/// A lease does not wait for a lost SYN to be sent again, which takes the kernel a second.
+Milliseconds Member::dial_timeout() const {
+    return in_ ? std::clamp(node_timeout_ / 10, Milliseconds(200), options_.dial_timeout) : options_.dial_timeout;
+}
+
 // --- the link -------------------------------------------------------------------------------------------------------
 
 void Member::dial(Time now) {
@@ -51,7 +56,7 @@ void Member::connected(Time now) {
     last_heard_ = now;
     last_failure_ = "it does not answer as a coordinator does";
     send(Hello{options_.version, options_.job_id, incarnation_});
-    send(Join{stamp(), options_.record, last_group_rank_, standing_, latest_round_, number_of(now)});
+    send(Join{stamp(), options_.record, last_group_rank_, standing_, latest_round_, number_of(now), options_.terms});
 }
 
 void Member::connect_failed(Time now, const ConnectFailure& failure) {
@@ -86,7 +91,7 @@ void Member::keep_link(Time now) {
             if (now >= dial_at_) dial(now);
             break;
         case Link::dialing:
-            if (now - dialed_at_ >= options_.dial_timeout) dial(now);
+            if (now - dialed_at_ >= dial_timeout()) dial(now);
             break;
         case Link::open:
         case Link::welcome:
@@ -185,7 +190,7 @@ void Member::on_stop(Time now, const StopRound& stop) {
     if (stop.stamp.round < round_) return;
     if (stop.stamp.round == round_) {
         if (runs_)
-            actions_.emplace_back(StopWorkers{stop.reason});
+            actions_.emplace_back(StopWorkers{stop.reason, stop.lost});
         else
             actions_.emplace_back(CloseRound{});
         return;
@@ -322,7 +327,7 @@ Time Member::deadline() const {
     if (fenced_ && runs_) return due;
     switch (link_) {
         case Link::down: return std::min(due, dial_at_);
-        case Link::dialing: return std::min(due, dialed_at_ + options_.dial_timeout);
+        case Link::dialing: return std::min(due, dialed_at_ + dial_timeout());
         case Link::open:
         case Link::welcome: return std::min({due, next_beat_, last_heard_ + node_timeout_ * 2 / 5});
     }

@@ -32,6 +32,7 @@ public:
     struct Options {
         std::string version, job_id;
         NodeRecord record;
+        std::optional<Terms> terms = std::nullopt;
         std::string coordinator;             ///< where it is, for humans
         bool fixed_coordinator = true;       ///< static discovery: when it is dead nobody takes over
         Milliseconds join_timeout{600'000};  ///< until the first answer
@@ -51,6 +52,7 @@ public:
     };
     struct StopWorkers {
         std::string reason;
+        LostRanks lost{};
     };
     struct CloseRound {};  ///< a round that was over here has ended everywhere: who needs what this node served?
     struct KillWorkers {   ///< without grace
@@ -114,6 +116,7 @@ private:
     [[nodiscard]] bool speaks_for(const Stamp& stamp) const;
     [[nodiscard]] Stamp stamp() const { return {epoch_, round_, incarnation_}; }
     [[nodiscard]] Milliseconds beat_interval() const;
+    [[nodiscard]] Milliseconds dial_timeout() const;
     [[nodiscard]] std::string coordinator_name() const;
     [[nodiscard]] std::string unreachable() const;
 

@@ -50,6 +50,12 @@ struct Standing {
     bool operator==(const Standing&) const = default;
 };
 
+/// What this node was told about the whole job. The coordinator's own count; who was told otherwise hears of it.
+struct Terms {
+    std::int32_t min_nodes = 1, max_nodes = 1, max_restarts = 0;
+    bool operator==(const Terms&) const = default;
+};
+
 /// Follows Hello. With `standing` the stamp's round runs on this node.
 struct Join {
     Stamp stamp;
@@ -58,7 +64,14 @@ struct Join {
     std::optional<Standing> standing;
     std::int32_t latest_round = -1;  ///< of the job, as far as this node knows: a new coordinator goes on behind it
     std::uint64_t beat = 0;          ///< as in Beat
+    std::optional<Terms> terms = std::nullopt;
     bool operator==(const Join&) const = default;
+};
+
+/// Ranks one behind the other whose processes are gone; none where `count` is 0.
+struct LostRanks {
+    std::int32_t first = 0, count = 0;
+    bool operator==(const LostRanks&) const = default;
 };
 
 /// Why a round failed, as far as the coordinator must know it.
@@ -68,6 +81,7 @@ struct Cause {
     std::string summary;      ///< one line: "rank 3 (node2, pid 4711) exited with 3"
     bool permanent = false;   ///< another try cannot end otherwise
     std::string record;       ///< the agent's own failure records, opaque here; may be empty until the round is over
+    LostRanks lost{};
     bool operator==(const Cause&) const = default;
 };
 
@@ -140,6 +154,7 @@ struct Assigned {
 struct StopRound {
     Stamp stamp;
     std::string reason;
+    LostRanks lost{};  ///< what the workers that still run must not wait for
     bool operator==(const StopRound&) const = default;
 };
 

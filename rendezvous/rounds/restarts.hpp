@@ -34,6 +34,9 @@ public:
 
     RestartDecision on_failure(const FailedRound& round);
 
+    /// A line for the user about a decision to restart or to give up.
+    [[nodiscard]] std::string told(const RestartDecision& decision) const;
+
     [[nodiscard]] int used() const { return used_; }
     /// A failure now would be the last.
     [[nodiscard]] bool spent() const { return used_ >= limits_.max_restarts; }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/base/signals_blocked.hpp"
 #include "rendezvous/store/server.hpp"
 
 namespace dlaunch::store {
@@ -33,11 +34,8 @@ base::Result<std::unique_ptr<ThreadedServer>> ThreadedServer::adopt(base::Unique
     auto server = Server::adopt(impl->loop, std::move(listener));
     if (!server) return server.error();
     impl->server = std::move(*server);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // a thread inherits the mask: signals are the main thread's
+    const base::SignalsBlocked for_the_new_thread;
     impl->thread = std::thread([impl = impl.get()] { impl->server->serve_until(impl->stop.get()); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return std::unique_ptr<ThreadedServer>(new ThreadedServer(std::move(impl)));
 }
 

@@ -143,10 +143,14 @@ void fields(auto& a, r::NodeRecord& m) {
     a(m.id, m.host, m.address, m.store_port, m.slots, m.role, m.order_key, m.node_rank, m.hosts_coordinator);
 }
 void fields(auto& a, r::Standing& m) { a(m.group_rank, m.group_world_size, m.restart_count); }
-void fields(auto& a, r::Join& m) { a(m.stamp, m.record, m.last_group_rank, m.standing, m.latest_round, m.beat); }
+void fields(auto& a, r::Terms& m) { a(m.min_nodes, m.max_nodes, m.max_restarts); }
+void fields(auto& a, r::Join& m) {
+    a(m.stamp, m.record, m.last_group_rank, m.standing, m.latest_round, m.beat, m.terms);
+}
+void fields(auto& a, r::LostRanks& m) { a(m.first, m.count); }
 void fields(auto& a, r::Cause& m) {
     Record record{m.record};
-    a(m.status, m.kind, m.summary, m.permanent, record);
+    a(m.status, m.kind, m.summary, m.permanent, m.lost, record);
 }
 void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.cause); }
 void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason); }
@@ -157,7 +161,7 @@ void fields(auto& a, r::Assigned& m) {
     a(m.stamp, m.group_rank, m.group_world_size, m.first_rank, m.world_size, m.local_world_size, m.first_role_rank,
       m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason);
 }
-void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason); }
+void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost); }
 void fields(auto& a, r::Tell& m) { a(m.stamp, m.text); }
 void fields(auto& a, r::End& m) { a(m.stamp, m.status, m.reason, m.records); }
 
@@ -176,7 +180,9 @@ void Reader::read(T& part) { fields(*this, part); }
 bool within(std::int32_t value, std::int32_t low, std::int32_t high) { return value >= low && value <= high; }
 
 bool sane(const auto&) { return true; }
-bool sane(const r::Report& m) { return m.phase <= r::Report::Phase::over; }
+bool sane(const r::LostRanks& m) { return within(m.first, 0, kMostWorkers) && within(m.count, 0, kMostWorkers); }
+bool sane(const r::Report& m) { return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)); }
+bool sane(const r::StopRound& m) { return sane(m.lost); }
 bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }
 bool sane(const r::Welcome& m) { return m.node_timeout_ms >= 1 && m.node_timeout_ms <= 86'400'000; }
 bool sane(const r::Join& m) {

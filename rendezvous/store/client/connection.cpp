@@ -158,7 +158,7 @@ Result<std::string> Connection::take(std::size_t size, Time deadline) {
             return lost(errno).error();
         }
     }
-    return Result<std::string>(boost::system::in_place_value, std::move(taken));
+    return base::text_result(std::move(taken));
 }
 
 }  // namespace dlaunch::store

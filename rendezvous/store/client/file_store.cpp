@@ -73,7 +73,7 @@ Result<std::string> FileStore::exchange(const wire::Request& request, Time deadl
     auto reply = carry_out(call, request, deadline);
     core_->end(call);
     if (!reply) return reply.error();
-    return bytes_result(std::move(reply->bytes));
+    return base::text_result(std::move(reply->bytes));
 }
 
 Result<void> FileStore::await(const wire::Request& request, Time deadline) {

@@ -9,7 +9,7 @@ Result<std::string> HashStore::exchange(const wire::Request& request, Time) {
     core_.end(call);
     if (!reply) return reply.error();
     if (reply->changed) something_changed_.notify_all();
-    return bytes_result(std::move(reply->bytes));
+    return base::text_result(std::move(reply->bytes));
 }
 
 Result<void> HashStore::await(const wire::Request& request, Time deadline) {

@@ -125,7 +125,7 @@ Result<std::string> ProtocolStore::collect_reply(const Request& request, const T
         default: break;  // no reply
     }
     if (!done) return done.error();
-    return bytes_result(std::move(reply));
+    return base::text_result(std::move(reply));
 }
 
 Result<std::string> ProtocolStore::ask(const Request& request, Time deadline) {
@@ -159,7 +159,7 @@ Result<std::string> ProtocolStore::get(std::string_view key, Time deadline) {
     if (auto there = wait_for({&key, 1}, deadline); !there) return there.error();
     auto reply = ask(about(Message::get, key), deadline);
     if (!reply) return reply.error();
-    return bytes_result(Cursor(*reply).vector());
+    return base::text_result(Cursor(*reply).vector());
 }
 
 Result<std::int64_t> ProtocolStore::add(std::string_view key, std::int64_t delta, Time deadline) {
@@ -174,7 +174,7 @@ Result<std::string> ProtocolStore::compare_set(std::string_view key, std::string
     request.desired = desired;
     auto reply = ask(request, deadline);
     if (!reply) return reply.error();
-    return bytes_result(Cursor(*reply).vector());
+    return base::text_result(Cursor(*reply).vector());
 }
 
 Result<bool> ProtocolStore::check(Keys keys, Time deadline) {
@@ -225,7 +225,7 @@ Result<std::string> ProtocolStore::queue_pop(std::string_view key, Time deadline
         auto reply = ask(about(Message::queue_pop, key), deadline);
         if (!reply) return reply.error();
         Cursor cursor(*reply);
-        if (cursor.u64() > 0) return bytes_result(cursor.vector());
+        if (cursor.u64() > 0) return base::text_result(cursor.vector());
         // Who was woken may still find it empty: another client came first.
         if (auto there = wait_for({&key, 1}, deadline); !there) return there.error();
     }

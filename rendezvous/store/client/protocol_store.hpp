@@ -46,11 +46,6 @@ private:
     Result<void> wait_for(std::span<const std::string_view> keys, Time deadline);
 };
 
-/// A string as a result: boost's cannot tell by itself that it is not the text of an error.
-[[nodiscard]] inline Result<std::string> bytes_result(std::string bytes) {
-    return Result<std::string>(boost::system::in_place_value, std::move(bytes));
-}
-
 /// "wait for /a, /b: not before the deadline". What every store says when time is over.
 [[nodiscard]] base::Error late(const wire::Request& request);
 

@@ -1,0 +1,35 @@
+#include "rendezvous/base/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::base {
+
+Result<std::string> read_all(int fd, std::size_t most_bytes) {
+    std::string text;
+    std::array<char, 16384> part;
+    for (;;) {
+        const ssize_t got = ::read(fd, part.data(), part.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return Error{std::strerror(errno)};
+        if (got == 0) return text_result(std::move(text));
+        text.append(part.data(), static_cast<std::size_t>(got));
+        if (text.size() > most_bytes) return Error{fmt::format("larger than {} bytes", most_bytes)};
+    }
+}
+
+std::string text_of(const std::string& path, std::size_t most_bytes) {
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file) return {};
+    auto text = read_all(file.get(), most_bytes);
+    return text ? std::move(*text) : std::string();
+}
+
+}  // namespace dlaunch::base
