@@ -6,22 +6,21 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "agent/binding/binding.hpp"
-#include "agent/errors/error_file.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/group/net_membership.hpp"
 #include "agent/group/round.hpp"
 #include "agent/group/solo.hpp"
 #include "agent/health/timer_fifo.hpp"
+#include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
 #include "agent/status/node_status.hpp"
 #include "agent/status/socket.hpp"
-#include "agent/status/write_file.hpp"
+#include "agent/status/write_reports.hpp"
+#include "rendezvous/base/aside.hpp"
 #include "rendezvous/base/host.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
@@ -54,7 +53,8 @@ private:
     void resume();
     bool give_terminal();
     void say_complaints();
-    JobEnd job_end(const JobVerdict& verdict) const;
+    [[nodiscard]] JobEnd job_end(const JobVerdict& verdict) const;
+    [[nodiscard]] bool is_said(const std::string& reason) const;
     void report(const JobVerdict& verdict);
 
     void say(const std::string& text) { logs_.say("dlaunch: " + text + "\n"); }
@@ -72,32 +72,30 @@ private:
     Terminal terminal_;
     StandardInput input_;
     WorkerCgroups cgroups_;
-    std::unique_ptr<StatusSocket> socket_;
+    std::unique_ptr<AgentSocket> socket_;
+    std::unique_ptr<Template> template_;
     std::unique_ptr<TimerFifo> timers_;
     std::unique_ptr<Membership> membership_;
     std::unique_ptr<NodeRound> round_;
     std::unique_ptr<SignalIntake> signals_;
     base::Timer time_limit_;
+    LeftoverSweep leftovers_{loop_};
 
     RoundEnd last_round_;
     int rounds_ = 0;
-    bool leaving_ = false;  ///< the membership knows that we end
-    bool reason_is_said_ = false;
+    bool leaving_ = false;     ///< the membership knows that we end
+    std::string told_;         ///< the latest line that the user was told; he need not read it again
+    std::string said_reason_;  ///< of our end, "SIGTERM received"
     bool suspended_ = false;
     int status_ = 0;
 };
-
-Logs::Options log_options(const Plan& plan, const std::string& host) {
-    Logs::Options options{plan.logs, plan.rendezvous.job_id, plan.role, host, plan.workers, false};
-    options.console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1;
-    return options;
-}
 
 Agent::Agent(const Plan& plan, GuardLink link)
     : plan_(plan),
       link_(std::move(link)),
       node_{base::host_name(), {}, {}, {}, base::usable_cores()},
-      logs_(loop_, log_options(plan, node_.host)),
+      logs_(loop_, {plan.logs, plan.rendezvous.job_id, plan.role, node_.host, plan.workers,
+                    plan.workers == 1 && plan.rendezvous.max_nodes == 1}),
       terminal_(link_.guard()),
       input_(loop_, plan, terminal_) {
     node_.node_id = fmt::format("{}-{}", node_.host, getpid());
@@ -113,45 +111,41 @@ base::Result<void> Agent::prepare() {
     }
     if (auto chosen = choose_membership(); !chosen) return chosen.error();
 
-    std::vector<std::vector<int>> processors;
-    if (plan_.binding != Binding::none) {
-        auto topology = discover_topology();
-        if (!topology) return topology.error();
-        auto bound = bind_workers(*topology, plan_.binding, plan_.workers);
-        if (!bound) return bound.error();
-        processors = std::move(*bound);
-    }
+    auto processors = bind_workers_here(plan_.binding, plan_.workers);
+    if (!processors) return processors.error();
+    link_.ready();
     if (auto made = logs_.prepare(); !made) return made.error();
     if (!plan_.logs.keeps_files() && plan_.logs.directory.empty()) link_.tell_folder(logs_.run_directory());
     logs_.on_complaint([this] { say_complaints(); });
 
-    socket_ = std::make_unique<StatusSocket>(loop_, [this] { return node_status(plan_, node_, *round_); });
+    socket_ = std::make_unique<AgentSocket>(loop_, [this] { return node_status(plan_, node_, *round_); });
     node_.agent_socket = socket_->path();
-    const char* timers = std::getenv("TORCHELASTIC_ENABLE_FILE_TIMER");
-    if (timers && std::strcmp(timers, "1") == 0) {
-        const char* path = std::getenv("TORCHELASTIC_TIMER_FILE");
-        auto fifo = TimerFifo::open(loop_, path ? path : "", [this](pid_t pid, const std::string& scope, int signal) {
-            round_->hang(pid, signal, scope);
-        });
-        if (!fifo) return fifo.error();
-        timers_ = std::move(*fifo);
-        node_.timer_file = timers_->path();
-    }
+    if (plan_.forks) template_ = std::make_unique<Template>(*socket_);
+    auto fifo = TimerFifo::open_if_asked(
+        loop_, [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
+    if (!fifo) return fifo.error();
+    timers_ = std::move(*fifo);
+    if (timers_) node_.timer_file = timers_->path();
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.tell_folder(socket_->folder());
     link_.tell_cgroup(cgroups_.folder());
     cgroups_.make();
 
     round_ = std::make_unique<NodeRound>(
-        NodeRound::Tools{loop_, plan_, node_, logs_, cgroups_, input_, events_,
-                         [this](const std::string& text) { say(text); },
-                         [this](const std::string& text) { mention(text); }, [this] { return link_.has_fenced(); }},
-        LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(processors),
-                                   open_files},
+        LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(*processors),
+                                   open_files, template_.get()},
+        NodeRound::Reporting{events_, [this](const std::string& text) { say(text); },
+                             [this](const std::string& text) { mention(text); }, [this] { return link_.has_fenced(); }},
         NodeRound::Listener{[this](const Failure& failure) { membership_->failed(failure); },
                             [this](const RoundEnd& end) { on_round_over(end); },
                             [this](pid_t pid) {
                                 if (timers_) timers_->forget(pid);
+                            },
+                            [this](const Failure& failure) {
+                                socket_->tell_lost({failure.rank, 1}, summary(failure));
+                            },
+                            [this] {
+                                if (rounds_ == 1) leftovers_.begin_soon();
                             }});
     return {};
 }
@@ -177,7 +171,10 @@ int Agent::run() {
                                   {"host", std::string_view(node_.host)}});
     if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
     membership_->join({[this](const Assignment& assignment) { on_start(assignment); },
-                       [this](const std::string& reason) { round_->stop(plan_.stop_signal, reason); },
+                       [this](const std::string& reason, const rendezvous::LostRanks& lost) {
+                           socket_->tell_lost(lost, reason);
+                           round_->stop(plan_.stop_signal, reason);
+                       },
                        [this](const std::string& text) { on_tell(text); },
                        [this](const JobVerdict& verdict) { on_end(verdict); },
                        [this](const std::string& reason) { round_->kill(reason); }});
@@ -192,6 +189,7 @@ void Agent::on_start(const Assignment& assignment) {
                         assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s", assignment.first_rank,
                         assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
                         assignment.master_addr, assignment.master_port));
+    socket_->begin_round();
     round_->begin(assignment);
 }
 
@@ -204,6 +202,7 @@ void Agent::on_tell(const std::string& text) {
     }
     for (const auto& remark : last_round_.remarks) mention(remark);
     mention(text);
+    if (plan_.verbosity >= 0) told_ = text;
     last_round_ = {};  // what was told is no cause of what comes later
 }
 
@@ -276,9 +275,9 @@ void Agent::end_by_signal(int number) {
     else
         say(fmt::format("{} received, ending {} worker{} (SIGKILL after {:g} s, or at a second signal)", signal_name,
                         running, running == 1 ? "" : "s", static_cast<double>(plan_.grace.count()) / 1e3));
-    reason_is_said_ = true;
+    said_reason_ = signal_name + " received";
     if (suspended_) resume();
-    membership_->leave(exit_status::kSignalBase + number, signal_name + " received");
+    membership_->leave(exit_status::kSignalBase + number, said_reason_);
     round_->stop(number, signal_name);
 }
 
@@ -300,8 +299,7 @@ void Agent::on_child() {
     if (!round_->on_child() || suspended_) return;
     // A worker that has the terminal was stopped by Ctrl-Z, one that has not by reading from it: fg may have come
     // since.
-    if (give_terminal()) return;
-    suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
+    if (!give_terminal()) suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
 }
 
 void Agent::suspend(int stop_signal) {
@@ -343,7 +341,7 @@ JobEnd Agent::job_end(const JobVerdict& verdict) const {
     end.exit_status = verdict.status;
     end.rounds = rounds_;
     end.restarts = round_->assignment().restart_count;
-    end.max_restarts = plan_.restarts.max_restarts;
+    end.max_restarts = rounds_ > 0 ? round_->assignment().max_restarts : plan_.restarts.max_restarts;
     end.seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
     end.reason = verdict.reason;
     end.failures = verdict.failures ? *verdict.failures : last_round_.failures;
@@ -355,24 +353,26 @@ JobEnd Agent::job_end(const JobVerdict& verdict) const {
     return end;
 }
 
+bool Agent::is_said(const std::string& reason) const {
+    if (reason.empty() || reason == told_) return true;
+    return !said_reason_.empty() && (reason == said_reason_ || reason == said_reason_ + " on " + node_.host);
+}
+
 void Agent::report(const JobVerdict& verdict) {
     const JobEnd end = job_end(verdict);
     const bool has_cause = verdict.status != 0 && !end.failures.empty() && !end.failures.front().victim;
     if (has_cause)
-        logs_.say(text_report(end));
-    else if (verdict.status != 0 && !verdict.reason.empty() && !reason_is_said_)
+        logs_.say(text_report(end, told_));
+    else if (verdict.status != 0 && !is_said(verdict.reason))
         say(verdict.reason);
+    else if (verdict.status == 0 && rounds_ == 0)
+        mention("the job has ended well without this node, a spare throughout");
     for (const auto& remark : last_round_.remarks) mention(remark);
-    if (has_cause && !plan_.agent_error_file.empty())
-        if (auto complaint = write_file(plan_.agent_error_file, agent_error_file(end.failures.front()));
-            !complaint.empty())
-            say(complaint);
-    if (!plan_.report_file.empty())
-        if (auto complaint = write_file(plan_.report_file, json_report(end)); !complaint.empty()) say(complaint);
+    for (const auto& complaint : write_reports(plan_, end)) say(complaint);
 }
 
 int prepare_and_run(const Plan& plan, GuardLink link) {
-    if (const std::string complaint = too_few_open_files(); !complaint.empty()) {
+    if (const std::string complaint = too_few_open_files(plan.rendezvous.max_nodes == 1); !complaint.empty()) {
         dprintf(STDERR_FILENO, "dlaunch: %s\n", complaint.c_str());
         return exit_status::kCannotExecute;
     }

@@ -97,6 +97,7 @@ struct Plan {
     bool is_python = false;            ///< command is PYTHON -u ...
     std::size_t program_index = 0;     ///< where in `command` the user's program or module stands
     int workers = 1;                   ///< on this node
+    bool forks = false;                ///< workers are forks of one template, see process/template.hpp
     std::string role = "default";
     std::vector<std::pair<std::string, std::string>> environment;  ///< --env, in the order given
     std::string working_directory;                                 ///< --chdir; empty: ours

@@ -31,6 +31,9 @@ struct Topology {
 /// Asks hwloc and NVML. An error says which library is missing and what to install.
 [[nodiscard]] base::Result<Topology> discover_topology();
 
+/// bind_workers() on this machine, which is looked at only where the strategy needs it; empty for Binding::none.
+[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers_here(Binding strategy, int workers);
+
 /// GPUs that CUDA programs started here would see: NVML's count cut down by CUDA_VISIBLE_DEVICES (`visible`, none when
 /// unset). 0 without a driver.
 [[nodiscard]] int count_gpus(std::optional<std::string> visible);

@@ -131,6 +131,13 @@ std::vector<int> gpu_nodes(const Loaded& loaded) {
 
 }  // namespace
 
+base::Result<std::vector<std::vector<int>>> bind_workers_here(Binding strategy, int workers) {
+    if (strategy == Binding::none) return std::vector<std::vector<int>>();
+    auto topology = discover_topology();
+    if (!topology) return topology.error();
+    return bind_workers(*topology, strategy, workers);
+}
+
 base::Result<Topology> discover_topology() {
     const Hwloc hwloc;
     if (!hwloc.library)

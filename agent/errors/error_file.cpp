@@ -14,6 +14,7 @@
 #include "agent/errors/escape.hpp"
 #include "agent/errors/report.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/files.hpp"
 
 namespace dlaunch::agent {
 
@@ -85,10 +86,10 @@ std::string text_at(const ordered_json& object, const char* key) {
 }
 
 const ordered_json& member(const ordered_json& object, const char* key) {
-    static const ordered_json kNull;
-    if (!object.is_object()) return kNull;
+    static const ordered_json none;
+    if (!object.is_object()) return none;
     const auto found = object.find(key);
-    return found == object.end() ? kNull : *found;
+    return found == object.end() ? none : *found;
 }
 
 /// The last line that is not blank: where Python's tracebacks say what was thrown.
@@ -131,17 +132,17 @@ std::optional<ErrorRecord> parse_error_file(std::string_view text) {
 std::optional<ErrorRecord> read_error_file(const std::string& path) {
     struct stat about {};
     if (path.empty() || ::stat(path.c_str(), &about) != 0 || about.st_size == 0) return std::nullopt;
-    const auto text = read_small_file(path);
-    if (!text)
+    const std::string text = base::text_of(path);
+    if (text.empty())
         return ErrorRecord{.message = fmt::format("(its error file of {} bytes cannot be read)", about.st_size),
                            .callstack = {},
                            .raw = {}};
-    if (auto record = parse_error_file(*text)) return record;
+    if (auto record = parse_error_file(text)) return record;
     constexpr std::size_t kShown = 200;
-    return ErrorRecord{.message = fmt::format("(its error file is no record: {}{})", printable(text->substr(0, kShown)),
-                                              text->size() > kShown ? " ..." : ""),
+    return ErrorRecord{.message = fmt::format("(its error file is no record: {}{})", printable(text.substr(0, kShown)),
+                                              text.size() > kShown ? " ..." : ""),
                        .callstack = {},
-                       .raw = *text};
+                       .raw = text};
 }
 
 std::string agent_error_file(const Failure& cause) {
@@ -149,24 +150,6 @@ std::string agent_error_file(const Failure& cause) {
     if (!document.is_object()) document = made_record(cause);
     if (document["message"].is_object()) document["message"]["errorCode"] = torch_code(cause);
     return document.dump(-1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
-}
-
-std::optional<std::string> read_small_file(const std::string& path, std::size_t most_bytes) {
-    // O_NONBLOCK: a FIFO in its place must not hold the agent.
-    const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file) return std::nullopt;
-    std::string text;
-    std::array<char, 16384> buffer{};
-    for (;;) {
-        const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return std::nullopt;
-        if (got == 0) break;
-        text.append(buffer.data(), static_cast<std::size_t>(got));
-        if (text.size() > most_bytes) return std::nullopt;
-    }
-    if (text.empty()) return std::nullopt;
-    return text;
 }
 
 }  // namespace dlaunch::agent

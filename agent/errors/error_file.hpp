@@ -23,7 +23,4 @@ namespace dlaunch::agent {
 /// from the failure's summary when the worker left none.
 [[nodiscard]] std::string agent_error_file(const Failure& cause);
 
-/// Reads a file of at most `most_bytes`; none when it is missing, empty or unreadable.
-[[nodiscard]] std::optional<std::string> read_small_file(const std::string& path, std::size_t most_bytes = 4 << 20);
-
 }  // namespace dlaunch::agent

@@ -2,6 +2,7 @@
 /// The end of a job or round as text and as JSON. No I/O: what comes out is written by the agent.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/errors/failure.hpp"
@@ -36,8 +37,9 @@ struct JobEnd {
 
 /// The whole text that goes to stderr when a job failed: first line "dlaunch: " + summary of the first cause, then the
 /// record's message and callstack, last words, file names, further causes, victims in one line, resources; ends with a
-/// newline. Empty when nothing failed.
-[[nodiscard]] std::string text_report(const JobEnd& end);
+/// newline. Empty when nothing failed. Without the first line where the user has just been told it: `told`, a line
+/// without "dlaunch: ".
+[[nodiscard]] std::string text_report(const JobEnd& end, std::string_view told = {});
 
 /// The same as JSON (--report FILE), with every field above; stable names, documented in dlaunch(1).
 [[nodiscard]] std::string json_report(const JobEnd& end);

@@ -77,6 +77,13 @@ Tail tail(const Failure& failure, const Brevity& brevity) {
     return {how + (clause ? "," : "") + when, ""};
 }
 
+/// The text, or where it does not fit the text without what stands in brackets; the report has the whole below.
+std::string fitting(const std::string& text, std::size_t room) {
+    const std::size_t begin = text.find(" ("), end = text.find(')', std::min(begin, text.size()));
+    if (columns(text) <= room || end == std::string::npos) return text;
+    return text.substr(0, begin) + text.substr(end + 1);
+}
+
 bool shows_text(const Failure& failure) {
     return failure.how != HowEnded::exited && failure.how != HowEnded::signalled;
 }
@@ -84,7 +91,7 @@ bool shows_text(const Failure& failure) {
 }  // namespace
 
 std::string summary(const Failure& failure) {
-    const std::string rank = fmt::format("rank {}", failure.rank);
+    std::string rank = fmt::format("rank {}", failure.rank);
     const std::string host = printable(failure.host);
     const std::string pid = failure.pid > 0 ? fmt::format("pid {}", failure.pid) : "";
     const std::string text = shows_text(failure) ? printable(failure.text) : "";
@@ -99,9 +106,10 @@ std::string summary(const Failure& failure) {
         // Room is given to the text as far as it needs to be understood, then to the host, then to the text's rest.
         const std::size_t room = kMostColumns - std::min(kMostColumns, fixed);
         const std::string shown_host = shorten_middle(host, room - std::min(room, wanted_text));
-        const std::string shown_text = shorten_middle(text, room - std::min(room, columns(shown_host)));
+        const std::size_t text_room = room - std::min(room, columns(shown_host));
+        const std::string shown_text = shorten_middle(fitting(text, text_room), text_room);
         const std::string who = brackets > 0 ? fmt::format(" ({}{}{})", shown_host, comma, pid) : "";
-        return rank + who + end.before_text + shown_text + end.after_text;
+        return fmt::format("{}{}{}{}{}", rank, who, end.before_text, shown_text, end.after_text);
     }
     return rank;
 }

@@ -196,10 +196,10 @@ std::string timeout_line(const std::vector<const Failure*>& causes) {
            tail;
 }
 
-void add_job(std::string& out, const JobEnd& end) {
+void add_job(std::string& out, const JobEnd& end, bool is_reason_said) {
     if (const std::vector<int> ranks = victims(end); !ranks.empty())
         line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", number_ranges(ranks, ", "));
-    if (!end.reason.empty()) line(out, kMargin, "the job:       {}", printable(end.reason));
+    if (!end.reason.empty() && !is_reason_said) line(out, kMargin, "the job:       {}", printable(end.reason));
     if (end.max_restarts > 0)
         line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts,
              duration_text(end.seconds));
@@ -208,7 +208,7 @@ void add_job(std::string& out, const JobEnd& end) {
 
 }  // namespace
 
-std::string text_report(const JobEnd& end) {
+std::string text_report(const JobEnd& end, std::string_view told) {
     std::vector<const Failure*> causes;
     for (const Failure& failure : end.failures)
         if (is_cause(failure)) causes.push_back(&failure);
@@ -216,8 +216,9 @@ std::string text_report(const JobEnd& end) {
         return end.reason.empty() || end.exit_status == 0 ? "" : fmt::format("dlaunch: {}\n", printable(end.reason));
     const Failure& first = *causes.front();
     const bool timed_out = first.how == HowEnded::timed_out;
-    std::string out = fmt::format("dlaunch: {}\n", timed_out ? timeout_line(causes) : summary(first));
-    if (first.how == HowEnded::not_executed && out.find(printable(first.text)) == std::string::npos)
+    const std::string headline = timed_out ? timeout_line(causes) : summary(first);
+    std::string out = headline == told ? "" : fmt::format("dlaunch: {}\n", headline);
+    if (first.how == HowEnded::not_executed && headline.find(printable(first.text)) == std::string::npos)
         quote(out, kMargin, first.text);
     add_words(out, first);
     add_memory(out, first);
@@ -230,7 +231,7 @@ std::string text_report(const JobEnd& end) {
     std::copy_if(causes.begin() + 1, causes.end(), std::back_inserter(others),
                  [&](const Failure* other) { return !(timed_out && other->how == HowEnded::timed_out); });
     add_others(out, first, others);
-    add_job(out, end);
+    add_job(out, end, timed_out);
     if (const std::string_view text = advice(first); !text.empty()) quote(out, kMargin, text);
     return out;
 }

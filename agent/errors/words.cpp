@@ -48,8 +48,8 @@ std::string duration_text(double seconds) {
     if (seconds < 0.0995) return fmt::format("{:.0f} ms", std::ceil(seconds * 1000));
     if (seconds < 600) return fmt::format("{:.1f} s", seconds);
     const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e15));
-    if (whole < 2 * 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-    if (whole < 2 * 86400) return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+    if (whole < std::int64_t{2} * 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+    if (whole < std::int64_t{2} * 86400) return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
     return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
 }
 

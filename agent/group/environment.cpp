@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "rendezvous/base/signal_names.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -96,11 +98,25 @@ void set_ours(Variables& variables, const Plan& plan, const Assignment& assignme
     set(variables, "DLAUNCH_JOB_ID", plan.rendezvous.job_id);
     set(variables, "DLAUNCH_ROUND", assignment.round);
     set(variables, "DLAUNCH_NODE_ID", node.node_id);
+    set(variables, "DLAUNCH_WORKER_STOP_SIGNAL", base::signal_name(plan.stop_signal));
     if (!node.agent_socket.empty()) set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);
     if (!assignment.restart_reason.empty()) set(variables, "DLAUNCH_RESTART_REASON", assignment.restart_reason);
 }
 
+void set_threads(Variables& variables, const Plan& plan, const NodeFacts& node, const Variables& inherited) {
+    if (find(variables, "OMP_NUM_THREADS") || find(inherited, "OMP_NUM_THREADS")) return;
+    set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers)));
+}
+
 }  // namespace
+
+Variables template_variables(const Plan& plan, const NodeFacts& node, const Variables& inherited) {
+    Variables variables = plan.environment;
+    set_threads(variables, plan, node, inherited);
+    set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);
+    set(variables, "DLAUNCH_FORK_POINT", 1);
+    return variables;
+}
 
 Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node, int local_rank,
                            const std::string& error_file, const Variables& inherited) {
@@ -109,8 +125,7 @@ Variables worker_variables(const Plan& plan, const Assignment& assignment, const
         return find(variables, name) ? find(variables, name) : find(inherited, name);
     };
 
-    if (!given("OMP_NUM_THREADS"))
-        set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers)));
+    set_threads(variables, plan, node, inherited);
     if (!given("TORCH_NCCL_ASYNC_ERROR_HANDLING")) set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
     if (plan.virtual_local_rank)
         set(variables, "CUDA_VISIBLE_DEVICES", single_device(given("CUDA_VISIBLE_DEVICES"), local_rank));

@@ -42,6 +42,7 @@ StandardInput::Given StandardInput::give(int rank, int world_size) {
 
 void StandardInput::start_copying() {
     if (readers_.empty()) return;
+    must_wait_ = can_wait_for(STDIN_FILENO);
     buffer_.clear();  // an earlier round's rest is not for these
     read_more();
 }
@@ -75,7 +76,7 @@ bool StandardInput::may_read() {
 void StandardInput::read_more() {
     if (ended_ || suspended_ || watch_ || turn_posted_) return;
     if (!may_read()) return wait_for_terminal();
-    if (can_wait_for(STDIN_FILENO)) {
+    if (must_wait_) {
         watch_ = loop_.readable(STDIN_FILENO, [this] { copy_some(); });
         return;
     }

@@ -55,8 +55,9 @@ private:
         std::size_t sent = 0;  ///< how much of buffer_ it has
     };
     std::vector<Reader> readers_;
-    std::string buffer_;  ///< what the slowest reader has not got yet
-    bool ended_ = false;  ///< our stdin is at its end
+    std::string buffer_;     ///< what the slowest reader has not got yet
+    bool ended_ = false;     ///< our stdin is at its end
+    bool must_wait_ = true;  ///< it is not always ready, as a file is
     bool suspended_ = false;
     bool turn_posted_ = false;
     base::Watch watch_;

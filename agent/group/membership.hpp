@@ -10,6 +10,7 @@
 
 #include "agent/errors/failure.hpp"
 #include "agent/group/assignment.hpp"
+#include "rendezvous/rounds/messages.hpp"
 
 namespace dlaunch::agent {
 
@@ -29,14 +30,20 @@ struct JobVerdict {
     std::optional<std::vector<Failure>> failures = std::nullopt;
 };
 
+/// Why the worker store cannot be where the user wants it.
+[[nodiscard]] inline std::string cannot_serve(const std::string& reason) {
+    return "the worker store: " + reason + "; --master-addr and --master-port must name a free port of this node";
+}
+
 class Membership {
 public:
     /// What the job asks of this node. Called from the loop, never from inside a call to the Membership.
     struct Orders {
-        std::function<void(const Assignment&)> start;         ///< begin a round
-        std::function<void(const std::string& reason)> stop;  ///< end the running round: somebody else failed or left
-        std::function<void(const std::string& text)> tell;    ///< a line for the user
-        std::function<void(const JobVerdict&)> end;           ///< the job is over; nothing of it runs here
+        std::function<void(const Assignment&)> start;  ///< begin a round
+        /// End the running round: somebody else failed or left. `lost` are the ranks that are gone already.
+        std::function<void(const std::string& reason, const rendezvous::LostRanks& lost)> stop;
+        std::function<void(const std::string& text)> tell;  ///< a line for the user
+        std::function<void(const JobVerdict&)> end;         ///< the job is over; nothing of it runs here
         /// End the running round without grace: this node was cut off, and another may take its place any moment.
         std::function<void(const std::string& reason)> kill = nullptr;
     };

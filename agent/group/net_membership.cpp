@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,25 +14,25 @@
 #include "agent/errors/report.hpp"
 #include "agent/group/net_options.hpp"
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/random.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
 
 namespace r = rendezvous;
-using base::Error;
-using base::Result;
 
 namespace {
 
 constexpr int kProgress_s = 10;
-constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
-
-std::uint64_t random_number() {
-    std::uint64_t number = 0;
-    if (getrandom(&number, sizeof number, 0) != sizeof number)
-        number = static_cast<std::uint64_t>(base::Clock::now().time_since_epoch().count());
-    return number;
+/// "node2:29400 or node1:29400"; a name with several addresses once.
+std::string names_of(const std::vector<r::Place>& places) {
+    std::vector<std::string> names;
+    for (const r::Place& place : places)
+        if (names.empty() || names.back() != place.endpoint.text()) names.push_back(place.endpoint.text());
+    return fmt::format("{}", fmt::join(names, " or "));
 }
+
+constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void NetMembership::find_coordinator() {
 }
 
 void NetMembership::still_finding(int waited_s) {
-    const auto limit = join_timeout(plan_.rendezvous);
+    const auto limit = first_answer_timeout(plan_.rendezvous);
     const std::string& place =
         plan_.rendezvous.backend == "static" ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
     const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
@@ -78,6 +78,7 @@ void NetMembership::come_in(base::Result<r::Found> found) {
         return;
     }
     finding_timer_ = {};
+    if (found && !found->doubt.empty()) orders_.tell(found->doubt);
     if (!found) return end_before_it_began(found.error().status, found.error().text);
     if (auto open = open_ports(*found); !open) return end_before_it_began(open.error().status, open.error().text);
     make_member(*found);
@@ -98,10 +99,11 @@ base::Result<void> NetMembership::open_ports(r::Found& found) {
     if (!listener) return listener.error();
     store_listener_ = std::move(*listener);
     advertised_ = found.advertised;
+    name_is_loopback_ = found.name_is_loopback;
     bind_to_ = found.bind_to;
     if (!found.listener) return {};
     auto host = r::CoordinatorHost::adopt(loop_, std::move(found.listener->socket),
-                                          coordinator_options(plan_, host_name_, random_number()));
+                                          coordinator_options(plan_, host_name_, base::random_number()));
     if (!host) return host.error();
     host_ = std::move(*host);
     if (discovery_->must_be_kept()) keep_claim();
@@ -131,7 +133,7 @@ void NetMembership::make_member(const r::Found& found) {
     r::Member::Options options;
     options.version = DLAUNCH_VERSION;
     options.job_id = plan_.rendezvous.job_id;
-    options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), random_number()),
+    options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), base::random_number()),
                       host_name_,
                       found.advertised,
                       store_listener_.port,
@@ -140,8 +142,10 @@ void NetMembership::make_member(const r::Found& found) {
                       order_key(),
                       plan_.rendezvous.node_rank,
                       host_ != nullptr};
-    options.coordinator = found.places.front().endpoint.text();
-    options.join_timeout = join_timeout(plan_.rendezvous);
+    options.terms = {plan_.rendezvous.min_nodes, plan_.rendezvous.max_nodes, plan_.restarts.max_restarts};
+    options.coordinator = names_of(found.places);
+    options.join_timeout = first_answer_timeout(plan_.rendezvous);
+    options.rejoin_timeout = rejoin_timeout(plan_.rendezvous);
     link_ = std::make_unique<r::MemberLink>(
         loop_, found.places,
         r::MemberLink::Listener{
@@ -151,15 +155,15 @@ void NetMembership::make_member(const r::Found& found) {
             },
             [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
             [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }});
-    member_.emplace(std::move(options), base::Clock::now(), random_number());
+    member_.emplace(std::move(options), base::Clock::now(), base::random_number());
 }
 
 // --- what the agent tells -------------------------------------------------------------------------------------------
 
 void NetMembership::failed(const Failure& failure) {
     own_failure_ = true;
-    r::Cause cause{
-        failure.exit_status(), kind_of(failure), summary(failure), failure.how == HowEnded::not_executed, {}};
+    r::Cause cause{failure.exit_status(), kind_of(failure), summary(failure), failure.how == HowEnded::not_executed, {},
+                   {failure.rank, 1}};
     change([&](base::Time now) { member_->failed(now, cause); });
 }
 
@@ -193,6 +197,7 @@ void NetMembership::leave(int status, const std::string& reason) {
     const Scope scope = status == exit_status::kHang            ? Scope::job
                         : status == exit_status::kNodeUnhealthy ? Scope::node
                                                                 : Scope::node_if_enough;
+    own_leave_ = reason + " on " + host_name_;
     change([&](base::Time) { member_->leave(scope, status, reason); });
 }
 
@@ -243,10 +248,10 @@ void NetMembership::perform(r::Member::Action& action) {
     } else if (auto* begin = std::get_if<r::Member::StartWorkers>(&action)) {
         start(begin->assigned);
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
-        order([this, reason = stop->reason, told = own_failure_] {
+        order([this, reason = stop->reason, lost = stop->lost, told = own_failure_ || stop->reason == own_leave_] {
             if (!round_runs_) return;
             if (!told) orders_.tell(reason);
-            orders_.stop(reason);
+            orders_.stop(reason, lost);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
         store_.reset();
@@ -288,7 +293,8 @@ void NetMembership::start(const r::Assigned& told) {
     assignment.local_world_size = told.local_world_size;
     assignment.first_role_rank = told.first_role_rank;
     assignment.role_world_size = told.role_world_size;
-    assignment.master_addr = told.master_addr;
+    // Where our own name stands for 127.0.1.1, nobody listens at it.
+    assignment.master_addr = name_is_loopback_ && told.group_rank == 0 ? advertised_ : told.master_addr;
     assignment.master_port = told.master_port;
     assignment.agent_store = told.group_rank != 0 || serve_store(told);
     assignment.restart_count = told.restart_count;
@@ -307,7 +313,7 @@ bool NetMembership::serve_store(const r::Assigned& told) {
         const std::string& address = told.master_addr == advertised_ ? bind_to_ : told.master_addr;
         auto asked_for = store::open_listener(address, told.master_port);
         if (!asked_for) {
-            order([this, text = asked_for.error().text] { orders_.tell("the worker store: " + text); });
+            order([this, text = cannot_serve(asked_for.error().text)] { orders_.tell(text); });
             return false;
         }
         socket = std::move(asked_for->socket);

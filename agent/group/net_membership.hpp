@@ -67,12 +67,14 @@ private:
     std::unique_ptr<rendezvous::MemberLink> link_;
     std::unique_ptr<rendezvous::CoordinatorHost> host_;
     store::Listener store_listener_;
+    bool name_is_loopback_ = false;     ///< the endpoint's, on this node alone
     std::string advertised_, bind_to_;  ///< this node's address for the others, and the same as a number
     std::unique_ptr<store::ThreadedServer> store_;
     base::Timer timer_;
     rendezvous::Time timer_due_ = rendezvous::kNever;
     bool acting_ = false;
     bool own_failure_ = false;  ///< in the running round
+    std::string own_leave_;     ///< how the job's other nodes are told of it; empty: this node stays
     std::optional<JobVerdict> dying_;
     bool over_ = false;  ///< the last order is on its way
     bool round_runs_ = false;

@@ -1,6 +1,5 @@
 #include "agent/group/net_options.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -11,7 +10,6 @@ namespace r = rendezvous;
 namespace {
 
 constexpr int kElasticPort = 29'400, kStaticPort = 29'500;  // torchrun's
-constexpr auto kFlagOn = {"1", "true", "True", "t", "yes", "y"};
 
 const std::string* conf(const RendezvousPlan& plan, const char* key) {
     auto found = plan.conf.find(key);
@@ -51,9 +49,13 @@ r::Question question_of(const Plan& plan, const std::string& host_name) {
     question.version = DLAUNCH_VERSION;
     question.job_id = meeting.job_id;
     question.node_timeout = meeting.node_timeout;
-    if (meeting.backend == "static" && meeting.node_rank.value_or(0) != 0) question.may_host = false;
+    if (meeting.backend == "static") {
+        if (meeting.endpoint.empty()) question.option = "--master-addr";
+        question.may_host = meeting.node_rank.value_or(0) == 0;
+        question.should_host = meeting.node_rank == 0;
+    }
     if (const std::string* wish = conf(meeting, "is_host")) {
-        question.must_host = std::find(kFlagOn.begin(), kFlagOn.end(), *wish) != kFlagOn.end();
+        question.must_host = *wish == "1";
         question.may_host = question.must_host;
     }
     return question;
@@ -80,6 +82,13 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.master_port = meeting.master_port;
     return options;
 }
+
+r::Milliseconds first_answer_timeout(const RendezvousPlan& plan) {
+    const auto limit = join_timeout(plan);
+    return plan.backend == "static" ? limit : seconds(plan, "read_timeout", static_cast<double>(limit.count()) / 1e3);
+}
+
+r::Milliseconds rejoin_timeout(const RendezvousPlan& plan) { return seconds(plan, "rejoin_timeout", 60); }
 
 r::Milliseconds join_timeout(const RendezvousPlan& plan) {
     const bool by_static_name = plan.backend == "static" && !plan.conf.contains("join_timeout");

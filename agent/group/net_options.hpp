@@ -18,6 +18,13 @@ namespace dlaunch::agent {
 /// join_timeout of --rdzv-conf; the static backend's name for it is timeout.
 [[nodiscard]] rendezvous::Milliseconds join_timeout(const RendezvousPlan& plan);
 
+/// How long the coordinator may take to answer at all. As torchrun's read_timeout where that is given; else nobody
+/// waits longer for it than for the other nodes.
+[[nodiscard]] rendezvous::Milliseconds first_answer_timeout(const RendezvousPlan& plan);
+
+/// How long a node that has lost the coordinator tries to find it again.
+[[nodiscard]] rendezvous::Milliseconds rejoin_timeout(const RendezvousPlan& plan);
+
 /// The place among the nodes that a scheduler gave this one; empty: none.
 [[nodiscard]] std::string order_key();
 

@@ -7,7 +7,9 @@
 #include <stdexcept>
 
 #include "agent/errors/error_file.hpp"
+#include "agent/process/proc.hpp"
 #include "agent/process/sweep.hpp"
+#include "rendezvous/base/files.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::agent {
@@ -24,13 +26,19 @@ std::int64_t number(int value) { return value; }
 
 }  // namespace
 
-NodeRound::NodeRound(Tools tools, LocalWorkers::Surroundings surroundings, Listener listener)
-    : tools_(std::move(tools)),
+NodeRound::NodeRound(LocalWorkers::Surroundings surroundings, Reporting reporting, Listener listener)
+    : around_(std::move(surroundings)),
+      reporting_(std::move(reporting)),
       listener_(std::move(listener)),
-      workers_(std::move(surroundings),
+      workers_(around_,
                {[this](const Worker& worker) { on_started(worker); }, [this](Worker& worker) { on_end(worker); },
-                [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); }}),
-      memory_(OomCounter::of_this_process()) {}
+                [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); },
+                [this](const SpawnError& error) { on_template_failed(error); }, [this] { go_on_starting(); }}),
+      memory_(OomCounter::of_this_process()) {
+    if (around_.cgroups.folder().empty() && !proc_is_ours())
+        reporting_.mention(
+            "/proc does not show this process, and no cgroup can be made: what workers detach cannot be ended");
+}
 
 void NodeRound::feed(GroupEvent event) {
     const GroupState before = group_.state();
@@ -38,13 +46,13 @@ void NodeRound::feed(GroupEvent event) {
         case GroupAction::spawn: start_next(); break;
         case GroupAction::fail:
             listener_.failed(failures_.front());
-            stop_signal_ = tools_.plan.stop_signal;
+            stop_signal_ = around_.plan.stop_signal;
             ask_to_stop();
             break;
         case GroupAction::stop: ask_to_stop(); break;
-        case GroupAction::kill: kill_all(); break;
+        case GroupAction::kill: kill_all(event); break;
         case GroupAction::clear: clear(); break;
-        case GroupAction::finish: finish(); break;
+        case GroupAction::finish: finish(before != GroupState::over); break;
         case GroupAction::ignore:
         case GroupAction::note:
         case GroupAction::resign:  // whoever asked has told the membership
@@ -54,26 +62,27 @@ void NodeRound::feed(GroupEvent event) {
             throw std::logic_error(fmt::format("worker group: {} in state {}", name(event), name(before)));
     }
     if (group_.state() != before)
-        tools_.events.write("group_state", {{"state", name(group_.state())}, {"because", name(event)}});
+        reporting_.events.write("group_state", {{"state", name(group_.state())}, {"because", name(event)}});
 }
 
 void NodeRound::begin(const Assignment& assignment) {
     assignment_ = assignment;
+    started_ = base::Clock::now();
+    if (group_.state() == GroupState::over) return feed(GroupEvent::assigned);
     failures_.clear();
     remarks_.clear();
     next_to_start_ = next_to_settle_ = 0;
     none_left_told_ = orphans_told_ = false;
-    started_ = base::Clock::now();
     memory_before_ = memory_.read();
     workers_.begin(assignment);
-    tools_.events.write("round_assigned", {{"round", number(assignment.round)},
-                                           {"group_rank", number(assignment.group_rank)},
-                                           {"world_size", number(assignment.world_size)},
-                                           {"first_rank", number(assignment.first_rank)},
-                                           {"local_world_size", number(assignment.local_world_size)},
-                                           {"restart_count", number(assignment.restart_count)},
-                                           {"master_addr", std::string_view(assignment.master_addr)},
-                                           {"master_port", number(assignment.master_port)}});
+    reporting_.events.write("round_assigned", {{"round", number(assignment.round)},
+                                               {"group_rank", number(assignment.group_rank)},
+                                               {"world_size", number(assignment.world_size)},
+                                               {"first_rank", number(assignment.first_rank)},
+                                               {"local_world_size", number(assignment.local_world_size)},
+                                               {"restart_count", number(assignment.restart_count)},
+                                               {"master_addr", std::string_view(assignment.master_addr)},
+                                               {"master_port", number(assignment.master_port)}});
     feed(GroupEvent::assigned);
 }
 
@@ -82,6 +91,7 @@ void NodeRound::begin(const Assignment& assignment) {
 void NodeRound::start_next() {
     pending_start_ = false;
     if (group_.state() != GroupState::starting || suspended_) return;
+    if (next_to_start_ == 0 && !workers_.may_start()) return;
     const int count = assignment_.local_world_size;
     if (next_to_start_ < count) {
         Worker& worker = workers_.all()[static_cast<std::size_t>(next_to_start_++)];
@@ -94,22 +104,32 @@ void NodeRound::start_next() {
     }
     if (next_to_settle_ < count) {
         pending_start_ = true;
-        return tools_.loop.post([this] { start_next(); });
+        return around_.loop.post([this] { start_next(); });
     }
     feed(GroupEvent::started);
-    tools_.input.start_copying();
+    around_.input.start_copying();
+    if (listener_.started) listener_.started();
     note_if_none_left();
 }
 
+/// It was for any of them: the first one is as good as another.
+void NodeRound::on_template_failed(const SpawnError& error) {
+    if (group_.state() == GroupState::starting) on_not_started(workers_.all().front(), error);
+}
+
+void NodeRound::go_on_starting() {
+    if (group_.state() == GroupState::starting && !pending_start_) start_next();
+}
+
 void NodeRound::on_started(const Worker& worker) {
-    tools_.events.write(
+    reporting_.events.write(
         "worker_started",
         {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"pid", number(worker.pid)}});
 }
 
 void NodeRound::on_not_started(const Worker& worker, const SpawnError& error) {
     if (group_.state() == GroupState::starting) add_failure(failure_of(worker, error));  // once is enough
-    tools_.events.write(
+    reporting_.events.write(
         "worker_not_started",
         {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"why", std::string_view(error.text())}});
     feed(GroupEvent::spawn_failed);
@@ -119,20 +139,20 @@ void NodeRound::on_not_started(const Worker& worker, const SpawnError& error) {
 void NodeRound::on_end(Worker& worker) {
     listener_.reaped(worker.pid);
     // Now, while its cgroup is there. It is new in every round: the count begins at 0.
-    const std::string counted_in = tools_.cgroups.worker_folder(assignment_.round, worker.local_rank);
+    const std::string counted_in = around_.cgroups.worker_folder(assignment_.round, worker.local_rank);
     if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
     const bool well = worker.exit_status() == 0;
-    tools_.events.write("worker_ended", {{"round", number(assignment_.round)},
-                                         {"rank", number(worker.rank)},
-                                         {"pid", number(worker.pid)},
-                                         {"status", number(worker.exit_status())},
-                                         {"signal", well || worker.code == CLD_EXITED
-                                                        ? std::string_view()
-                                                        : std::string_view(base::signal_name(worker.status))},
-                                         {"asked_to_stop", worker.asked_to_stop},
-                                         {"max_rss_kib", worker.usage.max_rss_kib},
-                                         {"user_seconds", worker.usage.user_seconds},
-                                         {"system_seconds", worker.usage.system_seconds}});
+    reporting_.events.write("worker_ended", {{"round", number(assignment_.round)},
+                                             {"rank", number(worker.rank)},
+                                             {"pid", number(worker.pid)},
+                                             {"status", number(worker.exit_status())},
+                                             {"signal", well || worker.code == CLD_EXITED
+                                                            ? std::string_view()
+                                                            : std::string_view(base::signal_name(worker.status))},
+                                             {"asked_to_stop", worker.asked_to_stop},
+                                             {"max_rss_kib", worker.usage.max_rss_kib},
+                                             {"user_seconds", worker.usage.user_seconds},
+                                             {"system_seconds", worker.usage.system_seconds}});
     if (!well) add_failure(failure_of(worker));
     feed(well ? GroupEvent::ended_well : GroupEvent::ended_badly);
     note_if_none_left();
@@ -167,16 +187,16 @@ bool NodeRound::on_child() {
 }
 
 void NodeRound::stop(int signal, const std::string& why) {
-    tools_.events.write("stop_asked", {{"why", std::string_view(why)}});
+    reporting_.events.write("stop_asked", {{"why", std::string_view(why)}});
     stop_signal_ = signal;
     feed(GroupEvent::stop_asked);
     note_if_none_left();  // a stop may find a group of which nobody runs yet
 }
 
 void NodeRound::kill(const std::string& why) {
-    tools_.events.write("kill_asked", {{"why", std::string_view(why)}});
+    reporting_.events.write("kill_asked", {{"why", std::string_view(why)}});
     feed(GroupEvent::kill_asked);
-    tools_.logs.cut_drain();
+    around_.logs.cut_drain();
     note_if_none_left();
 }
 
@@ -185,10 +205,10 @@ void NodeRound::time_out() {
         if (!worker.alive || worker.asked_to_stop) continue;
         Failure failure = about(worker);
         failure.how = HowEnded::timed_out;
-        failure.text = fmt::format("of {:g} s", static_cast<double>(tools_.plan.timeout.count()) / 1e3);
+        failure.text = fmt::format("of {:g} s", static_cast<double>(around_.plan.timeout.count()) / 1e3);
         add_failure(std::move(failure));
     }
-    stop(tools_.plan.stop_signal, "--timeout");
+    stop(around_.plan.stop_signal, "--timeout");
 }
 
 void NodeRound::hang(pid_t pid, int signal, const std::string& scope) {
@@ -196,8 +216,8 @@ void NodeRound::hang(pid_t pid, int signal, const std::string& scope) {
         if (!worker.alive || worker.pid != pid) continue;
         worker.hung = true;
         worker.hung_in = scope;
-        tools_.events.write("worker_hung",
-                            {{"rank", number(worker.rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
+        reporting_.events.write(
+            "worker_hung", {{"rank", number(worker.rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
         ::kill(-pid, SIGCONT);
         ::kill(-pid, signal);
     }
@@ -206,41 +226,41 @@ void NodeRound::hang(pid_t pid, int signal, const std::string& scope) {
 void NodeRound::suspend() {
     suspended_ = true;
     workers_.signal(SIGSTOP);
-    tools_.events.write("suspended", {});
+    reporting_.events.write("suspended", {});
 }
 
 void NodeRound::resume() {
     if (!suspended_) return workers_.signal(SIGCONT);
     suspended_ = false;
     workers_.signal(SIGCONT);
-    tools_.events.write("resumed", {});
-    if (group_.state() == GroupState::starting && !pending_start_) start_next();
+    reporting_.events.write("resumed", {});
+    go_on_starting();
 }
 
 void NodeRound::ask_to_stop() {
     workers_.stop(stop_signal_);
-    tools_.events.write("stopping", {{"signal", std::string_view(base::signal_name(stop_signal_))},
-                                     {"workers", number(workers_.alive())}});
-    if (tools_.plan.grace.count() == 0) return tools_.loop.post([this] { feed(GroupEvent::grace_over); });
-    grace_ = tools_.loop.after(tools_.plan.grace, [this] { feed(GroupEvent::grace_over); });
+    reporting_.events.write("stopping", {{"signal", std::string_view(base::signal_name(stop_signal_))},
+                                         {"workers", number(workers_.alive())}});
+    if (around_.plan.grace.count() == 0) return around_.loop.post([this] { feed(GroupEvent::grace_over); });
+    grace_ = around_.loop.after(around_.plan.grace, [this] { feed(GroupEvent::grace_over); });
 }
 
-void NodeRound::kill_all() {
-    if (workers_.alive() > 0)
-        tools_.mention(
+/// Whoever asked for it has said so.
+void NodeRound::kill_all(GroupEvent why) {
+    if (workers_.alive() > 0 && why == GroupEvent::grace_over)
+        reporting_.mention(
             fmt::format("killing {} worker{} that did not end", workers_.alive(), workers_.alive() == 1 ? "" : "s"));
-    tools_.events.write("killing", {{"workers", number(workers_.alive())}});
+    reporting_.events.write("killing", {{"workers", number(workers_.alive())}});
     workers_.kill();
-    tools_.loop.post([this] { note_if_none_left(); });  // nobody but orphans may be left
-    last_resort_ = tools_.loop.after(kUnkillable, [this] { give_up_on_unkillable(); });
+    around_.loop.post([this] { note_if_none_left(); });  // nobody but orphans may be left
+    last_resort_ = around_.loop.after(kUnkillable, [this] { give_up_on_unkillable(); });
 }
 
 void NodeRound::give_up_on_unkillable() {
     for (const Worker& worker : workers_.all())
         if (worker.alive)
-            tools_.say(
-                fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank, worker.pid,
-                            read_small_file(fmt::format("/proc/{}/wchan", worker.pid), 64).value_or("unknown place")));
+            reporting_.say(fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank,
+                                       worker.pid, base::text_of(fmt::format("/proc/{}/wchan", worker.pid))));
     unkillable_ = true;
     none_left_told_ = true;
     feed(GroupEvent::none_left);
@@ -249,21 +269,23 @@ void NodeRound::give_up_on_unkillable() {
 void NodeRound::clear() {
     grace_ = {};
     last_resort_ = {};
-    tools_.input.stop_copying();
-    const std::vector<Swept> swept = survey();  // by name, before they are gone
-    tools_.cgroups.kill_all();
-    sweep(unkillable_ ? 0ms : kSweepDeadline);
+    around_.input.stop_copying();
+    const std::vector<pid_t> spared = workers_.spared();
+    const std::vector<Swept> swept = survey(spared);  // by name, before they are gone
+    around_.cgroups.kill_all();
+    for (pid_t pid : workers_.orphans()) ::kill(pid, SIGKILL);  // the sweep does not see them without /proc
+    sweep(unkillable_ ? 0ms : kSweepDeadline, spared);
     if (!swept.empty()) {
         std::string names;
         for (std::size_t at = 0; at < std::min<std::size_t>(swept.size(), 5); ++at)
             names += fmt::format("{}{} (pid {})", at ? ", " : "", swept[at].command, swept[at].pid);
         remarks_.push_back(fmt::format("ended {} process{} that workers had left behind: {}{}", swept.size(),
                                        swept.size() == 1 ? "" : "es", names, swept.size() > 5 ? " ..." : ""));
-        tools_.events.write(
+        reporting_.events.write(
             "swept", {{"processes", number(static_cast<int>(swept.size()))}, {"names", std::string_view(names)}});
     }
-    tools_.cgroups.end_round();
-    tools_.logs.drain(kDrainDeadline, [this](std::uint64_t dropped) {
+    around_.cgroups.end_round();
+    around_.logs.drain(kDrainDeadline, [this](std::uint64_t dropped) {
         if (dropped)
             remarks_.push_back(
                 fmt::format("{} bytes of the workers' output could not be shown: nobody reads it", dropped));
@@ -271,15 +293,15 @@ void NodeRound::clear() {
     });
 }
 
-void NodeRound::finish() {
+void NodeRound::finish(bool began) {
     RoundEnd end;
     for (Failure& failure : failures_) complete(failure);
     std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& failure) { return !failure.victim; });
-    end.succeeded = failures_.empty();
+    end.succeeded = began && failures_.empty();
     end.failures = failures_;
     end.remarks = std::move(remarks_);
     end.lasted = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock::now() - started_);
-    tools_.events.write("round_over", {{"round", number(assignment_.round)}, {"succeeded", end.succeeded}});
+    reporting_.events.write("round_over", {{"round", number(assignment_.round)}, {"succeeded", end.succeeded}});
     listener_.over(end);
 }
 
@@ -287,6 +309,7 @@ void NodeRound::finish() {
 void NodeRound::add_failure(Failure failure) {
     const bool known = std::any_of(failures_.begin(), failures_.end(),
                                    [&](const Failure& earlier) { return earlier.rank == failure.rank; });
+    if (!known && !failure.victim && failure.how != HowEnded::timed_out) listener_.lost(failure);
     if (!known) failures_.push_back(std::move(failure));
 }
 
@@ -295,8 +318,8 @@ Failure NodeRound::about(const Worker& worker) const {
     failure.rank = worker.rank;
     failure.local_rank = worker.local_rank;
     failure.node_rank = assignment_.group_rank;
-    failure.role = tools_.plan.role;
-    failure.host = tools_.node.host;
+    failure.role = around_.plan.role;
+    failure.host = around_.node.host;
     failure.pid = worker.pid;
     failure.round = assignment_.round;
     failure.after = base::Clock::now() - started_;
@@ -309,7 +332,7 @@ Failure NodeRound::failure_of(const Worker& worker) const {
     failure.how = worker.hung ? HowEnded::hung : worker.code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
     (worker.code == CLD_EXITED ? failure.code : failure.signal) = worker.status;
     failure.core_dumped = worker.code == CLD_DUMPED;
-    failure.victim = worker.asked_to_stop || tools_.fenced();
+    failure.victim = worker.asked_to_stop || reporting_.fenced();
     if (worker.hung) failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
     return failure;
 }
@@ -325,13 +348,14 @@ Failure NodeRound::failure_of(const Worker& worker, const SpawnError& error) con
 /// What can only be known now: files are written, pipes are read to their end.
 void NodeRound::complete(Failure& failure) {
     const LogSource source{failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};
-    failure.stdout_file = tools_.logs.file_of(source, kStdout);
-    failure.stderr_file = tools_.logs.file_of(source, kStderr);
+    failure.stdout_file = around_.logs.file_of(source, kStdout);
+    failure.stderr_file = around_.logs.file_of(source, kStderr);
     if (failure.victim) return;
-    failure.last_words = tools_.logs.last_words(failure.local_rank);
-    const std::string error_file = tools_.logs.error_file(source);
+    failure.last_words = around_.logs.last_words(failure.local_rank);
+    const std::string error_file = around_.logs.error_file(source);
     failure.record = read_error_file(error_file);
-    if (failure.record && tools_.plan.logs.keeps_files()) failure.error_file = error_file;  // else it goes with the job
+    if (failure.record && around_.plan.logs.keeps_files())
+        failure.error_file = error_file;  // else it goes with the job
     // A helper process that ran out of memory shows as an exit of its worker.
     if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
         const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;

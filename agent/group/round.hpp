@@ -17,13 +17,7 @@ namespace dlaunch::agent {
 
 class NodeRound {
 public:
-    struct Tools {
-        base::Loop& loop;
-        const Plan& plan;
-        const NodeFacts& node;
-        Logs& logs;
-        WorkerCgroups& cgroups;
-        StandardInput& input;
+    struct Reporting {
         EventLog& events;
         std::function<void(const std::string&)> say;      ///< a line for the user, always
         std::function<void(const std::string&)> mention;  ///< a line that --quiet keeps back
@@ -33,9 +27,11 @@ public:
         std::function<void(const Failure&)> failed;  ///< the first failure, before anybody is stopped
         std::function<void(const RoundEnd&)> over;   ///< nobody lives; the round can be followed by another
         std::function<void(pid_t)> reaped;           ///< a worker's pid is free for others
+        std::function<void(const Failure&)> lost;    ///< any that nobody had asked to end, at once
+        std::function<void()> started = nullptr;     ///< all workers of the round have been started
     };
 
-    NodeRound(Tools tools, LocalWorkers::Surroundings surroundings, Listener listener);
+    NodeRound(LocalWorkers::Surroundings surroundings, Reporting reporting, Listener listener);
 
     void begin(const Assignment& assignment);
 
@@ -63,14 +59,16 @@ public:
 private:
     void feed(GroupEvent event);
     void start_next();
+    void go_on_starting();
+    void on_template_failed(const SpawnError& error);
     void on_started(const Worker& worker);
     void on_not_started(const Worker& worker, const SpawnError& error);
     void on_end(Worker& worker);
     void ask_to_stop();
-    void kill_all();
+    void kill_all(GroupEvent why);
     void give_up_on_unkillable();
     void clear();
-    void finish();
+    void finish(bool began);
     void note_if_none_left();
     bool wait_for_orphans();
 
@@ -80,7 +78,8 @@ private:
     void complete(Failure& failure);
     void add_failure(Failure failure);
 
-    Tools tools_;
+    LocalWorkers::Surroundings around_;
+    Reporting reporting_;
     Listener listener_;
     LocalWorkers workers_;
     WorkerGroup group_;

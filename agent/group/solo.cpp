@@ -32,7 +32,7 @@ SoloMembership::SoloMembership(base::Loop& loop, const Plan& plan) : loop_(loop)
 base::Result<std::unique_ptr<SoloMembership>> SoloMembership::make(base::Loop& loop, const Plan& plan) {
     std::unique_ptr<SoloMembership> solo(new SoloMembership(loop, plan));
     auto listener = store::open_listener(solo->next_.master_addr, plan.rendezvous.master_port.value_or(0));
-    if (!listener) return listener.error().within("the worker store");
+    if (!listener) return base::Error{cannot_serve(listener.error().text), listener.error().status};
     solo->next_.master_port = listener->port;
     solo->next_.agent_store = true;
     solo->listener_ = std::move(*listener);
@@ -82,19 +82,12 @@ void SoloMembership::restart_or_end(const RoundEnd& end) {
     using Kind = rendezvous::RestartDecision::Kind;
     const Failure& cause = end.failures.front();
     const auto decision = restarts_.on_failure({end.lasted, kind_of(cause), cause.how == HowEnded::not_executed});
-    if (decision.kind == Kind::crash_loop) {
-        return end_job({exit_status::kGiveUp,
-                        fmt::format("gave up after {} restart{}: the job fails again and again in the same way",
-                                    restarts_.used(), restarts_.used() == 1 ? "" : "s")});
-    }
+    if (decision.kind == Kind::crash_loop) return end_job({exit_status::kGiveUp, restarts_.told(decision)});
     if (decision.kind != Kind::restart) return end_job({cause.exit_status(), {}});
 
     ++next_.round;
     next_.restart_count = restarts_.used();
-    std::string after =
-        decision.pause.count() ? fmt::format(" in {:.1f} s", static_cast<double>(decision.pause.count()) / 1e3) : "";
-    orders_.tell(
-        fmt::format("restarting all workers{} (restart {} of {})", after, restarts_.used(), next_.max_restarts));
+    orders_.tell(restarts_.told(decision));
     pause_ = loop_.after(decision.pause,
                          [this, reason = fmt::format("rank {} failed", cause.rank)] { start_round(reason); });
 }

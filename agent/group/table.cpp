@@ -80,8 +80,8 @@ const GroupTable kGroupTable = {{
       {A::resign, S::clearing},
       {A::ignore, S::clearing},
       {A::finish, S::idle}}},
-    // over: the job has ended for this node
-    {{{A::ignore, S::over},
+    // over: the job has ended for this node; a round that was on its way to us is over before it began
+    {{{A::finish, S::over},
       {A::ignore, S::over},
       {A::ignore, S::over},
       {A::ignore, S::over},

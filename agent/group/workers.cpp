@@ -1,5 +1,6 @@
 #include "agent/group/workers.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -11,6 +12,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "agent/process/limits.hpp"
+#include "agent/process/proc.hpp"
 #include "agent/process/sweep.hpp"
 #include "rendezvous/base/host.hpp"
 
@@ -40,8 +43,10 @@ const std::string* search_path(const Plan& plan) {
 
 int Worker::exit_status() const { return code == CLD_EXITED ? status : 128 + status; }
 
-LocalWorkers::LocalWorkers(Surroundings surroundings, Listener listener)
-    : around_(std::move(surroundings)), listener_(std::move(listener)), inherited_(base::environment()) {}
+LocalWorkers::LocalWorkers(const Surroundings& surroundings, Listener listener)
+    : around_(surroundings), listener_(std::move(listener)), inherited_(base::environment()) {
+    if (around_.program) around_.program->listen({listener_.template_ready, listener_.template_failed});
+}
 
 void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
@@ -92,30 +97,81 @@ std::optional<SpawnError> LocalWorkers::start(int local_rank) {
     if (!ends) return SpawnError{ends.error().text, 0, false, false, {}};
     StandardInput::Given input = around_.input.give(worker.rank, assignment_.world_size);
     SpawnRequest wanted = request(worker, *ends, input);
-
-    const std::string* given_path = search_path(around_.plan);
-    const char* own_path = std::getenv("PATH");
-    auto program = find_program(wanted.arguments.front(), given_path ? *given_path
-                                                          : own_path ? own_path
-                                                                     : "/usr/bin:/bin");
-    if (!program) return SpawnError{wanted.arguments.front() + " (not found in PATH)", ENOENT, true, true, {}};
-    wanted.path = *program;
     base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
+    if (around_.program) return fork(worker, wanted);
 
+    if (auto error = find_path(wanted)) return error;
     auto outcome = Spawning::begin(std::move(wanted));
     if (auto* error = std::get_if<SpawnError>(&outcome)) {
-        if (error->number == EAGAIN) error->hint = process_limit();
+        error->hint += error->number == EAGAIN ? process_limit() : open_files_hint(error->number);
         return *error;
     }
     worker.on_its_way = std::move(std::get<Spawning>(outcome));
     worker.pid = worker.on_its_way->pid();
     worker.pidfd = worker.on_its_way->take_pidfd();
-    worker.alive = true;
     worker.has_terminal = input.terminal;
+    watch(worker);
+    return std::nullopt;
+}
+
+std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
+    const std::string* given_path = search_path(around_.plan);
+    const char* own_path = std::getenv("PATH");
+    auto program = find_program(request.arguments.front(), given_path ? *given_path
+                                                           : own_path ? own_path
+                                                                      : "/usr/bin:/bin");
+    if (!program) return SpawnError{request.arguments.front() + " (not found in PATH)", ENOENT, true, true, {}};
+    request.path = *program;
+    return std::nullopt;
+}
+
+void LocalWorkers::watch(Worker& worker) {
+    worker.alive = true;
     ++alive_;
     worker.ended = around_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
+}
+
+// --- the template ----------------------------------------------------------------------------------------------------
+
+bool LocalWorkers::may_start() {
+    if (!around_.program || around_.program->ready()) return true;
+    if (!around_.program->absent()) return false;
+    if (auto error = start_template()) listener_.template_failed(*error);
+    return false;
+}
+
+/// It is nobody yet: what it learns of a rank, its forks learn.
+std::optional<SpawnError> LocalWorkers::start_template() {
+    SpawnRequest wanted;
+    wanted.arguments = worker_command(around_.plan, assignment_, 0);
+    wanted.working_directory = around_.plan.working_directory;
+    wanted.open_files = around_.open_files;
+    const base::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    wanted.files[0] = null.get();
+    const Variables variables = template_variables(around_.plan, around_.node, inherited_);
+    for (char** at = environ; *at; ++at)
+        if (!is_set_by(variables, *at)) wanted.inherited.push_back(*at);
+    for (const auto& [name, value] : variables) wanted.variables.push_back(fmt::format("{}={}", name, value));
+    if (auto error = find_path(wanted)) return error;
+    return around_.program->start(std::move(wanted));
+}
+
+std::optional<SpawnError> LocalWorkers::fork(Worker& worker, const SpawnRequest& wanted) {
+    if (!around_.program->ready()) return SpawnError{"the template has ended", 0, false, false, {}};
+    auto outcome = around_.program->fork(wanted);
+    if (auto* error = std::get_if<SpawnError>(&outcome)) return *error;
+    auto& forked = std::get<Template::Forked>(outcome);
+    worker.pid = forked.pid;
+    worker.pidfd = std::move(forked.pidfd);
+    watch(worker);
+    listener_.started(worker);
     return std::nullopt;
+}
+
+std::vector<pid_t> LocalWorkers::spared() const {
+    if (!around_.program || around_.program->absent()) return {};
+    return {around_.program->pid()};
 }
 
 void LocalWorkers::settle(int local_rank) {
@@ -177,7 +233,20 @@ void LocalWorkers::stop(int number) {
     }
 }
 
+/// A child of ours in a group, be it a zombie, keeps the group's number from being somebody else's.
+std::vector<pid_t> LocalWorkers::groups_with_orphans() const {
+    std::vector<pid_t> found;
+    for (const Worker& worker : workers_) {
+        siginfo_t info{};
+        if (worker.alive || worker.pid == 0) continue;
+        if (waitid(P_PGID, static_cast<id_t>(worker.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+            found.push_back(-worker.pid);
+    }
+    return found;
+}
+
 std::vector<pid_t> LocalWorkers::orphans() const {
+    if (!proc_is_ours()) return groups_with_orphans();
     std::vector<pid_t> found;
     for (pid_t pid : descendants()) {
         const pid_t group = getpgid(pid);
@@ -210,6 +279,7 @@ bool LocalWorkers::reap_orphans() {
                 orphans_wait_ = true;
                 return terminal_stopped;
             }
+        if (around_.program && around_.program->collect(info.si_pid)) continue;
         waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
     }
 }

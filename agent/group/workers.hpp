@@ -14,6 +14,7 @@
 #include "agent/plan.hpp"
 #include "agent/process/cgroup.hpp"
 #include "agent/process/spawn.hpp"
+#include "agent/process/template.hpp"
 #include "agent/process/terminal.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -32,18 +33,25 @@ public:
         Terminal& terminal;
         std::vector<std::vector<int>> processors;  ///< per local rank; empty: not bound
         std::optional<rlimit> open_files;          ///< the limit workers get back
+        Template* program = nullptr;               ///< what workers are forks of; null: each executes it
     };
     struct Listener {
         std::function<void(const Worker&)> started;  ///< it runs its program
         std::function<void(Worker&)> ended;          ///< once for each worker that ran, in the order of their deaths
         std::function<void(Worker&, const SpawnError&)> not_started;
+        std::function<void(const SpawnError&)> template_failed;
+        std::function<void()> template_ready;
     };
 
     /// The listener is called from the loop, and from settle().
-    LocalWorkers(Surroundings surroundings, Listener listener);
+    /// `surroundings` must live longer.
+    LocalWorkers(const Surroundings& surroundings, Listener listener);
 
     /// Forgets the last round.
     void begin(const Assignment& assignment);
+
+    /// Whether start() may be called. If not, the template is on its way to its fork point: the listener is told.
+    [[nodiscard]] bool may_start();
 
     /// Sends the worker on its way; nothing when there is a process for it, else why not.
     [[nodiscard]] std::optional<SpawnError> start(int local_rank);
@@ -59,7 +67,10 @@ public:
     void signal(int number);
     /// The same, as a request to end: a stopped worker is continued so that it hears it, and whatever it does is ours.
     void stop(int number);
-    /// Processes that are left in the groups of workers that have ended.
+    /// Nobody of those is a worker's: the template, as long as there is one.
+    [[nodiscard]] std::vector<pid_t> spared() const;
+    /// For kill(2): processes that are left in the groups of workers that have ended; where /proc does not show them,
+    /// the groups themselves.
     [[nodiscard]] std::vector<pid_t> orphans() const;
     /// SIGKILL to every living worker's group, and to everything in their cgroups.
     void kill();
@@ -69,11 +80,16 @@ public:
 
 private:
     void collect(Worker& worker);
+    [[nodiscard]] std::vector<pid_t> groups_with_orphans() const;
     void forget_process(Worker& worker);
+    [[nodiscard]] std::optional<SpawnError> find_path(SpawnRequest& request) const;
+    [[nodiscard]] std::optional<SpawnError> start_template();
+    [[nodiscard]] std::optional<SpawnError> fork(Worker& worker, const SpawnRequest& wanted);
+    void watch(Worker& worker);
     SpawnRequest request(Worker& worker, const Logs::Ends& ends, const StandardInput::Given& input) const;
     void keep_terminal_output(SpawnRequest& request, int local_rank) const;
 
-    Surroundings around_;
+    const Surroundings& around_;
     Listener listener_;
     Assignment assignment_;
     Variables inherited_;

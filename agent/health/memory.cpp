@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/errors/error_file.hpp"
 #include "agent/errors/words.hpp"
+#include "rendezvous/base/files.hpp"
 
 namespace dlaunch::agent {
 
@@ -83,7 +83,7 @@ struct Membership {
 
 std::optional<Membership> membership(const std::string& root) {
     std::optional<Membership> found;
-    each_line(read_small_file(root + "/proc/self/cgroup").value_or(""), [&](std::string_view line) {
+    each_line(base::text_of(root + "/proc/self/cgroup"), [&](std::string_view line) {
         const std::size_t first = line.find(':'), second = line.find(':', first + 1);
         if (first == std::string_view::npos || second == std::string_view::npos) return false;
         const bool version1 = has_word(line.substr(first + 1, second - first - 1), "memory");
@@ -101,7 +101,7 @@ struct Place {
 
 std::optional<Place> place_of(const Membership& member, const std::string& root) {
     std::optional<Place> place;
-    each_line(read_small_file(root + "/proc/self/mountinfo").value_or(""), [&](std::string_view line) {
+    each_line(base::text_of(root + "/proc/self/mountinfo"), [&](std::string_view line) {
         const std::size_t dash = line.find(" - ");
         if (dash == std::string_view::npos) return false;
         const auto about = fields(line.substr(0, dash), ' '), kind = fields(line.substr(dash + 3), ' ');
@@ -157,7 +157,7 @@ OomCounter OomCounter::of_this_process(const std::string& root) {
 std::int64_t OomCounter::read() const {
     std::int64_t kills = -1;
     if (file_.empty()) return kills;
-    each_line(read_small_file(file_).value_or(""), [&](std::string_view line) {
+    each_line(base::text_of(file_), [&](std::string_view line) {
         constexpr std::string_view kName = "oom_kill ";
         if (!line.starts_with(kName)) return false;
         kills = number(line.substr(kName.size())).value_or(-1);
@@ -171,7 +171,7 @@ std::string OomCounter::limit() const {
     for (std::string folder = folder_; !folder.empty(); folder = parent(folder)) {
         const Version* version = version_of(folder);
         if (!version) break;
-        const auto limit = number(read_small_file(folder + version->limit).value_or("max"));
+        const auto limit = number(base::text_of(folder + version->limit));
         if (limit && *limit < least) least = *limit;
     }
     return least == kUnlimited ? "" : size_text(static_cast<double>(least));

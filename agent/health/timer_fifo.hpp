@@ -25,6 +25,9 @@ public:
     [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open(base::Loop& loop, std::string path,
                                                                        OnExpired on_expired);
 
+    /// Where TORCHELASTIC_ENABLE_FILE_TIMER=1 asks for it, at TORCHELASTIC_TIMER_FILE; else null.
+    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open_if_asked(base::Loop& loop, OnExpired on_expired);
+
     TimerFifo(const TimerFifo&) = delete;
     TimerFifo& operator=(const TimerFifo&) = delete;
     ~TimerFifo();

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "agent/logs/prefix.hpp"
 #include "agent/logs/run_directory.hpp"
 #include "agent/logs/screen.hpp"
+#include "agent/process/limits.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/host.hpp"
 
@@ -31,11 +31,7 @@ struct Pipe {
 };
 
 Error cannot(const char* what, int error) {
-    std::string hint;
-    rlimit limit{};
-    if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
-        hint = fmt::format(" (the limit is {}; raise it with ulimit -n)", limit.rlim_cur);
-    return {fmt::format("cannot {}: {}{}", what, std::strerror(error), hint), 1};
+    return {fmt::format("cannot {}: {}{}", what, std::strerror(error), open_files_hint(error)), 1};
 }
 
 /// The reader does not block; a worker's end does, as programs expect of their output.
@@ -342,6 +338,12 @@ void Logs::finish() {
     for (Screen* each : {impl_->out_screen.get(), impl_->err_screen.get()})
         if (each) each->flush(kPatience);
     if (!impl_->options.plan.keeps_files()) impl_->directory.remove();
+}
+
+Logs::Options log_options(const Plan& plan, const std::string& host) {
+    Logs::Options options{plan.logs, plan.rendezvous.job_id, plan.role, host, plan.workers, false};
+    options.console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1;
+    return options;
 }
 
 }  // namespace dlaunch::agent

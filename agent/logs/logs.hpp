@@ -93,4 +93,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+/// What the plan says of the output of this node's workers.
+[[nodiscard]] Logs::Options log_options(const Plan& plan, const std::string& host);
+
 }  // namespace dlaunch::agent

@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+
+#include "agent/process/leftovers.hpp"
+#include "rendezvous/base/random.hpp"
 
 namespace dlaunch::agent {
 
@@ -18,16 +20,16 @@ using base::Result;
 
 namespace {
 
-Error cannot_make(const std::string& path, int error) {
-    return {fmt::format("log directory {}: {}", path, std::strerror(error))};
+Error cannot_make(const std::string& path, int error, std::string_view named_by = "--log-dir") {
+    return {fmt::format("log directory {}: {}; name one that can be written with {}", path, std::strerror(error),
+                        named_by)};
 }
 
 std::string random_name() {
     static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz012345";
-    unsigned char bytes[8];
-    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return fmt::format("{:08}", getpid());
     std::string name;
-    for (unsigned char byte : bytes) name += kLetters[byte % kLetters.size()];
+    for (std::uint64_t rest = base::random_number(); name.size() < 8; rest >>= 5)
+        name += kLetters[rest % kLetters.size()];
     return name;
 }
 
@@ -57,11 +59,12 @@ Result<void> RunDirectory::make(const std::string& log_directory, std::string_vi
                                 bool keeps_files) {
     if (log_directory.empty()) {
         std::string path = std::string(temporary.empty() ? "/tmp" : temporary) + "/dlaunch_XXXXXX";
-        if (!mkdtemp(path.data())) return cannot_make(path, errno);
+        if (!mkdtemp(path.data())) return cannot_make(path, errno, "TMPDIR");
         invented_ = path;
         has_tree_ = keeps_files;
         if (!has_tree_) {
             path_ = path;
+            lock_ = hold_folder(path);
             return {};
         }
         auto made = make_run_folder(path, job_id);
@@ -80,7 +83,7 @@ Result<void> RunDirectory::make_run_folder(const std::string& log_directory, con
     const std::string separator = log_directory.ends_with('/') ? "" : "/";
     for (;;) {
         const std::string name = safe_file_name(job_id) + "_" + random_name();
-        const std::string path = log_directory + separator + name;
+        const std::string path = fmt::format("{}{}{}", log_directory, separator, name);
         // Only the owner, as with torchrun: logs tell more than their writers think.
         if (mkdir(path.c_str(), 0700) != 0) {
             if (errno == EEXIST) continue;

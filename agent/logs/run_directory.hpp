@@ -55,6 +55,7 @@ private:
     std::string invented_;  ///< the log directory, when it is one of ours in $TMPDIR
     bool has_tree_ = true;
     int attempt_number_ = -1;
+    base::UniqueFd lock_;     ///< on a folder of error files alone: tells later runs that this one lives
     base::UniqueFd attempt_;  ///< the attempt's folder: shorter paths for many workers
 };
 

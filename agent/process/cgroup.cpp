@@ -16,19 +16,14 @@
 #include <vector>
 
 #include "agent/process/clone.hpp"
+#include "agent/process/leftovers.hpp"
+#include "rendezvous/base/files.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
 using base::UniqueFd;
 using Milliseconds = std::chrono::milliseconds;
-
-std::string read_file(const std::string& path) {
-    UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    char text[4096];
-    const ssize_t got = file ? read(file.get(), text, sizeof text) : -1;
-    return got > 0 ? std::string(text, static_cast<std::size_t>(got)) : std::string();
-}
 
 /// Where cgroup v2 is mounted: alone, or beside v1 as systemd's hybrid layout does it.
 std::string mount_point() {
@@ -90,8 +85,9 @@ std::string path_of(const std::string& folder, int round, int local_rank) {
     return folder + "/" + std::to_string(round) + "-" + std::to_string(local_rank);
 }
 
+/// A worker may have been a dlaunch with folders of its own.
 void remove_folders(const std::string& folder) {
-    for (const auto& below : subfolders(folder)) rmdir(below.c_str());
+    for (const auto& below : subfolders(folder)) remove_folders(below);
     rmdir(folder.c_str());
 }
 
@@ -100,7 +96,7 @@ void remove_folders(const std::string& folder) {
 std::string own_cgroup_folder() {
     const std::string mounted = mount_point();
     if (mounted.empty()) return {};
-    const std::string text = read_file("/proc/self/cgroup");
+    const std::string text = base::text_of("/proc/self/cgroup");
     const std::size_t line = text.rfind("0::/");
     if (line == std::string::npos || (line != 0 && text[line - 1] != '\n')) return {};
     std::string path = text.substr(line + 3, text.find('\n', line) - line - 3);
@@ -132,14 +128,15 @@ WorkerCgroups::WorkerCgroups() {
 
 void WorkerCgroups::make() {
     if (folder_.empty()) return;
-    if (mkdir(folder_.c_str(), 0755) == 0 && access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0 &&
-        can_be_born_into(open_worker(0, 0).get())) {
+    if (mkdir(folder_.c_str(), 0755) == 0) lock_ = hold_folder(folder_);
+    if (lock_ && access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0 && can_be_born_into(open_worker(0, 0).get())) {
         // Only where the memory controller was delegated to us.
         UniqueFd control(open((folder_ + "/cgroup.subtree_control").c_str(), O_WRONLY | O_CLOEXEC));
         counts_memory_ = control && write(control.get(), "+memory", 7) == 7;
         return;
     }
     remove_folders(folder_);
+    lock_.reset();
     folder_.clear();
 }
 
@@ -159,7 +156,7 @@ void WorkerCgroups::kill_all() {
 }
 
 void WorkerCgroups::end_round() {
-    for (const auto& below : subfolders(folder_)) rmdir(below.c_str());
+    for (const auto& below : subfolders(folder_)) remove_folders(below);
 }
 
 void WorkerCgroups::remove() {

@@ -46,6 +46,7 @@ public:
 
 private:
     std::string folder_;
+    base::UniqueFd lock_;  ///< tells later runs that this one lives
     bool counts_memory_ = false;
 };
 

@@ -60,13 +60,17 @@ struct Guard {
     bool agent_alive;
     Lease* lease;
     bool has_lease;  ///< untouched before: one page less where nobody needs it
+    bool hangup_ignored;
+    bool agent_ready;  ///< it takes signals, and removes what it has made
+    int ended_by;      ///< the signal for which we killed an agent that was not ready; 0: none
 
     void hear();
     void stop(int by);
     void tell(const GuardMessage& message);
-    int patience() const;
+    [[nodiscard]] int patience() const;
     void fence();
     bool drain_signals(sigset_t& seen);
+    [[nodiscard]] int ends_at_once(const sigset_t& seen) const;
     void pass_signals();
     void collect();
     [[noreturn]] void end();
@@ -75,6 +79,7 @@ struct Guard {
 void Guard::hear() {
     GuardMessage message;
     while (recv(socket, &message, sizeof message, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof message)) {
+        if (message.kind == GuardMessage::Kind::ready) agent_ready = true;
         if (message.kind == GuardMessage::Kind::cgroup) std::memcpy(cgroup, message.text, sizeof cgroup);
         if (message.kind == GuardMessage::Kind::folder && folder_count < kMostFolders)
             std::memcpy(folders[folder_count++], message.text, sizeof folders[0]);
@@ -132,6 +137,14 @@ bool Guard::drain_signals(sigset_t& seen) {
     return any;
 }
 
+/// An agent that is not ready may be waiting for anything, a configuration in a pipe say, and hears nothing. 0: no.
+int Guard::ends_at_once(const sigset_t& seen) const {
+    if (agent_ready) return 0;
+    for (int number : {SIGINT, SIGTERM, SIGQUIT, SIGHUP})
+        if (sigismember(&seen, number) == 1 && !(number == SIGHUP && hangup_ignored)) return number;
+    return 0;
+}
+
 void Guard::pass_signals() {
     sigset_t seen;
     sigemptyset(&seen);
@@ -140,6 +153,12 @@ void Guard::pass_signals() {
     // unit. Nobody has heard of the first one yet, so what comes in this time cannot be an answer to it.
     poll(nullptr, 0, kSameRequestMs);
     drain_signals(seen);
+    hear();
+    if (const int number = ends_at_once(seen)) {
+        ended_by = number;
+        kill(agent, SIGKILL);
+        return;
+    }
     tell({GuardMessage::Kind::signals, seen, 0, {}});
 }
 
@@ -157,7 +176,9 @@ void Guard::collect() {
 void Guard::end() {
     hear();  // the cgroup may have been told just before the end
     const bool killed = WIFSIGNALED(status);
-    if (killed)
+    if (killed && ended_by)
+        dprintf(2, "dlaunch: SIG%s received, ending\n", sigabbrev_np(ended_by));
+    else if (killed)
         dprintf(2, "dlaunch: the agent (pid %d) was killed by signal %d (%s), every worker is being killed\n", agent,
                 WTERMSIG(status), strsignal(WTERMSIG(status)));
     kill_and_remove_cgroup(cgroup, kSweepDeadline);
@@ -167,14 +188,27 @@ void Guard::end() {
     }
     sweep(kSweepDeadline, strangers);
     for (std::size_t at = 0; at < folder_count; ++at) remove_flat_folder(folders[at]);
-    _exit(killed ? exit_status::kSignalBase + WTERMSIG(status) : WEXITSTATUS(status));
+    if (!killed) _exit(WEXITSTATUS(status));
+    _exit(exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status)));
 }
 
 [[noreturn]] void guard_agent(int socket, pid_t agent, const sigset_t& taken, std::span<pid_t> strangers,
-                              const termios* modes, Lease* lease) {
-    Guard guard{
-        socket, signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), agent, {}, {}, 0, strangers, 0, modes, true, lease,
-        false};
+                              const termios* modes, Lease* lease, bool hangup_ignored) {
+    Guard guard{socket,
+                signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK),
+                agent,
+                {},
+                {},
+                0,
+                strangers,
+                0,
+                modes,
+                true,
+                lease,
+                false,
+                hangup_ignored,
+                false,
+                0};
     while (guard.agent_alive) {
         pollfd what[] = {{guard.signals, POLLIN, 0}, {guard.socket, POLLIN, 0}};
         poll(what, 2, guard.patience());
@@ -219,13 +253,14 @@ GuardLink fork_from_guard() {
     }
     if (agent > 0) {
         close(ends[1]);
-        guard_agent(ends[0], agent, taken, strangers, has_terminal ? &modes : nullptr, lease);
+        guard_agent(ends[0], agent, taken, strangers, has_terminal ? &modes : nullptr, lease,
+                    hangup.sa_handler == SIG_IGN);
     }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready()
+    if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
     close(ends[0]);
     // A group of its own: what the terminal or a kill of the group sends reaches the guard alone, once.
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGCONT);
-    if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
     become_subreaper();
     if (lease) new (lease) Lease;  // here: a page that nobody uses is not touched by the guard
     return GuardLink(base::UniqueFd(ends[1]), guard, hangup.sa_handler == SIG_IGN, lease);

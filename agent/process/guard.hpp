@@ -4,6 +4,7 @@
 /// whatever way, the other kills every worker and all that workers detached, at once.
 ///
 /// The guard dies  -> the agent reads end of file on the link, and gets SIGCONT in case it was stopped.
+///                    Before it is ready() it has nothing to end and may be blocked: the kernel kills it.
 /// The agent dies  -> its children become the guard's, a subreaper; cgroup.kill where there is one, and the sweep.
 /// The agent freezes, in a job of several nodes -> its lease (lease.hpp) runs out, and the guard ends the workers only.
 
@@ -42,6 +43,9 @@ public:
     /// The next thing the guard has said; nothing when it has said all.
     [[nodiscard]] Received receive();
 
+    /// The agent is about to make what it must remove, and then to take signals. Until this the guard answers those
+    /// that end a job by killing the agent, and neither outlives the other.
+    void ready();
     /// Tells the guard which cgroup it has to kill and remove if we die. Before the folder is made.
     void tell_cgroup(const std::string& folder);
     /// A folder of plain files that goes with the job: the guard removes it if we die. Up to kMostFolders of them.

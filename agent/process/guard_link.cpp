@@ -1,6 +1,8 @@
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "agent/process/guard.hpp"
@@ -27,6 +29,11 @@ GuardLink::Received GuardLink::receive() {
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return {Kind::guard_died, {}};
     if (got != sizeof message || message.kind != GuardMessage::Kind::signals) return {};
     return {Kind::signals, message.set};
+}
+
+void GuardLink::ready() {
+    tell(socket_.get(), GuardMessage::Kind::ready, {});
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
 }
 
 void GuardLink::tell_cgroup(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::cgroup, folder); }

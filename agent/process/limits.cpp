@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
 
 namespace dlaunch::agent {
@@ -15,12 +16,19 @@ std::optional<rlimit> raise_open_files() {
     return before;
 }
 
-std::string too_few_open_files() {
-    constexpr rlim_t kLeast = 24;  // the loop, the logs and the signals need some before the first worker does
+std::string too_few_open_files(bool alone) {
+    // The loop, the logs and the signals need some before the first worker does; of several nodes any may be the host.
+    const rlim_t least = alone ? 24 : 64;
     rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= kLeast) return {};
-    return fmt::format("too few open files, expected a limit of {} at least (it is {}; raise it with ulimit -n)",
-                       kLeast, limit.rlim_max);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= least) return {};
+    return fmt::format("too few open files, expected a limit of {} at least (it is {}; raise it with ulimit -n)", least,
+                       limit.rlim_max);
+}
+
+std::string open_files_hint(int error) {
+    rlimit limit{};
+    if (error != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+    return fmt::format(" (the limit is {}; raise it with ulimit -n)", limit.rlim_cur);
 }
 
 void ignore_write_signals() {

@@ -11,8 +11,12 @@ namespace dlaunch::agent {
 /// are to get back (select(2) breaks beyond 1024), none when nothing was changed.
 [[nodiscard]] std::optional<rlimit> raise_open_files();
 
-/// A line for the user where even the hard limit of open files is too low for the agent itself; else empty.
-[[nodiscard]] std::string too_few_open_files();
+/// A line for the user where even the hard limit of open files is too low for the agent itself; else empty. Of several
+/// nodes one serves the others.
+[[nodiscard]] std::string too_few_open_files(bool alone);
+
+/// " (the limit is 64; raise it with ulimit -n)" where `error` is that we have too many files open; else empty.
+[[nodiscard]] std::string open_files_hint(int error);
 
 /// Signals that must not end an agent: a reader that went away, a file that may not grow. Both come back as errors.
 void ignore_write_signals();

@@ -12,6 +12,7 @@
 
 #include "agent/process/launcher.hpp"
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/signals_blocked.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -42,17 +43,6 @@ struct Place {
         return {};
     }
 };
-
-std::vector<unsigned long> affinity_mask(const std::vector<int>& processors) {
-    constexpr std::size_t kBits = 8 * sizeof(unsigned long);
-    std::vector<unsigned long> mask;
-    for (int processor : processors) {
-        const auto number = static_cast<std::size_t>(processor);
-        mask.resize(std::max(mask.size(), number / kBits + 1));
-        mask[number / kBits] |= 1UL << (number % kBits);
-    }
-    return mask;
-}
 
 /// The signals this process ignores; exec would hand them down.
 sigset_t ignored_signals() {
@@ -100,15 +90,22 @@ void reap(pid_t pid) {
 }  // namespace
 
 Cloned WorkerLauncher::run() {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const base::SignalsBlocked until_the_child_has_its_own;
     static const sigset_t ignored = ignored_signals();
     orders.ignored = &ignored;
     orders.parent = getpid();
-    Cloned made = clone_child(&orders, stack.get(), cgroup);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return made;
+    return clone_child(&orders, stack.get(), cgroup);
+}
+
+std::vector<unsigned long> affinity_mask(const std::vector<int>& processors) {
+    constexpr std::size_t kBits = 8 * sizeof(unsigned long);
+    std::vector<unsigned long> mask;
+    for (int processor : processors) {
+        const auto number = static_cast<std::size_t>(processor);
+        mask.resize(std::max(mask.size(), number / kBits + 1));
+        mask[number / kBits] |= 1UL << (number % kBits);
+    }
+    return mask;
 }
 
 std::string SpawnError::text() const {

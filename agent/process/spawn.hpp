@@ -68,6 +68,9 @@ private:
     std::unique_ptr<State> state_;
 };
 
+/// Processors by number, as sched_setaffinity(2) takes them.
+[[nodiscard]] std::vector<unsigned long> affinity_mask(const std::vector<int>& processors);
+
 /// Where `name` would be executed from: as it is when it holds a slash, else the first executable file of that name in
 /// `search_path` (else the first file, whose execution will tell what is wrong with it).
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& search_path);

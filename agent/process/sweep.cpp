@@ -15,22 +15,14 @@
 #include <cstring>
 #include <map>
 
+#include "agent/process/proc.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/files.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
 using base::UniqueFd;
-
-/// A whole small file of /proc, empty when it cannot be read.
-std::string read_proc(const std::string& path) {
-    UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text;
-    char part[4096];
-    for (ssize_t got = 0; file && (got = read(file.get(), part, sizeof part)) > 0;)
-        text.append(part, static_cast<std::size_t>(got));
-    return text;
-}
 
 template <class Visit>
 void each_number_in(const std::string& folder, Visit visit) {
@@ -45,7 +37,7 @@ std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> found;
     const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
     each_number_in(tasks, [&](pid_t task) {
-        const std::string text = read_proc(tasks + "/" + std::to_string(task) + "/children");
+        const std::string text = base::text_of(tasks + "/" + std::to_string(task) + "/children");
         for (const char* at = text.c_str(); *at;) {
             char* end = nullptr;
             const long number = std::strtol(at, &end, 10);
@@ -61,10 +53,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 std::multimap<pid_t, pid_t> processes_by_parent() {
     std::multimap<pid_t, pid_t> found;
     each_number_in("/proc", [&](pid_t pid) {
-        const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
-        const std::size_t end_of_name = text.rfind(')');
-        if (end_of_name == std::string::npos || end_of_name + 4 > text.size()) return;
-        found.emplace(static_cast<pid_t>(std::strtol(text.c_str() + end_of_name + 4, nullptr, 10)), pid);
+        if (const auto stat = stat_of(pid)) found.emplace(stat->parent, pid);
     });
     return found;
 }
@@ -81,6 +70,7 @@ void reap_all() {
 }
 
 std::vector<pid_t> descendants_of(pid_t ancestor, std::span<const pid_t> spared) {
+    if (!proc_is_ours()) return {};
     const std::string self = std::to_string(getpid());
     const bool lists_children = access(("/proc/self/task/" + self + "/children").c_str(), R_OK) == 0;
     std::multimap<pid_t, pid_t> parents;
@@ -102,22 +92,19 @@ std::vector<pid_t> descendants_of(pid_t ancestor, std::span<const pid_t> spared)
 
 /// Not dead, nor a zombie that waits for its parent.
 bool lives(pid_t pid) {
-    const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
-    const std::size_t end_of_name = text.rfind(')');
-    if (end_of_name == std::string::npos || end_of_name + 2 >= text.size()) return false;
-    const char state = text[end_of_name + 2];
-    return state != 'Z' && state != 'X';
+    const auto stat = stat_of(pid);
+    return stat && stat->state != 'Z' && stat->state != 'X';
 }
 
 }  // namespace
 
 std::vector<pid_t> descendants(std::span<const pid_t> spared) { return descendants_of(getpid(), spared); }
 
-std::vector<Swept> survey() {
+std::vector<Swept> survey(std::span<const pid_t> spared) {
     std::vector<Swept> found;
     reap_all();
-    for (pid_t pid : descendants()) {
-        std::string name = read_proc("/proc/" + std::to_string(pid) + "/comm");
+    for (pid_t pid : descendants(spared)) {
+        std::string name = base::text_of("/proc/" + std::to_string(pid) + "/comm");
         while (!name.empty() && name.back() == '\n') name.pop_back();
         if (!name.empty()) found.push_back({pid, std::move(name)});
     }

@@ -1,5 +1,6 @@
 #pragma once
 /// Ends what workers left behind. Works because we are a subreaper: whoever loses its parent becomes our child.
+/// Looks into /proc; where that is missing or of another pid namespace nobody is found, and nobody is killed.
 
 #include <sys/types.h>
 
@@ -21,7 +22,7 @@ struct Swept {
 [[nodiscard]] std::vector<pid_t> descendants(std::span<const pid_t> spared = {});
 
 /// Descendants that live, by name.
-[[nodiscard]] std::vector<Swept> survey();
+[[nodiscard]] std::vector<Swept> survey(std::span<const pid_t> spared = {});
 
 /// Kills and reaps every descendant, those too that appear meanwhile, until none is left or `deadline` has passed.
 /// Blocks: for the end of a round, or for a process without a loop. False when some are left.

@@ -1,30 +1,10 @@
 #include "agent/process/terminal.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstring>
-#include <string>
-
-#include "rendezvous/base/fd.hpp"
+#include "agent/process/proc.hpp"
 
 namespace dlaunch::agent {
-namespace {
-
-/// The fourth field of /proc/PID/stat, proc(5); 0 when there is none.
-pid_t parent_of(pid_t pid) {
-    const base::UniqueFd file(open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
-    char text[512];
-    const ssize_t got = file ? read(file.get(), text, sizeof text - 1) : 0;
-    if (got <= 0) return 0;
-    text[got] = 0;
-    const char* name_end = std::strrchr(text, ')');
-    int parent = 0;
-    return name_end && std::sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
-}  // namespace
 
 Terminal::Terminal(pid_t guard) : guard_(guard), job_group_(getpgid(guard)) {
     termios modes{};
@@ -40,7 +20,7 @@ bool Terminal::taken() const { return is_ours() && tcgetpgrp(STDIN_FILENO) != ge
 bool Terminal::orphaned() const {
     pid_t above = guard_;
     do {
-        above = parent_of(above);
+        above = stat_of(above).value_or(ProcessStat()).parent;
     } while (above > 0 && getpgid(above) == job_group_);
     return above <= 0 || getsid(above) != getsid(0);
 }

@@ -1,32 +1,73 @@
 #pragma once
-/// The agent's local socket, DLAUNCH_AGENT_SOCKET: who connects as the same user gets one line of JSON about the node
-/// and its workers, and the connection ends.
+/// The agent's local socket, DLAUNCH_AGENT_SOCKET, for processes of the same user.
+///
+/// Who connects and says the line "losses" is sent a line for each loss of the running round, those before it included,
+/// until either side closes:
+///
+///     lost FIRST COUNT WORDS      ranks FIRST to FIRST + COUNT - 1 are gone
+///
+/// A template at its fork point (template.hpp) says "fork point", and its connection is its listener's from then on.
+///
+/// Anybody else, whatever he says or does not say, gets one line of JSON about the node and its workers, and the
+/// connection ends.
+
+#include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/rounds/messages.hpp"
 
 namespace dlaunch::agent {
 
-class StatusSocket {
+class AgentSocket {
 public:
     /// Makes a folder of mode 0700 in $TMPDIR (else /tmp) with the socket in it. Where that fails path() is empty: the
-    /// job runs without it. `status` gives the line, without a newline.
-    StatusSocket(base::Loop& loop, std::function<std::string()> status);
-    ~StatusSocket();
+    /// job runs without it. `status` gives the line of JSON, without a newline.
+    AgentSocket(base::Loop& loop, std::function<std::string()> status);
+    ~AgentSocket();
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
-private:
-    void serve();
+    /// `reached` gets the connection, the pid of who made it, and what it said after "fork point".
+    using ForkPoint = std::function<void(base::UniqueFd, pid_t, std::string)>;
+    void on_fork_point(ForkPoint reached) { fork_point_ = std::move(reached); }
 
+    /// A new round: nobody is lost.
+    void begin_round();
+    /// At once; who does not read is left.
+    void tell_lost(const rendezvous::LostRanks& ranks, std::string_view words);
+
+private:
+    struct Client {
+        base::UniqueFd socket;
+        base::Watch heard;
+        base::Timer patience;  ///< until it has said what it wants
+        pid_t peer = 0;
+        std::string said;
+        bool follows = false;
+    };
+    using Clients = std::map<int, Client>;  // by descriptor
+
+    void serve();
+    void hear(int descriptor);
+    void answer(const base::UniqueFd& socket) const;
+    void follow(Clients::iterator client);
+    static bool push(const Client& client, std::string_view text);
+
+    base::Loop& loop_;
     std::function<std::string()> status_;
-    std::string folder_, path_;
+    ForkPoint fork_point_;
+    std::string folder_, path_, losses_;
+    base::UniqueFd lock_;  ///< tells later runs that this one lives
     base::UniqueFd listener_;
     base::Watch watch_;
+    Clients clients_;
 };
 
 }  // namespace dlaunch::agent

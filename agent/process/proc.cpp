@@ -1,0 +1,30 @@
+#include "agent/process/proc.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "rendezvous/base/files.hpp"
+
+namespace dlaunch::agent {
+
+std::optional<ProcessStat> stat_of(pid_t pid) {
+    const std::string text = base::text_of("/proc/" + std::to_string(pid) + "/stat");
+    const std::size_t name_end = text.rfind(')');  // a name may hold anything
+    ProcessStat stat;
+    if (name_end == std::string::npos ||
+        std::sscanf(text.c_str() + name_end, ") %c %d", &stat.state, &stat.parent) != 2)
+        return std::nullopt;
+    return stat;
+}
+
+bool proc_is_ours() {
+    std::array<char, 16> shown;
+    const ssize_t length = readlink("/proc/self", shown.data(), shown.size());
+    return length > 0 && std::string_view(shown.data(), static_cast<std::size_t>(length)) == std::to_string(getpid());
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,20 @@
+#include "agent/status/write_reports.hpp"
+
+#include "agent/errors/error_file.hpp"
+#include "agent/status/write_file.hpp"
+
+namespace dlaunch::agent {
+
+std::vector<std::string> write_reports(const Plan& plan, const JobEnd& end) {
+    std::vector<std::string> complaints;
+    const auto write = [&](const std::string& path, const std::string& text) {
+        if (auto complaint = write_file(path, text); !complaint.empty()) complaints.push_back(std::move(complaint));
+    };
+    const bool has_cause = end.exit_status != 0 && !end.failures.empty() && !end.failures.front().victim;
+    if (has_cause && !plan.agent_error_file.empty())
+        write(plan.agent_error_file, agent_error_file(end.failures.front()));
+    if (!plan.report_file.empty()) write(plan.report_file, json_report(end));
+    return complaints;
+}
+
+}  // namespace dlaunch::agent
