@@ -108,6 +108,7 @@ int check(const agent::Plan& plan) {
     if (!found) return complain(found.error());
     say("this node:", fmt::format("{}, the others are told {}", here.host, found->advertised));
     say("because:", found->why);
+    if (!found->doubt.empty()) say("doubtful:", found->doubt);
     if (!found->listener && !found->places.empty()) return ask(*found, question);
     if (found->places.empty()) {
         say("coordinator:", "none yet: the first node that starts hosts it");

@@ -150,6 +150,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Surroundings& s
     Json job = {{"nodes", {{"min", plan.rendezvous.min_nodes}, {"max", plan.rendezvous.max_nodes}}}};
     job["workers_per_node"] = plan.workers;
     job["role"] = plan.role;
+    job["start_method"] = plan.forks ? "fork" : "spawn";
     job["working_directory"] = plan.working_directory.empty() ? "." : plan.working_directory;
     job["stdin"] = standard_input(plan);
     job["rendezvous"] = rendezvous(plan.rendezvous);
@@ -160,8 +161,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Surroundings& s
     job["event_log"] = plan.event_log.empty() ? Json() : Json(plan.event_log);
     job["workers"] = std::move(workers);
     // Arguments are bytes: what is no UTF-8 is shown as such and stops nothing.
-    return base::Result<std::string>(boost::system::in_place_value,
-                                     job.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return base::text_result(job.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace dlaunch::launcher

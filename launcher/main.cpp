@@ -9,6 +9,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/process/guard.hpp"
+#include "launcher/backends_command.hpp"
 #include "launcher/check_command.hpp"
 #include "launcher/command_line.hpp"
 #include "launcher/store_command.hpp"
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
     const std::string_view command = argc > 1 ? argv[1] : "";
     if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
+    if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});
     auto link = dlaunch::agent::fork_from_guard();
     auto invocation =
         dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::surroundings_of_this_process());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/group/environment.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/cli/words.hpp"
 #include "launcher/slurm.hpp"
@@ -44,7 +45,18 @@ Result<void> plan_program(const Settings& settings, const std::vector<std::strin
     plan.program_index = plan.command.size();
     plan.command.insert(plan.command.end(), program.begin(), program.end());
     plan.pass_local_rank = settings.pass_local_rank;
+    plan.forks = settings.forks && !plan.is_python;  // torchrun's word has no effect on scripts
     return {};
+}
+
+/// A template is started once, for all ranks: nothing of one rank can be in its command.
+Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
+    if (!plan.forks) return {};
+    if (!settings.wraps.empty()) return wrong(settings, Id::start_method, "spawn with --wrap");
+    agent::Assignment nobody;
+    if (agent::worker_command(plan, nobody, 0) == agent::worker_command(plan, nobody, 1)) return {};
+    return wrong(settings, Id::start_method,
+                 "spawn where arguments name the local rank: a fork has those of all ranks");
 }
 
 Result<int> gpus(const Settings& settings, const Surroundings& surroundings) {
@@ -111,7 +123,7 @@ Result<std::string> backend_of(const Settings& settings) {
     const bool folder = settings.endpoint.starts_with("file://");
     if (folder && settings.backend == "static" && settings.spellings.contains(Id::rdzv_backend))
         return wrong(settings, Id::rdzv_backend, "c10d with an endpoint that is a folder");
-    return text_result(folder ? "c10d" : settings.backend);
+    return base::text_result(folder ? "c10d" : settings.backend);
 }
 
 /// --node-timeout, else torchrun's way to say it.
@@ -143,6 +155,19 @@ std::vector<std::string> expected_hosts(const Settings& settings, const Surround
     return {};
 }
 
+/// Several nodes must be able to come to it; one that is alone may meet itself at any port.
+Result<void> check_endpoint(const Settings& settings) {
+    if (settings.nodes.min == 1 || settings.endpoint.empty()) return {};
+    auto endpoints = rendezvous::parse_endpoints(settings.endpoint, kStaticPort);
+    if (!endpoints) return {};  // it was checked where it was taken
+    for (const rendezvous::Endpoint& place : endpoints->places) {
+        if (place.port == 0) return wrong(settings, Id::rdzv_endpoint, "a port that the other nodes can know, not 0");
+        if (place.host == "0.0.0.0" || place.host == "::")
+            return wrong(settings, Id::rdzv_endpoint, "the name or address of one node");
+    }
+    return {};
+}
+
 Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surroundings, agent::RendezvousPlan& plan) {
     bool one_node = settings.nodes.max == 1;
     if (settings.standalone && !one_node) return wrong(settings, Id::nnodes, "one node with --standalone");
@@ -156,6 +181,7 @@ Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surro
         plan_standalone(settings, surroundings, plan);
         return {};
     }
+    if (auto fine = check_endpoint(settings); !fine) return fine;
     auto backend = backend_of(settings);
     if (!backend) return backend.error();
     plan.standalone = false;
@@ -214,6 +240,7 @@ Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::s
                               const Surroundings& surroundings, std::vector<std::string>& warnings) {
     agent::Plan plan;
     if (auto done = plan_program(settings, program, surroundings, plan); !done) return done.error();
+    if (auto done = check_template(settings, plan); !done) return done.error();
     auto workers = count_workers(settings, surroundings);
     if (!workers) return workers.error();
     plan.workers = *workers;

@@ -2,20 +2,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <iterator>
 
 #include "launcher/cli/values.hpp"
 #include "launcher/cli/words.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/files.hpp"
 #include "rendezvous/base/host.hpp"
+#include "rendezvous/base/random.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -25,19 +26,28 @@ using base::Result;
 
 constexpr std::size_t kMostConfigBytes = 1 << 20;
 
+constexpr int kWriterMs = 1000;  // for whoever writes into a FIFO to open it
+
+/// Waits for a writer as long as there is one, and only shortly for one to come.
+Result<std::string> read_pipe(int fd) {
+    pollfd what{fd, POLLIN, 0};
+    std::string first(1, 0);
+    ssize_t got = -1;
+    if (::poll(&what, 1, kWriterMs) == 0 && (got = ::read(fd, first.data(), 1)) == 0)
+        return Error{"it is a FIFO and nobody writes to it"};
+    ::fcntl(fd, F_SETFL, 0);
+    auto text = base::read_all(fd, kMostConfigBytes);
+    if (text && got == 1) text->insert(0, first);
+    return text;
+}
+
 Result<std::string> read_file(const std::string& path) {
-    base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return Error{std::strerror(errno)};
-    std::string text;
-    std::array<char, 16384> buffer;
-    for (;;) {
-        ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return Error{std::strerror(errno)};
-        if (got == 0) return text_result(std::move(text));
-        text.append(buffer.data(), static_cast<std::size_t>(got));
-        if (text.size() > kMostConfigBytes) return Error{"larger than 1 MiB"};
-    }
+    struct stat about {};
+    if (::fstat(file.get(), &about) == 0 && S_ISFIFO(about.st_mode)) return read_pipe(file.get());
+    ::fcntl(file.get(), F_SETFL, 0);
+    return base::read_all(file.get(), kMostConfigBytes);
 }
 
 std::int64_t most_processes() {
@@ -48,12 +58,9 @@ std::int64_t most_processes() {
 
 /// A random UUID, version 4.
 std::string fresh_id() {
-    std::array<unsigned char, 16> b{};
-    if (::getrandom(b.data(), b.size(), 0) != static_cast<ssize_t>(b.size())) {  // before the kernel has entropy
-        timespec now{};
-        ::clock_gettime(CLOCK_REALTIME, &now);
-        std::memcpy(b.data(), &now, b.size());
-    }
+    const std::array<std::uint64_t, 2> bits{base::random_number(), base::random_number()};
+    std::array<unsigned char, 16> b;
+    std::memcpy(b.data(), bits.data(), b.size());
     b[6] = static_cast<unsigned char>((b[6] & 0x0fU) | 0x40U);
     b[8] = static_cast<unsigned char>((b[8] & 0x3fU) | 0x80U);
     std::string text;
@@ -78,10 +85,20 @@ std::string why_not_writable(const std::string& path) {
     return "";
 }
 
+/// Nothing that execve(2) knows; a file that cannot be read may well be executed.
+bool is_plain_text(const std::string& path) {
+    base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    std::array<char, 4> head{};
+    if (!file || ::read(file.get(), head.data(), head.size()) < 0) return false;
+    const std::string_view begin(head.data(), head.size());
+    return !begin.starts_with("#!") && begin != "\177ELF";
+}
+
 bool is_no_program(const std::string& path) {
     struct stat about {};
     if (::stat(path.c_str(), &about) != 0) return false;
-    return S_ISDIR(about.st_mode) || (about.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
+    if (S_ISDIR(about.st_mode) || (about.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0) return true;
+    return S_ISREG(about.st_mode) && is_plain_text(path);
 }
 
 }  // namespace

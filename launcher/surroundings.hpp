@@ -27,7 +27,7 @@ struct Surroundings {
     std::function<base::Result<std::string>(const std::string& path)> read_file;
     std::function<std::string(const std::string& path)> why_not_writable;  ///< a reason; empty when it can be written
 
-    std::function<bool(const std::string& path)> is_no_program;  ///< it is there, but a folder or without a run bit
+    std::function<bool(const std::string& path)> is_no_program;  ///< it is there, but cannot be executed
 
     /// None when unset. Empty values are values.
     [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;

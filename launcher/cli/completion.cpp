@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kPrograms = "dlaunch torchrun";
 
 /// What may stand in a program's place, first of all words.
-constexpr std::string_view kCommands = "check store version";
+constexpr std::string_view kCommands = "backends check store version";
 
 std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
     std::string done;
@@ -41,6 +41,10 @@ constexpr std::string_view kBashScript = R"(# bash completion for dlaunch
 _dlaunch() {
     local word=${COMP_WORDS[COMP_CWORD]} option= i at names
     COMPREPLY=()
+    if [[ ${COMP_WORDS[1]} == store ]] && ((COMP_CWORD > 1)); then
+        if [[ $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W '--bind -h --help' -- "$word"); fi
+        return
+    fi
     # Bash splits --name=value into three words.
     for ((i = 1; i < COMP_CWORD; i++)); do
         at=${COMP_WORDS[i]}
@@ -127,8 +131,24 @@ std::string zsh_text(std::string_view text) {
     return escaped;
 }
 
+/// check has the options of dlaunch, store its own.
+constexpr std::string_view kZshHead = R"(#compdef @PROGRAMS@
+_dlaunch() {
+    local command=
+    if (( CURRENT > 2 )) && [[ $words[2] == (check|store) ]]; then
+        command=$words[2]
+        words=("$words[1]" "${(@)words[3,-1]}")
+        (( CURRENT-- ))
+    fi
+    if [[ $command == store ]]; then
+        _arguments -s -S '--bind=[the address to listen on]:ADDR\[\:PORT\]: ' '(-h --help)'{-h,--help}'[a short help]'
+        return
+    fi
+    _arguments -s -S \
+)";
+
 std::string zsh() {
-    std::string script = fmt::format("#compdef {}\n_dlaunch() {{\n    _arguments -s -S \\\n", kPrograms);
+    std::string script = replaced(kZshHead, "@PROGRAMS@", kPrograms);
     for (const Option& option : all_options()) {
         std::string argument =
             option.is_switch() ? "" : fmt::format(":{}:{}", zsh_text(option.value), zsh_action(option));
@@ -142,7 +162,7 @@ std::string zsh() {
                 " \\\n";
     }
     script += fmt::format(
-        "        '(-)1:program:{{ (( CURRENT == 2 )) && compadd {}; _command_names -e; _files }}' "
+        "        '(-)1:program:{{ [[ CURRENT -eq 2 && -z $command ]] && compadd {}; _command_names -e; _files }}' "
         "'*::argument:_files'\n}}\n",
         kCommands);
     script += fmt::format(
@@ -175,12 +195,22 @@ function __dlaunch_before_program
     end
     return 0
 end
+function __dlaunch_in_store
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and test $words[2] = store
+end
+)";
+
+constexpr std::string_view kFishCommands =
+    R"(complete -c @PROGRAM@ -n 'test (count (commandline -opc)) -eq 1' -a '@COMMANDS@'
+complete -c @PROGRAM@ -n __dlaunch_in_store -l bind -x -d 'the address to listen on'
+complete -c @PROGRAM@ -n __dlaunch_in_store -s h -l help -d 'a short help'
 )";
 
 std::string fish() {
     std::string values, lines;
     for (std::string_view program : {"dlaunch", "torchrun"})
-        lines += fmt::format("complete -c {} -n 'test (count (commandline -opc)) -eq 1' -a '{}'\n", program, kCommands);
+        lines += replaced(replaced(kFishCommands, "@PROGRAM@", program), "@COMMANDS@", kCommands);
     for (const Option& option : all_options()) {
         if (!option.is_switch()) {
             values += fmt::format("{}--{}", values.empty() ? "" : " ", option.name);

@@ -1,7 +1,6 @@
 #pragma once
-/// How nodes meet: a host, the backend, the details of --rdzv-conf. Endpoints are rendezvous/discovery/endpoint.hpp's.
+/// How nodes meet: a host, the backend. Endpoints are rendezvous/discovery/endpoint.hpp's.
 
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -14,8 +13,5 @@ namespace dlaunch::launcher {
 
 /// static or c10d; torchrun's other backends are refused with what to use instead.
 [[nodiscard]] base::Result<std::string> parse_backend(std::string_view text);
-
-/// KEY=VALUE,KEY=VALUE; times must be numbers. An empty text is an empty map.
-[[nodiscard]] base::Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text);
 
 }  // namespace dlaunch::launcher

@@ -12,6 +12,7 @@ constexpr std::size_t kColumns = 98, kHelpColumn = 30;
 
 constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
        dlaunch [OPTIONS] -m MODULE [ARGS...]
+       dlaunch backends
        dlaunch check [OPTIONS]
        dlaunch store [OPTIONS]
        dlaunch version

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "launcher/cli/endpoint.hpp"
+#include "launcher/cli/rdzv_conf.hpp"
 #include "launcher/cli/signals.hpp"
 #include "launcher/cli/words.hpp"
 #include "rendezvous/discovery/endpoint.hpp"
@@ -39,7 +40,8 @@ Done take_signals(Settings& settings, const std::string& value, const std::strin
     if (!list) return list.error();
     settings.handled_signals = std::move(list->numbers);
     settings.handled_signals_text = value;
-    for (const std::string& warning : list->warnings) settings.warnings.push_back(spelling + ": " + warning);
+    for (const std::string& warning : list->warnings)
+        settings.warnings.emplace_back(spelling).append(": ").append(warning);
     return {};
 }
 
@@ -84,6 +86,13 @@ Done take_scale_up(Settings& settings, const Given& given) {
     return {};
 }
 
+Done take_start_method(Settings& settings, const Given& given) {
+    auto choice = parse_choice(given.value, given.option->choices());
+    if (!choice) return choice.error();
+    settings.forks = *choice == "fork";
+    return {};
+}
+
 Done take_value(const Given& given, Settings& to) {
     const std::string& value = given.value;
     switch (given.option->id) {
@@ -98,7 +107,7 @@ Done take_value(const Given& given, Settings& to) {
         case Id::chdir: return take(to.working_directory, parse_text(value, "a directory"));
         case Id::stdin_of: return take(to.standard_input, parse_stdin(value));
         case Id::wrap: return append(to.wraps, parse_wrap(value));
-        case Id::start_method: return only_check(parse_choice(value, given.option->choices()));
+        case Id::start_method: return take_start_method(to, given);
         case Id::pass_local_rank: return take(to.pass_local_rank, parse_switch(value));
         case Id::virtual_local_rank: return take(to.virtual_local_rank, parse_switch(value));
         case Id::bind: return take(to.binding, parse_binding(value));

@@ -27,6 +27,7 @@ struct Settings {
     std::string working_directory;
     agent::StdinPlan standard_input;
     std::vector<agent::Wrap> wraps;
+    bool forks = false;  ///< --start-method=fork
     bool pass_local_rank = false, virtual_local_rank = false;
     agent::Binding binding = agent::Binding::none;
 

@@ -4,12 +4,19 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 
 #include "launcher/cli/words.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::launcher {
 namespace {
+
+/// Signals that end no process which does not handle them: they stop it, continue it, or do nothing.
+bool ends_nothing(int number) {
+    constexpr int kThese[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGWINCH, SIGURG};
+    return std::ranges::find(kThese, number) != std::end(kThese);
+}
 
 /// Signals that nobody can catch, or that the agent needs for itself.
 bool can_be_handled(int number) { return number != SIGKILL && number != SIGSTOP && number != SIGCHLD; }
@@ -18,8 +25,7 @@ bool can_be_handled(int number) { return number != SIGKILL && number != SIGSTOP 
 
 base::Result<int> parse_stop_signal(std::string_view text) {
     int number = base::signal_number(trimmed(text)).value_or(0);
-    bool stops_only = number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
-    if (number == 0 || stops_only || number == SIGCONT || number == SIGCHLD)
+    if (number == 0 || ends_nothing(number))
         return base::Error{"expected a signal that ends a process, like SIGTERM, INT or 10"};
     return number;
 }

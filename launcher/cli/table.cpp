@@ -45,7 +45,7 @@ constexpr Option kOptions[] = {
     {.id = Id::bind, .name = "numa-binding", .value = "node|socket|exclusive|core-complex", .group = Group::program,
      .help = "torchrun's name for --bind; node is numa", .torchrun = true},
     {.id = Id::start_method, .name = "start-method", .value = "spawn|fork|forkserver", .fallback = "spawn", .group = Group::program,
-     .help = "taken for torchrun's sake; every worker is one exec", .torchrun = true, .pet = true},
+     .help = "how workers come to be; fork: the program runs once up to its dlaunch::fork_point() and is forked there for every worker, at a restart again; else, and always for Python, each executes the program", .torchrun = true, .pet = true},
 
     // --- how nodes meet ---
     {.id = Id::standalone, .name = "standalone", .group = Group::rendezvous,
@@ -59,7 +59,7 @@ constexpr Option kOptions[] = {
      .help = "job id, the same on all nodes; without it a fresh one on a single node, none on several",
      .torchrun = true, .pet = true},
     {.id = Id::rdzv_conf, .name = "rdzv-conf", .value = "KEY=VALUE,...", .group = Group::rendezvous,
-     .help = "times and details of the meeting: join_timeout, last_call_timeout, read_timeout and others", .torchrun = true, .pet = true},
+     .help = "times and details of the meeting: join_timeout, last_call_timeout, is_host and torchrun's others; an unknown key is an error", .torchrun = true, .pet = true},
     {.id = Id::node_rank, .name = "node-rank", .value = "N", .group = Group::rendezvous,
      .help = "rank of this node", .torchrun = true, .pet = true},
     {.id = Id::master_addr, .name = "master-addr", .value = "HOST", .fallback = "127.0.0.1", .group = Group::rendezvous,
@@ -82,7 +82,7 @@ constexpr Option kOptions[] = {
     {.id = Id::crash_loop, .name = "crash-loop", .value = "N", .fallback = "10", .group = Group::endings,
      .help = "give up (status 93) after so many quick failures in a row that end alike; 0: never"},
     {.id = Id::timeout, .name = "timeout", .value = "SECONDS", .group = Group::endings,
-     .help = "stop a job that takes longer (status 84)"},
+     .help = "stop a job that takes longer (status 84); 0: it may take any time"},
     {.id = Id::shutdown_timeout, .name = "shutdown-timeout", .value = "SECONDS", .fallback = "30", .group = Group::endings,
      .help = "grace between the stop signal and SIGKILL", .torchrun = true, .pet = true,
      .other_variable = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"},

@@ -52,8 +52,9 @@ std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t lea
 }
 
 Parsed<int> parse_count(std::string_view text, std::string_view what) {
-    auto number = whole_number(text, 0, std::numeric_limits<int>::max());
-    if (!number) return Error{fmt::format("expected {} from 0", what)};
+    constexpr int kMost = std::numeric_limits<int>::max();
+    auto number = whole_number(text, 0, kMost);
+    if (!number) return Error{fmt::format("expected {} from 0 to {}", what, kMost)};
     return static_cast<int>(*number);
 }
 
@@ -89,7 +90,7 @@ Parsed<bool> parse_switch(std::string_view text) {
 }
 
 Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text) {
-    Error wrong{"expected a number of seconds from 0"};
+    Error wrong{fmt::format("expected a number of seconds from 0 to {:.0f}, like 30 or 0.5", kMostSeconds)};
     std::string_view word = trimmed(text);
     if (word.empty() || word.find_first_not_of("0123456789.") != std::string_view::npos) return wrong;
     double seconds = 0;
@@ -195,7 +196,8 @@ Parsed<agent::Wrap> parse_wrap(std::string_view text) {
 }
 
 Parsed<std::string> parse_choice(std::string_view text, const std::vector<std::string_view>& choices) {
-    if (std::ranges::find(choices, trimmed(text)) != choices.end()) return text_result(std::string(trimmed(text)));
+    if (std::ranges::find(choices, trimmed(text)) != choices.end())
+        return base::text_result(std::string(trimmed(text)));
     return Error{fmt::format("expected {} or {}", fmt::join(choices.begin(), choices.end() - 1, ", "), choices.back())};
 }
 
@@ -219,7 +221,7 @@ Parsed<std::pair<std::string, std::string>> parse_assignment(std::string_view te
 
 Parsed<std::string> parse_text(std::string_view text, std::string_view what) {
     if (text.empty()) return Error{fmt::format("expected {}", what)};
-    return text_result(std::string(text));
+    return base::text_result(std::string(text));
 }
 
 }  // namespace dlaunch::launcher

@@ -10,11 +10,6 @@
 
 namespace dlaunch::launcher {
 
-/// A result that holds a text. (A string alone would do for both the value and the Error of a Result.)
-[[nodiscard]] inline base::Result<std::string> text_result(std::string text) {
-    return base::Result<std::string>(boost::system::in_place_value, std::move(text));
-}
-
 /// Without blanks at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
