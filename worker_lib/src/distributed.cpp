@@ -22,7 +22,7 @@ World& world() {
 }  // namespace
 
 ProcessGroup join_process_group(const InitOptions& options) {
-    const worker::Time deadline = worker::Clock::now() + options.timeout;
+    const worker::Time deadline = worker::after(options.timeout);
     worker::Meeting meeting = worker::meet(options, deadline);
     worker::GroupParts parts{
         .name = options.group_name,
@@ -30,7 +30,8 @@ ProcessGroup join_process_group(const InitOptions& options) {
         .backend = options.backend.empty() ? worker::variable("DLAUNCH_BACKEND").value_or("auto") : options.backend,
         .timeout = options.timeout,
         .store = {meeting.store, meeting.prefix},
-        .host = meeting.host};
+        .host = meeting.host,
+        .in_job = meeting.in_job};
     parts.ranks.resize(static_cast<std::size_t>(meeting.world_size));
     std::iota(parts.ranks.begin(), parts.ranks.end(), 0);
     parts.members = worker::introduce(parts.store, meeting.rank, meeting.world_size, deadline);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <limits>
 
 #include "worker_lib/src/core/group.hpp"
 #include "worker_lib/src/store/handle.hpp"
@@ -21,13 +21,18 @@ using worker::Op;
 
 /// A call that reads `in` and writes `out`.
 Call make_call(const Group& group, Op op, const ConstBuffer& in, const MutableBuffer& out) {
-    if (in.type != out.type || in.device != out.device)
+    for (const ConstBuffer& buffer : {in, ConstBuffer(out)})
+        if (!worker::makes_sense(buffer)) refuse(name_of(op), group, worker::nonsense(buffer));
+    if (in.type != out.type)
         refuse(name_of(op), group,
                fmt::format("{} in, {} out: they must be alike", name_of(in.type), name_of(out.type)));
+    if (in.device != out.device || in.stream != out.stream)
+        refuse(name_of(op), group, "in and out must be both on the host, or both on the device and on one stream");
     Call call;
     call.op = op;
     call.type = in.type;
     call.device = in.device;
+    call.stream = in.stream;
     call.in = static_cast<const std::byte*>(in.data);
     call.out = static_cast<std::byte*>(out.data);
     return call;
@@ -46,7 +51,20 @@ std::size_t share(const Group& group, Op op, const char* what, std::size_t count
     return count / ranks;
 }
 
-std::size_t sum(Counts counts) { return std::accumulate(counts.begin(), counts.end(), std::size_t{0}); }
+/// More than any buffer has where it would be more than a number can say.
+std::size_t sum(Counts counts) {
+    std::size_t total = 0;
+    for (const std::size_t count : counts)
+        if (__builtin_add_overflow(total, count, &total)) return std::numeric_limits<std::size_t>::max();
+    return total;
+}
+
+/// The counts of a v-form, which has no other form to fall back on where none are given.
+Counts one_each(const Group& group, Op op, Counts counts) {
+    if (counts.size() != static_cast<std::size_t>(group.size()))
+        refuse(name_of(op), group, fmt::format("{} counts for a group of {}", counts.size(), group.size()));
+    return counts;
+}
 
 // Each makes the call that a member's arguments mean. Outside the group nothing is looked at.
 
@@ -59,7 +77,7 @@ Call broadcast_call(const Group& group, MutableBuffer data, int root) {
 
 Call reduce_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, int root, ReduceOp reduce) {
     const bool writes = root < 0 || root == group.rank();
-    if (!writes) out = {nullptr, 0, in.type, in.device};
+    if (!writes) out = {nullptr, 0, in.type, in.device, in.stream};
     Call call = make_call(group, op, in, out);
     if (writes) expect(group, op, "out", out.count, in.count);
     call.count = in.count;
@@ -70,7 +88,7 @@ Call reduce_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, i
 
 Call gather_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, Counts counts, int root) {
     const bool receives = op == Op::all_gather || root == group.rank();
-    if (!receives) out = {nullptr, 0, in.type, in.device};
+    if (!receives) out = {nullptr, 0, in.type, in.device, in.stream};
     Call call = make_call(group, op, in, out);
     call.root = root;
     call.counts.assign(counts.begin(), counts.end());
@@ -87,7 +105,7 @@ Call gather_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, C
 Call scatter_call(const Group& group, Op op, ConstBuffer in, MutableBuffer out, Counts counts, int root,
                   ReduceOp reduce = ReduceOp::sum()) {
     const bool sends = op == Op::reduce_scatter || root == group.rank();
-    if (!sends) in = {nullptr, 0, out.type, out.device};
+    if (!sends) in = {nullptr, 0, out.type, out.device, out.stream};
     Call call = make_call(group, op, in, out);
     call.root = root;
     call.reduce = reduce;
@@ -116,6 +134,7 @@ worker::Transfer make_transfer(bool sends, const ConstBuffer& data, int peer, in
     transfer.count = data.count;
     transfer.type = data.type;
     transfer.device = data.device;
+    transfer.stream = data.stream;
     transfer.peer = peer;
     transfer.tag = tag;
     transfer.background = background;
@@ -129,7 +148,7 @@ Group* member(const std::shared_ptr<Group>& group) {
 }
 
 Received finish(const std::shared_ptr<worker::WorkState>& state) {
-    while (!state->wait_until(worker::Time::max())) {}
+    state->join();
     state->rethrow();
     return state->received();
 }
@@ -179,7 +198,8 @@ Received ProcessGroup::recv(MutableBuffer data, int from, const RecvOptions& opt
 
 Work ProcessGroup::isend(ConstBuffer data, int to, const SendOptions& options) const {
     auto* group = member(group_);
-    return group ? Work(group->post(make_transfer(true, data, to, options.tag, true), options.timeout)) : Work();
+    return group ? Work(group->post(make_transfer(true, data, to, options.tag, true), options.timeout), group_)
+                 : Work();
 }
 
 Work ProcessGroup::irecv(MutableBuffer data, int from, const RecvOptions& options) const {
@@ -187,50 +207,59 @@ Work ProcessGroup::irecv(MutableBuffer data, int from, const RecvOptions& option
     if (!group) return {};
     worker::Transfer transfer = make_transfer(false, data, from, options.tag, true);
     transfer.up_to = options.up_to;
-    return Work(group->post(transfer, options.timeout));
+    return Work(group->post(transfer, options.timeout), group_);
 }
 
 std::vector<Work> ProcessGroup::batch_isend_irecv(std::span<const P2POp> ops, const CallOptions& options) const {
-    std::vector<Work> works;
+    auto* group = member(group_);
+    if (!group) return std::vector<Work>(ops.size());
+    std::vector<worker::Transfer> transfers;
     for (const P2POp& op : ops)
-        works.push_back(op.kind == P2POp::Kind::send ? isend(op.data, op.peer, {op.tag, options.timeout})
-                                                     : irecv(op.data, op.peer, {op.tag, false, options.timeout}));
-    return works;
+        transfers.push_back(make_transfer(op.kind == P2POp::Kind::send, op.data, op.peer, op.tag, true));
+    return group->post(std::move(transfers), options.timeout);
 }
 
 // --- collectives -----------------------------------------------------------------------------------------------------
 
-#define DLAUNCH_RUN(call_expression)       \
-    if (auto* group = member(group_)) {    \
-        Call call = (call_expression);     \
-        group->run(call, options.timeout); \
-    }
+#define DLAUNCH_RUN(call_expression) \
+    auto* group = member(group_);    \
+    if (!group) return;              \
+    Call call = (call_expression);   \
+    group->run(call, options.timeout)
 #define DLAUNCH_START(call_expression) \
     auto* group = member(group_);      \
     if (!group) return {};             \
     return group->start((call_expression), options.timeout)
 
-void ProcessGroup::barrier(const CallOptions& options) const {DLAUNCH_RUN(make_call(*group, Op::barrier, {}, {}))} Work
-    ProcessGroup::barrier_async(const CallOptions& options) const {
+void ProcessGroup::barrier(const CallOptions& options) const { DLAUNCH_RUN(make_call(*group, Op::barrier, {}, {})); }
+Work ProcessGroup::barrier_async(const CallOptions& options) const {
     DLAUNCH_START(make_call(*group, Op::barrier, {}, {}));
 }
 void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
-    DLAUNCH_RUN(make_call(*group, Op::barrier, {}, {}))
+    try {
+        barrier({.timeout = options.timeout});
+    } catch (const Error& error) {
+        if (options.wait_all_ranks || error.code() != ErrorCode::timeout || error.ranks().size() < 2) throw;
+        const int first = error.ranks().front();
+        throw worker::failure(error.code(), {error.op(), error.sequence(), error.group()}, {first},
+                              fmt::format("rank {} did not come", first));
+    }
 }
 
-void ProcessGroup::broadcast(MutableBuffer data, int root,
-                             const CallOptions& options) const {DLAUNCH_RUN(broadcast_call(*group, data, root))} Work
-    ProcessGroup::broadcast_async(MutableBuffer data, int root, const CallOptions& options) const {
+void ProcessGroup::broadcast(MutableBuffer data, int root, const CallOptions& options) const {
+    DLAUNCH_RUN(broadcast_call(*group, data, root));
+}
+Work ProcessGroup::broadcast_async(MutableBuffer data, int root, const CallOptions& options) const {
     DLAUNCH_START(broadcast_call(*group, data, root));
 }
 
 void ProcessGroup::all_reduce(MutableBuffer data, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, data, data, -1, op))
+    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, data, data, -1, op));
 }
 void ProcessGroup::all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, in, out, -1,
-                            op))} Work ProcessGroup::all_reduce_async(MutableBuffer data, ReduceOp op,
-                                                                      const CallOptions& options) const {
+    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, in, out, -1, op));
+}
+Work ProcessGroup::all_reduce_async(MutableBuffer data, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_START(reduce_call(*group, Op::all_reduce, data, data, -1, op));
 }
 Work ProcessGroup::all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
@@ -238,62 +267,64 @@ Work ProcessGroup::all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp 
 }
 
 void ProcessGroup::reduce(MutableBuffer data, int root, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::reduce, data, data, root, op))
+    DLAUNCH_RUN(reduce_call(*group, Op::reduce, data, data, root, op));
 }
 void ProcessGroup::reduce(ConstBuffer in, MutableBuffer out, int root, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::reduce, in, out, root,
-                            op))} Work ProcessGroup::reduce_async(MutableBuffer data, int root, ReduceOp op,
-                                                                  const CallOptions& options) const {
+    DLAUNCH_RUN(reduce_call(*group, Op::reduce, in, out, root, op));
+}
+Work ProcessGroup::reduce_async(MutableBuffer data, int root, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_START(reduce_call(*group, Op::reduce, data, data, root, op));
 }
 
 void ProcessGroup::gather(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, {},
-                            root))} Work ProcessGroup::gather_async(ConstBuffer in, MutableBuffer out, int root,
-                                                                    const CallOptions& options) const {
+    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, {}, root));
+}
+Work ProcessGroup::gather_async(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
     DLAUNCH_START(gather_call(*group, Op::gather, in, out, {}, root));
 }
 void ProcessGroup::gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
                            const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, counts, root))
+    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, one_each(*group, Op::gather, counts), root));
 }
 
 void ProcessGroup::scatter(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
-    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, {},
-                             root))} Work ProcessGroup::scatter_async(ConstBuffer in, MutableBuffer out, int root,
-                                                                      const CallOptions& options) const {
+    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, {}, root));
+}
+Work ProcessGroup::scatter_async(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
     DLAUNCH_START(scatter_call(*group, Op::scatter, in, out, {}, root));
 }
 void ProcessGroup::scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
                             const CallOptions& options) const {
-    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, counts, root))
+    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, one_each(*group, Op::scatter, counts), root));
 }
 
 void ProcessGroup::all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, {},
-                            -1))} Work ProcessGroup::all_gather_async(ConstBuffer in, MutableBuffer out,
-                                                                      const CallOptions& options) const {
+    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, {}, -1));
+}
+Work ProcessGroup::all_gather_async(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
     DLAUNCH_START(gather_call(*group, Op::all_gather, in, out, {}, -1));
 }
 void ProcessGroup::all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, counts, -1))
+    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, one_each(*group, Op::all_gather, counts), -1));
 }
 
 void ProcessGroup::reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1,
-                             op))} Work ProcessGroup::reduce_scatter_async(ConstBuffer in, MutableBuffer out,
-                                                                           ReduceOp op,
-                                                                           const CallOptions& options) const {
+    DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
+}
+Work ProcessGroup::reduce_scatter_async(ConstBuffer in, MutableBuffer out, ReduceOp op,
+                                        const CallOptions& options) const {
     DLAUNCH_START(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
 }
 void ProcessGroup::reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op,
                                    const CallOptions& options) const {
-    DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, counts, -1, op))
+    DLAUNCH_RUN(
+        scatter_call(*group, Op::reduce_scatter, in, out, one_each(*group, Op::reduce_scatter, counts), -1, op));
 }
 
-void ProcessGroup::all_to_all(ConstBuffer in, MutableBuffer out,
-                              const CallOptions& options) const {DLAUNCH_RUN(all_to_all_call(*group, in, out))} Work
-    ProcessGroup::all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
+void ProcessGroup::all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
+    DLAUNCH_RUN(all_to_all_call(*group, in, out));
+}
+Work ProcessGroup::all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
     DLAUNCH_START(all_to_all_call(*group, in, out));
 }
 void ProcessGroup::all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
@@ -301,8 +332,8 @@ void ProcessGroup::all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer o
     auto* group = member(group_);
     if (!group) return;
     Call call = make_call(*group, Op::all_to_all, in, out);
-    expect(*group, Op::all_to_all, "in", in.count, sum(in_counts));
-    expect(*group, Op::all_to_all, "out", out.count, sum(out_counts));
+    expect(*group, Op::all_to_all, "in", in.count, sum(one_each(*group, Op::all_to_all, in_counts)));
+    expect(*group, Op::all_to_all, "out", out.count, sum(one_each(*group, Op::all_to_all, out_counts)));
     call.counts.assign(in_counts.begin(), in_counts.end());
     call.out_counts.assign(out_counts.begin(), out_counts.end());
     group->run(call, options.timeout);

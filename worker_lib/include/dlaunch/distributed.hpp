@@ -10,7 +10,8 @@ namespace dlaunch {
 ProcessGroup init_process_group(const InitOptions& options = {});
 /// The same, but another group than the default one: a process may join several worlds.
 [[nodiscard]] ProcessGroup join_process_group(const InitOptions& options);
-/// Ends the default group, without waiting for others; a program that leaves it out ends cleanly too.
+/// Ends the default group, without waiting for others; calls that are under way go on until they are done. A program
+/// that leaves it out ends cleanly too.
 void destroy_process_group();
 [[nodiscard]] bool is_initialized();
 /// Throws where init_process_group() was not called.
@@ -36,14 +37,18 @@ inline Work isend(ConstBuffer data, int to, const SendOptions& options = {}) {
 inline Work irecv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) {
     return default_group().irecv(data, from, options);
 }
-[[nodiscard]] inline std::vector<Work> batch_isend_irecv(std::span<const P2POp> ops) {
-    return default_group().batch_isend_irecv(ops);
+[[nodiscard]] inline std::vector<Work> batch_isend_irecv(std::span<const P2POp> ops, const CallOptions& options = {}) {
+    return default_group().batch_isend_irecv(ops, options);
 }
 
 inline void barrier(const CallOptions& options = {}) { default_group().barrier(options); }
+inline Work barrier_async(const CallOptions& options = {}) { return default_group().barrier_async(options); }
 inline void monitored_barrier(const BarrierOptions& options = {}) { default_group().monitored_barrier(options); }
 inline void broadcast(MutableBuffer data, int root = 0, const CallOptions& options = {}) {
     default_group().broadcast(data, root, options);
+}
+inline Work broadcast_async(MutableBuffer data, int root = 0, const CallOptions& options = {}) {
+    return default_group().broadcast_async(data, root, options);
 }
 inline void all_reduce(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
     default_group().all_reduce(data, op, options);
@@ -51,14 +56,42 @@ inline void all_reduce(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const 
 inline Work all_reduce_async(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
     return default_group().all_reduce_async(data, op, options);
 }
+inline void all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+                       const CallOptions& options = {}) {
+    default_group().all_reduce(in, out, op, options);
+}
+inline Work all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+                             const CallOptions& options = {}) {
+    return default_group().all_reduce_async(in, out, op, options);
+}
 inline void reduce(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
     default_group().reduce(data, root, op, options);
+}
+inline Work reduce_async(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(),
+                         const CallOptions& options = {}) {
+    return default_group().reduce_async(data, root, op, options);
+}
+inline void reduce(ConstBuffer in, MutableBuffer out, int root = 0, ReduceOp op = ReduceOp::sum(),
+                   const CallOptions& options = {}) {
+    default_group().reduce(in, out, root, op, options);
 }
 inline void gather(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
     default_group().gather(in, out, root, options);
 }
+inline Work gather_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
+    return default_group().gather_async(in, out, root, options);
+}
+inline void gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) {
+    default_group().gatherv(in, out, counts, root, options);
+}
 inline void scatter(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
     default_group().scatter(in, out, root, options);
+}
+inline Work scatter_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
+    return default_group().scatter_async(in, out, root, options);
+}
+inline void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) {
+    default_group().scatterv(in, out, counts, root, options);
 }
 inline void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     default_group().all_gather(in, out, options);
@@ -66,12 +99,42 @@ inline void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& opt
 inline Work all_gather_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     return default_group().all_gather_async(in, out, options);
 }
+inline void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) {
+    default_group().all_gatherv(in, out, counts, options);
+}
 inline void reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                            const CallOptions& options = {}) {
     default_group().reduce_scatter(in, out, op, options);
 }
+inline Work reduce_scatter_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+                                 const CallOptions& options = {}) {
+    return default_group().reduce_scatter_async(in, out, op, options);
+}
+inline void reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op = ReduceOp::sum(),
+                            const CallOptions& options = {}) {
+    default_group().reduce_scatterv(in, out, counts, op, options);
+}
 inline void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     default_group().all_to_all(in, out, options);
+}
+inline Work all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
+    return default_group().all_to_all_async(in, out, options);
+}
+inline void all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
+                        const CallOptions& options = {}) {
+    default_group().all_to_allv(in, in_counts, out, out_counts, options);
+}
+
+inline void broadcast_object(std::string& object, int root = 0, const CallOptions& options = {}) {
+    default_group().broadcast_object(object, root, options);
+}
+[[nodiscard]] inline std::vector<std::string> all_gather_object(const std::string& object,
+                                                                const CallOptions& options = {}) {
+    return default_group().all_gather_object(object, options);
+}
+[[nodiscard]] inline std::vector<std::string> gather_object(const std::string& object, int root = 0,
+                                                            const CallOptions& options = {}) {
+    return default_group().gather_object(object, root, options);
 }
 
 }  // namespace dlaunch

@@ -1,6 +1,8 @@
 #pragma once
 /// All of the library.
 
+#include <dlaunch/backends.hpp>
+#include <dlaunch/device.hpp>
 #include <dlaunch/distributed.hpp>
 #include <dlaunch/spawn.hpp>
 #include <dlaunch/worker.hpp>

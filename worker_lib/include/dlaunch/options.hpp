@@ -13,38 +13,38 @@ inline constexpr int kAnySource = -1;
 inline constexpr int kAnyTag = -1;
 
 struct CallOptions {
-    std::optional<std::chrono::milliseconds> timeout;  ///< the group's if unset
+    std::optional<std::chrono::milliseconds> timeout = {};  ///< the group's if unset
 };
 
 struct SendOptions {
     int tag = 0;  ///< 0 or more
-    std::optional<std::chrono::milliseconds> timeout;
+    std::optional<std::chrono::milliseconds> timeout = {};
 };
 
 struct RecvOptions {
     int tag = kAnyTag;
     bool up_to = false;  ///< a shorter message is welcome; a longer one is an error in any case
-    std::optional<std::chrono::milliseconds> timeout;
+    std::optional<std::chrono::milliseconds> timeout = {};
 };
 
 struct BarrierOptions {
-    std::optional<std::chrono::milliseconds> timeout;
+    std::optional<std::chrono::milliseconds> timeout = {};
     bool wait_all_ranks = true;  ///< at time-out name all that are missing, not only the first
 };
 
 struct InitOptions {
-    std::string backend;                 ///< "auto", "shm", "gloo", "nccl"; empty: $DLAUNCH_BACKEND, else auto
+    std::string backend = {};            ///< "auto", "shm", "gloo", "nccl"; empty: $DLAUNCH_BACKEND, else auto
     std::string init_method = "env://";  ///< or "tcp://host:port", "file:///path"
-    std::optional<int> rank;             ///< unset: $RANK
-    std::optional<int> world_size;       ///< unset: $WORLD_SIZE
+    std::optional<int> rank = {};        ///< unset: $RANK
+    std::optional<int> world_size = {};  ///< unset: $WORLD_SIZE
     std::chrono::milliseconds timeout = kDefaultTimeout;  ///< of joining, and of the group's calls
     std::string group_name = "world";
 };
 
 struct GroupOptions {
-    std::string backend;                               ///< empty: the parent's choice
-    std::optional<std::chrono::milliseconds> timeout;  ///< the parent's if unset
-    std::string name;                                  ///< empty: "world/1" and so on
+    std::string backend = {};                               ///< empty: the parent's choice
+    std::optional<std::chrono::milliseconds> timeout = {};  ///< the parent's if unset
+    std::string name = {};                                  ///< empty: "world/1" and so on
 };
 
 }  // namespace dlaunch

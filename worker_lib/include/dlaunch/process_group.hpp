@@ -2,8 +2,9 @@
 /// Groups of processes, and all that they do together.
 ///
 /// Every rank of a group makes the same collective calls in the same order; a call that differs in kind, type, count,
-/// root or operation is a mismatch Error on every rank, and the group goes on. A time-out, a lost peer or abort() end
-/// the group: later calls are refused with that cause, and a new group may be made of those who are left.
+/// root or operation is a mismatch Error on every rank, and the group goes on (on nccl: libdlaunch(3)). A time-out, a
+/// lost peer or abort() end the group: later calls are refused with that cause, and a new group may be made of those
+/// who are left.
 ///
 /// Ranks, roots, sources and destinations are ranks in the group. Counts are elements. Every call has a blocking form
 /// and one that returns a Work and has `_async` (collectives) or `i` (messages) in its name. Collectives of a group are

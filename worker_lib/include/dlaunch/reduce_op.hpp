@@ -14,23 +14,23 @@ class ReduceOp {
 public:
     enum class Kind : std::uint8_t { sum, product, min, max, avg, band, bor, bxor, premul_sum };
 
-    static constexpr ReduceOp sum() { return {Kind::sum}; }
-    static constexpr ReduceOp product() { return {Kind::product}; }
-    static constexpr ReduceOp min() { return {Kind::min}; }
-    static constexpr ReduceOp max() { return {Kind::max}; }
-    static constexpr ReduceOp avg() { return {Kind::avg}; }
-    static constexpr ReduceOp band() { return {Kind::band}; }
-    static constexpr ReduceOp bor() { return {Kind::bor}; }
-    static constexpr ReduceOp bxor() { return {Kind::bxor}; }
+    static constexpr ReduceOp sum() { return ReduceOp(Kind::sum); }
+    static constexpr ReduceOp product() { return ReduceOp(Kind::product); }
+    static constexpr ReduceOp min() { return ReduceOp(Kind::min); }
+    static constexpr ReduceOp max() { return ReduceOp(Kind::max); }
+    static constexpr ReduceOp avg() { return ReduceOp(Kind::avg); }
+    static constexpr ReduceOp band() { return ReduceOp(Kind::band); }
+    static constexpr ReduceOp bor() { return ReduceOp(Kind::bor); }
+    static constexpr ReduceOp bxor() { return ReduceOp(Kind::bxor); }
     /// The sum of the elements, each multiplied by `factor` first.
-    static constexpr ReduceOp premul_sum(double factor) { return {Kind::premul_sum, factor}; }
+    static constexpr ReduceOp premul_sum(double factor) { return ReduceOp(Kind::premul_sum, factor); }
 
     [[nodiscard]] constexpr Kind kind() const { return kind_; }
     [[nodiscard]] constexpr double factor() const { return factor_; }
     [[nodiscard]] const char* name() const;
 
 private:
-    constexpr ReduceOp(Kind kind, double factor = 1) : kind_(kind), factor_(factor) {}
+    explicit constexpr ReduceOp(Kind kind, double factor = 1) : kind_(kind), factor_(factor) {}
 
     Kind kind_;
     double factor_;

@@ -92,16 +92,17 @@ private:
 /// Siblings, by rank.
 class ProcessContext {
 public:
-    ProcessContext(std::vector<Process> processes, SpawnOptions options)
-        : processes_(std::move(processes)), options_(std::move(options)) {}
+    ProcessContext(std::vector<Process> processes, SpawnOptions options);
     [[nodiscard]] std::vector<Process>& processes() { return processes_; }
     /// Whether all have ended well, within the time if one is given. At the first failure ends the others and throws
     /// its ProcessError.
     bool join(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
 private:
+    struct Order;
     std::vector<Process> processes_;
     SpawnOptions options_;
+    std::shared_ptr<Order> order_;
 };
 
 /// Starts `nprocs` processes of ranks 0, 1, ...

@@ -13,12 +13,20 @@ namespace dlaunch {
 int record(const std::function<int()>& main);
 int record(int argc, char** argv, int (*main)(int, char**));
 
+/// Under `dlaunch --start-method=fork` the program runs once per node up to here; each worker is a fork of it, begins
+/// here, and so does each one of a later round after a restart: what came before, tables, models, files that were read,
+/// is paid once. Before it there is no rank yet ($RANK and the others are set when it returns), no standard input, and
+/// no output but the launcher's own. Without that option it does nothing. Call it once, in the program's first process.
+/// Throws Error (invalid_argument) where the program cannot be forked: it has more threads than this one, or has
+/// opened a GPU.
+void fork_point();
+
 /// How often the job has been restarted: 0 in the first attempt.
 [[nodiscard]] int restart_count();
 
-/// `callback` is called once, from a thread of its own, when this process is told to stop (SIGTERM, or the launcher's
-/// --stop-signal named in $DLAUNCH_STOP_SIGNAL): time to write a checkpoint. Then the process goes on; it is killed
-/// when the launcher's grace is over. Called with nullptr, the signal ends the process again.
+/// `callback` is called once, from a thread of its own, when this process is told to stop (by SIGTERM, or by the
+/// launcher's --stop-signal, which $DLAUNCH_WORKER_STOP_SIGNAL names): time to write a checkpoint. Then the process
+/// goes on; it is killed when the launcher's grace is over. Called with nullptr, these signals end the process again.
 void on_stop(std::function<void()> callback);
 /// Whether it has been told so.
 [[nodiscard]] bool is_stopping();

@@ -64,19 +64,36 @@ bool all_alike(std::span<const Signature> by_rank) {
 
 Error mismatch(std::span<const Signature> by_rank, const std::string& group) {
     const auto odd = std::find_if(by_rank.begin(), by_rank.end(), [&](const Signature& s) { return s != by_rank[0]; });
-    const int rank = static_cast<int>(odd - by_rank.begin());
-    const auto& first = by_rank[0];
+    return mismatch(by_rank[0], static_cast<int>(odd - by_rank.begin()), *odd, group);
+}
+
+Error mismatch(const Signature& first, int rank, const Signature& odd, const std::string& group) {
     return {
         ErrorCode::mismatch,
         fmt::format("mismatch in group {}: as call #{} rank 0 called {}, rank {} called {}{}; all ranks must make the "
                     "same calls in the same order",
-                    group, first.sequence, describe(first), rank, describe(*odd),
-                    odd->sequence == first.sequence ? "" : fmt::format(" as call #{}", odd->sequence)),
+                    group, first.sequence, describe(first), rank, describe(odd),
+                    odd.sequence == first.sequence ? "" : fmt::format(" as call #{}", odd.sequence)),
         {0, rank},
         {name_of(first.op), first.sequence, group}};
 }
 
-Error::Where where(const Call& call, const std::string& group) { return {name_of(call.op), call.sequence, group}; }
+Error interrupted(const Error& why, const Error::Where& where) {
+    return why.code() == ErrorCode::aborted ? ended_before(why, where.group)
+                                            : failure(why.code(), where, why.ranks(), why.what());
+}
+
+Error ended_before(const Error& why, const std::string& group) {
+    return {ErrorCode::aborted,
+            fmt::format("group {} has ended: {}; make a new one of the ranks that are left", group, why.what()),
+            why.ranks(),
+            {why.op(), why.sequence(), group}};
+}
+
+Error::Where where(const Call& call, const std::string& group) {
+    const Call& told = call.part_of ? *call.part_of : call;
+    return {name_of(told.op), told.sequence, group};
+}
 
 Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what) {
     const std::string number = where.sequence > 0 ? fmt::format(" #{}", where.sequence) : "";

@@ -16,6 +16,14 @@ namespace dlaunch::worker {
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
+/// This long from now. For ever is a century: it can be reckoned with.
+template <class Rep, class Period>
+[[nodiscard]] Time after(std::chrono::duration<Rep, Period> duration) {
+    constexpr std::chrono::hours kForEver(24 * 365 * 100);
+    if (duration > kForEver) return Clock::now() + kForEver;
+    return duration > duration.zero() ? Clock::now() + duration : Clock::now();
+}
+
 enum class Op : std::uint8_t {
     barrier,
     broadcast,
@@ -45,13 +53,16 @@ struct Call {
     DType type = DType::uint8;
     ReduceOp reduce = ReduceOp::sum();
     Device device = Device::cpu;
-    int root = -1;  ///< -1: the operation has none
+    void* stream = nullptr;  ///< of device memory
+    int root = -1;           ///< -1: the operation has none
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
     std::size_t count = 0;
     std::vector<std::size_t> counts, out_counts;  ///< of the v-forms; else empty
     Time deadline{};
     std::uint64_t sequence = 0;  ///< of the group's collectives, from 1
+    /// The program's call, where this is a step of one: errors name that one, and the ranks have compared it already.
+    const Call* part_of = nullptr;
 
     /// Elements of rank r's part, in the forms that have one per rank.
     [[nodiscard]] std::size_t count_of(int r) const {
@@ -84,6 +95,12 @@ static_assert(sizeof(Signature) == 40);
 /// The same text on every rank: who differs from rank 0 first, and what both called. Where nobody does: no error.
 [[nodiscard]] bool all_alike(std::span<const Signature> by_rank);
 [[nodiscard]] Error mismatch(std::span<const Signature> by_rank, const std::string& group);
+[[nodiscard]] Error mismatch(const Signature& of_rank_0, int rank, const Signature& odd, const std::string& group);
+
+/// What a call throws whose group ends meanwhile, because of `why`.
+[[nodiscard]] Error interrupted(const Error& why, const Error::Where& where);
+/// What a call of an ended group throws: why it ended.
+[[nodiscard]] Error ended_before(const Error& why, const std::string& group);
 
 [[nodiscard]] Error::Where where(const Call& call, const std::string& group);
 /// "all_reduce #17 in group world: rank 1 ...".

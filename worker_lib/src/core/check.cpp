@@ -8,15 +8,22 @@
 namespace dlaunch::worker {
 namespace {
 
-[[noreturn]] void refuse(const std::string& op, const GroupParts& group, const std::string& what) {
+[[noreturn]] void refuse(const char* op, const GroupParts& group, const std::string& what) {
     throw Error(ErrorCode::invalid_argument, fmt::format("{} in group {}: {}", op, group.name, what), {},
                 {op, 0, group.name});
 }
 
 }  // namespace
 
+std::string nonsense(const ConstBuffer& buffer) {
+    if (makes_sense(buffer)) return "";
+    if (buffer.count > kMostElements)
+        return fmt::format("{} elements of {} are more than there can be", buffer.count, name_of(buffer.type));
+    return fmt::format("{} elements of {} at no address", buffer.count, name_of(buffer.type));
+}
+
 void check(const Call& call, const GroupParts& group) {
-    const std::string op = name_of(call.op);
+    const char* const op = name_of(call.op);
     const std::size_t ranks = group.ranks.size();
     const bool rooted =
         call.op == Op::broadcast || call.op == Op::reduce || call.op == Op::gather || call.op == Op::scatter;
@@ -37,12 +44,14 @@ void check(const Call& call, const GroupParts& group) {
 }
 
 void check(const Transfer& transfer, const GroupParts& group) {
-    const std::string op = transfer.sends ? "send" : "recv";
+    const char* const op = transfer.sends ? "send" : "recv";
     const bool any = !transfer.sends && transfer.peer == kAnySource;
     if (!any && (transfer.peer < 0 || transfer.peer >= static_cast<int>(group.ranks.size())))
         refuse(op, group, fmt::format("rank {} is not in a group of {}", transfer.peer, group.ranks.size()));
     if (transfer.tag < 0 && (transfer.sends || transfer.tag != kAnyTag))
         refuse(op, group, fmt::format("tag {} is negative", transfer.tag));
+    const ConstBuffer buffer{transfer.data, transfer.count, transfer.type, transfer.device};
+    if (!makes_sense(buffer)) refuse(op, group, nonsense(buffer));
 }
 
 }  // namespace dlaunch::worker

@@ -1,56 +1,131 @@
 #include "worker_lib/src/core/group.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "worker_lib/src/core/agent_link.hpp"
+
 namespace dlaunch::worker {
 
+/// A forked copy of this process must not say goodbye in its name, nor wait for threads that it has not.
+std::shared_ptr<Group> Group::hold(GroupParts parts) {
+    return {new Group(std::move(parts)), [owner = getpid()](Group* it) {
+                if (owner == getpid()) delete it;
+            }};
+}
+
 std::shared_ptr<Group> Group::make(GroupParts parts, Time deadline) {
-    std::shared_ptr<Group> group(new Group(std::move(parts)));
-    if (group->is_member()) group->backend_ = make_backend(group->parts_, deadline);
+    auto group = hold(std::move(parts));
+    if (group->is_member()) group->adopt(make_backend(group->parts_, deadline));
     return group;
 }
 
 Group::~Group() = default;
 
+void Group::adopt(std::unique_ptr<Backend> backend) {
+    backend_ = std::move(backend);
+    for (int device = 0; device < 2; ++device)
+        for (int feature = 0; feature < kFeatures; ++feature)
+            refused_[device][feature] =
+                backend_->supports(static_cast<Feature>(feature), static_cast<Device>(device)) == Support::no;
+    if (size() > 1 && parts_.in_job) AgentLink::instance().follow(shared_from_this());
+}
+
+void Group::refuse(const std::string& op, Feature feature, Device device) const {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} in group {}: {}", op, parts_.name, refusal(backend_->name(), feature, device)), {},
+                {op, 0, parts_.name});
+}
+
 Time Group::deadline(const std::optional<std::chrono::milliseconds>& timeout) const {
-    return Clock::now() + timeout.value_or(parts_.timeout);
+    return after(timeout.value_or(parts_.timeout));
 }
 
 void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& timeout) {
     if (!is_member()) return;
     check(call, parts_);
+    check_support(call);
     call.deadline = deadline(timeout);
-    lane_.run([&] {
-        call.sequence = ++sequence_;
-        backend_->run(call);
-    });
+    lane_.run(
+        call.deadline,
+        [&] {
+            call.sequence = ++sequence_;
+            backend_->run(call);
+        },
+        [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
+}
+
+/// The ranks' order of calls is lost with one that is left out, and so is the group.
+Error Group::end_late(const Error::Where& call, std::chrono::milliseconds timeout) {
+    Error error =
+        failure(ErrorCode::timeout, call, {},
+                fmt::format("rank {} waited {} for its turn, an earlier call is not done", rank(), describe(timeout)));
+    backend_->give_up(error);
+    return error;
 }
 
 Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& timeout) {
     if (!is_member()) return {};
     check(call, parts_);
+    check_support(call);
     call.deadline = deadline(timeout);
-    auto state = std::make_shared<WorkState>();
-    state->abort = [weak = weak_from_this()] {
-        if (const auto group = weak.lock()) group->abort("a Work was destroyed by an exception");
-    };
+    std::shared_ptr<WorkState> state;
+    if (call.device != Device::cpu)
+        lane_.run(
+            call.deadline,
+            [&] {
+                call.sequence = sequence_ + 1;
+                state = backend_->enqueue(call);
+                if (state) ++sequence_;
+            },
+            [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
+    if (state) return Work(std::move(state), shared_from_this());
+    state = std::make_shared<WorkState>();
     lane_.start(state, [this, call = std::move(call)]() mutable {
         call.sequence = ++sequence_;
         backend_->run(call);
     });
-    return Work(std::move(state));
+    return Work(std::move(state), shared_from_this());
 }
 
 std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<std::chrono::milliseconds>& timeout) {
     check(transfer, parts_);
+    check_support(transfer);
     transfer.deadline = deadline(timeout);
     return backend_->post(transfer);
 }
 
+std::vector<Work> Group::post(std::vector<Transfer> transfers,
+                              const std::optional<std::chrono::milliseconds>& timeout) {
+    for (Transfer& transfer : transfers) {
+        check(transfer, parts_);
+        check_support(transfer);
+        transfer.deadline = deadline(timeout);
+    }
+    std::vector<Work> works;
+    for (auto& state : backend_->post(transfers)) works.emplace_back(std::move(state), shared_from_this());
+    return works;
+}
+
 void Group::abort(const std::string& why) {
     if (backend_) backend_->abort(why);
+}
+
+void Group::lose(int first, int count, const std::string& words) {
+    std::vector<int> lost;
+    for (int r = 0; r < size(); ++r) {
+        const int in_world = parts_.ranks[static_cast<std::size_t>(r)];
+        if (r != rank() && in_world >= first && in_world - first < count) lost.push_back(r);
+    }
+    if (lost.empty()) return;
+    const std::string text = fmt::format("{} {} gone: {}", list_ranks(lost), lost.size() == 1 ? "is" : "are", words);
+    try {
+        backend_->give_up({ErrorCode::peer_lost, text, lost, {"", 0, parts_.name}});
+    } catch (const std::exception&) {
+        // Connections that cannot even be closed: the transport sees the loss by itself.
+    }
 }
 
 std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const GroupOptions& options) {
@@ -62,7 +137,8 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
                      .backend = options.backend.empty() ? parts_.backend : options.backend,
                      .timeout = options.timeout.value_or(parts_.timeout),
                      .store = parts_.store.below(fmt::format("group/{}", number)),
-                     .host = parts_.host};
+                     .host = parts_.host,
+                     .in_job = parts_.in_job};
     if (ranks.empty()) refuse("no ranks are given");
     for (const int rank : ranks) {
         if (rank < 0 || rank >= size()) refuse(fmt::format("rank {} is not in a group of {}", rank, size()));
@@ -71,7 +147,20 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
         parts.ranks.push_back(parts_.ranks[static_cast<std::size_t>(rank)]);
         parts.members.push_back(parts_.members[static_cast<std::size_t>(rank)]);
     }
-    return make(std::move(parts), Clock::now() + parts_.timeout);
+    const Time deadline = after(parts_.timeout);
+    auto group = hold(std::move(parts));
+    std::unique_ptr<Backend> made;
+    if (backend_ && group->parts_.backend == parts_.backend)
+        lane_.run(
+            deadline,
+            [&] {
+                made = backend_->split({ranks, group->parts_, deadline});
+            },
+            [&] {
+                return end_late({"new_group", 0, parts_.name}, parts_.timeout);
+            });
+    if (group->is_member()) group->adopt(made ? std::move(made) : make_backend(group->parts_, deadline));
+    return group;
 }
 
 }  // namespace dlaunch::worker

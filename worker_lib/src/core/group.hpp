@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,14 @@ struct GroupParts {
     std::string backend = "auto";  ///< as it was asked for
     std::chrono::milliseconds timeout = kDefaultTimeout;
     StoreHandle store;
-    std::shared_ptr<StoreHost> host;  ///< kept as long as the group lives
+    std::shared_ptr<store::ThreadedServer> host;  ///< kept as long as the group lives
+    bool in_job = false;                          ///< ranks in the world are those of the agent's job
+};
+
+struct Backend::Split {
+    std::span<const int> ranks;  ///< the subgroup's, by their rank in this group
+    const GroupParts& parts;     ///< of the subgroup
+    Time deadline;
 };
 
 /// What ProcessGroup is a handle of: the backend, and the order of its calls.
@@ -47,18 +55,43 @@ public:
     /// Without waiting.
     [[nodiscard]] std::shared_ptr<WorkState> post(Transfer transfer,
                                                   const std::optional<std::chrono::milliseconds>& timeout);
+    [[nodiscard]] std::vector<Work> post(std::vector<Transfer> transfers,
+                                         const std::optional<std::chrono::milliseconds>& timeout);
     void abort(const std::string& why);
+    /// Ranks of the world are gone, and why: what waits for them ends. Any thread.
+    void lose(int first, int count, const std::string& words);
 
 private:
     explicit Group(GroupParts parts) : parts_(std::move(parts)) {}
+    static std::shared_ptr<Group> hold(GroupParts parts);
+    void adopt(std::unique_ptr<Backend> backend);
+    void check_support(const Call& call) const { check_support(name_of(call.op), feature_of(call), call.device); }
+    void check_support(const Transfer& transfer) const {
+        check_support(transfer.sends ? "send" : "recv", feature_of(transfer), transfer.device);
+    }
+    void check_support(const char* op, Feature feature, Device device) const {
+        if (refused_[static_cast<int>(device)][static_cast<int>(feature)]) refuse(op, feature, device);
+    }
+    [[noreturn]] void refuse(const std::string& op, Feature feature, Device device) const;
+    /// A call's turn did not come in time: ends the group; what the call is to throw.
+    [[nodiscard]] Error end_late(const Error::Where& call, std::chrono::milliseconds timeout);
     [[nodiscard]] Time deadline(const std::optional<std::chrono::milliseconds>& timeout) const;
 
     const GroupParts parts_;
     std::unique_ptr<Backend> backend_;
-    std::uint64_t sequence_ = 0;  // of the lane's current job
+    bool refused_[2][kFeatures] = {};  // by device
+    std::uint64_t sequence_ = 0;       // of the lane's current job
     std::atomic<int> subgroups_{0};
     Lane lane_;  // goes first, as it uses the backend
 };
+
+/// No process has more; and ranks times as much is a number.
+inline constexpr std::size_t kMostElements = std::size_t{1} << 45;
+[[nodiscard]] inline bool makes_sense(const ConstBuffer& buffer) {
+    return buffer.count <= kMostElements && (buffer.data != nullptr || buffer.count == 0);
+}
+/// Why a buffer does not; empty: it does.
+[[nodiscard]] std::string nonsense(const ConstBuffer& buffer);
 
 /// Refuses what cannot be meant, before anything is sent; throws Error (invalid_argument).
 void check(const Call& call, const GroupParts& group);

@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "rendezvous/base/signals_blocked.hpp"
+
 namespace dlaunch::worker {
 
 Lane::~Lane() {
@@ -23,11 +25,8 @@ void Lane::start(std::shared_ptr<WorkState> state, Job job) {
     const std::lock_guard lock(mutex_);
     if (!thread_.joinable()) {
         // Signals are the program's threads' business.
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const base::SignalsBlocked for_the_new_thread;
         thread_ = std::thread([this] { serve(); });
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     items_.push_back({next_ticket_++, std::move(state), std::move(job)});
     more_.notify_all();

@@ -22,15 +22,25 @@ public:
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    /// Runs `job` when all before it are done; returns, or throws, as it does.
-    template <class F>
-    void run(F&& job) {
+    /// Runs `job` when all before it are done; returns, or throws, as it does. Where its turn has not come by the
+    /// deadline `late` must end those before it; what it returns is thrown, and the job does not run.
+    template <class F, class Late>
+    void run(Time deadline, F&& job, Late&& late) {
         std::unique_lock lock(mutex_);
         const std::uint64_t ticket = next_ticket_++;
-        while (now_serving_ != ticket) my_turn_.wait(lock);
+        const auto is_due = [&] { return now_serving_ == ticket; };
+        if (is_due() || my_turn_.wait_until(lock, deadline, is_due)) {
+            lock.unlock();
+            const Done done{this};
+            return job();
+        }
+        lock.unlock();
+        const auto error = late();
+        lock.lock();
+        my_turn_.wait(lock, is_due);
         lock.unlock();
         const Done done{this};
-        job();
+        throw error;
     }
     /// Runs `job` in the lane's thread when all before it are done, and ends `state` as it ends.
     void start(std::shared_ptr<WorkState> state, Job job);

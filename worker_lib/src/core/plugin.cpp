@@ -18,10 +18,8 @@ std::string beside_us(const char* name) {
     return slash == std::string::npos ? name : path.substr(0, slash + 1) + name;
 }
 
-}  // namespace
-
-std::unique_ptr<Backend> make_gloo_backend(const Place& place, const std::vector<Member>& members,
-                                           const StoreHandle& store, Time deadline) {
+/// The plug-in's function; throws Error.
+MakeGlooBackend loaded() {
     static void* const library = dlopen(beside_us(kGlooPlugin).c_str(), RTLD_NOW | RTLD_LOCAL);
     static const auto make = library ? reinterpret_cast<MakeGlooBackend>(dlsym(library, kGlooFunction)) : nullptr;
     if (!make) {
@@ -30,8 +28,17 @@ std::unique_ptr<Backend> make_gloo_backend(const Place& place, const std::vector
                     fmt::format("the gloo backend cannot be loaded: {}; build dlaunch with libgloo-dev",
                                 why ? why : kGlooPlugin));
     }
+    return make;
+}
+
+}  // namespace
+
+void load_gloo_backend() { loaded(); }
+
+std::unique_ptr<Backend> make_gloo_backend(const Place& place, const std::vector<Member>& members,
+                                           const StoreHandle& store, Time deadline) {
     std::unique_ptr<Backend> made;
-    make(place, members, store, deadline, made);
+    loaded()(place, members, store, deadline, made);
     return made;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "worker_lib/src/core/group.hpp"
+
 namespace dlaunch::worker {
 
 bool WorkState::wait_until(Time deadline) {
@@ -13,7 +15,11 @@ bool WorkState::wait_until(Time deadline) {
     return changed_.wait_until(lock, deadline, [&] { return done_; });
 }
 
-bool WorkState::done() const {
+void WorkState::join() {
+    while (!wait_until(Time::max())) {}
+}
+
+bool WorkState::done() {
     const std::lock_guard lock(mutex_);
     return done_;
 }
@@ -35,6 +41,7 @@ Received WorkState::received() const {
 
 void WorkState::finish(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
+    if (done_) return;
     done_ = true;
     error_ = std::move(error);
     changed_.notify_all();
@@ -42,16 +49,22 @@ void WorkState::finish(std::exception_ptr error) {
 
 void WorkState::finish(Received received) {
     const std::lock_guard lock(mutex_);
+    if (done_) return;
     done_ = true;
     received_ = received;
     changed_.notify_all();
 }
 
-void WorkState::abandon() noexcept {
+void WorkState::will_receive(Received received) {
+    const std::lock_guard lock(mutex_);
+    received_ = received;
+}
+
+void WorkState::abandon(const std::function<void()>& abort) noexcept {
     const bool thrown_away = std::uncaught_exceptions() > 0;  // then that exception is the story
-    if (thrown_away && !done() && abort) abort();
     try {
-        while (!wait_until(Time::max())) {}
+        if (thrown_away && !done()) abort();
+        join();
         if (!told_ && !thrown_away) rethrow();
     } catch (const std::exception& error) {
         std::fprintf(stderr, "dlaunch: nobody waited for this call: %s\n", error.what());
@@ -64,27 +77,34 @@ namespace dlaunch {
 
 namespace {
 
-/// The handles' share of a call: what the last of them leaves is abandoned. The backend's own share is not counted.
-std::shared_ptr<worker::WorkState> handle(std::shared_ptr<worker::WorkState> state) {
+/// The handles' share of a call: what the last of them leaves is abandoned. The backend's own share is not counted. As
+/// long as there is a handle the group lives.
+std::shared_ptr<worker::WorkState> handle(std::shared_ptr<worker::WorkState> state,
+                                          std::shared_ptr<worker::Group> group) {
     worker::WorkState* raw = state.get();
-    return {raw, [state = std::move(state)](worker::WorkState* call) { call->abandon(); }};
+    return {raw, [state = std::move(state), group = std::move(group)](worker::WorkState* call) {
+                call->abandon([&] {
+                    if (group) group->abort("a Work was destroyed by an exception");
+                });
+            }};
 }
 
 }  // namespace
 
 Work::Work() = default;
-Work::Work(std::shared_ptr<worker::WorkState> state) : state_(handle(std::move(state))) {}
+Work::Work(std::shared_ptr<worker::WorkState> state, std::shared_ptr<worker::Group> group)
+    : state_(handle(std::move(state), std::move(group))) {}
 Work::~Work() = default;
 
 void Work::wait() {
     if (!state_) return;
-    while (!state_->wait_until(worker::Time::max())) {}
+    state_->join();
     state_->rethrow();
 }
 
 bool Work::wait_for(std::chrono::nanoseconds duration) {
     if (!state_) return true;
-    if (!state_->wait_until(worker::Clock::now() + duration)) return false;
+    if (!state_->wait_until(worker::after(duration))) return false;
     state_->rethrow();
     return true;
 }

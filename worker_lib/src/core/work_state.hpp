@@ -19,18 +19,22 @@ public:
 
     /// Whether the call is done at the deadline. A backend may use the caller's time to get on with it.
     virtual bool wait_until(Time deadline);
-    [[nodiscard]] bool done() const;
+    /// What Work::wait() does: waits for the end, or has the call's stream wait for it.
+    virtual void join();
+    [[nodiscard]] virtual bool done();
     /// Throws the call's Error, if it has one.
     void rethrow();
     [[nodiscard]] Received received() const;
 
+    /// Once; what is said later does not count.
     void finish(std::exception_ptr error = nullptr);
     void finish(Received received);
+    /// For a receive that can receive nothing else.
+    void will_receive(Received received);
 
-    /// The last handle has gone: waits, and sees that an error is not lost.
-    void abandon() noexcept;
-
-    std::function<void()> abort;  ///< of the group, for a Work that an exception destroys
+    /// The last handle has gone: waits, and sees that an error is not lost. Where an exception is the reason, `abort`
+    /// ends the call first.
+    void abandon(const std::function<void()>& abort) noexcept;
 
 private:
     mutable std::mutex mutex_;

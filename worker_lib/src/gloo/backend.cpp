@@ -17,10 +17,12 @@ public:
 
     [[nodiscard]] std::string name() const override { return "gloo"; }
 
-    void run(const Call& call) override {
+    void run(const Call& call) override { run(call, everybody_); }
+
+    void run(const Call& call, const Part& part) {
         mesh_.check_going();
         try {
-            run_collective(mesh_, call);
+            run_collective(part, call);
         } catch (const Error& error) {
             if (error.code() == ErrorCode::mismatch) throw;
             messages_->close(error);
@@ -41,15 +43,24 @@ public:
     }
 
     void abort(const std::string& why) override {
-        const Error error(ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank},
-                          {"", 0, place_.group});
-        messages_->close(error);
-        mesh_.give_up(error);
+        give_up(
+            {ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank}, {"", 0, place_.group}});
+    }
+
+    void give_up(const Error& why) override {
+        mesh_.interrupt(why);
+        messages_->close(why);
+        mesh_.give_up(why);
+    }
+
+    Runner subset(const std::vector<int>& ranks) override {
+        return [this, part = Part(mesh_, ranks, kSubsetSlots)](const Call& call) { run(call, part); };
     }
 
 private:
     const Place place_;
     Mesh mesh_;
+    const Part everybody_{mesh_};
     const std::shared_ptr<Messages> messages_;
 };
 

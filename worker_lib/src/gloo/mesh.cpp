@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <numeric>
 
 #include "rendezvous/base/address.hpp"
+#include "worker_lib/src/gloo/alarms.hpp"
+#include "worker_lib/src/gloo/frames.hpp"
+#include "worker_lib/src/gloo/submissions.hpp"
 #include "worker_lib/src/meeting/environment.hpp"
 
 namespace dlaunch::worker::gloo_backend {
@@ -68,30 +72,34 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline) {
     else
         attributes.hostname = one_host ? "127.0.0.1" : base::reachable_address();
     auto device = gloo::transport::tcp::CreateDevice(attributes);
+    alarms_ = std::make_unique<Alarms>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
+    submissions_ = std::make_unique<Submissions>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
     GlooStore store(store_.below("gloo"), deadline);
     context_ = std::make_shared<gloo::rendezvous::Context>(place_.rank, place_.size);
     context_->setTimeout(left_until(deadline));
     if (place_.size > 1) context_->connectFullMesh(store, device);
+    frames_ = std::make_unique<Frames>(*this);
     // Nobody may use, and perhaps leave, what others have not finished.
     Call hello;
     hello.deadline = deadline;
-    run_collective(*this, hello);
+    run_collective(Part(*this), hello);
 }
 
-Mesh::~Mesh() = default;
+Mesh::~Mesh() {
+    frames_.reset();
+    context_.reset();  // and with it the device, whose thread ends
+}
 
 Mesh::Buffer Mesh::buffer(const void* data, std::size_t bytes) {
     return context_->createUnboundBuffer(const_cast<void*>(data), bytes);
 }
 
 Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const {
-    try {
-        check_going();
-    } catch (const Error& own) {
-        return own;
+    {
+        const std::lock_guard lock(mutex_);
+        if (why_) return interrupted(*why_, where);
     }
-    const std::string text = thrown.what();
-    if (text.find("Timed out") != std::string::npos)
+    if (dynamic_cast<const TimedOut*>(&thrown))
         return failure(ErrorCode::timeout, where, {peer},
                        fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), peer));
     try {
@@ -111,16 +119,18 @@ Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where
     return failure(ErrorCode::peer_lost, where, {peer}, fmt::format("rank {} is gone", peer));
 }
 
+void Mesh::interrupt(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    if (why_) return;
+    why_ = std::make_unique<Error>(why);
+    if (!awaited_) return;
+    awaited_->abortWaitRecv();
+    awaited_->abortWaitSend();
+}
+
 void Mesh::give_up(const Error& why) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (why_) return;
-        why_ = std::make_unique<Error>(why);
-        if (awaited_) {
-            awaited_->abortWaitRecv();
-            awaited_->abortWaitSend();
-        }
-    }
+    interrupt(why);
+    if (told_.exchange(true)) return;
     const int blamed = why.ranks().empty() ? -1 : why.ranks().front();
     try {
         store_.set(reason_key(place_.rank), fmt::format("{} {} {}", static_cast<int>(why.code()), blamed, why.what()),
@@ -128,19 +138,17 @@ void Mesh::give_up(const Error& why) {
     } catch (const Error&) {
         // The others will say that this rank is gone, which is near enough.
     }
+    submissions_->stop();
     context_->closeConnections();
 }
 
 void Mesh::check_going() const {
     const std::lock_guard lock(mutex_);
     if (!why_) return;
-    throw Error(
-        ErrorCode::aborted,
-        fmt::format("group {} has ended: {}; make a new one of the ranks that are left", place_.group, why_->what()),
-        why_->ranks(), {why_->op(), why_->sequence(), place_.group});
+    throw ended_before(*why_, place_.group);
 }
 
-void Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, std::chrono::milliseconds patience) {
+bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline) {
     {
         const std::lock_guard lock(mutex_);
         awaited_ = why_ ? nullptr : &buffer;
@@ -150,44 +158,65 @@ void Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, std::chrono
         const std::lock_guard lock(mutex_);
         awaited_ = nullptr;
     };
+    bool done = false;
     try {
-        sends ? buffer.waitSend(patience) : buffer.waitRecv(patience);
+        done = alarms_->wait(buffer, sends, deadline);
     } catch (...) {
         forget();
         throw;
     }
     forget();
     check_going();
+    return done;
 }
 
-void Step::send(int to, const void* data, std::size_t bytes) {
+std::byte* Mesh::scratch(std::size_t bytes) {
+    if (bytes > scratch_bytes_) {
+        scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        scratch_bytes_ = bytes;
+    }
+    return scratch_.get();
+}
+
+Part::Part(Mesh& mesh) : mesh_(mesh), rank_(mesh.rank()), ranks_(static_cast<std::size_t>(mesh.size())) {
+    std::iota(ranks_.begin(), ranks_.end(), 0);
+}
+
+Part::Part(Mesh& mesh, std::vector<int> ranks, std::uint64_t slots)
+    : mesh_(mesh),
+      rank_(static_cast<int>(std::find(ranks.begin(), ranks.end(), mesh.rank()) - ranks.begin())),
+      slots_(slots),
+      ranks_(std::move(ranks)) {}
+
+Flow::~Flow() {
+    if (begun_ > 0) mesh_.submissions().forget(*this);
+}
+
+void Flow::begin(std::size_t offset, std::size_t bytes) {
     if (bytes == 0) return;
-    parts_.push_back({to, true, mesh_.buffer(data, bytes)});
+    mesh_.submissions().add({this, offset, bytes});
+    ++begun_;
+}
+
+void Flow::begin_now(std::size_t offset, std::size_t bytes) noexcept {
     try {
-        parts_.back().buffer->send(to, slot_);
-    } catch (const std::exception& error) {
-        throw mesh_.translate(error, to, where(call_, mesh_.group()), began_);
+        sends_ ? buffer_->send(peer_, slot_, offset, bytes) : buffer_->recv(peer_, slot_, offset, bytes);
+    } catch (const std::exception&) {
+        failed_ = std::current_exception();
+        sends_ ? buffer_->abortWaitSend() : buffer_->abortWaitRecv();
     }
 }
 
-void Step::receive(int from, void* data, std::size_t bytes) {
-    if (bytes == 0) return;
-    parts_.push_back({from, false, mesh_.buffer(data, bytes)});
+void Flow::wait(const Call& call) {
+    if (begun_ == 0) return;
+    mesh_.submissions().submit();
+    const Time began = Clock::now();
     try {
-        parts_.back().buffer->recv(from, slot_);
+        if (!mesh_.await(*buffer_, sends_, call.deadline)) std::rethrow_exception(failed_);
     } catch (const std::exception& error) {
-        throw mesh_.translate(error, from, where(call_, mesh_.group()), began_);
+        throw mesh_.translate(error, peer_, where(call, mesh_.group()), began);
     }
-}
-
-void Step::finish() {
-    for (const Part& part : parts_) {
-        try {
-            mesh_.await(*part.buffer, part.sends, left_until(call_.deadline));
-        } catch (const std::exception& error) {
-            throw mesh_.translate(error, part.peer, where(call_, mesh_.group()), began_);
-        }
-    }
+    --begun_;
 }
 
 }  // namespace dlaunch::worker::gloo_backend

@@ -6,6 +6,7 @@
 #include <gloo/rendezvous/context.h>
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "worker_lib/src/meeting/meeting.hpp"
 
 namespace dlaunch::worker::gloo_backend {
+
+class Alarms;
+class Frames;
+class Submissions;
 
 class Mesh {
 public:
@@ -32,53 +37,118 @@ public:
 
     /// What Gloo threw while this rank dealt with `peer`, as an Error of ours: the peer's own reason where it left one.
     [[nodiscard]] Error translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const;
-    /// Closes all connections, so that nobody waits for this rank any more, and leaves the reason. The first one
-    /// counts.
+    /// Ends what this rank waits for, and all that comes. The first reason counts.
+    void interrupt(const Error& why);
+    /// The same, and closes all connections, so that nobody waits for this rank any more, and leaves the reason.
     void give_up(const Error& why);
     /// Throws where this rank has given up before.
     void check_going() const;
-    /// Waits for what a collective sends or receives; give_up() ends the wait.
-    void await(gloo::transport::UnboundBuffer& buffer, bool sends, std::chrono::milliseconds patience);
+    /// Waits for what a collective sends or receives; give_up() ends the wait. False: the wait was aborted.
+    bool await(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline);
+    [[nodiscard]] Alarms& alarms() const { return *alarms_; }
+    /// What the ranks begin their calls with.
+    [[nodiscard]] Frames& frames() const { return *frames_; }
+    /// Memory for a collective's own use, as it was left; made once, as new pages cost more than what is done with
+    /// them.
+    [[nodiscard]] std::byte* scratch(std::size_t bytes);
+    [[nodiscard]] Submissions& submissions() const { return *submissions_; }
 
 private:
     void connect(const std::vector<Member>& members, Time deadline);
 
     const Place place_;
     const StoreHandle store_;
+    std::unique_ptr<Alarms> alarms_;
+    std::unique_ptr<Submissions> submissions_;
     std::shared_ptr<gloo::rendezvous::Context> context_;
     mutable std::mutex mutex_;
     std::unique_ptr<Error> why_;
+    std::atomic<bool> told_{false};
     gloo::transport::UnboundBuffer* awaited_ = nullptr;  // collectives come one at a time
+    std::unique_ptr<Frames> frames_;
+    std::unique_ptr<std::byte[]> scratch_;
+    std::size_t scratch_bytes_ = 0;
 };
 
-/// Sends and receives that belong together: all are begun, then all are waited for. Lengths are known on both sides;
-/// nothing is sent where there is nothing.
-class Step {
+/// The ranks of a mesh that make a call together, numbered from 0.
+class Part {
 public:
-    /// `slot` is the same on all ranks, and no other step's that is under way.
-    Step(Mesh& mesh, const Call& call, int number)
-        : mesh_(mesh), call_(call), slot_((call.sequence << 2) + static_cast<std::uint64_t>(number)) {}
-    void send(int to, const void* data, std::size_t bytes);
-    void receive(int from, void* data, std::size_t bytes);
-    /// Throws Error that names the peer.
-    void finish();
+    explicit Part(Mesh& mesh);
+    /// `slots` keeps its calls apart from those of all ranks.
+    Part(Mesh& mesh, std::vector<int> ranks, std::uint64_t slots);
+
+    [[nodiscard]] Mesh& mesh() const { return mesh_; }
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+    [[nodiscard]] int in_mesh(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] std::uint64_t slots() const { return slots_; }
 
 private:
-    struct Part {
-        int peer;
-        bool sends;
-        Mesh::Buffer buffer;
-    };
     Mesh& mesh_;
-    const Call& call_;
-    const std::uint64_t slot_;
-    const Time began_ = Clock::now();
-    std::vector<Part> parts_;
+    int rank_;
+    std::uint64_t slots_ = 0;
+    std::vector<int> ranks_;
 };
 
-/// Slots of messages have this bit, those of collectives have not.
-inline constexpr std::uint64_t kMessageSlots = std::uint64_t{1} << 63;
+/// Slots of messages have the first of these bits, those of subsets' collectives the second.
+inline constexpr std::uint64_t kMessageSlots = std::uint64_t{1} << 63, kSubsetSlots = std::uint64_t{1} << 62;
 
-void run_collective(Mesh& mesh, const Call& call);
+/// Messages to one peer, or from one, out of one piece of memory, or into it. Those of a slot arrive in their order;
+/// one may be shorter than its receiver has room for, never longer.
+class Flow {
+public:
+    Flow(Mesh& mesh, int peer, bool sends, std::uint64_t slot, const void* data, std::size_t bytes)
+        : mesh_(mesh), peer_(peer), sends_(sends), slot_(slot), buffer_(mesh.buffer(data, bytes)) {}
+    ~Flow();
+    Flow(const Flow&) = delete;
+    Flow& operator=(const Flow&) = delete;
+
+    /// Has the next one begun, at the latest with the next wait for any flow of the mesh. Nothing is sent where there
+    /// is nothing.
+    void begin(std::size_t offset, std::size_t bytes);
+    /// Waits for the first of those that have been begun, if there is one; throws an Error that names the peer.
+    void wait(const Call& call);
+    void finish(const Call& call) {
+        while (begun_ > 0) wait(call);
+    }
+    /// In Gloo's thread.
+    void begin_now(std::size_t offset, std::size_t bytes) noexcept;
+
+private:
+    Mesh& mesh_;
+    const int peer_;
+    const bool sends_;
+    const std::uint64_t slot_;
+    Mesh::Buffer buffer_;
+    int begun_ = 0;
+    std::exception_ptr failed_;  // to begin; whoever waits is told by an aborted wait
+};
+
+/// Sends and receives that belong together: all are begun, then all are waited for. Lengths are known on both sides.
+class Step {
+public:
+    /// `number` is the same on all ranks, from 1 on, and no other step's of the call.
+    Step(const Part& part, const Call& call, int number)
+        : part_(part), call_(call), slot_(part.slots() | ((call.sequence << 2) + static_cast<std::uint64_t>(number))) {}
+    void send(int to, const void* data, std::size_t bytes) { flow(to, true, data, bytes).begin(0, bytes); }
+    void receive(int from, void* data, std::size_t bytes) { flow(from, false, data, bytes).begin(0, bytes); }
+    /// For several messages; lives as long as the step.
+    Flow& flow(int peer, bool sends, const void* data, std::size_t bytes) {
+        return flows_.emplace_back(part_.mesh(), part_.in_mesh(peer), sends, slot_, data, bytes);
+    }
+    void finish() {
+        for (Flow& flow : flows_) flow.finish(call_);
+    }
+
+private:
+    const Part& part_;
+    const Call& call_;
+    const std::uint64_t slot_;
+    std::deque<Flow> flows_;
+};
+
+void run_collective(const Part& part, const Call& call);
+/// Those that combine.
+void run_reduction(const Part& part, const Call& call);
 
 }  // namespace dlaunch::worker::gloo_backend

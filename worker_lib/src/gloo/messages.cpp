@@ -8,11 +8,14 @@
 
 #include <dlaunch/options.hpp>
 
+#include "rendezvous/base/signals_blocked.hpp"
+#include "worker_lib/src/gloo/alarms.hpp"
+
 namespace dlaunch::worker::gloo_backend {
 namespace {
 
-/// Of waits that only their peer, or the end of the group, ends: Gloo closes everything after a time-out.
-constexpr auto kForEver = std::chrono::hours(24 * 365);
+/// Of waits that only their peer, or the end of the group, ends.
+constexpr Time kForEver = Time::max();
 
 std::uint64_t slot(std::uint64_t number, bool payload) { return kMessageSlots | number << 1 | (payload ? 1 : 0); }
 
@@ -37,11 +40,8 @@ void Messages::start(int rank, bool reads) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     std::thread& thread = reads ? peer.reader : peer.writer;
     if (thread.joinable() || rank == mesh_.rank()) return;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const base::SignalsBlocked for_the_new_thread;
     thread = std::thread([this, rank, reads] { reads ? read(rank) : write(rank); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
@@ -129,10 +129,7 @@ void Messages::await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline) 
         (reads ? peer.reading : peer.writing) = nullptr;
     };
     try {
-        const auto left =
-            std::clamp<std::chrono::nanoseconds>(deadline - Clock::now(), std::chrono::milliseconds(1), kForEver);
-        const auto patience = std::chrono::ceil<std::chrono::milliseconds>(left);
-        const bool arrived = reads ? buffer->waitRecv(patience) : buffer->waitSend(patience);
+        const bool arrived = mesh_.alarms().wait(*buffer, !reads, deadline);
         forget();
         if (!arrived) throw Error(ErrorCode::aborted, "the group was closed");
     } catch (...) {
@@ -153,7 +150,7 @@ void Messages::read_one(int rank, std::uint64_t number) {
     Envelope envelope;
     auto head = mesh_.buffer(&envelope, sizeof envelope);
     head->recv(rank, slot(number, false));
-    await(rank, head, true, Clock::now() + kForEver);
+    await(rank, head, true, kForEver);
 
     Call receiver;
     std::vector<std::byte> elsewhere;
@@ -184,7 +181,7 @@ void Messages::read_one(int rank, std::uint64_t number) {
         if (envelope.bytes > 0) {
             auto body = mesh_.buffer(receiver ? receiver->transfer.data : elsewhere.data(), envelope.bytes);
             body->recv(rank, slot(number, true));
-            await(rank, body, true, receiver ? receiver->transfer.deadline : Clock::now() + kForEver);
+            await(rank, body, true, receiver ? receiver->transfer.deadline : kForEver);
         }
     } catch (const std::exception& error) {
         if (receiver)
@@ -236,7 +233,7 @@ void Messages::lose(int rank, const std::exception& thrown, bool reads) {
         if (closed_) return;
     }
     const Error error = mesh_.translate(thrown, rank, where(!reads), Clock::now());
-    if (error.code() == ErrorCode::timeout) mesh_.give_up(error);  // Gloo has closed everything
+    if (error.code() == ErrorCode::timeout) mesh_.give_up(error);
     const std::lock_guard lock(mutex_);
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (!peer.lost) peer.lost = std::make_unique<Error>(error);
@@ -272,16 +269,22 @@ void Messages::close(const Error& why) {
     {
         const std::lock_guard lock(mutex_);
         if (!closed_) closed_ = std::make_unique<Error>(why);
-        for (const Call& call : receives_) call->finish(std::make_exception_ptr(*closed_));
+        const auto end = [&](const Call& call) {
+            const bool aborted = closed_->code() == ErrorCode::aborted;
+            call->finish(
+                std::make_exception_ptr(aborted ? *closed_ : interrupted(*closed_, where(call->transfer.sends))));
+        };
+        for (const Call& call : receives_) end(call);
         receives_.clear();
         for (Peer& peer : peers_) {
-            for (const Call& call : peer.sends) call->finish(std::make_exception_ptr(*closed_));
+            for (const Call& call : peer.sends) end(call);
             peer.sends.clear();
             if (peer.reading) peer.reading->abortWaitRecv();
             if (peer.writing) peer.writing->abortWaitSend();
         }
         changed_.notify_all();
     }
+    const std::lock_guard one_at_a_time(joining_);
     for (Peer& peer : peers_)
         for (std::thread* thread : {&peer.reader, &peer.writer})
             if (thread->joinable()) thread->join();

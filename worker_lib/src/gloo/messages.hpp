@@ -69,6 +69,7 @@ private:
     std::list<Call> receives_;
     std::list<Early> earlies_;
     std::unique_ptr<Error> closed_;
+    std::mutex joining_;  // of the peers' threads: a call that fails and who aborts it may close at a time
 };
 
 }  // namespace dlaunch::worker::gloo_backend

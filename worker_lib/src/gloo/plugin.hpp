@@ -16,6 +16,7 @@ inline constexpr const char* kGlooPlugin = "libdlaunch-gloo.so";
 inline constexpr const char* kGlooFunction = "dlaunch_make_gloo_backend";
 
 /// Loads the plug-in if need be; throws Error.
+void load_gloo_backend();
 [[nodiscard]] std::unique_ptr<Backend> make_gloo_backend(const Place& place, const std::vector<Member>& members,
                                                          const StoreHandle& store, Time deadline);
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <map>
 
+#include <dlaunch/error.hpp>
+#include "rendezvous/store/listener.hpp"
 #include "worker_lib/src/meeting/environment.hpp"
 
 namespace dlaunch::worker {
@@ -25,6 +27,18 @@ int count_joins(const std::string& place) {
 bool agent_serves(const std::string& host, int port) {
     return variable("TORCHELASTIC_USE_AGENT_STORE") == "True" && variable("MASTER_ADDR") == host &&
            variable("MASTER_PORT") == std::to_string(port);
+}
+
+/// What rank 0 does where no agent does it.
+std::shared_ptr<store::ThreadedServer> serve_store(const std::string& host, int port) {
+    const auto refused = [](const base::Error& error) {
+        return Error(ErrorCode::backend, "rank 0 cannot serve the store: " + error.text);
+    };
+    auto listener = store::open_listener(host, port);
+    if (!listener) throw refused(listener.error());
+    auto server = store::ThreadedServer::adopt(std::move(listener->socket));
+    if (!server) throw refused(server.error());
+    return std::move(*server);
 }
 
 }  // namespace
@@ -53,6 +67,8 @@ Meeting meet(const InitOptions& options, Time deadline) {
     meeting.world_size = options.world_size ? *options.world_size : needed_integer_variable("WORLD_SIZE");
     if (meeting.world_size < 1 || meeting.rank < 0 || meeting.rank >= meeting.world_size)
         refuse(fmt::format("rank {} of a world of {} is impossible", meeting.rank, meeting.world_size));
+    meeting.in_job = method.kind == InitMethod::Kind::env && variable("RANK") == std::to_string(meeting.rank) &&
+                     variable("WORLD_SIZE") == std::to_string(meeting.world_size);
     std::string place = method.place;
     if (method.kind == InitMethod::Kind::file) {
         meeting.store = StoreSource::file(method.place);
@@ -64,10 +80,11 @@ Meeting meet(const InitOptions& options, Time deadline) {
         place = fmt::format("{}:{}", method.place, method.port);
         if (meeting.rank == 0 && !agent_serves(method.place, method.port)) {
             static std::mutex mutex;
-            static std::map<std::string, std::weak_ptr<StoreHost>> hosts;  // a second world at the same place shares it
+            static std::map<std::string, std::weak_ptr<store::ThreadedServer>>
+                hosts;  // a second world at the same place shares it
             const std::lock_guard lock(mutex);
             meeting.host = hosts[place].lock();
-            if (!meeting.host) hosts[place] = meeting.host = std::make_shared<StoreHost>(method.place, method.port);
+            if (!meeting.host) hosts[place] = meeting.host = serve_store(method.place, method.port);
         }
         meeting.store = StoreSource::tcp(method.place, method.port, deadline);
     }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <dlaunch/options.hpp>
+#include "rendezvous/store/threaded_server.hpp"
 #include "worker_lib/src/store/handle.hpp"
-#include "worker_lib/src/store/host.hpp"
 
 namespace dlaunch::worker {
 
@@ -21,9 +21,10 @@ struct InitMethod {
 
 struct Meeting {
     int rank = 0, world_size = 1;
-    std::shared_ptr<StoreHost> host;  ///< where this rank serves the store
+    std::shared_ptr<store::ThreadedServer> host;  ///< where this rank serves the store
     std::shared_ptr<StoreSource> store;
-    std::string prefix;  ///< of this world's keys
+    std::string prefix;   ///< of this world's keys
+    bool in_job = false;  ///< the ranks are those that the launcher gave
 };
 /// Finds the store, or serves it. Throws Error.
 [[nodiscard]] Meeting meet(const InitOptions& options, Time deadline);

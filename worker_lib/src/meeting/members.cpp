@@ -6,13 +6,16 @@
 #include <sstream>
 
 #include "rendezvous/base/host.hpp"
+#include "worker_lib/src/meeting/environment.hpp"
 #include "worker_lib/src/meeting/meeting.hpp"
 
 namespace dlaunch::worker {
 namespace {
 
-/// The running kernel, and the namespaces that say whether processes see each other: containers are hosts of their own.
+/// $DLAUNCH_HOST_ID; else the running kernel, and the namespaces that say whether processes see each other: containers
+/// are hosts of their own.
 std::string host_id() {
+    if (const auto given = variable("DLAUNCH_HOST_ID")) return *given;
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
     if (boot.empty()) boot = base::host_name();

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,7 +49,10 @@ Child& started(Child& child, int pid) {
     child.pid = pid;
     child.process.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!child.process) {
+        const int error = errno;
         ::kill(pid, SIGKILL);
+        while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+        errno = error;
         fail("pidfd_open");
     }
     return child;

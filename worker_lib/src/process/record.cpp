@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <memory>
 #include <string>
 #include <typeinfo>
@@ -83,6 +84,7 @@ private:
 
 FixedText fatal_text;
 std::array<char, 4096> fatal_path;  // of the error file; empty: there is none
+std::terminate_handler before_us = nullptr;
 
 void on_fatal(int number, siginfo_t*, void*) {
     for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);
@@ -117,14 +119,28 @@ void on_fatal(int number, siginfo_t*, void*) {
     raise(number);
 }
 
+/// An exception that no function of its thread catches: its words are worth more than the signal that follows.
+void on_terminate() {
+    try {
+        if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+        const std::string text = type_name(error) + ": " + error.what();
+        write_record(text, text);
+        fatal_path[0] = '\0';
+    } catch (...) {
+        // The signal's record has to do.
+    }
+    before_us();
+}
+
 void catch_fatal_signals() {
     static char* const stack = new char[kStackBytes];  // for as long as the process lives
     const stack_t own{stack, 0, kStackBytes};
     sigaltstack(&own, nullptr);
-    if (const char* path = std::getenv("TORCHELASTIC_ERROR_FILE"); path && std::strlen(path) < fatal_path.size())
-        std::strcpy(fatal_path.data(), path);
+    worker::renew_error_file();
     void* first = nullptr;
     backtrace(&first, 1);  // loads what it needs now, not in the handler
+    if (std::get_terminate() != on_terminate) before_us = std::set_terminate(on_terminate);
     struct sigaction action {};
     action.sa_sigaction = on_fatal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -136,6 +152,11 @@ void catch_fatal_signals() {
 }
 
 }  // namespace
+
+void worker::renew_error_file() {
+    if (const char* path = std::getenv("TORCHELASTIC_ERROR_FILE"); path && std::strlen(path) < fatal_path.size())
+        std::strcpy(fatal_path.data(), path);
+}
 
 int record(const std::function<int()>& main) {
     catch_fatal_signals();

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -32,20 +34,22 @@ std::string describe(int exit_code) {
     return exit_code < 0 ? base::signal_name(-exit_code) : fmt::format("exit status {}", exit_code);
 }
 
-/// Waits until one of the descriptors is readable; false: the deadline passed.
-bool await(std::vector<pollfd>& files, Time deadline) {
-    for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        const int count =
-            poll(files.data(), files.size(),
-                 deadline == Time::max() ? -1 : static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
-        if (count > 0) return true;
-        if (count == 0 && Clock::now() >= deadline) return false;
-    }
+/// For poll() and epoll_wait(), which count in milliseconds, and not far.
+int left_until(Time deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
+}
+
+/// Waits until the descriptor is readable; false: the deadline passed.
+bool await(int file, Time deadline) {
+    pollfd wanted{file, POLLIN, 0};
+    while (poll(&wanted, 1, left_until(deadline)) <= 0)
+        if (Clock::now() >= deadline) return false;
+    return true;
 }
 
 Time deadline_of(const std::optional<std::chrono::milliseconds>& timeout) {
-    return timeout ? Clock::now() + *timeout : Time::max();
+    return worker::after(timeout.value_or(std::chrono::milliseconds::max()));
 }
 
 }  // namespace
@@ -100,8 +104,7 @@ void Process::kill() {
 }
 bool Process::join(std::optional<std::chrono::milliseconds> timeout) {
     if (impl_->exit_code) return true;
-    std::vector<pollfd> files{{impl_->child.process.get(), POLLIN, 0}};
-    return await(files, deadline_of(timeout)) && impl_->reap(0);
+    return await(impl_->child.process.get(), deadline_of(timeout)) && impl_->reap(0);
 }
 
 std::string Process::error() const {
@@ -120,42 +123,79 @@ ProcessError::ProcessError(int index, int pid, int exit_code, const std::string&
       exit_code_(exit_code),
       message_(message) {}
 
+/// Who has ended, in the order in which it happened: so epoll tells it, however late it is asked.
+struct ProcessContext::Order {
+    base::UniqueFd ended;
+    std::size_t running = 0;
+    std::optional<std::size_t> failed;
+
+    explicit Order(const std::vector<Process>& processes) : ended(epoll_create1(EPOLL_CLOEXEC)) {
+        for (const Process& process : processes) {
+            epoll_event event{};
+            event.events = EPOLLIN;
+            event.data.u64 = running++;
+            if (epoll_ctl(ended.get(), EPOLL_CTL_ADD, process.impl_->child.process.get(), &event) != 0)
+                throw Error(ErrorCode::backend, fmt::format("spawn: epoll: {}", std::strerror(errno)));
+        }
+    }
+    /// The next one; unset: not until the deadline.
+    std::optional<std::size_t> next(const std::vector<Process>& processes, Time deadline) {
+        epoll_event event{};
+        while (epoll_wait(ended.get(), &event, 1, left_until(deadline)) <= 0)
+            if (Clock::now() >= deadline) return std::nullopt;
+        const auto index = static_cast<std::size_t>(event.data.u64);
+        epoll_ctl(ended.get(), EPOLL_CTL_DEL, processes[index].impl_->child.process.get(), nullptr);
+        --running;
+        return index;
+    }
+};
+
+ProcessContext::ProcessContext(std::vector<Process> processes, SpawnOptions options)
+    : processes_(std::move(processes)), options_(std::move(options)), order_(std::make_shared<Order>(processes_)) {}
+
 bool ProcessContext::join(std::optional<std::chrono::milliseconds> timeout) {
     const Time deadline = deadline_of(timeout);
-    for (;;) {
-        std::vector<pollfd> files;
-        for (std::size_t i = 0; i < processes_.size(); ++i) {
-            Process& process = processes_[i];
-            if (process.is_alive()) {
-                files.push_back({process.impl_->child.process.get(), POLLIN, 0});
-            } else if (const int code = *process.exit_code(); code != 0) {
-                const std::string said = process.error();
-                for (Process& other : processes_) other.terminate();
-                const Time patience = Clock::now() + options_.grace;
-                for (Process& other : processes_)
-                    other.join(
-                        std::max(std::chrono::milliseconds(0),
-                                 std::chrono::duration_cast<std::chrono::milliseconds>(patience - Clock::now())));
-                for (Process& other : processes_) other.kill();
-                for (Process& other : processes_) other.join();
-                throw ProcessError(static_cast<int>(i), process.pid(), code, said.empty() ? describe(code) : said);
-            }
-        }
-        if (files.empty()) return true;
-        if (!await(files, deadline)) return false;
+    while (!order_->failed && order_->running > 0) {
+        const auto index = order_->next(processes_, deadline);
+        if (!index) return false;
+        processes_[*index].join();
+        if (*processes_[*index].exit_code() != 0) order_->failed = index;
+    }
+    if (!order_->failed) return true;
+    for (Process& other : processes_) other.terminate();
+    const Time patience = worker::after(options_.grace);
+    for (Process& other : processes_) other.join(std::chrono::ceil<std::chrono::milliseconds>(patience - Clock::now()));
+    for (Process& other : processes_) other.kill();
+    for (Process& other : processes_) other.join();
+    Process& first = processes_[*order_->failed];
+    const int code = *first.exit_code();
+    const std::string said = first.error();
+    throw ProcessError(static_cast<int>(*order_->failed), first.pid(), code, said.empty() ? describe(code) : said);
+}
+
+namespace {
+
+/// All of them, or none.
+template <class Start>
+ProcessContext start_all(int nprocs, const SpawnOptions& options, const Start& start) {
+    std::vector<Process> processes;
+    try {
+        for (int i = 0; i < nprocs; ++i) processes.push_back(start(i));
+        return {processes, options};
+    } catch (...) {
+        for (Process& process : processes) process.kill();
+        throw;
     }
 }
 
+}  // namespace
+
 ProcessContext start_processes(const Spawnable& function, int nprocs, const SpawnOptions& options) {
-    std::vector<Process> processes;
-    for (int i = 0; i < nprocs; ++i) processes.emplace_back(function, i, options);
-    return {std::move(processes), options};
+    return start_all(nprocs, options, [&](int i) { return Process(function, i, options); });
 }
 
 ProcessContext start_processes(const std::function<void(int)>& function, int nprocs, const SpawnOptions& options) {
-    std::vector<Process> processes;
-    for (int i = 0; i < nprocs; ++i) processes.emplace_back([&function, i] { function(i); }, i, options);
-    return {std::move(processes), options};
+    return start_all(nprocs, options, [&](int i) { return Process([&function, i] { function(i); }, i, options); });
 }
 
 void spawn(const Spawnable& function, int nprocs, const SpawnOptions& options) {
@@ -174,7 +214,9 @@ void run_if_spawned() {
     if (!mark) return;
     int index = 0, error_fd = -1;
     std::string name;
-    std::istringstream(mark) >> index >> error_fd >> name;
+    std::istringstream words_of(mark);
+    words_of >> index >> error_fd >> std::ws;
+    std::getline(words_of, name);
     unsetenv(worker::kSpawnVariable);
     fcntl(error_fd, F_SETFD, FD_CLOEXEC);
     std::vector<std::string> words;

@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <mutex>
 #include <semaphore>
+#include <set>
 #include <thread>
 
 #include "rendezvous/base/signal_names.hpp"
+#include "rendezvous/base/signals_blocked.hpp"
 #include "worker_lib/src/meeting/environment.hpp"
 #include "worker_lib/src/process/error_record.hpp"
 
@@ -22,7 +24,8 @@ namespace {
 void tell_timers(const std::string& scope, double expires, int signal) {
     const auto path = worker::variable("TORCHELASTIC_TIMER_FILE");
     if (!path) return;
-    const int fifo = open(path->c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    // For reading too: a pipe that its agent leaves in this moment must not kill us.
+    const int fifo = open(path->c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fifo < 0) return;  // the agent has gone: there is nobody to tell
     const std::string line =
         fmt::format(R"({{"version": 1, "pid": {}, "scope_id": {}, "expiration_time": {:.3f}, "signal": {}}})", getpid(),
@@ -57,9 +60,10 @@ void on_signal(int) {
     if (!stopping.exchange(true)) told.release();
 }
 
-int stop_signal() {
-    const auto name = worker::variable("DLAUNCH_STOP_SIGNAL");
-    return name ? base::signal_number(*name).value_or(SIGTERM) : SIGTERM;
+/// The launcher's own, after a failure elsewhere; and the one that it passes on when somebody stops it.
+std::set<int> stop_signals() {
+    const auto name = worker::variable("DLAUNCH_WORKER_STOP_SIGNAL");
+    return {SIGTERM, name ? base::signal_number(*name).value_or(SIGTERM) : SIGTERM};
 }
 
 }  // namespace
@@ -70,9 +74,10 @@ void on_stop(std::function<void()> function) {
     Callback& own = callback();
     const std::lock_guard lock(own.mutex);
     own.function = std::move(function);
-    std::signal(stop_signal(), own.function ? on_signal : SIG_DFL);
+    for (const int number : stop_signals()) std::signal(number, own.function ? on_signal : SIG_DFL);
     if (own.listening || !own.function) return;
     own.listening = true;
+    const base::SignalsBlocked for_the_new_thread;
     std::thread([&own] {
         told.acquire();
         std::function<void()> chosen;
@@ -80,7 +85,13 @@ void on_stop(std::function<void()> function) {
             const std::lock_guard inner(own.mutex);
             chosen = own.function;
         }
-        if (chosen) chosen();
+        try {
+            if (chosen) chosen();
+        } catch (const std::exception& error) {
+            fmt::print(stderr, "dlaunch: the callback of on_stop() threw: {}\n", error.what());
+        } catch (...) {
+            fmt::print(stderr, "dlaunch: the callback of on_stop() threw\n");
+        }
     }).detach();
 }
 

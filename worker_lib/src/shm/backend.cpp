@@ -35,10 +35,13 @@ public:
     std::shared_ptr<WorkState> post(const Transfer& transfer) override { return messages_->post(transfer); }
 
     void abort(const std::string& why) override {
-        const Error error(ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank},
-                          {"", 0, place_.group});
-        exchange_->abort(error);
-        messages_->abort(error);
+        give_up(
+            {ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank}, {"", 0, place_.group}});
+    }
+
+    void give_up(const Error& why) override {
+        exchange_->abort(why);
+        messages_->abort(why);
     }
 
 private:

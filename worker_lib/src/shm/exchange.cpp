@@ -36,7 +36,11 @@ Exchange::Exchange(std::shared_ptr<Segment> segment, Place place)
 
 Exchange::~Exchange() {
     for (const Sentinel::Id id : watches_) Sentinel::instance().forget(id);
-    give_up({ErrorCode::aborted, fmt::format("rank {} has left the group", place_.rank), {place_.rank}, {}}, kLeft);
+    give_up({ErrorCode::aborted,
+             fmt::format("rank {} has left the group", place_.name(place_.rank)),
+             {place_.name(place_.rank)},
+             {}},
+            kLeft);
 }
 
 void Exchange::mark_dead(int rank) {
@@ -83,7 +87,7 @@ void Exchange::publish() {
     // Counted on unless abort() has just said that it will not be.
     std::uint32_t before = own_.step.load(std::memory_order_relaxed);
     do {
-        if (before & kEnded) check_going();
+        if (before & kEnded) check_told();
     } while (!own_.step.compare_exchange_weak(before, step_));
     if (own_.sleepers.load() != 0) futex_wake_all(own_.step);
 }
@@ -122,7 +126,7 @@ void Exchange::wait(int rank, std::uint32_t step) {
     for (;;) {
         const std::uint32_t seen = control.step.load();
         if (reached(seen, step)) return;
-        if (given_up_.load()) check_going();
+        if (given_up_.load()) check_told();
         if (seen & kEnded) throw ended(rank, where());
         const Time now = Clock::now();
         if (now >= call_->deadline) late(step);
@@ -133,21 +137,24 @@ void Exchange::wait(int rank, std::uint32_t step) {
 void Exchange::late(std::uint32_t step) {
     std::vector<int> missing;
     for (int r = 0; r < place_.size; ++r)
-        if (!reached(segment_->control(r).step.load(std::memory_order_acquire), step)) missing.push_back(r);
-    throw failure(
-        ErrorCode::timeout, where(), missing,
-        fmt::format("rank {} waited {} for {}", place_.rank, describe(Clock::now() - began_), list_ranks(missing)));
+        if (!reached(segment_->control(r).step.load(std::memory_order_acquire), step))
+            missing.push_back(place_.name(r));
+    throw failure(ErrorCode::timeout, where(), missing,
+                  fmt::format("rank {} waited {} for {}", place_.name(place_.rank), describe(Clock::now() - began_),
+                              list_ranks(missing)));
 }
 
 Error Exchange::ended(int rank, const Error::Where& where) const {
     const Control& control = segment_->control(rank);
     if (!(control.step.load() & (kGaveUp | kLeft)))
-        return failure(ErrorCode::peer_lost, where, {rank},
-                       fmt::format("rank {} (pid {}) is gone", rank, pids_[static_cast<std::size_t>(rank)]));
+        return failure(
+            ErrorCode::peer_lost, where, {place_.name(rank)},
+            fmt::format("rank {} (pid {}) is gone", place_.name(rank), pids_[static_cast<std::size_t>(rank)]));
     const Reason reason = control.reason;
     std::vector<int> blamed;
     if (reason.rank >= 0) blamed.push_back(reason.rank);
-    return failure(reason.code, where, blamed, fmt::format("rank {} gave up: {}", rank, reason.text.data()));
+    return failure(reason.code, where, blamed,
+                   fmt::format("rank {} gave up: {}", place_.name(rank), reason.text.data()));
 }
 
 void Exchange::give_up(const Error& why, std::uint32_t flag) {
@@ -172,7 +179,7 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
 }
 
 void Exchange::fail(const Error& why) {
-    if (step_ != 0) own_.failed.store(step_);
+    own_.failed.store(step_);
     give_up(why);
 }
 
@@ -184,10 +191,13 @@ void Exchange::abort(const Error& why) {
 void Exchange::check_going() const {
     if (!given_up_) return;
     const std::lock_guard lock(mutex_);
-    throw Error(
-        ErrorCode::aborted,
-        fmt::format("group {} has ended: {}; make a new one of the ranks that are left", place_.group, why_->what()),
-        why_->ranks(), {why_->op(), why_->sequence(), place_.group});
+    throw ended_before(*why_, place_.group);
+}
+
+void Exchange::check_told() const {
+    if (!given_up_) return;
+    const std::lock_guard lock(mutex_);
+    throw interrupted(*why_, where());
 }
 
 }  // namespace dlaunch::worker::shm

@@ -16,8 +16,8 @@
 #include <mutex>
 #include <vector>
 
+#include "worker_lib/src/core/sentinel.hpp"
 #include "worker_lib/src/shm/segment.hpp"
-#include "worker_lib/src/shm/sentinel.hpp"
 
 namespace dlaunch::worker::shm {
 
@@ -62,6 +62,8 @@ public:
     void abort(const Error& why);
     /// Throws where this rank has given up before.
     void check_going() const;
+    /// Throws, inside a call, where this rank has been told to give up.
+    void check_told() const;
     /// Why nobody needs to wait for a rank that has kEnded in its step count.
     [[nodiscard]] Error ended(int rank, const Error::Where& where) const;
     [[nodiscard]] bool has_ended(int rank) const { return (segment_->control(rank).step.load() & kEnded) != 0; }
@@ -81,10 +83,10 @@ private:
     std::vector<int> pids_;
     const Call* call_ = nullptr;
     Time began_{};
-    std::uint32_t step_ = 0;     // this rank's
-    std::uint32_t half_ = 0;     // in use: its last bit
-    std::uint32_t entered_ = 0;  // the step that began the exchange before
-    bool first_ = false;         // nothing has been published since begin() or turn()
+    std::uint32_t step_ = kFirstStep;     // this rank's
+    std::uint32_t half_ = 0;              // in use: its last bit
+    std::uint32_t entered_ = kFirstStep;  // the step that began the exchange before
+    bool first_ = false;                  // nothing has been published since begin() or turn()
     std::vector<const void*> inputs_;
     std::vector<Signature> signatures_;
     std::vector<Sentinel::Id> watches_;

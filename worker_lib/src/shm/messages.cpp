@@ -9,6 +9,8 @@
 
 #include <dlaunch/options.hpp>
 
+#include "rendezvous/base/signals_blocked.hpp"
+
 namespace dlaunch::worker::shm {
 namespace {
 
@@ -94,11 +96,8 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     }
     if (call->done() || !transfer.background) return call;
     if (!helper_.joinable()) {
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const base::SignalsBlocked for_the_new_thread;
         helper_ = std::thread([this] { help(); });
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     work_to_do_.notify_one();
     return call;
@@ -329,16 +328,20 @@ void Messages::help() {
 
 void Messages::abort(const Error& why) {
     const std::lock_guard lock(mutex_);
-    if (!ended_) ended_ = std::make_unique<Error>(why);
-    for (const Call& call : receives_) fail(call, why);
+    if (!ended_)
+        ended_ = std::make_unique<Error>(why.code() == ErrorCode::aborted ? why : ended_before(why, place_.group));
+    const auto end = [&](const Call& call) {
+        fail(call, why.code() == ErrorCode::aborted ? why : interrupted(why, where(*call)));
+    };
+    for (const Call& call : receives_) end(call);
     receives_.clear();
     for (Peer& peer : peers_) {
         if (peer.receiver) {
-            fail(peer.receiver, why);
+            end(peer.receiver);
             peer.receiver.reset();
             peer.discards = true;
         }
-        for (const Call& call : peer.sends) fail(call, why);
+        for (const Call& call : peer.sends) end(call);
         peer.sends.clear();
     }
     ring(place_.rank);

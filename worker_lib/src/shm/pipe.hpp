@@ -6,7 +6,7 @@
 
 namespace dlaunch::worker::shm {
 
-/// What goes before each message in a ring. Messages begin at multiples of its size.
+/// What goes before each message in a ring.
 struct Envelope {
     std::uint64_t bytes = 0;
     std::int32_t tag = 0;

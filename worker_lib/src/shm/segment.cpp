@@ -3,12 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <sstream>
+
+#include "rendezvous/base/random.hpp"
 
 namespace dlaunch::worker::shm {
 namespace {
@@ -26,12 +27,6 @@ std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage 
     throw Error(ErrorCode::backend,
                 fmt::format("shm: group {}: {}: {}; DLAUNCH_BACKEND=gloo does without shared memory", place.group, what,
                             std::strerror(number)));
-}
-
-std::uint64_t random_token() {
-    std::uint64_t token = 0;
-    while (getrandom(&token, sizeof token, 0) != sizeof token) {}
-    return token;
 }
 
 }  // namespace
@@ -67,7 +62,7 @@ std::shared_ptr<Segment> Segment::meet(const Place& place, const StoreHandle& st
         segment->map();
         if (!segment->base_) fail(place, "mmap", errno);
         for (int r = 0; r < place.size; ++r) new (segment->controls_ + r) Control();
-        const std::uint64_t token = random_token();
+        const std::uint64_t token = base::random_number();
         std::memcpy(segment->base_, &token, sizeof token);
         if (place.size > 1) store.set("shm", fmt::format("{} {} {}", getpid(), segment->fd_.get(), token), deadline);
         return segment;

@@ -24,6 +24,8 @@ namespace dlaunch::worker::shm {
 /// has destroyed the group.
 inline constexpr std::uint32_t kDead = 1U << 31, kGaveUp = 1U << 30, kLeft = 1U << 29, kEnded = kDead | kGaveUp | kLeft;
 inline constexpr int kFlags = 3;
+/// Counts begin shortly before they wrap around, so that what does not survive that does not survive a test.
+inline constexpr std::uint32_t kFirstStep = ~kEnded - 100;
 
 /// Why a rank gave up: written before its bit is set, read after.
 struct Reason {
@@ -34,12 +36,12 @@ struct Reason {
 
 struct alignas(128) Control {
     // The first two cache lines hold all that a call looks at.
-    Word step{0};                    ///< steps that the rank has published
+    Word step{kFirstStep};           ///< steps that the rank has published
     Word sleepers{0};                ///< who must be woken when it changes
     std::array<Signature, 2> calls;  ///< by the half in use
     alignas(128) Word doorbell{0};   ///< rung when a message has moved from or to this rank
     Word door_sleepers{0};
-    Word failed{0};  ///< the step after which a call of the rank's failed; 0: none did
+    Word failed{kEnded};  ///< the step after which a call of the rank's failed; kEnded: none did
     std::int32_t pid = 0;
     Reason reason;
 };

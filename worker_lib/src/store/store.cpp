@@ -12,7 +12,7 @@ worker::Time soon() { return worker::Clock::now() + std::chrono::minutes(1); }
 
 void Store::set(std::string_view key, std::string_view value) { handle_->set(key, value, soon()); }
 std::string Store::get(std::string_view key, std::chrono::milliseconds timeout) {
-    return handle_->get(key, worker::Clock::now() + timeout);
+    return handle_->get(key, worker::after(timeout));
 }
 std::int64_t Store::add(std::string_view key, std::int64_t delta) { return handle_->add(key, delta, soon()); }
 std::string Store::compare_set(std::string_view key, std::string_view expected, std::string_view desired) {
@@ -20,12 +20,12 @@ std::string Store::compare_set(std::string_view key, std::string_view expected, 
 }
 bool Store::check(std::span<const std::string> keys) { return handle_->check(keys, soon()); }
 void Store::wait(std::span<const std::string> keys, std::chrono::milliseconds timeout) {
-    handle_->wait(keys, worker::Clock::now() + timeout);
+    handle_->wait(keys, worker::after(timeout));
 }
 bool Store::delete_key(std::string_view key) { return handle_->delete_key(key, soon()); }
 void Store::append(std::string_view key, std::string_view bytes) { handle_->append(key, bytes, soon()); }
 std::vector<std::string> Store::multi_get(std::span<const std::string> keys, std::chrono::milliseconds timeout) {
-    return handle_->multi_get(keys, worker::Clock::now() + timeout);
+    return handle_->multi_get(keys, worker::after(timeout));
 }
 void Store::multi_set(std::span<const std::pair<std::string, std::string>> pairs) { handle_->multi_set(pairs, soon()); }
 

@@ -7,10 +7,10 @@
 
 #include "rendezvous/base/fd.hpp"
 
-namespace dlaunch::worker::shm {
+namespace dlaunch::worker {
 
-/// Tells who is interested that a process on this host has ended, in the moment that it does: one thread for all,
-/// asleep until then.
+/// Tells who is interested that a process on this host has ended, in the moment that it does, or that somebody has said
+/// something: one thread for all, asleep until then.
 class Sentinel {
 public:
     using Id = std::uint64_t;
@@ -20,12 +20,15 @@ public:
 
     /// `told` is called once, from another thread, or from here when the process is gone already. It must not call us.
     Id watch(int pid, std::function<void()> told);
+    /// `heard` is called whenever `fd` is readable, from another thread, until it returns false.
+    void listen(int fd, std::function<bool()> heard);
     /// `told` is not called any more, and does not run any more.
     void forget(Id id);
 
 private:
     Sentinel();
     void serve();
+    void hear(int fd);
 
     struct Watch {
         int pid;
@@ -35,7 +38,8 @@ private:
     base::UniqueFd epoll_;
     std::map<int, base::UniqueFd> processes_;  // by pid
     std::map<Id, Watch> watches_;
+    std::map<int, std::function<bool()>> listeners_;  // by descriptor
     Id next_ = 1;
 };
 
-}  // namespace dlaunch::worker::shm
+}  // namespace dlaunch::worker

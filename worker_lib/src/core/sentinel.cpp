@@ -1,4 +1,4 @@
-#include "worker_lib/src/shm/sentinel.hpp"
+#include "worker_lib/src/core/sentinel.hpp"
 
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -11,7 +11,15 @@
 
 #include <dlaunch/error.hpp>
 
-namespace dlaunch::worker::shm {
+#include "rendezvous/base/signals_blocked.hpp"
+
+namespace dlaunch::worker {
+namespace {
+
+/// Tells descriptors from pids in what epoll returns.
+constexpr std::uint64_t kListener = std::uint64_t{1} << 32;
+
+}  // namespace
 
 Sentinel& Sentinel::instance() {
     // A forked child has no thread of its parent's: it gets a sentinel of its own.
@@ -27,12 +35,9 @@ Sentinel& Sentinel::instance() {
 }
 
 Sentinel::Sentinel() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    if (!epoll_) throw Error(ErrorCode::backend, "shm: no descriptor is left");
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!epoll_) throw Error(ErrorCode::backend, "no descriptor is left to watch peers by");
+    const base::SignalsBlocked for_the_new_thread;
     std::thread([this] { serve(); }).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Sentinel::Id Sentinel::watch(int pid, std::function<void()> told) {
@@ -46,9 +51,9 @@ Sentinel::Id Sentinel::watch(int pid, std::function<void()> told) {
         }
         epoll_event event{};
         event.events = EPOLLIN;
-        event.data.fd = pid;
+        event.data.u64 = static_cast<std::uint64_t>(pid);
         if (!process || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, process.get(), &event) != 0)
-            throw Error(ErrorCode::backend, "shm: a peer's process cannot be watched: no descriptor is left");
+            throw Error(ErrorCode::backend, "a peer's process cannot be watched: no descriptor is left");
         processes_[pid] = std::move(process);
     }
     watches_[id] = {pid, std::move(told)};
@@ -66,12 +71,37 @@ void Sentinel::forget(Id id) {
     processes_.erase(pid);
 }
 
+void Sentinel::listen(int fd, std::function<bool()> heard) {
+    const std::lock_guard lock(mutex_);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = kListener | static_cast<std::uint64_t>(fd);
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) listeners_[fd] = std::move(heard);
+}
+
+/// Without the lock: what is heard may end groups, and so watches.
+void Sentinel::hear(int fd) {
+    std::function<bool()> heard;
+    {
+        const std::lock_guard lock(mutex_);
+        heard = listeners_[fd];
+    }
+    if (heard && heard()) return;
+    const std::lock_guard lock(mutex_);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    listeners_.erase(fd);
+}
+
 void Sentinel::serve() {
     for (;;) {
         epoll_event event{};
         if (epoll_wait(epoll_.get(), &event, 1, -1) != 1) continue;
+        const int pid = static_cast<int>(event.data.u64 & (kListener - 1));
+        if (event.data.u64 & kListener) {
+            hear(pid);
+            continue;
+        }
         const std::lock_guard lock(mutex_);
-        const int pid = event.data.fd;
         // Closing the pidfd takes it out of the set; a number seen after that is stale.
         if (processes_.erase(pid) == 0) continue;
         for (auto at = watches_.begin(); at != watches_.end();) {
@@ -85,4 +115,4 @@ void Sentinel::serve() {
     }
 }
 
-}  // namespace dlaunch::worker::shm
+}  // namespace dlaunch::worker

@@ -1,0 +1,166 @@
+/// Reductions. The ranks' elements are always combined by one rank at a time in the order of the ranks, so the result
+/// depends on nothing else.
+///
+/// What fits into frames goes from all to all, and everybody combines it. Longer arrays are cut into a block for each
+/// rank, who is its owner, and blocks into segments. A segment goes to its owner, who combines it and, in a reduce or
+/// an all_reduce, sends the result to the root, or to all. Each rank so sends 2(n-1)/n of the array, as in a ring, but
+/// in two steps instead of 2(n-1). While one segment is combined the ones behind it are on their way. The first one
+/// comes in the frame.
+
+#include <algorithm>
+#include <bit>
+
+#include "worker_lib/src/gloo/frames.hpp"
+#include "worker_lib/src/reduce/kernels.hpp"
+
+namespace dlaunch::worker::gloo_backend {
+namespace {
+
+/// Of a segment, and of all that a rank receives of one number. A longer one costs fewer words between the ranks, a
+/// shorter one is still in a cache when it is combined.
+constexpr std::size_t kMostSegment = std::size_t{512} << 10, kMostSegments = std::size_t{2} << 20, kLeastSegment = 4096;
+/// So many are on their way.
+constexpr std::size_t kAhead = 2;
+
+class Reduction {
+public:
+    Reduction(const Part& part, const Call& call)
+        : part_(part),
+          call_(call),
+          element_(size_of(call.type)),
+          ranks_(part.size()),
+          rank_(part.rank()),
+          in_frame_(!call.part_of),
+          room_(part.mesh().frames().room()),
+          wants_(call.root < 0 || call.root == rank_),
+          begins_(1) {}
+
+    void run() {
+        if (call_.op == Op::reduce_scatter) {
+            for (int r = 0; r < ranks_; ++r) begins_.push_back(begins_.back() + call_.count_of(r) * element_);
+            return by_segments(call_.out, false);
+        }
+        if (in_frame_ && call_.bytes(call_.count) <= room_) return at_once();
+        const std::size_t share = (call_.count + index(ranks_) - 1) / index(ranks_);
+        for (int r = 0; r < ranks_; ++r) begins_.push_back(std::min(call_.count, share * (index(r) + 1)) * element_);
+        if (wants_) return by_segments(call_.out + begins_[index(rank_)], true);
+        const auto own = std::make_unique_for_overwrite<std::byte[]>(bytes_of(rank_));
+        by_segments(own.get(), true);
+    }
+
+private:
+    static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+    [[nodiscard]] std::size_t bytes_of(int r) const { return begins_[index(r) + 1] - begins_[index(r)]; }
+    [[nodiscard]] bool gets_result(int r) const { return call_.root < 0 || call_.root == r; }
+
+    void combine(std::byte* out, const std::vector<const void*>& inputs, std::size_t bytes) const {
+        kernel(call_.type, call_.reduce)(out, inputs.data(), ranks_, bytes / element_, call_.reduce.factor(), ranks_);
+    }
+
+    void at_once() {
+        Frames& frames = part_.mesh().frames();
+        const std::size_t bytes = call_.bytes(call_.count);
+        for (int r = 0; r < ranks_; ++r)
+            if (r != rank_ && gets_result(r)) frames.attach(r, call_.in, bytes);
+        frames.exchange(call_);
+        if (!wants_ || bytes == 0) return;
+        std::vector<const void*> inputs(static_cast<std::size_t>(ranks_));
+        for (int r = 0; r < ranks_; ++r) inputs[static_cast<std::size_t>(r)] = r == rank_ ? call_.in : frames.data(r);
+        combine(call_.out, inputs, bytes);
+    }
+
+    struct Segment {
+        std::size_t offset, bytes;  // in its block; 0 where the block has no more
+    };
+    /// Segment 0 is what frames have room for, or as long as the others.
+    [[nodiscard]] Segment segment(int block, std::size_t number) const {
+        const std::size_t begin = number == 0 ? 0 : first_ + (number - 1) * length_, all = bytes_of(block);
+        return {begin, begin >= all ? 0 : std::min(all - begin, number == 0 ? first_ : length_)};
+    }
+
+    /// What this rank has to do with one other.
+    struct Peer {
+        Flow* pieces_in = nullptr;  // of this rank's block
+        Flow* pieces_out = nullptr;
+        Flow* results_in = nullptr;
+        Flow* results_out = nullptr;
+        std::byte* stage = nullptr;
+    };
+
+    /// Combines this rank's block into `own`; `all`: and sends it to those who get the result.
+    void by_segments(std::byte* own, bool all) {
+        length_ = std::clamp(std::bit_floor(kMostSegments / index(ranks_)), kLeastSegment, kMostSegment);
+        first_ = in_frame_ ? std::min(room_, length_) : length_;
+        std::size_t longest = 0;
+        for (int r = 0; r < ranks_; ++r) longest = std::max(longest, bytes_of(r));
+        const std::size_t numbers = longest == 0 ? 0 : longest <= first_ ? 1 : 2 + (longest - first_ - 1) / length_;
+        if (in_frame_) meet();
+
+        std::byte* const stage = part_.mesh().scratch(index(ranks_) * kAhead * length_);
+        Step pieces(part_, call_, 1), results(part_, call_, 2);
+        std::vector<Peer> peers(index(ranks_));
+        for (int r = 0; r < ranks_; ++r) {
+            if (r == rank_) continue;
+            std::byte* staged = stage + index(r) * kAhead * length_;
+            peers[index(r)] = {
+                &pieces.flow(r, false, staged, kAhead * length_),
+                &pieces.flow(r, true, call_.in + begins_[index(r)], bytes_of(r)),
+                all && wants_ ? &results.flow(r, false, call_.out + begins_[index(r)], bytes_of(r)) : nullptr,
+                all && gets_result(r) ? &results.flow(r, true, own, bytes_of(rank_)) : nullptr, staged};
+        }
+        const auto begin = [&](std::size_t number) {
+            for (int r = 0; r < ranks_; ++r) {
+                if (r == rank_) continue;
+                const Peer& peer = peers[index(r)];
+                const auto [offset, bytes] = segment(r, number);
+                const bool came = number == 0 && in_frame_;
+                if (!came) peer.pieces_in->begin(number % kAhead * length_, segment(rank_, number).bytes);
+                if (peer.results_in) peer.results_in->begin(offset, bytes);
+                if (!came) peer.pieces_out->begin(offset, bytes);
+            }
+        };
+        for (std::size_t number = 0; number < std::min(kAhead, numbers); ++number) begin(number);
+        std::vector<const void*> inputs(index(ranks_));
+        for (std::size_t number = 0; number < numbers; ++number) {
+            const auto [offset, bytes] = segment(rank_, number);
+            const bool came = number == 0 && in_frame_;
+            for (int r = 0; bytes > 0 && r < ranks_; ++r) {
+                const Peer& peer = peers[index(r)];
+                if (r != rank_ && !came) peer.pieces_in->wait(call_);
+                inputs[index(r)] = r == rank_ ? call_.in + begins_[index(rank_)] + offset
+                                   : came     ? part_.mesh().frames().data(r)
+                                              : peer.stage + number % kAhead * length_;
+            }
+            if (bytes > 0) combine(own + offset, inputs, bytes);
+            for (const Peer& peer : peers)
+                if (peer.results_out) peer.results_out->begin(offset, bytes);
+            if (number + kAhead < numbers) begin(number + kAhead);
+        }
+        pieces.finish();
+        results.finish();
+    }
+
+    /// Compares the calls, and takes segment 0 along.
+    void meet() {
+        Frames& frames = part_.mesh().frames();
+        for (int r = 0; r < ranks_; ++r)
+            if (r != rank_ && bytes_of(r) > 0) frames.attach(r, call_.in + begins_[index(r)], segment(r, 0).bytes);
+        frames.exchange(call_);
+    }
+
+    const Part& part_;
+    const Call& call_;
+    const std::size_t element_;
+    const int ranks_, rank_;
+    const bool in_frame_;                 // comes what fits
+    const std::size_t room_;              // of frames
+    const bool wants_;                    // the result, or all of it
+    std::vector<std::size_t> begins_;     // of the ranks' blocks, in bytes
+    std::size_t first_ = 0, length_ = 0;  // of segments
+};
+
+}  // namespace
+
+void run_reduction(const Part& part, const Call& call) { Reduction(part, call).run(); }
+
+}  // namespace dlaunch::worker::gloo_backend

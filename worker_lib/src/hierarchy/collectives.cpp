@@ -1,0 +1,302 @@
+/// Between hosts each byte goes once, and as many connections carry it at a time as the hosts have ranks.
+///
+///   all_reduce       on each host the ranks of the rails get a slice each of the host's sum; each rail sums up its
+///   slice
+///                    over the hosts; on each host everybody gets all slices
+///   reduce           the same, but the rails' results go to the root's host, and there to the root
+///   broadcast        on the root's host to everybody; each rail carries a slice; on the other hosts to everybody
+///   all_gather       each rail exchanges its ranks' blocks; on each host everybody gets what the rails brought
+///   reduce_scatter   on each host the ranks get the host's sums of their own blocks and of their rail's on other
+///   hosts;
+///                    each rail exchanges and sums them up
+///   gather, scatter, all_to_all    straight to where each block belongs
+///
+/// The last two are that simple where all hosts have as many ranks, one behind the other. Elsewhere a rail carries a
+/// slice of each host's blocks instead (blocks.hpp), which are brought together before, or taken apart afterwards.
+///
+/// Sums are taken in the order of a host's ranks, then of the hosts: the same on all ranks and in all sizes.
+
+#include "worker_lib/src/hierarchy/collectives.hpp"
+
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+#include "worker_lib/src/hierarchy/agreement.hpp"
+#include "worker_lib/src/hierarchy/blocks.hpp"
+#include "worker_lib/src/reduce/half.hpp"
+
+namespace dlaunch::worker::hierarchy {
+namespace {
+
+class Collective {
+public:
+    Collective(Levels& levels, const Call& call)
+        : levels_(levels), layout_(levels.layout), call_(call), element_(size_of(call.type)) {}
+
+    void run() {
+        switch (call_.op) {
+            case Op::barrier: return;
+            case Op::all_reduce: return all_reduce();
+            case Op::reduce: return reduce();
+            case Op::broadcast: return broadcast();
+            case Op::all_gather: return all_gather();
+            case Op::reduce_scatter: return reduce_scatter();
+            case Op::gather:
+            case Op::scatter:
+            case Op::all_to_all: return levels_.everywhere(call_);
+        }
+    }
+
+private:
+    /// Room that nobody has written to.
+    struct Room {
+        explicit Room(std::size_t size) : data(new std::byte[size]) {}
+        [[nodiscard]] std::byte* get() const { return data.get(); }
+        std::unique_ptr<std::byte[]> data;
+    };
+
+    [[nodiscard]] bool is_on_host(int rank) const {
+        return layout_.host_of[static_cast<std::size_t>(rank)] == levels_.host;
+    }
+    [[nodiscard]] int local_of(int rank) const { return layout_.local_of[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] int host_of(int rank) const { return layout_.host_of[static_cast<std::size_t>(rank)]; }
+
+    [[nodiscard]] Call step(Op op, const std::byte* in, std::byte* out) const {
+        Call made;
+        made.op = op;
+        made.type = call_.type;
+        made.in = in;
+        made.out = out;
+        return made;
+    }
+
+    /// The slice of the call's elements that this rank's rail carries; nothing where it has none.
+    [[nodiscard]] Range slice() const {
+        return levels_.has_rail() ? share(call_.count, layout_.rails, levels_.local) : Range{call_.count, 0};
+    }
+    [[nodiscard]] Counts slices() const {
+        Counts counts(static_cast<std::size_t>(levels_.local_size));
+        for (int i = 0; i < layout_.rails; ++i)
+            counts[static_cast<std::size_t>(i)] = share(call_.count, layout_.rails, i).size;
+        return counts;
+    }
+
+    /// On the host: from everybody's `in` to each rank its part.
+    void reduce_scatter_on_host(const std::byte* in, std::byte* out, Counts counts) {
+        Call made = step(Op::reduce_scatter, in, out);
+        made.reduce = on_host(call_.reduce);
+        made.counts = std::move(counts);
+        levels_.on_host(std::move(made), 0);
+    }
+    /// From everybody's part the whole, to all or to one of the host's ranks.
+    void gather_on_host(const std::byte* in, std::byte* out, Counts counts, int root = -1) {
+        Call made = step(root < 0 ? Op::all_gather : Op::gather, in, out);
+        made.count = counts[static_cast<std::size_t>(levels_.local)];
+        made.counts = std::move(counts);
+        made.root = root;
+        levels_.on_host(std::move(made), 2);
+    }
+
+    void all_reduce() {
+        const Range mine = slice();
+        std::byte* part = call_.out + mine.begin * element_;
+        reduce_scatter_on_host(call_.in, part, slices());
+        if (levels_.has_rail()) sum_on_rail(Op::all_reduce, part, mine.size, -1);
+        gather_on_host(part, call_.out, slices());
+    }
+
+    void reduce() {
+        const Range mine = slice();
+        const Room part(mine.size * element_);
+        reduce_scatter_on_host(call_.in, part.get(), slices());
+        if (levels_.has_rail()) sum_on_rail(Op::reduce, part.get(), mine.size, host_of(call_.root));
+        if (is_on_host(call_.root)) gather_on_host(part.get(), call_.out, slices(), local_of(call_.root));
+    }
+
+    void sum_on_rail(Op op, std::byte* data, std::size_t count, int root) {
+        Call made = step(op, data, data);
+        made.reduce = between_hosts(call_.reduce);
+        made.count = count;
+        made.root = root;
+        levels_.between_hosts(std::move(made));
+        finish(call_, static_cast<int>(layout_.host_of.size()), data, count);
+    }
+
+    void broadcast() {
+        if (is_on_host(call_.root)) {
+            Call made = step(Op::broadcast, call_.out, call_.out);
+            made.count = call_.count;
+            made.root = local_of(call_.root);
+            levels_.on_host(std::move(made), 0);
+        }
+        const Range mine = slice();
+        std::byte* part = call_.out + mine.begin * element_;
+        if (levels_.has_rail()) {
+            Call made = step(Op::broadcast, part, part);
+            made.count = mine.size;
+            made.root = host_of(call_.root);
+            levels_.between_hosts(std::move(made));
+        }
+        if (!is_on_host(call_.root)) gather_on_host(part, call_.out, slices());
+    }
+
+    // --- blocks, where all hosts are alike ---
+
+    [[nodiscard]] Counts counts_on(int host) const {
+        Counts counts;
+        for (const int r : layout_.on(host)) counts.push_back(call_.count_of(r));
+        return counts;
+    }
+    [[nodiscard]] Counts counts_on_rail() const {
+        Counts counts;
+        for (const int r : layout_.rail(levels_.local)) counts.push_back(call_.count_of(r));
+        return counts;
+    }
+
+    void all_gather() {
+        if (!layout_.regular) return all_gather_slices();
+        const Counts counts = counts_on_rail();
+        const Room brought(sum(counts) * element_);
+        Call exchange = step(Op::all_gather, call_.in, brought.get());
+        exchange.count = call_.count_of(levels_.rank);
+        exchange.counts = counts;
+        levels_.between_hosts(std::move(exchange));
+        const std::byte* in = brought.get();
+        std::byte* out = call_.out;
+        for (int h = 0; h < layout_.hosts(); ++h) {
+            const Counts there = counts_on(h);
+            gather_on_host(in, out, there);
+            in += counts[static_cast<std::size_t>(h)] * element_;
+            out += sum(there) * element_;
+        }
+    }
+
+    void reduce_scatter() {
+        if (!layout_.regular) return reduce_scatter_slices();
+        const Counts counts = counts_on_rail();
+        const Room sums(sum(counts) * element_);
+        const std::byte* in = call_.in;
+        std::byte* out = sums.get();
+        for (int h = 0; h < layout_.hosts(); ++h) {
+            const Counts there = counts_on(h);
+            reduce_scatter_on_host(in, out, there);
+            in += sum(there) * element_;
+            out += counts[static_cast<std::size_t>(h)] * element_;
+        }
+        reduce_scatter_on_rail(sums.get(), call_.out, counts);
+    }
+
+    void reduce_scatter_on_rail(const std::byte* in, std::byte* out, Counts counts) {
+        const std::size_t own = counts[static_cast<std::size_t>(levels_.host)];
+        Call exchange = step(Op::reduce_scatter, in, out);
+        exchange.reduce = between_hosts(call_.reduce);
+        exchange.counts = std::move(counts);
+        levels_.between_hosts(std::move(exchange));
+        finish(call_, static_cast<int>(layout_.host_of.size()), out, own);
+    }
+
+    // --- blocks anywhere ---
+
+    [[nodiscard]] Counts on_own_rail(const Blocks& blocks) const {
+        Counts counts;
+        for (int h = 0; h < layout_.hosts(); ++h) counts.push_back(blocks.on_rail(levels_.local, h));
+        return counts;
+    }
+
+    void all_gather_slices() {
+        const Blocks blocks(layout_, call_);
+        const Room here(blocks.of_host(levels_.host) * element_);
+        gather_on_host(call_.in, here.get(), counts_on(levels_.host));
+
+        const Counts by_rail = blocks.by_rail(levels_.local_size);
+        const Room brought(by_rail[static_cast<std::size_t>(levels_.local)] * element_), all(sum(by_rail) * element_);
+        if (levels_.has_rail()) {
+            const Range mine = share(blocks.of_host(levels_.host), layout_.rails, levels_.local);
+            Call exchange = step(Op::all_gather, here.get() + mine.begin * element_, brought.get());
+            exchange.count = mine.size;
+            exchange.counts = on_own_rail(blocks);
+            levels_.between_hosts(std::move(exchange));
+        }
+        gather_on_host(brought.get(), all.get(), by_rail);
+        const std::byte* at = all.get();
+        for (int i = 0; i < layout_.rails; ++i)
+            for (int h = 0; h < layout_.hosts(); at += blocks.on_rail(i, h++) * element_)
+                blocks.unpack(at, i, h, call_.out);
+    }
+
+    void reduce_scatter_slices() {
+        const Blocks blocks(layout_, call_);
+        const Counts by_rail = blocks.by_rail(levels_.local_size);
+        const Room packed(sum(by_rail) * element_),
+            of_rail(by_rail[static_cast<std::size_t>(levels_.local)] * element_);
+        std::byte* at = packed.get();
+        for (int i = 0; i < layout_.rails; ++i)
+            for (int h = 0; h < layout_.hosts(); at += blocks.on_rail(i, h++) * element_)
+                blocks.pack(call_.in, i, h, at);
+        reduce_scatter_on_host(packed.get(), of_rail.get(), by_rail);
+
+        Counts counts(static_cast<std::size_t>(levels_.local_size));
+        for (int i = 0; i < layout_.rails; ++i) counts[static_cast<std::size_t>(i)] = blocks.on_rail(i, levels_.host);
+        const Room part(counts[static_cast<std::size_t>(levels_.local)] * element_), here(sum(counts) * element_);
+        if (levels_.has_rail()) reduce_scatter_on_rail(of_rail.get(), part.get(), on_own_rail(blocks));
+        gather_on_host(part.get(), here.get(), counts);
+        const Counts sizes = counts_on(levels_.host);
+        const std::size_t before = std::accumulate(sizes.begin(), sizes.begin() + levels_.local, std::size_t{0});
+        if (const std::size_t bytes = call_.bytes(call_.count_of(levels_.rank)); bytes > 0)
+            std::memcpy(call_.out, here.get() + before * element_, bytes);
+    }
+
+    static std::size_t sum(const Counts& counts) {
+        return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    }
+
+    Levels& levels_;
+    const Layout& layout_;
+    const Call& call_;
+    const std::size_t element_;
+};
+
+void run_wide(Levels& levels, const Call& call, const Call& wide, const std::string& group) {
+    levels.begin(call);
+    if (!agree(levels, call, wide, group)) Collective(levels, wide).run();
+}
+
+/// 16-bit floats are added up as float and rounded once, at the end.
+bool is_kept_wider(const Call& call) {
+    using Kind = ReduceOp::Kind;
+    const bool reduces = call.op == Op::reduce || call.op == Op::all_reduce || call.op == Op::reduce_scatter;
+    const Kind kind = call.reduce.kind();
+    return reduces && (call.type == DType::float16 || call.type == DType::bfloat16) && kind != Kind::min &&
+           kind != Kind::max;
+}
+
+void run_as_float(Levels& levels, const Call& call, const std::string& group) {
+    const bool scatters = call.op == Op::reduce_scatter;
+    std::size_t count = scatters ? 0 : call.count;
+    for (int r = 0; scatters && r < static_cast<int>(levels.layout.host_of.size()); ++r) count += call.count_of(r);
+    const std::size_t out_count = scatters                                    ? call.count_of(levels.rank)
+                                  : call.root < 0 || call.root == levels.rank ? call.count
+                                                                              : 0;
+    std::vector<float> in(count), out(out_count);
+    const auto* halves = reinterpret_cast<const std::uint16_t*>(call.in);
+    auto* results = reinterpret_cast<std::uint16_t*>(call.out);
+    const bool brain = call.type == DType::bfloat16;
+    for (std::size_t i = 0; i < count; ++i)
+        in[i] = brain ? std::bit_cast<float>(std::uint32_t{halves[i]} << 16) : float_from_half(halves[i]);
+    Call wide = call;
+    wide.type = DType::float32;
+    wide.in = reinterpret_cast<const std::byte*>(in.data());
+    wide.out = reinterpret_cast<std::byte*>(out.data());
+    run_wide(levels, call, wide, group);
+    for (std::size_t i = 0; i < out_count; ++i)
+        results[i] = brain ? bfloat_from_float(out[i]) : half_from_float(out[i]);
+}
+
+}  // namespace
+
+void run_collective(Levels& levels, const Call& call, const std::string& group) {
+    is_kept_wider(call) ? run_as_float(levels, call, group) : run_wide(levels, call, call, group);
+}
+
+}  // namespace dlaunch::worker::hierarchy

@@ -1,0 +1,116 @@
+#include "worker_lib/src/nccl/alarm.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <mutex>
+#include <sstream>
+#include <thread>
+
+#include "rendezvous/base/signals_blocked.hpp"
+
+namespace dlaunch::worker::nccl {
+namespace {
+
+/// For others to answer when something has gone wrong already.
+constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kListening = std::chrono::hours(24);
+
+std::string key_of(int rank) { return fmt::format("alarm/{}", rank); }
+
+/// An Error as lines: code, sequence, ranks, op, text.
+std::string pack(const Error& error) {
+    std::string text = fmt::format("{}\n{}\n", static_cast<int>(error.code()), error.sequence());
+    for (const int rank : error.ranks()) text += fmt::format("{} ", rank);
+    return text + fmt::format("\n{}\n{}", error.op(), error.what());
+}
+
+Error unpack(const std::string& packed, const std::string& group) {
+    std::istringstream lines(packed);
+    std::string code, sequence, ranks, op, text;
+    for (std::string* line : {&code, &sequence, &ranks, &op, &text}) std::getline(lines, *line);
+    std::vector<int> blamed;
+    std::istringstream numbers(ranks);
+    for (int rank = 0; numbers >> rank;) blamed.push_back(rank);
+    return {static_cast<ErrorCode>(std::stoi(code)), text, blamed, {op, std::stoull(sequence), group}};
+}
+
+}  // namespace
+
+/// What the listening thread has in common with its owner, who may go first.
+struct Alarm::Shared {
+    std::mutex mutex;
+    std::function<void(const Error&)> heard;
+};
+
+Alarm::Alarm(StoreHandle store, Place place, std::function<void(const Error&)> heard)
+    : store_(std::move(store)), place_(std::move(place)), shared_(std::make_shared<Shared>()) {
+    shared_->heard = std::move(heard);
+    const base::SignalsBlocked for_the_new_thread;
+    std::thread([shared = shared_, key = key_of(place_.rank), listened = store_, group = place_.group] {
+        try {
+            const std::string said = listened.get(key, Clock::now() + kListening);
+            const std::lock_guard lock(shared->mutex);
+            if (shared->heard && !said.empty()) shared->heard(unpack(said, group));
+        } catch (const std::exception&) {
+            // Without the store nobody can tell us anything.
+        }
+    }).detach();
+}
+
+Alarm::~Alarm() {
+    {
+        const std::lock_guard lock(shared_->mutex);
+        shared_->heard = nullptr;
+    }
+    try {
+        store_.set(key_of(place_.rank), "", Clock::now() + kPatience);  // the thread need not wait any more
+    } catch (const Error&) {
+        // Then it has ended, too.
+    }
+}
+
+void Alarm::raise(const Error& why) noexcept {
+    try {
+        std::vector<std::pair<std::string, std::string>> messages;
+        for (int r = 0; r < place_.size; ++r)
+            if (r != place_.rank) messages.emplace_back(key_of(r), pack(why));
+        if (!messages.empty()) store_.multi_set(messages, Clock::now() + kPatience);
+    } catch (const std::exception&) {
+        // The others have time-outs of their own.
+    }
+}
+
+Error Alarm::explain(const Error& late, const std::optional<Signature>& ours) noexcept {
+    const auto key = [&](int r) { return fmt::format("call/{}/{}", late.sequence(), r); };
+    std::vector<Signature> signatures;
+    std::vector<int> behind;
+    try {
+        const Time soon = Clock::now() + kPatience;
+        store_.set(key(place_.rank), ours ? std::string(reinterpret_cast<const char*>(&*ours), sizeof(*ours)) : "none",
+                   soon);
+        for (int r = 0; r < place_.size; ++r) {
+            std::string said;
+            try {
+                said = store_.get(key(r), soon);
+            } catch (const Error&) {
+                // It stands still.
+            }
+            Signature signature;
+            if (said.size() == sizeof(signature))
+                std::memcpy(&signature, said.data(), sizeof(signature));
+            else
+                behind.push_back(r);
+            signatures.push_back(signature);
+        }
+    } catch (const std::exception&) {
+        return late;
+    }
+    const Error::Where where{late.op(), late.sequence(), place_.group};
+    if (!behind.empty())
+        return failure(ErrorCode::timeout, where, behind, fmt::format("{} did not come in time", list_ranks(behind)));
+    if (!all_alike(signatures)) return mismatch(signatures, place_.group);
+    return late;
+}
+
+}  // namespace dlaunch::worker::nccl

@@ -1,0 +1,231 @@
+#include "worker_lib/src/nccl/calls.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <dlaunch/types.hpp>
+
+namespace dlaunch::worker::nccl {
+namespace {
+
+constexpr Type kBytes = Type::uint8;
+constexpr int kNotThere = -1;
+
+/// By DType; movement goes by bytes and needs none.
+constexpr int kTypes[kDTypes] = {
+    static_cast<int>(Type::int8),
+    static_cast<int>(Type::uint8),
+    kNotThere,
+    kNotThere,
+    static_cast<int>(Type::int32),
+    static_cast<int>(Type::uint32),
+    static_cast<int>(Type::int64),
+    static_cast<int>(Type::uint64),
+    static_cast<int>(Type::float16),
+    static_cast<int>(Type::bfloat16),
+    static_cast<int>(Type::float32),
+    static_cast<int>(Type::float64),
+    kNotThere,
+};
+/// By ReduceOp::Kind: sum, product, min, max, avg, band, bor, bxor, premul_sum, which is made for each call.
+constexpr Reduction kReductions[] = {0, 1, 3, 2, 4, kNotThere, kNotThere, kNotThere, 0};
+
+bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter; }
+Type type_of(const Call& call) { return static_cast<Type>(kTypes[static_cast<int>(call.type)]); }
+
+std::size_t sum(const std::vector<std::size_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
+/// The first of several results that is no success.
+class First {
+public:
+    void operator()(Result result) {
+        if (result_ == Result::success || result_ == Result::in_progress)
+            if (result != Result::success) result_ = result;
+    }
+    [[nodiscard]] Result result() const { return result_; }
+
+private:
+    Result result_ = Result::success;
+};
+
+/// Everything in `body` at once.
+template <class Body>
+Result grouped(const Lane& lane, Body&& body) {
+    First first;
+    first(lane.table.group_start());
+    body(first);
+    first(lane.table.group_end());
+    return first.result();
+}
+
+template <class T>
+void put(std::byte* to, double factor) {
+    const T value = [&] {
+        if constexpr (std::same_as<T, Float16> || std::same_as<T, BFloat16>)
+            return T(static_cast<float>(factor));
+        else
+            return static_cast<T>(factor);
+    }();
+    std::memcpy(to, &value, sizeof(value));
+}
+
+/// The factor in the type of the elements.
+void put_factor(std::byte* to, DType type, double factor) {
+    switch (type) {
+        case DType::int8: return put<std::int8_t>(to, factor);
+        case DType::uint8: return put<std::uint8_t>(to, factor);
+        case DType::int32: return put<std::int32_t>(to, factor);
+        case DType::uint32: return put<std::uint32_t>(to, factor);
+        case DType::int64: return put<std::int64_t>(to, factor);
+        case DType::uint64: return put<std::uint64_t>(to, factor);
+        case DType::float16: return put<Float16>(to, factor);
+        case DType::bfloat16: return put<BFloat16>(to, factor);
+        case DType::float32: return put<float>(to, factor);
+        case DType::float64: return put<double>(to, factor);
+        case DType::int16:
+        case DType::uint16:
+        case DType::boolean: return;  // not native
+    }
+}
+
+Result reduce(const Lane& lane, const Call& call, Reduction reduction) {
+    const Type type = type_of(call);
+    if (call.op == Op::all_reduce)
+        return lane.table.all_reduce(call.in, call.out, call.count, type, reduction, lane.comm, lane.stream);
+    if (call.op == Op::reduce)
+        return lane.table.reduce(call.in, call.out, call.count, type, reduction, call.root, lane.comm, lane.stream);
+    if (call.counts.empty())
+        return lane.table.reduce_scatter(call.in, call.out, call.count, type, reduction, lane.comm, lane.stream);
+    return grouped(lane, [&](First& first) {
+        for (auto [r, begin] = std::pair(0, call.in); r < lane.ranks; begin += call.bytes(call.count_of(r)), ++r)
+            first(lane.table.reduce(begin, r == lane.rank ? call.out : nullptr, call.count_of(r), type, reduction, r,
+                                    lane.comm, lane.stream));
+    });
+}
+
+Result premul_sum(const Lane& lane, const Call& call) {
+    alignas(8) std::byte factor[8]{};
+    put_factor(factor, call.type, call.reduce.factor());
+    Reduction made = 0;
+    First first;
+    first(lane.table.create_premul_sum(&made, factor, type_of(call), kScalarOnHost, lane.comm));
+    if (first.result() != Result::success) return first.result();
+    first(reduce(lane, call, made));
+    first(lane.table.destroy_reduction(made, lane.comm));
+    return first.result();
+}
+
+/// Blocks of bytes to and from each rank.
+using Blocks = std::vector<std::size_t>;
+Result exchange(const Lane& lane, const std::byte* in, const Blocks& to, std::byte* out, const Blocks& from) {
+    return grouped(lane, [&](First& first) {
+        for (std::size_t r = 0, read = 0, written = 0; r < to.size(); read += to[r], written += from[r], ++r) {
+            const int peer = static_cast<int>(r);
+            if (to[r] > 0) first(lane.table.send(in + read, to[r], kBytes, peer, lane.comm, lane.stream));
+            if (from[r] > 0) first(lane.table.recv(out + written, from[r], kBytes, peer, lane.comm, lane.stream));
+        }
+    });
+}
+
+Result all_gather(const Lane& lane, const Call& call) {
+    if (call.counts.empty())
+        return lane.table.all_gather(call.in, call.out, call.bytes(call.count), kBytes, lane.comm, lane.stream);
+    return grouped(lane, [&](First& first) {
+        std::byte* out = call.out;
+        for (int r = 0; r < lane.ranks; out += call.bytes(call.count_of(r)), ++r)
+            first(lane.table.broadcast(r == lane.rank ? call.in : out, out, call.bytes(call.count_of(r)), kBytes, r,
+                                       lane.comm, lane.stream));
+    });
+}
+
+/// Bytes for, or of, each rank: all of them at this rank, or this rank's own at `only`.
+Blocks blocks(const Lane& lane, const Call& call, const std::vector<std::size_t>& counts, bool all, int only) {
+    Blocks made;
+    for (int r = 0; r < lane.ranks; ++r) {
+        const std::size_t own = call.count_of(lane.rank);
+        const std::size_t elements = !all             ? (r == only ? own : 0)
+                                     : counts.empty() ? call.count
+                                                      : counts[static_cast<std::size_t>(r)];
+        made.push_back(call.bytes(elements));
+    }
+    return made;
+}
+
+}  // namespace
+
+bool is_native(const Call& call) {
+    return !reduces(call.op) || (kTypes[static_cast<int>(call.type)] != kNotThere &&
+                                 kReductions[static_cast<int>(call.reduce.kind())] != kNotThere);
+}
+
+Extent extent(const Call& call, int rank, int ranks) {
+    const std::size_t all = call.counts.empty() ? call.count * static_cast<std::size_t>(ranks) : sum(call.counts);
+    const std::size_t own = call.count_of(rank);
+    const bool root = call.root < 0 || call.root == rank;
+    switch (call.op) {
+        case Op::barrier: return {};
+        case Op::broadcast: return {call.root == rank ? call.count : 0, call.count};
+        case Op::reduce:
+        case Op::all_reduce: return {call.count, root ? call.count : 0};
+        case Op::gather:
+        case Op::all_gather: return {own, root ? all : 0};
+        case Op::scatter:
+        case Op::reduce_scatter: return {root ? all : 0, own};
+        case Op::all_to_all: return {all, call.counts.empty() ? all : sum(call.out_counts)};
+    }
+    return {};
+}
+
+Result issue(const Lane& lane, const Call& call) {
+    const bool root = call.root == lane.rank;
+    switch (call.op) {
+        case Op::barrier: return lane.table.all_reduce(call.in, call.out, 1, kBytes, 0, lane.comm, lane.stream);
+        case Op::broadcast:
+            return lane.table.broadcast(call.in, call.out, call.bytes(call.count), kBytes, call.root, lane.comm,
+                                        lane.stream);
+        case Op::reduce:
+        case Op::all_reduce:
+        case Op::reduce_scatter:
+            if (call.reduce.kind() == ReduceOp::Kind::premul_sum) return premul_sum(lane, call);
+            return reduce(lane, call, kReductions[static_cast<int>(call.reduce.kind())]);
+        case Op::all_gather: return all_gather(lane, call);
+        case Op::gather:
+            return exchange(lane, call.in, blocks(lane, call, {}, false, call.root), call.out,
+                            root ? blocks(lane, call, call.counts, true, -1) : blocks(lane, call, {}, false, -1));
+        case Op::scatter:
+            return exchange(lane, call.in,
+                            root ? blocks(lane, call, call.counts, true, -1) : blocks(lane, call, {}, false, -1),
+                            call.out, blocks(lane, call, {}, false, call.root));
+        case Op::all_to_all:
+            return exchange(lane, call.in, blocks(lane, call, call.counts, true, -1), call.out,
+                            blocks(lane, call, call.out_counts, true, -1));
+    }
+    return Result::internal_error;
+}
+
+Result issue(const Lane& lane, std::span<const Transfer> transfers) {
+    return grouped(lane, [&](First& first) {
+        for (const Transfer& one : transfers) {
+            const std::size_t bytes = one.count * size_of(one.type);
+            if (bytes == 0) continue;
+            first(one.sends ? lane.table.send(one.data, bytes, kBytes, one.peer, lane.comm, lane.stream)
+                            : lane.table.recv(one.data, bytes, kBytes, one.peer, lane.comm, lane.stream));
+        }
+    });
+}
+
+std::size_t part_of(const Call& call, int rank) {
+    return call.op == Op::reduce_scatter ? call.count_of(rank) : call.count;
+}
+
+Result issue_inputs(const Lane& lane, const Call& call, std::byte* gathered) {
+    if (call.op != Op::reduce_scatter)
+        return lane.table.all_gather(call.in, gathered, call.bytes(call.count), kBytes, lane.comm, lane.stream);
+    const Blocks own(static_cast<std::size_t>(lane.ranks), call.bytes(call.count_of(lane.rank)));
+    return exchange(lane, call.in, blocks(lane, call, call.counts, true, -1), gathered, own);
+}
+
+}  // namespace dlaunch::worker::nccl

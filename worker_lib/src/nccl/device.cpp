@@ -1,0 +1,96 @@
+#include "worker_lib/src/nccl/device.hpp"
+
+#include <fmt/format.h>
+
+#include <dlaunch/device.hpp>
+#include <dlaunch/error.hpp>
+#include "worker_lib/src/meeting/environment.hpp"
+
+namespace dlaunch::worker::nccl {
+
+Gpu::Gpu() {
+    const CudaTable& table = cuda();
+    Context current = nullptr;
+    table.check(table.get_current_context(&current), "look for the device in use");
+    int device = 0;
+    if (current) {
+        table.check(table.get_context_device(&device), "look for the device in use");
+        ordinal_ = device;
+        context_ = current;
+        return;
+    }
+    ordinal_ = table.devices > 1 ? integer_variable("LOCAL_RANK").value_or(0) : 0;
+    if (ordinal_ < 0 || ordinal_ >= table.devices)
+        throw Error(ErrorCode::backend, fmt::format("nccl: LOCAL_RANK is {}, and {} GPUs are visible: start as many "
+                                                    "workers per node as it has GPUs, or choose the device yourself",
+                                                    ordinal_, table.devices));
+    table.check(table.get_device(&device, ordinal_), "open the GPU");
+    table.check(table.retain_primary_context(&context_, device), "open the GPU");
+}
+
+Gpu::InUse::InUse(const Gpu& device) {
+    cuda().check(cuda().get_current_context(&before_), "look for the device in use");
+    if (before_ != device.context_) cuda().check(cuda().set_current_context(device.context_), "use the GPU");
+}
+
+Gpu::InUse::~InUse() { cuda().set_current_context(before_); }
+
+void copy_to_device(void* to, const void* from, std::size_t bytes, Stream stream) {
+    if (bytes == 0) return;
+    cuda().check(cuda().copy_to_device(reinterpret_cast<DevicePointer>(to), from, bytes, stream), "copy to the GPU");
+}
+
+void copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) {
+    if (bytes == 0) return;
+    cuda().check(cuda().copy_to_host(to, reinterpret_cast<DevicePointer>(from), bytes, stream), "copy from the GPU");
+}
+
+}  // namespace dlaunch::worker::nccl
+
+namespace dlaunch {
+
+namespace nccl = worker::nccl;
+
+int device_count() {
+    try {
+        return nccl::cuda().devices;
+    } catch (const Error&) {
+        return 0;
+    }
+}
+
+void use_device() {
+    // For good: this thread's calls of CUDA find it.
+    const nccl::Gpu device;
+    device.use();
+}
+
+DeviceStream::DeviceStream() {
+    use_device();
+    nccl::cuda().check(nccl::cuda().create_stream(&stream_, nccl::kStreamNonBlocking), "make a stream");
+}
+DeviceStream::~DeviceStream() { nccl::cuda().destroy_stream(stream_); }
+void DeviceStream::synchronize() const {
+    nccl::cuda().check(nccl::cuda().synchronize_stream(stream_), "wait for a stream");
+}
+
+DeviceMemory::DeviceMemory(std::size_t bytes, void* stream) : bytes_(bytes), stream_(stream) {
+    use_device();
+    if (bytes == 0) return;
+    nccl::DevicePointer address = 0;
+    nccl::cuda().check(nccl::cuda().allocate(&address, bytes), "allocate device memory");
+    data_ = reinterpret_cast<void*>(address);
+}
+DeviceMemory::~DeviceMemory() {
+    if (data_) nccl::cuda().free(reinterpret_cast<nccl::DevicePointer>(data_));
+}
+void DeviceMemory::write(const void* from) {
+    nccl::copy_to_device(data_, from, bytes_, stream_);
+    nccl::cuda().check(nccl::cuda().synchronize_stream(stream_), "copy to the GPU");
+}
+void DeviceMemory::read(void* to) const {
+    nccl::copy_to_host(to, data_, bytes_, stream_);
+    nccl::cuda().check(nccl::cuda().synchronize_stream(stream_), "copy from the GPU");
+}
+
+}  // namespace dlaunch

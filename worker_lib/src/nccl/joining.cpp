@@ -1,0 +1,137 @@
+/// How a group's communicator comes to be: rank 0's id goes through the store, or the parent's communicator is split.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "worker_lib/src/nccl/backend.hpp"
+#include "worker_lib/src/nccl/nccl_backend.hpp"
+
+namespace dlaunch::worker::nccl {
+namespace {
+
+/// How soon an alarm is noticed by who waits for the store.
+constexpr auto kRound = std::chrono::milliseconds(200);
+
+std::string here_key(int rank) { return fmt::format("here/{}", rank); }
+
+}  // namespace
+
+void NcclBackend::connect(const std::vector<Member>& members, std::unique_ptr<Communicator> made, Time deadline) {
+    const Error::Where where{"connect", 0, place_.group};
+    const auto adopt = [&](std::unique_ptr<Communicator> communicator) {
+        const std::lock_guard lock(mutex_);
+        communicator_ = std::move(communicator);
+    };
+    if (made) adopt(std::move(made));
+    alarm_.emplace(store_, place_, [this](const Error& why) { hear(why); });
+    start_watching(members);
+    try {
+        store_.set(here_key(place_.rank), "here", deadline);
+        gpu_.emplace();
+        const Gpu::InUse in_use(*gpu_);
+        cuda().check(cuda().create_stream(&stream_, kStreamNonBlocking), "make a stream");
+        byte_ = std::make_unique<Memory>(1);
+        if (communicator_) return;
+        (void)nccl();
+        adopt(std::make_unique<Communicator>(place_.size, exchange_id(deadline), place_.rank));
+        communicator_->settle(until(deadline, where));
+    } catch (const Failure& failure) {
+        if (const auto said = said_by_others()) throw worker::failure(said->code(), where, said->ranks(), said->what());
+        const Error error = translate(failure, where);
+        alarm_->raise(error);
+        throw error;
+    } catch (const Error& error) {
+        if (going()) alarm_->raise(error);
+        throw;
+    }
+}
+
+/// An alarm of rank 0 ends the wait for its id.
+UniqueId NcclBackend::exchange_id(Time deadline) {
+    UniqueId id{};
+    if (place_.rank == 0) {
+        const Result result = nccl().get_unique_id(&id);
+        if (result != Result::success) throw Failure(result, error_text(result, nullptr));
+        store_.set("id", std::string_view(id.bytes, sizeof(id.bytes)), deadline);
+    } else {
+        const auto check = until(deadline, {"connect", 0, place_.group});
+        const std::vector<std::string> keys{"id"};
+        while (!store_.check(keys, deadline)) {
+            check();
+            try {
+                store_.wait(keys, Clock::now() + kRound);
+            } catch (const Error& error) {
+                if (error.code() != ErrorCode::timeout) throw;
+            }
+        }
+        const std::string said = store_.get("id", deadline);
+        std::memcpy(id.bytes, said.data(), std::min(said.size(), sizeof(id.bytes)));
+    }
+    return id;
+}
+
+bool NcclBackend::going() const {
+    const std::lock_guard lock(mutex_);
+    return !why_;
+}
+
+Communicator::Check NcclBackend::while_going(const Error::Where& where) const {
+    return [this, where] {
+        const std::lock_guard lock(mutex_);
+        if (!why_) return;
+        const bool own = where.op == why_->op() && where.sequence == why_->sequence();
+        throw own ? *why_ : failure(why_->code(), where, why_->ranks(), why_->what());
+    };
+}
+
+Communicator::Check NcclBackend::until(Time deadline, const Error::Where& where) const {
+    return [this, deadline, where, check = while_going(where), began = Clock::now()] {
+        check();
+        if (Clock::now() < deadline) return;
+        std::vector<int> missing;
+        for (int r = 0; r < place_.size; ++r) {
+            const std::vector<std::string> keys{here_key(r)};
+            if (!store_.check(keys, Clock::now() + std::chrono::seconds(2))) missing.push_back(r);
+        }
+        const std::string who = missing.empty() ? "NCCL" : list_ranks(missing);
+        throw failure(ErrorCode::timeout, where, missing,
+                      fmt::format("{} did not come within {}", who, describe(Clock::now() - began)));
+    };
+}
+
+/// A group that has ended cannot be split; its ranks meet anew.
+std::unique_ptr<Backend> NcclBackend::split(const Split& what) {
+    const Error::Where where{"new_group", 0, place_.group};
+    const auto give_up = [&](const Error& error) {
+        if (!going()) return;
+        alarm_->raise(error);
+        end(error);
+        throw error;
+    };
+    try {
+        if (!going()) return nullptr;
+        const Gpu::InUse in_use(*gpu_);
+        const bool member = what.parts.rank >= 0;
+        auto made = communicator_->split(member ? what.ranks.front() : kNoColor, std::max(what.parts.rank, 0),
+                                         until(what.deadline, where));
+        if (!made) return nullptr;
+        auto backend = std::make_unique<NcclBackend>(what.parts);
+        backend->connect(what.parts.members, std::move(made), what.deadline);
+        return backend;
+    } catch (const Failure& failure) {
+        give_up(translate(failure, where));
+    } catch (const Error& error) {
+        give_up(error);
+    }
+    return nullptr;
+}
+
+std::unique_ptr<Backend> make_backend(const GroupParts& parts, Time deadline) {
+    auto backend = std::make_unique<NcclBackend>(parts);
+    backend->connect(parts.members, nullptr, deadline);
+    return backend;
+}
+
+}  // namespace dlaunch::worker::nccl

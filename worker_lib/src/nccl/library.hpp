@@ -1,0 +1,128 @@
+#pragma once
+/// Tables of the functions that we use of NCCL and of the CUDA driver, filled when somebody asks for them: neither is
+/// needed to build, to install or to start a program. What they pass by value or by layout is declared here; both
+/// libraries keep it stable.
+///
+/// Of CUDA it is the driver's own library, which every machine with a driver has and whose name has no version;
+/// programs that use the run-time library share its contexts and streams.
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace dlaunch::worker::nccl {
+
+// --- NCCL ------------------------------------------------------------------------------------------------------------
+
+using Comm = struct OpaqueComm*;
+using Stream = void*;  ///< cudaStream_t, CUstream; nullptr is the default stream
+using Event = void*;
+
+enum class Result : int {
+    success,
+    cuda_error,
+    system_error,
+    internal_error,
+    invalid_argument,
+    invalid_usage,
+    remote_error,
+    in_progress,
+    timeout,  // since 2.30
+};
+enum class Type : int { int8, uint8, int32, uint32, int64, uint64, float16, float32, float64, bfloat16 };
+using Reduction = int;  // 0 to 4: sum, product, max, min, avg; others are made
+inline constexpr int kScalarOnHost = 1;
+inline constexpr int kNoColor = -1;
+
+struct UniqueId {
+    char bytes[128];
+};
+
+/// As 2.14 had it: later libraries fill in what this one does not have.
+struct Config {
+    std::size_t size = sizeof(Config);
+    unsigned magic = 0xCAFEBEEF;
+    unsigned version = 21400;
+    int blocking = 0;
+    int unset = INT_MIN;
+};
+static_assert(sizeof(Config) == 24);
+
+/// Communicators that can be polled, and so be given up, exist since 2.14.
+inline constexpr int kOldestVersion = 21400;
+
+struct NcclTable {
+    int version = 0;   ///< 22809 is 2.28.9
+    std::string path;  ///< as it was loaded
+
+    Result (*get_version)(int*);
+    Result (*get_unique_id)(UniqueId*);
+    const char* (*get_error_string)(Result);
+    const char* (*get_last_error)(Comm);
+    Result (*init)(Comm*, int ranks, UniqueId, int rank, Config*);
+    Result (*split)(Comm, int color, int key, Comm*, Config*);  ///< since 2.18, else nullptr
+    Result (*finalize)(Comm);
+    Result (*destroy)(Comm);
+    Result (*abort)(Comm);
+    Result (*get_async_error)(Comm, Result*);
+    Result (*group_start)();
+    Result (*group_end)();
+    Result (*create_premul_sum)(Reduction*, void* scalar, Type, int residence, Comm);
+    Result (*destroy_reduction)(Reduction, Comm);
+    Result (*broadcast)(const void*, void*, std::size_t, Type, int root, Comm, Stream);
+    Result (*reduce)(const void*, void*, std::size_t, Type, Reduction, int root, Comm, Stream);
+    Result (*all_reduce)(const void*, void*, std::size_t, Type, Reduction, Comm, Stream);
+    Result (*reduce_scatter)(const void*, void*, std::size_t, Type, Reduction, Comm, Stream);
+    Result (*all_gather)(const void*, void*, std::size_t, Type, Comm, Stream);
+    Result (*send)(const void*, std::size_t, Type, int peer, Comm, Stream);
+    Result (*recv)(void*, std::size_t, Type, int peer, Comm, Stream);
+};
+
+// --- CUDA's driver ---------------------------------------------------------------------------------------------------
+
+using DevicePointer = std::uintptr_t;
+using Context = void*;
+
+inline constexpr int kCudaNotReady = 600;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventWithoutTiming = 2;
+
+struct CudaTable {
+    int devices = 0;
+
+    int (*init)(unsigned);
+    int (*get_error_string)(int, const char**);
+    int (*get_device_count)(int*);
+    int (*get_device)(int*, int ordinal);
+    int (*retain_primary_context)(Context*, int device);
+    int (*get_current_context)(Context*);
+    int (*set_current_context)(Context);
+    int (*get_context_device)(int*);
+    int (*create_stream)(Stream*, unsigned);
+    int (*destroy_stream)(Stream);
+    int (*synchronize_stream)(Stream);
+    int (*wait_for_event)(Stream, Event, unsigned);
+    int (*create_event)(Event*, unsigned);
+    int (*destroy_event)(Event);
+    int (*record_event)(Event, Stream);
+    int (*query_event)(Event);
+    int (*allocate)(DevicePointer*, std::size_t);
+    int (*free)(DevicePointer);
+    int (*copy_to_device)(DevicePointer, const void*, std::size_t, Stream);
+    int (*copy_to_host)(void*, DevicePointer, std::size_t, Stream);
+
+    /// Throws Error (backend): "cannot <what>: <CUDA's text>".
+    void check(int result, const char* what) const;
+};
+
+/// Loads libcuda.so.1, or $DLAUNCH_CUDA_LIBRARY, and starts it. Throws Error (backend) that says what is missing: the
+/// library, a function of it, a device. Any thread; what has been loaded stays.
+[[nodiscard]] const CudaTable& cuda();
+/// The same for libnccl.so.2, or $DLAUNCH_NCCL_LIBRARY.
+[[nodiscard]] const NcclTable& nccl();
+
+/// "2.28.9"
+[[nodiscard]] std::string version_text(int version);
+
+}  // namespace dlaunch::worker::nccl

@@ -1,0 +1,39 @@
+#include "worker_lib/src/nccl/work.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace dlaunch::worker::nccl {
+
+bool StreamWork::wait_until(Time until) {
+    using namespace std::chrono_literals;
+    for (auto pause = 5us; !done(); pause = std::min(pause * 3 / 2, 200us)) {
+        if (Clock::now() >= until) return false;
+        std::this_thread::sleep_for(pause);
+    }
+    return true;
+}
+
+void StreamWork::join() {
+    if (WorkState::done()) return;
+    try {
+        const Gpu::InUse in_use(gpu_);
+        end_.hold_up(callers_);
+    } catch (...) {
+        finish(std::current_exception());
+    }
+}
+
+bool StreamWork::done() {
+    if (WorkState::done()) return true;
+    if (!marked_ || doomed_) return false;
+    try {
+        if (!end_.reached() || doomed_) return false;
+        finish();
+    } catch (...) {
+        finish(std::current_exception());
+    }
+    return true;
+}
+
+}  // namespace dlaunch::worker::nccl
