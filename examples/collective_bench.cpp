@@ -1,130 +1,112 @@
 /// How fast are collectives? A table like nccl-tests' and OSU's: for each size the median time of the slowest rank, the
 /// algorithm's bandwidth (bytes / time), the bus bandwidth (what each rank's link must carry, comparable between
-/// operations) and, with --check, how many results were wrong.
+/// operations) and, with --check, how many elements of all ranks' results were wrong.
 ///
-///     dlaunch --nproc-per-node=2 collective_bench --op=all_reduce --bytes=8:67108864 --check
+///     dlaunch --nproc-per-node=2 collective_bench --op=all_reduce --bytes=8:64M --check
 
 #include <dlaunch/dlaunch.hpp>
+#include "examples/bench_options.hpp"
+#include "examples/bench_pattern.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <map>
-#include <string>
-#include <vector>
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Options {
-    std::string op = "all_reduce", backend;
-    std::size_t least = 8, most = 64 << 20;
-    int iterations = 0;  ///< 0: fewer for larger sizes
-    bool check = false, csv = false;
-};
-
-Options parse(int argc, char** argv) {
-    Options options;
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = argv[i], name = word.substr(0, word.find('='));
-        const std::string value = word.size() > name.size() ? word.substr(name.size() + 1) : "";
-        if (name == "--op")
-            options.op = value;
-        else if (name == "--backend")
-            options.backend = value;
-        else if (name == "--iterations")
-            options.iterations = std::stoi(value);
-        else if (name == "--check")
-            options.check = true;
-        else if (name == "--csv")
-            options.csv = true;
-        else if (name == "--bytes") {
-            options.least = std::stoul(value);
-            options.most =
-                value.find(':') == std::string::npos ? options.least : std::stoul(value.substr(value.find(':') + 1));
-        } else
-            throw std::invalid_argument(
-                word + " is unknown, expected --op= --backend= --bytes=MIN:MAX --iterations= --check --csv");
-    }
-    return options;
-}
+using dlaunch::ConstBuffer;
+using dlaunch::MutableBuffer;
+using dlaunch::ProcessGroup;
 
 /// What an operation moves, and the share of it that a link carries: nccl-tests' definitions.
 struct Operation {
     bool in_all, out_all;  ///< whether the buffer holds a part for each rank
+    bool sums, rooted;     ///< whether the ranks' elements are added up, whether only rank 0 has the result
     double (*bus)(double ranks);
-    void (*call)(const std::vector<float>& in, std::vector<float>& out);
+    void (*call)(const ProcessGroup& world, ConstBuffer in, MutableBuffer out);
 };
+
+double once(double) { return 1; }
+double others(double n) { return (n - 1) / n; }
 
 const std::map<std::string, Operation> kOperations{
     {"all_reduce",
-     {false, false, [](double n) { return 2 * (n - 1) / n; },
-      [](const auto& in, auto& out) { dlaunch::default_group().all_reduce(in, out); }}},
-    {"reduce",
-     {false, false, [](double) { return 1.0; },
-      [](const auto& in, auto& out) { dlaunch::default_group().reduce(in, out, 0); }}},
-    {"broadcast",
-     {false, false, [](double) { return 1.0; }, [](const auto&, auto& out) { dlaunch::broadcast(out, 0); }}},
+     {false, false, true, false, [](double n) { return 2 * (n - 1) / n; },
+      [](auto& world, auto in, auto out) { world.all_reduce(in, out); }}},
+    {"reduce", {false, false, true, true, once, [](auto& world, auto in, auto out) { world.reduce(in, out); }}},
+    {"broadcast", {false, false, false, false, once, [](auto& world, auto, auto out) { world.broadcast(out); }}},
+    {"gather", {false, true, false, true, others, [](auto& world, auto in, auto out) { world.gather(in, out); }}},
+    {"scatter", {true, false, false, false, others, [](auto& world, auto in, auto out) { world.scatter(in, out); }}},
     {"all_gather",
-     {false, true, [](double n) { return n - 1; }, [](const auto& in, auto& out) { dlaunch::all_gather(in, out); }}},
+     {false, true, false, false, others, [](auto& world, auto in, auto out) { world.all_gather(in, out); }}},
     {"reduce_scatter",
-     {true, false, [](double n) { return n - 1; },
-      [](const auto& in, auto& out) { dlaunch::reduce_scatter(in, out); }}},
+     {true, false, true, false, others, [](auto& world, auto in, auto out) { world.reduce_scatter(in, out); }}},
     {"all_to_all",
-     {true, true, [](double n) { return n - 1; }, [](const auto& in, auto& out) { dlaunch::all_to_all(in, out); }}},
-    {"barrier", {false, false, [](double) { return 0.0; }, [](const auto&, auto&) { dlaunch::barrier(); }}},
+     {true, true, false, false, others, [](auto& world, auto in, auto out) { world.all_to_all(in, out); }}},
+    {"barrier",
+     {false, false, false, false, [](double) { return 0.0; }, [](auto& world, auto, auto) { world.barrier(); }}},
 };
 
 /// The median over the iterations of the slowest rank's microseconds.
-double measure(const Operation& operation, const std::vector<float>& in, std::vector<float>& out, int iterations) {
+double measure(const ProcessGroup& world, int iterations, const std::function<void()>& call) {
     std::vector<double> times;
     for (int i = -iterations / 10 - 1; i < iterations; ++i) {
-        dlaunch::barrier();
+        world.barrier();
         const auto begin = Clock::now();
-        operation.call(in, out);
+        call();
         double time = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-        dlaunch::all_reduce(time, dlaunch::ReduceOp::max());
+        world.all_reduce(time, dlaunch::ReduceOp::max());
         if (i >= 0) times.push_back(time);
     }
     std::nth_element(times.begin(), times.begin() + iterations / 2, times.end());
     return times[static_cast<std::size_t>(iterations) / 2];
 }
 
-int bench(int argc, char** argv) {
-    const Options options = parse(argc, argv);
-    const auto found = kOperations.find(options.op);
-    if (found == kOperations.end()) throw std::invalid_argument("there is no operation " + options.op);
-    const dlaunch::ProcessGroup world = dlaunch::init_process_group({.backend = options.backend});
-    const Operation& operation = found->second;
+int bench(const BenchOptions& options, const Operation& operation) {
+    const ProcessGroup world = dlaunch::init_process_group({.backend = options.backend});
     const auto ranks = static_cast<std::size_t>(world.size());
-    if (world.rank() == 0)
-        std::printf(
-            options.csv ? "bytes,us,algorithm_gbps,bus_gbps,wrong\n" : "%12s %12s %12s %12s %8s   %s, %s, %zu ranks\n",
-            "bytes", "us", "alg GB/s", "bus GB/s", "wrong", options.op.c_str(), world.backend().c_str(), ranks);
-    for (std::size_t bytes = options.least; bytes <= options.most; bytes *= 2) {
-        const std::size_t count = bytes / sizeof(float);
-        // Ones: every sum is the number of ranks, everything else stays 1.
-        const std::vector<float> in(count * (operation.in_all ? ranks : 1), 1);
-        std::vector<float> out(count * (operation.out_all ? ranks : 1), 1);
-        const int fewer = bytes <= 1024 ? 1000 : bytes <= 65536 ? 400 : bytes <= 1 << 20 ? 100 : 15;
-        const double us = measure(operation, in, out, options.iterations > 0 ? options.iterations : fewer);
-        const bool sums = options.op == "all_reduce" || options.op == "reduce_scatter" ||
-                          (options.op == "reduce" && world.rank() == 0);
-        std::int64_t wrong =
-            options.check ? std::count_if(out.begin(), out.end(),
-                                          [&](float x) { return x != (sums ? static_cast<float>(ranks) : 1.0F); })
-                          : 0;
-        dlaunch::all_reduce(wrong);
-        const double gbps = static_cast<double>(bytes) / us / 1e3;
-        if (world.rank() == 0)
-            std::printf(options.csv ? "%zu,%.2f,%.3f,%.3f,%lld\n" : "%12zu %12.2f %12.3f %12.3f %8lld\n", bytes, us,
-                        gbps, gbps * operation.bus(static_cast<double>(ranks)), static_cast<long long>(wrong));
-        if (options.op == "barrier") break;
+    const bool speaks = world.rank() == 0, barrier = options.op == "barrier";
+    if (speaks && options.csv) std::printf("bytes,us,algorithm_gbps,bus_gbps,wrong\n");
+    if (speaks && !options.csv)
+        std::printf("%12s %12s %12s %12s %8s   %s of %s, %s, %zu ranks\n", "bytes", "us", "alg GB/s", "bus GB/s",
+                    "wrong", options.op.c_str(), dlaunch::name_of(options.type), world.backend().c_str(), ranks);
+    for (std::size_t at = options.least; at <= options.most; at *= 2) {
+        // The size is the whole of what a rank has: of all parts, where there are parts.
+        const std::size_t parts = operation.in_all || operation.out_all ? ranks : 1;
+        const std::size_t each = barrier ? 0 : std::max<std::size_t>(1, at / parts / dlaunch::size_of(options.type));
+        Pattern pattern(options.type, world.rank(), world.size(), each, operation.in_all, operation.out_all);
+        const int fewer = at <= 1024 ? 1000 : at <= 65536 ? 400 : at <= 1 << 20 ? 100 : 15;
+        const double us = measure(world, options.iterations > 0 ? options.iterations : fewer,
+                                  [&] { operation.call(world, pattern.in(), pattern.out()); });
+        std::int64_t wrong = 0;
+        if (options.check && (!operation.rooted || speaks)) wrong = pattern.wrong(operation.sums);
+        world.all_reduce(wrong);
+        const double bytes = static_cast<double>(each * parts * dlaunch::size_of(options.type)),
+                     gbps = bytes / us / 1e3;
+        if (speaks)
+            std::printf(options.csv ? "%.0f,%.2f,%.3f,%.3f,%s\n" : "%12.0f %12.2f %12.3f %12.3f %8s\n", bytes, us, gbps,
+                        gbps * operation.bus(static_cast<double>(ranks)),
+                        options.check ? std::to_string(wrong).c_str() : "-");
+        if (wrong > 0) return EXIT_FAILURE;
+        if (barrier) break;
     }
-    return 0;
+    return EXIT_SUCCESS;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return dlaunch::record(argc, argv, bench); }
+int main(int argc, char** argv) {
+    try {
+        const BenchOptions options = parse_bench_options({argv + 1, argv + argc});
+        const auto found = kOperations.find(options.op);
+        if (found == kOperations.end()) throw std::invalid_argument("--op=" + options.op + ": no such collective");
+        return dlaunch::record([&] { return bench(options, found->second); });
+    } catch (const std::invalid_argument& error) {
+        std::fprintf(stderr, "collective_bench: %s\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,25 @@
+/// all_gather, on GPUs: everybody's number, in the order of the ranks, for everybody. Prints `rank r: [[0], [1], ...]`.
+/// A GPU for each rank: `dlaunch --nproc-per-node=gpu cuda_all_gather`.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include <vector>
+
+#include "examples/on_gpu.hpp"
+#include "examples/print.hpp"
+
+namespace {
+
+void all_gather() {
+    const dlaunch::DeviceStream stream;
+    dlaunch::init_process_group();
+    const int rank = dlaunch::get_rank();
+    const dlaunch::DeviceBuffer<float> own(std::vector<float>{static_cast<float>(rank)}, stream.handle());
+    const dlaunch::DeviceBuffer<float> all(static_cast<std::size_t>(dlaunch::get_world_size()), stream.handle());
+    dlaunch::all_gather(own.span(), all.span());
+    say("rank ", rank, ": ", rows(all.to_host(), 1));
+}
+
+}  // namespace
+
+int main() { return on_gpu(all_gather); }

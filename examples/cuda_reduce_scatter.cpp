@@ -1,0 +1,29 @@
+/// reduce_scatter, on GPUs: the sum of all ranks' vectors, of which each rank gets its own part only. Rank r gives
+/// r [1, 10, 100, ...]. Prints `rank r: [10^r n(n-1)/2]`. A GPU for each rank:
+/// `dlaunch --nproc-per-node=gpu cuda_reduce_scatter`.
+
+#include <dlaunch/dlaunch.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "examples/on_gpu.hpp"
+#include "examples/print.hpp"
+
+namespace {
+
+void reduce_scatter() {
+    const dlaunch::DeviceStream stream;
+    dlaunch::init_process_group();
+    const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
+    std::vector<std::int64_t> powers;
+    for (std::int64_t power = 1; powers.size() < static_cast<std::size_t>(ranks); power *= 10)
+        powers.push_back(rank * power);
+    const dlaunch::DeviceBuffer<std::int64_t> input(powers, stream.handle()), own(1, stream.handle());
+    dlaunch::reduce_scatter(input.span(), own.span());
+    say("rank ", rank, ": ", list(own.to_host()));
+}
+
+}  // namespace
+
+int main() { return on_gpu(reduce_scatter); }
