@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Proves that check_layers.py can fail: each rule on a small tree of its own."""
-import tempfile
 import unittest
-from pathlib import Path
 
 from check_layers import MOST_LINES, complaints
+from small_tree import said_of_tree
 
 GOOD = {
     "rendezvous/base/fd.hpp": "#pragma once\n",
@@ -24,12 +23,7 @@ GOOD = {
 
 def said_of(files):
     """The complaints about the good tree with some files replaced or added."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in {**GOOD, **files}.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return list(complaints(Path(folder)))
+    return said_of_tree(complaints, {**GOOD, **files})
 
 
 class Rules(unittest.TestCase):

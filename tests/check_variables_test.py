@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Proves that check_variables.py can fail, in both directions."""
-import tempfile
 import unittest
-from pathlib import Path
 
 from check_variables import complaints
+from small_tree import said_of_tree
 
 SOURCE = """set(variables, "RANK", 1);
 getenv("TMPDIR"); surroundings.set_variable("PYTHON_EXEC");
@@ -26,12 +25,7 @@ of DLAUNCH_UNKNOWN, in the text
 
 
 def said_of(source, page):
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in {"agent/environment.cpp": source, "man/dlaunch-env.7": page}.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True)
-            path.write_text(text)
-        return list(complaints(Path(folder)))
+    return said_of_tree(complaints, {"agent/environment.cpp": source, "man/dlaunch-env.7": page})
 
 
 class Variables(unittest.TestCase):

@@ -79,7 +79,7 @@ def new_mark():
 
 
 @pytest.fixture
-def start(binary, tmp_path, surroundings, seen, new_mark):
+def start(binary, tmp_path, surroundings, new_mark):
     """start(*args, env={}, cwd=None, stdin=None, prefix=(), program=None) -> Running.
 
     `env` values of None remove a variable; `stdin` is bytes, text, a file, or nothing for /dev/null.
@@ -103,7 +103,7 @@ def start(binary, tmp_path, surroundings, seen, new_mark):
                 cwd=cwd or tmp_path,
                 start_new_session=True,
             )
-        runs.append(Running(process, mark, seen, out, err))
+        runs.append(Running(process, mark, Path(variables["SEEN"]), out, err))
         if feed is not None:
             try:
                 process.stdin.write(feed)

@@ -31,7 +31,7 @@ def one_job(options, count, beating=0):
     dlaunch = subprocess.Popen(
         [options.build.resolve() / "bin" / "dlaunch", f"--nnodes={count + 1}", "--nproc-per-node=1",
          "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id={JOB}", "--max-restarts=1",
-         "--rdzv-conf=node_timeout=60", "--no-python", "/bin/sh", "-c", '[ "$DLAUNCH_ROUND" = 1 ] || exec sleep 600'],
+         "--node-timeout=60", "--no-python", "/bin/sh", "-c", '[ "$DLAUNCH_ROUND" = 1 ] || exec sleep 600'],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         while not serving(port):

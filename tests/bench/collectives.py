@@ -1,15 +1,17 @@
-"""all_reduce of floats through the library (shm and gloo) beside MPICH and Debian's torch on gloo, in microseconds.
+"""all_reduce of floats through the library (shm and gloo) beside OpenMPI (its defaults, and its best known settings), MPICH,
+Gloo by itself, Debian's torch on gloo, and one memcpy of as many bytes, in microseconds.
 
-Each figure is the median over iterations of the slowest rank, then over rounds. Ranks above the number of cores are
-oversubscribed: those figures show how everybody waits. MPICH needs libmpich-dev, torch /usr/bin/python3 with python3-torch.
+Each figure is the median over iterations of the slowest rank, then over rounds, in which all take turns. Ranks above the
+number of cores are oversubscribed: those figures show how everybody waits. What is not installed is left out, and named.
 """
 import subprocess
 import tempfile
 from pathlib import Path
 
-from common import median, mpi_peer, parse, show
+from common import gloo_peer, has_torch, median, mpi_peers, parse, show
 
 SIZES = [8, 1024, 65536, 1 << 20, 16 << 20, 64 << 20]
+RATIOS = [("gloo", "raw gloo")]  # beside those of everybody to shm
 TORCH = """
 import sys, time, statistics, torch, torch.distributed as dist
 dist.init_process_group("gloo")
@@ -37,25 +39,37 @@ def lines(words, most_seconds=300):
     return {int(row[0]): float(row[1]) for row in rows}
 
 
-def peers(options, folder):
-    """name -> what it measures with n ranks."""
-    dlaunch = options.launchers["dlaunch"]
+def ours(options, backend):
     program = options.build.resolve() / "bin" / "examples" / "collective_bench"
 
-    def ours(backend):
-        def measure(n):
-            found = {}
-            for size in SIZES:
-                found |= lines(dlaunch.words(n, program, "--csv", f"--backend={backend}", f"--bytes={size}"))
-            return found
-        return measure
+    def measure(n):
+        found = {}
+        for size in SIZES:
+            words = [program, "--csv", f"--backend={backend}", f"--bytes={size}"]
+            found |= lines(options.launchers["dlaunch"].words(n, *words))
+        return found
+    return measure
 
-    found = {"shm": ours("shm"), "gloo": ours("gloo")}
-    if peer := mpi_peer(options, folder):
-        found["mpich"] = lambda n: lines(options.launchers["hydra"].words(n, peer, *SIZES))
-    if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode == 0:
+
+def raw_gloo(options, program):
+    def measure(n):
+        with tempfile.TemporaryDirectory() as meeting:  # Gloo's store wants a new one
+            return lines(options.launchers["dlaunch"].words(n, program, meeting, *SIZES))
+    return measure
+
+
+def peers(options, folder):
+    """name -> what it measures with n ranks."""
+    found = {"shm": ours(options, "shm"), "gloo": ours(options, "gloo")}
+    for name, (launcher, program) in mpi_peers(options, folder).items():
+        found[name] = lambda n, launcher=launcher, program=program: lines(launcher.words(n, program, *SIZES))
+    if program := gloo_peer(options):
+        found["raw gloo"] = raw_gloo(options, program)
+    if has_torch():
         (folder / "peer.py").write_text(TORCH)
-        found["torch gloo"] = lambda n: lines(dlaunch.words(n, "/usr/bin/python3", folder / "peer.py", *SIZES))
+        words = ["/usr/bin/python3", folder / "peer.py", *SIZES]
+        found["torch gloo"] = lambda n: lines(options.launchers["dlaunch"].words(n, *words))
+    found["memcpy"] = lambda n: lines([options.programs / "copy", *SIZES])
     return found
 
 
@@ -64,6 +78,7 @@ def main():
     rows, result = [], {}
     with tempfile.TemporaryDirectory() as folder:
         measures = peers(options, Path(folder))
+        ratios = [(name, "shm") for name in measures if name != "shm"] + [pair for pair in RATIOS if {*pair} <= {*measures}]
         for n in (2, 4):
             samples = {name: {size: [] for size in SIZES} for name in measures}
             for _ in range(options.repeats):
@@ -73,8 +88,8 @@ def main():
             for size in SIZES:
                 medians = result[f"{n} ranks, {size} B"] = {name: median(samples[name][size]) for name in measures}
                 rows.append([f"{n} ranks, {size} B", *(f"{us:,.2f}" for us in medians.values()),
-                             *(f"{us / medians['shm']:.1f} x" for name, us in medians.items() if name != "shm")])
-    header = ["all_reduce", *measures, *(f"{name} / shm" for name in measures if name != "shm")]
+                             *(f"{medians[a] / medians[b]:.2f} x" for a, b in ratios)])
+    header = ["all_reduce", *measures, *(f"{a} / {b}" for a, b in ratios)]
     show(options, f"all_reduce: microseconds, medians of {options.repeats}", header, rows, result)
 
 

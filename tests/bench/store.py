@@ -47,6 +47,8 @@ def start(words):
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return process, port
         time.sleep(0.01)
+    process.kill()
+    process.wait()
     raise SystemExit(f"{words[0]} does not serve")
 
 

@@ -1,5 +1,6 @@
 /// Processes of a program's own: start, end, errors, and what is left of them.
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,57 @@ TEST(SpawnTest, daemons_go_with_their_handle) {
     EXPECT_EQ(kill(pid, 0), -1);
 }
 
+TEST(SpawnTest, the_first_to_fail_is_blamed_though_its_siblings_fail_too) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ProcessContext context = start_processes(
+        [&](int rank) {
+            char byte = 0;
+            close(ends[1]);
+            if (rank == 0 && read(ends[0], &byte, 1) == 0) throw std::runtime_error("rank 1 is gone");
+            _exit(7);
+        },
+        2);
+    close(ends[0]);
+    ASSERT_TRUE(context.processes()[1].join());
+    close(ends[1]);  // only now may the other one fail
+    ASSERT_TRUE(context.processes()[0].join());
+    try {
+        context.join();
+        ADD_FAILURE() << "no error";
+    } catch (const ProcessError& error) {
+        EXPECT_EQ(error.index(), 1) << error.what();
+    }
+}
+
+TEST(SpawnTest, time_outs_without_end) {
+    Process process([] {}, 0);
+    EXPECT_TRUE(process.join(std::chrono::milliseconds::max()));
+    EXPECT_TRUE(start_processes([](int) {}, 2, {.grace = std::chrono::milliseconds::max()})
+                    .join(std::chrono::milliseconds::max()));
+}
+
+/// A later child finds no descriptor left, for its error before the fork or for itself after it; the others would wait
+/// for it.
+TEST(SpawnTest, when_one_cannot_be_started_none_is_left) {
+    for (const rlim_t room : {4, 5, 6, 7}) {
+        Process process(
+            [room] {
+                // From here on no number is free, whatever this process was started with.
+                const rlimit few{256, 256};
+                check(setrlimit(RLIMIT_NOFILE, &few) == 0, "setrlimit");
+                std::vector<int> taken;
+                for (int file = dup(1); file >= 0; file = dup(1)) taken.push_back(file);
+                for (rlim_t i = 0; i < room; ++i, taken.pop_back()) close(taken.back());
+                expect_error(ErrorCode::backend, [] { (void)start_processes([](int) { sleep_for_a_minute(); }, 4); });
+                check(waitpid(-1, nullptr, WNOHANG) == -1, "a child is left");
+            },
+            0, {.daemon = true});
+        ASSERT_TRUE(process.join(std::chrono::seconds(20))) << "it waits for its children";
+        EXPECT_EQ(process.exit_code(), 0) << process.error() << " with room for " << room << " descriptors";
+    }
+}
+
 TEST(RecordTest, what_main_throws_is_written_as_torch_writes_it) {
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     spawn(
@@ -117,15 +169,52 @@ TEST(RecordTest, a_fatal_signal_leaves_its_name_and_a_stack) {
     EXPECT_NE(text.str().find("SIGABRT"), std::string::npos) << text.str();
 }
 
-TEST(StopTest, the_callback_runs_once) {
+TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signal) {
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    const ProcessError error = expect_failure(
+        [&](int) {
+            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+            std::freopen("/dev/null", "w", stderr);
+            record([]() -> int {
+                std::thread([] { throw std::runtime_error("the disk is full"); }).join();
+                return 0;
+            });
+        },
+        1);
+    EXPECT_EQ(error.exit_code(), -SIGABRT);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    unlink(path.c_str());
+    EXPECT_NE(text.str().find("std::runtime_error: the disk is full"), std::string::npos) << text.str();
+}
+
+TEST(StopTest, the_callback_runs_once_for_either_signal) {
     spawn(
-        [](int) {
+        [](int rank) {
+            setenv("DLAUNCH_WORKER_STOP_SIGNAL", "SIGUSR1", 1);
             std::atomic<int> calls{0};
             on_stop([&] { ++calls; });
-            raise(SIGTERM);
+            raise(rank == 0 ? SIGTERM : SIGUSR1);
             raise(SIGTERM);
             while (calls == 0) std::this_thread::yield();
             check(is_stopping() && calls == 1, "how often it was called");
+        },
+        2);
+}
+
+TEST(StopTest, a_callback_may_throw) {
+    spawn(
+        [](int) {
+            std::atomic<bool> called{false};
+            std::freopen("/dev/null", "w", stderr);
+            on_stop([&] {
+                called = true;
+                throw std::runtime_error("the disk is full");
+            });
+            raise(SIGTERM);
+            while (!called) std::this_thread::yield();
+            on_stop(nullptr);
+            check(is_stopping(), "it was told");
         },
         1);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace dlaunch::conformance {
 namespace {
@@ -26,6 +27,13 @@ struct TemporaryFile {
 }  // namespace
 
 InitOptions init_options() { return joining; }
+
+void use_fake_gpus(int rank) {
+    // What a test has set itself counts.
+    setenv("DLAUNCH_CUDA_LIBRARY", DLAUNCH_FAKE_NCCL, 0);
+    setenv("DLAUNCH_NCCL_LIBRARY", DLAUNCH_FAKE_NCCL, 0);
+    setenv("LOCAL_RANK", std::to_string(rank).c_str(), 0);
+}
 
 Error expect_error(ErrorCode code, const std::function<void()>& call) {
     try {
@@ -57,11 +65,13 @@ void run_world(int ranks, const WorldOptions& options, const Body& body) {
         started.push_back(rank);
         processes.emplace_back(
             [&, rank] {
-                joining = {.backend = options.backend,
+                if (options.backend == kTwoHosts) setenv("DLAUNCH_HOST_ID", rank / 2 % 2 == 0 ? "a" : "b", 1);
+                joining = {.backend = options.backend == kTwoHosts ? "auto" : options.backend,
                            .init_method = "file://" + file.path,
                            .rank = rank,
                            .world_size = ranks,
                            .timeout = options.timeout};
+                if (options.backend == "nccl" || options.gpus) use_fake_gpus(rank);
                 if (!options.joins) return body(ProcessGroup());
                 init_process_group(joining);
                 body(default_group());
@@ -86,17 +96,22 @@ void run_world(int ranks, const WorldOptions& options, const Body& body) {
     }
 }
 
-std::vector<Case> cases(std::initializer_list<int> sizes) {
+std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl) {
     std::vector<Case> all;
-    for (const char* backend : {"shm", "auto", "gloo"}) {
-        if (!DLAUNCH_HAS_GLOO && backend == std::string("gloo")) continue;
-        // On one host auto is shm: one size shows it. Gloo has no algorithm that changes between 3 ranks and 8.
+    // On one host auto is shm: one size shows it. Gloo has no algorithm that changes between 3 ranks and 8.
+    const std::map<std::string, std::set<int>> sizes_of{{"auto", {3}}, {"gloo", {2, 3}}, {kTwoHosts, {3, 4, 5}}};
+    for (const int ranks : sizes)
+        if (nccl && ranks <= 3) all.push_back({"nccl", ranks});
+    for (const char* backend : {"shm", "auto", "gloo", "hosts"}) {
+        if (!DLAUNCH_HAS_GLOO && (backend == std::string("gloo") || backend == kTwoHosts)) continue;
         for (const int ranks : sizes)
-            if (backend == std::string("shm") || ranks == 3 || (backend == std::string("gloo") && ranks == 2))
+            if (const auto at = sizes_of.find(backend); at == sizes_of.end() || at->second.contains(ranks))
                 all.push_back({backend, ranks});
     }
     return all;
 }
+
+void PrintTo(const Case& parameter, std::ostream* out) { *out << parameter.ranks << " ranks, " << parameter.backend; }
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
     return info.param.backend + "_" + std::to_string(info.param.ranks);

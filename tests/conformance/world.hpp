@@ -15,11 +15,16 @@
 
 namespace dlaunch::conformance {
 
+/// As a backend: auto, on two hosts that share this machine. The ranks take turns by two: 0 and 1 are on the first
+/// host, 2 and 3 on the second, 4 on the first again.
+inline const std::string kTwoHosts = "hosts";
+
 struct WorldOptions {
-    std::string backend = "shm";
+    std::string backend = "shm";  ///< or kTwoHosts
     std::chrono::milliseconds timeout = std::chrono::seconds(60);
     std::set<int> dead = {};    ///< ranks that are meant to be killed
     std::set<int> absent = {};  ///< ranks that are never started
+    bool gpus = false;          ///< whether there are any; with the backend nccl in any case
     bool joins = true;          ///< whether the body is given a group, or makes its own with init_options()
 };
 
@@ -30,6 +35,9 @@ void run_world(int ranks, const WorldOptions& options, const Body& body);
 
 /// In a rank: how it would join, where run_world() does not.
 [[nodiscard]] InitOptions init_options();
+
+/// In a rank: loads a library that plays NCCL and the GPUs, a GPU for each rank.
+void use_fake_gpus(int rank);
 
 /// In a rank: fails the test with this text unless `condition` holds.
 inline void check(bool condition, const char* what) {
@@ -51,7 +59,9 @@ class Everywhere : public testing::TestWithParam<Case> {
 protected:
     void run(const Body& body) const { run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend}, body); }
 };
-[[nodiscard]] std::vector<Case> cases(std::initializer_list<int> sizes);
+/// `nccl`: on a fake library, too.
+[[nodiscard]] std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl = false);
 [[nodiscard]] std::string name_of(const testing::TestParamInfo<Case>& info);
+void PrintTo(const Case& parameter, std::ostream* out);
 
 }  // namespace dlaunch::conformance

@@ -1,7 +1,10 @@
 """Our stdout, or stderr, is still open, but nobody reads it any more: no worker's death goes unnoticed."""
 
+import array
+import fcntl
 import os
 import signal
+import termios
 import time
 
 import pytest
@@ -12,51 +15,62 @@ FLOOD = """if [ $RANK = 1 ]; then ready; await go; exit 9; fi
 ready
 yes 'a line for a reader that has stopped to read' >&$FD
 """
-OPTIONS = pytest.mark.parametrize("options", [[], ["-t", "3"]], ids=["plain", "tee"])
+FULL_BYTES = 60_000  # of 64 KiB
+OPTIONS = ([], ["-t", "3"])
+
+
+def waiting_in(pipe):
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
 
 
 @pytest.fixture
-def stuck():
-    """The write end of a pipe that nobody reads."""
-    reader, writer = os.pipe()
-    yield writer
-    os.close(reader)
-    os.close(writer)
+def flooded(start, shell_worker, tmp_path):
+    """flooded(stream, *options) -> Running that has filled that stream, a pipe of its own that nobody reads."""
+    program, ends = shell_worker(FLOOD), []
+
+    def flooded_(stream, *options):
+        folder = tmp_path / "_".join([stream, *options])
+        folder.mkdir()
+        reader, writer = os.pipe()
+        ends.extend([reader, writer])
+        options = ("--nproc-per-node=2", f"--report={folder}/report.json", *options)
+        env = {"FD": 1 if stream == "stdout" else 2, "SEEN": folder}
+        run = start(*options, "--no-python", program, env=env, **{stream: writer})
+        run.ready(2)
+        until(lambda: waiting_in(reader) > FULL_BYTES, 10, "the flood")
+        return run
+
+    yield flooded_
+    for end in ends:
+        os.close(end)
 
 
-@OPTIONS
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_failure_ends_the_job(job, stuck, stream, options, tmp_path):
-    run = job(
-        FLOOD,
-        "--grace=1",
-        *options,
-        f"--report={tmp_path}/report.json",
-        env={"FD": 1 if stream == "stdout" else 2},
-        **{stream: stuck},
-    )
-    run.ready(2)
-    run.go()
-    result = run.wait(20)
-    run.nothing_left()
-    assert result.rc == 9 and '"rank"' in (tmp_path / "report.json").read_text()
+def test_a_failure_ends_the_job(flooded):
+    runs = [flooded(stream, "--grace=1", *options) for stream in ("stdout", "stderr") for options in OPTIONS]
+    for run in runs:
+        run.go()
+    for run in runs:
+        assert run.wait(20).rc == 9 and '"rank"' in (run.folder / "report.json").read_text()
+        run.nothing_left()
 
 
-@OPTIONS
-def test_a_signal_ends_it_too(job, stuck, options):
-    run = job(FLOOD, "--grace=1", *options, env={"FD": 1}, stdout=stuck)
-    run.ready(2)
-    run.signal(signal.SIGTERM)
-    assert run.wait(20).rc == 143
-    run.nothing_left()
+def test_a_signal_ends_it_too(flooded):
+    runs = [flooded("stdout", "--grace=1", *options) for options in OPTIONS]
+    for run in runs:
+        run.signal(signal.SIGTERM)
+    for run in runs:
+        assert run.wait(20).rc == 143
+        run.nothing_left()
 
 
-@OPTIONS
-def test_a_second_interrupt_ends_it_at_once(job, stuck, options):
-    run = job(FLOOD, *options, env={"FD": 1}, stdout=stuck)
-    run.ready(2)
+@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "tee"])
+def test_a_second_interrupt_ends_it_at_once(flooded, options):
+    run = flooded("stdout", *options)
+    workers = run.ready(2)
     begun = time.monotonic()
     run.signal(signal.SIGINT)
-    until(lambda: not [pid for pid in run.living() if pid not in (run.pid, run.agent())], 10, "the workers' end")
+    until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers), 10, "the workers' end")
     run.signal(signal.SIGINT)
     assert run.wait(10).rc == 130 and time.monotonic() - begun < 4

@@ -36,3 +36,41 @@ def test_a_client_that_says_nothing_holds_nobody_up(job):
         assert json.loads(ask(path))
         run.go()
         assert run.wait(5).rc == 0
+
+
+def test_who_follows_losses_is_told_at_once_and_later_ones_too(job):
+    worker = "trap '' TERM\nready\n[ $RANK = 0 ] || { await go; exit 7; }\nexec sleep $TEST_RUN_MARK\n"
+    run = job(worker, "--grace=600")
+    path = environment(run.ready(2)[0])["DLAUNCH_AGENT_SOCKET"]
+    for hear_before in (True, False):  # the second comes when all is over, and is told what was lost
+        with socket.socket(socket.AF_UNIX) as follower:
+            follower.settimeout(5)
+            follower.connect(path)
+            follower.sendall(b"losses\n")
+            if hear_before:
+                run.go()
+            with follower.makefile() as lines:
+                assert lines.readline().startswith("lost 1 1 rank 1 (")
+    run.end()
+
+
+def test_nonsense_gets_the_status_and_hurts_nobody(job):
+    run = job("ready\nawait go\n", workers=1)
+    path = environment(run.ready(1)[0])["DLAUNCH_AGENT_SOCKET"]
+    for said in (b"lossless\n", b"\0" * 5000, b"losses", b"\n", bytes(range(256))):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(5)
+            client.connect(path)
+            client.sendall(said)
+            try:
+                assert b'"workers"' in client.recv(65536)
+            except ConnectionResetError:  # it had not read all of it
+                continue
+    followers = [socket.socket(socket.AF_UNIX) for _ in range(200)]
+    for follower in followers:
+        follower.connect(path)
+        follower.sendall(b"losses\n")
+        follower.close()
+    assert json.loads(ask(path))
+    run.go()
+    assert run.wait(5).rc == 0

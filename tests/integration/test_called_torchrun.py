@@ -41,3 +41,16 @@ def test_what_only_python_can_run(start, torchrun, script, tmp_path, name):
     script(f"{name}/__main__.py" if name == "folder" else name, "print('by Python')\n").chmod(0o644)
     assert start(name, program=torchrun).wait().out == "by Python\n"
     assert start("--no-python", f"./{name}", program=torchrun).wait().rc == 126
+
+
+def test_what_has_a_run_bit_but_is_nothing_that_runs(start, torchrun, script):
+    script("train", "print('by Python')\n")
+    assert start("train", "--lr=1", program=torchrun).wait().out == "by Python\n"
+    assert start("--no-python", "./train", program=torchrun).wait().rc == 126
+
+
+def test_what_runs_by_itself(start, torchrun, script, tmp_path):
+    script("worker", "#!/bin/sh\necho by itself\n")
+    (tmp_path / "echo").symlink_to("/bin/echo")
+    assert start("./worker", program=torchrun).wait().out == "by itself\n"
+    assert start("./echo", "by itself", program=torchrun).wait().out == "by itself\n"

@@ -53,6 +53,9 @@ def bash(script, tmp_path):
         (["--standalone", "versio"], [""]),
         (["check", "--rdzv-en"], ["--rdzv-endpoint"]),
         (["./prog", "check", "--rdzv-en"], [""]),
+        (["store", "--b"], ["--bind"]),
+        (["store", "--rdzv-en"], [""]),
+        (["./prog", "store", "--b"], [""]),
     ],
 )
 def test_bash(bash, words, offered):
@@ -68,6 +71,8 @@ def test_bash(bash, words, offered):
         ("dlaunch ./prog --nproc", set()),
         ("dlaunch versio", {"version"}),
         ("dlaunch check --rdzv-en", {"--rdzv-endpoint"}),
+        ("dlaunch store --b", {"--bind"}),
+        ("dlaunch store --rdzv-en", set()),
     ],
 )
 def test_fish(script, line, offered, tmp_path):
@@ -89,8 +94,16 @@ print -r -- "$seen"
 """
 
 
-def test_zsh(script, tmp_path):
+@pytest.mark.parametrize(
+    "line, offered",
+    [
+        ("dlaunch --standalone --nproc-per-n", "--nproc-per-node="),
+        ("dlaunch check --rdzv-en", "--rdzv-endpoint="),
+        ("dlaunch store --b", "--bind="),
+    ],
+)
+def test_zsh(script, tmp_path, line, offered):
     path = script("zsh")
     assert lines(["zsh", "-n", path]) == []
-    seen = "\n".join(lines(["zsh", "-f", "-c", ZSH, "zsh", tmp_path, "dlaunch --standalone --nproc-per-n"]))
-    assert "--nproc-per-node=" in re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", seen)
+    seen = "\n".join(lines(["zsh", "-f", "-c", ZSH, "zsh", tmp_path, line]))
+    assert offered in re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", seen)

@@ -48,6 +48,17 @@ def test_it_may_be_a_pipe(dlaunch, tmp_path):
     assert roles(result) == ["piped"]
 
 
+def test_it_may_be_substituted_by_a_shell(start, binary):
+    words = f"exec {binary} --config <(sleep 0.1; echo role=piped) " + "--no-python sh -c 'echo $ROLE_NAME'"
+    assert roles(start("-c", words, program="bash").wait()) == ["piped"]
+
+
+def test_a_pipe_that_nobody_writes_to(dlaunch, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    result = dlaunch(f"--config={tmp_path}/pipe", *SAY, timeout=10)
+    assert result.rc == 2 and "nobody writes to it" in result.err and len(result.err.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "text, named",
     [

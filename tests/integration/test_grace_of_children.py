@@ -40,7 +40,7 @@ def test_a_failing_workers_child_may_finish_too(start, script, tmp_path):
 
 
 def test_a_child_that_is_deaf_to_interrupts_hears_the_next_signal(start, script, tmp_path):
-    worker = script("worker", '#!/bin/sh\nsleep 600 &\ntouch $FOLDER/ready.$RANK\nsleep 600\n')
+    worker = script("worker", '#!/bin/sh\nsleep 600 &\ntouch $FOLDER/ready.$RANK\nexec sleep 600\n')
     run = start("--grace=20", "--no-python", worker, env={"FOLDER": tmp_path})
     until(lambda: (tmp_path / "ready.0").exists(), 10, "the worker's start")
     run.signal(signal.SIGINT)

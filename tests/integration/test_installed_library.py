@@ -11,12 +11,16 @@ from conftest import BINARY
 
 PROGRAM = """
 #include <dlaunch/dlaunch.hpp>
+#include <chrono>
 #include <vector>
 
 int main() {
-    dlaunch::init_process_group();
+    using namespace std::chrono_literals;
+    dlaunch::init_process_group({.timeout = 60s});
+    const dlaunch::ProcessGroup both = dlaunch::new_group(std::vector{0, 1}, {.name = "both"});
     std::vector<float> data(3, 1);
-    dlaunch::all_reduce(data);
+    both.all_reduce(data, dlaunch::ReduceOp::sum(), {.timeout = 10s});
+    both.monitored_barrier({.wait_all_ranks = false});
     try {
         dlaunch::all_reduce(data, dlaunch::ReduceOp::band());
     } catch (const dlaunch::Error& error) {

@@ -53,6 +53,11 @@ def test_too_few_files_is_said_and_those_started_are_stopped(start, shell_worker
     run.nothing_left()
 
 
+def test_too_few_files_for_processes_alone_names_the_limit(dlaunch):
+    result = dlaunch("--nproc-per-node=100", "--no-python", "sleep", "100", prefix=("prlimit", "--nofile=64:64"))
+    assert result.rc not in (0, 139) and "the limit is 64; raise it with ulimit -n" in result.err
+
+
 @pytest.fixture
 def nobody(binary, tmp_path):
     """(prefix of a user who may have so many processes, folder with a copy of dlaunch and a TMPDIR for this user)."""

@@ -41,3 +41,14 @@ def test_a_name_that_stays_unknown(meeting):
     result = run.wait(15)
     assert result.rc == 80 and "nowhere.invalid" in result.err and "timed out after 2 s" in result.err
     until(lambda: not job.net[0].pids(), 5, "the end of all")
+
+
+def test_nobody_answers_at_any_of_them(meeting):
+    """Each place is named, with what became of it."""
+    job = meeting(3)
+    job.net["node2"].unplug()
+    run = job.join(job.net["node3"], "2", endpoint=f"node1:{PORT},node2:29401,nowhere.invalid", conf="join_timeout=3")
+    result = run.wait(15)
+    assert result.rc == 80, result.err
+    assert f"at node1:{PORT} or node2:29401 or nowhere.invalid:{PORT}: node1:{PORT}: Connection refused" in result.err
+    assert "; node2:29401: " in result.err and "; nowhere.invalid:29400: " in result.err

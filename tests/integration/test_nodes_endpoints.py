@@ -2,6 +2,8 @@
 
 import pytest
 
+from processes import until
+
 
 @pytest.mark.parametrize("endpoint", ["node1", "10.86.0.1", "[fd86::1]:29401"], ids=["name", "v4", "v6"])
 def test_the_nodes_meet(meeting, endpoint):
@@ -13,11 +15,29 @@ def test_the_nodes_meet(meeting, endpoint):
     job.end_well(after, *runs)
 
 
-@pytest.mark.parametrize("endpoint", ["node1", "10.86.0.1"])
+OWN_NAMES = ["node1", "NODE1", "node1.example.com"]
+REACH = """python3 -c 'import os, socket
+socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 5)' && note reached.$RANK yes"""
+
+
+@pytest.mark.parametrize("endpoint", [*OWN_NAMES, "10.86.0.1"])
 def test_a_nodes_own_name_is_127_0_1_1(meeting, endpoint):
     """As Debian's installer writes it: what the others are told is an address that they can reach."""
     job = meeting(2, own_name_is_loopback=True)
     runs = job.begin("2", endpoint=endpoint)
     world = job.world(2)
     assert {master.rpartition(":")[0] for master in world.masters} == {"10.86.0.1"}
+    job.end_well(world, *runs)
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_the_master_addr_is_127_0_1_1_on_its_own_node(meeting, seen, name):
+    """The store is where the others reach it, and the workers beside it find it, too."""
+    job = meeting(2, own_name_is_loopback=True)
+    words = ["--nnodes=2", f"--master-addr={name}", "--master-port=29555", "--no-python", str(job.program)]
+    runs = [host.start(f"--node-rank={rank}", *words) for rank, host in enumerate(job.net)]
+    world = job.world(2)
+    for rank in (0, 1):
+        job.order(rank, REACH.replace("\n", "; "))
+    until(lambda: all((seen / f"reached.{rank}").exists() for rank in (0, 1)), 10, "a connection of each to the store")
     job.end_well(world, *runs)

@@ -21,6 +21,7 @@ def many_files():
 def test_the_job_goes_on(meeting, many_files):
     job = meeting(2)
     runs = [job.join(job.net[0], "2", "--max-restarts=1")]
+    job.net[0].await_connection(job.net[0])
     silent = [Wire(job.net[1], job.net[0]) for _ in range(COUNT)]
     runs.append(job.join(job.net[1], "2", "--max-restarts=1"))
     world = job.world(2)

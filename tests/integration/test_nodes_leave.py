@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+from processes import until
+
 
 def test_the_others_go_on(meeting):
     job = meeting(3)
@@ -43,5 +45,24 @@ def test_the_coordinators_node_takes_the_job_along(meeting):
     runs = job.begin("1:3")
     job.world(3)
     runs[0].signal(signal.SIGTERM)
-    assert [run.wait(10).rc for run in runs] == [143] * 3
+    results = [run.wait(10) for run in runs]
+    assert [result.rc for result in results] == [143] * 3
+    for result in results:
+        text = "dlaunch: SIGTERM received on node1, which hosts the meeting: the job ends with it\n"
+        assert result.err.count(text) == 1, result.err
+    job.all_empty()
+
+
+def test_finished_ranks_do_not_run_again(meeting):
+    """The job is about to end well: who leaves it then leaves the others alone."""
+    job = meeting(3)
+    runs = job.begin("1:3")
+    job.world(3)
+    job.order(0, "exit 0")
+    until(lambda: not runs[0].workers(), 5, "the end of rank 0")
+    runs[2].signal(signal.SIGTERM)
+    assert runs[2].wait(10).rc == 143
+    job.order(1, "exit 0")
+    results = [run.wait(10) for run in runs[:2]]
+    assert [result.rc for result in results] == [0, 0] and job.rounds() == 1
     job.all_empty()

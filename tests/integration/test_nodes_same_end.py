@@ -1,5 +1,7 @@
 """The job fails for good: the same first cause, with the node's name, and the same status on every node, at once."""
 
+import signal
+
 import pytest
 
 
@@ -19,6 +21,28 @@ def test_every_node_ends_alike(meeting, rank, order, status, word):
     (cause,) = causes
     assert cause.startswith(f"dlaunch: rank {rank} (node{rank + 1}, pid ") and word in cause
     job.all_empty()
+
+
+def test_nothing_is_said_twice(meeting):
+    """The reason for the stop is told at once, and what led to it is the rest of the report."""
+    job = meeting(2)
+    runs = job.begin("2")
+    job.world(2)
+    job.order(1, "exit 7")
+    for run in runs:
+        lines = [line for line in run.wait(10).err.splitlines() if line.startswith("dlaunch: ")]
+        assert len(lines) == 1 and "rank 1 (node2, pid " in lines[0], run.err()
+        assert "  when and who: " in run.err()
+
+
+def test_a_signal_is_said_once_on_every_node(meeting):
+    job = meeting(2)
+    runs = job.begin("2")
+    job.world(2)
+    runs[1].signal(signal.SIGTERM)
+    first, second = [run.wait(10) for run in runs]
+    assert first.err == "dlaunch: SIGTERM received on node2\n"
+    assert second.err.startswith("dlaunch: SIGTERM received, ending 1 worker") and second.err.count("\n") == 1
 
 
 def test_the_program_is_missing_on_one_node(meeting):

@@ -1,6 +1,8 @@
 """torchrun's static form: --node-rank, --master-addr, --master-port. Ranks are as claimed, and the store is at exactly
 that port in every round."""
 
+from processes import until
+
 
 def words(job, rank, *options):
     return [
@@ -46,3 +48,26 @@ def test_one_node_fails_for_all(meeting):
     results = [run.wait(10) for run in runs]
     assert [result.rc for result in results] == [9, 9] and all("rank 2 (node2" in r.err for r in results)
     job.all_empty()
+
+
+def test_rank_0_is_not_where_the_master_address_is(meeting):
+    """It is said at once, on the node that must host; and who does not find it says so when the time is over."""
+    job = meeting(2)
+    swapped = [job.net[at].start(*words(job, 1 - at, "--rdzv-conf=timeout=3")) for at in (0, 1)]
+    until(lambda: "expected --node-rank=0 on node1" in swapped[1].err(), 2, "a word about it")
+    results = [run.wait(15) for run in swapped]
+    assert [result.rc for result in results] == [80, 80]
+    assert results[1].first_line.startswith("dlaunch: --master-addr: node1 is no address of this node")
+    assert "at 10.86.0.2:29555" in results[1].first_line and "1 of 2 nodes" in results[1].err
+    assert "no answer from the coordinator at node1:29555" in results[0].err
+
+
+def test_a_second_rank_0_is_refused_by_the_first(meeting):
+    job = meeting(2)
+    first = job.net["node1"].start(*words(job, 0))
+    job.net["node1"].await_connection(job.net["node1"], port=29555)
+    other = job.net["node2"].start(*words(job, 1))
+    world = job.world(4)
+    late = job.net["node2"].start(*words(job, 0)).wait(10)
+    assert late.rc == 83 and "node rank 0 is node1's" in late.first_line, late.err
+    job.end_well(world, first, other)

@@ -1,5 +1,7 @@
 """Fewer nodes than the job needs: 80 on all of them, with a text that says how many came."""
 
+import pytest
+
 
 def test_the_count_is_told(meeting):
     job = meeting(2)
@@ -11,9 +13,10 @@ def test_the_count_is_told(meeting):
     job.all_empty()
 
 
-def test_nobody_answers_at_the_endpoint(meeting):
+@pytest.mark.parametrize("conf", ["join_timeout=1", "read_timeout=1"])
+def test_nobody_answers_at_the_endpoint(meeting, conf):
     job = meeting(2)
-    result = job.join(job.net["node2"], "2", conf="join_timeout=1").wait(10)
+    result = job.join(job.net["node2"], "2", conf=conf).wait(10)
     assert result.rc == 80 and "timed out after 1 s: no answer from" in result.err and "node1:29400" in result.err
     job.all_empty()
 

@@ -21,6 +21,7 @@ def test_it_kills_at_once(job, first, second):
     run.signal(signal.Signals[second])
     result = run.wait(5)
     assert result.rc in (128 + signal.Signals[first], 128 + signal.Signals[second])
+    assert result.err.count("killing") == 1
     run.nothing_left()
 
 

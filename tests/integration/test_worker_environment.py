@@ -1,5 +1,6 @@
 """What a worker finds in its environment, and what it starts with."""
 
+import json
 import os
 
 import pytest
@@ -117,3 +118,15 @@ def test_a_session_of_its_own(dlaunch, python_worker):
         "--nproc-per-node=2", "--no-python", python_worker("print(os.getsid(0) == os.getpid() == os.getpgid(0))\n")
     )
     assert result.out.split() == ["True", "True"]
+
+
+def test_which_signal_asks_it_to_stop(told):
+    assert told()[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGTERM"
+    assert told("--stop-signal=USR1")[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGUSR1"
+
+
+def test_nothing_in_it_is_an_option_of_a_dlaunch_below(dlaunch, binary):
+    plan = ("--dry-run", "--rdzv-id=x", "--master-port=29417", "true")
+    options = ("--stop-signal=USR1", "--grace=7", "--role=trainer", "--max-restarts=2", "--rdzv-id=outer")
+    below, alone = (json.loads(dlaunch(*words).out) for words in ((*options, binary, *plan), plan))
+    assert {**below, "workers": None} == {**alone, "workers": None}

@@ -1,20 +1,20 @@
 """Every call of torch's TCPStore client on our server, with Debian's torch 1.13 and with a current one."""
 
+import contextlib
+import functools
+
 import pytest
 
-from store import answers, serving
+from store import Interpreter, serving
 from torch_python import PYTHONS, current
 
 CONNECT = """
-import json, sys, threading, time
+import threading, time
 from datetime import timedelta
 from torch.distributed import PrefixStore, TCPStore
 
 def connect():
-    return TCPStore("127.0.0.1", int(sys.argv[1]), None, False, timedelta(seconds=30), wait_for_workers=False)
-
-def say(value):
-    print(json.dumps(value, default=lambda b: b.decode("latin-1")), flush=True)
+    return TCPStore("127.0.0.1", port, None, False, timedelta(seconds=30), wait_for_workers=False)
 
 def raised(call, *arguments):
     try:
@@ -26,19 +26,26 @@ store = connect()
 """
 
 
+@pytest.fixture(scope="module")
+def interpreter():
+    """interpreter(python) -> Interpreter, the only one of that program."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda python: stack.enter_context(Interpreter(python)))
+
+
 @pytest.fixture(params=PYTHONS)
-def either(request, binary):
+def either(request, binary, interpreter):
     """either(script) -> its answer, for each torch."""
-    python = request.param()
+    client = interpreter(request.param())
     with serving(binary) as server:
-        yield lambda script: answers(CONNECT + script, server, python)
+        yield lambda script: client.answer(CONNECT + script, server)
 
 
 @pytest.fixture
-def newest(binary):
-    python = current()
+def newest(binary, interpreter):
+    client = interpreter(current())
     with serving(binary) as server:
-        yield lambda script: answers(CONNECT + script, server, python)
+        yield lambda script: client.answer(CONNECT + script, server)
 
 
 def test_set_get_add_delete_and_count(either):
@@ -83,7 +90,7 @@ say([len(view.get("big")), len(store.get("job/round 1/big"))])
 
 def test_a_known_world_meets(either):
     got = either("""
-members = [TCPStore("127.0.0.1", int(sys.argv[1]), 3, False, timedelta(seconds=30)) for _ in range(3)]
+members = [TCPStore("127.0.0.1", port, 3, False, timedelta(seconds=30)) for _ in range(3)]
 say(store.num_keys())
 """)
     assert got == 1  # init/
@@ -157,9 +164,10 @@ say([len(done), set(done) == {b"key 127"}])
     assert got == [128, True]
 
 
-def test_both_torches_on_one_server(binary):
+def test_both_torches_on_one_server(binary, interpreter):
+    clients = {param.id: interpreter(param.values[0]()) for param in PYTHONS}
     with serving(binary) as server:
-        for param in PYTHONS:
-            who = param.id
-            assert answers(CONNECT + f"store.set('{who}', '{who}'); say(store.add('n', 1))", server, param.values[0]()) == 1 + (who == "current")
-        assert answers(CONNECT + "say([store.get('debian'), store.get('current'), store.num_keys()])", server, current()) == ["debian", "current", 3]
+        for count, (who, client) in enumerate(clients.items(), 1):
+            assert client.answer(CONNECT + f"store.set('{who}', '{who}'); say(store.add('n', 1))", server) == count
+        script = "say([store.get('debian'), store.get('current'), store.num_keys()])"
+        assert clients["current"].answer(CONNECT + script, server) == ["debian", "current", 3]

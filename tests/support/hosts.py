@@ -7,6 +7,7 @@ addresses are inside the namespaces; two runs of the tests cannot meet, and this
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import re
 import shlex
@@ -152,8 +153,8 @@ class Host(Space):
                 return True
         return False
 
-    def await_connection(self, other):
-        until(lambda: self.connected_to(other), 10, f"a connection from {self.name} to {other.name}")
+    def await_connection(self, other, port=PORT):
+        until(lambda: self.connected_to(other, port), 10, f"a connection from {self.name} to {other.name}")
 
     # --- what may happen to a host ---
 
@@ -203,7 +204,8 @@ class Hosts:
             for name, address in addresses.items():
                 own = {name: "127.0.1.1"} if own_name_is_loopback else {}  # as Debian's installer has it
                 table = Path(folder, f"etc-hosts.{name}" if own else "etc-hosts")
-                lines = [f"{at} {each}\n" for each, at in {"localhost": "127.0.0.1", **addresses, **own}.items()]
+                lines = ["127.0.0.1 localhost\n"]
+                lines += [f"{at} {each}.example.com {each}\n" for each, at in {**addresses, **own}.items()]
                 table.write_text("".join(lines))
                 self.all.append(Host(self, name, address, table))
         except BaseException:
@@ -220,6 +222,29 @@ class Hosts:
         for host in self.all:
             host.close()
         self.switch.close()
+        remove_dead_cgroups()
+
+
+def remove_dead_cgroups():
+    """What jobs left whose hosts were lost: each had a pid namespace of its own, and no later run knows their pids."""
+    path = next((line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")), "")
+    for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        if not Path(root, "cgroup.controllers").exists():
+            continue
+        for folder in Path(root + path).glob("dlaunch-*-*"):
+            with contextlib.suppress(OSError):  # somebody lives there, or has removed it
+                remove_unheld(folder)
+
+
+def remove_unheld(folder):
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the living hold it
+        below = [each for each in folder.rglob("*") if each.is_dir()]
+        for each in [*sorted(below, reverse=True), folder]:
+            each.rmdir()
+    finally:
+        os.close(held)
 
 
 @contextlib.contextmanager

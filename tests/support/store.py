@@ -1,10 +1,10 @@
-"""A `dlaunch store` of a test's own, and scripts that are its clients."""
+"""A `dlaunch store` of a test's own, and a Python whose scripts are its clients."""
 
 import contextlib
 import json
 import re
+import select
 import subprocess
-import sys
 
 
 class StoreServer:
@@ -31,8 +31,41 @@ def serving(binary):
         server.end()
 
 
-def answers(script, server, python=sys.executable, timeout=120):
-    """Runs a Python script with the port as its argument; returns what it printed last, from JSON."""
-    done = subprocess.run([python, "-c", script, str(server.port)], capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+class Interpreter:
+    """A Python that runs one script after the other, so that what they import is loaded once."""
+
+    LOOP = """
+import gc, json, sys, traceback
+for line in sys.stdin:
+    script, port = json.loads(line)
+    said, error = [], None
+    scope = {"port": port, "say": said.append}
+    try:
+        exec(script, scope)
+    except BaseException:
+        error = traceback.format_exc()
+    scope.clear()  # connections end here, not some time after their server
+    gc.collect()
+    print(json.dumps([said, error], default=lambda b: b.decode("latin-1")), flush=True)
+"""
+
+    def __init__(self, python):
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([python, "-c", self.LOOP], stdin=pipe, stdout=pipe, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def answer(self, script, server, seconds=120):
+        """What the script, which finds the server at `port`, says last."""
+        self.process.stdin.write(json.dumps([script, server.port]) + "\n")
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        assert ready, f"no answer within {seconds} s to:\n{script}"
+        said, error = json.loads(self.process.stdout.readline() or '[[], "the interpreter died"]')
+        assert error is None, error
+        return said[-1]

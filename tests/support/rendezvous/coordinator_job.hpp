@@ -49,6 +49,7 @@ public:
                        "",
                        claimed,
                        node == 0};
+        join.terms = terms;
         say(node, join);
     }
     void fails(int node, int status = 3, bool permanent = false) {
@@ -91,6 +92,7 @@ public:
     }
 
     Time now{1h};
+    std::optional<Terms> terms;  ///< of those who join
     std::map<ConnectionId, std::vector<Message>> said;
     Coordinator coordinator;
 };

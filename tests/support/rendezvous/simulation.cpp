@@ -365,7 +365,9 @@ void Simulation::check_round(const Assigned& told, std::size_t at) {
 void Simulation::check_end() {
     if (verdict_ && verdict_->status == 0) {
         const auto& last = *rounds_.rbegin();
-        if (succeeded_[last.first].size() != static_cast<std::size_t>(last.second.begin()->second.group_world_size))
+        std::set<int> fine = succeeded_[last.first];
+        fine.merge(left_[last.first]);
+        if (fine.size() != static_cast<std::size_t>(last.second.begin()->second.group_world_size))
             violated("verdict", "the job ended well and not all workers had");
     }
     for (std::size_t at = 0; at < agents_.size(); ++at) {

@@ -6,9 +6,9 @@
 ///   overlap     no worker of a round lives when a worker of another starts, on any node
 ///   ranks       group ranks are 0..n-1, each once; sizes, first ranks, store and restart count agree
 ///   budget      never more restarts than allowed, nor than rounds in which a worker failed by itself
-///   verdict     who was there when the job ended, undisturbed, ends with the job's status; 0 only if all succeeded
-///   left_behind no worker lives when its agent has ended
-///   liveness    when the faults have ended everybody ends within a bound
+///   verdict     who was there when the job ended, undisturbed, ends with the job's status; 0 only if all succeeded or
+///   left left_behind no worker lives when its agent has ended liveness    when the faults have ended everybody ends
+///   within a bound
 
 #include <cstdint>
 #include <deque>
@@ -151,6 +151,7 @@ private:
 
     std::map<Round, std::map<int, Assigned>> rounds_;  ///< group rank -> what it was told
     std::map<Round, std::set<int>> succeeded_;         ///< group ranks whose workers all ended well
+    std::map<Round, std::set<int>> left_;              ///< those of nodes that were told to leave while they ran
     std::set<Round> failed_rounds_;
     std::optional<End> verdict_;
     Milliseconds verdict_at_{0};

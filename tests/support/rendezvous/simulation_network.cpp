@@ -152,6 +152,7 @@ void Simulation::fault() {
     agent.left = true;
     const auto life = agent.workers.life;
     notice(at, life, [this, at](Agent& leaver) {
+        if (leaver.workers.alive) left_[leaver.workers.round].insert(leaver.workers.group_rank);
         leaver.member->leave(chance(80)   ? Leave::Scope::node_if_enough
                              : chance(50) ? Leave::Scope::node
                                           : Leave::Scope::job,

@@ -94,6 +94,11 @@ TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
 TEST(PlanMeeting, AFolderIsForC10d) {
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}).plan->rendezvous.backend, "c10d");
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h", "p"}).plan->rendezvous.backend, "static");
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h:0", "p"}).error(),
+              "--rdzv-endpoint=h:0: expected a port that the other nodes can know, not 0");
+    EXPECT_EQ(planned({"--nnodes=2:3", "--rdzv-endpoint=h:1,[::]:1", "p"}).error(),
+              "--rdzv-endpoint=h:1,[::]:1: expected the name or address of one node");
+    EXPECT_TRUE(planned({"--nnodes=1:4", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "p"}).plan);
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-backend=static", "--rdzv-endpoint=file:///x", "p"}).error(),
               "--rdzv-backend=static: expected c10d with an endpoint that is a folder");
 }
@@ -225,6 +230,17 @@ TEST(Plan, CarriesTheRest) {
     EXPECT_EQ(plan.binding, agent::Binding::socket);
     EXPECT_TRUE(plan.pass_local_rank);
     EXPECT_EQ(plan.agent_error_file, "err.json");
+}
+
+TEST(Plan, AForkIsOfOneStartForAllRanks) {
+    EXPECT_TRUE(planned({"--start-method=fork", "./p", "x"}).plan->forks);
+    EXPECT_FALSE(planned({"--start-method=fork", "p.py"}).plan->forks) << "as torchrun: no effect on scripts";
+    EXPECT_FALSE(planned({"--start-method=forkserver", "./p"}).plan->forks);
+    EXPECT_EQ(planned({"--start-method=fork", "--wrap=0:gdb", "./p"}).error(),
+              "--start-method=fork: expected spawn with --wrap");
+    for (const Words& words : {Words{"--start-method=fork", "./p", "${local_rank}"},
+                               Words{"--start-method=fork", "--pass-local-rank", "./p"}})
+        EXPECT_NE(planned(words).error().find("arguments name the local rank"), std::string::npos);
 }
 
 TEST(Plan, DefaultsAreThoseOfAPlan) {

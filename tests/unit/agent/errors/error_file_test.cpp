@@ -130,34 +130,5 @@ TEST(AgentErrorFile, IsMadeFromTheSummaryWhenThereIsNoRecord) {
     EXPECT_TRUE(parse_error_file(text)) << "what we write must be a record to those above us";
 }
 
-class ReadSmallFile : public testing::Test {
-protected:
-    ReadSmallFile() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "dlaunch_test_XXXXXX").string();
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~ReadSmallFile() override { std::filesystem::remove_all(folder_); }
-    std::string folder_;
-};
-
-TEST_F(ReadSmallFile, ReadsUpToTheLimit) {
-    const std::string path = folder_ + "/file";
-    std::ofstream(path) << std::string(100'000, 'x');
-    EXPECT_EQ(read_small_file(path), std::string(100'000, 'x'));
-    EXPECT_EQ(read_small_file(path, 100'000), std::string(100'000, 'x'));
-    EXPECT_EQ(read_small_file(path, 99'999), std::nullopt);
-}
-
-TEST_F(ReadSmallFile, HasNoneWhereThereIsNothingToRead) {
-    const std::string empty = folder_ + "/empty", fifo = folder_ + "/fifo";
-    std::ofstream(empty).flush();
-    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-    EXPECT_EQ(read_small_file(empty), std::nullopt);
-    EXPECT_EQ(read_small_file(fifo), std::nullopt);
-    EXPECT_EQ(read_small_file(folder_), std::nullopt);
-    EXPECT_EQ(read_small_file(folder_ + "/missing"), std::nullopt);
-    EXPECT_EQ(read_small_file(""), std::nullopt);
-}
-
 }  // namespace
 }  // namespace dlaunch::agent

@@ -59,6 +59,15 @@ TEST(Summary, OfWhatCouldNotBeExecuted) {
     EXPECT_EQ(summary(made), "rank 3 could not be executed: ./missing: No such file or directory");
 }
 
+TEST(Summary, LeavesOutWhatStandsInBracketsBeforeItCutsASentence) {
+    Failure made = failure(HowEnded::not_executed);
+    made.pid = 0;
+    made.text = "./worker (neither a binary for this machine nor a script that begins with #!): Exec format error";
+    EXPECT_EQ(summary(made), "rank 3 (node2) could not be executed: ./worker: Exec format error");
+    made.text = "make a process for it: Too many open files (the limit is 64; raise it with ulimit -n)";
+    EXPECT_EQ(summary(made), "rank 3 (node2) could not be executed: make a process for it: Too many open files");
+}
+
 TEST(Summary, ShortensALongTextInTheMiddle) {
     Failure made = failure(HowEnded::not_executed);
     made.pid = 0;

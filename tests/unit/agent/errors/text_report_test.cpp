@@ -64,6 +64,13 @@ TEST(TextReport, BeginsWithTheFirstCause) {
     EXPECT_EQ(found.front(), "dlaunch: rank 1 (node2, pid 4701) exited with 37 after 12.3 s");
 }
 
+TEST(TextReport, DoesNotSayAgainWhatWasJustTold) {
+    const JobEnd end = ended({exited(3, 7)});
+    const std::string whole = text_report(end);
+    EXPECT_EQ(text_report(end, "something else"), whole);
+    EXPECT_EQ(text_report(end, summary(end.failures[0])), whole.substr(whole.find('\n') + 1));
+}
+
 TEST(TextReport, QuotesTheRecordLineByLine) {
     Failure failure = exited(1, 1);
     failure.record = ErrorRecord{"E: said \"no\" and \\ 100% of %s {rank} ${x}\nzu gro\xC3\x9F \x1b[2J",
@@ -204,8 +211,9 @@ TEST(TextReport, OfATimeOutNamesThoseStillRunning) {
         failures.back().how = HowEnded::timed_out;
         failures.back().text = "30 s";
     }
-    EXPECT_EQ(text_report(ended(failures)),
-              "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n");
+    JobEnd end = ended(failures);
+    end.reason = "the job outlived --timeout=30";
+    EXPECT_EQ(text_report(end), "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n");
     failures.resize(1);
     EXPECT_EQ(text_report(ended(failures)),
               "dlaunch: rank 0 (node2, pid 4700) was still running when the job outlived --timeout 30 s\n");

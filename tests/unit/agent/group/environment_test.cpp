@@ -72,6 +72,7 @@ TEST(WorkerVariables, say_who_a_worker_is) {
                        {"DLAUNCH_JOB_ID", "night7"},
                        {"DLAUNCH_ROUND", "3"},
                        {"DLAUNCH_NODE_ID", "node2-77"},
+                       {"DLAUNCH_WORKER_STOP_SIGNAL", "SIGTERM"},
                        {"DLAUNCH_AGENT_SOCKET", "/run/s"},
                        {"DLAUNCH_RESTART_REASON", "rank 0 failed"}};
     EXPECT_EQ(seen, expected);
@@ -123,6 +124,20 @@ std::vector<std::string> arguments(std::vector<std::string> given, int local_ran
     auto words = worker_command(plan, {.first_rank = 10}, local_rank);
     words.erase(words.begin());
     return words;
+}
+
+TEST(TemplateVariables, say_where_to_become_a_worker_and_no_rank) {
+    Plan plan = plan_of(2);
+    plan.environment = {{"MINE", "1"}};
+    NodeFacts node = kNode;
+    node.agent_socket = "/tmp/socket";
+    const Variables made = template_variables(plan, node, {});
+    const Map found(made.begin(), made.end());
+    EXPECT_EQ(found.at("DLAUNCH_AGENT_SOCKET"), "/tmp/socket");
+    EXPECT_TRUE(found.contains("DLAUNCH_FORK_POINT") && found.contains("MINE") && found.contains("OMP_NUM_THREADS"));
+    EXPECT_FALSE(found.contains("RANK") || found.contains("MASTER_PORT"));
+    const Variables chosen = template_variables(plan, node, {{"OMP_NUM_THREADS", "7"}});
+    EXPECT_FALSE(Map(chosen.begin(), chosen.end()).contains("OMP_NUM_THREADS"));
 }
 
 TEST(WorkerCommand, local_rank_is_replaced_where_a_template_would) {

@@ -50,7 +50,7 @@ public:
                               runs = true;
                               if (on_start) on_start(*this);
                           },
-                          [this](const std::string& reason) { stopped(reason); },
+                          [this](const std::string& reason, const auto&) { stopped(reason); },
                           [this](const std::string& text) { told.push_back(text); },
                           [this](const JobVerdict& how) {
                               verdict = how;
@@ -99,7 +99,7 @@ struct Job {
         plan.rendezvous.max_nodes = max_nodes;
         for (int number = 1; number <= count; ++number) {
             Plan its = plan;
-            if (number > 1) its.rendezvous.conf["is_host"] = "false";  // all are at its address: who comes first hosts
+            if (number > 1) its.rendezvous.conf["is_host"] = "0";  // all are at its address: who comes first hosts
             add(fmt::format("node{}", number), its);
         }
     }
@@ -235,7 +235,7 @@ TEST(NetMembership, another_job_is_refused) {
     Job job(1);
     Plan plan = job.plan;
     plan.rendezvous.job_id = "another";
-    plan.rendezvous.conf["is_host"] = "false";
+    plan.rendezvous.conf["is_host"] = "0";
     Node& other = job.add("node2", plan);
     job[0].on_start = [&](Node&) { other.join(); };
     other.on_end = [&] { job[0].succeed(); };

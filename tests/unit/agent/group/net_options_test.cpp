@@ -38,11 +38,38 @@ TEST(NetOptions, the_static_form_has_one_place_and_its_first_rank_hosts) {
     EXPECT_FALSE(question_of(plan, "x").may_host);
 }
 
+TEST(NetOptions, node_rank_0_should_host_and_knows_how_the_user_named_the_place) {
+    Plan plan = elastic();
+    EXPECT_FALSE(question_of(plan, "x").should_host);
+    EXPECT_EQ(question_of(plan, "x").option, "--rdzv-endpoint");
+    plan.rendezvous.backend = "static";
+    EXPECT_FALSE(question_of(plan, "x").should_host) << "it has no rank of its own";
+    plan.rendezvous.node_rank = 0;
+    EXPECT_TRUE(question_of(plan, "x").should_host);
+    plan.rendezvous.endpoint.clear();
+    EXPECT_EQ(question_of(plan, "x").option, "--master-addr");
+}
+
+TEST(NetOptions, the_first_answer_may_take_as_long_as_the_join_or_as_the_user_says) {
+    Plan plan = elastic();
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 600s);
+    plan.rendezvous.conf = {{"join_timeout", "9"}};
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 9s);
+    plan.rendezvous.conf["read_timeout"] = "2.5";
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 2500ms);
+    EXPECT_EQ(join_timeout(plan.rendezvous), 9s);
+    EXPECT_EQ(rejoin_timeout(plan.rendezvous), 60s);
+    plan.rendezvous.conf["rejoin_timeout"] = "3";
+    EXPECT_EQ(rejoin_timeout(plan.rendezvous), 3s);
+    plan.rendezvous.backend = "static";
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 9s) << "torchrun's static form has no such key";
+}
+
 TEST(NetOptions, the_user_may_say_who_hosts) {
     Plan plan = elastic();
     plan.rendezvous.conf["is_host"] = "1";
     EXPECT_TRUE(question_of(plan, "x").must_host);
-    plan.rendezvous.conf["is_host"] = "false";
+    plan.rendezvous.conf["is_host"] = "0";
     EXPECT_FALSE(question_of(plan, "x").may_host);
 }
 

@@ -26,7 +26,7 @@ struct Node {
                         if (leave_in == assignment.round) solo->leave(143, "SIGTERM received");
                         solo->round_over(ends.at(static_cast<std::size_t>(assignment.round)));
                     },
-                    [](const std::string&) { ADD_FAILURE() << "nobody else could ask for a stop"; },
+                    [](const std::string&, const auto&) { ADD_FAILURE() << "nobody else could ask for a stop"; },
                     [&](const std::string& text) { told.push_back(text); },
                     [&](const JobVerdict& end) {
                         verdict = end;

@@ -5,6 +5,7 @@
 #include <pty.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <csignal>
 #include <string>
 
@@ -88,7 +89,11 @@ TEST_P(ConsoleKinds, a_slow_reader_gets_all_and_nobody_waits) {
     EXPECT_EQ(progress_, 2) << "half empty, and empty";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConsoleKinds, testing::Values(make_pipe, make_sockets, make_terminal));
+std::string kind_name(const testing::TestParamInfo<Ends (*)()>& info) {
+    return std::array{"pipe", "sockets", "terminal"}[info.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConsoleKinds, testing::Values(make_pipe, make_sockets, make_terminal), kind_name);
 
 TEST_F(ConsoleTest, a_regular_file_gets_all_at_once) {
     std::string name = testing::TempDir() + "/console_XXXXXX";

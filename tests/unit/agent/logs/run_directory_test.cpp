@@ -123,13 +123,15 @@ TEST_F(RunDirectoryTest, an_error_names_path_and_reason) {
     std::ofstream(folder_ / "file") << "";
     const auto under = directory_.make(folder_ / "file/logs", "", "job", true);
     ASSERT_FALSE(under);
-    EXPECT_EQ(under.error().text, "log directory " + (folder_ / "file/logs").string() + ": Not a directory");
+    const std::string remedy = "; name one that can be written with --log-dir";
+    EXPECT_EQ(under.error().text, "log directory " + (folder_ / "file/logs").string() + ": Not a directory" + remedy);
     const auto itself = directory_.make(folder_ / "file", "", "job", true);
     ASSERT_FALSE(itself);
-    EXPECT_EQ(itself.error().text, "log directory " + (folder_ / "file").string() + ": Not a directory");
+    EXPECT_EQ(itself.error().text, "log directory " + (folder_ / "file").string() + ": Not a directory" + remedy);
     const auto temporary = directory_.make("", (folder_ / "none").string(), "job", true);
     ASSERT_FALSE(temporary);
-    EXPECT_NE(temporary.error().text.find("No such file or directory"), std::string::npos);
+    EXPECT_NE(temporary.error().text.find("No such file or directory; name one that can be written with TMPDIR"),
+              std::string::npos);
     EXPECT_EQ(directory_.path(), "");
 }
 

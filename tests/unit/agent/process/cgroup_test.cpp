@@ -1,6 +1,7 @@
 #include "agent/process/cgroup.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,15 @@ protected:
 
     WorkerCgroups groups_;
 };
+
+TEST_F(Cgroups, what_a_nested_dlaunch_left_is_removed) {
+    const base::UniqueFd worker = groups_.open_worker(0, 0);
+    const std::string nested = groups_.folder() + "/0-0/dlaunch-1-1";
+    ASSERT_EQ(mkdir(nested.c_str(), 0755), 0);
+    ASSERT_EQ(mkdir((nested + "/0-0").c_str(), 0755), 0);
+    groups_.end_round();
+    EXPECT_NE(access((groups_.folder() + "/0-0").c_str(), F_OK), 0);
+}
 
 TEST_F(Cgroups, a_worker_is_born_inside_and_killed_with_it) {
     Spawning spawning = sleeper(groups_.open_worker(0, 3).get());

@@ -36,7 +36,7 @@ TEST(Completion, OffersTheTable) {
 
 TEST(Completion, OffersTheSubcommands) {
     for (const char* shell : {"bash", "zsh", "fish"})
-        EXPECT_NE(completion_script(shell).find("check store version"), std::string::npos) << shell;
+        EXPECT_NE(completion_script(shell).find("backends check store version"), std::string::npos) << shell;
 }
 
 TEST(Completion, OffersChoices) {

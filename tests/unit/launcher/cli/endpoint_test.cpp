@@ -22,14 +22,5 @@ TEST(Backend, OnlyTwoAreServed) {
     }
 }
 
-TEST(RdzvConf, Pairs) {
-    using Pairs = std::map<std::string, std::string>;
-    EXPECT_EQ(*parse_rdzv_conf("join_timeout=30, use_libuv=0,x=a=b"),
-              (Pairs{{"join_timeout", "30"}, {"use_libuv", "0"}, {"x", "a=b"}}));
-    EXPECT_EQ(*parse_rdzv_conf(""), Pairs{});
-    for (const char* text : {"join_timeout", "=1", "a=", "a=1,", "join_timeout=soon", "keep_alive_max_attempt=0"})
-        EXPECT_FALSE(parse_rdzv_conf(text)) << text;
-}
-
 }  // namespace
 }  // namespace dlaunch::launcher

@@ -10,7 +10,8 @@ namespace {
 TEST(StopSignal, MustBeAbleToEndAProcess) {
     EXPECT_EQ(*parse_stop_signal("INT"), SIGINT);
     EXPECT_EQ(*parse_stop_signal("KILL"), SIGKILL);
-    for (const char* text : {"STOP", "TSTP", "CONT", "CHLD", "nope", ""}) EXPECT_FALSE(parse_stop_signal(text)) << text;
+    for (const char* text : {"STOP", "TSTP", "CONT", "CHLD", "WINCH", "URG", "nope", ""})
+        EXPECT_FALSE(parse_stop_signal(text)) << text;
 }
 
 TEST(SignalList, KeepsOrderAndDropsRepeats) {

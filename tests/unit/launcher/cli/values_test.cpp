@@ -46,6 +46,14 @@ TEST(Switch, SaysYesOrNo) {
     for (const char* text : {"", "2", "banana", "-1"}) EXPECT_FALSE(parse_switch(text).has_value()) << text;
 }
 
+TEST(Seconds, SaysHowMany) {
+    EXPECT_EQ(parse_seconds("1e18").error().text, "expected a number of seconds from 0 to 1000000000, like 30 or 0.5");
+}
+
+TEST(Count, SaysHowHigh) {
+    EXPECT_EQ(parse_count("99999999999", "a rank").error().text, "expected a rank from 0 to 2147483647");
+}
+
 TEST(Seconds, WholeOrDecimalFromZero) {
     EXPECT_EQ(*parse_seconds("30"), 30s);
     EXPECT_EQ(*parse_seconds("0.25"), 250ms);

@@ -30,7 +30,11 @@ TEST(Addresses, loopback_counts_only_where_it_was_written) {
 }
 
 TEST(Addresses, our_own_name_for_127_0_1_1_means_what_others_reach) {
-    EXPECT_EQ(own_at("node7", {"127.0.1.1"}), "10.0.0.7");
+    for (const char* name : {"node7", "NODE7", "node7.example.com", "Node7.Example.Com"})
+        EXPECT_EQ(own_at(name, {"127.0.1.1"}), "10.0.0.7") << name;
+    for (const char* name : {"node77", "node77.example.com", "example.com", "node"})
+        EXPECT_EQ(own_at(name, {"127.0.1.1"}), "") << name;
+    EXPECT_EQ(own_address_at({"node7", 1}, {"127.0.1.1"}, kOwn, "node7.example.com", "10.0.0.7"), "10.0.0.7");
 }
 
 TEST(Addresses, loopback_is_reached_from_loopback) { EXPECT_EQ(own_address_towards("127.0.0.1"), "127.0.0.1"); }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <set>
 #include <thread>
 
@@ -57,7 +58,8 @@ TEST_F(Folder, the_first_hosts_and_leaves_nothing) {
 
 TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
     constexpr int kMany = 8;
-    std::atomic<int> hosts = 0, going = kMany;
+    std::atomic<int> hosts = 0;
+    std::latch all_know(kMany);
     std::set<int> ports;
     std::mutex mutex;
     std::vector<std::thread> threads;
@@ -77,8 +79,7 @@ TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
                 const std::lock_guard lock(mutex);
                 if (found) ports.insert(found->places.front().endpoint.port);
             }
-            --going;
-            while (going > 0) std::this_thread::sleep_for(Milliseconds(1));
+            all_know.arrive_and_wait();
             end = true;
             keeper.join();
         });

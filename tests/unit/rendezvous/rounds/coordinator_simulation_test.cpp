@@ -38,8 +38,7 @@ TEST(Simulation, every_property_holds_in_every_schedule) {
     for (std::uint64_t seed = 0; seed < schedules; ++seed) {
         Simulation simulation(seed);
         const std::string violation = simulation.run();
-        ASSERT_EQ(violation, "") << "schedule " << seed << "; to see it: DLAUNCH_SEED=" << seed
-                                 << " rendezvous_tests --gtest_filter='Simulation.*'";
+        ASSERT_EQ(violation, "") << "schedule " << seed << "; to see it: DLAUNCH_SEED=" << seed << " simulation_tests";
         simulation.add_to(tally);
     }
     fmt::print("{} schedules: {} events, {} rounds, {} restarts, {} fences, {} rounds adopted\n", schedules,

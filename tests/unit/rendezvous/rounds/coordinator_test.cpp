@@ -164,7 +164,9 @@ TEST(Coordinator, a_spare_takes_a_lost_nodes_rank_at_once_and_no_restart_is_coun
     job.join(0), job.join(1), job.join(2);
     EXPECT_FALSE(job.heard<Assigned>(2));
     job.hangs_up(1);
-    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 was lost");
+    const auto stop = job.heard<StopRound>(0);
+    EXPECT_EQ(stop->reason, "node1 was lost");
+    EXPECT_EQ(stop->lost, (LostRanks{2, 2}));
     job.over(0);
     job.pass(250ms, {0, 2});  // what the dead agent's guard needs
     const auto spare = job.heard<Assigned>(2);
@@ -181,6 +183,27 @@ TEST(Coordinator, workers_that_die_of_a_peers_loss_have_not_failed) {
     job.over(0);
     job.pass(250ms, {0});
     EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
+    EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers, as node1 was lost");
+}
+
+TEST(Coordinator, a_loss_does_not_excuse_what_failed_while_that_node_was_well) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.fails(0);
+    job.pass(1s, {0, 1});
+    job.hangs_up(1);
+    job.over(0);
+    EXPECT_EQ(job.heard<End>(0)->status, 3);
+}
+
+TEST(Coordinator, who_has_not_been_stopped_for_a_failure_hears_of_it_with_the_restart) {
+    Job job(2, 2, 1);
+    job.join(0), job.join(1), job.join(2);
+    job.over(1, true);
+    job.fails(0), job.over(0);
+    EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers (restart 1 of 1)");
+    for (int node : {1, 2})
+        EXPECT_EQ(job.heard<Tell>(node)->text, "rank 0 exited with 3: restarting all workers (restart 1 of 1)");
 }
 
 TEST(Coordinator, a_silent_node_is_lost_after_the_time_out_not_before) {
@@ -235,39 +258,30 @@ TEST(Coordinator, another_job_or_version_is_refused_and_both_are_named) {
     EXPECT_EQ(job.heard<Refused>(6)->reason, "this is dlaunch 9.9, the coordinator is dlaunch 0.1.0");
 }
 
-TEST(Coordinator, a_signal_ends_a_fixed_job_everywhere) {
-    Job job(2, 2);
-    job.join(0), job.join(1);
-    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
-    EXPECT_TRUE(job.heard<StopRound>(0));
-    job.over(0), job.over(1);
-    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 143);
-}
-
-TEST(Coordinator, a_signal_takes_one_node_from_an_elastic_job) {
-    Job job(1, 2);
-    job.join(0), job.join(1);
-    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
-    job.over(0);
-    EXPECT_EQ(job.coordinator.round(), 0);
-    job.over(1);
-    EXPECT_EQ(job.heard<End>(1)->status, 143);
-    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
-    EXPECT_FALSE(job.heard<End>(0));
-}
-
-TEST(Coordinator, the_node_that_hosts_it_cannot_leave_alone) {
-    Job job(1, 2);
-    job.join(0), job.join(1);
-    job.say(0, Leave{job.stamp(), Leave::Scope::node_if_enough, 130, "SIGINT received"});
-    job.over(0), job.over(1);
-    EXPECT_EQ(job.heard<End>(1)->status, 130);
-}
-
 TEST(Coordinator, a_spare_is_told_that_it_waits) {
     Job job(2, 2);
     for (int node : {0, 1, 2}) job.join(node);
     EXPECT_EQ(job.heard<Tell>(2)->text, "a spare of job \"job\", which runs on 2 nodes: waiting");
+}
+
+TEST(Coordinator, a_node_that_was_told_otherwise_about_the_job_hears_what_counts) {
+    auto options = Job::options(2, 3, 1);
+    options.host = "node0";
+    Job job(2, 3);
+    job.coordinator = Coordinator(options, job.now);
+    const auto told = [&](int node, std::optional<Terms> terms, std::uint64_t incarnation = 1) {
+        job.terms = terms;
+        job.join(node, incarnation);
+        const auto tell = job.heard<Tell>(node);
+        return tell ? tell->text : "";
+    };
+    EXPECT_EQ(told(0, Terms{2, 3, 1}), "");
+    EXPECT_EQ(told(1, Terms{2, 2, 1}),
+              "this node was told --nnodes=2, but --nnodes=2:3 on node0, which hosts the meeting, counts");
+    EXPECT_EQ(told(1, Terms{2, 2, 1}, 2), "") << "once is enough";
+    EXPECT_EQ(told(2, Terms{1, 3, 4}),
+              "this node was told --nnodes=1:3 --max-restarts=4, but --nnodes=2:3 --max-restarts=1 on node0, which "
+              "hosts the meeting, counts");
 }
 
 TEST(Coordinator, where_ranks_are_fixed_nobody_waits_for_one_that_is_taken) {

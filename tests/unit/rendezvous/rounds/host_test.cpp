@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "rendezvous/store/listener.hpp"
 #include "tests/unit/rendezvous/rounds/agent_fixture.hpp"
+#include "tests/unit/rendezvous/rounds/served_fixture.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
 
 namespace dlaunch::rendezvous {
@@ -18,8 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Job {
-    explicit Job(int nodes, Milliseconds join_timeout = 60s) {
+struct Job : Served {
+    explicit Job(int nodes, Milliseconds join_timeout = 60s) : Served(options(nodes, join_timeout)) {}
+
+    static Coordinator::Options options(int nodes, Milliseconds join_timeout) {
         Coordinator::Options options;
         options.version = "0.1.0";
         options.job_id = "job";
@@ -27,12 +29,8 @@ struct Job {
         options.incarnation = 77;
         options.min_nodes = options.max_nodes = nodes;
         options.join_timeout = join_timeout;
-        host = *CoordinatorHost::adopt(loop, std::move(store::open_listener("127.0.0.1", 0)->socket), options);
+        return options;
     }
-    [[nodiscard]] int port() const { return host->server().port(); }
-
-    base::Loop loop;
-    std::unique_ptr<CoordinatorHost> host;
 };
 
 /// An agent that has greeted and asked to be let in.

@@ -221,6 +221,24 @@ TEST(MemberLink, says_that_a_name_is_unknown) {
     EXPECT_TRUE(heard.failures[0].text.starts_with("no-such-host.invalid:29400: "));
 }
 
+TEST(MemberLink, names_every_place_that_it_has_tried) {
+    store::Listener first = *store::open_listener("127.0.0.1", 0), second = *store::open_listener("127.0.0.1", 0);
+    base::Loop loop;
+    Heard heard;
+    MemberLink link(loop, {here(first.port), here(second.port), here(second.port)}, heard.listener());
+    first.socket.reset();
+    second.socket.reset();
+    heard.then = [&] { heard.failures.size() < 3 ? link.connect() : loop.stop(); };
+    link.connect();
+    loop.run();
+    const std::string one = here(first.port).endpoint.text() + ": Connection refused",
+                      two = here(second.port).endpoint.text() + ": Connection refused";
+    EXPECT_EQ(heard.failures.at(0).text, one);
+    EXPECT_EQ(heard.failures.at(1).text, one + "; " + two);
+    EXPECT_EQ(heard.failures.at(2).text, one + "; " + two) << "one name may have two addresses";
+    EXPECT_TRUE(heard.failures.at(2).refused);
+}
+
 TEST(MemberLink, tries_places_in_turn_and_stays_where_it_was_answered) {
     store::Listener nobody = *store::open_listener("127.0.0.1", 0);
     Line line;

@@ -117,6 +117,29 @@ TEST(Member, kills_its_workers_after_four_fifths_of_the_time_out_and_comes_anew)
     EXPECT_FALSE(node.sent<Join>()->standing);
 }
 
+TEST(Member, a_dial_that_is_lost_is_soon_tried_again_while_the_lease_runs) {
+    const auto dials_within = [](Node& node, Milliseconds time) {
+        int count = 0;
+        for (const Time end = node.now + time; node.now < end;) {
+            node.now += 50ms;
+            node.member.tick(node.now);
+            node.listen();
+            if (node.did<Member::Connect>()) ++count;
+        }
+        return count;
+    };
+    Node fresh;
+    fresh.listen();
+    fresh.done.clear();
+    EXPECT_EQ(dials_within(fresh, 2'000ms), 2) << "nobody may be there yet";
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.done.clear();
+    node.member.closed(node.now, false);
+    EXPECT_EQ(dials_within(node, 2'000ms), 4);
+}
+
 TEST(Member, the_lease_counts_from_when_it_asked) {
     Node node;
     node.welcome();

@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <thread>
-
-#include "rendezvous/rounds/host.hpp"
-#include "rendezvous/store/listener.hpp"
+#include "tests/unit/rendezvous/rounds/served_fixture.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -15,41 +11,23 @@ using Kind = Answer::Kind;
 
 constexpr Milliseconds kPatience{10'000};
 
-/// Probes from another thread while the loop serves.
-void with_probes(base::Loop& loop, const std::function<void()>& probes) {
-    std::thread thread([&] {
-        probes();
-        loop.post([&loop] { loop.stop(); });
-    });
-    loop.run();
-    thread.join();
-}
-
 TEST(Probe, finds_the_coordinator_of_the_job_and_joins_nothing) {
-    base::Loop loop;
-    Coordinator::Options options;
-    options.version = "1";
-    options.job_id = "job";
-    auto listener = store::open_listener("127.0.0.1", 0);
-    ASSERT_TRUE(listener);
-    const int port = listener->port;
-    const auto host = CoordinatorHost::adopt(loop, std::move(listener->socket), options);
-    ASSERT_TRUE(host);
-    with_probes(loop, [port] {
+    Served job({.version = "1", .job_id = "job"});
+    with_clients(job.loop, [port = job.port()] {
         EXPECT_EQ(probe("127.0.0.1", port, "1", "job", kPatience).kind, Kind::coordinator);
         const Answer other_job = probe("127.0.0.1", port, "1", "other", kPatience);
         EXPECT_EQ(other_job.kind, Kind::refused);
         EXPECT_NE(other_job.text.find("\"other\""), std::string::npos);
         EXPECT_EQ(probe("127.0.0.1", port, "2", "job", kPatience).kind, Kind::refused);
     });
-    EXPECT_EQ((*host)->coordinator().nodes(), 0U);
+    EXPECT_EQ(job.host->coordinator().nodes(), 0U);
 }
 
 TEST(Probe, a_store_is_a_stranger) {
     base::Loop loop;
     const auto server = store::Server::listen(loop, "127.0.0.1", 0);
     ASSERT_TRUE(server);
-    with_probes(loop, [&] {
+    with_clients(loop, [&] {
         const Answer answer = probe("127.0.0.1", (*server)->port(), "1", "job", kPatience);
         EXPECT_EQ(answer.kind, Kind::stranger);
         EXPECT_EQ(answer.text, "it closes the connection without a word");

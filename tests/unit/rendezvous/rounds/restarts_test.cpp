@@ -62,6 +62,18 @@ TEST(Restarts, a_spent_budget_comes_before_a_crash_loop) {
     EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::budget_spent);
 }
 
+TEST(Restarts, tell_what_was_decided) {
+    Restarts restarts = with(100, 4);
+    EXPECT_EQ(restarts.told(restarts.on_failure(kQuick)), "restarting all workers (restart 1 of 100)");
+    EXPECT_EQ(restarts.told(restarts.on_failure(kQuick)), "restarting all workers in 0.1 s (restart 2 of 100)");
+    EXPECT_EQ(restarts.told({Kind::restart, 1ms}), "restarting all workers (restart 2 of 100)");
+    restarts.on_failure(kQuick);
+    EXPECT_EQ(restarts.told(restarts.on_failure(kQuick)),
+              "gave up after 3 restarts: the job fails again and again in the same way");
+    EXPECT_EQ(with(100, 1).told({Kind::crash_loop, 0ms}),
+              "gave up without a restart: the first failure is enough for --crash-loop=1");
+}
+
 TEST(Restarts, what_cannot_run_is_not_tried_again) {
     Restarts restarts = with(5);
     EXPECT_EQ(restarts.on_failure({5ms, "", true}).kind, Kind::permanent);

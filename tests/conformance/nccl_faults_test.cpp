@@ -1,0 +1,219 @@
+/// What goes wrong with NCCL: its absence, its errors, and ranks that are late, gone, or call something else.
+
+#include <csignal>
+#include <dlaunch/backends.hpp>
+#include <dlaunch/device.hpp>
+#include <map>
+#include <numeric>
+
+#include "tests/conformance/world.hpp"
+
+namespace dlaunch::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+void run(int ranks, const Body& body, std::set<int> dead = {}) {
+    run_world(ranks, {.backend = "nccl", .dead = std::move(dead)}, body);
+}
+
+/// Ranks that set variables and then cannot join.
+void run_unjoined(int ranks, const std::map<std::string, std::string>& variables, const Body& body) {
+    run_world(ranks, {.backend = "nccl", .timeout = 5s, .joins = false}, [&](const ProcessGroup& none) {
+        for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+        body(none);
+    });
+}
+
+void expect_text(const Error& error, const std::string& part) {
+    check(std::string(error.what()).find(part) != std::string::npos,
+          std::string("not \"") + part + "\": " + error.what());
+}
+
+struct OneFloat {
+    DeviceStream stream;
+    DeviceBuffer<float> buffer{std::vector<float>{1}, stream.handle()};
+};
+
+ProcessGroup made_anew(const ProcessGroup& world) {
+    std::vector<int> all(static_cast<std::size_t>(world.size()));
+    std::iota(all.begin(), all.end(), 0);
+    return world.new_group(all);
+}
+
+TEST(NcclFaultsTest, libraries_that_are_missing_or_wrong) {
+    const std::vector<std::pair<std::map<std::string, std::string>, std::string>> cases{
+        {{{"DLAUNCH_NCCL_LIBRARY", "/nowhere/libnccl.so.2"}}, "/nowhere/libnccl.so.2: cannot open shared object file"},
+        {{{"DLAUNCH_CUDA_LIBRARY", "/nowhere/libcuda.so.1"}}, "install NVIDIA's driver, or name the file in DLAUNCH_C"},
+        {{{"DLAUNCH_NCCL_LIBRARY", "libm.so.6"}}, "libm.so.6 has no function ncclGetVersion"},
+        {{{"DLAUNCH_CUDA_LIBRARY", "libm.so.6"}}, "libm.so.6 has no function cuInit"},
+        {{{"FAKE_NCCL_VERSION", "21306"}}, "is version 2.13.6, expected 2.14.0 or newer"},
+        {{{"FAKE_NCCL_VERSION", "2708"}}, "is version 2.7.8, expected 2.14.0"},
+        {{{"FAKE_CUDA_DEVICES", "0"}}, "a CUDA driver, but no GPU"},
+        {{{"FAKE_CUDA_ERROR", "100"}}, "cannot start CUDA: CUDA error 100: an error of the fake"},
+    };
+    for (const auto& one : cases) {
+        const std::string& text = one.second;
+        SCOPED_TRACE(text);
+        run_unjoined(2, one.first, [&](const ProcessGroup&) {
+            expect_text(expect_error(ErrorCode::backend, [] { init_process_group(init_options()); }), text);
+            check(why_unusable("nccl").find(text) != std::string::npos, "why it is unusable");
+        });
+    }
+}
+
+TEST(NcclFaultsTest, more_workers_than_gpus) {
+    run_unjoined(3, {{"FAKE_CUDA_DEVICES", "2"}}, [](const ProcessGroup&) {
+        expect_text(expect_error(ErrorCode::backend, [] { init_process_group(init_options()); }),
+                    "LOCAL_RANK is 2, and 2 GPUs are visible");
+    });
+}
+
+TEST(NcclFaultsTest, two_ranks_on_one_gpu) {
+    run_unjoined(2, {{"FAKE_CUDA_DEVICES", "1"}}, [](const ProcessGroup&) {
+        expect_text(expect_error(ErrorCode::backend, [] { init_process_group(init_options()); }),
+                    "Duplicate GPU detected : rank 0 and rank 1");
+    });
+}
+
+TEST(NcclFaultsTest, one_rank_without_the_library_ends_the_others_wait) {
+    run_unjoined(3, {}, [](const ProcessGroup&) {
+        if (*init_options().rank == 0) setenv("DLAUNCH_NCCL_LIBRARY", "/nowhere/libnccl.so.2", 1);
+        const auto begin = std::chrono::steady_clock::now();
+        expect_text(expect_error(ErrorCode::backend, [] { init_process_group(init_options()); }), "/nowhere/libnccl");
+        check(std::chrono::steady_clock::now() - begin < 3s, "it took the time-out");
+    });
+}
+
+TEST(NcclFaultsTest, late_rank_is_named_and_the_group_ends) {
+    run(3, [](const ProcessGroup& world) {
+        OneFloat one;
+        Store store = world.store();
+        if (world.rank() == 2) {
+            for (const char* key : {"gave up 0", "gave up 1"}) (void)store.get(key);
+        } else {
+            Work work = world.all_reduce_async(one.buffer.span(), ReduceOp::sum(), {.timeout = 100ms});
+            const Error error = expect_error(ErrorCode::timeout, {2}, [&] { work.wait_for(30s); });
+            check(error.op() == "all_reduce" && error.sequence() == 1 && error.group() == "world", "which call it was");
+            store.set("gave up " + std::to_string(world.rank()), "yes");
+        }
+        expect_error(ErrorCode::aborted, {2}, [&] { world.all_reduce(one.buffer.span()); });
+        const ProcessGroup again = made_anew(world);
+        const OneFloat fresh;
+        again.all_reduce(fresh.buffer.span());
+        check(fresh.buffer.to_host()[0] == 3, "the group made afterwards");
+    });
+}
+
+TEST(NcclFaultsTest, a_call_behind_a_long_one_has_its_own_time_out) {
+    for (const bool on_device : {true, false})
+        run(2, [&](const ProcessGroup& world) {
+            Store store = world.store();
+            if (world.rank() == 1) {
+                (void)store.get("gave up");
+                return;
+            }
+            const OneFloat slow, quick;
+            float on_host = 1;
+            Work before = world.all_reduce_async(slow.buffer.span());
+            const auto begin = std::chrono::steady_clock::now();
+            expect_error(ErrorCode::timeout, {1}, [&] {
+                if (on_device)
+                    world.all_reduce_async(quick.buffer.span(), ReduceOp::sum(), {.timeout = 100ms}).wait_for(30s);
+                else
+                    world.all_reduce(on_host, ReduceOp::sum(), {.timeout = 100ms});
+            });
+            check(std::chrono::steady_clock::now() - begin < 10s, "it waited for the other's time-out");
+            expect_error(ErrorCode::timeout, [&] { before.wait_for(30s); });
+            store.set("gave up", "yes");
+        });
+}
+
+TEST(NcclFaultsTest, calls_that_differ_are_named_on_all_ranks) {
+    run_unjoined(3, {{"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        const DeviceBuffer<float> ten(10), nine(9);
+        const CallOptions soon{.timeout = 200ms};
+        Work work = world.rank() == 1 ? world.broadcast_async(nine.span(), 0, soon)
+                                      : world.all_reduce_async(ten.span(), ReduceOp::sum(), soon);
+        const Error error = expect_error(ErrorCode::mismatch, {0, 1}, [&] { work.wait_for(30s); });
+        expect_text(error, "rank 0 called all_reduce(float32, 10, sum), rank 1 called broadcast(float32, 9, root 0)");
+    });
+}
+
+TEST(NcclFaultsTest, a_call_that_hangs_although_all_came) {
+    run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        const Error error = expect_error(ErrorCode::timeout, {}, [&] { world.barrier({.timeout = 100ms}); });
+        expect_text(error, "barrier #1 in group world: all ranks called it");
+    });
+}
+
+TEST(NcclFaultsTest, message_that_nobody_sends) {
+    run(2, [](const ProcessGroup& world) {
+        const OneFloat one;
+        if (world.rank() == 0) {
+            Work work = world.irecv(one.buffer.span(), 1, {.timeout = 100ms});
+            expect_error(ErrorCode::timeout, {1}, [&] { work.wait_for(30s); });
+        } else {
+            expect_error(ErrorCode::timeout, [&] { world.barrier(); });
+        }
+        expect_error(ErrorCode::aborted, [&] { world.barrier(); });
+    });
+}
+
+TEST(NcclFaultsTest, asynchronous_error_ends_the_group_on_all_ranks) {
+    run_unjoined(2, {}, [](const ProcessGroup&) {
+        if (*init_options().rank == 0) setenv("FAKE_NCCL_BREAK_AFTER", "1", 1);
+        const ProcessGroup world = join_process_group(init_options());
+        world.barrier();
+        const Error error = expect_error(ErrorCode::peer_lost, [&] { world.barrier(); });
+        expect_text(error, "the fake broke as it was told to");
+        expect_error(ErrorCode::aborted, [&] { world.barrier(); });
+    });
+}
+
+TEST(NcclFaultsTest, abort_ends_what_is_pending_here_and_elsewhere) {
+    run(2, [](ProcessGroup world) {
+        const OneFloat one;
+        if (world.rank() == 0) {
+            Work work = world.irecv(one.buffer.span(), 1), message = world.irecv(one.buffer.span(), 1);
+            work.wait();
+            world.abort("enough");
+            expect_error(ErrorCode::aborted, {0}, [&] { work.wait(); });
+            expect_error(ErrorCode::aborted, {0}, [&] { message.wait(); });
+        } else {
+            Work message = world.irecv(one.buffer.span(), 0);
+            expect_error(ErrorCode::aborted, {0}, [&] { message.wait_for(30s); });
+        }
+        expect_text(expect_error(ErrorCode::aborted, {0}, [&] { world.barrier(); }), "enough");
+    });
+}
+
+TEST(NcclFaultsTest, killed_rank_is_named_at_once) {
+    run(3,
+        [](const ProcessGroup& world) {
+            world.barrier();
+            if (world.rank() == 1) raise(SIGKILL);
+            const auto begin = std::chrono::steady_clock::now();
+            expect_error(ErrorCode::peer_lost, {1}, [&] { world.barrier(); });
+            check(std::chrono::steady_clock::now() - begin < 5s, "it took a time-out");
+        },
+        {1});
+}
+
+TEST(NcclFaultsTest, work_lost_to_an_exception_does_not_hang) {
+    run_unjoined(2, {}, [](const ProcessGroup&) {
+        if (*init_options().rank == 0) setenv("FAKE_NCCL_HANG_AFTER", "0", 1);
+        const ProcessGroup world = join_process_group(init_options());
+        const OneFloat one;
+        try {
+            Work work = world.rank() == 0 ? world.all_reduce_async(one.buffer.span()) : Work();
+            throw std::runtime_error("something else");
+        } catch (const std::runtime_error&) {}
+        expect_error(ErrorCode::aborted, {0}, [&] { world.barrier(); });
+    });
+}
+
+}  // namespace
+}  // namespace dlaunch::conformance

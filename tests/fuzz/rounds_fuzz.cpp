@@ -1,0 +1,46 @@
+// The decoder of what agents say to each other: however bytes are cut it makes the same of them, and what it hands out
+// is a message that is encoded and decoded to itself.
+//
+// Input: a byte that says how long the pieces are, then the frames.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "rendezvous/wire/rounds.hpp"
+
+namespace wire = dlaunch::wire;
+using Outcome = wire::FrameReader::Outcome;
+
+namespace {
+
+/// Everything handed out, encoded again, and how it ended.
+std::string again(std::string_view bytes, std::size_t piece) {
+    wire::FrameReader reader;
+    std::string encoded;
+    dlaunch::rendezvous::Message message;
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+        reader.feed(bytes.substr(at, piece));
+        Outcome outcome = reader.next(message);
+        for (; outcome == Outcome::message; outcome = reader.next(message)) {
+            const std::string frame = wire::encode(message);
+            constexpr std::size_t kHead = 5;
+            const auto decoded =
+                wire::decode(static_cast<std::uint8_t>(frame[0]), std::string_view(frame).substr(kHead));
+            if (!decoded || wire::encode(*decoded) != frame) std::abort();
+            encoded += frame;
+        }
+        if (outcome == Outcome::refused) return encoded + "refused";
+    }
+    return encoded + "more";
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+    if (again(bytes, 1 + data[0]) != again(bytes, bytes.size() + 1)) std::abort();
+    return 0;
+}

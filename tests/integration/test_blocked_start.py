@@ -1,0 +1,53 @@
+"""A start that waits for something, here for a configuration, can be ended like anything else."""
+
+import os
+import signal
+
+import pytest
+
+from processes import until
+
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+
+
+@pytest.fixture
+def blocked(start, tmp_path):
+    """blocked(prefix=()) -> Running whose agent reads a pipe into which nobody writes."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    ours = os.open(path, os.O_RDWR)
+
+    def has_it_open(pid):
+        return any(file.is_symlink() and os.readlink(file) == str(path) for file in (pid / "fd").iterdir())
+
+    def blocked_(**more):
+        run = start(f"--config={path}", "--no-python", "true", **more)
+        agent = type(tmp_path)(f"/proc/{run.agent()}")
+        until(lambda: has_it_open(agent), 10, "the agent's opening of the pipe")
+        return run
+
+    yield blocked_
+    os.close(ours)
+
+
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+def test_a_signal_ends_it(blocked, number):
+    run = blocked()
+    run.signal(number)
+    result = run.wait(5)
+    assert (result.rc, result.err) == (128 + number, f"dlaunch: {number.name} received, ending\n")
+    run.nothing_left()
+
+
+def test_nohup_keeps_it_from_hanging_up(blocked):
+    run = blocked(prefix=("nohup",))
+    run.signal(signal.SIGHUP)
+    run.signal(signal.SIGTERM)
+    assert run.wait(5).rc == 128 + signal.SIGTERM
+
+
+def test_the_agent_does_not_outlive_its_guard(blocked):
+    run = blocked()
+    run.signal(signal.SIGKILL)
+    run.wait(5)
+    run.nothing_left(2)

@@ -1,0 +1,21 @@
+"""Nodes that were told different things about the job: the coordinator's count, and who differs is told."""
+
+
+def test_who_differs_is_told_what_counts(meeting):
+    job = meeting(2)
+    runs = [job.join(job.net[0], "2"), job.join(job.net[1], "2:3", "--max-restarts=4")]
+    world = job.world(2)
+    assert runs[1].err() == (
+        "dlaunch: this node was told --nnodes=2:3 --max-restarts=4, but --nnodes=2 --max-restarts=0 on node1, "
+        "which hosts the meeting, counts\n"
+    )
+    assert runs[0].err() == ""
+    job.end_well(world, *runs)
+
+
+def test_nodes_may_have_different_numbers_of_workers(meeting):
+    job = meeting(2)
+    runs = [job.join(job.net[0], "2", each=1), job.join(job.net[1], "2", each=2)]
+    world = job.world(3)
+    assert world.hosts == ["node1", "node2", "node2"] and not any(run.err() for run in runs)
+    job.end_well(world, *runs)

@@ -1,0 +1,73 @@
+#pragma once
+/// Ranks that exchange bytes through shared memory: a box for each ordered pair, and a loop that moves on whatever can
+/// move. Everything that NCCL does is made of that.
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "worker_lib/src/nccl/library.hpp"
+
+namespace fake {
+
+inline constexpr int kMostRanks = 8;
+inline constexpr std::size_t kBoxBytes = 256 << 10;
+
+using dlaunch::worker::nccl::Config;
+using dlaunch::worker::nccl::Result;
+using dlaunch::worker::nccl::UniqueId;
+using enum Result;
+
+struct Box {
+    std::atomic<bool> full;
+    std::size_t bytes;
+    std::byte data[kBoxBytes];
+};
+/// As new memory is: all zero.
+struct Region {
+    std::atomic<int> attached, left;
+    std::atomic<int> devices[kMostRanks];
+    Box boxes[kMostRanks][kMostRanks];  // from, to
+};
+
+/// Where a region is: a descriptor of a process.
+struct Address {
+    int pid, fd;
+};
+[[nodiscard]] Address make_region();
+[[nodiscard]] Region* map_region(const Address& address);
+
+struct Move {
+    int peer;
+    bool sends;
+    std::byte* data;  ///< only read by a send
+    std::size_t bytes;
+    std::size_t done = 0;
+};
+
+struct Communicator {
+    Region* region = nullptr;
+    int rank = 0, ranks = 1, device = 0;
+    std::atomic<Result> state{in_progress};
+    std::atomic<bool> aborted{false};
+    std::atomic<int> given{0};  ///< groups so far
+    std::mutex mutex;
+    std::string last_error;
+
+    /// All at once; false: aborted.
+    bool exchange(std::vector<Move> moves);
+    void fail(Result result, const std::string& text);
+    /// Waits until `count` is reached; false: aborted.
+    bool wait_for(const std::atomic<int>& counter, int count) const;
+};
+using Shared = std::shared_ptr<Communicator>;
+
+/// out[i] = in[0][i] op in[1][i] ...; `factor` is premul_sum's.
+void combine(int type, int op, const void* factor, const std::vector<const std::byte*>& in, std::byte* out,
+             std::size_t count);
+[[nodiscard]] std::size_t size_of(int type);
+
+}  // namespace fake

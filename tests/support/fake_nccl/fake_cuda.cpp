@@ -1,0 +1,235 @@
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "tests/support/fake_nccl/streams.hpp"
+
+namespace fake {
+namespace {
+
+constexpr int kInvalidValue = 1, kInvalidContext = 201, kNotReady = 600;
+
+class Stream {
+public:
+    Stream() : thread_([this] { serve(); }) {
+        const std::lock_guard lock(all_mutex);
+        all.insert(this);
+    }
+    ~Stream() {
+        {
+            const std::lock_guard lock(all_mutex);
+            all.erase(this);
+        }
+        put(nullptr);
+        thread_.join();
+    }
+    void put(std::function<void()> job) {
+        const std::lock_guard lock(mutex_);
+        jobs_.push_back(std::move(job));
+        more_.notify_all();
+    }
+
+    /// What all streams have been given until now.
+    static void await_all();
+
+private:
+    static inline std::mutex all_mutex;
+    static inline auto& all = *new std::set<Stream*>;
+    void serve() {
+        for (;;) {
+            std::unique_lock lock(mutex_);
+            more_.wait(lock, [&] { return !jobs_.empty(); });
+            const std::function<void()> job = std::move(jobs_.front());
+            jobs_.pop_front();
+            lock.unlock();
+            if (!job) return;
+            job();
+        }
+    }
+    std::mutex mutex_;
+    std::condition_variable more_;
+    std::deque<std::function<void()>> jobs_;
+    std::thread thread_;
+};
+
+struct Event {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::uint64_t recorded = 0, reached = 0;
+    void wait(std::uint64_t number) {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return reached >= number; });
+    }
+    void reach(std::uint64_t number) {
+        const std::lock_guard lock(mutex);
+        reached = number;
+        changed.notify_all();
+    }
+};
+using SharedEvent = std::shared_ptr<Event>;
+
+void Stream::await_all() {
+    std::vector<SharedEvent> ends;
+    {
+        const std::lock_guard lock(all_mutex);
+        for (Stream* stream : all) {
+            ends.push_back(std::make_shared<Event>());
+            stream->put([end = ends.back()] { end->reach(1); });
+        }
+    }
+    for (const SharedEvent& end : ends) end->wait(1);
+}
+
+Stream& default_stream() {
+    static Stream& only = *new Stream;
+    return only;
+}
+Stream& stream_of(void* handle) { return handle ? *static_cast<Stream*>(handle) : default_stream(); }
+SharedEvent& event_of(void* handle) { return *static_cast<SharedEvent*>(handle); }
+
+std::mutex memory_mutex;
+auto& memory = *new std::map<const std::byte*, std::size_t>;  // threads may use it to the very end
+thread_local void* context = nullptr;                         // the device's number + 1
+
+}  // namespace
+
+int setting(const char* name, int usual) {
+    const char* value = std::getenv(name);
+    return value ? std::atoi(value) : usual;
+}
+
+void enqueue(void* stream, std::function<void()> job) { stream_of(stream).put(std::move(job)); }
+
+bool is_device_memory(const void* data, std::size_t bytes) {
+    const std::lock_guard lock(memory_mutex);
+    const auto* begin = static_cast<const std::byte*>(data);
+    auto after = memory.upper_bound(begin);
+    if (after == memory.begin()) return false;
+    --after;
+    return begin + bytes <= after->first + after->second;
+}
+
+int current_device() { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
+
+}  // namespace fake
+
+using namespace fake;
+
+extern "C" {
+
+int cuInit(unsigned) { return setting("FAKE_CUDA_ERROR", 0); }
+int cuGetErrorString(int error, const char** text) {
+    *text = error == kInvalidContext ? "invalid device context" : "an error of the fake";
+    return 0;
+}
+int cuDeviceGetCount(int* count) {
+    *count = setting("FAKE_CUDA_DEVICES", 8);
+    return 0;
+}
+int cuDeviceGet(int* device, int ordinal) {
+    *device = ordinal;
+    return 0;
+}
+int cuDevicePrimaryCtxRetain(void** made, int device) {
+    *made = reinterpret_cast<void*>(static_cast<std::intptr_t>(device) + 1);
+    return 0;
+}
+int cuCtxGetCurrent(void** current) {
+    *current = context;
+    return 0;
+}
+int cuCtxSetCurrent(void* current) {
+    context = current;
+    return 0;
+}
+int cuCtxGetDevice(int* device) {
+    *device = current_device();
+    return context ? 0 : kInvalidContext;
+}
+int cuStreamCreate(void** stream, unsigned) {
+    if (!context) return kInvalidContext;
+    *stream = new Stream;
+    return 0;
+}
+int cuStreamDestroy_v2(void* stream) {
+    delete static_cast<Stream*>(stream);
+    return 0;
+}
+int cuStreamSynchronize(void* stream) {
+    if (!context) return kInvalidContext;
+    Event done;
+    enqueue(stream, [&] { done.reach(1); });
+    done.wait(1);
+    return 0;
+}
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+    if (!context) return kInvalidContext;
+    const SharedEvent awaited = event_of(event);
+    std::unique_lock lock(awaited->mutex);
+    const std::uint64_t number = awaited->recorded;
+    lock.unlock();
+    enqueue(stream, [=] { awaited->wait(number); });
+    return 0;
+}
+int cuEventCreate(void** event, unsigned) {
+    if (!context) return kInvalidContext;
+    *event = new SharedEvent(std::make_shared<Event>());
+    return 0;
+}
+int cuEventDestroy_v2(void* event) {
+    delete &event_of(event);
+    return 0;
+}
+int cuEventRecord(void* event, void* stream) {
+    if (!context) return kInvalidContext;
+    const SharedEvent recorded = event_of(event);
+    std::unique_lock lock(recorded->mutex);
+    const std::uint64_t number = ++recorded->recorded;
+    lock.unlock();
+    enqueue(stream, [=] { recorded->reach(number); });
+    return 0;
+}
+int cuEventQuery(void* event) {
+    const std::lock_guard lock(event_of(event)->mutex);
+    return event_of(event)->reached == event_of(event)->recorded ? 0 : kNotReady;
+}
+int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
+    enqueue(stream, [=] { function(data); });
+    return 0;
+}
+int cuMemAlloc_v2(std::uintptr_t* address, std::size_t bytes) {
+    if (!context) return kInvalidContext;
+    auto* data = static_cast<std::byte*>(std::malloc(bytes));
+    const std::lock_guard lock(memory_mutex);
+    memory[data] = bytes;
+    *address = reinterpret_cast<std::uintptr_t>(data);
+    return 0;
+}
+/// Waits for whatever is under way: it may use the memory.
+int cuMemFree_v2(std::uintptr_t address) {
+    Stream::await_all();
+    auto* data = reinterpret_cast<std::byte*>(address);
+    const std::lock_guard lock(memory_mutex);
+    if (memory.erase(data) == 0) return kInvalidValue;
+    std::free(data);
+    return 0;
+}
+int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void* stream) {
+    if (!is_device_memory(reinterpret_cast<void*>(to), bytes)) return kInvalidValue;
+    enqueue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+    return 0;
+}
+int cuMemcpyDtoHAsync_v2(void* to, std::uintptr_t from, std::size_t bytes, void* stream) {
+    if (!is_device_memory(reinterpret_cast<void*>(from), bytes)) return kInvalidValue;
+    enqueue(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
+    return 0;
+}
+}

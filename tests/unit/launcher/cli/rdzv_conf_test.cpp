@@ -1,0 +1,59 @@
+#include "launcher/cli/rdzv_conf.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::launcher {
+namespace {
+
+using Pairs = std::map<std::string, std::string>;
+
+std::string error_of(std::string_view text) {
+    const auto parsed = parse_rdzv_conf(text);
+    return parsed ? "none" : parsed.error().text;
+}
+
+TEST(RdzvConf, is_a_list_of_pairs) {
+    EXPECT_EQ(*parse_rdzv_conf("join_timeout=30, cert = /a=b ,join_timeout=31"),
+              (Pairs{{"join_timeout", "31"}, {"cert", "/a=b"}}));
+    EXPECT_EQ(*parse_rdzv_conf(" "), Pairs{});
+    for (const char* text : {"join_timeout", "=1", "rank=", "rank=1,", ",rank=1"})
+        EXPECT_EQ(error_of(text), "expected KEY=VALUE,KEY=VALUE") << text;
+}
+
+TEST(RdzvConf, takes_every_key_of_torchruns_backends) {
+    for (const char* text :
+         {"join_timeout=600,last_call_timeout=0,close_timeout=30,heartbeat_timeout=5,read_timeout=60",
+          "keep_alive_interval=5,keep_alive_max_attempt=3,cas_backoff_max_seconds=0.5,store_type=tcp,use_libuv=1",
+          "timeout=900,rank=0,rejoin_timeout=1",
+          "etcd_prefix=/p,protocol=https,cert=a,key=b,cacert=c,ssl_cert=d,ssl_cert_key=e,ca_cert=f"})
+        EXPECT_EQ(error_of(text), "none") << text;
+}
+
+TEST(RdzvConf, truth_values_are_1_or_0_however_they_are_written) {
+    for (const char* yes : {"1", "true", "True", "TRUE", "t", "yes", "Y", "on"})
+        EXPECT_EQ(parse_rdzv_conf(std::string("is_host=") + yes)->at("is_host"), "1") << yes;
+    for (const char* no : {"0", "false", "F", "no", "n"})
+        EXPECT_EQ(parse_rdzv_conf(std::string("is_host=") + no)->at("is_host"), "0") << no;
+    EXPECT_EQ(error_of("is_host=ture"), "is_host=ture: expected 1 or 0");
+    EXPECT_EQ(error_of("use_libuv=2"), "use_libuv=2: expected 1 or 0");
+}
+
+TEST(RdzvConf, a_wrong_value_is_named) {
+    EXPECT_EQ(error_of("join_timeout=soon"), "join_timeout=soon: expected a number of seconds above 0");
+    EXPECT_EQ(error_of("join_timeout=0"), "join_timeout=0: expected a number of seconds above 0");
+    EXPECT_EQ(error_of("last_call_timeout=-1"), "last_call_timeout=-1: expected a number of seconds from 0");
+    EXPECT_EQ(error_of("keep_alive_max_attempt=0"), "keep_alive_max_attempt=0: expected a number from 1");
+    EXPECT_EQ(error_of("rank=one"), "rank=one: expected a number from 0");
+    EXPECT_EQ(error_of("store_type=file"),
+              "store_type=file: expected tcp; nodes that share a folder use file:///FOLDER as endpoint");
+    EXPECT_EQ(error_of("store_type=x"), "store_type=x: expected tcp");
+}
+
+TEST(RdzvConf, an_unknown_key_is_a_slip) {
+    const std::string text = ", expected join_timeout, last_call_timeout or another of those in man dlaunch";
+    EXPECT_EQ(error_of("jion_timeout=3"), "unknown key jion_timeout" + text + "; did you mean join_timeout?");
+    EXPECT_EQ(error_of("xyzzy=3"), "unknown key xyzzy" + text);
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher

@@ -1,0 +1,122 @@
+#include "rendezvous/rounds/coordinator.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/rendezvous/coordinator_job.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+TEST(CoordinatorLeave, a_signal_ends_a_fixed_job_everywhere) {
+    Job job(2, 2);
+    job.join(0), job.join(1);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    EXPECT_TRUE(job.heard<StopRound>(0));
+    job.over(0), job.over(1);
+    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 143);
+}
+
+TEST(CoordinatorLeave, a_signal_takes_one_node_from_an_elastic_job) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.over(0);
+    EXPECT_EQ(job.coordinator.round(), 0);
+    job.over(1);
+    EXPECT_EQ(job.heard<End>(1)->status, 143);
+    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
+    EXPECT_FALSE(job.heard<End>(0));
+}
+
+TEST(CoordinatorLeave, the_node_that_hosts_it_cannot_leave_alone) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.say(0, Leave{job.stamp(), Leave::Scope::node_if_enough, 130, "SIGINT received"});
+    job.over(0), job.over(1);
+    const auto end = job.heard<End>(1);
+    EXPECT_EQ(end->status, 130);
+    EXPECT_EQ(end->reason, "SIGINT received on node0, which hosts the meeting: the job ends with it");
+}
+
+TEST(CoordinatorLeave, an_elastic_job_that_waits_for_nodes_goes_on_waiting_without_one) {
+    Job job(2, 3);
+    job.join(0), job.join(1);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    EXPECT_EQ(job.heard<End>(1)->status, 143);
+    EXPECT_FALSE(job.heard<End>(0));
+    job.join(2), job.join(3);
+    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 3);
+}
+
+TEST(CoordinatorLeave, an_elastic_job_of_which_too_few_would_be_left_says_so) {
+    Job job(2, 3);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.over(1);
+    for (int node : {0, 2}) job.over(node);
+    job.say(2, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.over(0), job.over(2);
+    EXPECT_EQ(job.heard<End>(0)->reason, "SIGTERM received on node2: too few nodes are left, the job ends");
+}
+
+TEST(CoordinatorLeave, after_the_failure_that_ends_the_job_its_status_stands) {
+    for (const int min_nodes : {1, 2})
+        for (const int leaver : {0, 1}) {
+            Job job(min_nodes, 2);
+            job.join(0), job.join(1);
+            job.fails(0);
+            job.say(leaver, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+            job.over(0), job.over(1);
+            for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 3);
+        }
+}
+
+TEST(CoordinatorLeave, a_failure_that_would_be_tried_again_gives_way_to_a_signal) {
+    Job job(2, 2, 1);
+    job.join(0), job.join(1);
+    job.fails(0);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.over(0), job.over(1);
+    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 143);
+}
+
+TEST(CoordinatorLeave, who_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
+    Job job(1, 3, 1);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.over(0, true);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.fails(1);
+    EXPECT_FALSE(job.heard<StopRound>(2)) << "node 0 has finished, and nobody could run its ranks again";
+    job.over(1, false, Cause{143, "kind", "rank 1 was killed by SIGTERM", false, ""});
+    EXPECT_EQ(job.heard<End>(1)->status, 143);
+    EXPECT_FALSE(job.heard<StopRound>(2));
+    job.over(2, true);
+    EXPECT_EQ(job.coordinator.round(), 0);
+    for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->status, 0);
+}
+
+TEST(CoordinatorLeave, who_is_lost_while_it_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
+    Job job(1, 3, 1);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.over(0, true);
+    job.over(2, true);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.hangs_up(1);
+    for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->status, 0);
+}
+
+TEST(CoordinatorLeave, what_fails_because_somebody_left_a_job_that_was_about_to_end_is_not_counted) {
+    Job job(1, 3, 1);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.over(0, true);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.over(1);
+    job.fails(2), job.over(2);
+    const auto again = job.heard<Assigned>(2);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->stamp.round, 1);
+    EXPECT_EQ(again->restart_count, 0);
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous

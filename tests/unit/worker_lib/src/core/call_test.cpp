@@ -1,0 +1,106 @@
+#include "worker_lib/src/core/call.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::worker {
+namespace {
+
+using std::chrono::milliseconds;
+
+Call call(Op op, DType type, std::size_t count, int root = -1, ReduceOp reduce = ReduceOp::sum()) {
+    Call made;
+    made.op = op;
+    made.type = type;
+    made.count = count;
+    made.root = root;
+    made.reduce = reduce;
+    made.sequence = 17;
+    return made;
+}
+
+std::string described(const Call& what) { return describe(Signature(what)); }
+
+TEST(CallTest, calls_are_described_as_they_were_made) {
+    EXPECT_EQ(described(call(Op::barrier, DType::uint8, 0)), "barrier");
+    EXPECT_EQ(described(call(Op::all_reduce, DType::float32, 20)), "all_reduce(float32, 20, sum)");
+    EXPECT_EQ(described(call(Op::broadcast, DType::int64, 3, 1)), "broadcast(int64, 3, root 1)");
+    EXPECT_EQ(described(call(Op::reduce, DType::boolean, 1, 0, ReduceOp::max())), "reduce(bool, 1, max, root 0)");
+    EXPECT_EQ(described(call(Op::reduce_scatter, DType::float16, 4, -1, ReduceOp::premul_sum(0.5))),
+              "reduce_scatter(float16, 4, premul_sum 0.5)");
+    Call with_counts = call(Op::all_to_all, DType::int8, 0);
+    with_counts.counts = {1, 2};
+    EXPECT_EQ(described(with_counts), "all_to_all(int8, counts)");
+}
+
+TEST(CallTest, counts_of_a_v_form_are_compared_but_not_those_of_all_to_all) {
+    Call one = call(Op::all_gather, DType::int8, 2), other = call(Op::all_gather, DType::int8, 3);
+    one.counts = other.counts = {2, 3};
+    EXPECT_EQ(Signature(one), Signature(other)) << "each rank's own count differs";
+    other.counts = {3, 2};
+    EXPECT_NE(Signature(one), Signature(other));
+    one.op = other.op = Op::all_to_all;
+    EXPECT_EQ(Signature(one), Signature(other));
+    other.counts.clear();
+    EXPECT_NE(Signature(one), Signature(other)) << "the plain form is another call";
+}
+
+TEST(CallTest, the_operation_counts_where_something_is_reduced) {
+    const auto signature = [](Op op, ReduceOp reduce) { return Signature(call(op, DType::int8, 1, -1, reduce)); };
+    EXPECT_EQ(signature(Op::all_gather, ReduceOp::sum()), signature(Op::all_gather, ReduceOp::max()));
+    EXPECT_NE(signature(Op::all_reduce, ReduceOp::sum()), signature(Op::all_reduce, ReduceOp::max()));
+    EXPECT_NE(signature(Op::all_reduce, ReduceOp::premul_sum(2)), signature(Op::all_reduce, ReduceOp::premul_sum(3)));
+}
+
+TEST(CallTest, a_mismatch_names_rank_0_and_the_first_that_differs) {
+    const Signature usual(call(Op::all_reduce, DType::float32, 20)), odd(call(Op::broadcast, DType::float32, 10, 0));
+    const Signature all[] = {usual, usual, odd, odd};
+    EXPECT_FALSE(all_alike(all));
+    EXPECT_TRUE(all_alike(std::span(all).first(2)));
+    const Error error = mismatch(all, "world");
+    EXPECT_STREQ(error.what(),
+                 "mismatch in group world: as call #17 rank 0 called all_reduce(float32, 20, sum), rank 2 called "
+                 "broadcast(float32, 10, root 0); all ranks must make the same calls in the same order");
+    EXPECT_EQ(error.code(), ErrorCode::mismatch);
+    EXPECT_EQ(error.ranks(), (std::vector{0, 2}));
+    EXPECT_EQ(error.op(), "all_reduce");
+    EXPECT_EQ(error.sequence(), 17U);
+    EXPECT_EQ(error.group(), "world");
+}
+
+TEST(CallTest, a_rank_that_is_at_another_call_is_told_apart) {
+    Signature ahead(call(Op::all_reduce, DType::float32, 20));
+    ++ahead.sequence;
+    const Signature all[] = {Signature(call(Op::all_reduce, DType::float32, 20)), ahead};
+    EXPECT_NE(std::string(mismatch(all, "g").what()).find("rank 1 called all_reduce(float32, 20, sum) as call #18"),
+              std::string::npos);
+}
+
+TEST(CallTest, a_failure_says_where) {
+    EXPECT_STREQ(failure(ErrorCode::timeout, where(call(Op::gather, DType::int8, 1), "g"), {1}, "why").what(),
+                 "gather #17 in group g: why");
+    EXPECT_STREQ(failure(ErrorCode::timeout, {"send", 0, "g"}, {1}, "why").what(), "send in group g: why");
+}
+
+TEST(CallTest, lists_of_ranks_are_short) {
+    EXPECT_EQ(list_ranks({3}), "rank 3");
+    EXPECT_EQ(list_ranks({1, 2}), "ranks 1 and 2");
+    EXPECT_EQ(list_ranks({1, 2, 5}), "ranks 1, 2 and 5");
+    std::vector<int> many(100);
+    EXPECT_TRUE(list_ranks(many).ends_with(" and 84 more")) << list_ranks(many);
+}
+
+TEST(CallTest, durations_are_said_in_seconds_or_less) {
+    EXPECT_EQ(describe(milliseconds(3000)), "3 s");
+    EXPECT_EQ(describe(milliseconds(250)), "250 ms");
+    EXPECT_EQ(describe(std::chrono::microseconds(1234)), "1.23 ms");
+}
+
+TEST(CallTest, a_time_without_end_can_be_reckoned_with) {
+    EXPECT_GT(after(milliseconds::max()), Clock::now() + std::chrono::hours(24 * 365 * 99));
+    EXPECT_GT(after(std::chrono::hours::max()) + std::chrono::hours(24 * 365 * 10), Clock::now());
+    const Time past = after(milliseconds::min());
+    EXPECT_LE(past, Clock::now());
+}
+
+}  // namespace
+}  // namespace dlaunch::worker

@@ -1,0 +1,155 @@
+#include "worker_lib/src/reduce/kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace dlaunch::worker {
+
+namespace baseline {
+extern const KernelTable kTable;
+}
+#ifdef __x86_64__
+namespace avx2 {
+extern const KernelTable kTable;
+}
+namespace avx512 {
+extern const KernelTable kTable;
+}
+#endif
+
+namespace {
+
+using Kind = ReduceOp::Kind;
+constexpr int kKinds = 9;
+
+template <class T>
+T reduced(ReduceOp op, std::initializer_list<T> values) {
+    std::vector<const void*> in;
+    for (const T& value : values) in.push_back(&value);
+    T out{};
+    const int ranks = static_cast<int>(values.size());
+    kernel(kDTypeOf<T>, op)(&out, in.data(), ranks, 1, op.factor(), ranks);
+    return out;
+}
+
+TEST(KernelsTest, integers_wrap_around) {
+    EXPECT_EQ(reduced<std::int8_t>(ReduceOp::sum(), {127, 1}), -128);
+    EXPECT_EQ(reduced<std::int32_t>(ReduceOp::sum(), {std::numeric_limits<int>::max(), 2, -1}),
+              std::numeric_limits<int>::min());
+    EXPECT_EQ(reduced<std::int16_t>(ReduceOp::product(), {300, 300}), static_cast<std::int16_t>(90000));
+    EXPECT_EQ(reduced<std::uint16_t>(ReduceOp::product(), {0xFFFF, 0xFFFF}), 1);
+    EXPECT_EQ(reduced<std::int64_t>(ReduceOp::premul_sum(-2), {3, 4}), -14);
+}
+
+TEST(KernelsTest, averages_of_integers_are_rounded_towards_zero) {
+    EXPECT_EQ(reduced<int>(ReduceOp::avg(), {-3, -4}), -3);
+    EXPECT_EQ(reduced<int>(ReduceOp::avg(), {3, 4}), 3);
+    EXPECT_EQ(reduced<std::uint8_t>(ReduceOp::avg(), {200, 50, 5}), 85) << "the sum fits";
+}
+
+TEST(KernelsTest, bools_are_and_and_or) {
+    EXPECT_TRUE(reduced<bool>(ReduceOp::sum(), {true, true, true}));
+    EXPECT_FALSE(reduced<bool>(ReduceOp::product(), {true, false}));
+    EXPECT_FALSE(reduced<bool>(ReduceOp::bxor(), {true, true}));
+    EXPECT_TRUE(reduced<bool>(ReduceOp::bxor(), {true, true, true}));
+}
+
+TEST(KernelsTest, small_floats_are_summed_as_floats_and_rounded_once) {
+    // One by one 2048 + 1 would stay 2048: the next half is 2050.
+    EXPECT_EQ(static_cast<float>(reduced<Float16>(ReduceOp::sum(), {Float16(2048), Float16(1), Float16(1)})), 2050);
+    EXPECT_EQ(static_cast<float>(reduced<BFloat16>(ReduceOp::sum(), {BFloat16(256), BFloat16(1), BFloat16(1)})), 258);
+    EXPECT_EQ(static_cast<float>(reduced<Float16>(ReduceOp::avg(), {Float16(60000), Float16(60000)})), 60000)
+        << "though the sum is more than a half can hold";
+}
+
+TEST(KernelsTest, floats_are_taken_in_the_order_of_the_ranks) {
+    EXPECT_EQ(reduced<float>(ReduceOp::sum(), {1e8F, -1e8F, 1.0F}), 1.0F);
+    EXPECT_EQ(reduced<float>(ReduceOp::sum(), {1.0F, 1e8F, -1e8F}), 0.0F);
+    EXPECT_TRUE(std::isnan(reduced<double>(ReduceOp::sum(), {1, std::nan(""), 1})));
+}
+
+TEST(KernelsTest, a_type_has_the_operations_that_mean_something) {
+    for (const Kind kind : {Kind::band, Kind::bor, Kind::bxor})
+        for (const DType type : {DType::float16, DType::bfloat16, DType::float32, DType::float64})
+            EXPECT_EQ(kernels().at[static_cast<int>(type)][static_cast<int>(kind)], nullptr);
+    EXPECT_EQ(kernel(DType::boolean, ReduceOp::avg()), nullptr);
+    EXPECT_EQ(kernel(DType::boolean, ReduceOp::premul_sum(2)), nullptr);
+    EXPECT_NE(kernel(DType::boolean, ReduceOp::bxor()), nullptr);
+}
+
+/// Bits of chance, among them NaN, infinities and subnormal numbers where they are read as floats.
+std::vector<std::byte> noise(DType type, std::size_t count, std::uint32_t seed) {
+    std::mt19937 random(seed);
+    std::vector<std::byte> bytes(count * size_of(type));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(type == DType::boolean ? random() % 2 : random());
+    return bytes;
+}
+
+/// Whether two elements are the same bits, or both no number: which of two NaNs goes on is the processor's choice.
+bool same(DType type, const std::byte* a, const std::byte* b) {
+    if (std::memcmp(a, b, size_of(type)) == 0) return true;
+    const auto both_nan = [&]<class T>() {
+        T x, y;
+        std::memcpy(&x, a, sizeof x);
+        std::memcpy(&y, b, sizeof y);
+        return std::isnan(static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(x))) &&
+               std::isnan(static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(y)));
+    };
+    switch (type) {
+        case DType::float16: return both_nan.template operator()<Float16>();
+        case DType::bfloat16: return both_nan.template operator()<BFloat16>();
+        case DType::float32: return both_nan.template operator()<float>();
+        case DType::float64: return both_nan.template operator()<double>();
+        default: return false;
+    }
+}
+
+/// Every kernel of `other` on the same noise as the baseline's, out of place and into its last input.
+void compare_with_baseline(const KernelTable& other) {
+    for (int type = 0; type < kDTypes; ++type)
+        for (int kind = 0; kind < kKinds; ++kind)
+            for (const int inputs : {1, 2, 3, 5})
+                for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{1500}}) {
+                    const ReduceKernel expected = baseline::kTable.at[type][kind], got = other.at[type][kind];
+                    ASSERT_EQ(expected == nullptr, got == nullptr);
+                    if (!expected) continue;
+                    const auto dtype = static_cast<DType>(type);
+                    std::vector<std::vector<std::byte>> data;
+                    std::vector<const void*> in;
+                    for (int i = 0; i < inputs; ++i)
+                        data.push_back(noise(dtype, count, static_cast<std::uint32_t>(type * 100 + i)));
+                    for (const auto& one : data) in.push_back(one.data());
+                    std::vector<std::byte> first(data[0].size()), second(data[0].size());
+                    expected(first.data(), in.data(), inputs, count, 3, inputs);
+                    got(second.data(), in.data(), inputs, count, 3, inputs);
+                    got(data.back().data(), in.data(), inputs, count, 3, inputs);
+                    const std::size_t size = size_of(dtype);
+                    for (std::size_t i = 0; i < count * size; i += size) {
+                        ASSERT_TRUE(same(dtype, &first[i], &second[i]))
+                            << name_of(dtype) << ", operation " << kind << ", " << inputs << " inputs, element " << i;
+                        ASSERT_TRUE(same(dtype, &first[i], &data.back()[i])) << "in place: " << name_of(dtype);
+                    }
+                }
+}
+
+TEST(KernelsTest, the_chosen_instruction_set_gives_what_the_baseline_gives) { compare_with_baseline(kernels()); }
+
+#ifdef __x86_64__
+TEST(KernelsTest, avx2_gives_what_the_baseline_gives) {
+    if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
+    compare_with_baseline(avx2::kTable);
+}
+
+TEST(KernelsTest, avx512_gives_what_the_baseline_gives) {
+    if (!__builtin_cpu_supports("avx512bw")) GTEST_SKIP() << "this processor has no AVX-512";
+    compare_with_baseline(avx512::kTable);
+}
+#endif
+
+}  // namespace
+}  // namespace dlaunch::worker
