@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace dlaunch::worker {
@@ -38,6 +39,15 @@ Signature::Signature(const Call& call)
     if (!reduces(op)) return;
     reduce = call.reduce.kind();
     if (reduce == ReduceOp::Kind::premul_sum) factor = std::bit_cast<std::uint64_t>(call.reduce.factor());
+}
+
+std::uint64_t Signature::digest() const {
+    std::uint64_t value = 0;
+    for (const std::uint64_t word : std::bit_cast<std::array<std::uint64_t, sizeof(Signature) / 8>>(*this)) {
+        value = (value ^ word) * 0x9E3779B97F4A7C15;  // an odd number: nothing is lost
+        value ^= value >> 32;
+    }
+    return value;
 }
 
 std::string describe(const Signature& signature) {

@@ -50,7 +50,7 @@ void broadcast(Exchange& exchange, const Call& call) {
     const bool root = exchange.rank() == call.root;
     for (std::size_t at = 0; at < bytes || at == 0; at += half) {
         const std::size_t size = clip(bytes, at, half);
-        at == 0 ? exchange.begin(call) : exchange.turn();
+        at == 0 ? exchange.begin(call, bytes) : exchange.turn();
         if (root) copy_bytes(exchange.mine(), call.in + at, size);
         exchange.publish();
         if (at == 0) exchange.meet();
@@ -67,9 +67,10 @@ void gather(Exchange& exchange, const Call& call) {
     const std::size_t mine = call.count_of(rank), count = rounds(call, ranks, each);
     const bool receives = call.op == Op::all_gather || rank == call.root;
     const auto begins = offsets(call, ranks);
+    const std::size_t most = call.counts.empty() ? call.bytes(call.count) : SIZE_MAX;
     for (std::size_t round = 0; round < count; ++round) {
         const std::size_t at = round * each;
-        round == 0 ? exchange.begin(call) : exchange.turn();
+        round == 0 ? exchange.begin(call, most) : exchange.turn();
         if (call.op == Op::all_gather || !receives)
             copy_bytes(exchange.mine(), call.in + at * element, clip(mine, at, each) * element);
         exchange.publish();

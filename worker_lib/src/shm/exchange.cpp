@@ -66,11 +66,14 @@ void Exchange::meet_first(const std::vector<int>& pids, Time deadline) {
     segment_->close_door();
 }
 
-void Exchange::begin(const Call& call) {
+void Exchange::begin(const Call& call, std::size_t most) {
     call_ = &call;
     began_ = {};
     turn();
-    own_.calls[half_ & 1] = Signature(call);
+    few_ = most <= Glance::kBytes;
+    const Signature signature(call);
+    own_.calls[half_ & 1] = signature;
+    own_.glances[half_ & 1].call = signature.digest();
 }
 
 void Exchange::turn() {
@@ -78,6 +81,7 @@ void Exchange::turn() {
         if (!reached(segment_->control(r).step.load(std::memory_order_acquire), entered_)) wait(r, entered_);
     ++half_;
     first_ = true;
+    few_ = false;
 }
 
 void Exchange::publish() {
@@ -96,7 +100,7 @@ void Exchange::meet() {
     bool alike = true;
     for (int r = 0; r < place_.size; ++r) {
         wait_for(r);
-        alike = segment_->control(r).calls[half_ & 1] == own_.calls[half_ & 1] && alike;
+        alike = segment_->control(r).glances[half_ & 1].call == own_.glances[half_ & 1].call && alike;
     }
     for (int r = 0; r < place_.size; ++r)
         if (segment_->control(r).failed.load(std::memory_order_relaxed) == step_) throw ended(r, where());

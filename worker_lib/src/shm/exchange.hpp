@@ -10,9 +10,11 @@
 /// knows that everybody has begun the one before it, and so has read all there was in the one before that.
 ///
 /// The first step of a call shows its signature too, and meet() waits for all ranks: they all find out that their calls
-/// differ, at the same step, and all go on from there.
+/// differ, at the same step, and all go on from there. What is compared is a digest, which shares a cache line with the
+/// step and, where it is little, with what the rank shows: such a call moves one line per rank.
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -31,10 +33,11 @@ public:
     /// All have mapped the segment and watch each other (`pids`, by rank); throws Error that names who is missing.
     void meet_first(const std::vector<int>& pids, Time deadline);
 
-    void begin(const Call& call);
+    /// `most`: bytes that any rank shows in this exchange, where that is known; a few need no slot.
+    void begin(const Call& call, std::size_t most = SIZE_MAX);
     void turn();
-    [[nodiscard]] std::byte* mine() const { return segment_->half(place_.rank, half_); }
-    [[nodiscard]] const std::byte* of(int rank) const { return segment_->half(rank, half_); }
+    [[nodiscard]] std::byte* mine() const { return shown_by(place_.rank); }
+    [[nodiscard]] const std::byte* of(int rank) const { return shown_by(rank); }
     void publish();
     /// After the first publish() of a call: waits for all and compares what they called. Throws, too, where a rank has
     /// given up this call already.
@@ -72,6 +75,9 @@ private:
     static bool reached(std::uint32_t seen, std::uint32_t step) {
         return static_cast<std::int32_t>((seen - step) << kFlags) >= 0;
     }
+    [[nodiscard]] std::byte* shown_by(int rank) const {
+        return few_ ? segment_->control(rank).glances[half_ & 1].data.data() : segment_->half(rank, half_);
+    }
     void wait(int rank, std::uint32_t step);
     [[noreturn]] void late(std::uint32_t step);
     void mark_dead(int rank);
@@ -87,6 +93,7 @@ private:
     std::uint32_t half_ = 0;              // in use: its last bit
     std::uint32_t entered_ = kFirstStep;  // the step that began the exchange before
     bool first_ = false;                  // nothing has been published since begin() or turn()
+    bool few_ = false;                    // the glance is the slot
     std::vector<const void*> inputs_;
     std::vector<Signature> signatures_;
     std::vector<Sentinel::Id> watches_;

@@ -39,7 +39,7 @@ struct Reducer {
 bool wants(const Exchange& exchange, const Call& call) { return call.root < 0 || call.root == exchange.rank(); }
 
 void one_shot(Exchange& exchange, const Call& call) {
-    exchange.begin(call);
+    exchange.begin(call, call.bytes(call.count));
     copy_bytes(exchange.mine(), call.in, call.bytes(call.count));
     exchange.publish();
     exchange.meet();

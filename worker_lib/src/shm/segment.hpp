@@ -34,18 +34,26 @@ struct Reason {
     std::array<char, 240> text{};
 };
 
+/// A call at a glance: what it is, and what the rank shows the others where that is little.
+struct Glance {
+    static constexpr std::size_t kBytes = 16;
+    std::uint64_t call = 0;  ///< its signature's digest
+    alignas(8) std::array<std::byte, kBytes> data{};
+};
+
 struct alignas(128) Control {
-    // The first two cache lines hold all that a call looks at.
-    Word step{kFirstStep};           ///< steps that the rank has published
-    Word sleepers{0};                ///< who must be woken when it changes
-    std::array<Signature, 2> calls;  ///< by the half in use
+    // The first cache line holds all that a small call looks at.
+    Word step{kFirstStep};          ///< steps that the rank has published
+    Word sleepers{0};               ///< who must be woken when it changes
+    std::array<Glance, 2> glances;  ///< by the half in use
+    Word failed{kEnded};            ///< the step after which a call of the rank's failed; kEnded: none did
+    std::int32_t pid = 0;
+    std::array<Signature, 2> calls;  ///< as the glances; for the words of an error
     alignas(128) Word doorbell{0};   ///< rung when a message has moved from or to this rank
     Word door_sleepers{0};
-    Word failed{kEnded};  ///< the step after which a call of the rank's failed; kEnded: none did
-    std::int32_t pid = 0;
     Reason reason;
 };
-static_assert(offsetof(Control, doorbell) == 128);
+static_assert(offsetof(Control, calls) == 64);
 
 /// A pipe from one rank to another. Both counts only grow; their difference is what lies in it.
 struct Ring {

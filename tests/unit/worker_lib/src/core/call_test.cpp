@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace dlaunch::worker {
 namespace {
 
@@ -49,6 +51,26 @@ TEST(CallTest, the_operation_counts_where_something_is_reduced) {
     EXPECT_EQ(signature(Op::all_gather, ReduceOp::sum()), signature(Op::all_gather, ReduceOp::max()));
     EXPECT_NE(signature(Op::all_reduce, ReduceOp::sum()), signature(Op::all_reduce, ReduceOp::max()));
     EXPECT_NE(signature(Op::all_reduce, ReduceOp::premul_sum(2)), signature(Op::all_reduce, ReduceOp::premul_sum(3)));
+}
+
+TEST(CallTest, digests_differ_where_calls_do) {
+    std::set<std::uint64_t> digests;
+    std::size_t made = 0;
+    for (const Op op : {Op::barrier, Op::broadcast, Op::reduce, Op::all_reduce})
+        for (const DType type : {DType::uint8, DType::float32})
+            for (std::size_t count = 0; count < 50; ++count)
+                for (int root = -1; root < 3; ++root)
+                    for (const ReduceOp reduce : {ReduceOp::sum(), ReduceOp::max()})
+                        for (std::uint64_t sequence = 1; sequence < 20; ++sequence) {
+                            if (reduce.kind() != ReduceOp::Kind::sum && op != Op::reduce && op != Op::all_reduce)
+                                continue;
+                            Call one = call(op, type, count, root, reduce);
+                            one.sequence = sequence;
+                            EXPECT_EQ(Signature(one).digest(), Signature(one).digest());
+                            digests.insert(Signature(one).digest());
+                            ++made;
+                        }
+    EXPECT_EQ(digests.size(), made);
 }
 
 TEST(CallTest, a_mismatch_names_rank_0_and_the_first_that_differs) {
