@@ -115,10 +115,10 @@ base::Result<void> Agent::prepare() {
     if (!processors) return processors.error();
     link_.ready();
     if (auto made = logs_.prepare(); !made) return made.error();
-    if (!plan_.logs.keeps_files() && plan_.logs.directory.empty()) link_.tell_folder(logs_.run_directory());
+    const std::string temporary = logs_.temporary_directory();
+    link_.tell_folder(temporary);
     logs_.on_complaint([this] { say_complaints(); });
-
-    socket_ = std::make_unique<AgentSocket>(loop_, [this] { return node_status(plan_, node_, *round_); });
+    socket_ = std::make_unique<AgentSocket>(loop_, temporary, [this] { return node_status(plan_, node_, *round_); });
     node_.agent_socket = socket_->path();
     if (plan_.forks) template_ = std::make_unique<Template>(*socket_);
     auto fifo = TimerFifo::open_if_asked(

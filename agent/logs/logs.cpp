@@ -265,6 +265,10 @@ Result<void> Logs::prepare() {
 
 std::string Logs::run_directory() const { return impl_->directory.path(); }
 
+std::string Logs::temporary_directory() const {
+    return impl_->directory.is_temporary() && !impl_->options.plan.keeps_files() ? run_directory() : std::string();
+}
+
 std::string Logs::worker_directory(const LogSource& source) const {
     return impl_->directory.worker(source.restart_round, source.local_rank);
 }

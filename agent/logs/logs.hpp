@@ -44,6 +44,8 @@ public:
     /// or when it could not be made in $TMPDIR (full, read-only), which is told in take_complaints() and stops nobody
     /// unless files were asked for.
     [[nodiscard]] std::string run_directory() const;
+    /// The run directory that finish() removes, of a job that keeps no files; else empty.
+    [[nodiscard]] std::string temporary_directory() const;
 
     /// attempt_N/<local rank>, made by start_worker(); empty where there is none: a job that keeps no files has only a
     /// run directory, for a folder costs as much as a tenth of the start of a worker.

@@ -37,7 +37,9 @@ void GuardLink::ready() {
 }
 
 void GuardLink::tell_cgroup(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::cgroup, folder); }
-void GuardLink::tell_folder(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::folder, folder); }
+void GuardLink::tell_folder(const std::string& folder) {
+    if (!folder.empty()) tell(socket_.get(), GuardMessage::Kind::folder, folder);
+}
 
 void GuardLink::tell_suspended(int stop_signal) {
     const GuardMessage message{GuardMessage::Kind::suspended, {}, stop_signal, {}};

@@ -69,6 +69,12 @@ void reap_all() {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {}
 }
 
+/// As we are a subreaper, who has no child has no descendant.
+bool has_children() {
+    siginfo_t ended;
+    return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
 std::vector<pid_t> descendants_of(pid_t ancestor, std::span<const pid_t> spared) {
     if (!proc_is_ours()) return {};
     const std::string self = std::to_string(getpid());
@@ -98,7 +104,9 @@ bool lives(pid_t pid) {
 
 }  // namespace
 
-std::vector<pid_t> descendants(std::span<const pid_t> spared) { return descendants_of(getpid(), spared); }
+std::vector<pid_t> descendants(std::span<const pid_t> spared) {
+    return has_children() ? descendants_of(getpid(), spared) : std::vector<pid_t>();
+}
 
 std::vector<Swept> survey(std::span<const pid_t> spared) {
     std::vector<Swept> found;

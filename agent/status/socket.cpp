@@ -27,17 +27,22 @@ constexpr std::string_view kFollow = "losses\n", kForkPoint = "fork point";
 
 }  // namespace
 
-AgentSocket::AgentSocket(base::Loop& loop, std::function<std::string()> status)
+/// The folder costs as much as a tenth of the start of a worker, so it is shared where there is one already.
+AgentSocket::AgentSocket(base::Loop& loop, const std::string& folder, std::function<std::string()> status)
     : loop_(loop), status_(std::move(status)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::string folder = base::temporary_folder() + "/dlaunch-agent-XXXXXX";
-    if (folder.size() + std::strlen("/socket") >= sizeof address.sun_path) folder = "/tmp/dlaunch-agent-XXXXXX";
-    if (!mkdtemp(folder.data())) return;
-    folder_ = folder;
-    lock_ = hold_folder(folder);
-
-    const std::string path = folder + "/socket";
+    const auto fits = [&](const std::string& where) {
+        return where.size() + std::strlen("/socket") < sizeof address.sun_path;
+    };
+    if (folder.empty() || !fits(folder)) {
+        std::string own = base::temporary_folder() + "/dlaunch-agent-XXXXXX";
+        if (!fits(own)) own = "/tmp/dlaunch-agent-XXXXXX";
+        if (!mkdtemp(own.data())) return;
+        folder_ = own;
+        lock_ = hold_folder(own);
+    }
+    const std::string path = (folder_.empty() ? folder : folder_) + "/socket";
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     listener_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listener_ || bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return;

@@ -26,12 +26,14 @@ namespace dlaunch::agent {
 
 class AgentSocket {
 public:
-    /// Makes a folder of mode 0700 in $TMPDIR (else /tmp) with the socket in it. Where that fails path() is empty: the
-    /// job runs without it. `status` gives the line of JSON, without a newline.
-    AgentSocket(base::Loop& loop, std::function<std::string()> status);
+    /// The socket lies in `folder`, which only this user can enter and somebody else removes; where that is empty, or
+    /// its name too long for a socket's, in one that is made in $TMPDIR (else /tmp). Where that fails path() is empty:
+    /// the job runs without it. `status` gives the line of JSON, without a newline.
+    AgentSocket(base::Loop& loop, const std::string& folder, std::function<std::string()> status);
     ~AgentSocket();
 
     [[nodiscard]] const std::string& path() const { return path_; }
+    /// The one that was made; else empty.
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
     /// `reached` gets the connection, the pid of who made it, and what it said after "fork point".
