@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,7 @@ def start(binary, tmp_path, surroundings, new_mark):
         out, err = tmp_path / f"{number}.out", tmp_path / f"{number}.err"
         words = [word if isinstance(word, bytes) else str(word) for word in (*prefix, program or binary, *args)]
         feed = stdin.encode() if isinstance(stdin, str) else stdin if isinstance(stdin, bytes) else None
+        began = time.monotonic()  # Popen may return long after the program has begun
         with out.open("wb") as o, err.open("wb") as e:
             process = subprocess.Popen(
                 words,
@@ -103,7 +105,7 @@ def start(binary, tmp_path, surroundings, new_mark):
                 cwd=cwd or tmp_path,
                 start_new_session=True,
             )
-        runs.append(Running(process, mark, Path(variables["SEEN"]), out, err))
+        runs.append(Running(process, mark, Path(variables["SEEN"]), out, err, began))
         if feed is not None:
             try:
                 process.stdin.write(feed)
