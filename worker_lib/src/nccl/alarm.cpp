@@ -14,6 +14,8 @@ namespace {
 
 /// For others to answer when something has gone wrong already.
 constexpr auto kPatience = std::chrono::seconds(2);
+/// For the store to answer, which may have gone with a rank.
+constexpr auto kStorePatience = std::chrono::milliseconds(500);
 constexpr auto kListening = std::chrono::hours(24);
 
 std::string key_of(int rank) { return fmt::format("alarm/{}", rank); }
@@ -79,6 +81,17 @@ void Alarm::raise(const Error& why) noexcept {
     } catch (const std::exception&) {
         // The others have time-outs of their own.
     }
+}
+
+std::optional<Error> Alarm::said() noexcept {
+    try {
+        const Time soon = Clock::now() + kStorePatience;
+        const std::vector<std::string> keys{key_of(place_.rank)};
+        if (store_.check(keys, soon)) return unpack(store_.get(keys.front(), soon), place_.group);
+    } catch (const std::exception&) {
+        // Then nobody can have said anything.
+    }
+    return {};
 }
 
 Error Alarm::explain(const Error& late, const std::optional<Signature>& ours) noexcept {

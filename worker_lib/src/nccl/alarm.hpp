@@ -25,6 +25,8 @@ public:
 
     /// Tells all others why this rank has given up. Without the store nobody hears it.
     void raise(const Error& why) noexcept;
+    /// What another rank has raised, where it has and `heard` has not been called yet.
+    [[nodiscard]] std::optional<Error> said() noexcept;
     /// After a time-out, on every rank: what this rank called as that number, if it has come so far; what the error is.
     [[nodiscard]] Error explain(const Error& late, const std::optional<Signature>& ours) noexcept;
 

@@ -65,9 +65,14 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
                                       [&](const Work& work) { return Clock::now() >= work->deadline; });
     const Work late = overdue == pending_.end() ? nullptr : *overdue;
     Communicator* const communicator = communicator_.get();
-    const bool news = heard_ && seen_only_ && spans_hosts_;
+    const bool seen_only = heard_ && seen_only_;
     lock.unlock();
-    if (news) alarm_->raise(*heard);  // ranks on other hosts do not see it
+    if (seen_only) {
+        if (const auto said = alarm_->said())
+            heard = said;
+        else if (spans_hosts_)
+            alarm_->raise(*heard);  // ranks on other hosts do not see it
+    }
     if (!heard && late) {
         const std::string waited = describe(Clock::now() - late->began);
         heard = late->peer < 0 ? failure(ErrorCode::timeout, late->where, {},
