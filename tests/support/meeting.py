@@ -19,7 +19,8 @@ done
 note "began.$DLAUNCH_ROUND.$RANK" "$(cat /proc/sys/kernel/hostname) $WORLD_SIZE $GROUP_RANK \
 $TORCHELASTIC_RESTART_COUNT $MASTER_ADDR:$MASTER_PORT"
 [ ! -e "$SEEN/first.$DLAUNCH_ROUND.$RANK" ] || . "$SEEN/first.$DLAUNCH_ROUND.$RANK"
-while read -r order < "$SEEN/order.$RANK"; do eval "$order"; done
+# An order may be read, and its pipe opened anew, before its writer has closed it: nothing comes then.
+while [ -p "$SEEN/order.$RANK" ]; do read -r order < "$SEEN/order.$RANK" && eval "$order"; done
 """)
 MOST_RANKS = 8
 
