@@ -35,15 +35,26 @@ void use_fake_gpus(int rank) {
     setenv("LOCAL_RANK", std::to_string(rank).c_str(), 0);
 }
 
-Error expect_error(ErrorCode code, const std::function<void()>& call) {
+namespace {
+
+Error expect_one_of(std::initializer_list<ErrorCode> codes, const std::function<void()>& call) {
+    const char* const expected = dlaunch::name_of(*codes.begin());
     try {
         call();
     } catch (const Error& error) {
-        check(error.code() == code, std::string("expected ") + dlaunch::name_of(code) + ", got " +
-                                        dlaunch::name_of(error.code()) + ": " + error.what());
+        check(std::find(codes.begin(), codes.end(), error.code()) != codes.end(),
+              std::string("expected ") + expected + ", got " + dlaunch::name_of(error.code()) + ": " + error.what());
         return error;
     }
-    throw std::logic_error(std::string("no error, expected ") + dlaunch::name_of(code));
+    throw std::logic_error(std::string("no error, expected ") + expected);
+}
+
+}  // namespace
+
+Error expect_error(ErrorCode code, const std::function<void()>& call) { return expect_one_of({code}, call); }
+
+Error expect_ended(ErrorCode code, const std::function<void()>& call) {
+    return expect_one_of({code, ErrorCode::aborted}, call);
 }
 
 Error expect_error(ErrorCode code, const std::set<int>& ranks, const std::function<void()>& call) {

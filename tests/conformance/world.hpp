@@ -49,6 +49,8 @@ inline void check(bool condition, const std::string& what) { check(condition, wh
 Error expect_error(ErrorCode code, const std::set<int>& ranks, const std::function<void()>& call);
 /// The same, whoever is named.
 Error expect_error(ErrorCode code, const std::function<void()>& call);
+/// What another rank ends: of this code where the call was under way then, `aborted` where it came later.
+Error expect_ended(ErrorCode code, const std::function<void()>& call);
 
 /// Each of backends x world sizes.
 struct Case {
