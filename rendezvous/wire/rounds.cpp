@@ -178,6 +178,7 @@ void Reader::read(T& part) { fields(*this, part); }
 // --- ranges ---------------------------------------------------------------------------------------------------------
 
 bool within(std::int32_t value, std::int32_t low, std::int32_t high) { return value >= low && value <= high; }
+bool is_place(std::int32_t value, std::int32_t count) { return value >= 0 && value < count; }
 
 bool sane(const auto&) { return true; }
 bool sane(const r::LostRanks& m) { return within(m.first, 0, kMostWorkers) && within(m.count, 0, kMostWorkers); }
@@ -188,12 +189,12 @@ bool sane(const r::Welcome& m) { return m.node_timeout_ms >= 1 && m.node_timeout
 bool sane(const r::Join& m) {
     const bool standing =
         !m.standing || (m.standing->group_world_size <= kMostWorkers && m.standing->restart_count >= 0 &&
-                        within(m.standing->group_rank, 0, m.standing->group_world_size - 1));
+                        is_place(m.standing->group_rank, m.standing->group_world_size));
     return standing && !m.record.id.empty() && within(m.record.store_port, 0, 65'535) &&
            within(m.record.slots, 1, kMostWorkers) && m.record.node_rank.value_or(0) >= 0;
 }
 bool sane(const r::Assigned& m) {
-    return within(m.group_rank, 0, m.group_world_size - 1) && within(m.local_world_size, 1, kMostWorkers) &&
+    return is_place(m.group_rank, m.group_world_size) && within(m.local_world_size, 1, kMostWorkers) &&
            m.world_size >= m.local_world_size && within(m.first_rank, 0, m.world_size - m.local_world_size) &&
            m.first_role_rank >= 0 && m.role_world_size >= m.local_world_size && within(m.master_port, 0, 65'535);
 }

@@ -78,6 +78,7 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
     EXPECT_FALSE(join([](r::Join& m) { m.record.node_rank = -1; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.id.clear(); }));
     EXPECT_FALSE(join([](r::Join& m) { m.standing = r::Standing{4, 4, 0}; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.standing = r::Standing{0, INT32_MIN, 0}; }));
     EXPECT_FALSE(decode_frame(encode(r::Leave{kStamp, r::Leave::Scope{9}, 0, ""})));
     EXPECT_FALSE(decode(0x3F, ""));
     EXPECT_FALSE(decode(0xFF, ""));
