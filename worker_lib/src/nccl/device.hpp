@@ -67,7 +67,9 @@ public:
     }
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
-    [[nodiscard]] std::byte* data() const { return reinterpret_cast<std::byte*>(address_); }
+    [[nodiscard]] std::byte* data() const {
+        return reinterpret_cast<std::byte*>(address_);  // NOLINT(performance-no-int-to-ptr): so CUDA's addresses are
+    }
 
 private:
     DevicePointer address_ = 0;

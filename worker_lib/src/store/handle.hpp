@@ -52,12 +52,14 @@ public:
 
     void set(std::string_view key, std::string_view value, Time deadline) const;
     [[nodiscard]] std::string get(std::string_view key, Time deadline) const;
+    // NOLINTBEGIN(modernize-use-nodiscard): what they change may be all that is wanted
     std::int64_t add(std::string_view key, std::int64_t delta, Time deadline) const;
     std::string compare_set(std::string_view key, std::string_view expected, std::string_view desired,
                             Time deadline) const;
+    bool delete_key(std::string_view key, Time deadline) const;
+    // NOLINTEND(modernize-use-nodiscard)
     [[nodiscard]] bool check(std::span<const std::string> keys, Time deadline) const;
     void wait(std::span<const std::string> keys, Time deadline) const;
-    bool delete_key(std::string_view key, Time deadline) const;
     void append(std::string_view key, std::string_view bytes, Time deadline) const;
     [[nodiscard]] std::vector<std::string> multi_get(std::span<const std::string> keys, Time deadline) const;
     void multi_set(std::span<const std::pair<std::string, std::string>> pairs, Time deadline) const;
