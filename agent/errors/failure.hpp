@@ -43,6 +43,7 @@ struct Failure {
     /// not_executed: "./prog: No such file or directory"; hung: what told so, "timer step expired"; timed_out: the
     /// limit, "30 s"; exited, signalled: where, when it was the template, "before its fork point"; else empty.
     std::string text;
+    bool permanent = false;  ///< not_executed: another try ends alike. Known on its own node only
     int round = 0;
     std::chrono::duration<double> after{};       ///< since the round's start, monotonic
     std::chrono::system_clock::time_point when;  ///< for humans only, nothing is ordered by it

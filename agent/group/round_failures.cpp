@@ -47,6 +47,7 @@ Failure NodeRound::failure_of(const Worker& worker, const Template::End& end) co
 
 Failure NodeRound::failure_of(const Worker& worker, const SpawnError& error) const {
     Failure failure = about(worker);
+    failure.permanent = error.permanent;
     failure.how = HowEnded::not_executed;
     failure.code = error.exit_status();
     failure.text = error.text();

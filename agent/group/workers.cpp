@@ -92,7 +92,7 @@ void LocalWorkers::set_variables(SpawnRequest& request, const Variables& variabl
 std::optional<SpawnError> LocalWorkers::start(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
     auto ends = around_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
-    if (!ends) return SpawnError{ends.error().text, 0, false, false, {}};
+    if (!ends) return SpawnError{ends.error().text, 0, true, false, {}};
     StandardInput::Given input = around_.input.give(worker.rank, assignment_.world_size);
     SpawnRequest wanted = request(worker, *ends, input);
     const base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);

@@ -55,6 +55,17 @@ def test_a_template_of_an_earlier_round_costs_no_restart(dlaunch, program, seen)
     assert len(lines(seen / "prepared")) == 2 and not (seen / "again").exists()
 
 
+def test_a_fork_that_fails_once(dlaunch, program):
+    result = dlaunch("--start-method=fork", "--nproc-per-node=3", "--max-restarts=1", program, "no-process-once")
+    assert result.rc == 0 and "temporarily unavailable" in told(result), result.err
+
+
+def test_a_fork_that_always_fails(dlaunch, program, seen):
+    result = dlaunch("--start-method=fork", "--nproc-per-node=3", "--max-restarts=2", program, "no-process")
+    assert result.rc == 126 and "cannot make a process for it: Resource temporarily unavailable" in result.err, result.err
+    assert result.err.count("restarting all workers") == 2 and len(lines(seen / "prepared")) == 1
+
+
 def stopped_template(run, seen):
     until((seen / "once").exists)
     (template,) = templates(seen)
