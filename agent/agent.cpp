@@ -120,7 +120,7 @@ base::Result<void> Agent::prepare() {
     logs_.on_complaint([this] { say_complaints(); });
     socket_ = std::make_unique<AgentSocket>(loop_, temporary, [this] { return node_status(plan_, node_, *round_); });
     node_.agent_socket = socket_->path();
-    if (plan_.forks) template_ = std::make_unique<Template>(*socket_);
+    if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_);
     auto fifo = TimerFifo::open_if_asked(
         loop_, [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
     if (!fifo) return fifo.error();

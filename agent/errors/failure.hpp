@@ -41,8 +41,9 @@ struct Failure {
     OutOfMemory out_of_memory = OutOfMemory::no;
     std::string memory_limit;  ///< of the cgroup that ran out, "900 MiB"; may be empty
     /// not_executed: "./prog: No such file or directory"; hung: what told so, "timer step expired"; timed_out: the
-    /// limit, "30 s"; else empty.
+    /// limit, "30 s"; exited, signalled: where, when it was the template, "before its fork point"; else empty.
     std::string text;
+    bool permanent = false;  ///< not_executed: another try ends alike. Known on its own node only
     int round = 0;
     std::chrono::duration<double> after{};       ///< since the round's start, monotonic
     std::chrono::system_clock::time_point when;  ///< for humans only, nothing is ordered by it
@@ -51,6 +52,10 @@ struct Failure {
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty where there is none
     bool victim = false;                               ///< it ended because we stopped it
 
+    /// The process that ended was the one that workers are forked of.
+    [[nodiscard]] bool of_template() const {
+        return !text.empty() && (how == HowEnded::exited || how == HowEnded::signalled);
+    }
     /// The status dlaunch ends with when this is the first cause.
     [[nodiscard]] int exit_status() const;
 };

@@ -18,17 +18,20 @@ constexpr std::size_t kMostColumns = 91;
 /// Below this a text about an exec error or a hang says nothing any more; the host gives way first.
 constexpr std::size_t kLeastText = 40;
 
+/// Of "before its fork point".
+constexpr std::size_t kMostWhere = 24;
+
 /// What may give way, and how far the host may; tried in order until the line fits.
 struct Brevity {
-    bool limit, after, round;
+    bool limit, after, round, where;
     std::size_t least_host;
 };
-constexpr std::array<Brevity, 6> kBrevities{{{true, true, true, 255},
-                                             {false, true, true, 255},
-                                             {false, true, true, 20},
-                                             {false, false, true, 20},
-                                             {false, false, true, 8},
-                                             {false, false, false, 3}}};
+constexpr std::array<Brevity, 6> kBrevities{{{true, true, true, true, 255},
+                                             {false, true, true, true, 255},
+                                             {false, true, true, true, 20},
+                                             {false, false, true, true, 20},
+                                             {false, false, true, true, 8},
+                                             {false, false, false, false, 3}}};
 
 std::string out_of_memory(const Failure& failure, bool with_limit) {
     if (failure.out_of_memory == OutOfMemory::no) return {};
@@ -54,7 +57,8 @@ std::string how_it_ended(const Failure& failure, bool with_limit) {
 
 std::string when_it_ended(const Failure& failure, const Brevity& brevity) {
     std::string text;
-    if (failure.round > 0 && brevity.round) text = fmt::format(" in round {}", failure.round);
+    if (failure.of_template() && brevity.where) text = " " + shorten_middle(printable(failure.text), kMostWhere);
+    if (failure.round > 0 && brevity.round) text += fmt::format(" in round {}", failure.round);
     if (brevity.after) text += " after " + duration_text(failure.after.count());
     return text;
 }

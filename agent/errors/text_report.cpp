@@ -79,7 +79,8 @@ void add_words(std::string& out, const Failure& failure) {
         }
     }
     if (failure.last_words.empty() || (failure.record && says_the_same(*failure.record, failure.last_words))) return;
-    line(out, kMargin, "last lines of rank {} on stderr:", failure.rank);
+    const std::string who = failure.of_template() ? "the template" : fmt::format("rank {}", failure.rank);
+    line(out, kMargin, "last lines of {} on stderr:", who);
     for (const std::string& word : failure.last_words) {
         const std::string shown = as_seen(word);
         if (!shown.empty()) out.append(kQuote).append(shown);
@@ -220,6 +221,10 @@ std::string text_report(const JobEnd& end, std::string_view told) {
     std::string out = headline == told ? "" : fmt::format("dlaunch: {}\n", headline);
     if (first.how == HowEnded::not_executed && headline.find(printable(first.text)) == std::string::npos)
         quote(out, kMargin, first.text);
+    if (first.of_template())
+        quote(out, kMargin,
+              "this process is no worker yet: workers are forked of it where it calls dlaunch::fork_point()\n"
+              "(--start-method=fork; with --start-method=spawn each of them runs the program from its start)");
     add_words(out, first);
     add_memory(out, first);
     if (first.how != HowEnded::not_executed && !timed_out) {

@@ -110,11 +110,13 @@ void set_threads(Variables& variables, const Plan& plan, const NodeFacts& node, 
 
 }  // namespace
 
-Variables template_variables(const Plan& plan, const NodeFacts& node, const Variables& inherited) {
+Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file,
+                             const Variables& inherited) {
     Variables variables = plan.environment;
     set_threads(variables, plan, node, inherited);
     set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);
     set(variables, "DLAUNCH_FORK_POINT", 1);
+    set(variables, "TORCHELASTIC_ERROR_FILE", error_file);
     return variables;
 }
 

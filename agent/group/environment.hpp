@@ -28,7 +28,8 @@ struct NodeFacts {
                                          int local_rank, const std::string& error_file, const Variables& inherited);
 
 /// The same for a template (process/template.hpp), which is no rank: only what a program reads as it is loaded.
-[[nodiscard]] Variables template_variables(const Plan& plan, const NodeFacts& node, const Variables& inherited);
+[[nodiscard]] Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file,
+                                           const Variables& inherited);
 
 /// The worker's whole argv: --wrap's words for this rank, then the program and its arguments with $local_rank and
 /// ${local_rank} replaced where string.Template.safe_substitute would (arguments only). Every other byte stays, `$$`

@@ -162,8 +162,7 @@ void NetMembership::make_member(const r::Found& found) {
 
 void NetMembership::failed(const Failure& failure) {
     own_failure_ = true;
-    r::Cause cause{failure.exit_status(), kind_of(failure), summary(failure), failure.how == HowEnded::not_executed, {},
-                   {failure.rank, 1}};
+    r::Cause cause{failure.exit_status(), kind_of(failure), summary(failure), failure.permanent, {}, {failure.rank, 1}};
     change([&](base::Time now) { member_->failed(now, cause); });
 }
 
@@ -177,7 +176,7 @@ void NetMembership::round_over(const RoundEnd& end) {
                  [](const Failure& failure) { return !failure.victim; });
     if (!own.empty()) {
         const Failure first = own.front();
-        cause = r::Cause{first.exit_status(), kind_of(first), summary(first), first.how == HowEnded::not_executed,
+        cause = r::Cause{first.exit_status(), kind_of(first), summary(first), first.permanent,
                          pack_failures(std::move(own), wire::kMaxRecord)};
     }
     change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });

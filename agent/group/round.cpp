@@ -6,9 +6,9 @@
 #include <csignal>
 #include <stdexcept>
 
-#include "agent/errors/error_file.hpp"
 #include "agent/process/proc.hpp"
 #include "agent/process/sweep.hpp"
+#include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto kUnkillable = 10s;  // after SIGKILL; who lives then hangs in the kernel
 constexpr auto kSweepDeadline = 5000ms;
 constexpr auto kDrainDeadline = 5000ms;
+constexpr auto kLongPreparation = 10s;  // from then on the user should know that the program only prepares
 constexpr int kOnTheirWay = 4;  // so many processes between clone and exec: enough to keep the other cores at work
 
 std::int64_t number(int value) { return value; }
@@ -31,9 +32,12 @@ NodeRound::NodeRound(LocalWorkers::Surroundings surroundings, Reporting reportin
       reporting_(std::move(reporting)),
       listener_(std::move(listener)),
       workers_(around_,
-               {[this](const Worker& worker) { on_started(worker); }, [this](Worker& worker) { on_end(worker); },
+               {[this](const Worker& worker) { on_started(worker); },
+                [this](Worker& worker) { on_end(worker); },
                 [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); },
-                [this](const SpawnError& error) { on_template_failed(error); }, [this] { go_on_starting(); }}),
+                {[this] { on_template_ready(); }, [this](const SpawnError& error) { on_template_refused(error); },
+                 [this](const Template::End& end) { on_template_ended(end); }},
+                [this] { go_on_starting(); }}),
       memory_(OomCounter::of_this_process()) {
     if (around_.cgroups.folder().empty() && !proc_is_ours())
         reporting_.mention(
@@ -91,15 +95,16 @@ void NodeRound::begin(const Assignment& assignment) {
 void NodeRound::start_next() {
     pending_start_ = false;
     if (group_.state() != GroupState::starting || suspended_) return;
-    if (next_to_start_ == 0 && !workers_.may_start()) return;
+    if (next_to_start_ == 0 && !may_start()) return;
     const int count = assignment_.local_world_size;
-    if (next_to_start_ < count) {
+    if (next_to_start_ < count && next_to_start_ - next_to_settle_ < kOnTheirWay) {
         Worker& worker = workers_.all()[static_cast<std::size_t>(next_to_start_++)];
         if (auto error = workers_.start(worker.local_rank)) return on_not_started(worker, *error);
     }
     while (next_to_settle_ < next_to_start_ &&
            (next_to_start_ == count || next_to_start_ - next_to_settle_ >= kOnTheirWay)) {
-        workers_.settle(next_to_settle_++);
+        if (!workers_.settle(next_to_settle_)) return;  // we are told when it is time to go on
+        ++next_to_settle_;
         if (group_.state() != GroupState::starting) return;
     }
     if (next_to_settle_ < count) {
@@ -112,13 +117,68 @@ void NodeRound::start_next() {
     note_if_none_left();
 }
 
+bool NodeRound::may_start() {
+    if (workers_.may_start()) return true;
+    if (workers_.template_prepares())
+        hint_ = around_.loop.after(kLongPreparation, [this] {
+            if (group_.state() != GroupState::starting) return;
+            reporting_.mention(
+                fmt::format("no worker runs yet: in {} s the program (pid {}) has not come to dlaunch::fork_point(); "
+                            "one that never calls it needs --start-method=spawn",
+                            std::chrono::seconds(kLongPreparation).count(), around_.program->pid()));
+        });
+    return false;
+}
+
+void NodeRound::on_template_ready() {
+    hint_ = {};
+    reporting_.events.write("template_ready", {{"pid", number(around_.program->pid())}});
+    go_on_starting();
+    note_if_none_left();  // a stop may have waited for it
+}
+
 /// It was for any of them: the first one is as good as another.
-void NodeRound::on_template_failed(const SpawnError& error) {
-    if (group_.state() == GroupState::starting) on_not_started(workers_.all().front(), error);
+void NodeRound::on_template_refused(const SpawnError& error) {
+    hint_ = {};
+    if (group_.state() == GroupState::starting) return on_not_started(workers_.all().front(), error);
+    note_if_none_left();
+}
+
+/// A round that needs it fails with it, as with a worker. One of an earlier round that has made nobody of this one, as
+/// it was at its end before, is replaced: it must not cost a restart.
+void NodeRound::on_template_ended(const Template::End& end) {
+    hint_ = {};
+    const bool well = end.code == CLD_EXITED && end.status == 0;
+    reporting_.events.write(
+        "template_ended",
+        {{"pid", number(end.pid)},
+         {"status", number(end.code == CLD_EXITED ? end.status : exit_status::kSignalBase + end.status)},
+         {"signal", end.code == CLD_EXITED ? std::string_view() : std::string_view(base::signal_name(end.status))},
+         {"at_fork_point", end.at_fork_point}});
+    const bool starting = group_.state() == GroupState::starting;
+    if (starting && !workers_.template_is_new() && workers_.none_made()) {
+        next_to_start_ = next_to_settle_ = 0;
+        return go_on_starting();
+    }
+    const Worker* missing = workers_.first_missing();
+    if (starting && missing && well) {
+        const std::string text = fmt::format(
+            "it ended with 0 {} dlaunch::fork_point() (call it where workers shall begin, or use --start-method=spawn)",
+            end.at_fork_point ? "at" : "before");
+        return on_not_started(*missing, {text, 0, true, false, {}});
+    }
+    const bool asked = group_.state() == GroupState::stopping || group_.state() == GroupState::killing;
+    if (missing && !well && (starting || (asked && !end.at_fork_point))) {
+        add_failure(failure_of(*missing, end));
+        feed(GroupEvent::ended_badly);
+    }
+    note_if_none_left();
 }
 
 void NodeRound::go_on_starting() {
-    if (group_.state() == GroupState::starting && !pending_start_) start_next();
+    if (group_.state() != GroupState::starting || pending_start_) return;
+    pending_start_ = true;
+    around_.loop.post([this] { start_next(); });
 }
 
 void NodeRound::on_started(const Worker& worker) {
@@ -160,7 +220,7 @@ void NodeRound::on_end(Worker& worker) {
 
 void NodeRound::note_if_none_left() {
     const bool more_to_start = group_.state() == GroupState::starting;
-    if (workers_.alive() > 0 || more_to_start || none_left_told_) return;
+    if (!workers_.none_left() || more_to_start || none_left_told_) return;
     if (group_.state() == GroupState::stopping && wait_for_orphans()) return;
     none_left_told_ = true;
     feed(GroupEvent::none_left);
@@ -250,6 +310,8 @@ void NodeRound::kill_all(GroupEvent why) {
     if (workers_.alive() > 0 && why == GroupEvent::grace_over)
         reporting_.mention(
             fmt::format("killing {} worker{} that did not end", workers_.alive(), workers_.alive() == 1 ? "" : "s"));
+    if (workers_.template_prepares() && why == GroupEvent::grace_over)
+        reporting_.mention("killing the program, which did not end before its fork point");
     reporting_.events.write("killing", {{"workers", number(workers_.alive())}});
     workers_.kill();
     around_.loop.post([this] { note_if_none_left(); });  // nobody but orphans may be left
@@ -311,58 +373,6 @@ void NodeRound::add_failure(Failure failure) {
                                    [&](const Failure& earlier) { return earlier.rank == failure.rank; });
     if (!known && !failure.victim && failure.how != HowEnded::timed_out) listener_.lost(failure);
     if (!known) failures_.push_back(std::move(failure));
-}
-
-Failure NodeRound::about(const Worker& worker) const {
-    Failure failure;
-    failure.rank = worker.rank;
-    failure.local_rank = worker.local_rank;
-    failure.node_rank = assignment_.group_rank;
-    failure.role = around_.plan.role;
-    failure.host = around_.node.host;
-    failure.pid = worker.pid;
-    failure.round = assignment_.round;
-    failure.after = base::Clock::now() - started_;
-    failure.when = std::chrono::system_clock::now();
-    return failure;
-}
-
-Failure NodeRound::failure_of(const Worker& worker) const {
-    Failure failure = about(worker);
-    failure.how = worker.hung ? HowEnded::hung : worker.code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
-    (worker.code == CLD_EXITED ? failure.code : failure.signal) = worker.status;
-    failure.core_dumped = worker.code == CLD_DUMPED;
-    failure.victim = worker.asked_to_stop || reporting_.fenced();
-    if (worker.hung) failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
-    return failure;
-}
-
-Failure NodeRound::failure_of(const Worker& worker, const SpawnError& error) const {
-    Failure failure = about(worker);
-    failure.how = HowEnded::not_executed;
-    failure.code = error.exit_status();
-    failure.text = error.text();
-    return failure;
-}
-
-/// What can only be known now: files are written, pipes are read to their end.
-void NodeRound::complete(Failure& failure) {
-    const LogSource source{failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};
-    failure.stdout_file = around_.logs.file_of(source, kStdout);
-    failure.stderr_file = around_.logs.file_of(source, kStderr);
-    if (failure.victim) return;
-    failure.last_words = around_.logs.last_words(failure.local_rank);
-    const std::string error_file = around_.logs.error_file(source);
-    failure.record = read_error_file(error_file);
-    if (failure.record && around_.plan.logs.keeps_files())
-        failure.error_file = error_file;  // else it goes with the job
-    // A helper process that ran out of memory shows as an exit of its worker.
-    if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
-        const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;
-        failure.out_of_memory =
-            judge_out_of_memory({std::min<std::int64_t>(own, 0), memory_before_}, {own, memory_.read()});
-        if (failure.out_of_memory != OutOfMemory::no) failure.memory_limit = memory_.limit();
-    }
 }
 
 }  // namespace dlaunch::agent

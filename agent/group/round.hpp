@@ -60,7 +60,10 @@ private:
     void feed(GroupEvent event);
     void start_next();
     void go_on_starting();
-    void on_template_failed(const SpawnError& error);
+    void on_template_ready();
+    void on_template_refused(const SpawnError& error);
+    void on_template_ended(const Template::End& end);
+    [[nodiscard]] bool may_start();
     void on_started(const Worker& worker);
     void on_not_started(const Worker& worker, const SpawnError& error);
     void on_end(Worker& worker);
@@ -74,6 +77,7 @@ private:
 
     [[nodiscard]] Failure failure_of(const Worker& worker) const;
     [[nodiscard]] Failure failure_of(const Worker& worker, const SpawnError& error) const;
+    [[nodiscard]] Failure failure_of(const Worker& worker, const Template::End& end) const;
     [[nodiscard]] Failure about(const Worker& worker) const;
     void complete(Failure& failure);
     void add_failure(Failure failure);
@@ -89,7 +93,7 @@ private:
     std::vector<Failure> failures_;
     std::vector<std::string> remarks_;
     base::Time started_{};
-    base::Timer grace_, last_resort_;
+    base::Timer grace_, last_resort_, hint_;
     int next_to_start_ = 0, next_to_settle_ = 0;
     int stop_signal_ = 0;
     bool none_left_told_ = false, orphans_told_ = false, suspended_ = false, unkillable_ = false,

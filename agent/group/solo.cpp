@@ -81,7 +81,7 @@ void SoloMembership::round_over(const RoundEnd& end) {
 void SoloMembership::restart_or_end(const RoundEnd& end) {
     using Kind = rendezvous::RestartDecision::Kind;
     const Failure& cause = end.failures.front();
-    const auto decision = restarts_.on_failure({end.lasted, kind_of(cause), cause.how == HowEnded::not_executed});
+    const auto decision = restarts_.on_failure({end.lasted, kind_of(cause), cause.permanent});
     if (decision.kind == Kind::crash_loop) return end_job({exit_status::kGiveUp, restarts_.told(decision)});
     if (decision.kind != Kind::restart) return end_job({cause.exit_status(), {}});
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "agent/errors/failure.hpp"
+#include "agent/process/forking.hpp"
 #include "agent/process/spawn.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -19,6 +20,8 @@ struct Worker {
     base::UniqueFd pidfd;
     base::Watch ended;                   ///< the pidfd became readable
     std::optional<Spawning> on_its_way;  ///< until it is known that it runs its program
+    std::optional<Forking> forking;      ///< the same, of a fork; its pid may not be known yet
+    base::Watch told;                    ///< its line has something to tell
     bool alive = false;
     bool has_terminal = false;
     bool asked_to_stop = false;  ///< by us: what follows is no cause

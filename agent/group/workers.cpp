@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,12 +26,6 @@ bool is_set_by(const Variables& variables, std::string_view entry) {
     return false;
 }
 
-std::string process_limit() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-    return fmt::format(" (the limit of processes, ulimit -u, is {})", limit.rlim_cur);
-}
-
 const std::string* search_path(const Plan& plan) {
     for (const auto& variable : plan.environment)
         if (variable.first == "PATH") return &variable.second;
@@ -45,11 +38,12 @@ int Worker::exit_status() const { return code == CLD_EXITED ? status : 128 + sta
 
 LocalWorkers::LocalWorkers(const Surroundings& surroundings, Listener listener)
     : around_(surroundings), listener_(std::move(listener)), inherited_(base::environment()) {
-    if (around_.program) around_.program->listen({listener_.template_ready, listener_.template_failed});
+    if (around_.program) watch_template();
 }
 
 void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
+    template_is_new_ = false;
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.local_world_size));
     for (int local_rank = 0; local_rank < assignment.local_world_size; ++local_rank) {
@@ -75,9 +69,7 @@ SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const
     const LogSource source{worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
     const Variables variables = worker_variables(around_.plan, assignment_, around_.node, worker.local_rank,
                                                  around_.logs.error_file(source), inherited_);
-    for (char** at = environ; *at; ++at)
-        if (!is_set_by(variables, *at)) request.inherited.push_back(*at);
-    for (const auto& [name, value] : variables) request.variables.push_back(fmt::format("{}={}", name, value));
+    set_variables(request, variables);
     request.files = {input.fd, ends.out.get(), ends.err.get()};
     request.working_directory = around_.plan.working_directory;
     request.open_files = around_.open_files;
@@ -91,22 +83,25 @@ SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const
     return request;
 }
 
+void LocalWorkers::set_variables(SpawnRequest& request, const Variables& variables) {
+    for (char** at = environ; *at; ++at)
+        if (!is_set_by(variables, *at)) request.inherited.push_back(*at);
+    for (const auto& [name, value] : variables) request.variables.push_back(fmt::format("{}={}", name, value));
+}
+
 std::optional<SpawnError> LocalWorkers::start(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
     auto ends = around_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
-    if (!ends) return SpawnError{ends.error().text, 0, false, false, {}};
+    if (!ends) return SpawnError{ends.error().text, 0, true, false, {}};
     StandardInput::Given input = around_.input.give(worker.rank, assignment_.world_size);
     SpawnRequest wanted = request(worker, *ends, input);
-    base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);
+    const base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
     if (around_.program) return fork(worker, wanted);
 
     if (auto error = find_path(wanted)) return error;
     auto outcome = Spawning::begin(std::move(wanted));
-    if (auto* error = std::get_if<SpawnError>(&outcome)) {
-        error->hint += error->number == EAGAIN ? process_limit() : open_files_hint(error->number);
-        return *error;
-    }
+    if (auto* error = std::get_if<SpawnError>(&outcome)) return with_hint(*error);
     worker.on_its_way = std::move(std::get<Spawning>(outcome));
     worker.pid = worker.on_its_way->pid();
     worker.pidfd = worker.on_its_way->take_pidfd();
@@ -132,66 +127,27 @@ void LocalWorkers::watch(Worker& worker) {
     worker.ended = around_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
 }
 
-// --- the template ----------------------------------------------------------------------------------------------------
-
-bool LocalWorkers::may_start() {
-    if (!around_.program || around_.program->ready()) return true;
-    if (!around_.program->absent()) return false;
-    if (auto error = start_template()) listener_.template_failed(*error);
-    return false;
-}
-
-/// It is nobody yet: what it learns of a rank, its forks learn.
-std::optional<SpawnError> LocalWorkers::start_template() {
-    SpawnRequest wanted;
-    wanted.arguments = worker_command(around_.plan, assignment_, 0);
-    wanted.working_directory = around_.plan.working_directory;
-    wanted.open_files = around_.open_files;
-    const base::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    wanted.files[0] = null.get();
-    const Variables variables = template_variables(around_.plan, around_.node, inherited_);
-    for (char** at = environ; *at; ++at)
-        if (!is_set_by(variables, *at)) wanted.inherited.push_back(*at);
-    for (const auto& [name, value] : variables) wanted.variables.push_back(fmt::format("{}={}", name, value));
-    if (auto error = find_path(wanted)) return error;
-    return around_.program->start(std::move(wanted));
-}
-
-std::optional<SpawnError> LocalWorkers::fork(Worker& worker, const SpawnRequest& wanted) {
-    if (!around_.program->ready()) return SpawnError{"the template has ended", 0, false, false, {}};
-    auto outcome = around_.program->fork(wanted);
-    if (auto* error = std::get_if<SpawnError>(&outcome)) return *error;
-    auto& forked = std::get<Template::Forked>(outcome);
-    worker.pid = forked.pid;
-    worker.pidfd = std::move(forked.pidfd);
-    watch(worker);
-    listener_.started(worker);
-    return std::nullopt;
-}
-
-std::vector<pid_t> LocalWorkers::spared() const {
-    if (!around_.program || around_.program->absent()) return {};
-    return {around_.program->pid()};
-}
-
-void LocalWorkers::settle(int local_rank) {
+bool LocalWorkers::settle(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
-    if (!worker.on_its_way) return;
+    if (!worker.on_its_way) return !worker.forking;
     const auto error = worker.on_its_way->finish();
     worker.on_its_way.reset();
     if (!error) {
         if (worker.has_terminal) around_.terminal.give(worker.pid);
         listener_.started(worker);
-        return;
+        return true;
     }
     forget_process(worker);
     worker.pid = 0;  // it never was that program
     listener_.not_started(worker, *error);
+    return true;
 }
 
 void LocalWorkers::forget_process(Worker& worker) {
     worker.alive = false;
     worker.ended = {};
+    worker.told = {};
+    worker.forking.reset();
     worker.pidfd.reset();
     --alive_;
     if (!worker.has_terminal) return;
@@ -201,6 +157,7 @@ void LocalWorkers::forget_process(Worker& worker) {
 
 void LocalWorkers::collect(Worker& worker) {
     if (worker.on_its_way) settle(worker.local_rank);  // the end of one that could not execute is no worker's end
+    if (worker.forking) hear(worker);                  // nor is that of one that could not take its place
     if (!worker.alive) return;
     siginfo_t info{};
     rusage used{};
@@ -218,18 +175,25 @@ void LocalWorkers::collect(Worker& worker) {
     listener_.ended(worker);
 }
 
+/// A fork that is on its way has no group of its own yet.
+void LocalWorkers::send(const Worker& worker, int number) { ::kill(worker.forking ? worker.pid : -worker.pid, number); }
+
 void LocalWorkers::signal(int number) {
+    if (around_.program && (number == SIGSTOP || number == SIGCONT)) around_.program->signal(number);
     for (const Worker& worker : workers_)
-        if (worker.alive) ::kill(-worker.pid, number);
+        if (worker.alive) send(worker, number);
 }
 
 void LocalWorkers::stop(int number) {
+    if (around_.program) around_.program->stop(number);
+    forget_unmade();
+    if (orphans_wait_) reap_orphans();
     for (Worker& worker : workers_) {
         if (worker.on_its_way) settle(worker.local_rank);  // it has no group of its own yet
         if (!worker.alive) continue;
         worker.asked_to_stop = true;
-        ::kill(-worker.pid, number);
-        ::kill(-worker.pid, SIGCONT);
+        send(worker, number);
+        send(worker, SIGCONT);
     }
 }
 
@@ -262,7 +226,6 @@ void LocalWorkers::kill() {
 }
 
 bool LocalWorkers::reap_orphans() {
-    orphans_wait_ = false;
     bool terminal_stopped = false;
     for (const Worker& worker : workers_) {
         siginfo_t info{};
@@ -270,18 +233,19 @@ bool LocalWorkers::reap_orphans() {
             terminal_stopped = waitid(P_PID, static_cast<id_t>(worker.pid), &info, WSTOPPED | WNOHANG) == 0 &&
                                info.si_pid == worker.pid;
     }
-    for (;;) {
+    orphans_wait_ = awaits_unknown();
+    while (!orphans_wait_) {
         siginfo_t info{};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return terminal_stopped;
-        // A worker is collected by its pidfd, whose events come in the order of deaths; the orphans behind it wait.
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
+        // A worker and the template are collected by their pidfds, whose events come in the order of deaths; the
+        // orphans behind them wait.
         for (const Worker& worker : workers_)
-            if (worker.alive && worker.pid == info.si_pid) {
-                orphans_wait_ = true;
-                return terminal_stopped;
-            }
-        if (around_.program && around_.program->collect(info.si_pid)) continue;
+            if (worker.alive && worker.pid == info.si_pid) orphans_wait_ = true;
+        if (around_.program && around_.program->pid() == info.si_pid) orphans_wait_ = true;
+        if (orphans_wait_) break;
         waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
     }
+    return terminal_stopped;
 }
 
 }  // namespace dlaunch::agent

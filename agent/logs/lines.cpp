@@ -29,7 +29,9 @@ void LineMixer::end_round(base::Time now) {
     if (!owner_) show_folded(now);
 }
 
-bool LineMixer::ahead(const Source* source) const { return folds_[source->what.stream].ahead(source->what.local_rank); }
+bool LineMixer::ahead(const Source* source) const {
+    return !source->what.apart && folds_[source->what.stream].ahead(source->what.local_rank);
+}
 
 bool LineMixer::take_released() {
     const bool first = folds_[0].take_released();
@@ -37,7 +39,7 @@ bool LineMixer::take_released() {
 }
 
 LineMixer::Source* LineMixer::add(LineSource source) {
-    if (folds() && !source.raw) folds_[source.stream].open(source.local_rank);
+    if (folds(source) && !source.raw) folds_[source.stream].open(source.local_rank);
     sources_.push_back(std::make_unique<Source>());
     sources_.back()->what = std::move(source);
     return sources_.back().get();
@@ -125,7 +127,7 @@ void LineMixer::begin(const std::string& prefix) {
 
 void LineMixer::show(Source& source, std::string_view lines, base::Time now) {
     if (lines.empty()) return;
-    if (folds()) {
+    if (folds(source.what)) {
         for (Fold& fold = folds_[source.what.stream]; !lines.empty();) {
             const std::size_t length = lines.find('\n') + 1;
             fold.add(source.what.local_rank, lines.substr(0, length), now);
@@ -214,7 +216,7 @@ void LineMixer::end(Source* source, base::Time now) {
         show(*source, source->held, now);
     }
     if (opener_ == source) close_piece(nullptr);
-    if (folds() && !source->what.raw) {
+    if (folds(source->what) && !source->what.raw) {
         folds_[source->what.stream].close(source->what.local_rank);
         show_folded(now);
     }

@@ -27,6 +27,7 @@ struct LineSource {
     int stream = 0;      ///< lines are folded with those of the same stream, 0 or 1
     std::string prefix;  ///< goes before every line, colours included
     bool raw = false;    ///< its bytes pass at once and unchanged
+    bool apart = false;  ///< its lines are not folded with anybody's
 };
 
 /// Merges the lines of many sources for one console. No I/O and no clock; what is to be shown goes into the queue.
@@ -91,6 +92,7 @@ private:
     void show_folded(const Fold::Line& line);
     void close_piece(const void* unless_of);
     void give_up_console(base::Time now);
+    [[nodiscard]] bool folds(const LineSource& what) const { return folds() && !what.apart; }
     void serve_waiting(base::Time now);
     void erase(Source* source);
 

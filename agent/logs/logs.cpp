@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -62,6 +63,8 @@ struct Logs::Impl {
     Impl(base::Loop& on, Options given);
 
     [[nodiscard]] LineMixer::Rules rules() const;
+    [[nodiscard]] int stands_for(int local_rank) const;
+    [[nodiscard]] std::string prefix(const LogSource& source) const;
     [[nodiscard]] std::string prefix(const std::string& local_ranks, const std::string& ranks) const;
     [[nodiscard]] std::string folded_prefix(const std::vector<int>& local_ranks, bool colours) const;
     [[nodiscard]] bool has_file(int local_rank, Stream stream) const;
@@ -75,7 +78,7 @@ struct Logs::Impl {
     void expect_workers();
     void set_line(Channel::Targets& into, const LogSource& source, Stream stream);
     template <class Action>
-    void for_channels(Action action);
+    void for_channels(Action action, bool of_template_too = true);
     void on_change();
     void check_drained();
     void give_up();
@@ -88,6 +91,7 @@ struct Logs::Impl {
     bool raw, colours_wanted;
     int first_rank = 0;  ///< the global rank of local rank 0 in this round
     int attempt = -1;
+    bool template_lives = false;
     std::shared_ptr<Impl*> self;                     ///< posted callbacks ask it whether we are still there
     std::unique_ptr<Screen> out_screen, err_screen;  ///< the second is null when both are one
     LogFile filtered_out, filtered_err;
@@ -128,6 +132,12 @@ std::string Logs::Impl::prefix(const std::string& local_ranks, const std::string
     return expand_prefix(options.plan.prefix_template, {options.role, local_ranks, ranks, options.host});
 }
 
+std::string Logs::Impl::prefix(const LogSource& source) const {
+    if (source.local_rank == kTemplate)
+        return expand_prefix(options.plan.prefix_template, {"", "template", "template", options.host});
+    return prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str());
+}
+
 std::string Logs::Impl::folded_prefix(const std::vector<int>& local_ranks, bool colours) const {
     std::vector<int> global_ranks = local_ranks;
     for (int& rank : global_ranks) rank += first_rank;
@@ -135,8 +145,15 @@ std::string Logs::Impl::folded_prefix(const std::vector<int>& local_ranks, bool 
     return colours ? coloured(text, local_ranks.front()) : text;
 }
 
+/// Whose redirections and filters count for this one.
+int Logs::Impl::stands_for(int local_rank) const {
+    if (local_rank != kTemplate) return local_rank;
+    return options.plan.shown && !options.plan.shown->empty() ? *options.plan.shown->begin() : 0;
+}
+
 bool Logs::Impl::has_file(int local_rank, Stream stream) const {
-    return ((options.plan.tee.of(local_rank) | options.plan.redirects.of(local_rank)) & stream) != 0;
+    const int of = stands_for(local_rank);
+    return ((options.plan.tee.of(of) | options.plan.redirects.of(of)) & stream) != 0;
 }
 
 const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
@@ -145,7 +162,7 @@ const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
 
 /// The first worker of a round brings the round's own folder and files.
 void Logs::Impl::start_attempt(const LogSource& source) {
-    first_rank = source.rank - source.local_rank;
+    first_rank = source.rank - std::max(source.local_rank, 0);
     if (attempt == source.restart_round) return;
     attempt = source.restart_round;
     expect_workers();
@@ -171,8 +188,7 @@ Result<Channel::Targets> Logs::Impl::targets(const LogSource& source, Stream str
     }
     LogFile& filtered = stream == kStdout ? filtered_out : filtered_err;
     if (filtered) {
-        made.filter.emplace(filters(stream),
-                            prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str()));
+        made.filter.emplace(filters(stream), prefix(source));
         made.filtered = &filtered;
     }
     set_line(made, source, stream);
@@ -180,9 +196,10 @@ Result<Channel::Targets> Logs::Impl::targets(const LogSource& source, Stream str
 }
 
 bool Logs::Impl::on_console(int local_rank, Stream stream) const {
-    const bool teed = options.plan.tee.of(local_rank) & stream;
-    const bool redirected = options.plan.redirects.of(local_rank) & stream;
-    const bool hidden = options.plan.shown && !options.plan.shown->contains(local_rank);
+    const int of = stands_for(local_rank);
+    const bool teed = options.plan.tee.of(of) & stream;
+    const bool redirected = options.plan.redirects.of(of) & stream;
+    const bool hidden = options.plan.shown && !options.plan.shown->contains(of);
     return !hidden && (teed || !redirected);
 }
 
@@ -195,20 +212,22 @@ void Logs::Impl::expect_workers() {
 
 /// How a stream looks on the console, if at all.
 void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Stream stream) {
-    const bool teed = options.plan.tee.of(source.local_rank) & stream;
+    const bool teed = options.plan.tee.of(stands_for(source.local_rank)) & stream;
     if (!on_console(source.local_rank, stream)) return;
     into.screen = &screen(stream);
     into.line.local_rank = source.local_rank;
     into.line.stream = stream == kStdout ? 0 : 1;
     into.line.raw = raw && !teed;
-    if (!teed) return;
-    into.line.prefix = prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str());
+    into.line.apart = source.local_rank == kTemplate;
+    if (!teed && !(into.line.apart && options.plan.fold)) return;  // what is folded always has a prefix
+    into.line.prefix = prefix(source);
     if (colours_wanted && into.screen->terminal()) into.line.prefix = coloured(into.line.prefix, source.local_rank);
 }
 
 template <class Action>
-void Logs::Impl::for_channels(Action action) {
+void Logs::Impl::for_channels(Action action, bool of_template_too) {
     for (auto& [local_rank, worker] : workers) {
+        if (local_rank == kTemplate && !of_template_too) continue;
         for (Channel* channel : {worker.out.get(), worker.err.get()})
             if (channel && channel->open()) action(*channel);
     }
@@ -222,7 +241,7 @@ void Logs::Impl::on_change() {
 void Logs::Impl::check_drained() {
     if (!drain) return;
     bool busy = false;
-    for_channels([&](Channel&) { busy = true; });
+    for_channels([&](Channel&) { busy = true; }, !template_lives);
     if (busy) return;
     for (Screen* each : {out_screen.get(), err_screen.get()}) {
         if (!each) continue;
@@ -235,7 +254,7 @@ void Logs::Impl::check_drained() {
 /// The deadline of a drain: what is in the pipes still goes to the files, and to the console where it has room.
 void Logs::Impl::give_up() {
     std::uint64_t dropped = 0;
-    for_channels([&](Channel& channel) { dropped += channel.give_up(); });
+    for_channels([&](Channel& channel) { dropped += channel.give_up(); }, !template_lives);
     for (Screen* each : {out_screen.get(), err_screen.get()}) {
         if (!each) continue;
         each->end_round();
@@ -284,7 +303,7 @@ std::string Logs::file_of(const LogSource& source, Stream stream) const {
 
 Result<Logs::Ends> Logs::start_worker(const LogSource& source) {
     impl_->start_attempt(source);
-    const bool links = impl_->options.plan.keeps_files();
+    const bool links = impl_->options.plan.keeps_files() && source.local_rank != kTemplate;
     impl_->directory.make_worker(source.local_rank,
                                  links ? fmt::format("{}-{}", source.rank, impl_->options.host) : "");
 
@@ -293,6 +312,10 @@ Result<Logs::Ends> Logs::start_worker(const LogSource& source) {
     auto err = make_pipe();
     if (!err) return err.error();
     Impl::Worker& worker = impl_->workers[source.local_rank];
+    if (source.local_rank == kTemplate) {
+        read_now(kTemplate);  // what another one has left
+        impl_->template_lives = true;
+    }
     worker.out.reset();
     worker.err.reset();
     worker.source = source;
@@ -305,6 +328,8 @@ Result<Logs::Ends> Logs::start_worker(const LogSource& source) {
     worker.err = std::make_unique<Channel>(impl_->shared, std::move(err->reader), std::move(*err_targets));
     return Ends{std::move(out->writer), std::move(err->writer)};
 }
+
+void Logs::end_template() { impl_->template_lives = false; }
 
 std::vector<std::string> Logs::last_words(int local_rank, int lines) const {
     const auto found = impl_->workers.find(local_rank);

@@ -19,7 +19,8 @@ namespace dlaunch::agent {
 
 /// Who writes to a pair of pipes.
 struct LogSource {
-    int rank = 0, local_rank = 0, group_rank = 0;
+    int rank = 0;  ///< of a template, that of local rank 0
+    int local_rank = 0, group_rank = 0;
     int restart_round = 0;  ///< N of attempt_N
 };
 
@@ -64,6 +65,12 @@ public:
     };
     /// Makes the worker's folder, files and links, and the pipes, and starts to read them.
     [[nodiscard]] base::Result<Ends> start_worker(const LogSource& source);
+
+    /// The local rank of a template (process/template.hpp), which outlives rounds. Its streams go where those of the
+    /// lowest rank go that may use the console, with the word `template` for its ranks, and are never folded.
+    static constexpr int kTemplate = -1;
+    /// It lives no more: a drain waits for its pipes, too.
+    void end_template();
 
     /// Up to `lines` last lines the worker wrote on stderr in the current round, without newlines.
     [[nodiscard]] std::vector<std::string> last_words(int local_rank, int lines = 20) const;

@@ -33,6 +33,8 @@ std::string random_name() {
     return name;
 }
 
+std::string name_of(int local_rank) { return local_rank < 0 ? "template" : fmt::format_int(local_rank).str(); }
+
 }  // namespace
 
 std::string safe_file_name(std::string_view text) {
@@ -111,12 +113,12 @@ std::string RunDirectory::attempt(int number) const {
 }
 
 std::string RunDirectory::worker(int number, int local_rank) const {
-    return path_.empty() || !has_tree_ ? "" : fmt::format("{}/attempt_{}/{}", path_, number, local_rank);
+    return path_.empty() || !has_tree_ ? "" : fmt::format("{}/attempt_{}/{}", path_, number, name_of(local_rank));
 }
 
 std::string RunDirectory::error_file(int number, int local_rank) const {
     if (path_.empty()) return {};
-    if (!has_tree_) return fmt::format("{}/error_{}_{}.json", path_, number, local_rank);
+    if (!has_tree_) return fmt::format("{}/error_{}_{}.json", path_, number, name_of(local_rank));
     return worker(number, local_rank) + "/error.json";
 }
 
@@ -132,7 +134,7 @@ void RunDirectory::make_attempt(int number, bool with_links) {
 
 void RunDirectory::make_worker(int local_rank, const std::string& link) {
     if (!attempt_) return;
-    const std::string name = fmt::format_int(local_rank).str();
+    const std::string name = name_of(local_rank);
     if (mkdirat(attempt_.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
         complaints_.about_files(errno, worker(attempt_number_, local_rank));
     if (link.empty()) return;

@@ -20,6 +20,8 @@ namespace dlaunch::agent {
 ///     <log dir>/<job id>_<8 random characters>/attempt_N/<local rank>/
 ///                                              attempt_N/by-rank/<rank>-<host> -> ../<local rank>
 ///
+/// A template, local rank -1, has its folder in the attempt in which it was started: attempt_N/template/.
+///
 /// A job that keeps no files has one temporary folder for all error files: a folder costs as much as a tenth of the
 /// start of a worker.
 class RunDirectory {

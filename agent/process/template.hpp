@@ -1,24 +1,20 @@
 #pragma once
 /// --start-method=fork: the program is started once per node, as a template, runs to its fork point (worker_lib's
 /// fork_point()) and waits there; every worker of every round is a fork of it. What it did until then is paid once.
+/// What is said between them stands in rendezvous/wire/fork_point.hpp.
 ///
-/// The template connects to the agent's socket and says "fork point", or "fork point" and why it cannot be forked. Then
-/// the agent sends an order for each worker: the length of its variables in bytes and, with it, four descriptors; then
-/// the variables, "NAME=value", each with its null byte. The template forks twice, so that the worker is an orphan, and
-/// an orphan of a subreaper is the agent's own child as any other worker. It answers with the worker's pid, or with
-/// -errno. The fourth descriptor is the worker's own: a byte that it may go on, and one back that it has its files and
-/// its session, and runs.
+/// Nothing here waits for the template, be it slow, stopped or dead: all that is known of it comes as an event.
 
 #include <sys/types.h>
 
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include "agent/process/spawn.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
 
@@ -27,12 +23,19 @@ class AgentSocket;
 /// Not thread-safe; belongs to the agent, whose child the template is.
 class Template {
 public:
-    struct Listener {
-        std::function<void()> ready;                    ///< it is at its fork point
-        std::function<void(const SpawnError&)> failed;  ///< it is not, and has gone
+    /// As waitid(2) tells.
+    struct End {
+        pid_t pid = 0;
+        int code = 0, status = 0;
+        bool at_fork_point = false;
     };
-    /// `socket` must live longer.
-    explicit Template(AgentSocket& socket);
+    struct Listener {
+        std::function<void()> ready;                     ///< it is at its fork point
+        std::function<void(const SpawnError&)> refused;  ///< it cannot be forked, and has gone
+        std::function<void(const End&)> ended;           ///< by itself; the next worker needs another
+    };
+    /// Both must live longer.
+    Template(base::Loop& loop, AgentSocket& socket);
     Template(const Template&) = delete;
     Template& operator=(const Template&) = delete;
     /// Ends it, and all that it started.
@@ -42,33 +45,39 @@ public:
 
     /// Nobody runs: start() is due.
     [[nodiscard]] bool absent() const { return pid_ == 0; }
-    [[nodiscard]] bool ready() const { return static_cast<bool>(socket_); }
+    /// On its way to its fork point.
+    [[nodiscard]] bool prepares() const { return pid_ != 0 && !socket_; }
+    /// At its fork point. One that has died there and was not reaped yet is forgotten, and nobody is told.
+    [[nodiscard]] bool ready();
     /// 0: absent.
     [[nodiscard]] pid_t pid() const { return pid_; }
 
     /// Executes the program.
     [[nodiscard]] std::optional<SpawnError> start(SpawnRequest request);
 
-    struct Forked {
-        pid_t pid;
-        base::UniqueFd pidfd;
-    };
-    /// A worker as a fork. Of the request: files, variables, cgroup, processors. Waits for it, some seconds
-    /// at most.
-    [[nodiscard]] std::variant<Forked, SpawnError> fork(const SpawnRequest& request);
+    /// Orders a worker. What becomes of it is said on the line (forking.hpp); a template that has died, or dies before
+    /// it has obeyed, ends it.
+    [[nodiscard]] std::variant<base::UniqueFd, SpawnError> order();
 
-    /// A child of this number has ended and waits to be reaped. False: it is not the template.
-    bool collect(pid_t pid);
+    /// Asks one that is on its way to its fork point to end. Should it come there all the same, that is its end.
+    void stop(int number);
+    /// To its process group, in which its forks are until they have a session of their own.
+    void signal(int number) const;
 
 private:
     /// Somebody has said "fork point" on the agent's socket, and `said` after it.
-    void at_fork_point(base::UniqueFd socket, pid_t peer, std::string said);
+    void at_fork_point(base::UniqueFd socket, pid_t peer, const std::string& said);
+    [[nodiscard]] std::optional<End> reap();
+    void tell_end();
     void end();
-    void fail(SpawnError error);
+    void refuse(const std::string& why);
 
-    AgentSocket& agent_socket_;
+    base::Loop& loop_;
     Listener listener_;
     pid_t pid_ = 0;
+    bool asked_to_stop_ = false;
+    base::UniqueFd pidfd_;
+    base::Watch ended_;
     base::UniqueFd socket_;  ///< once it is at its fork point
 };
 

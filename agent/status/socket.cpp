@@ -12,6 +12,7 @@
 #include "agent/errors/escape.hpp"
 #include "agent/process/leftovers.hpp"
 #include "rendezvous/base/host.hpp"
+#include "rendezvous/wire/fork_point.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -23,7 +24,8 @@ constexpr std::size_t kClients = 4096;   // more than a node has workers; others
 constexpr std::size_t kMostSaid = 64;    // bytes, of a client that has not said its line
 constexpr std::size_t kMostWords = 400;  // of a loss
 constexpr auto kPatience = 100ms;
-constexpr std::string_view kFollow = "losses\n", kForkPoint = "fork point";
+constexpr std::size_t kMostReason = 4096;  // of a template that cannot be forked
+constexpr std::string_view kFollow = "losses\n", kForkPoint = wire::kForkPoint;
 
 }  // namespace
 
@@ -70,10 +72,17 @@ void AgentSocket::serve() {
     made.socket = std::move(client);
     made.peer = peer.pid;
     made.heard = loop_.readable(descriptor, [this, descriptor] { hear(descriptor); });
-    made.patience = loop_.after(kPatience, [this, descriptor] {
-        answer(clients_[descriptor].socket);
-        clients_.erase(descriptor);
-    });
+    if (!expected_ || !expected_(peer.pid))
+        made.patience = loop_.after(kPatience, [this, descriptor] { lose_patience(descriptor); });
+}
+
+/// It may have said its line while we stood still.
+void AgentSocket::lose_patience(int descriptor) {
+    hear(descriptor);
+    const auto client = clients_.find(descriptor);
+    if (client == clients_.end() || client->second.follows) return;
+    answer(client->second.socket);
+    clients_.erase(client);
 }
 
 /// The line fits the socket's buffer for a thousand workers; who does not read gets what fits.
@@ -94,7 +103,8 @@ void AgentSocket::hear(int descriptor) {
     std::string& said = client->second.said;
     if (got > 0) said.append(bytes, static_cast<std::size_t>(got));
     if (said == kFollow) return follow(client);
-    if (fork_point_ && said.starts_with(kForkPoint)) {
+    if (got > 0 && fork_point_ && said.starts_with(kForkPoint)) {
+        if (!said.ends_with('\n') && said.size() < kMostReason) return;
         Client gone = std::move(client->second);
         clients_.erase(client);
         gone.heard = {};

@@ -36,9 +36,14 @@ public:
     /// The one that was made; else empty.
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
-    /// `reached` gets the connection, the pid of who made it, and what it said after "fork point".
-    using ForkPoint = std::function<void(base::UniqueFd, pid_t, std::string)>;
-    void on_fork_point(ForkPoint reached) { fork_point_ = std::move(reached); }
+    /// `reached` gets the connection, which does not block, the pid of who made it, and what it said after "fork
+    /// point", the line's end included. Who is `expected`, by pid, may take its time for that.
+    using Expected = std::function<bool(pid_t)>;
+    using ForkPoint = std::function<void(base::UniqueFd, pid_t, const std::string&)>;
+    void on_fork_point(Expected expected, ForkPoint reached) {
+        expected_ = std::move(expected);
+        fork_point_ = std::move(reached);
+    }
 
     /// A new round: nobody is lost.
     void begin_round();
@@ -58,12 +63,14 @@ private:
 
     void serve();
     void hear(int descriptor);
+    void lose_patience(int descriptor);
     void answer(const base::UniqueFd& socket) const;
     void follow(Clients::iterator client);
     static bool push(const Client& client, std::string_view text);
 
     base::Loop& loop_;
     std::function<std::string()> status_;
+    Expected expected_;
     ForkPoint fork_point_;
     std::string folder_, path_, losses_;
     base::UniqueFd lock_;  ///< tells later runs that this one lives

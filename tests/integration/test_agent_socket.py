@@ -5,15 +5,8 @@ import socket
 import stat
 from pathlib import Path
 
+from agent_socket import ask
 from processes import environment
-
-
-def ask(path):
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(5)
-        connection.connect(str(path))
-        connection.shutdown(socket.SHUT_WR)
-        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def test_it_answers_and_is_private(job):

@@ -2,79 +2,10 @@
 
 import os
 import signal
-import subprocess
 
 import pytest
 
-from conftest import BINARY, ROOT
-
-PROGRAM = r"""
-#include <dlaunch/dlaunch.hpp>
-#include <fcntl.h>
-#include <unistd.h>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <stdexcept>
-#include <string>
-#include <thread>
-
-std::string folder = std::getenv("SEEN");
-std::string text(const char* name) { return std::getenv(name) ? std::getenv(name) : "-"; }
-void note(const std::string& name, const std::string& words) { std::ofstream(folder + "/" + name, std::ios::app) << words << '\n'; }
-
-int work(int argc, char** argv) {
-    const std::string how = argc > 1 ? argv[1] : "";
-    const int prepared = getpid();
-    note("prepared", std::to_string(prepared) + " " + text("RANK"));
-    std::printf("said once\n");
-    if (how == "ends") return 3;
-    if (how == "crashes") std::abort();
-    if (how == "stays") pause();
-    if (how == "threads") std::thread([] { pause(); }).detach();
-    dlaunch::fork_point();
-    const std::string rank = text("RANK"), round = text("TORCHELASTIC_RESTART_COUNT");
-    note("worker." + rank, round + " " + std::to_string(prepared) + " " + std::to_string(getppid()) + " " +
-                               std::to_string(getsid(0) == getpid()) + " " + text("DLAUNCH_FORK_POINT"));
-    std::printf("rank %s of %s\n", rank.c_str(), text("WORLD_SIZE").c_str());
-    if (how == "sums") {
-        dlaunch::init_process_group();
-        int sum = dlaunch::get_rank() + 1;
-        dlaunch::all_reduce(sum);
-        std::printf("sum %d\n", sum);
-    }
-    if (how == "fails" && rank == "1" && round == "0") throw std::runtime_error("not this time");
-    if (how == "fails" && round == "0") pause();
-    if (how == "segfaults") raise(SIGSEGV);
-    if (how == "waits") {
-        note(rank + ".ready", std::to_string(getpid()));
-        pause();
-    }
-    if (how == "reads") {
-        char word[100] = {};
-        std::printf("read %s\n", read(0, word, 99) > 0 ? word : "nothing");
-    }
-    return how == "code" ? 40 + std::atoi(rank.c_str()) : 0;
-}
-int main(int argc, char** argv) { return dlaunch::record(argc, argv, work); }
-"""
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("program")
-    (folder / "program.cpp").write_text(PROGRAM)
-    library = BINARY.parent.parent / "lib"
-    if not (library / "libdlaunch.so").exists():
-        pytest.skip(f"no libdlaunch.so in {library}")
-    words = ["g++", "-std=c++20", f"-I{ROOT}/worker_lib/include", folder / "program.cpp", "-o", folder / "program"]
-    subprocess.run([*words, f"-L{library}", "-ldlaunch", f"-Wl,-rpath,{library}"], check=True, timeout=120)
-    return folder / "program"
-
-
-def lines(path):
-    return [line.split() for line in path.read_text().splitlines()]
+from forked import lines, program, told  # noqa: F401
 
 
 def test_one_start_for_all_ranks(dlaunch, program, seen):
@@ -112,7 +43,7 @@ def test_forks_meet_as_any_workers(dlaunch, program):
 def test_their_own_codes_and_last_words(dlaunch, program):
     assert dlaunch("--start-method=fork", "--nproc-per-node=1", program, "code").rc == 40
     result = dlaunch("--start-method=fork", "--nproc-per-node=1", program, "segfaults")
-    assert result.rc == 128 + signal.SIGSEGV and "killed by SIGSEGV" in result.first_line
+    assert result.rc == 128 + signal.SIGSEGV and "killed by SIGSEGV" in told(result)
     assert "Segmentation fault" in result.err, "its record is in its own error file"
 
 
@@ -124,28 +55,8 @@ def test_standard_input_logs_and_binding_are_the_workers_own(dlaunch, program, t
     assert "read nothing" in said["0"] and "read a word" in said["1"]
 
 
-@pytest.mark.parametrize("how, words", [
-    ("ends", "the template ended with 3 before its fork point"),
-    ("crashes", "the template was killed by SIGABRT before its fork point"),
-    ("threads", "the template cannot be forked: it has 2 threads"),
-])  # fmt: skip
-def test_no_fork_point(dlaunch, program, how, words):
-    result = dlaunch("--start-method=fork", "--nproc-per-node=2", "--max-restarts=3", program, how)
-    assert result.rc == 126 and words in result.err and "rank 0" in result.err, result.err
-
-
 def test_a_missing_program(dlaunch):
     assert dlaunch("--start-method=fork", "./no-such-program").rc == 127
-
-
-@pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_stop_before_the_fork_point(start, program, seen, number, status):
-    run = start("--start-method=fork", "--nproc-per-node=2", program, "stays")
-    while not (seen / "prepared").exists():
-        assert not run.ended()
-    run.signal(number)
-    assert run.wait(10).rc == status
-    run.nothing_left()
 
 
 @pytest.mark.parametrize("whom", ["guard", "agent"])

@@ -16,9 +16,9 @@ int record(int argc, char** argv, int (*main)(int, char**));
 /// Under `dlaunch --start-method=fork` the program runs once per node up to here; each worker is a fork of it, begins
 /// here, and so does each one of a later round after a restart: what came before, tables, models, files that were read,
 /// is paid once. Before it there is no rank yet ($RANK and the others are set when it returns), no standard input, and
-/// no output but the launcher's own. Without that option it does nothing. Call it once, in the program's first process.
-/// Throws Error (invalid_argument) where the program cannot be forked: it has more threads than this one, or has
-/// opened a GPU.
+/// the output is nobody's ("[template]:"). Without that option it does nothing. Call it once, in the program's first
+/// process. Where the program cannot be forked, as it has other threads than this one or has opened a GPU, the launcher
+/// ends it and says why. Throws Error (invalid_argument) where there is no launcher any more.
 void fork_point();
 
 /// How often the job has been restarted: 0 in the first attempt.

@@ -36,6 +36,12 @@ std::optional<int> integer_variable(const char* name) {
 std::string needed_variable(const char* name) {
     auto text = variable(name);
     if (text) return *text;
+    if (variable("DLAUNCH_FORK_POINT"))
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("init_process_group: {} is not set before fork_point(), which --start-method=fork needs "
+                        "the program to call first",
+                        name));
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("init_process_group: {} is not set; start the program with a launcher, as in "
                             "`dlaunch --nproc-per-node=4 {}`, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT",

@@ -1,13 +1,15 @@
-// What agent and template say to each other stands in agent/process/template.hpp. Two forks make a worker: its parent
-// ends at once, so that the worker becomes a child of the nearest subreaper, the agent.
+// What agent and template say to each other stands in rendezvous/wire/fork_point.hpp. Two forks make a worker: its
+// parent ends at once, so that the worker becomes a child of the nearest subreaper, the agent.
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -15,13 +17,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 #include <string>
 
 #include <dlaunch/error.hpp>
 #include <dlaunch/worker.hpp>
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/pass_files.hpp"
 #include "rendezvous/base/receive.hpp"
+#include "rendezvous/wire/fork_point.hpp"
 #include "worker_lib/src/core/agent_link.hpp"
 #include "worker_lib/src/meeting/environment.hpp"
 #include "worker_lib/src/process/error_record.hpp"
@@ -33,81 +40,94 @@ using base::UniqueFd;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::invalid_argument, "fork_point: " + why); }
 
+/// One that has ended may still be seen, even after pthread_join; the kernel marks it before it lets others know.
+bool has_ended(const std::filesystem::path& task) {
+    constexpr unsigned long kExiting = 4;  // PF_EXITING
+    std::ifstream file(task / "stat");
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+    std::string other;
+    for (int skipped = 0; skipped < 6; ++skipped) fields >> other;  // state, ppid, pgrp, session, tty_nr, tpgid
+    unsigned long flags = kExiting;                                 // of one that has gone meanwhile
+    fields >> flags;
+    return (flags & kExiting) != 0;
+}
+
 /// Why a copy of this process would not be whole; empty: it would.
 std::string why_not() {
     const std::filesystem::directory_iterator none;
     std::error_code ignored;
     int threads = 0;
-    for (std::filesystem::directory_iterator at("/proc/self/task", ignored); at != none; ++at) ++threads;
-    if (threads > 1) return fmt::format("it has {} threads, and a fork has but one of them", threads);
+    for (std::filesystem::directory_iterator at("/proc/self/task", ignored); at != none; ++at)
+        if (!has_ended(at->path())) ++threads;
+    if (threads > 1) return fmt::format("it has {} threads (a fork has but one of them: start them later)", threads);
     for (std::filesystem::directory_iterator at("/proc/self/fd", ignored); at != none; ++at) {
         const std::string target = std::filesystem::read_symlink(at->path(), ignored).string();
-        if (target.starts_with("/dev/nvidia")) return "it has opened " + target + ", and a fork cannot use the GPU";
+        if (target.starts_with("/dev/nvidia"))
+            return "it has opened " + target + " (a fork cannot use the GPU: open it later)";
     }
     return {};
 }
 
-struct Order {
-    std::string variables;
-    std::array<UniqueFd, 3> files;
-    UniqueFd agent;  ///< the worker's own line
-    pid_t parent = 0;
-};
-
-bool take_order(int socket, Order& order) {
-    std::array<int, 4> descriptors{};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)];
-    std::uint32_t length = 0;
-    iovec bytes{&length, sizeof length};
-    msghdr message{};
-    message.msg_iov = &bytes;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    ssize_t got = 0;
-    do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
-    while (got < 0 && errno == EINTR);
-    const cmsghdr* head = CMSG_FIRSTHDR(&message);
-    if (got != sizeof length || !head || head->cmsg_len != CMSG_LEN(sizeof descriptors)) return false;
-    std::memcpy(descriptors.data(), CMSG_DATA(head), sizeof descriptors);
-    for (std::size_t i = 0; i < 3; ++i) order.files[i].reset(descriptors[i]);
-    order.agent.reset(descriptors[3]);
-    order.variables.resize(length);
-    return base::receive_all(socket, order.variables.data(), length);
+void say(int line, wire::ForkWord::Kind kind, int value) {
+    const wire::ForkWord word{kind, value};
+    send(line, &word, sizeof word, MSG_NOSIGNAL);  // where that fails nobody waits for it any more
 }
 
-/// In the worker, of which the agent knows by now.
-void become_worker(Order& order) {
-    char byte = 0;
-    if (!base::receive_all(order.agent.get(), &byte, 1)) _exit(1);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != order.parent) _exit(1);
-    setsid();
-    for (int target = 0; target < 3; ++target)
-        if (dup2(order.files[static_cast<std::size_t>(target)].get(), target) < 0) _exit(1);
-    for (std::size_t at = 0; at < order.variables.size();) {
-        const std::string entry = order.variables.c_str() + at;
+bool set_variables(int file) {
+    struct stat about {};
+    if (fstat(file, &about) != 0) return false;
+    std::string text(static_cast<std::size_t>(about.st_size), '\0');
+    for (std::size_t at = 0; at < text.size();) {
+        const ssize_t got = pread(file, text.data() + at, text.size() - at, static_cast<off_t>(at));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        at += static_cast<std::size_t>(got);
+    }
+    for (std::size_t at = 0; at < text.size();) {
+        const std::string entry = text.c_str() + at;
         const std::size_t equals = entry.find('=');
         setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
         at += entry.size() + 1;
     }
-    worker::renew_error_file();
-    if (send(order.agent.get(), &byte, 1, MSG_NOSIGNAL) != 1) _exit(1);
+    return true;
 }
 
-/// The worker's pid, or -errno; 0 in the worker itself.
-pid_t make_worker() {
+/// In the worker.
+void become_worker(int line, pid_t launcher) {
+    std::array<UniqueFd, wire::kForkFiles> files;
+    const base::Passed passed = base::receive_files(line, files);
+    if (passed == base::Passed::nothing) std::_Exit(EXIT_FAILURE);  // the launcher gave it up
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launcher) std::_Exit(EXIT_FAILURE);
+    setsid();
+    errno = EMFILE;
+    bool done = passed == base::Passed::all && set_variables(files[wire::kForkVariables].get());
+    for (int target = 0; target < 3 && done; ++target)
+        done = dup2(files[static_cast<std::size_t>(target)].get(), target) == target;
+    if (!done) {
+        say(line, wire::ForkWord::Kind::cannot, errno);
+        std::_Exit(EXIT_FAILURE);
+    }
+    if (isatty(STDOUT_FILENO)) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // the template's was none
+    worker::renew_error_file();
+    say(line, wire::ForkWord::Kind::runs, 0);
+}
+
+/// True in the worker. In the template when its line has been told of it.
+bool make_worker(int line) {
+    using Kind = wire::ForkWord::Kind;
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
+    if (pipe2(ends, O_CLOEXEC) != 0) return say(line, Kind::cannot, errno), false;
     const UniqueFd answer(ends[0]);
     UniqueFd tell(ends[1]);
     const pid_t between = fork();
-    if (between < 0) return -errno;
+    if (between < 0) return say(line, Kind::cannot, errno), false;
     if (between == 0) {
         pid_t made = fork();
-        if (made == 0) return 0;
+        if (made == 0) return true;
         if (made < 0) made = -errno;
-        _exit(write(tell.get(), &made, sizeof made) == sizeof made ? 0 : 1);
+        std::_Exit(write(tell.get(), &made, sizeof made) == sizeof made ? EXIT_SUCCESS : EXIT_FAILURE);
     }
     tell.reset();
     pid_t made = 0;
@@ -115,8 +135,13 @@ pid_t make_worker() {
     do got = read(answer.get(), &made, sizeof made);
     while (got < 0 && errno == EINTR);
     // Whom the process between us has left is the agent's from here on.
-    while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {}
-    return got == sizeof made ? made : -ECHILD;
+    int status = 0;
+    while (waitpid(between, &status, 0) < 0 && errno == EINTR) {}
+    if (got != sizeof made)
+        say(line, Kind::killed, WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL);
+    else
+        say(line, made > 0 ? Kind::made : Kind::cannot, std::abs(made));
+    return false;
 }
 
 }  // namespace
@@ -125,29 +150,29 @@ void fork_point() {
     if (!worker::variable("DLAUNCH_FORK_POINT")) return;
     unsetenv("DLAUNCH_FORK_POINT");
     UniqueFd agent = worker::connect_to_agent();
-    if (!agent) refuse("the launcher does not answer at $DLAUNCH_AGENT_SOCKET");
+    if (!agent) refuse(fmt::format("no connection to $DLAUNCH_AGENT_SOCKET: {}", std::strerror(errno)));
+    // What has been printed but not written would be written by every worker.
+    std::cout.flush();
+    std::fflush(nullptr);
     const std::string reason = why_not();
-    const std::string word = "fork point" + (reason.empty() ? "" : " " + reason) + "\n";
+    const std::string word = std::string(wire::kForkPoint) + (reason.empty() ? "" : " " + reason) + "\n";
     if (send(agent.get(), word.data(), word.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(word.size()))
         refuse("the launcher has gone");
-    if (!reason.empty()) refuse(reason);
+    char byte = 0;
+    if (!reason.empty() && !base::receive_all(agent.get(), &byte, sizeof byte))
+        refuse(reason);  // it ends us, or has gone
 
     ucred launcher{};
     socklen_t size = sizeof launcher;
     getsockopt(agent.get(), SOL_SOCKET, SO_PEERCRED, &launcher, &size);
-    // What has been printed but not written would be written by every worker.
-    std::cout.flush();
-    std::fflush(nullptr);
     for (;;) {
-        Order order;
-        order.parent = launcher.pid;
-        if (!take_order(agent.get(), order)) _exit(0);  // the job is over
-        const pid_t made = make_worker();
-        if (made == 0) {
-            agent.reset();
-            return become_worker(order);
-        }
-        if (send(agent.get(), &made, sizeof made, MSG_NOSIGNAL) != sizeof made) _exit(0);
+        std::array<UniqueFd, 1> line;
+        const base::Passed passed = base::receive_files(agent.get(), line);
+        if (passed == base::Passed::nothing) std::_Exit(EXIT_SUCCESS);  // the job is over
+        if (passed == base::Passed::no_room) refuse(std::strerror(EMFILE));
+        if (!make_worker(line[0].get())) continue;
+        agent.reset();
+        return become_worker(line[0].get(), launcher.pid);
     }
 }
 

@@ -39,6 +39,19 @@ TEST(Summary, OfASignalWithACoreInALaterRound) {
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was killed by SIGSEGV in round 2 after 12.3 s");
 }
 
+TEST(Summary, OfATemplate) {
+    Failure made = failure(HowEnded::exited);
+    made.code = 1;
+    made.text = "before its fork point";
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) exited with 1 before its fork point after 12.3 s");
+    made = killed(SIGSEGV);
+    made.core_dumped = true;
+    made.round = 2;
+    made.text = "at its fork point";
+    EXPECT_EQ(summary(made),
+              "rank 3 (node2, pid 4711) was killed by SIGSEGV, core dumped, at its fork point in round 2");
+}
+
 TEST(Summary, OfAnOutOfMemoryKill) {
     Failure made = killed(SIGKILL);
     made.out_of_memory = OutOfMemory::certain;

@@ -131,12 +131,13 @@ TEST(TemplateVariables, say_where_to_become_a_worker_and_no_rank) {
     plan.environment = {{"MINE", "1"}};
     NodeFacts node = kNode;
     node.agent_socket = "/tmp/socket";
-    const Variables made = template_variables(plan, node, {});
+    const Variables made = template_variables(plan, node, "/tmp/error.json", {});
     const Map found(made.begin(), made.end());
+    EXPECT_EQ(found.at("TORCHELASTIC_ERROR_FILE"), "/tmp/error.json");
     EXPECT_EQ(found.at("DLAUNCH_AGENT_SOCKET"), "/tmp/socket");
     EXPECT_TRUE(found.contains("DLAUNCH_FORK_POINT") && found.contains("MINE") && found.contains("OMP_NUM_THREADS"));
     EXPECT_FALSE(found.contains("RANK") || found.contains("MASTER_PORT"));
-    const Variables chosen = template_variables(plan, node, {{"OMP_NUM_THREADS", "7"}});
+    const Variables chosen = template_variables(plan, node, {}, {{"OMP_NUM_THREADS", "7"}});
     EXPECT_FALSE(Map(chosen.begin(), chosen.end()).contains("OMP_NUM_THREADS"));
 }
 

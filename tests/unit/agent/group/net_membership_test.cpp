@@ -202,6 +202,7 @@ TEST(NetMembership, what_cannot_be_executed_is_not_tried_again) {
     job.run([](Node& node) {
         Failure failure = failed_with(127, 0, "node1");
         failure.how = HowEnded::not_executed;
+        failure.permanent = true;
         if (node.latest().group_rank == 0) node.fail(failure);
     });
     EXPECT_EQ(job.statuses(), (std::vector<int>{127, 127}));

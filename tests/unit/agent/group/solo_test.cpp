@@ -58,6 +58,7 @@ RoundEnd badly(HowEnded how, int code, int signal = 0) {
     Failure failure;
     failure.rank = 1;
     failure.how = how;
+    failure.permanent = how == HowEnded::not_executed;
     failure.code = code;
     failure.signal = signal;
     return {.succeeded = false, .failures = {failure}, .lasted = 5ms};
@@ -96,6 +97,14 @@ TEST(Solo, what_cannot_be_executed_is_not_tried_again) {
     Node node(plan_with(5));
     EXPECT_EQ(node.run({badly(HowEnded::not_executed, 127)}).status, 127);
     EXPECT_EQ(node.rounds.size(), 1U);
+}
+
+TEST(Solo, a_shortage_that_may_pass_is_tried_again) {
+    RoundEnd no_process = badly(HowEnded::not_executed, 126);
+    no_process.failures.front().permanent = false;
+    Node node(plan_with(1));
+    EXPECT_EQ(node.run({no_process, no_process}).status, 126);
+    EXPECT_EQ(node.rounds.size(), 2U);
 }
 
 TEST(Solo, a_crash_loop_gives_up) {

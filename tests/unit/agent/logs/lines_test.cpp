@@ -303,6 +303,19 @@ TEST_F(Folded, streams_are_folded_apart) {
     EXPECT_EQ(shown(), "[0]x\n") << "rank 0 alone has the other stream open";
 }
 
+TEST_F(Folded, who_is_apart_keeps_nobody_waiting_and_waits_for_nobody) {
+    auto* apart = mixer_->add({-1, 0, "[t]", false, true});
+    mixer_->feed(apart, "x\n", now_);
+    EXPECT_EQ(shown(), "[t]x\n");
+    a("x\n");
+    b("x\n");
+    EXPECT_EQ(shown(), "[01]x\n");
+    EXPECT_FALSE(mixer_->ahead(apart));
+    mixer_->feed(apart, "tail", now_);
+    mixer_->end(apart, now_);
+    EXPECT_EQ(shown(), "[t]tail\n");
+}
+
 TEST_F(Folded, ends_and_our_own_lines_wait_for_nothing) {
     a("x\n");
     mixer_->end(b_, now_);

@@ -52,6 +52,43 @@ TEST_F(LogsTest, files_exist_before_the_first_byte) {
     drain();
 }
 
+TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
+    options_.plan.tee.by_rank = {{1, kStdout | kStderr}};
+    options_.plan.shown = std::set<int>{1};
+    start(2);
+    auto ends = logs_->start_worker({kFirstRank, Logs::kTemplate, 0, 0});
+    ASSERT_TRUE(ends);
+    put(ends->out, "out\n");
+    put(ends->err, "err\n");
+    put(ends_[1].out, "mine\n");
+    when([&] { return !logs_->last_words(Logs::kTemplate).empty(); },
+         [&] {
+             ends_.clear();
+             begin_drain(seconds(50));  // it lives on: nobody waits for its pipes
+         });
+    loop_.run();
+    Texts shown = lines_of(console_out());
+    std::sort(shown.begin(), shown.end());
+    EXPECT_EQ(shown, (Texts{"[default1]:mine", "[template]:out"}));
+    EXPECT_EQ(console_err(), "[template]:err\n");
+    EXPECT_EQ(text(attempt(0) / "template/stderr.log"), "err\n");
+    EXPECT_EQ(logs_->file_of({kFirstRank, Logs::kTemplate, 0, 0}, kStderr),
+              (attempt(0) / "template/stderr.log").string());
+    EXPECT_EQ(logs_->last_words(Logs::kTemplate), Texts{"err"});
+}
+
+TEST_F(LogsTest, what_a_template_that_has_ended_wrote_is_waited_for) {
+    start(1);
+    auto ends = logs_->start_worker({kFirstRank, Logs::kTemplate, 0, 0});
+    ASSERT_TRUE(ends);
+    const base::UniqueFd kept(dup(ends->err.get()));
+    logs_->end_template();
+    put(kept, "late\n");
+    ends = Logs::Ends{};
+    EXPECT_EQ(drain(milliseconds(1)), 0u);
+    EXPECT_EQ(console_err(), "late\n");
+}
+
 TEST_F(LogsTest, hidden_ranks_have_files_only) {
     options_.plan.tee.others = kStdout;
     options_.plan.shown = std::set<int>{1};

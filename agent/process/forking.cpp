@@ -1,0 +1,99 @@
+#include "agent/process/forking.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "rendezvous/base/pass_files.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+SpawnError failed(std::string step, int number) { return {std::move(step), number, false, false, {}}; }
+
+/// However long they are, the message stays short.
+base::UniqueFd file_of(const std::vector<std::string>& variables) {
+    base::UniqueFd file(memfd_create("dlaunch-variables", MFD_CLOEXEC));
+    std::string text;
+    for (const std::string& variable : variables) text.append(variable).push_back('\0');
+    for (std::size_t at = 0; file && at < text.size();) {
+        const ssize_t size = write(file.get(), text.data() + at, text.size() - at);
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) return {};
+        at += static_cast<std::size_t>(size);
+    }
+    return file;
+}
+
+base::UniqueFd copy(int descriptor) { return base::UniqueFd(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
+
+/// A cgroup that takes no processes must not cost the worker its life.
+std::optional<SpawnError> give_place(pid_t pid, const Forking::Place& place) {
+    if (place.cgroup) {
+        const base::UniqueFd members(openat(place.cgroup.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
+        if (members) dprintf(members.get(), "%d\n", pid);
+    }
+    if (place.processors.empty()) return std::nullopt;
+    const std::vector<unsigned long> mask = affinity_mask(place.processors);
+    const long done = syscall(SYS_sched_setaffinity, pid, mask.size() * sizeof mask.front(), mask.data());
+    if (done >= 0 || errno == ESRCH) return std::nullopt;  // how it ended is told elsewhere
+    return failed("bind to processors", errno);
+}
+
+}  // namespace
+
+std::optional<Forking::Place> Forking::place(const SpawnRequest& request) {
+    Place place;
+    place.processors = request.processors;
+    if (request.cgroup >= 0 && !(place.cgroup = copy(request.cgroup))) return std::nullopt;
+    for (std::size_t at = 0; at < request.files.size(); ++at)
+        if (!(place.files[at] = copy(request.files[at] >= 0 ? request.files[at] : static_cast<int>(at))))
+            return std::nullopt;
+    if (!(place.files[wire::kForkVariables] = file_of(request.variables))) return std::nullopt;
+    return place;
+}
+
+Forking::Step Forking::step() {
+    wire::ForkWord word;
+    ssize_t got = 0;
+    do got = recv(line_.get(), &word, sizeof word, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN) return Nothing{};
+    if (got != sizeof word) return Silence{};
+    switch (word.kind) {
+        case wire::ForkWord::Kind::made: return begin(word.value);
+        case wire::ForkWord::Kind::runs: return Runs{};
+        case wire::ForkWord::Kind::killed: return Killed{word.value};
+        case wire::ForkWord::Kind::cannot: break;
+    }
+    return failed(made_ ? "its fork cannot take its place" : "cannot make a process for it", word.value);
+}
+
+Forking::Step Forking::begin(pid_t pid) {
+    if (made_ || pid <= 1) return Silence{};
+    made_ = true;
+    base::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    auto error = pidfd ? give_place(pid, place_) : failed("cannot watch it", errno);
+    std::array<int, wire::kForkFiles> files{};
+    std::transform(place_.files.begin(), place_.files.end(), files.begin(),
+                   [](const auto& file) { return file.get(); });
+    // A dead one's end is told elsewhere.
+    if (!error && !base::send_files(line_.get(), files) && errno != EPIPE && errno != ECONNRESET)
+        error = failed("give it its files", errno);
+    place_ = {};
+    if (!error) return Made{pid, std::move(pidfd)};
+    kill(pid, SIGKILL);
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+    return *error;
+}
+
+}  // namespace dlaunch::agent

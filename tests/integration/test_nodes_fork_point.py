@@ -1,0 +1,46 @@
+"""--start-method=fork on several nodes: each has a template of its own, and a failure of one is everybody's."""
+
+from forked import lines, program  # noqa: F401
+from hosts import PORT
+
+
+def words(host, *rest):
+    return ["--nnodes=2", "--nproc-per-node=2", "--rdzv-backend=c10d", f"--rdzv-endpoint={host.name}:{PORT}", "--rdzv-id=job",
+            "--start-method=fork", *rest]  # fmt: skip
+
+
+def test_forks_of_two_nodes(hosts, program):
+    net = hosts(2)
+    runs = [host.start(*words(net[0], program)) for host in net]
+    results = [run.wait() for run in runs]
+    said = [line for result in results for line in result.out.splitlines() if line.startswith("rank")]
+    assert [result.rc for result in results] == [0, 0] and sorted(said) == [f"rank {rank} of 4" for rank in range(4)]
+
+
+def test_a_worker_of_one_that_dies_early(hosts, program, seen):
+    net = hosts(2)
+    runs = [host.start(*words(net[0], "--max-restarts=1", program, "worker-dies")) for host in net]
+    for run in runs:
+        result = run.wait()
+        assert result.rc == 0 and "was killed by SIGKILL" in result.err and "restart 1 of 1" in result.err, result.err
+    assert len(lines(seen / "prepared")) in (2, 3), "one that was not at its fork point may have been stopped"
+
+
+def test_a_template_that_comes_to_its_fork_point_when_it_should_end(hosts, program, seen):
+    """It is stopped with its round; what the stop still does to it is not the next round's."""
+    net = hosts(2)
+    runs = [host.start(*words(net[0], "--max-restarts=1", program, how))
+            for host, how in zip(net, ("ends-after-late", "late"))]  # fmt: skip
+    for run in runs:
+        result = run.wait()
+        assert result.rc == 0 and "restart 1 of 1" in result.err, result.err
+    assert len(lines(seen / "prepared")) == 4
+
+
+def test_a_template_of_one_that_cannot_be_forked(hosts, program, seen):
+    net = hosts(2)
+    runs = [host.start(*words(net[0], "--max-restarts=3", program, how)) for host, how in zip(net, ("stays", "threads"))]
+    for run in runs:
+        result = run.wait()
+        assert result.rc == 126 and net[1].name in result.err and "it has 2 threads" in result.err, result.err
+    assert len(lines(seen / "prepared")) <= 2, "no restart was spent"
