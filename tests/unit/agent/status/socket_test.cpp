@@ -25,7 +25,7 @@ protected:
     }
 
     base::Loop loop_;
-    AgentSocket socket_{loop_, [] { return std::string("{}"); }};
+    AgentSocket socket_{loop_, "", [] { return std::string("{}"); }};
 };
 
 TEST_F(AgentSocketTest, a_template_may_take_its_time_and_say_its_line_in_pieces) {
