@@ -103,6 +103,7 @@ void prepare() {
         if (fork() == 0) note("daemon", std::to_string(getpid())), pause();
         _exit(0);
     }
+    if (how == "daemon") wait_for("daemon");
     if (how == "closes") closefrom(3);
     if (how == "no-descriptors" || how == "few-descriptors") {
         int last = 0;
@@ -131,7 +132,10 @@ int work(int argc, char** argv) {
     }
     if (how == "fails" && rank == "1" && round == "0") throw std::runtime_error("not this time");
     if (how == "fails" && round == "0") pause();
-    if (how == "template-dies-later" && rank == "0" && round == "0") return note("again", ""), 1;
+    if (how == "template-dies-later" && rank == "0" && round == "0") {
+        wait_for("worker.1"), wait_for("worker.2");  // this round needs the template no more
+        return note("again", ""), 1;
+    }
     if (how == "fails-always" && std::stoi(round) < 20) return 1;
     if (how == "kills-template" && round == "0") kill(prepared, SIGKILL), raise(SIGKILL);
     if (how == "segfaults") raise(SIGSEGV);
