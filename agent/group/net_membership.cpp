@@ -15,6 +15,7 @@
 #include "agent/group/net_options.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
+#include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
@@ -106,6 +107,8 @@ base::Result<void> NetMembership::open_ports(r::Found& found) {
                                           coordinator_options(plan_, host_name_, base::random_number()));
     if (!host) return host.error();
     host_ = std::move(*host);
+    for (store::Listener& each : found.more_listeners)
+        if (auto listens = host_->listen_too(std::move(each.socket)); !listens) return listens.error();
     if (discovery_->must_be_kept()) keep_claim();
     return {};
 }
@@ -294,7 +297,8 @@ void NetMembership::start(const r::Assigned& told) {
     assignment.first_role_rank = told.first_role_rank;
     assignment.role_world_size = told.role_world_size;
     // Where our own name stands for 127.0.1.1, nobody listens at it.
-    assignment.master_addr = name_is_loopback_ && told.group_rank == 0 ? advertised_ : told.master_addr;
+    assignment.master_addr =
+        name_is_loopback_ && told.group_rank == 0 ? advertised_ : r::in_our_scope(told.master_addr, bind_to_);
     assignment.master_port = told.master_port;
     assignment.agent_store = told.group_rank != 0 || serve_store(told);
     assignment.restart_count = told.restart_count;

@@ -10,6 +10,8 @@
 namespace dlaunch::rendezvous {
 namespace {
 
+constexpr auto kFirstDial = Milliseconds(250);
+constexpr int kMostDoublings = 10;
 constexpr auto kOrphaned = Milliseconds(1'000);  // a coordinator that closed and does not answer again is dead
 
 std::uint64_t number_of(Time time) {
@@ -38,13 +40,15 @@ Milliseconds Member::beat_interval() const {
 
 /// A lease does not wait for a lost SYN to be sent again, which takes the kernel a second.
 Milliseconds Member::dial_timeout() const {
-    return in_ ? std::clamp(node_timeout_ / 10, Milliseconds(200), options_.dial_timeout) : options_.dial_timeout;
+    if (in_) return std::clamp(node_timeout_ / 10, Milliseconds(200), options_.dial_timeout);
+    return std::min(options_.dial_timeout, kFirstDial * (1 << std::min(dials_, kMostDoublings)));
 }
 
 // --- the link -------------------------------------------------------------------------------------------------------
 
 void Member::dial(Time now) {
     link_ = Link::dialing;
+    dials_ = link_ == Link::dialing ? dials_ + 1 : 0;
     dialed_at_ = now;
     next_beat_ = kNever;
     actions_.emplace_back(Connect{});

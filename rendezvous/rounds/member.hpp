@@ -130,6 +130,7 @@ private:
     Time dialed_at_{};
     Time last_heard_{}, next_beat_ = kNever;
     Time orphan_until_ = kNever;  ///< the fixed coordinator has closed in order: it must be there again by then
+    int dials_ = 0;  ///< in a row without any answer before this one
     Time give_up_at_;             ///< nobody has answered by then
     Time next_progress_;
     std::string last_failure_;
