@@ -143,6 +143,7 @@ void NetMembership::make_member(const r::Found& found) {
                       plan_.workers,
                       plan_.role,
                       order_key(),
+                      program_name(plan_),
                       plan_.rendezvous.node_rank,
                       host_ != nullptr};
     options.terms = {plan_.rendezvous.min_nodes, plan_.rendezvous.max_nodes, plan_.restarts.max_restarts};

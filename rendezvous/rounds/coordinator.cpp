@@ -8,6 +8,12 @@
 
 namespace dlaunch::rendezvous {
 
+namespace {
+
+constexpr const char* kAnotherJob = "; another job needs another port, and an --rdzv-id";
+
+}  // namespace
+
 Coordinator::Coordinator(Options options, Time now)
     : options_(std::move(options)),
       restarts_(options_.restarts),
@@ -113,6 +119,11 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
 const Coordinator::Node* Coordinator::holder_of(Time now, const NodeRecord& newcomer) const {
     if (!options_.fixed_ranks || !newcomer.node_rank || phase_ != Phase::running) return nullptr;
     for (const auto& [id, node] : nodes_) {
+/// A program of another name, in the same role, where nobody has named the job: hardly a part of this one.
+bool Coordinator::is_other_job(const NodeRecord& newcomer) const {
+    return options_.job_id == kUnnamedJob && newcomer.role == options_.role && newcomer.program != options_.program;
+}
+
         const bool is_heard = node.connection && now - node.last_heard < options_.node_timeout / 2;
         if (node.part == Part::running && node.record.node_rank == newcomer.node_rank && is_heard) return &node;
     }
@@ -184,8 +195,9 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
             if (options_.scale_up == ScaleUp::immediate && group_size_ < limit() && unfinished_ == group_size_)
                 return stop_round(now, fmt::format("{} joined", node.record.host));
             return send(connection,
-                        Tell{stamp(), fmt::format("a spare of job \"{}\", which runs on {} node{}: waiting",
-                                                  options_.job_id, group_size_, group_size_ == 1 ? "" : "s")});
+                        Tell{stamp(), fmt::format("a spare of job \"{}\", which runs on {} node{}: waiting{}",
+                                                  options_.job_id, group_size_, group_size_ == 1 ? "" : "s",
+                                                  options_.job_id == kUnnamedJob ? kAnotherJob : "")});
         case Phase::stopping: return;
         case Phase::over: return tell_what_holds(node, round_);
     }

@@ -12,6 +12,9 @@
 
 namespace dlaunch::rendezvous {
 
+/// torchrun's name for a job that the user gave none: two jobs may have it.
+inline constexpr const char* kUnnamedJob = "none";
+
 /// Which coordinator, which round, and which life of the sender a message belongs to. `round` is -1 before the first.
 struct Stamp {
     std::uint64_t epoch = 0;
@@ -38,6 +41,7 @@ struct NodeRecord {
     std::int32_t store_port = 0;  ///< of the worker store, which it serves when it is group rank 0
     std::int32_t slots = 1;       ///< workers
     std::string role;
+    std::string program;                    ///< its name, without a folder
     std::string order_key;                  ///< the place that a scheduler gave it (SLURM_NODEID); empty: none
     std::optional<std::int32_t> node_rank;  ///< --node-rank
     bool hosts_coordinator = false;

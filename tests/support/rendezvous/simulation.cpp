@@ -117,6 +117,7 @@ void Simulation::begin_agent() {
                           chance(70) ? "default" : "other",
                           {},
                           {},
+                          {},
                           fixed_ && host_.agent == at};
         if (chance(10)) options.record.node_rank = static_cast<int>(draw(0, options_.max_nodes - 1));
         options.coordinator = "node0:29400";
