@@ -153,7 +153,10 @@ void NetMembership::make_member(const r::Found& found) {
     link_ = std::make_unique<r::MemberLink>(
         loop_, found.places,
         r::MemberLink::Listener{
-            [this] { change([this](base::Time now) { member_->connected(now); }); },
+            [this] {
+                guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
+                change([this](base::Time now) { member_->connected(now); });
+            },
             [this](const r::ConnectFailure& failure) {
                 change([&](base::Time now) { member_->connect_failed(now, failure); });
             },
@@ -249,8 +252,10 @@ void NetMembership::perform(r::Member::Action& action) {
         link_->disconnect();
     } else if (auto* send = std::get_if<r::Member::SendOut>(&action)) {
         link_->send(send->message);
+        guard_.drop_connection();
     } else if (auto* begin = std::get_if<r::Member::StartWorkers>(&action)) {
         start(begin->assigned);
+        guard_.drop_connection();
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
         order([this, reason = stop->reason, lost = stop->lost, told = own_failure_ || stop->reason == own_leave_] {
             if (!round_runs_) return;

@@ -105,6 +105,11 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     if (phase_ == Phase::over && lost == lost_.end())  // who comes late to an end in failure has the same end
         return refuse(connection, false, verdict_->status ? verdict_->status : exit_status::kRefused,
                       verdict_->reason.empty() ? "the job has ended" : "the job has ended: " + verdict_->reason);
+    if (is_other_job(join.record))
+        return refuse(connection, false, exit_status::kRefused,
+                      fmt::format("this is job \"{0}\" of {1}, the coordinator serves job \"{0}\" of {2}, expected "
+                                  "another port for another job, and an --rdzv-id for each",
+                                  options_.job_id, join.record.program, options_.program));
     if (const Node* holder = holder_of(now, join.record))
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("node rank {} is {}'s, expected another --node-rank, or another port for another job",
@@ -219,6 +224,8 @@ void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const
         if (!fits(leave->stamp)) return;
         node.last_heard = now;
         on_leave(now, node, *leave);
+    } else if (std::holds_alternative<Gone>(message)) {
+        if (phase_ != Phase::over) lose(now, nodes_.find(node.record.id), false);
     } else {
         actions_.emplace_back(Close{connection});  // no member says this
     }

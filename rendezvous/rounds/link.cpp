@@ -103,7 +103,7 @@ void MemberLink::dial() {
     const Place& place = targets_[current_].place;
     auto address = socket_address(place.address, place.endpoint.port);
     if (!address) return fail(false, address.error().text);
-    socket_ = base::UniqueFd(socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    socket_ = base::UniqueFd(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const int yes = 1;
     setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     const int done = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address->storage), address->size);

@@ -115,6 +115,11 @@ struct Leave {
 
 // --- both ways ------------------------------------------------------------------------------------------------------
 
+/// The last word on a connection, by the guard of an agent that died: nothing of it lives.
+struct Gone {
+    bool operator==(const Gone&) const = default;
+};
+
 /// The coordinator returns each with the same number, which is the sender's own time in milliseconds: what the member
 /// knows of its lease is counted from when it asked, not from when the answer came.
 struct Beat {
@@ -178,6 +183,6 @@ struct End {
     bool operator==(const End&) const = default;
 };
 
-using Message = std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Tell, End>;
+using Message = std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Tell, End, Gone>;
 
 }  // namespace dlaunch::rendezvous

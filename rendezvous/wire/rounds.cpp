@@ -163,6 +163,7 @@ void fields(auto& a, r::Assigned& m) {
 }
 void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost); }
 void fields(auto& a, r::Tell& m) { a(m.stamp, m.text); }
+void fields(auto&, r::Gone&) {}
 void fields(auto& a, r::End& m) { a(m.stamp, m.status, m.reason, m.records); }
 
 template <class T>

@@ -354,5 +354,16 @@ TEST(Coordinator, a_frozen_coordinator_blames_nobody_for_its_own_silence) {
     EXPECT_FALSE(job.heard<StopRound>(0));
 }
 
+TEST(Coordinator, a_guards_word_that_nothing_lives_saves_the_time_that_guards_need) {
+    for (const bool said : {false, true}) {
+        Job job(1, 2);
+        job.join(0), job.join(1);
+        if (said) job.say(1, Gone{});
+        job.hangs_up(1);
+        job.over(0);
+        EXPECT_EQ(job.heard<Assigned>(0)->stamp.round, said ? 1 : 0);
+    }
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

@@ -26,7 +26,8 @@ std::vector<r::Message> one_of_each() {
             r::Assigned{kStamp, 1, 2, 8, 16, 8, 0, 8, "10.0.0.1", 41234, 1, 3, "node2 was lost"},
             r::StopRound{kStamp, "rank 3 failed", {3, 1}},
             r::Tell{kStamp, "7 of 8 nodes"},
-            r::End{kStamp, 139, "", {"{}", ""}}};
+            r::End{kStamp, 139, "", {"{}", ""}},
+            r::Gone{}};
 }
 
 std::optional<r::Message> decode_frame(const std::string& frame) {
