@@ -126,7 +126,8 @@ void NetMembership::keep_claim() {
             change([this](base::Time) {
                 member_->leave(
                     r::Leave::Scope::job, exit_status::kCoordinatorLost,
-                    "another coordinator has taken this one for dead and its place in " + plan_.rendezvous.endpoint);
+                    "another coordinator has taken this one for dead and its place in " + plan_.rendezvous.endpoint,
+                    false);
             });
         };
     });
@@ -142,8 +143,8 @@ void NetMembership::make_member(const r::Found& found) {
                       store_listener_.port,
                       plan_.workers,
                       plan_.role,
-                      order_key(),
                       program_name(plan_),
+                      order_key(),
                       plan_.rendezvous.node_rank,
                       host_ != nullptr};
     options.terms = {plan_.rendezvous.min_nodes, plan_.rendezvous.max_nodes, plan_.restarts.max_restarts};
@@ -190,7 +191,7 @@ void NetMembership::round_over(const RoundEnd& end) {
     change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
 }
 
-void NetMembership::leave(int status, const std::string& reason) {
+void NetMembership::leave(int status, const std::string& reason, bool workers_too) {
     using Scope = r::Leave::Scope;
     // Without its guard this node must not live on, and a last word could mean another's end: its connections end with
     // it, which says that it died, when no worker lives here any more.
@@ -205,7 +206,11 @@ void NetMembership::leave(int status, const std::string& reason) {
                         : status == exit_status::kNodeUnhealthy ? Scope::node
                                                                 : Scope::node_if_enough;
     own_leave_ = reason + " on " + host_name_;
-    change([&](base::Time) { member_->leave(scope, status, reason); });
+    change([&](base::Time) { member_->leave(scope, status, reason, workers_too); });
+}
+
+void NetMembership::hurry() {
+    if (member_ && !over_) change([this](base::Time) { member_->hurry(); });
 }
 
 // --- what the member decides ----------------------------------------------------------------------------------------
@@ -247,15 +252,15 @@ void NetMembership::renew_lease() {
 
 void NetMembership::perform(r::Member::Action& action) {
     if (std::holds_alternative<r::Member::Connect>(action)) {
+        guard_.drop_connection();
         link_->connect();
     } else if (std::holds_alternative<r::Member::Disconnect>(action)) {
+        guard_.drop_connection();
         link_->disconnect();
     } else if (auto* send = std::get_if<r::Member::SendOut>(&action)) {
         link_->send(send->message);
-        guard_.drop_connection();
     } else if (auto* begin = std::get_if<r::Member::StartWorkers>(&action)) {
         start(begin->assigned);
-        guard_.drop_connection();
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
         order([this, reason = stop->reason, lost = stop->lost, told = own_failure_ || stop->reason == own_leave_] {
             if (!round_runs_) return;

@@ -32,7 +32,8 @@ public:
     void join(Orders orders) override;
     void failed(const Failure& failure) override;
     void round_over(const RoundEnd& end) override;
-    void leave(int status, const std::string& reason) override;
+    void leave(int status, const std::string& reason, bool workers_too) override;
+    void hurry() override;
 
 private:
     void find_coordinator();

@@ -3,6 +3,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace dlaunch::agent {
@@ -15,8 +16,30 @@ sigset_t taken_signals() {
     return set;
 }
 
-SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, Handlers handlers)
-    : link_(link), handlers_(std::move(handlers)) {
+bool is_of_no_matter(int number) {
+    constexpr int kThese[] = {SIGPIPE, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH, SIGXFSZ};
+    return std::find(std::begin(kThese), std::end(kThese), number) != std::end(kThese);
+}
+
+bool Requests::ends(int number) const { return std::find(ending_.begin(), ending_.end(), number) != ending_.end(); }
+
+bool Requests::is_new(int number, Way way, base::Time now) {
+    if (way == Way::own && ends(number)) own_at_ = now;
+    const auto earlier = singles_.find(number);
+    if (earlier != singles_.end() && earlier->second.way != way && now - earlier->second.at < kCopyWithin) {
+        singles_.erase(earlier);
+        return false;
+    }
+    // One after the other to every process: the guard takes some time to tell those together that came together.
+    const bool follows = way == Way::own && ends(number) && now - ending_at_ < kSameWithin &&
+                         (earlier == singles_.end() || now - earlier->second.at >= kCopyWithin);
+    singles_[number] = {now, way};
+    if (!follows && ends(number)) ending_at_ = now;
+    return !follows;
+}
+
+SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, std::vector<int> ending, Handlers handlers)
+    : link_(link), requests_(std::move(ending)), handlers_(std::move(handlers)) {
     const sigset_t taken = taken_signals();
     fd_.reset(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
     own_watch_ = loop.readable(fd_.get(), [this] { read_own(); });
@@ -30,17 +53,21 @@ bool SignalIntake::is_from_somebody_else(const signalfd_siginfo& got) const {
 
 void SignalIntake::read_own() {
     bool child = false;
+    sigset_t set;
+    sigemptyset(&set);
     signalfd_siginfo got{};
     while (read(fd_.get(), &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
         if (got.ssi_signo == SIGCHLD)
             child = true;
         else if (got.ssi_signo != SIGCONT || is_from_somebody_else(got))
-            hand_to_guard(static_cast<int>(got.ssi_signo));
+            sigaddset(&set, static_cast<int>(got.ssi_signo));
     }
+    hand_on(set, Requests::Way::own);
     if (child) handlers_.child();
 }
 
 void SignalIntake::read_link() {
+    read_own();  // what came to us before the guard told of it is the same request
     for (;;) {
         const GuardLink::Received received = link_.receive();
         if (received.kind == GuardLink::Kind::nothing) return;
@@ -49,13 +76,29 @@ void SignalIntake::read_link() {
             handlers_.guard_died();
             return;
         }
-        handlers_.signals(received.signals);
+        hand_on(received.signals, Requests::Way::guard);
     }
 }
 
-/// There is one way in: a signal that the guard got too is the same request, and the guard tells it once.
-void SignalIntake::hand_to_guard(int number) {
-    if (getppid() == link_.guard()) kill(link_.guard(), number);
+void SignalIntake::hand_on(const sigset_t& set, Requests::Way way) {
+    const base::Time now = base::Clock::now();
+    sigset_t fresh;
+    sigemptyset(&fresh);
+    bool any = false;
+    for (int number = 1; number < NSIG; ++number) {
+        if (sigismember(&set, number) != 1 || !requests_.is_new(number, way, now)) continue;
+        sigaddset(&fresh, number);
+        any = true;
+    }
+    if (any) handlers_.signals(fresh);
+}
+
+bool SignalIntake::is_asked() const {
+    sigset_t pending;
+    if (sigpending(&pending) != 0) return false;
+    for (int number = 1; number < NSIG; ++number)
+        if (sigismember(&pending, number) == 1 && requests_.ends(number)) return true;
+    return false;
 }
 
 }  // namespace dlaunch::agent

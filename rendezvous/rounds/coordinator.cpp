@@ -119,16 +119,16 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     admit(now, connection, join);
 }
 
-/// Whoever runs as the rank that a newcomer claims, where ranks are fixed; null where nobody does or it was silent
-/// for so long that the newcomer may be its successor.
-const Coordinator::Node* Coordinator::holder_of(Time now, const NodeRecord& newcomer) const {
-    if (!options_.fixed_ranks || !newcomer.node_rank || phase_ != Phase::running) return nullptr;
-    for (const auto& [id, node] : nodes_) {
 /// A program of another name, in the same role, where nobody has named the job: hardly a part of this one.
 bool Coordinator::is_other_job(const NodeRecord& newcomer) const {
     return options_.job_id == kUnnamedJob && newcomer.role == options_.role && newcomer.program != options_.program;
 }
 
+/// Whoever runs as the rank that a newcomer claims, where ranks are fixed; null where nobody does or it was silent
+/// for so long that the newcomer may be its successor.
+const Coordinator::Node* Coordinator::holder_of(Time now, const NodeRecord& newcomer) const {
+    if (!options_.fixed_ranks || !newcomer.node_rank || phase_ != Phase::running) return nullptr;
+    for (const auto& [id, node] : nodes_) {
         const bool is_heard = node.connection && now - node.last_heard < options_.node_timeout / 2;
         if (node.part == Part::running && node.record.node_rank == newcomer.node_rank && is_heard) return &node;
     }

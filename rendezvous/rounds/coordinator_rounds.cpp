@@ -11,6 +11,9 @@
 
 namespace dlaunch::rendezvous {
 
+/// The word of a node whose workers were ended together with it comes later than that of others who lost them.
+constexpr auto kSameMoment = Milliseconds(500);
+
 std::size_t Coordinator::limit() const {
     if (options_.scale_up == ScaleUp::never && first_size_ > 0) return first_size_;
     return static_cast<std::size_t>(options_.max_nodes);
@@ -270,7 +273,14 @@ bool Coordinator::failure_ends_job() const {
 }
 
 void Coordinator::on_leave(Time now, Node& node, const Leave& leave) {
+    if (leave.at_once && phase_ == Phase::stopping && (verdict_ || failure_ends_job()))
+        broadcast(StopRound{stamp(), restart_reason_, stopped_for_, true});
     if (node.leaving || phase_ == Phase::over) return;
+    if (leave.workers_too && phase_ == Phase::stopping && !blameless_ && now - caused_at_ < kSameMoment) {
+        blameless_ = true;
+        restart_reason_ = fmt::format("{} on {}", leave.reason, node.record.host);
+        broadcast(Tell{stamp(), restart_reason_ + ": what failed in the moment before does not count"});
+    }
     const bool failed_first = failure_ends_job();
     node.leaving = leave;
     const bool spare = node.part == Part::none && (phase_ == Phase::running || phase_ == Phase::stopping);

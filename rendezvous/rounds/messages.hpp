@@ -110,15 +110,17 @@ struct Leave {
     Scope scope = Scope::node_if_enough;
     std::int32_t status = 0;
     std::string reason;
+    bool workers_too = false;  ///< they were asked as well: what failed elsewhere a moment ago may follow from it
+    bool at_once = false;      ///< said again: if the job ends with this, nobody's workers have a grace any more
     bool operator==(const Leave&) const = default;
 };
-
-// --- both ways ------------------------------------------------------------------------------------------------------
 
 /// The last word on a connection, by the guard of an agent that died: nothing of it lives.
 struct Gone {
     bool operator==(const Gone&) const = default;
 };
+
+// --- both ways ------------------------------------------------------------------------------------------------------
 
 /// The coordinator returns each with the same number, which is the sender's own time in milliseconds: what the member
 /// knows of its lease is counted from when it asked, not from when the answer came.
@@ -163,7 +165,8 @@ struct Assigned {
 struct StopRound {
     Stamp stamp;
     std::string reason;
-    LostRanks lost{};  ///< what the workers that still run must not wait for
+    LostRanks lost{};      ///< what the workers that still run must not wait for
+    bool at_once = false;  ///< without grace
     bool operator==(const StopRound&) const = default;
 };
 

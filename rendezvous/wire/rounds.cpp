@@ -153,7 +153,7 @@ void fields(auto& a, r::Cause& m) {
     a(m.status, m.kind, m.summary, m.permanent, m.lost, record);
 }
 void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.cause); }
-void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason); }
+void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
 void fields(auto& a, r::Beat& m) { a(m.stamp, m.number); }
 void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.node_timeout_ms, m.host); }
 void fields(auto& a, r::Refused& m) { a(m.come_anew, m.status, m.reason); }
@@ -161,7 +161,7 @@ void fields(auto& a, r::Assigned& m) {
     a(m.stamp, m.group_rank, m.group_world_size, m.first_rank, m.world_size, m.local_world_size, m.first_role_rank,
       m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason);
 }
-void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost); }
+void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost, m.at_once); }
 void fields(auto& a, r::Tell& m) { a(m.stamp, m.text); }
 void fields(auto&, r::Gone&) {}
 void fields(auto& a, r::End& m) { a(m.stamp, m.status, m.reason, m.records); }
