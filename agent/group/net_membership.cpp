@@ -99,6 +99,11 @@ base::Result<void> NetMembership::open_ports(r::Found& found) {
     auto listener = store::open_listener(found.bind_to, 0);
     if (!listener) return listener.error();
     store_listener_ = std::move(*listener);
+    if (!found.other.empty())
+        if (auto other = store::open_listener(found.other, store_listener_.port)) {
+            other_ = found.other;
+            other_listener_ = std::move(*other);
+        }
     advertised_ = found.advertised;
     name_is_loopback_ = found.name_is_loopback;
     bind_to_ = found.bind_to;
@@ -140,6 +145,7 @@ void NetMembership::make_member(const r::Found& found) {
     options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), base::random_number()),
                       host_name_,
                       found.advertised,
+                      other_,
                       store_listener_.port,
                       plan_.workers,
                       plan_.role,
@@ -323,7 +329,8 @@ void NetMembership::start(const r::Assigned& told) {
 bool NetMembership::serve_store(const r::Assigned& told) {
     store_.reset();
     if (host_ && host_->server().port() == told.master_port) return true;
-    base::UniqueFd socket(fcntl(store_listener_.socket.get(), F_DUPFD_CLOEXEC, 0));
+    const store::Listener& listener = !other_.empty() && told.master_addr == other_ ? other_listener_ : store_listener_;
+    base::UniqueFd socket(fcntl(listener.socket.get(), F_DUPFD_CLOEXEC, 0));
     if (told.master_port != store_listener_.port) {
         const std::string& address = told.master_addr == advertised_ ? bind_to_ : told.master_addr;
         auto asked_for = store::open_listener(address, told.master_port);

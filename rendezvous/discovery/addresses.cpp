@@ -42,8 +42,6 @@ bool is_name_of(const std::string& host_name, const std::string& written) {
     return ours == theirs || ours.starts_with(theirs + ".") || theirs.starts_with(ours + ".");
 }
 
-bool is_version_4(const std::string& address) { return address.find(':') == std::string::npos; }
-
 bool contains(const std::vector<std::string>& all, const std::string& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
@@ -63,6 +61,8 @@ base::Result<List> look_up(const std::string& host, const std::string& port, int
 }
 
 }  // namespace
+
+bool is_version_4(const std::string& address) { return address.find(':') == std::string::npos; }
 
 base::Result<std::vector<std::string>> addresses_of(const std::string& host) {
     auto list = look_up(host, "", 0);

@@ -18,6 +18,9 @@ namespace dlaunch::rendezvous {
 /// Addresses of this host's interfaces, loopback included.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
+/// Else IPv6. Of numeric addresses.
+[[nodiscard]] bool is_version_4(const std::string& address);
+
 [[nodiscard]] bool is_loopback(const std::string& address);
 
 /// Whether the user wants to meet on this host alone.

@@ -38,7 +38,8 @@ struct Found {
     std::vector<store::Listener> more_listeners;  ///< at further addresses that the endpoint's name stands for
     std::string advertised;                       ///< this node's address for the others
     std::string bind_to;                          ///< the same as a number
-    std::string why;                              ///< it is this one, in words
+    std::string other;              ///< one of the other kind, IPv6 beside IPv4, which some may need; empty: none
+    std::string why;                ///< it is this one, in words
     std::string problem;            ///< with the first place whose name has no address; it may have one later
     bool name_is_loopback = false;  ///< only here the endpoint's name stands for loopback: it is our own
     std::string doubt;              ///< a line for the user: this is hardly what he meant

@@ -20,6 +20,11 @@ constexpr auto kAnswerIn = Milliseconds(1'000);
 constexpr auto kHeldFor = Milliseconds(500);  // by who is about to listen, or about to end
 constexpr auto kLookAgain = Milliseconds(50);
 
+void add_of_its_kind(std::vector<std::string>& all, std::string address) {
+    const auto is_like = [&](const std::string& one) { return is_version_4(one) == is_version_4(address); };
+    if (!address.empty() && std::none_of(all.begin(), all.end(), is_like)) all.push_back(std::move(address));
+}
+
 }  // namespace
 
 std::unique_ptr<Discovery> make_discovery(Question question) {
@@ -53,7 +58,7 @@ base::Result<void> choose_address(const Question& question, const std::string& o
     return {};
 }
 
-Found FixedDiscovery::look_up(std::vector<std::string>& own, std::string& towards) const {
+Found FixedDiscovery::look_up(std::vector<std::string>& own, std::vector<std::string>& towards) const {
     Found found;
     const std::vector<std::string> all_own = own_addresses();
     const std::string reachable = base::reachable_address();
@@ -69,8 +74,8 @@ Found FixedDiscovery::look_up(std::vector<std::string>& own, std::string& toward
             own = own_addresses_at(each, *numbers, all_own, question_.host_name, reachable);
         if (!own.empty() && own.front() == reachable && is_loopback(numbers->front())) found.name_is_loopback = true;
         for (const std::string& number : *numbers)
-            if (towards.empty() && (means_loopback(each.host) || !is_loopback(number)))
-                towards = own_address_towards(number);
+            if (means_loopback(each.host) || !is_loopback(number))
+                add_of_its_kind(towards, own_address_towards(number));
     }
     return found;
 }
@@ -79,10 +84,14 @@ base::Result<Found> FixedDiscovery::find() {
     if (question_.at.places.empty())
         return base::Error{question_.option + ": nothing given, expected HOST:PORT, where the nodes meet"};
     std::vector<std::string> own;
-    std::string towards;
+    std::vector<std::string> towards;
     Found found = look_up(own, towards);
-    if (auto chosen = choose_address(question_, own.empty() ? "" : own.front(), towards, found); !chosen)
+    const auto first_of = [](const std::vector<std::string>& all) { return all.empty() ? std::string() : all.front(); };
+    if (auto chosen = choose_address(question_, first_of(own), first_of(towards), found); !chosen)
         return chosen.error();
+    if (question_.local_addr.empty())
+        for (const std::string& each : own.empty() ? towards : own)
+            if (is_version_4(each) != is_version_4(found.bind_to)) found.other = each;
     if (!question_.may_host) return found;
     if (own.empty()) {
         if (!hosts_elsewhere(found)) return found;

@@ -132,6 +132,7 @@ private:
     void gather(Time now);
     void try_start(Time now);
     void start(Time now, std::size_t limit);
+    [[nodiscard]] static std::string reachable_for_all(const NodeRecord& host, const std::vector<Node*>& all);
     void assign(Node& node, const Assigned& assigned);
     void stop_round(Time now, const std::string& reason, const LostRanks& lost = {});
     void judge(Time now);

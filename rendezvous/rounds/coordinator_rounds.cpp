@@ -62,6 +62,20 @@ void Coordinator::on_join_timeout(Time now) {
            false);
 }
 
+/// Of the two kinds of addresses that a node may have the one that all of them have, where there is one.
+std::string Coordinator::reachable_for_all(const NodeRecord& host, const std::vector<Node*>& all) {
+    const auto is_six = [](const std::string& address) { return address.find(':') != std::string::npos; };
+    const auto all_have = [&](bool six) {
+        return std::all_of(all.begin(), all.end(), [&](const Node* node) {
+            const std::string& other = node->record.other_address;
+            return is_six(node->record.address) == six || (!other.empty() && is_six(other) == six);
+        });
+    };
+    const bool other_is_better =
+        !host.other_address.empty() && !all_have(is_six(host.address)) && all_have(is_six(host.other_address));
+    return other_is_better ? host.other_address : host.address;
+}
+
 /// Members of the last round first, then who waited longest.
 void Coordinator::start(Time now, std::size_t limit) {
     std::vector<Node*> chosen;
@@ -84,6 +98,7 @@ void Coordinator::start(Time now, std::size_t limit) {
     const auto first = static_cast<std::size_t>(std::find_if(placements.of.begin(), placements.of.end(),
                                                              [](const Placement& at) { return at.group_rank == 0; }) -
                                                 placements.of.begin());
+    const std::string master_address = reachable_for_all(chosen[first]->record, chosen);
     if (!placements.warning.empty()) broadcast(Tell{stamp(), placements.warning});
 
     phase_ = Phase::running;
@@ -106,7 +121,7 @@ void Coordinator::start(Time now, std::size_t limit) {
         assigned.local_world_size = chosen[at]->record.slots;
         assigned.first_role_rank = place.first_role_rank;
         assigned.role_world_size = place.role_world_size;
-        assigned.master_addr = options_.master_addr.empty() ? chosen[first]->record.address : options_.master_addr;
+        assigned.master_addr = options_.master_addr.empty() ? master_address : options_.master_addr;
         assigned.master_port = options_.master_port.value_or(chosen[first]->record.store_port);
         assigned.restart_count = restarts_.used();
         assigned.max_restarts = options_.restarts.max_restarts;

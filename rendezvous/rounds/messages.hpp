@@ -38,6 +38,7 @@ struct NodeRecord {
     std::string id;               ///< unique among all agents that ever join, new for each process
     std::string host;             ///< for humans and for the order of ranks
     std::string address;          ///< where other nodes reach it
+    std::string other_address;    ///< of the other kind, IPv6 beside IPv4; empty: none
     std::int32_t store_port = 0;  ///< of the worker store, which it serves when it is group rank 0
     std::int32_t slots = 1;       ///< workers
     std::string role;

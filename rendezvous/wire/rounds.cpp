@@ -140,7 +140,8 @@ private:
 void fields(auto& a, r::Stamp& m) { a(m.epoch, m.round, m.incarnation); }
 void fields(auto& a, r::Hello& m) { a(m.version, m.job_id, m.incarnation); }
 void fields(auto& a, r::NodeRecord& m) {
-    a(m.id, m.host, m.address, m.store_port, m.slots, m.role, m.program, m.order_key, m.node_rank, m.hosts_coordinator);
+    a(m.id, m.host, m.address, m.other_address, m.store_port, m.slots, m.role, m.program, m.order_key, m.node_rank,
+      m.hosts_coordinator);
 }
 void fields(auto& a, r::Standing& m) { a(m.group_rank, m.group_world_size, m.restart_count); }
 void fields(auto& a, r::Terms& m) { a(m.min_nodes, m.max_nodes, m.max_restarts); }

@@ -27,11 +27,11 @@ def job_table(host):
     return host.net.folder / f"own-hosts.{host.name}"
 
 
-def begin(job, tables, nnodes="2", endpoint="both"):
+def begin(job, tables, nnodes="2", extra=([], [])):
     """On each host with a table of its own."""
     runs = []
-    for host, text in zip(job.net, tables):
-        words = job.words(nnodes, endpoint=endpoint)
+    for host, text, more in zip(job.net, tables, extra):
+        words = job.words(nnodes, *more, endpoint="both")
         runs.append(host.start(*own_table(host, text), str(job.net.binary), *words, program="sh"))
     return runs
 
@@ -60,6 +60,21 @@ def test_the_host_listens_at_one_and_the_other_is_a_hole(meeting, known):
         host.ip(f"route add {hole}/128 dev eth0", f"neigh add {hole} lladdr 02:00:00:00:00:99 dev eth0 nud permanent")
     runs = begin(job, [known, f"{hole} both\n{known}"])
     world = job.world(2)
+    everybody_reaches_the_store(job, world)
+    job.end_well(world, *runs)
+
+
+@pytest.mark.parametrize("lacks", [None, "10.86.0.{}/24", "fd86::{}/64"], ids=["none", "v4", "v6"])
+@pytest.mark.parametrize("which", [1, 2])
+def test_one_node_has_one_kind_only(meeting, lacks, which):
+    """The kind that all nodes have is what all are told, whoever serves the store."""
+    job = meeting(3)
+    if lacks:
+        job.net[which].ip(f"addr del {lacks.format(which + 1)} dev eth0")
+    table = SIX + FOUR
+    runs = begin(job, [table] * 3, "3", extra=[["--node-rank=2"], ["--node-rank=1"], ["--node-rank=0"]])
+    world = job.world(3)
+    assert world.hosts == ["node3", "node2", "node1"]
     everybody_reaches_the_store(job, world)
     job.end_well(world, *runs)
 

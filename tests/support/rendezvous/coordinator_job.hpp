@@ -43,7 +43,8 @@ public:
         join.stamp.incarnation = incarnation;
         join.record = {fmt::format("id{}", node),
                        fmt::format("node{}", node),
-                       fmt::format("10.0.0.{}", node),
+                       address.empty() ? fmt::format("10.0.0.{}", node) : address,
+                       other_address,
                        4000 + node,
                        2,
                        role,
@@ -94,8 +95,8 @@ public:
     }
 
     Time now{1h};
-    std::optional<Terms> terms;                             ///< of those who join
-    std::string job_id = "job", role = "default", program;  ///< likewise
+    std::optional<Terms> terms;                                                     ///< of those who join
+    std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise
     std::map<ConnectionId, std::vector<Message>> said;
     Coordinator coordinator;
 };

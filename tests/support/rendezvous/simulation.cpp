@@ -112,6 +112,7 @@ void Simulation::begin_agent() {
         options.record = {fmt::format("id{}", at),
                           fmt::format("node{}", at),
                           fmt::format("10.0.0.{}", at),
+                          {},
                           1000 + static_cast<int>(at),
                           static_cast<int>(draw(1, 3)),
                           chance(70) ? "default" : "other",

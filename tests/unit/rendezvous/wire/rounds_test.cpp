@@ -12,7 +12,7 @@ using Outcome = FrameReader::Outcome;
 const r::Stamp kStamp{7, 3, 2};
 
 std::vector<r::Message> one_of_each() {
-    const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", 41234, 8, "trainer", "train.py", "3", 2, true};
+    const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, 8, "trainer", "train.py", "3", 2, true};
     const r::Cause cause{139,  "3 signal 11",  "rank 3 (node1, pid 9) was killed by SIGSEGV",
                          true, "{\"rank\":3}", {3, 1}};
     return {r::Hello{"0.1.0", "job", 2},
@@ -68,7 +68,7 @@ TEST(RoundsWire, a_message_that_is_cut_or_has_a_rest_is_refused) {
 
 TEST(RoundsWire, numbers_out_of_range_are_refused) {
     auto join = [](auto change) {
-        r::Join message{kStamp, {"id", "host", "1.2.3.4", 1, 1, "", "", {}, false}, {}, {}, -1, 0, {}};
+        r::Join message{kStamp, {"id", "host", "1.2.3.4", "", 1, 1, "", "", "", {}, false}, {}, {}, -1, 0, {}};
         change(message);
         return decode_frame(encode(message)).has_value();
     };
