@@ -23,19 +23,38 @@ bool is_of_no_matter(int number) {
 
 bool Requests::ends(int number) const { return std::find(ending_.begin(), ending_.end(), number) != ending_.end(); }
 
-bool Requests::is_new(int number, Way way, base::Time now) {
-    if (way == Way::own && ends(number)) own_at_ = now;
+bool Requests::is_copy(int number, Way way, base::Time now) {
     const auto earlier = singles_.find(number);
-    if (earlier != singles_.end() && earlier->second.way != way && now - earlier->second.at < kCopyWithin) {
-        singles_.erase(earlier);
+    if (earlier == singles_.end() || earlier->second.way == way || now - earlier->second.at >= kCopyWithin)
         return false;
+    singles_.erase(earlier);
+    return true;
+}
+
+bool Requests::is_repeated(int number, base::Time now) const {
+    const auto earlier = singles_.find(number);
+    return earlier != singles_.end() && now - earlier->second.at < kCopyWithin;
+}
+
+sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
+    sigset_t found;
+    sigemptyset(&found);
+    bool asks = false, again = false;
+    for (int number = 1; number < NSIG; ++number) {
+        if (sigismember(&came, number) != 1) continue;
+        if (way == Way::own && ends(number)) own_at_ = now;
+        if (is_copy(number, way, now)) continue;
+        asks = asks || ends(number);
+        again = again || is_repeated(number, now);
+        singles_[number] = {now, way};
+        sigaddset(&found, number);
     }
     // One after the other to every process: the guard takes some time to tell those together that came together.
-    const bool follows = way == Way::own && ends(number) && now - ending_at_ < kSameWithin &&
-                         (earlier == singles_.end() || now - earlier->second.at >= kCopyWithin);
-    singles_[number] = {now, way};
-    if (!follows && ends(number)) ending_at_ = now;
-    return !follows;
+    const bool follows = asks && !again && way == Way::own && now - ending_at_ < kSameWithin;
+    if (asks && !follows) ending_at_ = now;
+    for (int number = 1; follows && number < NSIG; ++number)
+        if (ends(number)) sigdelset(&found, number);
+    return found;
 }
 
 SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, std::vector<int> ending, Handlers handlers)
@@ -81,16 +100,8 @@ void SignalIntake::read_link() {
 }
 
 void SignalIntake::hand_on(const sigset_t& set, Requests::Way way) {
-    const base::Time now = base::Clock::now();
-    sigset_t fresh;
-    sigemptyset(&fresh);
-    bool any = false;
-    for (int number = 1; number < NSIG; ++number) {
-        if (sigismember(&set, number) != 1 || !requests_.is_new(number, way, now)) continue;
-        sigaddset(&fresh, number);
-        any = true;
-    }
-    if (any) handlers_.signals(fresh);
+    const sigset_t fresh = requests_.fresh(set, way, base::Clock::now());
+    if (!sigisemptyset(&fresh)) handlers_.signals(fresh);
 }
 
 bool SignalIntake::is_asked() const {

@@ -32,8 +32,8 @@ public:
 
     explicit Requests(std::vector<int> ending) : ending_(std::move(ending)) {}
 
-    /// Whether this signal asks for something that has not been asked for already.
-    [[nodiscard]] bool is_new(int number, Way way, base::Time now);
+    /// Of signals that came together by one way those that ask for something that has not been asked for already.
+    [[nodiscard]] sigset_t fresh(const sigset_t& came, Way way, base::Time now);
     /// The latest request came to the agent itself: whoever made it meant every process, workers too.
     [[nodiscard]] bool came_to_all(base::Time now) const { return now - own_at_ < kForAllWithin; }
     [[nodiscard]] bool ends(int number) const;
@@ -43,6 +43,9 @@ private:
         base::Time at;
         Way way;
     };
+    [[nodiscard]] bool is_copy(int number, Way way, base::Time now);
+    [[nodiscard]] bool is_repeated(int number, base::Time now) const;
+
     std::vector<int> ending_;        ///< the signals that the user wants to end the job
     std::map<int, Single> singles_;  ///< by number: those of one way that the other has not brought yet
     base::Time ending_at_{}, own_at_{};

@@ -51,6 +51,20 @@ def test_a_job_of_one_node_ends(job, handler):
     run.nothing_left()
 
 
+def test_systemd_sends_sighup_too(job):
+    """The status is SIGTERM's, and the second signal does not take the workers' grace."""
+    run = job("trap 'note saved.$RANK yes; exit 0' TERM\ntrap '' HUP\nready\nwhile :; do sleep 0.01; done", "--grace=60")
+    run.ready(2)
+    agent = run.agent()
+    os.kill(agent, signal.SIGSTOP)
+    until(lambda: state(agent) == "T", 5, "the stop")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        os.kill(agent, number)
+        run.signal(number)
+    result = run.wait(10)
+    assert result.rc == 143 and len(list(run.folder.glob("saved.*"))) == 2, result.err
+
+
 def test_a_lone_worker_that_gets_it_has_failed(job):
     run = job("ready\nwhile :; do sleep 0.01; done", "--max-restarts=0")
     os.kill(run.ready(2)[1], signal.SIGTERM)
