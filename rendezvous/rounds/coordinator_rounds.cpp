@@ -251,11 +251,13 @@ void Coordinator::judge_failure(Time now) {
     gather(now);
 }
 
-/// Who was stopped for the failure has heard of it; who had finished, and who waits, has not.
+/// Who was stopped for the failure has heard of it; who had finished, who waits, and who had one of his own has not.
 void Coordinator::tell_restart(const Cause& cause, const std::string& what) {
     Send to_stopped{{}, Tell{stamp(), what}}, to_others{{}, Tell{stamp(), cause.summary + ": " + what}};
     for (const auto& [id, node] : nodes_)
-        if (node.connection) (node.part == Part::stopped ? to_stopped : to_others).to.push_back(node.connection);
+        if (node.connection)
+            (node.part == Part::stopped && !causes_.is_later(id) ? to_stopped : to_others)
+                .to.push_back(node.connection);
     for (Send* send : {&to_stopped, &to_others})
         if (!send->to.empty()) actions_.emplace_back(std::move(*send));
 }
