@@ -312,7 +312,8 @@ void Coordinator::tick(Time now) {
     if (now >= gather_until_) return on_join_timeout(now);
     if (now >= next_progress_) {
         next_progress_ = now + options_.progress;
-        broadcast(Tell{stamp(), waiting()});
+        const bool for_nodes = connected_ < static_cast<std::size_t>(options_.min_nodes);  // else for a pause to end
+        if (for_nodes || now >= not_before_) broadcast(Tell{stamp(), waiting()});
     }
 }
 
