@@ -7,6 +7,15 @@
 #include <utility>
 
 namespace dlaunch::agent {
+namespace {
+
+/// Under nohup SIGHUP asks for nothing.
+std::vector<int> without_hangup(std::vector<int> ending) {
+    std::erase(ending, SIGHUP);
+    return ending;
+}
+
+}  // namespace
 
 sigset_t taken_signals() {
     sigset_t set;
@@ -58,7 +67,9 @@ sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
 }
 
 SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, std::vector<int> ending, Handlers handlers)
-    : link_(link), requests_(std::move(ending)), handlers_(std::move(handlers)) {
+    : link_(link),
+      requests_(link.hangup_ignored() ? without_hangup(std::move(ending)) : std::move(ending)),
+      handlers_(std::move(handlers)) {
     const sigset_t taken = taken_signals();
     fd_.reset(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
     own_watch_ = loop.readable(fd_.get(), [this] { read_own(); });
