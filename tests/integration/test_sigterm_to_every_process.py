@@ -58,9 +58,9 @@ def test_systemd_sends_sighup_too(job):
     agent = run.agent()
     os.kill(agent, signal.SIGSTOP)
     until(lambda: state(agent) == "T", 5, "the stop")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        os.kill(agent, number)
-        run.signal(number)
+    for pid in (agent, run.pid):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            os.kill(pid, number)
     result = run.wait(10)
     assert result.rc == 143 and len(list(run.folder.glob("saved.*"))) == 2, result.err
 
