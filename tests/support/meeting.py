@@ -19,7 +19,14 @@ done
 note "began.$DLAUNCH_ROUND.$RANK" "$(cat /proc/sys/kernel/hostname) $WORLD_SIZE $GROUP_RANK \
 $TORCHELASTIC_RESTART_COUNT $MASTER_ADDR:$MASTER_PORT"
 [ ! -e "$SEEN/first.$DLAUNCH_ROUND.$RANK" ] || . "$SEEN/first.$DLAUNCH_ROUND.$RANK"
-while read -r order < "$SEEN/order.$RANK"; do eval "$order"; done
+while :; do
+    read -r order < "$SEEN/order.$RANK"
+    case $? in
+    0) eval "$order" ;;
+    1) ;; # opened again before who gave the last order had closed it
+    *) break ;;
+    esac
+done
 """)
 MOST_RANKS = 8
 
