@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <memory>
 
@@ -135,7 +134,8 @@ base::Result<void> Agent::prepare() {
         LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(*processors),
                                    open_files, template_.get()},
         NodeRound::Reporting{events_, [this](const std::string& text) { say(text); },
-                             [this](const std::string& text) { mention(text); }, [this] { return link_.has_fenced(); }},
+                             [this](const std::string& text) { mention(text); }, [this] { return link_.has_fenced(); },
+                             [this] { return signals_->is_asked(); }},
         NodeRound::Listener{[this](const Failure& failure) { membership_->failed(failure); },
                             [this](const RoundEnd& end) { on_round_over(end); },
                             [this](pid_t pid) {
@@ -163,7 +163,7 @@ base::Result<void> Agent::choose_membership() {
 
 int Agent::run() {
     signals_ =
-        std::make_unique<SignalIntake>(loop_, link_,
+        std::make_unique<SignalIntake>(loop_, link_, plan_.handled_signals,
                                        SignalIntake::Handlers{[this](const sigset_t& set) { on_signals(set); },
                                                               [this] { on_child(); }, [this] { on_guard_died(); }});
     events_.write("job_started", {{"workers", std::int64_t{plan_.workers}},
@@ -210,7 +210,7 @@ void Agent::on_round_over(const RoundEnd& end) {
     last_round_ = end;
     if (round_->unkillable()) {
         leaving_ = true;
-        membership_->leave(exit_status::kNodeUnhealthy, "a worker cannot be killed");
+        membership_->leave(exit_status::kNodeUnhealthy, "a worker cannot be killed", false);
     }
     membership_->round_over(end);
 }
@@ -238,8 +238,7 @@ void Agent::on_signals(const sigset_t& set) {
 
 /// Does what a signal asks for, if that is anything but the end of the job.
 bool Agent::takes_lightly(int number) {
-    const auto& handled = plan_.handled_signals;
-    const bool asked_for = std::find(handled.begin(), handled.end(), number) != handled.end();
+    const bool asked_for = signals_->ends_job(number);
     switch (number) {
         case SIGTSTP: suspend(SIGTSTP); return true;
         case SIGCONT: resume(); return true;
@@ -248,13 +247,8 @@ bool Agent::takes_lightly(int number) {
         case SIGUSR2:
             if (!asked_for) round_->forward(number);
             return !asked_for;
-        case SIGPIPE:
-        case SIGTTIN:
-        case SIGTTOU:
-        case SIGURG:
-        case SIGWINCH:
-        case SIGXFSZ: return !asked_for;
-        default: return false;  // whatever else would end a process by default ends the job, and nothing is left behind
+        // Whatever would end a process by default ends the job, and nothing is left behind.
+        default: return is_of_no_matter(number) && !asked_for;
     }
 }
 
@@ -267,7 +261,8 @@ void Agent::end_by_signal(int number) {
             mention(signal_name + " again, ending at once");
         else
             mention(fmt::format("{} again, killing {} worker{}", signal_name, running, running == 1 ? "" : "s"));
-        return round_->kill(signal_name);
+        round_->kill(signal_name);
+        return membership_->hurry();
     }
     leaving_ = true;
     if (running == 0)
@@ -277,21 +272,22 @@ void Agent::end_by_signal(int number) {
                         running, running == 1 ? "" : "s", static_cast<double>(plan_.grace.count()) / 1e3));
     said_reason_ = signal_name + " received";
     if (suspended_) resume();
-    membership_->leave(exit_status::kSignalBase + number, said_reason_);
+    membership_->leave(exit_status::kSignalBase + number, said_reason_,
+                       signals_->came_to_all() || round_->holds_ends());
     round_->stop(number, signal_name);
 }
 
 void Agent::on_time_out() {
     if (leaving_) return;
     leaving_ = true;
-    membership_->leave(exit_status::kHang, fmt::format("the job outlived --timeout={:g}",
-                                                       static_cast<double>(plan_.timeout.count()) / 1e3));
+    const auto limit = static_cast<double>(plan_.timeout.count()) / 1e3;
+    membership_->leave(exit_status::kHang, fmt::format("the job outlived --timeout={:g}", limit), false);
     round_->time_out();
 }
 
 void Agent::on_guard_died() {
     leaving_ = true;
-    membership_->leave(exit_status::kSignalBase + SIGKILL, "the guard died");
+    membership_->leave(exit_status::kSignalBase + SIGKILL, "the guard died", false);
     round_->kill("the guard died");
 }
 

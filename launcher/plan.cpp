@@ -9,6 +9,7 @@
 #include "launcher/cli/words.hpp"
 #include "launcher/slurm.hpp"
 #include "rendezvous/discovery/endpoint.hpp"
+#include "rendezvous/rounds/messages.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -194,7 +195,7 @@ Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surro
     plan.endpoint = settings.endpoint;
     plan.local_addr = settings.local_addr;
     plan.node_rank = settings.node_rank;
-    plan.job_id = settings.job_id.value_or(one_node ? surroundings.fresh_id() : "none");
+    plan.job_id = settings.job_id.value_or(one_node ? surroundings.fresh_id() : rendezvous::kUnnamedJob);
     if (plan.backend == "static")
         plan_static_address(settings, plan);
     else

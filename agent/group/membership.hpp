@@ -60,8 +60,12 @@ public:
     virtual void round_over(const RoundEnd& end) = 0;
 
     /// This node ends with `status` because of `reason` (a signal, a time-out): no further round here. Followed by
-    /// round_over() if one runs; Orders::end comes after that, else at once.
-    virtual void leave(int status, const std::string& reason) = 0;
+    /// round_over() if one runs; Orders::end comes after that, else at once. `workers_too`: they were asked as well,
+    /// and may have ended before this.
+    virtual void leave(int status, const std::string& reason, bool workers_too) = 0;
+
+    /// Asked to leave again: nobody is to have a grace any more.
+    virtual void hurry() {}
 };
 
 }  // namespace dlaunch::agent

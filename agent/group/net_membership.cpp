@@ -15,6 +15,7 @@
 #include "agent/group/net_options.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
+#include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
@@ -98,6 +99,11 @@ base::Result<void> NetMembership::open_ports(r::Found& found) {
     auto listener = store::open_listener(found.bind_to, 0);
     if (!listener) return listener.error();
     store_listener_ = std::move(*listener);
+    if (!found.other.empty())
+        if (auto other = store::open_listener(found.other, store_listener_.port)) {
+            other_ = found.other;
+            other_listener_ = std::move(*other);
+        }
     advertised_ = found.advertised;
     name_is_loopback_ = found.name_is_loopback;
     bind_to_ = found.bind_to;
@@ -106,6 +112,8 @@ base::Result<void> NetMembership::open_ports(r::Found& found) {
                                           coordinator_options(plan_, host_name_, base::random_number()));
     if (!host) return host.error();
     host_ = std::move(*host);
+    for (store::Listener& each : found.more_listeners)
+        if (auto listens = host_->listen_too(std::move(each.socket)); !listens) return listens.error();
     if (discovery_->must_be_kept()) keep_claim();
     return {};
 }
@@ -123,7 +131,8 @@ void NetMembership::keep_claim() {
             change([this](base::Time) {
                 member_->leave(
                     r::Leave::Scope::job, exit_status::kCoordinatorLost,
-                    "another coordinator has taken this one for dead and its place in " + plan_.rendezvous.endpoint);
+                    "another coordinator has taken this one for dead and its place in " + plan_.rendezvous.endpoint,
+                    false);
             });
         };
     });
@@ -136,9 +145,11 @@ void NetMembership::make_member(const r::Found& found) {
     options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), base::random_number()),
                       host_name_,
                       found.advertised,
+                      other_,
                       store_listener_.port,
                       plan_.workers,
                       plan_.role,
+                      program_name(plan_),
                       order_key(),
                       plan_.rendezvous.node_rank,
                       host_ != nullptr};
@@ -149,7 +160,10 @@ void NetMembership::make_member(const r::Found& found) {
     link_ = std::make_unique<r::MemberLink>(
         loop_, found.places,
         r::MemberLink::Listener{
-            [this] { change([this](base::Time now) { member_->connected(now); }); },
+            [this] {
+                guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
+                change([this](base::Time now) { member_->connected(now); });
+            },
             [this](const r::ConnectFailure& failure) {
                 change([&](base::Time now) { member_->connect_failed(now, failure); });
             },
@@ -182,7 +196,7 @@ void NetMembership::round_over(const RoundEnd& end) {
     change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
 }
 
-void NetMembership::leave(int status, const std::string& reason) {
+void NetMembership::leave(int status, const std::string& reason, bool workers_too) {
     using Scope = r::Leave::Scope;
     // Without its guard this node must not live on, and a last word could mean another's end: its connections end with
     // it, which says that it died, when no worker lives here any more.
@@ -197,7 +211,11 @@ void NetMembership::leave(int status, const std::string& reason) {
                         : status == exit_status::kNodeUnhealthy ? Scope::node
                                                                 : Scope::node_if_enough;
     own_leave_ = reason + " on " + host_name_;
-    change([&](base::Time) { member_->leave(scope, status, reason); });
+    change([&](base::Time) { member_->leave(scope, status, reason, workers_too); });
+}
+
+void NetMembership::hurry() {
+    if (member_ && !over_) change([this](base::Time) { member_->hurry(); });
 }
 
 // --- what the member decides ----------------------------------------------------------------------------------------
@@ -239,8 +257,10 @@ void NetMembership::renew_lease() {
 
 void NetMembership::perform(r::Member::Action& action) {
     if (std::holds_alternative<r::Member::Connect>(action)) {
+        guard_.drop_connection();
         link_->connect();
     } else if (std::holds_alternative<r::Member::Disconnect>(action)) {
+        guard_.drop_connection();
         link_->disconnect();
     } else if (auto* send = std::get_if<r::Member::SendOut>(&action)) {
         link_->send(send->message);
@@ -293,7 +313,8 @@ void NetMembership::start(const r::Assigned& told) {
     assignment.first_role_rank = told.first_role_rank;
     assignment.role_world_size = told.role_world_size;
     // Where our own name stands for 127.0.1.1, nobody listens at it.
-    assignment.master_addr = name_is_loopback_ && told.group_rank == 0 ? advertised_ : told.master_addr;
+    assignment.master_addr =
+        name_is_loopback_ && told.group_rank == 0 ? advertised_ : r::in_our_scope(told.master_addr, bind_to_);
     assignment.master_port = told.master_port;
     assignment.agent_store = told.group_rank != 0 || serve_store(told);
     assignment.restart_count = told.restart_count;
@@ -307,7 +328,8 @@ void NetMembership::start(const r::Assigned& told) {
 bool NetMembership::serve_store(const r::Assigned& told) {
     store_.reset();
     if (host_ && host_->server().port() == told.master_port) return true;
-    base::UniqueFd socket(fcntl(store_listener_.socket.get(), F_DUPFD_CLOEXEC, 0));
+    const store::Listener& listener = !other_.empty() && told.master_addr == other_ ? other_listener_ : store_listener_;
+    base::UniqueFd socket(fcntl(listener.socket.get(), F_DUPFD_CLOEXEC, 0));
     if (told.master_port != store_listener_.port) {
         const std::string& address = told.master_addr == advertised_ ? bind_to_ : told.master_addr;
         auto asked_for = store::open_listener(address, told.master_port);

@@ -32,7 +32,8 @@ public:
     void join(Orders orders) override;
     void failed(const Failure& failure) override;
     void round_over(const RoundEnd& end) override;
-    void leave(int status, const std::string& reason) override;
+    void leave(int status, const std::string& reason, bool workers_too) override;
+    void hurry() override;
 
 private:
     void find_coordinator();
@@ -66,9 +67,10 @@ private:
     std::optional<rendezvous::Member> member_;
     std::unique_ptr<rendezvous::MemberLink> link_;
     std::unique_ptr<rendezvous::CoordinatorHost> host_;
-    store::Listener store_listener_;
+    store::Listener store_listener_, other_listener_;
     bool name_is_loopback_ = false;     ///< the endpoint's, on this node alone
     std::string advertised_, bind_to_;  ///< this node's address for the others, and the same as a number
+    std::string other_;                 ///< where other_listener_ listens, at the same port; empty: nowhere
     std::unique_ptr<store::ThreadedServer> store_;
     base::Timer timer_;
     rendezvous::Time timer_due_ = rendezvous::kNever;

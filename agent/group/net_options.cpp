@@ -67,6 +67,8 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.version = DLAUNCH_VERSION;
     options.job_id = meeting.job_id;
     options.host = host_name;
+    options.role = plan.role;
+    options.program = program_name(plan);
     options.incarnation = incarnation;
     options.min_nodes = meeting.min_nodes;
     options.max_nodes = meeting.max_nodes;
@@ -93,6 +95,12 @@ r::Milliseconds rejoin_timeout(const RendezvousPlan& plan) { return seconds(plan
 r::Milliseconds join_timeout(const RendezvousPlan& plan) {
     const bool by_static_name = plan.backend == "static" && !plan.conf.contains("join_timeout");
     return seconds(plan, by_static_name ? "timeout" : "join_timeout", 600);
+}
+
+std::string program_name(const Plan& plan) {
+    if (plan.program_index >= plan.command.size()) return {};
+    const std::string& program = plan.command[plan.program_index];
+    return program.substr(program.find_last_of('/') + 1);
 }
 
 std::string order_key() {

@@ -25,6 +25,9 @@ namespace dlaunch::agent {
 /// How long a node that has lost the coordinator tries to find it again.
 [[nodiscard]] rendezvous::Milliseconds rejoin_timeout(const RendezvousPlan& plan);
 
+/// The user's program without its folder, or the module's name.
+[[nodiscard]] std::string program_name(const Plan& plan);
+
 /// The place among the nodes that a scheduler gave this one; empty: none.
 [[nodiscard]] std::string order_key();
 

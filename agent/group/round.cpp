@@ -38,6 +38,7 @@ NodeRound::NodeRound(LocalWorkers::Surroundings surroundings, Reporting reportin
                 {[this] { on_template_ready(); }, [this](const SpawnError& error) { on_template_refused(error); },
                  [this](const Template::End& end) { on_template_ended(end); }},
                 [this] { go_on_starting(); }}),
+      held_(around_.loop, [this](Worker& worker) { judge(worker); }),
       memory_(OomCounter::of_this_process()) {
     if (around_.cgroups.folder().empty() && !proc_is_ours())
         reporting_.mention(
@@ -213,6 +214,20 @@ void NodeRound::on_end(Worker& worker) {
                                              {"max_rss_kib", worker.usage.max_rss_kib},
                                              {"user_seconds", worker.usage.user_seconds},
                                              {"system_seconds", worker.usage.system_seconds}});
+    if (!held_.empty() || may_be_asked(worker)) return held_.add(worker);
+    judge(worker);
+}
+
+/// Whether a request to end that the agent has not heard yet may be why it ended.
+bool NodeRound::may_be_asked(const Worker& worker) const {
+    if (group_.state() != GroupState::starting && group_.state() != GroupState::running) return false;
+    const auto& asks = around_.plan.handled_signals;
+    return reporting_.asked() ||
+           (!worker.hung && std::find(asks.begin(), asks.end(), worker.exit_status() - 128) != asks.end());
+}
+
+void NodeRound::judge(const Worker& worker) {
+    const bool well = worker.exit_status() == 0;
     if (!well) add_failure(failure_of(worker));
     feed(well ? GroupEvent::ended_well : GroupEvent::ended_badly);
     note_if_none_left();
@@ -220,7 +235,7 @@ void NodeRound::on_end(Worker& worker) {
 
 void NodeRound::note_if_none_left() {
     const bool more_to_start = group_.state() == GroupState::starting;
-    if (!workers_.none_left() || more_to_start || none_left_told_) return;
+    if (!workers_.none_left() || more_to_start || none_left_told_ || !held_.empty()) return;
     if (group_.state() == GroupState::stopping && wait_for_orphans()) return;
     none_left_told_ = true;
     feed(GroupEvent::none_left);
@@ -249,13 +264,17 @@ bool NodeRound::on_child() {
 void NodeRound::stop(int signal, const std::string& why) {
     reporting_.events.write("stop_asked", {{"why", std::string_view(why)}});
     stop_signal_ = signal;
+    held_.excuse();
     feed(GroupEvent::stop_asked);
+    held_.release();
     note_if_none_left();  // a stop may find a group of which nobody runs yet
 }
 
 void NodeRound::kill(const std::string& why) {
     reporting_.events.write("kill_asked", {{"why", std::string_view(why)}});
+    held_.excuse();
     feed(GroupEvent::kill_asked);
+    held_.release();
     around_.logs.cut_drain();
     note_if_none_left();
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/group/held_ends.hpp"
 #include "agent/group/membership.hpp"
 #include "agent/group/table.hpp"
 #include "agent/group/workers.hpp"
@@ -22,6 +23,7 @@ public:
         std::function<void(const std::string&)> say;      ///< a line for the user, always
         std::function<void(const std::string&)> mention;  ///< a line that --quiet keeps back
         std::function<bool()> fenced;                     ///< the guard has killed the workers while we stood still
+        std::function<bool()> asked;                      ///< to end, by a signal that has not been read yet
     };
     struct Listener {
         std::function<void(const Failure&)> failed;  ///< the first failure, before anybody is stopped
@@ -55,6 +57,8 @@ public:
     [[nodiscard]] const Assignment& assignment() const { return assignment_; }
     [[nodiscard]] std::string_view state() const { return name(group_.state()); }
     [[nodiscard]] bool unkillable() const { return unkillable_; }
+    /// Of workers that were asked to end, it seems, when we were not yet.
+    [[nodiscard]] bool holds_ends() const { return !held_.empty(); }
 
 private:
     void feed(GroupEvent event);
@@ -67,6 +71,8 @@ private:
     void on_started(const Worker& worker);
     void on_not_started(const Worker& worker, const SpawnError& error);
     void on_end(Worker& worker);
+    [[nodiscard]] bool may_be_asked(const Worker& worker) const;
+    void judge(const Worker& worker);
     void ask_to_stop();
     void kill_all(GroupEvent why);
     void give_up_on_unkillable();
@@ -88,6 +94,7 @@ private:
     LocalWorkers workers_;
     WorkerGroup group_;
     Assignment assignment_;
+    HeldEnds held_;
     OomCounter memory_;
     std::int64_t memory_before_ = -1;
     std::vector<Failure> failures_;

@@ -95,7 +95,7 @@ void SoloMembership::restart_or_end(const RoundEnd& end) {
 void SoloMembership::failed(const Failure&) { failure_ends_job_ = !leaving_ && restarts_.spent(); }
 
 /// After the failure that ends the job its status stands: who interrupts then only makes it end sooner.
-void SoloMembership::leave(int status, const std::string& reason) {
+void SoloMembership::leave(int status, const std::string& reason, bool) {
     if (failure_ends_job_) return;
     if (!leaving_) leaving_ = JobVerdict{status, reason};
     pause_ = {};

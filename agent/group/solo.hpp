@@ -21,7 +21,7 @@ public:
     void join(Orders orders) override;
     void failed(const Failure&) override;
     void round_over(const RoundEnd& end) override;
-    void leave(int status, const std::string& reason) override;
+    void leave(int status, const std::string& reason, bool workers_too) override;
 
 private:
     SoloMembership(base::Loop& loop, const Plan& plan);

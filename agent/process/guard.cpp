@@ -63,8 +63,13 @@ struct Guard {
     bool hangup_ignored;
     bool agent_ready;  ///< it takes signals, and removes what it has made
     int ended_by;      ///< the signal for which we killed an agent that was not ready; 0: none
+    int connection;    ///< the agent's to the coordinator, as long as it has one; -1: none
+    char last_word[kLongestLastWord];
+    int last_word_size;
 
+    [[nodiscard]] bool receive(GuardMessage& message);
     void hear();
+    void close_connection(bool none_lives);
     void stop(int by);
     void tell(const GuardMessage& message);
     [[nodiscard]] int patience() const;
@@ -76,9 +81,36 @@ struct Guard {
     [[noreturn]] void end();
 };
 
+bool Guard::receive(GuardMessage& message) {
+    iovec part{&message, sizeof message};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    if (recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(sizeof message)) return false;
+    if (message.kind != GuardMessage::Kind::connection) return true;
+    if (connection >= 0) close(connection);
+    connection = -1;
+    const cmsghdr* with = CMSG_FIRSTHDR(&header);
+    if (with && with->cmsg_type == SCM_RIGHTS) std::memcpy(&connection, CMSG_DATA(with), sizeof connection);
+    std::memcpy(last_word, message.text, sizeof last_word);
+    last_word_size = message.size;
+    return true;
+}
+
+void Guard::close_connection(bool none_lives) {
+    char unread[1024];
+    if (connection < 0) return;
+    if (none_lives) send(connection, last_word, static_cast<std::size_t>(last_word_size), MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (recv(connection, unread, sizeof unread, MSG_DONTWAIT) > 0) {}
+    shutdown(connection, SHUT_WR);
+}
+
 void Guard::hear() {
     GuardMessage message;
-    while (recv(socket, &message, sizeof message, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof message)) {
+    while (receive(message)) {
         if (message.kind == GuardMessage::Kind::ready) agent_ready = true;
         if (message.kind == GuardMessage::Kind::cgroup) std::memcpy(cgroup, message.text, sizeof cgroup);
         if (message.kind == GuardMessage::Kind::folder && folder_count < kMostFolders)
@@ -186,7 +218,8 @@ void Guard::end() {
         tcsetpgrp(STDIN_FILENO, getpgrp());
         tcsetattr(STDIN_FILENO, TCSANOW, modes);
     }
-    sweep(kSweepDeadline, strangers);
+    const bool none_lives = sweep(kSweepDeadline, strangers);
+    close_connection(none_lives);
     for (std::size_t at = 0; at < folder_count; ++at) remove_flat_folder(folders[at]);
     if (!killed) _exit(WEXITSTATUS(status));
     _exit(exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status)));
@@ -208,6 +241,9 @@ void Guard::end() {
                 false,
                 hangup_ignored,
                 false,
+                0,
+                -1,
+                {},
                 0};
     while (guard.agent_alive) {
         pollfd what[] = {{guard.signals, POLLIN, 0}, {guard.socket, POLLIN, 0}};

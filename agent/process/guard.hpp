@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "agent/process/lease.hpp"
 #include "rendezvous/base/fd.hpp"
@@ -21,6 +22,7 @@
 namespace dlaunch::agent {
 
 inline constexpr std::size_t kMostFolders = 2;
+inline constexpr std::size_t kLongestLastWord = 64;
 
 /// The agent's end of the link to its guard.
 class GuardLink {
@@ -50,6 +52,11 @@ public:
     void tell_cgroup(const std::string& folder);
     /// A folder of plain files that goes with the job: the guard removes it if we die. Up to kMostFolders of them.
     void tell_folder(const std::string& folder);
+    /// The guard keeps this connection open beside us; if we die it says the last word on it when it has ended the
+    /// workers, and closes it in order. The kernel alone would reset it where something lies unread, and a reset may
+    /// come from anything between the ends.
+    void keep_connection(int socket, std::string_view last_word);
+    void drop_connection() { keep_connection(-1, {}); }
     /// The workers stand still: the guard's group stops by `stop_signal`, SIGTSTP or SIGTTIN, which gives the terminal
     /// back to the shell. Where no shell could continue it the kernel does not stop it, and SIGCONT is the answer.
     void tell_suspended(int stop_signal);

@@ -41,6 +41,26 @@ void GuardLink::tell_folder(const std::string& folder) {
     if (!folder.empty()) tell(socket_.get(), GuardMessage::Kind::folder, folder);
 }
 
+void GuardLink::keep_connection(int connection, std::string_view last_word) {
+    GuardMessage message{GuardMessage::Kind::connection, {}, 0, {}};
+    message.size = static_cast<int>(last_word.copy(message.text, kLongestLastWord));
+    iovec part{&message, sizeof message};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    if (connection >= 0) {
+        header.msg_control = control;
+        header.msg_controllen = sizeof control;
+        cmsghdr* with = CMSG_FIRSTHDR(&header);
+        with->cmsg_level = SOL_SOCKET;
+        with->cmsg_type = SCM_RIGHTS;
+        with->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(with), &connection, sizeof connection);
+    }
+    sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void GuardLink::tell_suspended(int stop_signal) {
     const GuardMessage message{GuardMessage::Kind::suspended, {}, stop_signal, {}};
     send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL);

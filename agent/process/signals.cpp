@@ -3,9 +3,19 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace dlaunch::agent {
+namespace {
+
+/// Under nohup SIGHUP asks for nothing.
+std::vector<int> without_hangup(std::vector<int> ending) {
+    std::erase(ending, SIGHUP);
+    return ending;
+}
+
+}  // namespace
 
 sigset_t taken_signals() {
     sigset_t set;
@@ -15,8 +25,51 @@ sigset_t taken_signals() {
     return set;
 }
 
-SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, Handlers handlers)
-    : link_(link), handlers_(std::move(handlers)) {
+bool is_of_no_matter(int number) {
+    constexpr int kThese[] = {SIGPIPE, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH, SIGXFSZ};
+    return std::find(std::begin(kThese), std::end(kThese), number) != std::end(kThese);
+}
+
+bool Requests::ends(int number) const { return std::find(ending_.begin(), ending_.end(), number) != ending_.end(); }
+
+bool Requests::is_copy(int number, Way way, base::Time now) {
+    const auto earlier = singles_.find(number);
+    if (earlier == singles_.end() || earlier->second.way == way || now - earlier->second.at >= kCopyWithin)
+        return false;
+    singles_.erase(earlier);
+    return true;
+}
+
+bool Requests::is_repeated(int number, base::Time now) const {
+    const auto earlier = singles_.find(number);
+    return earlier != singles_.end() && now - earlier->second.at < kCopyWithin;
+}
+
+sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
+    sigset_t found;
+    sigemptyset(&found);
+    bool asks = false, again = false;
+    for (int number = 1; number < NSIG; ++number) {
+        if (sigismember(&came, number) != 1) continue;
+        if (way == Way::own && ends(number)) own_at_ = now;
+        if (is_copy(number, way, now)) continue;
+        asks = asks || ends(number);
+        again = again || is_repeated(number, now);
+        singles_[number] = {now, way};
+        sigaddset(&found, number);
+    }
+    // One after the other to every process: the guard takes some time to tell those together that came together.
+    const bool follows = asks && !again && way == Way::own && now - ending_at_ < kSameWithin;
+    if (asks && !follows) ending_at_ = now;
+    for (int number = 1; follows && number < NSIG; ++number)
+        if (ends(number)) sigdelset(&found, number);
+    return found;
+}
+
+SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, std::vector<int> ending, Handlers handlers)
+    : link_(link),
+      requests_(link.hangup_ignored() ? without_hangup(std::move(ending)) : std::move(ending)),
+      handlers_(std::move(handlers)) {
     const sigset_t taken = taken_signals();
     fd_.reset(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
     own_watch_ = loop.readable(fd_.get(), [this] { read_own(); });
@@ -30,17 +83,21 @@ bool SignalIntake::is_from_somebody_else(const signalfd_siginfo& got) const {
 
 void SignalIntake::read_own() {
     bool child = false;
+    sigset_t set;
+    sigemptyset(&set);
     signalfd_siginfo got{};
     while (read(fd_.get(), &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
         if (got.ssi_signo == SIGCHLD)
             child = true;
         else if (got.ssi_signo != SIGCONT || is_from_somebody_else(got))
-            hand_to_guard(static_cast<int>(got.ssi_signo));
+            sigaddset(&set, static_cast<int>(got.ssi_signo));
     }
+    hand_on(set, Requests::Way::own);
     if (child) handlers_.child();
 }
 
 void SignalIntake::read_link() {
+    read_own();  // what came to us before the guard told of it is the same request
     for (;;) {
         const GuardLink::Received received = link_.receive();
         if (received.kind == GuardLink::Kind::nothing) return;
@@ -49,13 +106,21 @@ void SignalIntake::read_link() {
             handlers_.guard_died();
             return;
         }
-        handlers_.signals(received.signals);
+        hand_on(received.signals, Requests::Way::guard);
     }
 }
 
-/// There is one way in: a signal that the guard got too is the same request, and the guard tells it once.
-void SignalIntake::hand_to_guard(int number) {
-    if (getppid() == link_.guard()) kill(link_.guard(), number);
+void SignalIntake::hand_on(const sigset_t& set, Requests::Way way) {
+    const sigset_t fresh = requests_.fresh(set, way, base::Clock::now());
+    if (!sigisemptyset(&fresh)) handlers_.signals(fresh);
+}
+
+bool SignalIntake::is_asked() const {
+    sigset_t pending;
+    if (sigpending(&pending) != 0) return false;
+    for (int number = 1; number < NSIG; ++number)
+        if (sigismember(&pending, number) == 1 && requests_.ends(number)) return true;
+    return false;
 }
 
 }  // namespace dlaunch::agent

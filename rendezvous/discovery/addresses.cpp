@@ -16,10 +16,18 @@
 namespace dlaunch::rendezvous {
 namespace {
 
+constexpr std::string_view kMapped = "::ffff:";
+
+/// IPv4 in IPv6's clothes is IPv4.
+std::string plain(std::string text) {
+    if (text.starts_with(kMapped) && text.find('.') != std::string::npos) text.erase(0, kMapped.size());
+    return text;
+}
+
 std::string numeric(const sockaddr* address, socklen_t size) {
     std::array<char, NI_MAXHOST> text{};
     if (getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) return {};
-    return text.data();
+    return plain(text.data());
 }
 
 std::string lower(std::string text) {
@@ -54,6 +62,8 @@ base::Result<List> look_up(const std::string& host, const std::string& port, int
 
 }  // namespace
 
+bool is_version_4(const std::string& address) { return address.find(':') == std::string::npos; }
+
 base::Result<std::vector<std::string>> addresses_of(const std::string& host) {
     auto list = look_up(host, "", 0);
     if (!list) return list.error();
@@ -61,6 +71,7 @@ base::Result<std::vector<std::string>> addresses_of(const std::string& host) {
     for (const addrinfo* at = list->get(); at; at = at->ai_next)
         if (std::string text = numeric(at->ai_addr, at->ai_addrlen); !text.empty() && !contains(found, text))
             found.push_back(std::move(text));
+    std::stable_partition(found.begin(), found.end(), is_version_4);
     return found;
 }
 
@@ -79,17 +90,24 @@ std::vector<std::string> own_addresses() {
 
 bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
-bool means_loopback(const std::string& written) { return lower(written) == "localhost" || is_loopback(written); }
+bool means_loopback(const std::string& written) {
+    return lower(written) == "localhost" || is_loopback(plain(lower(written)));
+}
 
-std::string own_address_at(const Endpoint& place, const std::vector<std::string>& resolved,
-                           const std::vector<std::string>& own, const std::string& host_name,
-                           const std::string& reachable) {
-    for (const std::string& address : resolved)
-        if (!is_loopback(address) && contains(own, address)) return address;
-    const auto loopback = std::find_if(resolved.begin(), resolved.end(), is_loopback);
-    if (loopback == resolved.end()) return {};
-    if (means_loopback(place.host)) return *loopback;
-    return is_name_of(host_name, place.host) ? reachable : std::string();
+std::vector<std::string> own_addresses_at(const Endpoint& place, const std::vector<std::string>& resolved,
+                                          const std::vector<std::string>& own, const std::string& host_name,
+                                          const std::string& reachable) {
+    std::vector<std::string> found;
+    std::copy_if(resolved.begin(), resolved.end(), std::back_inserter(found),
+                 [&](const std::string& address) { return !is_loopback(address) && contains(own, address); });
+    if (!found.empty()) return found;
+    if (means_loopback(place.host)) {
+        std::copy_if(resolved.begin(), resolved.end(), std::back_inserter(found), is_loopback);
+        return found;
+    }
+    const bool has_loopback = std::any_of(resolved.begin(), resolved.end(), is_loopback);
+    if (has_loopback && is_name_of(host_name, place.host)) found.push_back(reachable);
+    return found;
 }
 
 std::string own_address_towards(const std::string& address) {
@@ -101,6 +119,12 @@ std::string own_address_towards(const std::string& address) {
     socklen_t size = sizeof here;
     if (getsockname(probe.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) return {};
     return numeric(reinterpret_cast<const sockaddr*>(&here), size);
+}
+
+std::string in_our_scope(std::string address, const std::string& ours) {
+    const std::size_t scope = address.find('%'), our_scope = ours.find('%');
+    if (scope == std::string::npos || our_scope == std::string::npos) return address;
+    return address.substr(0, scope) + ours.substr(our_scope);
 }
 
 base::Result<SocketAddress> socket_address(const std::string& address, int port) {

@@ -35,8 +35,10 @@ struct Found {
     std::vector<Place> places;
     /// This node is to host the coordinator, and listens already: nobody is refused from now on.
     std::optional<store::Listener> listener;
-    std::string advertised;         ///< this node's address for the others
-    std::string bind_to;            ///< the same as a number
+    std::vector<store::Listener> more_listeners;  ///< at further addresses that the endpoint's name stands for
+    std::string advertised;                       ///< this node's address for the others
+    std::string bind_to;                          ///< the same as a number
+    std::string other;              ///< one of the other kind, IPv6 beside IPv4, which some may need; empty: none
     std::string why;                ///< it is this one, in words
     std::string problem;            ///< with the first place whose name has no address; it may have one later
     bool name_is_loopback = false;  ///< only here the endpoint's name stands for loopback: it is our own

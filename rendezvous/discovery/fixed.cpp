@@ -20,6 +20,11 @@ constexpr auto kAnswerIn = Milliseconds(1'000);
 constexpr auto kHeldFor = Milliseconds(500);  // by who is about to listen, or about to end
 constexpr auto kLookAgain = Milliseconds(50);
 
+void add_of_its_kind(std::vector<std::string>& all, std::string address) {
+    const auto is_like = [&](const std::string& one) { return is_version_4(one) == is_version_4(address); };
+    if (!address.empty() && std::none_of(all.begin(), all.end(), is_like)) all.push_back(std::move(address));
+}
+
 }  // namespace
 
 std::unique_ptr<Discovery> make_discovery(Question question) {
@@ -53,7 +58,7 @@ base::Result<void> choose_address(const Question& question, const std::string& o
     return {};
 }
 
-Found FixedDiscovery::look_up(std::string& own, std::string& towards) const {
+Found FixedDiscovery::look_up(std::vector<std::string>& own, std::vector<std::string>& towards) const {
     Found found;
     const std::vector<std::string> all_own = own_addresses();
     const std::string reachable = base::reachable_address();
@@ -66,10 +71,11 @@ Found FixedDiscovery::look_up(std::string& own, std::string& towards) const {
         }
         for (const std::string& number : *numbers) found.places.push_back({each, number});  // it listens at one of them
         if (&each == &question_.at.places.front())
-            own = own_address_at(each, *numbers, all_own, question_.host_name, reachable);
-        if (own == reachable && is_loopback(numbers->front())) found.name_is_loopback = true;
-        if (towards.empty() && (means_loopback(each.host) || !is_loopback(numbers->front())))
-            towards = own_address_towards(numbers->front());
+            own = own_addresses_at(each, *numbers, all_own, question_.host_name, reachable);
+        if (!own.empty() && own.front() == reachable && is_loopback(numbers->front())) found.name_is_loopback = true;
+        for (const std::string& number : *numbers)
+            if (means_loopback(each.host) || !is_loopback(number))
+                add_of_its_kind(towards, own_address_towards(number));
     }
     return found;
 }
@@ -77,14 +83,21 @@ Found FixedDiscovery::look_up(std::string& own, std::string& towards) const {
 base::Result<Found> FixedDiscovery::find() {
     if (question_.at.places.empty())
         return base::Error{question_.option + ": nothing given, expected HOST:PORT, where the nodes meet"};
-    std::string own, towards;
+    std::vector<std::string> own;
+    std::vector<std::string> towards;
     Found found = look_up(own, towards);
-    if (auto chosen = choose_address(question_, own, towards, found); !chosen) return chosen.error();
+    const auto first_of = [](const std::vector<std::string>& all) { return all.empty() ? std::string() : all.front(); };
+    if (auto chosen = choose_address(question_, first_of(own), first_of(towards), found); !chosen)
+        return chosen.error();
+    if (question_.local_addr.empty())
+        for (const std::string& each : own.empty() ? towards : own)
+            if (is_version_4(each) != is_version_4(found.bind_to)) found.other = each;
     if (!question_.may_host) return found;
-    if (!own.empty()) return host(std::move(found), own);
-    if (!hosts_elsewhere(found)) return found;
-    const std::string address = found.bind_to;
-    return host(std::move(found), address);
+    if (own.empty()) {
+        if (!hosts_elsewhere(found)) return found;
+        own = {found.bind_to};
+    }
+    return host(std::move(found), own);
 }
 
 /// Whether this node hosts though the endpoint names none of its addresses. The user says so, or nobody else can: as
@@ -104,14 +117,19 @@ bool FixedDiscovery::hosts_elsewhere(Found& found) const {
 }
 
 /// Somebody may host there already, be just about to, or be gone in a moment; but whoever holds the port and never
-/// answers is in the way. A stranger that answers is told of when we speak to it.
-base::Result<Found> FixedDiscovery::host(Found found, const std::string& address) const {
+/// answers is in the way. A stranger that answers is told of when we speak to it. The first address counts; others may
+/// know us by another, of IPv6 say.
+base::Result<Found> FixedDiscovery::host(Found found, const std::vector<std::string>& own) const {
+    const std::string& address = own.front();
     const int port = question_.at.places.front().port;
     for (const Time end = std::chrono::steady_clock::now() + kHeldFor;; std::this_thread::sleep_for(kLookAgain)) {
         auto listener = store::open_listener(address, port);
         if (listener) {
             found.places = {{{address, listener->port}, address}};
             found.listener = std::move(*listener);
+            for (auto at = own.begin() + 1; at != own.end(); ++at)
+                if (auto one_more = store::open_listener(*at, found.listener->port))
+                    found.more_listeners.push_back(std::move(*one_more));
             return found;
         }
         if (!listener.error().text.ends_with("Address already in use"))

@@ -11,9 +11,9 @@ public:
     [[nodiscard]] base::Result<Found> find() override;
 
 private:
-    [[nodiscard]] Found look_up(std::string& own, std::string& towards) const;
+    [[nodiscard]] Found look_up(std::vector<std::string>& own, std::vector<std::string>& towards) const;
     [[nodiscard]] bool hosts_elsewhere(Found& found) const;
-    [[nodiscard]] base::Result<Found> host(Found found, const std::string& address) const;
+    [[nodiscard]] base::Result<Found> host(Found found, const std::vector<std::string>& own) const;
 
     Question question_;
 };

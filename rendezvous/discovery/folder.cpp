@@ -107,14 +107,13 @@ bool FolderDiscovery::is_dead(const Claim& claim) const {
     }
 }
 
-/// False: somebody else was faster.
-base::Result<bool> FolderDiscovery::claim(int number, const store::Listener& listener, const std::string& advertised) {
+/// Under the name `path` there is a whole file or none. False: somebody else was faster.
+base::Result<bool> FolderDiscovery::write_whole(const std::string& path, const Endpoint& place) const {
     const std::string& folder = question_.at.folder;
-    std::string part = path_of(number) + ".part.XXXXXX";  // containers may have host names and pids in common
+    std::string part = path + ".part.XXXXXX";  // containers may have host names and pids in common
     {
         const base::UniqueFd file(mkostemp(part.data(), O_CLOEXEC));
-        const std::string text = fmt::format("{}\nhost {}\npid {}\n", Endpoint{advertised, listener.port}.text(),
-                                             question_.host_name, getpid());
+        const std::string text = fmt::format("{}\nhost {}\npid {}\n", place.text(), question_.host_name, getpid());
         if (!file || fchmod(file.get(), 0644) != 0 ||
             write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
             fsync(file.get()) != 0) {
@@ -123,13 +122,27 @@ base::Result<bool> FolderDiscovery::claim(int number, const store::Listener& lis
             return error;
         }
     }
-    const bool first = link(part.c_str(), path_of(number).c_str()) == 0;
+    const bool first = link(part.c_str(), path.c_str()) == 0;
     const int error = errno;
     unlink(part.c_str());
     errno = error;
     if (!first && errno != EEXIST) return failed(folder, "cannot make a hard link in");
-    if (first) own_ = number;
     return first;
+}
+
+base::Result<bool> FolderDiscovery::claim(int number, const Endpoint& place) {
+    auto first = write_whole(path_of(number), place);
+    if (first && *first) own_ = number;
+    return first;
+}
+
+/// As a claim would be made, under a name that is none: a full disk shows only when something is written.
+base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
+    const std::string path = fmt::format("{}.check.{}.{:x}", path_of(kNoClaim), question_.host_name, getpid());
+    auto written = write_whole(path, place);
+    if (!written) return written.error();
+    unlink(path.c_str());
+    return {};
 }
 
 base::Result<Found> FolderDiscovery::find() {
@@ -154,12 +167,12 @@ base::Result<Found> FolderDiscovery::find() {
                 "--rdzv-endpoint: no interface with an address that other nodes could reach, expected "
                 "--local-addr"};
         if (question_.only_look) {
-            if (access(question_.at.folder.c_str(), W_OK | X_OK) == 0) return found;
-            return failed(question_.at.folder, "cannot write to");
+            if (auto writable = try_to_write({found.bind_to, 0}); !writable) return writable.error();
+            return found;
         }
         auto listener = store::open_listener(found.bind_to, 0);
         if (!listener) return listener.error();
-        auto first = claim(number + 1, *listener, found.bind_to);
+        auto first = claim(number + 1, {found.bind_to, listener->port});
         if (!first) return first.error();
         if (!*first) continue;
         for (int old = number; old > 0 && unlink(path_of(old).c_str()) == 0; --old) {}

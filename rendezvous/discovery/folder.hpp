@@ -28,7 +28,9 @@ private:
     [[nodiscard]] std::string path_of(int number) const;
     [[nodiscard]] base::Result<std::optional<Claim>> latest() const;
     [[nodiscard]] bool is_dead(const Claim& claim) const;
-    [[nodiscard]] base::Result<bool> claim(int number, const store::Listener& listener, const std::string& advertised);
+    [[nodiscard]] base::Result<bool> write_whole(const std::string& path, const Endpoint& place) const;
+    [[nodiscard]] base::Result<bool> claim(int number, const Endpoint& place);
+    [[nodiscard]] base::Result<void> try_to_write(const Endpoint& place) const;
 
     Question question_;
     std::atomic<int> own_ = 0;  ///< number of this node's claim; 0: none

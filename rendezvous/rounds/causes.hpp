@@ -1,6 +1,7 @@
 #pragma once
 /// What went wrong in a round, in the order in which the coordinator learnt it: the first is the cause.
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -27,6 +28,11 @@ public:
     }
 
     void clear() { all_.clear(); }
+    /// It has a cause of its own, but another's came first.
+    [[nodiscard]] bool is_later(const std::string& node) const {
+        return std::any_of(all_.begin(), all_.end(), [&](const auto& known) { return known.first == node; }) &&
+               all_.front().first != node;
+    }
     [[nodiscard]] bool empty() const { return all_.empty(); }
     [[nodiscard]] const Cause& first() const { return all_.front().second; }
 

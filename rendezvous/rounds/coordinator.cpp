@@ -8,6 +8,12 @@
 
 namespace dlaunch::rendezvous {
 
+namespace {
+
+constexpr const char* kAnotherJob = "; another job needs another port, and an --rdzv-id";
+
+}  // namespace
+
 Coordinator::Coordinator(Options options, Time now)
     : options_(std::move(options)),
       restarts_(options_.restarts),
@@ -99,6 +105,11 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     if (phase_ == Phase::over && lost == lost_.end())  // who comes late to an end in failure has the same end
         return refuse(connection, false, verdict_->status ? verdict_->status : exit_status::kRefused,
                       verdict_->reason.empty() ? "the job has ended" : "the job has ended: " + verdict_->reason);
+    if (is_other_job(join.record))
+        return refuse(connection, false, exit_status::kRefused,
+                      fmt::format("this is job \"{0}\" of {1}, the coordinator serves job \"{0}\" of {2}, expected "
+                                  "another port for another job, and an --rdzv-id for each",
+                                  options_.job_id, join.record.program, options_.program));
     if (const Node* holder = holder_of(now, join.record))
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("node rank {} is {}'s, expected another --node-rank, or another port for another job",
@@ -106,6 +117,11 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     if (join.standing && phase_ != Phase::adopting)
         return refuse(connection, true, 0, "this coordinator does not know the round that runs here");
     admit(now, connection, join);
+}
+
+/// A program of another name, in the same role, where nobody has named the job: hardly a part of this one.
+bool Coordinator::is_other_job(const NodeRecord& newcomer) const {
+    return options_.job_id == kUnnamedJob && newcomer.role == options_.role && newcomer.program != options_.program;
 }
 
 /// Whoever runs as the rank that a newcomer claims, where ranks are fixed; null where nobody does or it was silent
@@ -184,8 +200,9 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
             if (options_.scale_up == ScaleUp::immediate && group_size_ < limit() && unfinished_ == group_size_)
                 return stop_round(now, fmt::format("{} joined", node.record.host));
             return send(connection,
-                        Tell{stamp(), fmt::format("a spare of job \"{}\", which runs on {} node{}: waiting",
-                                                  options_.job_id, group_size_, group_size_ == 1 ? "" : "s")});
+                        Tell{stamp(), fmt::format("a spare of job \"{}\", which runs on {} node{}: waiting{}",
+                                                  options_.job_id, group_size_, group_size_ == 1 ? "" : "s",
+                                                  options_.job_id == kUnnamedJob ? kAnotherJob : "")});
         case Phase::stopping: return;
         case Phase::over: return tell_what_holds(node, round_);
     }
@@ -207,6 +224,8 @@ void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const
         if (!fits(leave->stamp)) return;
         node.last_heard = now;
         on_leave(now, node, *leave);
+    } else if (std::holds_alternative<Gone>(message)) {
+        if (phase_ != Phase::over) lose(now, nodes_.find(node.record.id), false);
     } else {
         actions_.emplace_back(Close{connection});  // no member says this
     }
@@ -293,7 +312,8 @@ void Coordinator::tick(Time now) {
     if (now >= gather_until_) return on_join_timeout(now);
     if (now >= next_progress_) {
         next_progress_ = now + options_.progress;
-        broadcast(Tell{stamp(), waiting()});
+        const bool for_nodes = connected_ < static_cast<std::size_t>(options_.min_nodes);  // else for a pause to end
+        if (for_nodes || now >= not_before_) broadcast(Tell{stamp(), waiting()});
     }
 }
 

@@ -37,7 +37,8 @@ class Coordinator {
 public:
     struct Options {
         std::string version, job_id;
-        std::string host;  ///< its node's name
+        std::string host;           ///< its node's name
+        std::string role, program;  ///< its node's
         std::uint64_t epoch = 1;
         std::uint64_t incarnation = 0;
         int min_nodes = 1, max_nodes = 1;
@@ -112,6 +113,7 @@ private:
     void tell_what_holds(const Node& node, std::int32_t known_round);
     [[nodiscard]] const Node* holder_of(Time now, const NodeRecord& newcomer) const;
     void welcome(ConnectionId connection, const Join& join);
+    [[nodiscard]] bool is_other_job(const NodeRecord& newcomer) const;
     void tell_other_terms(ConnectionId connection, const Join& join);
     void refuse(ConnectionId connection, bool come_anew, int status, std::string reason);
     void lose(Time now, Nodes::iterator node, bool by_its_end);
@@ -130,6 +132,7 @@ private:
     void gather(Time now);
     void try_start(Time now);
     void start(Time now, std::size_t limit);
+    [[nodiscard]] static std::string reachable_for_all(const NodeRecord& host, const std::vector<Node*>& all);
     void assign(Node& node, const Assigned& assigned);
     void stop_round(Time now, const std::string& reason, const LostRanks& lost = {});
     void judge(Time now);

@@ -11,6 +11,9 @@
 
 namespace dlaunch::rendezvous {
 
+/// The word of a node whose workers were ended together with it comes later than that of others who lost them.
+constexpr auto kSameMoment = Milliseconds(500);
+
 std::size_t Coordinator::limit() const {
     if (options_.scale_up == ScaleUp::never && first_size_ > 0) return first_size_;
     return static_cast<std::size_t>(options_.max_nodes);
@@ -59,6 +62,20 @@ void Coordinator::on_join_timeout(Time now) {
            false);
 }
 
+/// Of the two kinds of addresses that a node may have the one that all of them have, where there is one.
+std::string Coordinator::reachable_for_all(const NodeRecord& host, const std::vector<Node*>& all) {
+    const auto is_six = [](const std::string& address) { return address.find(':') != std::string::npos; };
+    const auto all_have = [&](bool six) {
+        return std::all_of(all.begin(), all.end(), [&](const Node* node) {
+            const std::string& other = node->record.other_address;
+            return is_six(node->record.address) == six || (!other.empty() && is_six(other) == six);
+        });
+    };
+    const bool other_is_better =
+        !host.other_address.empty() && !all_have(is_six(host.address)) && all_have(is_six(host.other_address));
+    return other_is_better ? host.other_address : host.address;
+}
+
 /// Members of the last round first, then who waited longest.
 void Coordinator::start(Time now, std::size_t limit) {
     std::vector<Node*> chosen;
@@ -81,6 +98,7 @@ void Coordinator::start(Time now, std::size_t limit) {
     const auto first = static_cast<std::size_t>(std::find_if(placements.of.begin(), placements.of.end(),
                                                              [](const Placement& at) { return at.group_rank == 0; }) -
                                                 placements.of.begin());
+    const std::string master_address = reachable_for_all(chosen[first]->record, chosen);
     if (!placements.warning.empty()) broadcast(Tell{stamp(), placements.warning});
 
     phase_ = Phase::running;
@@ -103,7 +121,7 @@ void Coordinator::start(Time now, std::size_t limit) {
         assigned.local_world_size = chosen[at]->record.slots;
         assigned.first_role_rank = place.first_role_rank;
         assigned.role_world_size = place.role_world_size;
-        assigned.master_addr = options_.master_addr.empty() ? chosen[first]->record.address : options_.master_addr;
+        assigned.master_addr = options_.master_addr.empty() ? master_address : options_.master_addr;
         assigned.master_port = options_.master_port.value_or(chosen[first]->record.store_port);
         assigned.restart_count = restarts_.used();
         assigned.max_restarts = options_.restarts.max_restarts;
@@ -233,11 +251,13 @@ void Coordinator::judge_failure(Time now) {
     gather(now);
 }
 
-/// Who was stopped for the failure has heard of it; who had finished, and who waits, has not.
+/// Who was stopped for the failure has heard of it; who had finished, who waits, and who had one of his own has not.
 void Coordinator::tell_restart(const Cause& cause, const std::string& what) {
     Send to_stopped{{}, Tell{stamp(), what}}, to_others{{}, Tell{stamp(), cause.summary + ": " + what}};
     for (const auto& [id, node] : nodes_)
-        if (node.connection) (node.part == Part::stopped ? to_stopped : to_others).to.push_back(node.connection);
+        if (node.connection)
+            (node.part == Part::stopped && !causes_.is_later(id) ? to_stopped : to_others)
+                .to.push_back(node.connection);
     for (Send* send : {&to_stopped, &to_others})
         if (!send->to.empty()) actions_.emplace_back(std::move(*send));
 }
@@ -270,7 +290,14 @@ bool Coordinator::failure_ends_job() const {
 }
 
 void Coordinator::on_leave(Time now, Node& node, const Leave& leave) {
+    if (leave.at_once && phase_ == Phase::stopping && (verdict_ || failure_ends_job()))
+        broadcast(StopRound{stamp(), restart_reason_, stopped_for_, true});
     if (node.leaving || phase_ == Phase::over) return;
+    if (leave.workers_too && phase_ == Phase::stopping && !blameless_ && now - caused_at_ < kSameMoment) {
+        blameless_ = true;
+        restart_reason_ = fmt::format("{} on {}", leave.reason, node.record.host);
+        broadcast(Tell{stamp(), restart_reason_ + ": what failed in the moment before does not count"});
+    }
     const bool failed_first = failure_ends_job();
     node.leaving = leave;
     const bool spare = node.part == Part::none && (phase_ == Phase::running || phase_ == Phase::stopping);

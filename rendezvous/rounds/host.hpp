@@ -22,6 +22,9 @@ public:
     CoordinatorHost(const CoordinatorHost&) = delete;
     CoordinatorHost& operator=(const CoordinatorHost&) = delete;
 
+    /// At one more address.
+    base::Result<void> listen_too(base::UniqueFd listener) { return server_->listen_too(std::move(listener)); }
+
     [[nodiscard]] const store::Server& server() const { return *server_; }
     [[nodiscard]] const Coordinator& coordinator() const { return coordinator_; }
 

@@ -85,11 +85,12 @@ void MemberLink::connect() {
 /// Its answer counts for this call of connect() or, if that has been given up, for a later one.
 void MemberLink::look_up(std::size_t which) {
     auto take = [this, which, life = life_](const base::Result<std::vector<std::string>>& found) {
-        Target& target = targets_[which];
-        target.look_up = {};
-        if (found && !found->empty()) target.place.address = found->front();
+        targets_[which].look_up = {};
+        if (found && !found->empty()) targets_[which].place.address = found->front();
+        for (std::size_t at = 1; found && at < found->size(); ++at)
+            targets_.push_back({{targets_[which].place.endpoint, (*found)[at]}, {}});
         if (life != life_) return;
-        if (!target.place.address.empty()) return dial();
+        if (found && !found->empty()) return dial();
         fail(false, found ? "it has no address" : found.error().text);
     };
     targets_[which].look_up =
@@ -102,7 +103,7 @@ void MemberLink::dial() {
     const Place& place = targets_[current_].place;
     auto address = socket_address(place.address, place.endpoint.port);
     if (!address) return fail(false, address.error().text);
-    socket_ = base::UniqueFd(socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    socket_ = base::UniqueFd(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const int yes = 1;
     setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     const int done = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address->storage), address->size);

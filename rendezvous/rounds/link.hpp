@@ -37,6 +37,7 @@ public:
     /// Closes in order, without a word to the listener.
     void disconnect();
     void send(const Message& message);
+    [[nodiscard]] int socket() const { return socket_.get(); }
 
 private:
     struct Target {

@@ -10,6 +10,8 @@
 namespace dlaunch::rendezvous {
 namespace {
 
+constexpr auto kFirstDial = Milliseconds(250);
+constexpr int kMostDoublings = 10;
 constexpr auto kOrphaned = Milliseconds(1'000);  // a coordinator that closed and does not answer again is dead
 
 std::uint64_t number_of(Time time) {
@@ -36,14 +38,17 @@ Milliseconds Member::beat_interval() const {
     return std::clamp(node_timeout_ / 10, Milliseconds(1), Milliseconds(1'000));
 }
 
-/// A lease does not wait for a lost SYN to be sent again, which takes the kernel a second.
+/// A lease does not wait for a lost SYN to be sent again, which takes the kernel a second. Of several addresses the
+/// next one is tried soon, as one that is not served may not answer at all; again and again they have more time.
 Milliseconds Member::dial_timeout() const {
-    return in_ ? std::clamp(node_timeout_ / 10, Milliseconds(200), options_.dial_timeout) : options_.dial_timeout;
+    if (in_) return std::clamp(node_timeout_ / 10, Milliseconds(200), options_.dial_timeout);
+    return std::min(options_.dial_timeout, kFirstDial * (1 << std::min(dials_, kMostDoublings)));
 }
 
 // --- the link -------------------------------------------------------------------------------------------------------
 
 void Member::dial(Time now) {
+    dials_ = link_ == Link::dialing ? dials_ + 1 : 0;
     link_ = Link::dialing;
     dialed_at_ = now;
     next_beat_ = kNever;
@@ -189,7 +194,9 @@ void Member::on_assigned(Time now, const Assigned& assigned) {
 void Member::on_stop(Time now, const StopRound& stop) {
     if (stop.stamp.round < round_) return;
     if (stop.stamp.round == round_) {
-        if (runs_)
+        if (runs_ && stop.at_once)
+            actions_.emplace_back(KillWorkers{stop.reason});
+        else if (runs_)
             actions_.emplace_back(StopWorkers{stop.reason, stop.lost});
         else
             actions_.emplace_back(CloseRound{});
@@ -262,11 +269,18 @@ void Member::round_over(Time now, bool succeeded, const std::optional<Cause>& ca
     say_report();
 }
 
-void Member::leave(Leave::Scope scope, std::int32_t status, const std::string& reason) {
+void Member::leave(Leave::Scope scope, std::int32_t status, const std::string& reason, bool workers_too) {
     if (ended_ || leaving_) return;
-    leaving_ = Leave{stamp(), scope, status, reason};
-    if (!runs_ && !in_) return end({status, reason, {}});
+    leaving_ = Leave{stamp(), scope, status, reason, workers_too};
+    if (!runs_ && (!in_ || (link_ != Link::welcome && round_ < 0))) return end({status, reason, {}});
     if (link_ == Link::welcome) send(*leaving_);
+}
+
+void Member::hurry() {
+    if (ended_ || !leaving_ || leaving_->at_once) return;
+    leaving_->at_once = true;
+    if (link_ == Link::welcome) return send(*leaving_);
+    end({leaving_->status, leaving_->reason, {}});
 }
 
 // --- the end --------------------------------------------------------------------------------------------------------
@@ -307,6 +321,8 @@ void Member::tick(Time now) {
     check_lease(now);
     if (ended_) return;
     if (now >= orphan_until_) return lose_coordinator(now);
+    const bool is_waited_for = round_ >= 0 && !(leaving_ && leaving_->at_once);
+    if (leaving_ && link_ != Link::welcome && !is_waited_for) return end({leaving_->status, leaving_->reason, {}});
     if (now >= give_up_at_) {
         if (was_in_) return lose_coordinator(now);
         return end_by_itself(exit_status::kRendezvousTimeout,

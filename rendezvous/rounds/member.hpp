@@ -83,7 +83,9 @@ public:
     void failed(Time now, const Cause& cause);
     void round_over(Time now, bool succeeded, const std::optional<Cause>& cause);
     /// The job's answer ends it, which may take as long as the other nodes' workers need to stop; or the lease does.
-    void leave(Leave::Scope scope, std::int32_t status, const std::string& reason);
+    void leave(Leave::Scope scope, std::int32_t status, const std::string& reason, bool workers_too = false);
+    /// After leave(): whatever it waits for is to end sooner.
+    void hurry();
     /// Somebody else has ended this node's workers in our place: as if the lease were over.
     void fenced_by_guard(Time now, const std::string& reason);
 
@@ -128,6 +130,7 @@ private:
     Milliseconds retry_{0};
     Time dial_at_{};  ///< when down
     Time dialed_at_{};
+    int dials_ = 0;  ///< in a row without any answer before this one
     Time last_heard_{}, next_beat_ = kNever;
     Time orphan_until_ = kNever;  ///< the fixed coordinator has closed in order: it must be there again by then
     Time give_up_at_;             ///< nobody has answered by then

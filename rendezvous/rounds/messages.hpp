@@ -12,6 +12,9 @@
 
 namespace dlaunch::rendezvous {
 
+/// torchrun's name for a job that the user gave none: two jobs may have it.
+inline constexpr const char* kUnnamedJob = "none";
+
 /// Which coordinator, which round, and which life of the sender a message belongs to. `round` is -1 before the first.
 struct Stamp {
     std::uint64_t epoch = 0;
@@ -35,9 +38,11 @@ struct NodeRecord {
     std::string id;               ///< unique among all agents that ever join, new for each process
     std::string host;             ///< for humans and for the order of ranks
     std::string address;          ///< where other nodes reach it
+    std::string other_address;    ///< of the other kind, IPv6 beside IPv4; empty: none
     std::int32_t store_port = 0;  ///< of the worker store, which it serves when it is group rank 0
     std::int32_t slots = 1;       ///< workers
     std::string role;
+    std::string program;                    ///< its name, without a folder
     std::string order_key;                  ///< the place that a scheduler gave it (SLURM_NODEID); empty: none
     std::optional<std::int32_t> node_rank;  ///< --node-rank
     bool hosts_coordinator = false;
@@ -106,7 +111,14 @@ struct Leave {
     Scope scope = Scope::node_if_enough;
     std::int32_t status = 0;
     std::string reason;
+    bool workers_too = false;  ///< they were asked as well: what failed elsewhere a moment ago may follow from it
+    bool at_once = false;      ///< said again: if the job ends with this, nobody's workers have a grace any more
     bool operator==(const Leave&) const = default;
+};
+
+/// The last word on a connection, by the guard of an agent that died: nothing of it lives.
+struct Gone {
+    bool operator==(const Gone&) const = default;
 };
 
 // --- both ways ------------------------------------------------------------------------------------------------------
@@ -154,7 +166,8 @@ struct Assigned {
 struct StopRound {
     Stamp stamp;
     std::string reason;
-    LostRanks lost{};  ///< what the workers that still run must not wait for
+    LostRanks lost{};      ///< what the workers that still run must not wait for
+    bool at_once = false;  ///< without grace
     bool operator==(const StopRound&) const = default;
 };
 
@@ -174,6 +187,6 @@ struct End {
     bool operator==(const End&) const = default;
 };
 
-using Message = std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Tell, End>;
+using Message = std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Tell, End, Gone>;
 
 }  // namespace dlaunch::rendezvous

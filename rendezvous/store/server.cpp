@@ -27,6 +27,14 @@ base::Result<std::unique_ptr<Server>> Server::adopt(base::Loop& loop, base::Uniq
     return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
+base::Result<void> Server::listen_too(base::UniqueFd socket) {
+    auto listener = adopt_listener(std::move(socket));
+    if (!listener) return listener.error();
+    if (!impl_->listen_too(std::move(listener->socket)))
+        return base::Error{listener->endpoint + ": " + std::strerror(errno)};
+    return {};
+}
+
 int Server::port() const { return impl_->listener.port; }
 
 const std::string& Server::endpoint() const { return impl_->listener.endpoint; }
@@ -67,6 +75,7 @@ void Server::stop() {
     impl_->reaper = {};
     impl_->clients.clear();
     impl_->listener.socket.reset();
+    impl_->more_listeners.clear();
     impl_->set.reset();
 }
 

@@ -50,6 +50,8 @@ public:
     /// Takes a bound TCP socket, listening already or not. Who has come and gone before is not heard.
     static base::Result<std::unique_ptr<Server>> adopt(base::Loop& loop, base::UniqueFd listener,
                                                        ServerHooks hooks = {}, ServerLimits limits = {});
+    /// One more bound TCP socket to accept clients from.
+    base::Result<void> listen_too(base::UniqueFd listener);
     /// As stop().
     ~Server();
     Server(const Server&) = delete;

@@ -58,6 +58,8 @@ struct Server::Impl {
           set(epoll_create1(EPOLL_CLOEXEC)) {}
 
     bool start();
+    bool listen_too(base::UniqueFd socket);
+    void watch_listeners(std::uint32_t events);
     void forget();
     bool watch_for(int fd, int operation, std::uint32_t events, std::uint64_t data);
     void turn();
@@ -86,6 +88,7 @@ struct Server::Impl {
 
     base::Loop& loop;
     Listener listener;
+    std::vector<base::UniqueFd> more_listeners;
     const ServerHooks hooks;
     const ServerLimits limits;
     Core core;

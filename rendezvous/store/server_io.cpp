@@ -39,6 +39,17 @@ bool Server::Impl::start() {
     return true;
 }
 
+bool Server::Impl::listen_too(base::UniqueFd socket) {
+    if (!watch_for(socket.get(), EPOLL_CTL_ADD, EPOLLIN, kListenerEvent)) return false;
+    more_listeners.push_back(std::move(socket));
+    return true;
+}
+
+void Server::Impl::watch_listeners(std::uint32_t events) {
+    watch_for(listener.socket.get(), EPOLL_CTL_MOD, events, kListenerEvent);
+    for (const base::UniqueFd& each : more_listeners) watch_for(each.get(), EPOLL_CTL_MOD, events, kListenerEvent);
+}
+
 void Server::Impl::forget() {
     std::string address;
     for (int count = 0; count < kMostForgotten && accept_one(address); ++count) {}
@@ -99,8 +110,14 @@ int Server::Impl::round(int timeout_ms) {
 base::UniqueFd Server::Impl::accept_one(std::string& address) const {
     sockaddr_storage from{};
     socklen_t size = sizeof from;
-    base::UniqueFd socket(
-        accept4(listener.socket.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const auto accept_from = [&](const base::UniqueFd& at) {
+        size = sizeof from;
+        return base::UniqueFd(
+            accept4(at.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    };
+    base::UniqueFd socket = accept_from(listener.socket);
+    for (auto at = more_listeners.begin(); !socket && errno == EAGAIN && at != more_listeners.end(); ++at)
+        socket = accept_from(*at);
     if (socket) address = address_text(from);
     return socket;
 }
@@ -112,7 +129,7 @@ void Server::Impl::accept_some() {
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
             // Nothing to accept it with: the newcomer waits in the kernel, and the loop must not spin meanwhile.
-            watch_for(listener.socket.get(), EPOLL_CTL_MOD, 0, kListenerEvent);
+            watch_listeners(0);
             accept_again = base::Clock::now() + kNoDescriptorsPause;
             return arm_timer();
         }
@@ -295,7 +312,7 @@ void Server::Impl::check_times() {
     }
     if (accept_again && *accept_again <= now) {
         accept_again.reset();
-        watch_for(listener.socket.get(), EPOLL_CTL_MOD, EPOLLIN, kListenerEvent);
+        watch_listeners(EPOLLIN);
     }
     if (alone && !turning) reap();
     arm_timer();

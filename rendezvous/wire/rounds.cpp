@@ -140,7 +140,8 @@ private:
 void fields(auto& a, r::Stamp& m) { a(m.epoch, m.round, m.incarnation); }
 void fields(auto& a, r::Hello& m) { a(m.version, m.job_id, m.incarnation); }
 void fields(auto& a, r::NodeRecord& m) {
-    a(m.id, m.host, m.address, m.store_port, m.slots, m.role, m.order_key, m.node_rank, m.hosts_coordinator);
+    a(m.id, m.host, m.address, m.other_address, m.store_port, m.slots, m.role, m.program, m.order_key, m.node_rank,
+      m.hosts_coordinator);
 }
 void fields(auto& a, r::Standing& m) { a(m.group_rank, m.group_world_size, m.restart_count); }
 void fields(auto& a, r::Terms& m) { a(m.min_nodes, m.max_nodes, m.max_restarts); }
@@ -153,7 +154,7 @@ void fields(auto& a, r::Cause& m) {
     a(m.status, m.kind, m.summary, m.permanent, m.lost, record);
 }
 void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.cause); }
-void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason); }
+void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
 void fields(auto& a, r::Beat& m) { a(m.stamp, m.number); }
 void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.node_timeout_ms, m.host); }
 void fields(auto& a, r::Refused& m) { a(m.come_anew, m.status, m.reason); }
@@ -161,8 +162,9 @@ void fields(auto& a, r::Assigned& m) {
     a(m.stamp, m.group_rank, m.group_world_size, m.first_rank, m.world_size, m.local_world_size, m.first_role_rank,
       m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason);
 }
-void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost); }
+void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost, m.at_once); }
 void fields(auto& a, r::Tell& m) { a(m.stamp, m.text); }
+void fields(auto&, r::Gone&) {}
 void fields(auto& a, r::End& m) { a(m.stamp, m.status, m.reason, m.records); }
 
 template <class T>

@@ -67,6 +67,28 @@ def test_a_shared_folder(dlaunch, tmp_path):
     assert result.rc == 2 and "No such file or directory" in result.err
 
 
+@pytest.mark.root
+@pytest.mark.needs("unshare")
+@pytest.mark.parametrize(
+    "prepare, reason",
+    [("head -c 1000000 /dev/zero 2>/dev/null > '{0}/fill'", "No space left on device"),
+     ("mount -o remount,ro '{0}'", "Read-only file system")],
+    ids=["full", "read_only"],
+)
+@pytest.mark.parametrize("command", [["check"], []], ids=["check", "job"])
+def test_a_shared_folder_that_takes_nothing(start, tmp_path, prepare, reason, command):
+    """One line, from a check and from the job alike."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    mount = f"mount -t tmpfs -o size=256k tmpfs '{folder}' && {{ {prepare.format(folder)}; exec \"$@\"; }}"
+    words = [*command, "--nnodes=2", "--local-addr=127.0.0.1", f"--rdzv-endpoint=file://{folder}", "true"]
+    result = start(*words, prefix=("unshare", "-m", "sh", "-c", mount, "sh")).wait(10)
+    assert result.rc == 2 and result.out == "" and result.err == (
+        f"dlaunch: --rdzv-endpoint: cannot write to file://{folder}: {reason}, "
+        "expected a folder that all nodes share and may write to\n"
+    )
+
+
 def test_bad_words_and_help(dlaunch):
     assert dlaunch("check", "--rdzv-endpoint=:1").rc == 2
     assert dlaunch("check", "--nnodes=2", "--rdzv-backend=c10d").first_line.startswith("dlaunch: --rdzv-endpoint: nothing given")

@@ -25,6 +25,10 @@ def test_two_at_once_are_one_restart(meeting):
     assert after.round == 1 and after.restarts == {1}
     job.end_well(after, *runs)
     assert job.rounds() == 2
+    told = [run.err() for run in runs]
+    assert "rank 0 (node1" in told[0] and "rank 3 (node2" in told[1]
+    first = [rank for rank in (0, 3) if all(f"rank {rank} (" in err for err in told)]
+    assert len(first) == 1, f"both nodes name the same cause of the restart: {told}"
 
 
 def test_again_as_soon_as_it_runs(meeting):

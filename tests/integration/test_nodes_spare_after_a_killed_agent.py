@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+from processes import state, until
+
 
 @pytest.fixture
 def with_a_spare(meeting):
@@ -25,4 +27,18 @@ def test_it_takes_over(with_a_spare, which):
     assert after.hosts == ["node1", "node3"] and after.restarts == {0}
     assert runs[1].wait(5).rc != 0
     job.net["node2"].empty()
+    job.end_well(after, runs[0], runs[2])
+
+
+def test_it_takes_over_though_the_agent_had_not_read_everything(with_a_spare):
+    """The kernel resets such a connection, which may be anything; the guard closes it in order."""
+    job, runs, world = with_a_spare
+    agent = runs[1].agent()
+    os.kill(agent, signal.SIGSTOP)
+    until(lambda: state(agent) == "T", 5, "the stop")
+    job.order(0, "exit 3")
+    until(lambda: job.net["node2"].unread_from(job.net["node1"]), 5, "the word that the round ends")
+    os.kill(agent, signal.SIGKILL)
+    after = job.world(2, after=world, seconds=3.5)  # sooner than silence would be noticed
+    assert after.hosts == ["node1", "node3"]
     job.end_well(after, runs[0], runs[2])

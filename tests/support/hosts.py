@@ -153,6 +153,12 @@ class Host(Space):
                 return True
         return False
 
+    def unread_from(self, other, port=PORT):
+        """Whether something that came from that port lies unread here."""
+        address = f"{struct.unpack('=I', socket.inet_aton(other.address))[0]:08X}:{port:04X}"
+        lines = Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]
+        return any(words[2] == address and not words[4].endswith(":00000000") for words in map(str.split, lines))
+
     def await_connection(self, other, port=PORT):
         until(lambda: self.connected_to(other, port), 10, f"a connection from {self.name} to {other.name}")
 

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 class Job {
 public:
     explicit Job(int min_nodes, int max_nodes, int max_restarts = 0)
-        : coordinator(options(min_nodes, max_nodes, max_restarts), now) {}
+        : Job(options(min_nodes, max_nodes, max_restarts)) {}
+    explicit Job(Coordinator::Options options) : coordinator(std::move(options), now) {}
 
     static Coordinator::Options options(int min_nodes, int max_nodes, int max_restarts) {
         Coordinator::Options options;
@@ -37,15 +38,17 @@ public:
         listen();
     }
     void join(int node, std::uint64_t incarnation = 1, std::optional<std::int32_t> claimed = {}) {
-        say(node, Hello{"0.1.0", "job", incarnation});
+        say(node, Hello{"0.1.0", job_id, incarnation});
         Join join;
         join.stamp.incarnation = incarnation;
         join.record = {fmt::format("id{}", node),
                        fmt::format("node{}", node),
-                       fmt::format("10.0.0.{}", node),
+                       address.empty() ? fmt::format("10.0.0.{}", node) : address,
+                       other_address,
                        4000 + node,
                        2,
-                       "default",
+                       role,
+                       program,
                        "",
                        claimed,
                        node == 0};
@@ -92,7 +95,8 @@ public:
     }
 
     Time now{1h};
-    std::optional<Terms> terms;  ///< of those who join
+    std::optional<Terms> terms;                                                     ///< of those who join
+    std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise
     std::map<ConnectionId, std::vector<Message>> said;
     Coordinator coordinator;
 };

@@ -112,9 +112,11 @@ void Simulation::begin_agent() {
         options.record = {fmt::format("id{}", at),
                           fmt::format("node{}", at),
                           fmt::format("10.0.0.{}", at),
+                          {},
                           1000 + static_cast<int>(at),
                           static_cast<int>(draw(1, 3)),
                           chance(70) ? "default" : "other",
+                          {},
                           {},
                           {},
                           fixed_ && host_.agent == at};

@@ -156,7 +156,8 @@ void Simulation::fault() {
         leaver.member->leave(chance(80)   ? Leave::Scope::node_if_enough
                              : chance(50) ? Leave::Scope::node
                                           : Leave::Scope::job,
-                             143, "SIGTERM received");
+                             143, "SIGTERM received", chance(30));
+        if (chance(20)) leaver.member->hurry();
         stop_workers(at, ms(1, 300));
     });
 }

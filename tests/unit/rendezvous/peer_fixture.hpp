@@ -21,11 +21,12 @@ namespace dlaunch {
 class Peer {
 public:
     /// To a port of this host.
-    explicit Peer(int port) : Peer(base::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) {
+    explicit Peer(int port, in_addr_t host = INADDR_LOOPBACK)
+        : Peer(base::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(static_cast<std::uint16_t>(port));
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        address.sin_addr.s_addr = htonl(host);
         EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     }
     /// Accepted.

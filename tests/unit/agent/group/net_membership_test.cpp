@@ -213,7 +213,7 @@ TEST(NetMembership, a_leave_ends_a_job_that_needs_every_node) {
     Job job(2);
     int started = 0;
     job.run([&](Node&) {
-        if (++started == 2) job[1].membership->leave(143, "SIGTERM received");
+        if (++started == 2) job[1].membership->leave(143, "SIGTERM received", false);
         if (started == 2 && job[1].runs) job[1].succeed();
     });
     EXPECT_EQ(job.statuses(), (std::vector<int>{143, 143}));
@@ -225,7 +225,7 @@ TEST(NetMembership, a_leave_is_no_matter_where_enough_are_left) {
     job.run([&](Node& node) {
         if (node.latest().group_world_size == 2) return node.succeed();
         if (++started < 3) return;
-        job[2].membership->leave(143, "SIGTERM received");
+        job[2].membership->leave(143, "SIGTERM received", false);
         job[2].succeed();
     });
     EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0, 143}));

@@ -23,7 +23,7 @@ struct Node {
         solo->join({[&](const Assignment& assignment) {
                         rounds.push_back(assignment);
                         if (fails_first) solo->failed({});
-                        if (leave_in == assignment.round) solo->leave(143, "SIGTERM received");
+                        if (leave_in == assignment.round) solo->leave(143, "SIGTERM received", false);
                         solo->round_over(ends.at(static_cast<std::size_t>(assignment.round)));
                     },
                     [](const std::string&, const auto&) { ADD_FAILURE() << "nobody else could ask for a stop"; },

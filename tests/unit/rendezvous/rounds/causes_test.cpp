@@ -16,6 +16,15 @@ TEST(Causes, are_told_in_the_order_in_which_they_came) {
     EXPECT_EQ(causes.records(), (std::vector<std::string>{"b", "a"}));
 }
 
+TEST(Causes, only_one_is_the_first) {
+    Causes causes;
+    causes.add("b", cause("b"));
+    causes.add("a", cause("a"));
+    EXPECT_FALSE(causes.is_later("b"));
+    EXPECT_TRUE(causes.is_later("a"));
+    EXPECT_FALSE(causes.is_later("c"));
+}
+
 TEST(Causes, a_later_word_of_a_node_takes_the_place_of_its_first) {
     Causes causes;
     causes.add("b", cause(""));

@@ -118,5 +118,47 @@ TEST(CoordinatorLeave, what_fails_because_somebody_left_a_job_that_was_about_to_
     EXPECT_EQ(again->restart_count, 0);
 }
 
+TEST(CoordinatorLeave, what_failed_when_a_whole_node_was_asked_to_end_does_not_count) {
+    for (const int max_restarts : {0, 1})
+        for (const int min_nodes : {1, 2}) {
+            Job job(min_nodes, 2, max_restarts);
+            job.join(0), job.join(1);
+            job.fails(0);  // its workers lost those of node 1, whose own word takes longer
+            job.pass(100ms, {0, 1});
+            job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received", true});
+            job.over(0), job.over(1);
+            EXPECT_EQ(job.heard<End>(1)->status, 143);
+            if (min_nodes == 2) {
+                EXPECT_EQ(job.heard<End>(0)->status, 143);
+            } else {
+                EXPECT_EQ(job.heard<Assigned>(0)->restart_count, 0);
+            }
+        }
+}
+
+TEST(CoordinatorLeave, what_failed_long_before_counts) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.fails(0);
+    job.pass(1s, {0, 1});
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received", true});
+    job.over(0), job.over(1);
+    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 3);
+}
+
+TEST(CoordinatorLeave, who_asks_again_ends_everybodys_grace_where_the_job_ends_with_it) {
+    for (const int min_nodes : {1, 2}) {
+        Job job(min_nodes, 2, 1);
+        job.join(0), job.join(1);
+        Leave leave{job.stamp(), Leave::Scope::node_if_enough, 130, "SIGINT received"};
+        job.say(1, leave);
+        EXPECT_FALSE(job.heard<StopRound>(0)->at_once);
+        leave.at_once = true;
+        job.say(1, leave);
+        const auto again = job.heard<StopRound>(0);
+        EXPECT_EQ(again && again->at_once, min_nodes == 2) << "the others of an elastic job have their grace";
+    }
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

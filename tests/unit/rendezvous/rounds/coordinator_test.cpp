@@ -354,5 +354,34 @@ TEST(Coordinator, a_frozen_coordinator_blames_nobody_for_its_own_silence) {
     EXPECT_FALSE(job.heard<StopRound>(0));
 }
 
+TEST(Coordinator, a_guards_word_that_nothing_lives_saves_the_time_that_guards_need) {
+    for (const bool said : {false, true}) {
+        Job job(1, 2);
+        job.join(0), job.join(1);
+        if (said) job.say(1, Gone{});
+        job.hangs_up(1);
+        job.over(0);
+        EXPECT_EQ(job.heard<Assigned>(0)->stamp.round, said ? 1 : 0);
+    }
+}
+
+TEST(Coordinator, who_waits_for_a_restart_is_not_told_that_all_nodes_are_there) {
+    auto options = Job::options(2, 2, 9);
+    options.restarts.first = options.restarts.most = 25s;
+    Job job(options);
+    job.join(0), job.join(1);
+    for (int round = 0; round < 2; ++round) {
+        job.fails(0);
+        job.over(0), job.over(1);
+    }
+    EXPECT_TRUE(job.heard<Tell>(0)) << "that it restarts in 25 s";
+    job.pass(20s, {0, 1});
+    EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::gathering);
+    EXPECT_FALSE(job.heard<Tell>(0));
+    job.hangs_up(1);
+    job.pass(10s, {0});
+    EXPECT_EQ(job.heard<Tell>(0)->text, "1 of 2 nodes, waiting for: node1");
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

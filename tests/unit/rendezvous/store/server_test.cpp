@@ -48,6 +48,20 @@ TEST(Server, takes_a_socket_that_is_only_bound) {
     });
 }
 
+TEST(Server, accepts_at_several_addresses) {
+    base::Loop loop;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0);
+    auto other = open_listener("127.0.0.2", server->port());
+    ASSERT_TRUE(other && server->listen_too(std::move(other->socket)));
+    with_clients(loop, [&] {
+        for (const in_addr_t at : {INADDR_LOOPBACK + 1, INADDR_LOOPBACK, INADDR_LOOPBACK + 1}) {
+            Peer peer(server->port(), at);
+            peer.say(kHello + hex("0D 01020304"));
+            EXPECT_EQ(peer.hear(4), hex("01020304"));
+        }
+    });
+}
+
 TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close) {
     base::Loop loop;
     std::vector<std::string> heard;

@@ -12,21 +12,22 @@ using Outcome = FrameReader::Outcome;
 const r::Stamp kStamp{7, 3, 2};
 
 std::vector<r::Message> one_of_each() {
-    const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", 41234, 8, "trainer", "3", 2, true};
+    const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, 8, "trainer", "train.py", "3", 2, true};
     const r::Cause cause{139,  "3 signal 11",  "rank 3 (node1, pid 9) was killed by SIGSEGV",
                          true, "{\"rank\":3}", {3, 1}};
     return {r::Hello{"0.1.0", "job", 2},
             r::Join{kStamp, node, 1, r::Standing{1, 4, 2}, 5, 123456789, r::Terms{2, 4, 3}},
             r::Report{kStamp, r::Report::Phase::failed, false, cause},
             r::Report{kStamp, r::Report::Phase::over, true, std::nullopt},
-            r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time"},
+            r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time", true, true},
             r::Beat{kStamp, 99},
             r::Welcome{kStamp, 98, 5000, "node1"},
             r::Refused{true, 83, "another job"},
             r::Assigned{kStamp, 1, 2, 8, 16, 8, 0, 8, "10.0.0.1", 41234, 1, 3, "node2 was lost"},
-            r::StopRound{kStamp, "rank 3 failed", {3, 1}},
+            r::StopRound{kStamp, "rank 3 failed", {3, 1}, true},
             r::Tell{kStamp, "7 of 8 nodes"},
-            r::End{kStamp, 139, "", {"{}", ""}}};
+            r::End{kStamp, 139, "", {"{}", ""}},
+            r::Gone{}};
 }
 
 std::optional<r::Message> decode_frame(const std::string& frame) {
@@ -67,7 +68,7 @@ TEST(RoundsWire, a_message_that_is_cut_or_has_a_rest_is_refused) {
 
 TEST(RoundsWire, numbers_out_of_range_are_refused) {
     auto join = [](auto change) {
-        r::Join message{kStamp, {"id", "host", "1.2.3.4", 1, 1, "", "", {}, false}, {}, {}, -1, 0, {}};
+        r::Join message{kStamp, {"id", "host", "1.2.3.4", "", 1, 1, "", "", "", {}, false}, {}, {}, -1, 0, {}};
         change(message);
         return decode_frame(encode(message)).has_value();
     };

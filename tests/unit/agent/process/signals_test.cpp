@@ -1,0 +1,95 @@
+#include "agent/process/signals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using Way = Requests::Way;
+
+constexpr base::Time kStart{1h};
+
+/// Those that end a job, and how many of some signals are news to it.
+struct Asked : Requests {
+    Asked() : Requests({SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {}
+    int news(const std::vector<int>& numbers, Way way, base::Time now) {
+        sigset_t came;
+        sigemptyset(&came);
+        for (const int number : numbers) sigaddset(&came, number);
+        const sigset_t found = fresh(came, way, now);
+        int count = 0;
+        for (const int number : numbers) count += sigismember(&found, number);
+        return count;
+    }
+    bool is_new(int number, Way way, base::Time now) { return news({number}, way, now) == 1; }
+};
+
+TEST(Requests, a_signal_to_guard_and_agent_is_one_request_whichever_is_heard_first) {
+    for (const Way first : {Way::guard, Way::own}) {
+        Asked asked;
+        const Way second = first == Way::guard ? Way::own : Way::guard;
+        EXPECT_TRUE(asked.is_new(SIGTERM, first, kStart));
+        EXPECT_FALSE(asked.is_new(SIGTERM, second, kStart + 400ms));
+    }
+}
+
+TEST(Requests, the_same_way_again_is_another_request) {
+    for (const Way way : {Way::guard, Way::own}) {
+        Asked asked;
+        EXPECT_TRUE(asked.is_new(SIGINT, way, kStart));
+        EXPECT_TRUE(asked.is_new(SIGINT, way, kStart + 150ms));
+    }
+}
+
+TEST(Requests, two_requests_to_both_are_two) {
+    Asked asked;
+    EXPECT_TRUE(asked.is_new(SIGTERM, Way::own, kStart));
+    EXPECT_FALSE(asked.is_new(SIGTERM, Way::guard, kStart + 1ms));
+    EXPECT_TRUE(asked.is_new(SIGTERM, Way::guard, kStart + 200ms));
+    EXPECT_FALSE(asked.is_new(SIGTERM, Way::own, kStart + 200ms));
+}
+
+TEST(Requests, what_comes_by_the_other_way_much_later_is_another_one) {
+    Asked asked;
+    EXPECT_TRUE(asked.is_new(SIGTERM, Way::guard, kStart));
+    EXPECT_TRUE(asked.is_new(SIGTERM, Way::own, kStart + 600ms));
+}
+
+TEST(Requests, a_second_signal_right_behind_the_first_to_every_process_is_the_same_request) {
+    Asked asked;
+    EXPECT_TRUE(asked.is_new(SIGTERM, Way::own, kStart));
+    EXPECT_FALSE(asked.is_new(SIGHUP, Way::own, kStart + 1ms)) << "as systemd sends them";
+    EXPECT_FALSE(asked.is_new(SIGTERM, Way::guard, kStart + 2ms));
+    EXPECT_FALSE(asked.is_new(SIGHUP, Way::guard, kStart + 2ms));
+    EXPECT_TRUE(asked.is_new(SIGINT, Way::guard, kStart + 3ms)) << "somebody presses Ctrl-C";
+}
+
+TEST(Requests, what_came_together_is_told_together) {
+    Asked asked;
+    EXPECT_EQ(asked.news({SIGTERM, SIGHUP, SIGCONT}, Way::own, kStart), 3);
+    EXPECT_EQ(asked.news({SIGTERM, SIGHUP, SIGCONT}, Way::guard, kStart + 1ms), 0);
+    EXPECT_EQ(asked.news({SIGTERM, SIGHUP}, Way::guard, kStart + 200ms), 2);
+}
+
+TEST(Requests, a_signal_that_ends_nothing_is_heard_once_and_hides_nothing) {
+    Asked asked;
+    EXPECT_TRUE(asked.is_new(SIGUSR1, Way::own, kStart));
+    EXPECT_TRUE(asked.is_new(SIGTERM, Way::own, kStart + 1ms));
+    EXPECT_FALSE(asked.is_new(SIGUSR1, Way::guard, kStart + 2ms));
+    EXPECT_TRUE(asked.is_new(SIGCONT, Way::own, kStart + 2ms));
+}
+
+TEST(Requests, a_request_to_the_agent_is_one_to_all) {
+    Asked asked;
+    EXPECT_TRUE(asked.is_new(SIGTERM, Way::guard, kStart));
+    EXPECT_FALSE(asked.came_to_all(kStart));
+    EXPECT_FALSE(asked.is_new(SIGTERM, Way::own, kStart + 1ms));
+    EXPECT_TRUE(asked.came_to_all(kStart + 2ms));
+    EXPECT_FALSE(asked.came_to_all(kStart + 5s));
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/rendezvous/coordinator_job.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+std::string master_address(const std::string& of_node_0, const std::string& of_node_1) {
+    Job job(2, 2);
+    job.other_address = of_node_0;
+    job.join(0);
+    job.other_address = of_node_1;
+    job.join(1);
+    return job.heard<Assigned>(1)->master_addr;
+}
+
+TEST(CoordinatorAddresses, where_all_have_the_first_kind_it_is_told) {
+    EXPECT_EQ(master_address("", ""), "10.0.0.0");
+    EXPECT_EQ(master_address("fd00::a", ""), "10.0.0.0");
+    EXPECT_EQ(master_address("fd00::a", "fd00::b"), "10.0.0.0");
+}
+
+TEST(CoordinatorAddresses, where_somebody_lacks_it_the_other_kind_is_told) {
+    Job job(2, 2);
+    job.other_address = "fd00::a";
+    job.join(0);
+    job.other_address = "";
+    job.address = "fd00::b";
+    job.join(1);
+    EXPECT_EQ(job.heard<Assigned>(0)->master_addr, "fd00::a");
+    EXPECT_EQ(job.heard<Assigned>(1)->master_addr, "fd00::a");
+}
+
+TEST(CoordinatorAddresses, where_nothing_is_common_the_hosts_first_one_is_told) {
+    Job job(2, 2);
+    job.join(0);
+    job.address = "fd00::b";
+    job.join(1);
+    EXPECT_EQ(job.heard<Assigned>(1)->master_addr, "10.0.0.0");
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous
