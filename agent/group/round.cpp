@@ -35,9 +35,10 @@ NodeRound::NodeRound(LocalWorkers::Surroundings surroundings, Reporting reportin
                 [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); },
                 [this](const SpawnError& error) { on_template_failed(error); }, [this] { go_on_starting(); }}),
       memory_(OomCounter::of_this_process()) {
-    if (around_.cgroups.folder().empty() && !proc_is_ours())
+    if (around_.plan.rendezvous.max_nodes > 1 && around_.cgroups.folder().empty() && !proc_is_ours())
         reporting_.mention(
-            "/proc does not show this process, and no cgroup can be made: what workers detach cannot be ended");
+            "/proc does not show this process, and no cgroup can be made: should the agent freeze, its workers live "
+            "on");
 }
 
 void NodeRound::feed(GroupEvent event) {
@@ -273,7 +274,7 @@ void NodeRound::clear() {
     const std::vector<pid_t> spared = workers_.spared();
     const std::vector<Swept> swept = survey(spared);  // by name, before they are gone
     around_.cgroups.kill_all();
-    for (pid_t pid : workers_.orphans()) ::kill(pid, SIGKILL);  // the sweep does not see them without /proc
+    for (pid_t pid : workers_.orphans()) ::kill(pid, SIGKILL);  // without /proc the sweep is slow
     sweep(unkillable_ ? 0ms : kSweepDeadline, spared);
     if (!swept.empty()) {
         std::string names;
