@@ -143,7 +143,7 @@ std::variant<Template::Forked, SpawnError> Template::fork(const SpawnRequest& re
         !send_all(socket_.get(), variables) || !base::receive_all(socket_.get(), &worker, sizeof worker))
         return no_answer();
     theirs.reset();
-    if (worker < 0) return failed("cannot make a process for it", -worker);
+    if (worker < 0) return failed("fork", -worker);
 
     UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, worker, 0)));
     auto error = pidfd ? give_place(worker, request) : failed("cannot watch it", errno);
