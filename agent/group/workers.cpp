@@ -121,7 +121,12 @@ std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
     auto program = find_program(request.arguments.front(), given_path ? *given_path
                                                            : own_path ? own_path
                                                                       : "/usr/bin:/bin");
-    if (!program) return SpawnError{request.arguments.front() + " (not found in PATH)", ENOENT, true, true, {}};
+    if (!program) {
+        const std::string& name = request.arguments.front();
+        const std::string& hint = around_.plan.not_found_hint;
+        if (!hint.empty()) return SpawnError{name + ": not in PATH" + hint, 0, true, true, {}};
+        return SpawnError{name + " (not found in PATH)", ENOENT, true, true, {}};
+    }
     request.path = *program;
     return std::nullopt;
 }
