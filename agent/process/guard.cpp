@@ -35,6 +35,7 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr int kSameRequestMs = 1;
+constexpr auto kSameRequestOfBoth = std::chrono::seconds(1);
 constexpr auto kSweepDeadline = std::chrono::milliseconds(5000);
 constexpr auto kFenceDeadline = kSweepDeadline / 2;  // for the cgroup, and then for who is in none
 
@@ -66,12 +67,16 @@ struct Guard {
     bool hangup_ignored;
     bool agent_ready;  ///< it takes signals, and removes what it has made
     int ended_by;      ///< the signal for which we killed an agent that was not ready; 0: none
+    int last_signal;
+    bool last_was_handed;  ///< by the agent, which hands us what it is sent itself
+    base::Time last_came;
 
     void hear();
     void stop(int by);
     void tell(const GuardMessage& message);
     [[nodiscard]] int patience() const;
     void fence();
+    [[nodiscard]] bool is_other_half(const signalfd_siginfo& got);
     bool drain_signals(sigset_t& seen);
     [[nodiscard]] int ends_at_once(const sigset_t& seen) const;
     void pass_signals();
@@ -128,12 +133,25 @@ void Guard::fence() {
     lease->ended();
 }
 
+/// Who signals both of us, by name or by cgroup, asks for one thing; how soon the agent hands on its half depends on
+/// what else it is doing.
+bool Guard::is_other_half(const signalfd_siginfo& got) {
+    const int number = static_cast<int>(got.ssi_signo);
+    const bool handed = static_cast<pid_t>(got.ssi_pid) == agent;
+    const base::Time now = base::Clock::now();
+    if (number == last_signal && handed != last_was_handed && now < last_came + kSameRequestOfBoth) return true;
+    last_signal = number;
+    last_was_handed = handed;
+    last_came = now;
+    return false;
+}
+
 /// True when there was anything to pass on.
 bool Guard::drain_signals(sigset_t& seen) {
     bool any = false;
     signalfd_siginfo got{};
     while (read(signals, &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
-        if (got.ssi_signo == SIGCHLD) continue;
+        if (got.ssi_signo == SIGCHLD || is_other_half(got)) continue;
         sigaddset(&seen, static_cast<int>(got.ssi_signo));
         any = true;
     }
@@ -213,7 +231,10 @@ void Guard::end() {
                 false,
                 hangup_ignored,
                 false,
-                0};
+                0,
+                0,
+                false,
+                {}};
     while (guard.agent_alive) {
         pollfd what[] = {{guard.signals, POLLIN, 0}, {guard.socket, POLLIN, 0}};
         poll(what, 2, guard.patience());
