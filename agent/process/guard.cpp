@@ -285,7 +285,10 @@ GuardLink fork_from_guard() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready(), as what follows
     sigset_t ending;
     sigemptyset(&ending);
-    for (int number : kEndAtOnce) sigaddset(&ending, number);
+    for (int number : kEndAtOnce) {
+        sigaddset(&ending, number);
+        if (number != SIGHUP) signal(number, SIG_DFL);  // ignored in the background of a script, and taken all the same
+    }
     sigprocmask(SIG_UNBLOCK, &ending, nullptr);
     if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
     close(ends[0]);
