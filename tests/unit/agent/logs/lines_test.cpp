@@ -1,39 +1,12 @@
 #include "agent/logs/lines.hpp"
 
-#include <gtest/gtest.h>
+#include "tests/unit/agent/logs/lines_fixture.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-class Lines : public testing::Test {
-protected:
-    LineMixer& mixer(LineMixer::Rules rules) {
-        mixer_ = std::make_unique<LineMixer>(std::move(rules), queue_);
-        a_ = mixer_->add({0, 0, "a:"});
-        b_ = mixer_->add({1, 0, "b:"});
-        return *mixer_;
-    }
-    LineMixer& mixer() { return mixer(LineMixer::Rules{}); }
-
-    void a(std::string_view bytes) { mixer_->feed(a_, bytes, now_); }
-    void b(std::string_view bytes) { mixer_->feed(b_, bytes, now_); }
-
-    /// What was shown since the last call.
-    std::string shown() {
-        std::string text(queue_.view());
-        queue_.clear();
-        return text;
-    }
-
-    ByteQueue queue_;
-    std::unique_ptr<LineMixer> mixer_;
-    LineMixer::Source* a_ = nullptr;
-    LineMixer::Source* b_ = nullptr;
-    base::Time now_{std::chrono::hours(1)};
-};
 
 TEST_F(Lines, every_line_gets_its_prefix) {
     mixer();
@@ -190,141 +163,6 @@ TEST_F(Lines, our_own_line_ends_a_long_line) {
     mixer_->say("dlaunch: now\n", now_);
     a("rest\n");
     EXPECT_EQ(shown(), "a:1234567890\ndlaunch: now\nb:b\na:rest\n");
-}
-
-TEST_F(Lines, in_a_pipe_a_carriage_return_in_a_line_is_a_byte_like_others) {
-    mixer();
-    a("1%\r2%\r");
-    EXPECT_EQ(shown(), "");
-    a("3%\n");
-    EXPECT_EQ(shown(), "a:1%\r2%\r3%\n");
-}
-
-TEST_F(Lines, in_a_pipe_a_progress_bar_is_shown_once_in_a_while) {
-    mixer({.update_every = seconds(1)});
-    a("1%\r2%\r");
-    EXPECT_EQ(mixer_->deadline(), now_ + seconds(1));
-    a("3%\r");
-    b("b\n");
-    mixer_->advance(now_ + milliseconds(999));
-    EXPECT_EQ(shown(), "b:b\n");
-    mixer_->advance(now_ + seconds(1));
-    EXPECT_EQ(shown(), "a:1%\ra:2%\ra:3%\r");
-    EXPECT_FALSE(mixer_->deadline());
-    b("b\n");
-    a("done\nnext\r\n");
-    EXPECT_EQ(shown(), "\nb:b\na:done\na:next\r\n");
-}
-
-TEST_F(Lines, a_bar_that_begins_with_a_return_shows_its_latest_state) {
-    mixer();
-    a("\r1%");
-    mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "a:1%");
-    a("\r2%");
-    mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "\ra:2%");
-    a(" more\n");
-    EXPECT_EQ(shown(), " more\n");
-}
-
-TEST_F(Lines, a_state_that_others_interrupted_is_shown_again_as_a_whole) {
-    mixer();
-    a("\rstep 3 ");
-    mixer_->advance(now_ += seconds(1));
-    b("b\n");
-    a("is");
-    EXPECT_EQ(shown(), "a:step 3 \nb:b\n");
-    mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "a:step 3 is");
-    mixer_->say("dlaunch: hi\n", now_);
-    a(" done\n");
-    EXPECT_EQ(shown(), "\ndlaunch: hi\na:step 3 is done\n");
-}
-
-TEST_F(Lines, a_state_may_outgrow_the_limit) {
-    mixer({.hold_limit = 8});
-    a("\r1234");
-    mixer_->advance(now_ += seconds(1));
-    a("56789");
-    b("b\n");
-    EXPECT_EQ(shown(), "a:123456789");
-    a("0\n\nx\n");
-    EXPECT_EQ(shown(), "0\na:\na:x\nb:b\n");
-}
-
-TEST_F(Lines, a_bar_waits_for_the_owner_of_the_console) {
-    mixer({.hold_limit = 16});
-    b("\r1%");
-    mixer_->advance(now_ += seconds(1));
-    a("12345678901234567");
-    b(" of it\r2%");
-    mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "b:1%\na:12345678901234567");
-    a("\n");
-    mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "\nb:1% of it\rb:2%");
-    mixer_->end(b_, now_);
-    EXPECT_EQ(shown(), "\n");
-}
-
-class Terminal : public Lines {
-protected:
-    void SetUp() override { mixer({.terminal = true}); }
-};
-
-TEST_F(Terminal, a_progress_bar_moves) {
-    a("1%\r");
-    EXPECT_EQ(shown(), "a:1%\r");
-    a("2%\r3");
-    EXPECT_EQ(shown(), "a:2%\ra:3");
-    a("%\rdone\n");
-    EXPECT_EQ(shown(), "%\ra:done\n");
-    EXPECT_FALSE(mixer_->deadline());
-}
-
-TEST_F(Terminal, bars_of_several_ranks_take_turns) {
-    a("\r1%");
-    b("\r1%");
-    b("\r2%");
-    a("\r2%");
-    EXPECT_EQ(shown(), "a:1%\ra:2%") << "a moves in its place";
-    EXPECT_EQ(mixer_->deadline(), now_ + seconds(1));
-    mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "\nb:1%\rb:2%");
-    a("\r3%");
-    b("\r3%");
-    EXPECT_EQ(shown(), "\rb:3%");
-    mixer_->say("dlaunch: hi\n", now_);
-    a("\r4%\n");
-    EXPECT_EQ(shown(), "\ndlaunch: hi\na:2%\ra:3%\ra:4%\n");
-}
-
-TEST_F(Terminal, another_rank_does_not_overwrite_a_progress_bar) {
-    a("1%\r");
-    b("hello\n");
-    a("2%\r");
-    mixer_->say("dlaunch: hi\n", now_);
-    EXPECT_EQ(shown(), "a:1%\r\nb:hello\na:2%\r\ndlaunch: hi\n");
-}
-
-TEST_F(Terminal, a_bar_that_begins_with_a_return_is_shown_too) {
-    a("\r1%\r2%\r");
-    EXPECT_EQ(shown(), "a:1%\ra:2%\r");
-}
-
-TEST_F(Terminal, carriage_return_and_newline_are_one_end) {
-    a("one\r\ntwo");
-    EXPECT_EQ(shown(), "a:one\r\n");
-    a("\r\nthree\r");
-    a("\nfour\n");
-    EXPECT_EQ(shown(), "a:two\r\na:three\r\na:four\n");
-}
-
-TEST_F(Terminal, the_end_of_a_bars_rank_ends_its_line) {
-    a("99%\r");
-    mixer_->end(a_, now_);
-    EXPECT_EQ(shown(), "a:99%\r\n");
 }
 
 class Folded : public Lines {
