@@ -124,7 +124,8 @@ std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
     if (!program) {
         const std::string& name = request.arguments.front();
         const std::string& hint = around_.plan.not_found_hint;
-        if (!hint.empty()) return SpawnError{name + ": not in PATH" + hint, 0, true, true, {}};
+        const bool is_program = name == around_.plan.command.front();  // and not what --wrap puts before it
+        if (is_program && !hint.empty()) return SpawnError{name + ": not in PATH" + hint, 0, true, true, {}};
         return SpawnError{name + " (not found in PATH)", ENOENT, true, true, {}};
     }
     request.path = *program;

@@ -70,8 +70,8 @@ private:
 };
 
 /// Forks. Returns in the agent, with every signal blocked that signals.hpp takes but those that end it until it is
-/// ready(); the caller stays the guard and does
-/// not return. Call first in main: before threads, before libraries, with few pages to share.
+/// ready(); the caller stays the guard and does not return. Call first in main: before threads, before libraries, with
+/// few pages to share.
 [[nodiscard]] GuardLink fork_from_guard();
 
 /// Opens /dev/null in the place of fds 0, 1 and 2 that are closed, so that no descriptor of ours takes their number.

@@ -42,6 +42,11 @@ def test_a_mistyped_command(dlaunch, typo, meant):
     assert result.rc == 127 and f"{typo}: not in PATH; did you mean dlaunch {meant}?" in result.first_line
 
 
+def test_a_missing_tool_is_no_mistyped_command(dlaunch):
+    result = dlaunch("--wrap=0:there-is-no-such-tool", "chek")
+    assert result.rc == 127 and "there-is-no-such-tool" in result.first_line and "did you mean" not in result.err
+
+
 def test_a_working_folder_that_is_not_there(dlaunch):
     result = dlaunch("--chdir=/no/such/folder", "--no-python", "true")
     assert result.rc != 0 and "/no/such/folder" in result.err and "No such file or directory" in result.err
