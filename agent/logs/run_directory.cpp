@@ -75,7 +75,8 @@ Result<void> RunDirectory::make(const std::string& log_directory, std::string_vi
     fs::path absolute = fs::absolute(log_directory, error);
     if (error) return cannot_make(log_directory, error.value());
     fs::create_directories(absolute, error);
-    if (error) return cannot_make(log_directory, error.value());
+    const bool leads_nowhere = error == std::errc::file_exists;  // only a link can
+    if (error) return cannot_make(log_directory, leads_nowhere ? ENOENT : error.value());
     return make_run_folder(absolute.string(), job_id);
 }
 

@@ -59,6 +59,12 @@ def test_error_files_have_a_place_in_it(dlaunch, shell_worker, tmp_path):
     assert path.startswith(f"{tmp_path}/logs/") and path.endswith("/attempt_0/0/error.json")
 
 
+def test_a_link_that_leads_nowhere(dlaunch, tmp_path):
+    (tmp_path / "logs").symlink_to("nowhere")
+    result = dlaunch("-r", "1", f"--log-dir={tmp_path}/logs", "--no-python", "true")
+    assert result.rc == 2 and "logs: No such file or directory" in result.first_line
+
+
 def test_a_folder_that_cannot_be_made(dlaunch, shell_worker, tmp_path, seen):
     (tmp_path / "file").write_text("")
     result = dlaunch(
