@@ -1,5 +1,10 @@
 // Progress bars: lines that '\r' rewrites.
 
+#include <algorithm>
+#include <cctype>
+#include <random>
+#include <vector>
+
 #include "tests/unit/agent/logs/lines_fixture.hpp"
 
 namespace dlaunch::agent {
@@ -143,6 +148,70 @@ TEST_F(Terminal, the_end_of_a_bars_rank_ends_its_line) {
     a("99%\r");
     mixer_->end(a_, now_);
     EXPECT_EQ(shown(), "a:99%\r\n");
+}
+
+/// Pieces of lines and states of bars at any time. Rank a writes a to d, rank b writes e to h; prefixes are A and E.
+struct Schedule {
+    explicit Schedule(unsigned seed) : random(seed) {
+        LineMixer::Rules rules;
+        rules.terminal = random() % 2;
+        mixer = std::make_unique<LineMixer>(rules, queue);
+        for (int rank : {0, 1}) sources.push_back(mixer->add({rank, 0, rank ? "E" : "A"}));
+    }
+
+    void run() {
+        for (int step = 0; step < 60; ++step) {
+            now += milliseconds(random() % 500);
+            if (const auto due = mixer->deadline(); due && *due <= now) mixer->advance(now);
+            const std::size_t rank = random() % 2;
+            std::string bytes;
+            for (auto left = random() % 12; left > 0; --left) bytes += "\r\nabcdabcd"[random() % 10];
+            for (char& c : bytes)
+                if (std::isalpha(c)) c = static_cast<char>(c + 4 * rank);
+            written[rank] += bytes;
+            mixer->feed(sources[rank], bytes, now);
+        }
+        for (auto* source : sources) mixer->end(source, now);
+    }
+
+    std::mt19937 random;
+    ByteQueue queue;
+    std::unique_ptr<LineMixer> mixer;
+    std::vector<LineMixer::Source*> sources;
+    std::string written[2];
+    base::Time now{std::chrono::hours(1)};
+};
+
+std::vector<std::string> split_at(const std::string& text, const char* ends) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(ends, begin), text.size());
+        if (end > begin) parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+TEST(AnySchedule, loses_no_state_and_mixes_no_line) {
+    for (unsigned seed = 0; seed < 2000; ++seed) {
+        Schedule schedule(seed);
+        schedule.run();
+        const std::string shown(schedule.queue.view());
+        for (const auto& line : split_at(shown, "\n")) {
+            const auto is_firsts = [](char c) { return std::tolower(c) < 'e'; };
+            const auto others = std::ranges::count_if(line, [&](char c) {
+                return c != '\r' && is_firsts(c) != is_firsts(line[line.find_first_not_of('\r')]);
+            });
+            ASSERT_EQ(others, 0) << "seed " << seed << ": " << line;
+        }
+        for (const std::string& written : schedule.written) {
+            std::size_t at = 0;
+            for (const auto& state : split_at(written, "\r\n")) {
+                at = shown.find(state, at);
+                ASSERT_NE(at, std::string::npos) << "seed " << seed << ": " << state;
+            }
+        }
+    }
 }
 
 }  // namespace
