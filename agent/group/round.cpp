@@ -96,7 +96,11 @@ void NodeRound::start_next() {
     const int count = assignment_.local_world_size;
     if (next_to_start_ < count) {
         Worker& worker = workers_.all()[static_cast<std::size_t>(next_to_start_++)];
-        if (auto error = workers_.start(worker.local_rank)) return on_not_started(worker, *error);
+        if (auto error = workers_.start(worker.local_rank)) {
+            if (next_to_start_ > 1 || !workers_.outlived_template(*error)) return on_not_started(worker, *error);
+            next_to_start_ = 0;
+            return start_next();
+        }
     }
     while (next_to_settle_ < next_to_start_ &&
            (next_to_start_ == count || next_to_start_ - next_to_settle_ >= kOnTheirWay)) {

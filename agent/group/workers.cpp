@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "agent/process/limits.hpp"
 #include "agent/process/proc.hpp"
@@ -50,6 +51,7 @@ LocalWorkers::LocalWorkers(const Surroundings& surroundings, Listener listener)
 
 void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
+    template_missed_ = false;
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.local_world_size));
     for (int local_rank = 0; local_rank < assignment.local_world_size; ++local_rank) {
@@ -145,6 +147,12 @@ bool LocalWorkers::may_start() {
     if (!around_.program->absent()) return false;
     if (auto error = start_template()) listener_.template_failed(*error);
     return false;
+}
+
+bool LocalWorkers::outlived_template(const SpawnError& error) {
+    const bool died = around_.program && around_.program->absent();
+    if (!died || (error.number != ECONNRESET && error.number != EPIPE)) return false;
+    return !std::exchange(template_missed_, true);
 }
 
 /// It is nobody yet: what it learns of a rank, its forks learn.

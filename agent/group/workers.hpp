@@ -53,6 +53,10 @@ public:
     /// Whether start() may be called. If not, the template is on its way to its fork point: the listener is told.
     [[nodiscard]] bool may_start();
 
+    /// Whether start() failed only because the template was killed, as the last round's workers may have been with it,
+    /// and had not been missed yet. Once in a round: a new one may be tried.
+    [[nodiscard]] bool outlived_template(const SpawnError& error);
+
     /// Sends the worker on its way; nothing when there is a process for it, else why not.
     [[nodiscard]] std::optional<SpawnError> start(int local_rank);
 
@@ -95,6 +99,7 @@ private:
     Variables inherited_;
     std::vector<Worker> workers_;  ///< by local rank; never resized within a round
     int alive_ = 0;
+    bool template_missed_ = false;
     bool orphans_wait_ = false;  ///< behind a worker that was dead but not collected yet
 };
 

@@ -33,7 +33,9 @@ int work(int argc, char** argv) {
     if (how == "crashes") std::abort();
     if (how == "stays") pause();
     if (how == "threads") std::thread([] { pause(); }).detach();
+    std::string much(how == "waits, heavy" ? 300 << 20 : 0, 'x');  // takes time to die
     dlaunch::fork_point();
+    std::string().swap(much);
     const std::string rank = text("RANK"), round = text("TORCHELASTIC_RESTART_COUNT");
     note("worker." + rank, round + " " + std::to_string(prepared) + " " + std::to_string(getppid()) + " " +
                                std::to_string(getsid(0) == getpid()) + " " + text("DLAUNCH_FORK_POINT"));
@@ -47,7 +49,7 @@ int work(int argc, char** argv) {
     if (how == "fails" && rank == "1" && round == "0") throw std::runtime_error("not this time");
     if (how == "fails" && round == "0") pause();
     if (how == "segfaults") raise(SIGSEGV);
-    if (how == "waits") {
+    if (how.starts_with("waits")) {
         note(rank + ".ready", std::to_string(getpid()));
         pause();
     }
@@ -157,8 +159,9 @@ def test_nothing_outlives_a_killed_dlaunch(start, program, whom):
     run.nothing_left(5)
 
 
-def test_a_killed_template_is_started_again(start, program, seen):
-    run = start("--start-method=fork", "--nproc-per-node=2", "--max-restarts=1", program, "waits")
+@pytest.mark.parametrize("how", ["waits", "waits, heavy"])
+def test_a_killed_template_is_started_again(start, program, seen, how):
+    run = start("--start-method=fork", "--nproc-per-node=2", "--max-restarts=1", program, how)
     pids = run.ready(2)
     os.kill(int(lines(seen / "prepared")[0][0]), signal.SIGKILL)
     os.kill(pids[0], signal.SIGKILL)
