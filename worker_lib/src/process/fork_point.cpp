@@ -130,7 +130,11 @@ void fork_point() {
     const std::string word = "fork point" + (reason.empty() ? "" : " " + reason) + "\n";
     if (send(agent.get(), word.data(), word.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(word.size()))
         refuse("the launcher has gone");
-    if (!reason.empty()) refuse(reason);
+    if (!reason.empty()) {
+        char none = 0;
+        recv(agent.get(), &none, 1, 0);  // until it hangs up: our end must not be seen before what we said
+        refuse(reason);
+    }
 
     ucred launcher{};
     socklen_t size = sizeof launcher;
