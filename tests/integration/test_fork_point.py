@@ -50,7 +50,8 @@ int work(int argc, char** argv) {
     if (how == "fails" && round == "0") pause();
     if (how == "segfaults") raise(SIGSEGV);
     if (how.starts_with("waits")) {
-        note(rank + ".ready", std::to_string(getpid()));
+        note(rank + ".part", std::to_string(getpid()));
+        std::rename((folder + "/" + rank + ".part").c_str(), (folder + "/" + rank + ".ready").c_str());  // whole
         pause();
     }
     if (how == "reads") {
