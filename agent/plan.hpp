@@ -96,6 +96,7 @@ struct Plan {
     std::vector<std::string> command;  ///< argv of a worker before --wrap; command[0] is looked up in PATH
     bool is_python = false;            ///< command is PYTHON -u ...
     std::size_t program_index = 0;     ///< where in `command` the user's program or module stands
+    std::string not_found_hint;        ///< said where PATH knows no such program: "; did you mean ...?"
     int workers = 1;                   ///< on this node
     bool forks = false;                ///< workers are forks of one template, see process/template.hpp
     std::string role = "default";

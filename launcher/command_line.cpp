@@ -7,6 +7,7 @@
 #include "launcher/cli/normalize.hpp"
 #include "launcher/cli/parse.hpp"
 #include "launcher/cli/sources.hpp"
+#include "launcher/cli/suggest.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/dry_run.hpp"
 #include "launcher/plan.hpp"
@@ -78,6 +79,7 @@ Result<Invocation> plan_it(const std::string& called, Normalized&& line, const S
     auto plan = make_plan(*settings, line.program, surroundings, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
+    if (!invocation.plan.is_python) invocation.plan.not_found_hint = command_suggestion(line.program[0]);
     if (!settings->dry_run) return invocation;
     auto text = dry_run(invocation.plan, surroundings);
     if (!text) return text.error();

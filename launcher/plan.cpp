@@ -204,6 +204,11 @@ Result<void> plan_rendezvous(const Settings& settings, const Surroundings& surro
 }
 
 Result<void> check_ranks(const Settings& settings, int workers, std::vector<std::string>& warnings) {
+    const auto& shown = settings.logs.shown;
+    if (shown && *shown->begin() >= workers)
+        warnings.push_back(fmt::format("{}: no worker here has such a local rank, nothing of them is shown",
+                                       settings.spelling(Id::local_ranks_filter)));
+    if (settings.nodes.max > 1) return {};  // how many workers the others have they know
     bool chosen = settings.standard_input.mode == agent::StdinPlan::Mode::rank;
     if (chosen && settings.standard_input.rank >= workers)
         return wrong(settings, Id::stdin_of, fmt::format("a rank below {}, the number of workers", workers));

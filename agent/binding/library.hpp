@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "rendezvous/base/signals_blocked.hpp"
+
 namespace dlaunch::agent {
 
 class Library {
@@ -34,6 +36,7 @@ public:
     }
 
 private:
+    base::SignalsBlocked for_threads_of_the_library_;
     void* handle_;
     std::string error_;
 };

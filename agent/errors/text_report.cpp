@@ -130,8 +130,8 @@ void add_usage(std::string& out, const Failure& failure, const std::vector<Worke
 std::string_view advice(const Failure& failure) {
     if (failure.record || !failure.last_words.empty() || failure.out_of_memory != OutOfMemory::no) return {};
     if (failure.how == HowEnded::exited)
-        return "it said nothing on stderr; @record of torch.distributed.elastic.multiprocessing.errors around\n"
-               "main() brings the exception here";
+        return "it said nothing on stderr; @record of torch.distributed.elastic.multiprocessing.errors, or of\n"
+               "C++ dlaunch::record(), around main() brings the exception here";
     if (failure.how != HowEnded::signalled) return {};
     switch (failure.signal) {
         case SIGSEGV:

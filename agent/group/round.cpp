@@ -40,9 +40,10 @@ NodeRound::NodeRound(LocalWorkers::Surroundings surroundings, Reporting reportin
                 [this] { go_on_starting(); }}),
       held_(around_.loop, [this](Worker& worker) { judge(worker); }),
       memory_(OomCounter::of_this_process()) {
-    if (around_.cgroups.folder().empty() && !proc_is_ours())
+    if (around_.plan.rendezvous.max_nodes > 1 && around_.cgroups.folder().empty() && !proc_is_ours())
         reporting_.mention(
-            "/proc does not show this process, and no cgroup can be made: what workers detach cannot be ended");
+            "/proc does not show this process, and no cgroup can be made: should the agent freeze, its workers live "
+            "on");
 }
 
 void NodeRound::feed(GroupEvent event) {
@@ -354,7 +355,7 @@ void NodeRound::clear() {
     const std::vector<pid_t> spared = workers_.spared();
     const std::vector<Swept> swept = survey(spared);  // by name, before they are gone
     around_.cgroups.kill_all();
-    for (pid_t pid : workers_.orphans()) ::kill(pid, SIGKILL);  // the sweep does not see them without /proc
+    for (pid_t pid : workers_.orphans()) ::kill(pid, SIGKILL);  // without /proc the sweep is slow
     sweep(unkillable_ ? 0ms : kSweepDeadline, spared);
     if (!swept.empty()) {
         std::string names;

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "agent/process/limits.hpp"
 #include "agent/process/proc.hpp"
@@ -116,7 +117,13 @@ std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
     auto program = find_program(request.arguments.front(), given_path ? *given_path
                                                            : own_path ? own_path
                                                                       : "/usr/bin:/bin");
-    if (!program) return SpawnError{request.arguments.front() + " (not found in PATH)", ENOENT, true, true, {}};
+    if (!program) {
+        const std::string& name = request.arguments.front();
+        const std::string& hint = around_.plan.not_found_hint;
+        const bool is_program = name == around_.plan.command.front();  // and not what --wrap puts before it
+        if (is_program && !hint.empty()) return SpawnError{name + ": not in PATH" + hint, 0, true, true, {}};
+        return SpawnError{name + " (not found in PATH)", ENOENT, true, true, {}};
+    }
     request.path = *program;
     return std::nullopt;
 }

@@ -29,6 +29,7 @@ void Channel::regulate() {
     else if (!watch_)
         watch_ = shared_.loop.readable(pipe_.get(), [this] {
             if (!may_read()) return regulate();
+            if (draining_) return read_ready();
             const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;
             deliver(read_some(room), true);
         });
@@ -42,7 +43,7 @@ std::string_view Channel::read_some(std::size_t most) {
         enlarge_pipe(bytes);
         return {shared_.buffer.get(), bytes};
     }
-    if (count == 0 || (errno != EAGAIN && errno != EINTR)) end();
+    if (count == 0 || draining_ || (errno != EAGAIN && errno != EINTR)) end();
     return {};
 }
 
@@ -65,6 +66,12 @@ void Channel::deliver(std::string_view bytes, bool to_screen) {
     if (to_screen && targets_.screen) targets_.screen->feed(source_, bytes);
 }
 
+void Channel::drain() {
+    draining_ = true;
+    read_ready();
+}
+
+/// Until the pipe is empty, the screen has no room or it was enough for now.
 void Channel::read_ready() {
     for (std::size_t total = 0; open() && may_read() && total < kAtOnceBytes;) {
         const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;

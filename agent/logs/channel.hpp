@@ -42,11 +42,11 @@ public:
     /// Reads or waits, as the screen has room.
     void regulate();
 
-    /// Reads until the pipe is empty, the screen has no room or it was enough for now.
-    void read_ready();
-
-    /// The same, but the screen gets everything, be there room or not.
+    /// Reads until the pipe is empty or it was enough for now; the screen gets everything, be there room or not.
     void read_now();
+
+    /// Nobody writes any more of whom we know: the stream ends when the pipe is empty, whoever holds it open.
+    void drain();
 
     /// Reads the rest, ends the stream and returns how many bytes could not be shown.
     [[nodiscard]] std::uint64_t give_up();
@@ -59,6 +59,7 @@ private:
 
     [[nodiscard]] bool may_read() { return !targets_.screen || targets_.screen->may_read(source_); }
     [[nodiscard]] std::string_view read_some(std::size_t most);
+    void read_ready();
     void enlarge_pipe(std::size_t seen);
     void deliver(std::string_view bytes, bool to_screen);
     void end();
@@ -69,6 +70,7 @@ private:
     LineMixer::Source* source_ = nullptr;
     std::size_t lead_bytes_ = 0;
     bool enlarged_ = false;
+    bool draining_ = false;
     base::Watch watch_;
 };
 

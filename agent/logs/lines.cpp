@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dlaunch::agent {
 
@@ -11,6 +12,9 @@ struct LineMixer::Source {
     bool waiting = false;       ///< `held` was not looked at yet
     bool ended = false;         ///< to be erased when it was its turn
     bool after_return = false;  ///< its last piece ended with '\r': a newline that follows belongs to it
+    bool in_pieces = false;     ///< its line was shown in part
+    std::size_t shown = 0;      ///< so much of `held` stands on the console, if the source is still its opener
+    base::Time update = base::Time::max();  ///< when what is held is to be shown
 };
 
 LineMixer::LineMixer(Rules rules, ByteQueue& out) : rules_(std::move(rules)), out_(out) {
@@ -54,6 +58,8 @@ void LineMixer::feed(Source* source, std::string_view bytes, base::Time now) {
     if (blocked(source)) {
         source->held += bytes;
         source->waiting = true;
+        source->shown = 0;
+        source->update = base::Time::max();
         return;
     }
     if (source->what.raw) {
@@ -83,22 +89,17 @@ std::string_view LineMixer::go_on(std::string_view bytes, base::Time now) {
 }
 
 void LineMixer::take(Source& source, std::string_view bytes, base::Time now) {
-    std::size_t last = bytes.rfind('\n');
-    if (rules_.terminal) last = bytes.find_last_of("\r\n");
+    const std::size_t last = bytes.rfind('\n');
     if (last == std::string_view::npos) return hold(source, bytes, now);
 
     std::string_view whole = bytes.substr(0, last + 1);
     if (!source.held.empty()) {
-        const std::size_t first = rules_.terminal ? whole.find_first_of("\r\n") : whole.find('\n');
+        const std::size_t first = whole.find('\n');
         std::string line;
         line.swap(source.held);
         line += whole.substr(0, first + 1);
         whole.remove_prefix(first + 1);
-        // "\r\n" ends one piece, not two.
-        if (rules_.terminal && line.back() == '\r' && whole.starts_with('\n')) {
-            line += '\n';
-            whole.remove_prefix(1);
-        }
+        source.update = base::Time::max();
         show(source, line, now);
     }
     show(source, whole, now);
@@ -107,13 +108,14 @@ void LineMixer::take(Source& source, std::string_view bytes, base::Time now) {
 
 void LineMixer::hold(Source& source, std::string_view bytes, base::Time now) {
     source.held += bytes;
+    if (source.shown > 0 || bytes.find('\r') != std::string_view::npos) plan_update(source, now);
     if (source.held.size() <= rules_.hold_limit) return;
     show_folded(base::Time::max());
-    close_piece(&source);
     begin(source.what.prefix);
-    out_.append(lead_);
-    out_.append(source.held);
+    put(source, source.held);
     std::string().swap(source.held);
+    source.update = base::Time::max();
+    source.in_pieces = source.after_return = false;
     open_ = true;
     opener_ = owner_ = &source;
     owner_spoke_ = now;
@@ -136,7 +138,7 @@ void LineMixer::show(Source& source, std::string_view lines, base::Time now) {
         return show_folded(now);
     }
     begin(source.what.prefix);
-    if (rules_.terminal) return show_pieces(source, lines);
+    if (rules_.terminal || std::exchange(source.in_pieces, false)) return show_pieces(source, lines);
     close_piece(&source);
     show_lines(lines);
 }
@@ -171,11 +173,65 @@ void LineMixer::show_pieces(Source& source, std::string_view pieces) {
             if (opener_ == &source) close_piece(nullptr);
             continue;
         }
-        close_piece(&source);
-        out_.append(lead_);
-        out_.append(piece);
+        put(source, piece);
         open_ = source.after_return = piece.back() == '\r';
-        opener_ = &source;
+    }
+}
+
+/// On a new line, unless the piece's beginning stands at the end of this one or nothing does.
+void LineMixer::put(Source& source, std::string_view piece) {
+    close_piece(&source);
+    const std::size_t shown = std::exchange(source.shown, 0);
+    const bool goes_on = open_ && shown > 0;
+    if (!goes_on) out_.append(lead_);
+    out_.append(piece.substr(goes_on ? shown : 0));
+    opener_ = &source;
+}
+
+void LineMixer::plan_update(Source& source, base::Time now) {
+    const bool in_place = rules_.terminal && (!open_ || opener_ == &source);
+    if (in_place) return show_update(source, now);
+    source.update = std::min(source.update, now + rules_.update_every);
+    next_update_ = std::min(next_update_, source.update);
+}
+
+void LineMixer::show_update(Source& source, base::Time now) {
+    source.update = base::Time::max();
+    std::string states;
+    states.swap(source.held);
+    const std::size_t end = states.rfind('\r') + 1;
+    source.held = states.substr(end);
+    states.resize(end);
+    if (folds()) return fold_states(source, states, now);
+    begin(source.what.prefix);
+    if (!states.empty()) show_pieces(source, states);
+    source.in_pieces = true;
+    if (source.held.empty()) return;
+    put(source, source.held);
+    open_ = true;
+    source.after_return = false;
+    source.shown = source.held.size();
+}
+
+/// As lines: what other ranks print alike has the same states.
+void LineMixer::fold_states(const Source& source, std::string_view states, base::Time now) {
+    while (!states.empty()) {
+        const std::size_t end = states.find('\r');
+        std::string line(states.substr(0, end));
+        states.remove_prefix(end + 1);
+        if (line.empty()) continue;
+        line += '\n';
+        folds_[source.what.stream].add(source.what.local_rank, line, now);
+    }
+    show_folded(now);
+}
+
+void LineMixer::show_updates(base::Time now) {
+    if (now < next_update_) return;
+    next_update_ = base::Time::max();
+    for (const auto& source : sources_) {
+        if (source->update <= now) show_update(*source, now);
+        next_update_ = std::min(next_update_, source->update);
     }
 }
 
@@ -261,12 +317,15 @@ std::optional<base::Time> LineMixer::deadline() const {
     if (owner_) return owner_spoke_ + rules_.patience;
     std::optional<base::Time> earliest = folds_[0].deadline();
     if (auto other = folds_[1].deadline(); other && (!earliest || *other < *earliest)) earliest = other;
+    if (next_update_ != base::Time::max() && (!earliest || next_update_ < *earliest)) earliest = next_update_;
     return earliest;
 }
 
 void LineMixer::advance(base::Time now) {
     if (owner_ && now >= owner_spoke_ + rules_.patience) give_up_console(now);
-    if (!owner_) show_folded(now);
+    if (owner_) return;
+    show_updates(now);
+    show_folded(now);
 }
 
 }  // namespace dlaunch::agent

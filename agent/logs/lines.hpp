@@ -5,8 +5,11 @@
 /// on the console only). A line that outgrows the hold limit takes the console: it passes as it comes, and nobody else
 /// may print (nor should be read) until its newline, or until it has been silent for a while, when a newline ends it.
 ///
-/// On a terminal '\r' also ends a piece, so that progress bars move; before another rank's piece a newline is put
-/// first. In pipes and files '\r' is an ordinary byte.
+/// Progress bars are lines that '\r' rewrites and that may stay unfinished for hours. All that is there of one is
+/// shown, every state with its prefix, at once where it overwrites its own states on a terminal; in a pipe, or after
+/// another rank's bar, as it needs a new line there, once in a while. When somebody else's line came between, the last
+/// state is shown again, whole. In a line that was finished sooner '\r' is an ordinary byte, and nothing is ever left
+/// out.
 
 #include <functional>
 #include <memory>
@@ -36,8 +39,9 @@ public:
     struct Rules {
         bool terminal = false;
         std::size_t hold_limit = 1 << 20;
-        base::Duration patience = std::chrono::seconds(5);  ///< with a silent owner of the console
-        std::function<std::string()> stamp{};               ///< goes before every prefix; may be empty
+        base::Duration patience = std::chrono::seconds(5);      ///< with a silent owner of the console
+        base::Duration update_every = std::chrono::seconds(1);  ///< a progress bar that needs a new line for it
+        std::function<std::string()> stamp{};                   ///< goes before every prefix; may be empty
         /// The prefix of a line that these local ranks printed; set when lines are to be folded.
         std::function<std::string(const std::vector<int>& local_ranks)> folded_prefix{};
     };
@@ -88,6 +92,11 @@ private:
     void show(Source& source, std::string_view lines, base::Time now);
     void show_lines(std::string_view lines);
     void show_pieces(Source& source, std::string_view pieces);
+    void put(Source& source, std::string_view piece);
+    void plan_update(Source& source, base::Time now);
+    void show_update(Source& source, base::Time now);
+    void fold_states(const Source& source, std::string_view states, base::Time now);
+    void show_updates(base::Time now);
     void show_folded(base::Time now);
     void show_folded(const Fold::Line& line);
     void close_piece(const void* unless_of);
@@ -102,9 +111,10 @@ private:
     std::vector<std::unique_ptr<Source>> sources_;
     Source* owner_ = nullptr;
     base::Time owner_spoke_;
-    bool open_ = false;              ///< the console stands inside a line
-    const void* opener_ = nullptr;   ///< who left it there
-    std::string lead_;               ///< stamp and prefix of the lines that are being shown
+    base::Time next_update_ = base::Time::max();  ///< no source's is earlier
+    bool open_ = false;                           ///< the console stands inside a line
+    const void* opener_ = nullptr;                ///< who left it there
+    std::string lead_;                            ///< stamp and prefix of the lines that are being shown
     std::vector<int> folded_ranks_;  ///< of the last folded line, whose prefix most often is the next one's too
     std::string folded_prefix_;
 };

@@ -345,7 +345,7 @@ void Logs::read_now(int local_rank) {
 
 void Logs::drain(std::chrono::milliseconds deadline, std::function<void(std::uint64_t)> done) {
     impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{std::move(done), {}});
-    impl_->for_channels([](Channel& channel) { channel.read_ready(); });
+    impl_->for_channels([](Channel& channel) { channel.drain(); });
     for (Screen* each : {impl_->out_screen.get(), impl_->err_screen.get()})
         if (each) each->flush();
     impl_->check_drained();

@@ -78,8 +78,8 @@ public:
     /// Reads what is already in the pipe of this worker now (so that its last words are complete).
     void read_now(int local_rank);
 
-    /// All workers of the round are dead: read the pipes to their end and flush, then call `done` with what was
-    /// dropped (bytes), at the latest after `deadline`. Pipes that somebody still holds open are given up then.
+    /// All workers of the round are dead: read what is in the pipes and flush, then call `done` with what was dropped
+    /// (bytes), at the latest after `deadline`. Strangers that hold a pipe open are not waited for.
     void drain(std::chrono::milliseconds deadline, std::function<void(std::uint64_t dropped_bytes)> done);
     /// The deadline of a running drain is now.
     void cut_drain();

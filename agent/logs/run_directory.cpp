@@ -77,7 +77,8 @@ Result<void> RunDirectory::make(const std::string& log_directory, std::string_vi
     fs::path absolute = fs::absolute(log_directory, error);
     if (error) return cannot_make(log_directory, error.value());
     fs::create_directories(absolute, error);
-    if (error) return cannot_make(log_directory, error.value());
+    const bool leads_nowhere = error == std::errc::file_exists;  // only a link can
+    if (error) return cannot_make(log_directory, leads_nowhere ? ENOENT : error.value());
     return make_run_folder(absolute.string(), job_id);
 }
 
@@ -100,12 +101,15 @@ Result<void> RunDirectory::make_run_folder(const std::string& log_directory, con
 void RunDirectory::link_latest(const std::string& log_directory, const std::string& name) {
     const std::string latest = log_directory + "/latest";
     struct stat found {};
-    if (lstat(latest.c_str(), &found) == 0 && !S_ISLNK(found.st_mode)) return;  // somebody's own file
     const std::string fresh = log_directory + "/.latest_" + name;
-    if (symlink(name.c_str(), fresh.c_str()) != 0 || std::rename(fresh.c_str(), latest.c_str()) != 0) {
-        complaints_.add("log directory", errno, latest, "there is no link to the latest run");
+    int error = 0;
+    if (lstat(latest.c_str(), &found) == 0 && !S_ISLNK(found.st_mode)) {
+        error = EEXIST;  // somebody's own file
+    } else if (symlink(name.c_str(), fresh.c_str()) != 0 || std::rename(fresh.c_str(), latest.c_str()) != 0) {
+        error = errno;
         unlink(fresh.c_str());
     }
+    if (error) complaints_.add("log directory", error, latest, "there is no link to the latest run");
 }
 
 std::string RunDirectory::attempt(int number) const {

@@ -38,6 +38,9 @@ constexpr int kSameRequestMs = 1;
 constexpr auto kSweepDeadline = std::chrono::milliseconds(5000);
 constexpr auto kFenceDeadline = kSweepDeadline / 2;  // for the cgroup, and then for who is in none
 
+/// What ends an agent that is not ready: it may be waiting for anything, a configuration in a pipe say.
+constexpr int kEndAtOnce[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+
 /// What an agent that was killed could not remove itself.
 void remove_flat_folder(const char* folder) {
     DIR* entries = opendir(folder);
@@ -169,10 +172,10 @@ bool Guard::drain_signals(sigset_t& seen) {
     return any;
 }
 
-/// An agent that is not ready may be waiting for anything, a configuration in a pipe say, and hears nothing. 0: no.
+/// For which of these signals the agent is to be killed, because it does not hear us yet. 0: none.
 int Guard::ends_at_once(const sigset_t& seen) const {
     if (agent_ready) return 0;
-    for (int number : {SIGINT, SIGTERM, SIGQUIT, SIGHUP})
+    for (int number : kEndAtOnce)
         if (sigismember(&seen, number) == 1 && !(number == SIGHUP && hangup_ignored)) return number;
     return 0;
 }
@@ -208,6 +211,8 @@ void Guard::collect() {
 void Guard::end() {
     hear();  // the cgroup may have been told just before the end
     const bool killed = WIFSIGNALED(status);
+    if (killed && !agent_ready && std::ranges::find(kEndAtOnce, WTERMSIG(status)) != std::end(kEndAtOnce))
+        ended_by = WTERMSIG(status);
     if (killed && ended_by)
         dprintf(2, "dlaunch: SIG%s received, ending\n", sigabbrev_np(ended_by));
     else if (killed)
@@ -292,7 +297,14 @@ GuardLink fork_from_guard() {
         guard_agent(ends[0], agent, taken, strangers, has_terminal ? &modes : nullptr, lease,
                     hangup.sa_handler == SIG_IGN);
     }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready()
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready(), as what follows
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (int number : kEndAtOnce) {
+        sigaddset(&ending, number);
+        if (number != SIGHUP) signal(number, SIG_DFL);  // ignored in the background of a script, and taken all the same
+    }
+    sigprocmask(SIG_UNBLOCK, &ending, nullptr);
     if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
     close(ends[0]);
     // A group of its own: what the terminal or a kill of the group sends reaches the guard alone, once.

@@ -45,8 +45,9 @@ public:
     /// The next thing the guard has said; nothing when it has said all.
     [[nodiscard]] Received receive();
 
-    /// The agent is about to make what it must remove, and then to take signals. Until this the guard answers those
-    /// that end a job by killing the agent, and neither outlives the other.
+    /// The agent is about to make what it must remove, and then to take signals, all of which are blocked from here on.
+    /// Until this those that end a job kill the agent, whichever of the two they came to, and neither outlives the
+    /// other.
     void ready();
     /// Tells the guard which cgroup it has to kill and remove if we die. Before the folder is made.
     void tell_cgroup(const std::string& folder);
@@ -75,8 +76,9 @@ private:
     Lease* lease_ = nullptr;
 };
 
-/// Forks. Returns in the agent, with every signal blocked that signals.hpp takes; the caller stays the guard and does
-/// not return. Call first in main: before threads, before libraries, with few pages to share.
+/// Forks. Returns in the agent, with every signal blocked that signals.hpp takes but those that end it until it is
+/// ready(); the caller stays the guard and does not return. Call first in main: before threads, before libraries, with
+/// few pages to share.
 [[nodiscard]] GuardLink fork_from_guard();
 
 /// Opens /dev/null in the place of fds 0, 1 and 2 that are closed, so that no descriptor of ours takes their number.

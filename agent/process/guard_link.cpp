@@ -7,6 +7,7 @@
 
 #include "agent/process/guard.hpp"
 #include "agent/process/guard_message.hpp"
+#include "agent/process/signals.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -32,6 +33,8 @@ GuardLink::Received GuardLink::receive() {
 }
 
 void GuardLink::ready() {
+    const sigset_t taken = taken_signals();
+    sigprocmask(SIG_BLOCK, &taken, nullptr);
     tell(socket_.get(), GuardMessage::Kind::ready, {});
     prctl(PR_SET_PDEATHSIG, SIGCONT);
 }

@@ -146,8 +146,7 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     error_code error;
     const Cloned made = state->launcher(error, request.path.c_str(), state->arguments.data(),
                                         StandardFiles{request.files}, Place{request, state->affinity});
-    if (made.pid < 0)
-        return SpawnError{"cannot make a process for it", error ? error.value() : made.error, false, false, {}};
+    if (made.pid < 0) return SpawnError{"fork", error ? error.value() : made.error, false, false, {}};
     state->made = made;
     state->pidfd.reset(made.pidfd);
     Spawning spawning(std::move(state));

@@ -58,8 +58,9 @@ std::multimap<pid_t, pid_t> processes_by_parent() {
     return found;
 }
 
-/// Waits until `pid`, a child of ours, has ended, at most `limit`.
+/// Waits until `pid` has ended, at most `limit`.
 void await_end(pid_t pid, std::chrono::milliseconds limit) {
+    if (limit.count() <= 0) return;
     UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     pollfd what{pidfd.get(), POLLIN, 0};
     poll(&what, 1, static_cast<int>(limit.count()));
@@ -75,8 +76,20 @@ bool has_children() {
     return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
+/// The way without /proc: the kernel tells of every number whether it is a child of ours. Takes most of a second.
+std::vector<pid_t> children_by_number(std::span<const pid_t> spared) {
+    constexpr pid_t kMostNumbers = 4 << 20;  // the kernel's own limit
+    std::vector<pid_t> found;
+    for (pid_t pid = 1; pid < kMostNumbers; ++pid) {
+        siginfo_t info;
+        const bool is_child = waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+        if (is_child && std::find(spared.begin(), spared.end(), pid) == spared.end()) found.push_back(pid);
+    }
+    return found;
+}
+
 std::vector<pid_t> descendants_of(pid_t ancestor, std::span<const pid_t> spared) {
-    if (!proc_is_ours()) return {};
+    if (!proc_is_ours()) return ancestor == getpid() ? children_by_number(spared) : std::vector<pid_t>{};
     const std::string self = std::to_string(getpid());
     const bool lists_children = access(("/proc/self/task/" + self + "/children").c_str(), R_OK) == 0;
     std::multimap<pid_t, pid_t> parents;
@@ -110,9 +123,10 @@ std::vector<pid_t> descendants(std::span<const pid_t> spared) {
 
 std::vector<Swept> survey(std::span<const pid_t> spared) {
     std::vector<Swept> found;
+    const bool has_names = proc_is_ours();
     reap_all();
     for (pid_t pid : descendants(spared)) {
-        std::string name = base::text_of("/proc/" + std::to_string(pid) + "/comm");
+        std::string name = has_names ? base::text_of("/proc/" + std::to_string(pid) + "/comm") : "?";
         while (!name.empty() && name.back() == '\n') name.pop_back();
         if (!name.empty()) found.push_back({pid, std::move(name)});
     }
@@ -128,8 +142,9 @@ bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
         const auto now = Clock::now();
         if (left.empty() || now >= end) return left.empty();
         for (pid_t pid : left) kill(pid, SIGKILL);
-        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now),
-                                         std::chrono::milliseconds(50)));
+        const auto soon = std::min(end, now + std::chrono::milliseconds(50));
+        for (pid_t pid : left)  // all of them: to look again is dear without /proc
+            await_end(pid, std::chrono::duration_cast<std::chrono::milliseconds>(soon - Clock::now()));
     }
 }
 

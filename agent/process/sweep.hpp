@@ -1,6 +1,7 @@
 #pragma once
 /// Ends what workers left behind. Works because we are a subreaper: whoever loses its parent becomes our child.
-/// Looks into /proc; where that is missing or of another pid namespace nobody is found, and nobody is killed.
+/// Looks into /proc; where that is missing or of another pid namespace, only children are found, slowly, and no names.
+/// That is enough for sweep(), as the children of whom it kills are its own next.
 
 #include <sys/types.h>
 
@@ -17,8 +18,8 @@ struct Swept {
     std::string command;  ///< its name, as ps shows it
 };
 
-/// Descendants of this process that still live; without `spared`, children of ours that are not dlaunch's, and what is
-/// below them.
+/// Descendants of this process that still live, or without /proc its children; without `spared`, children of ours that
+/// are not dlaunch's, and what is below them.
 [[nodiscard]] std::vector<pid_t> descendants(std::span<const pid_t> spared = {});
 
 /// Descendants that live, by name.
@@ -29,7 +30,7 @@ struct Swept {
 bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared = {});
 
 /// Kills every descendant of another process, which may be stopped and reap none of them, until none of them lives,
-/// `deadline` has passed, or `goes_on` says no. Blocks.
+/// `deadline` has passed, or `goes_on` says no. Blocks. Without /proc it finds nobody.
 void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& goes_on);
 
 /// Becomes a subreaper: orphaned descendants become our children instead of init's.

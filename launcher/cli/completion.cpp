@@ -13,9 +13,6 @@ namespace {
 /// Programs that are completed: dlaunch may be called by torchrun's name.
 constexpr std::string_view kPrograms = "dlaunch torchrun";
 
-/// What may stand in a program's place, first of all words.
-constexpr std::string_view kCommands = "backends check store version";
-
 std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
     std::string done;
     for (std::size_t at = 0;;) {

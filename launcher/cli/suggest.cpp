@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "launcher/cli/table.hpp"
+#include "launcher/cli/words.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -26,6 +27,16 @@ std::vector<std::size_t> distances_to_beginnings(std::string_view a, std::string
 
 /// Up to this many slips are still the same word.
 std::size_t most_slips(std::size_t length) { return std::clamp<std::size_t>(length / 3, 1, 3); }
+
+/// The name here of what mpiexec, srun, accelerate and others call otherwise, or nothing.
+std::string_view of_other_launchers(std::string_view typed) {
+    typed = typed.substr(0, typed.find_last_not_of("0123456789") + 1);  // -n4
+    for (std::string_view workers : {"n", "np", "ppn", "ntasks", "ntasks-per-node", "num-processes", "num-gpus"})
+        if (typed == workers) return "nproc-per-node";
+    for (std::string_view nodes : {"N", "num-nodes", "num-machines"})
+        if (typed == nodes) return "nnodes";
+    return {};
+}
 
 }  // namespace
 
@@ -54,8 +65,15 @@ std::string_view nearest(std::string_view typed, const std::vector<std::string_v
 std::string suggestion(std::string_view typed, std::string_view dashes) {
     std::vector<std::string_view> names;
     for (const Option& option : all_options()) names.push_back(option.name);
-    std::string_view best = nearest(with_dashes(typed), names);
+    const std::string name = with_dashes(typed);
+    std::string_view best = of_other_launchers(name);
+    if (best.empty()) best = nearest(name, names);
     return best.empty() ? std::string() : "; did you mean " + std::string(dashes) + std::string(best) + "?";
+}
+
+std::string command_suggestion(std::string_view program) {
+    const std::string_view best = program == "help" ? "--help" : nearest(program, split(kCommands, ' '));
+    return best.empty() ? std::string() : "; did you mean dlaunch " + std::string(best) + "?";
 }
 
 }  // namespace dlaunch::launcher

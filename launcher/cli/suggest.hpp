@@ -15,7 +15,11 @@ namespace dlaunch::launcher {
 /// The candidate nearest to `typed`, whole or as the mistyped beginning of a longer name; empty when none is near.
 [[nodiscard]] std::string_view nearest(std::string_view typed, const std::vector<std::string_view>& candidates);
 
-/// "; did you mean --nproc-per-node?" for a long option's name as typed, without dashes before it; else empty.
+/// "; did you mean --nproc-per-node?" for an option's name as typed, without dashes before it; else empty. Knows what
+/// other launchers call it: -n, -np4.
 [[nodiscard]] std::string suggestion(std::string_view typed, std::string_view dashes = "--");
+
+/// "; did you mean dlaunch check?" for a program that is not there but nearly a command's name; else empty.
+[[nodiscard]] std::string command_suggestion(std::string_view program);
 
 }  // namespace dlaunch::launcher

@@ -91,6 +91,9 @@ struct Option {
     [[nodiscard]] std::vector<std::string> variables() const;
 };
 
+/// What may stand in a program's place, first of all words.
+inline constexpr std::string_view kCommands = "backends check store version";
+
 [[nodiscard]] std::span<const Option> all_options();
 [[nodiscard]] std::string_view title(Group group);
 

@@ -49,6 +49,14 @@ def test_the_event_log(start, tmp_path):
     assert result.rc == 0 and result.err.count("No space left on device") == 1
 
 
+def test_the_report_of_an_earlier_job_stays(start, tmp_path):
+    folder = tmp_path / "full"
+    write = f"echo old > '{folder}/report'; head -c 1000000 /dev/zero 2>/dev/null > '{folder}/fill'; \"$@\"; cat '{folder}/report'"
+    words = (*small(folder), "sh", "-c", write, "sh")
+    result = start(f"--report={folder}/report", "--no-python", "true", prefix=words).wait(20)
+    assert (result.out, result.err) == ("old\n", f"dlaunch: report {folder}/report: No space left on device\n")
+
+
 def test_a_failure_is_still_told(start, shell_worker, tmp_path):
     worker = shell_worker('seq 1 100000\necho last words >&2\n[ $RANK = 1 ] || exec sleep "$TEST_RUN_MARK"\nexit 7\n')
     result = start(

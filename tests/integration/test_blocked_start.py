@@ -39,9 +39,24 @@ def test_a_signal_ends_it(blocked, number):
     run.nothing_left()
 
 
+@pytest.mark.parametrize("number", ENDING, ids=lambda number: number.name)
+def test_a_signal_to_the_agent_alone_ends_it_too(blocked, number):
+    run = blocked()
+    os.kill(run.agent(), number)
+    result = run.wait(5)
+    assert (result.rc, result.err) == (128 + number, f"dlaunch: {number.name} received, ending\n")
+
+
+def test_so_it_does_in_the_background_of_a_script(blocked):
+    run = blocked(prefix=("sh", "-c", "trap '' INT; exec \"$@\"", "sh"))
+    os.kill(run.agent(), signal.SIGINT)
+    assert run.wait(5).rc == 128 + signal.SIGINT
+
+
 def test_nohup_keeps_it_from_hanging_up(blocked):
     run = blocked(prefix=("nohup",))
     run.signal(signal.SIGHUP)
+    os.kill(run.agent(), signal.SIGHUP)
     run.signal(signal.SIGTERM)
     assert run.wait(5).rc == 128 + signal.SIGTERM
 

@@ -16,15 +16,18 @@ def ranks_of(prefix):
     return {rank for span in spans for rank in range(int(span[0]), int(span[-1]) + 1)}
 
 
+TOGETHER = 'note here.$RANK; for rank in 0 1 2 3; do await here.$rank; done\n'  # lines fold that come at about one time
+
+
 def test_equal_lines_of_all_ranks(dlaunch, shell_worker):
     lines = shown(
-        dlaunch("--nproc-per-node=4", "-t", "1", "--fold", "--no-python", shell_worker("echo loading the model\n"))
+        dlaunch("--nproc-per-node=4", "-t", "1", "--fold", "--no-python", shell_worker(f"{TOGETHER}echo loading the model\n"))
     )
     assert [text for _, text in lines] == ["loading the model"] and re.search(r"0-3", lines[0][0])
 
 
 def test_lines_that_differ_keep_nobody_from_folding_the_others(dlaunch, shell_worker):
-    worker = shell_worker("echo begin\necho mine is $RANK\necho end\n")
+    worker = shell_worker(f"{TOGETHER}echo begin\necho mine is $RANK\necho end\n")
     lines = shown(dlaunch("--nproc-per-node=4", "-t", "1", "--fold", "--no-python", worker))
     begin, *mine, end = lines
     assert (begin[1], end[1]) == ("begin", "end") and all(re.search(r"0-3", prefix) for prefix, _ in (begin, end))

@@ -68,8 +68,9 @@ def test_nothing_outlives_a_killed_dlaunch(start, program, whom):
     run.nothing_left(5)
 
 
-def test_a_killed_template_is_started_again(start, program, seen):
-    run = start("--start-method=fork", "--nproc-per-node=2", "--max-restarts=1", program, "waits")
+@pytest.mark.parametrize("how", ["waits", "waits, heavy"])
+def test_a_killed_template_is_started_again(start, program, seen, how):
+    run = start("--start-method=fork", "--nproc-per-node=2", "--max-restarts=1", program, how)
     pids = run.ready(2)
     os.kill(int(lines(seen / "prepared")[0][0]), signal.SIGKILL)
     os.kill(pids[0], signal.SIGKILL)

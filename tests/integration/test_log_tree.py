@@ -2,6 +2,8 @@
 
 import socket
 
+import pytest
+
 SAY = "echo out $RANK\n"
 
 
@@ -11,6 +13,18 @@ def test_the_latest_run_has_a_link(dlaunch, shell_worker, tmp_path):
         assert dlaunch("-r", "1", f"--log-dir={logs}", "--no-python", shell_worker(f"echo {text}\n")).rc == 0
     assert (logs / "latest").is_symlink() and (logs / "latest/attempt_0/0/stdout.log").read_text() == "second\n"
     assert len([path for path in logs.iterdir() if not path.is_symlink()]) == 2
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_is_not_ours_stays_in_the_place_of_the_link(dlaunch, shell_worker, tmp_path, kind):
+    (tmp_path / "logs").mkdir()
+    taken = tmp_path / "logs/latest"
+    taken.mkdir() if kind == "folder" else taken.write_text("mine")
+    words = ["-r", "1", f"--log-dir={tmp_path}/logs", "--no-python", shell_worker("echo here\n")]
+    result = dlaunch("--nproc-per-node=2", *words)
+    assert result.rc == 0 and taken.is_dir() == (kind == "folder") and not taken.is_symlink()
+    assert result.err == f"dlaunch: log directory: File exists ({taken}); there is no link to the latest run\n"
+    assert len(list((tmp_path / "logs").glob("*/attempt_0/*/stdout.log"))) == 2
 
 
 def test_links_tell_rank_and_host(dlaunch, shell_worker, tmp_path):
@@ -43,6 +57,12 @@ def test_error_files_have_a_place_in_it(dlaunch, shell_worker, tmp_path):
     assert result.rc == 0
     path = (tmp_path / "logs/latest/attempt_0/0/stdout.log").read_text().strip()
     assert path.startswith(f"{tmp_path}/logs/") and path.endswith("/attempt_0/0/error.json")
+
+
+def test_a_link_that_leads_nowhere(dlaunch, tmp_path):
+    (tmp_path / "logs").symlink_to("nowhere")
+    result = dlaunch("-r", "1", f"--log-dir={tmp_path}/logs", "--no-python", "true")
+    assert result.rc == 2 and "logs: No such file or directory" in result.first_line
 
 
 def test_a_folder_that_cannot_be_made(dlaunch, shell_worker, tmp_path, seen):

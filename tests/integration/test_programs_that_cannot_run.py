@@ -33,7 +33,18 @@ def test_reason_and_status(dlaunch, tmp_path, fault):
 
 def test_a_name_that_is_nowhere_on_the_path(dlaunch):
     result = dlaunch("--no-python", "there-is-no-such-program")
-    assert result.rc == 127 and "there-is-no-such-program" in result.first_line
+    assert result.rc == 127 and "there-is-no-such-program" in result.first_line and "did you mean" not in result.err
+
+
+@pytest.mark.parametrize("typo, meant", [("chek", "check"), ("stor", "store"), ("backend", "backends")])
+def test_a_mistyped_command(dlaunch, typo, meant):
+    result = dlaunch(typo, "--nnodes=2")
+    assert result.rc == 127 and f"{typo}: not in PATH; did you mean dlaunch {meant}?" in result.first_line
+
+
+def test_a_missing_tool_is_no_mistyped_command(dlaunch):
+    result = dlaunch("--wrap=0:there-is-no-such-tool", "chek")
+    assert result.rc == 127 and "there-is-no-such-tool" in result.first_line and "did you mean" not in result.err
 
 
 def test_a_working_folder_that_is_not_there(dlaunch):

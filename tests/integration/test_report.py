@@ -1,6 +1,7 @@
 """--report FILE: the same facts as the report on stderr, as JSON."""
 
 import json
+import os
 import re
 import socket
 
@@ -39,6 +40,12 @@ def test_both_tell_the_same(reported, seen):
     assert cause["last_words"] == ["some last words"] and "some last words" in result.err
     assert report["exit_status"] == result.rc == 37 and cause["victim"] is False
     assert {failure["rank"] for failure in report["failures"] if failure["victim"]} == {0, 2}
+
+
+def test_a_pipe_that_nobody_reads(job, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    result = job("exit 0\n", f"--report={tmp_path}/pipe").wait()
+    assert (result.rc, result.err) == (0, f"dlaunch: report {tmp_path}/pipe: a FIFO that nobody reads\n")
 
 
 def test_a_signal(reported):

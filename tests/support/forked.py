@@ -119,7 +119,9 @@ int work(int argc, char** argv) {
     prepare();
     if (how == "joined")
         for (int i = 0; i < 100; ++i) std::thread([] {}).join();
+    std::string much(how == "waits, heavy" ? 300 << 20 : 0, 'x');  // takes time to die
     dlaunch::fork_point();
+    std::string().swap(much);
     const std::string rank = text("RANK"), round = text("TORCHELASTIC_RESTART_COUNT");
     note("worker." + rank, round + " " + std::to_string(prepared) + " " + std::to_string(getppid()) + " " +
                                std::to_string(getsid(0) == getpid()) + " " + text("DLAUNCH_FORK_POINT"));
@@ -139,8 +141,9 @@ int work(int argc, char** argv) {
     if (how == "fails-always" && std::stoi(round) < 20) return 1;
     if (how == "kills-template" && round == "0") kill(prepared, SIGKILL), raise(SIGKILL);
     if (how == "segfaults") raise(SIGSEGV);
-    if (how == "waits") {
-        note(rank + ".ready", std::to_string(getpid()));
+    if (how.starts_with("waits")) {
+        note(rank + ".part", std::to_string(getpid()));
+        std::rename((folder + "/" + rank + ".part").c_str(), (folder + "/" + rank + ".ready").c_str());  // whole
         pause();
     }
     if (how == "reads") {

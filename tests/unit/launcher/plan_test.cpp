@@ -187,7 +187,12 @@ TEST(PlanRanks, ThatDoNotExist) {
     EXPECT_EQ(planned({"--stdin=2", "--nproc-per-node=2", "p"}).error(),
               "--stdin=2: expected a rank below 2, the number of workers");
     EXPECT_EQ(planned({"--wrap=0,5:gdb", "p"}).warnings, Words{"--wrap: there is no rank 5 to run under gdb"});
+    EXPECT_EQ(planned({"--local-ranks-filter=2,1", "p"}).warnings,
+              Words{"--local-ranks-filter=2,1: no worker here has such a local rank, nothing of them is shown"});
+    EXPECT_EQ(planned({"--local-ranks-filter=0,1", "p"}).warnings, Words{});
     EXPECT_TRUE(planned({"--wrap=all:gdb", "p"}).warnings.empty());
+    const Planned on_two_nodes = planned({"--nnodes=2", "--rdzv-endpoint=h", "--stdin=5", "--wrap=5:gdb", "p"});
+    EXPECT_TRUE(on_two_nodes.plan && on_two_nodes.warnings.empty()) << "they may be the other node's";
     EXPECT_TRUE(planned({"-r", "5:1", "p"}).warnings.empty()) << "torchrun takes it silently";
 }
 

@@ -1,39 +1,12 @@
 #include "agent/logs/lines.hpp"
 
-#include <gtest/gtest.h>
+#include "tests/unit/agent/logs/lines_fixture.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-class Lines : public testing::Test {
-protected:
-    LineMixer& mixer(LineMixer::Rules rules) {
-        mixer_ = std::make_unique<LineMixer>(std::move(rules), queue_);
-        a_ = mixer_->add({0, 0, "a:"});
-        b_ = mixer_->add({1, 0, "b:"});
-        return *mixer_;
-    }
-    LineMixer& mixer() { return mixer(LineMixer::Rules{}); }
-
-    void a(std::string_view bytes) { mixer_->feed(a_, bytes, now_); }
-    void b(std::string_view bytes) { mixer_->feed(b_, bytes, now_); }
-
-    /// What was shown since the last call.
-    std::string shown() {
-        std::string text(queue_.view());
-        queue_.clear();
-        return text;
-    }
-
-    ByteQueue queue_;
-    std::unique_ptr<LineMixer> mixer_;
-    LineMixer::Source* a_ = nullptr;
-    LineMixer::Source* b_ = nullptr;
-    base::Time now_{std::chrono::hours(1)};
-};
 
 TEST_F(Lines, every_line_gets_its_prefix) {
     mixer();
@@ -192,55 +165,6 @@ TEST_F(Lines, our_own_line_ends_a_long_line) {
     EXPECT_EQ(shown(), "a:1234567890\ndlaunch: now\nb:b\na:rest\n");
 }
 
-TEST_F(Lines, in_a_pipe_a_carriage_return_is_a_byte_like_others) {
-    mixer();
-    a("1%\r2%\r");
-    EXPECT_EQ(shown(), "");
-    a("3%\n");
-    EXPECT_EQ(shown(), "a:1%\r2%\r3%\n");
-}
-
-class Terminal : public Lines {
-protected:
-    void SetUp() override { mixer({.terminal = true}); }
-};
-
-TEST_F(Terminal, a_progress_bar_moves) {
-    a("1%\r");
-    EXPECT_EQ(shown(), "a:1%\r");
-    a("2%\r3");
-    EXPECT_EQ(shown(), "a:2%\r");
-    a("%\rdone\n");
-    EXPECT_EQ(shown(), "a:3%\ra:done\n");
-}
-
-TEST_F(Terminal, another_rank_does_not_overwrite_a_progress_bar) {
-    a("1%\r");
-    b("hello\n");
-    a("2%\r");
-    mixer_->say("dlaunch: hi\n", now_);
-    EXPECT_EQ(shown(), "a:1%\r\nb:hello\na:2%\r\ndlaunch: hi\n");
-}
-
-TEST_F(Terminal, a_bar_that_begins_with_a_return_is_shown_too) {
-    a("\r1%\r2%\r");
-    EXPECT_EQ(shown(), "a:1%\ra:2%\r");
-}
-
-TEST_F(Terminal, carriage_return_and_newline_are_one_end) {
-    a("one\r\ntwo");
-    EXPECT_EQ(shown(), "a:one\r\n");
-    a("\r\nthree\r");
-    a("\nfour\n");
-    EXPECT_EQ(shown(), "a:two\r\na:three\r\na:four\n");
-}
-
-TEST_F(Terminal, the_end_of_a_bars_rank_ends_its_line) {
-    a("99%\r");
-    mixer_->end(a_, now_);
-    EXPECT_EQ(shown(), "a:99%\r\n");
-}
-
 class Folded : public Lines {
 protected:
     void SetUp() override {
@@ -294,6 +218,18 @@ TEST_F(Folded, a_source_that_floods_is_ahead_until_the_others_came) {
     EXPECT_FALSE(mixer_->ahead(a_));
     EXPECT_TRUE(mixer_->take_released());
     EXPECT_EQ(shown().size(), flood.size() / 41 * 45);
+}
+
+TEST_F(Folded, states_of_progress_bars_are_lines) {
+    a("\r1%\r2%\r3%");
+    b("\r1%\r");
+    mixer_->advance(now_ += seconds(1));
+    EXPECT_EQ(shown(), "[01]1%\n");
+    mixer_->advance(now_ += seconds(1));
+    EXPECT_EQ(shown(), "[0]2%\n");
+    a("\n");
+    b("3%\n");
+    EXPECT_EQ(shown(), "[01]3%\n");
 }
 
 TEST_F(Folded, streams_are_folded_apart) {

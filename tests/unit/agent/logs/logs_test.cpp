@@ -219,15 +219,19 @@ TEST_F(LogsTest, many_writers_lose_and_tear_nothing) {
     options_.plan.tee.others = kStdout;
     start(kWriters);
     std::vector<std::thread> writers;
+    std::atomic<int> written = 0;
     for (int rank = 0; rank < kWriters; ++rank) {
-        writers.emplace_back([rank, out = std::move(ends_[static_cast<std::size_t>(rank)].out)] {
+        writers.emplace_back([rank, &written, out = std::move(ends_[static_cast<std::size_t>(rank)].out)] {
             for (int i = 0; i < kLines; ++i) {
                 put(out, "rank " + std::to_string(rank));
                 put(out, " line " + std::to_string(i) + " end\n");
             }
+            ++written;
         });
     }
-    EXPECT_EQ(drain(), 0u);
+    when([&] { return written == kWriters; }, [this] { begin_drain(seconds(50)); });
+    loop_.run();
+    EXPECT_EQ(dropped_, 0u);
     for (auto& writer : writers) writer.join();
 
     std::map<std::string, int> next;
@@ -245,15 +249,15 @@ TEST_F(LogsTest, many_writers_lose_and_tear_nothing) {
     EXPECT_EQ(lines_of(text(attempt(0) / "31/stdout.log")).size(), 1000u);
 }
 
-TEST_F(LogsTest, a_pipe_that_stays_open_is_read_and_then_given_up) {
+TEST_F(LogsTest, a_pipe_that_a_stranger_holds_open_is_read_and_not_waited_for) {
     options_.plan.tee.others = kStdout;
     start(2);
-    put(ends_[0].out, "held by a daemon");
+    put(ends_[0].out, "held by a stranger");
     ends_.pop_back();
-    begin_drain(milliseconds(20));
+    begin_drain(seconds(50));
     loop_.run();
     EXPECT_EQ(dropped_, 0u);
-    EXPECT_EQ(console_out(), "[default0]:held by a daemon\n");
+    EXPECT_EQ(console_out(), "[default0]:held by a stranger\n");
     EXPECT_EQ(write(ends_[0].out.get(), "x", 1), -1) << "nobody reads any more";
 }
 

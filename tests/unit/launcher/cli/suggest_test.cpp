@@ -30,5 +30,21 @@ TEST(Suggestion, FromTheTable) {
     EXPECT_EQ(suggestion("xyzzy"), "");
 }
 
+TEST(Suggestion, OfWhatOtherLaunchersCallIt) {
+    for (const char* typed : {"n", "np", "n4", "np16", "ppn", "ntasks_per_node", "num_processes"})
+        EXPECT_EQ(suggestion(typed), "; did you mean --nproc-per-node?") << typed;
+    EXPECT_EQ(suggestion("N2"), "; did you mean --nnodes?");
+    EXPECT_EQ(suggestion("4"), "");
+}
+
+TEST(Suggestion, OfCommands) {
+    for (const char* typed : {"check", "chek", "hceck", "checks"})
+        EXPECT_EQ(command_suggestion(typed), "; did you mean dlaunch check?") << typed;
+    EXPECT_EQ(command_suggestion("stor"), "; did you mean dlaunch store?");
+    EXPECT_EQ(command_suggestion("backend"), "; did you mean dlaunch backends?");
+    EXPECT_EQ(command_suggestion("help"), "; did you mean dlaunch --help?");
+    for (const char* typed : {"true", "python3", "prog", "./check.sh", ""}) EXPECT_EQ(command_suggestion(typed), "");
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher

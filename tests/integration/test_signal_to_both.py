@@ -1,0 +1,27 @@
+"""systemd and pkill signal both of dlaunch's processes: one request, not two."""
+
+import os
+import signal
+
+import pytest
+
+from processes import until
+
+SAVES = "trap 'note asked.$RANK' TERM\ntrap 'note on.$RANK' CONT\nready\nuntil [ -e $SEEN/go ]; do sleep 0.01; done\nnote saved.$RANK\n"
+
+
+@pytest.mark.parametrize("first", ["guard", "agent"])
+def test_workers_have_their_grace(job, seen, first):
+    run = job(SAVES, "--grace=600")
+    run.ready(2)
+    both = [run.pid, run.agent()]
+    os.kill(both.pop(first == "agent"), signal.SIGTERM)
+    until(lambda: len([*seen.glob("asked.?"), *seen.glob("on.?")]) == 4, 10, "the first half, and what continues all")
+    for path in seen.glob("on.?"):
+        path.unlink()
+    os.kill(both[0], signal.SIGTERM)
+    os.kill(both[0], signal.SIGCONT)  # on the same way, behind it
+    until(lambda: len(list(seen.glob("on.?"))) == 2, 10, "what was sent behind the second half")
+    run.go()
+    result = run.wait(10)
+    assert result.rc == 143 and len(list(seen.glob("saved.*"))) == 2 and "again" not in result.err
