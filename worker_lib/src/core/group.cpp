@@ -1,8 +1,6 @@
 #include "worker_lib/src/core/group.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "worker_lib/src/core/agent_link.hpp"
@@ -11,8 +9,8 @@ namespace dlaunch::worker {
 
 /// A forked copy of this process must not say goodbye in its name, nor wait for threads that it has not.
 std::shared_ptr<Group> Group::hold(GroupParts parts) {
-    return {new Group(std::move(parts)), [owner = getpid()](Group* it) {
-                if (owner == getpid()) delete it;
+    return {new Group(std::move(parts)), [](Group* it) {
+                if (it->generation_ == generation()) delete it;
             }};
 }
 
@@ -39,12 +37,20 @@ void Group::refuse(const std::string& op, Feature feature, Device device) const 
                 {op, 0, parts_.name});
 }
 
+void Group::refuse_copy(const char* op) const {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} in group {}: this process is a fork of rank {}, and only that one is in the group", op,
+                            parts_.name, rank()),
+                {}, {op, 0, parts_.name});
+}
+
 Time Group::deadline(const std::optional<std::chrono::milliseconds>& timeout) const {
     return after(timeout.value_or(parts_.timeout));
 }
 
 void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& timeout) {
     if (!is_member()) return;
+    check_process(name_of(call.op));
     check(call, parts_);
     check_support(call);
     call.deadline = deadline(timeout);
@@ -68,6 +74,7 @@ Error Group::end_late(const Error::Where& call, std::chrono::milliseconds timeou
 
 Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& timeout) {
     if (!is_member()) return {};
+    check_process(name_of(call.op));
     check(call, parts_);
     check_support(call);
     call.deadline = deadline(timeout);
@@ -91,6 +98,7 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
 }
 
 std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<std::chrono::milliseconds>& timeout) {
+    check_process(transfer.sends ? "send" : "recv");
     check(transfer, parts_);
     check_support(transfer);
     transfer.deadline = deadline(timeout);
@@ -99,6 +107,7 @@ std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<st
 
 std::vector<Work> Group::post(std::vector<Transfer> transfers,
                               const std::optional<std::chrono::milliseconds>& timeout) {
+    check_process("batch_isend_irecv");
     for (Transfer& transfer : transfers) {
         check(transfer, parts_);
         check_support(transfer);
@@ -110,7 +119,7 @@ std::vector<Work> Group::post(std::vector<Transfer> transfers,
 }
 
 void Group::abort(const std::string& why) {
-    if (backend_) backend_->abort(why);
+    if (backend_ && generation_ == generation()) backend_->abort(why);
 }
 
 void Group::lose(int first, int count, const std::string& words) {
@@ -129,6 +138,7 @@ void Group::lose(int first, int count, const std::string& words) {
 }
 
 std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const GroupOptions& options) {
+    check_process("new_group");
     const int number = ++subgroups_;
     const auto refuse = [&](const std::string& what) {
         throw Error(ErrorCode::invalid_argument, "new_group: " + what, {}, {"new_group", 0, parts_.name});
