@@ -1,9 +1,11 @@
 #include "worker_lib/src/core/group.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 
 #include "worker_lib/src/core/agent_link.hpp"
+#include "worker_lib/src/core/lookout.hpp"
 
 namespace dlaunch::worker {
 
@@ -137,6 +139,30 @@ void Group::lose(int first, int count, const std::string& words) {
     }
 }
 
+void Group::agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const {
+    const Error::Where where{"new_group", 0, parts_.name};
+    const auto lookout = std::make_shared<Lookout>(
+        "new_group", Lookout::Group{.name = parts_.name,
+                                    .rank = subgroup.rank,
+                                    .ranks = ranks,
+                                    .in_job = subgroup.in_job ? subgroup.ranks : std::vector<int>{},
+                                    .members = subgroup.members});
+    const auto heard = roll_call(Lookout::guard(subgroup.store, lookout), where, ranks, rank(),
+                                 fmt::format("{} of {}", subgroup.backend, fmt::join(ranks, ", ")), deadline);
+    // The same words for all, whatever the order in which they were given.
+    const auto first = std::min_element(ranks.begin(), ranks.end());
+    const std::string& expected = heard[static_cast<std::size_t>(first - ranks.begin())];
+    int odd = -1;
+    std::string meant;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        if (heard[i] != expected && (odd < 0 || ranks[i] < odd)) odd = ranks[i], meant = heard[i];
+    if (odd < 0) return;
+    throw Error(ErrorCode::mismatch,
+                fmt::format("mismatch in group {}: as new_group #{} rank {} called for {}, rank {} for {}", parts_.name,
+                            number, *first, expected, odd, meant),
+                {*first, odd}, where);
+}
+
 std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const GroupOptions& options) {
     check_process("new_group");
     const int number = ++subgroups_;
@@ -158,6 +184,7 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
         parts.members.push_back(parts_.members[static_cast<std::size_t>(rank)]);
     }
     const Time deadline = after(parts_.timeout);
+    if (parts.rank >= 0) agree_on(number, ranks, parts, deadline);
     auto group = hold(std::move(parts));
     std::unique_ptr<Backend> made;
     if (backend_ && group->parts_.backend == parts_.backend)

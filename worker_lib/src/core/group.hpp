@@ -65,6 +65,8 @@ public:
 private:
     explicit Group(GroupParts parts) : parts_(std::move(parts)) {}
     static std::shared_ptr<Group> hold(GroupParts parts);
+    /// The members of a subgroup, by their ranks here, see that all mean the same one; throws Error.
+    void agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const;
     void adopt(std::unique_ptr<Backend> backend);
     void check_support(const Call& call) const { check_support(name_of(call.op), feature_of(call), call.device); }
     void check_support(const Transfer& transfer) const {
