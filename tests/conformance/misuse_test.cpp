@@ -119,14 +119,16 @@ TEST_P(MisuseTest, a_group_outlives_its_handle_until_its_calls_are_done) {
     });
 }
 
-TEST_P(MisuseTest, an_impatient_barrier_names_the_first_that_is_missing) {
+TEST_P(MisuseTest, a_barrier_names_the_first_that_is_missing_or_all) {
     run_world(3, WorldOptions{.backend = GetParam().backend}, [](const ProcessGroup& world) {
         Store store = world.store();
+        const ProcessGroup patient = world.new_group({0, 1, 2});
         if (world.rank() > 0) return (void)store.get("named");
         const auto impatient = [&](bool all) {
             return BarrierOptions{.timeout = std::chrono::milliseconds(50), .wait_all_ranks = all};
         };
         expect_error(ErrorCode::timeout, {1}, [&] { world.monitored_barrier(impatient(false)); });
+        expect_error(ErrorCode::timeout, {1, 2}, [&] { patient.monitored_barrier(impatient(true)); });
         store.set("named", "yes");
     });
 }
