@@ -52,7 +52,7 @@ public:
         : source_(std::move(source)), prefix_(std::move(prefix) + "/") {}
     [[nodiscard]] StoreHandle below(const std::string& name) const {
         StoreHandle handle = *this;
-        handle.prefix_ += name + "/";
+        handle.prefix_.append(name).append("/");
         return handle;
     }
     /// A handle whose waits look up after every turn: `look` throws where there is nobody left to wait for.
