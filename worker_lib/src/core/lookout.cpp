@@ -16,12 +16,13 @@ Lookout::Lookout(const char* op, const Group& group)
     : where_{op, 0, group.name},
       rank_(group.rank),
       ranks_(group.ranks.begin(), group.ranks.end()),
-      in_job_(group.in_job.begin(), group.in_job.end()) {
+      in_job_(group.in_job.begin(), group.in_job.end()),
+      gone_(std::make_shared<std::atomic<int>>(-1)) {
     for (std::size_t i = 0; i < group.members.size(); ++i) {
         const bool here = group.members[i].host_id == group.members[static_cast<std::size_t>(rank_)].host_id;
         if (!here || i == static_cast<std::size_t>(rank_)) continue;
         watches_.push_back(
-            Sentinel::instance().watch(group.members[i].pid, [this, i] { gone_ = static_cast<int>(i); }));
+            Sentinel::instance().watch(group.members[i].pid, [gone = gone_, i] { *gone = static_cast<int>(i); }));
     }
 }
 
@@ -30,7 +31,7 @@ Lookout::~Lookout() {
 }
 
 void Lookout::look() const {
-    int gone = gone_;
+    int gone = *gone_;
     std::string words;
     for (std::size_t i = 0; gone < 0 && i < in_job_.size(); ++i) {
         if (i == static_cast<std::size_t>(rank_)) continue;

@@ -35,7 +35,7 @@ private:
     const Error::Where where_;
     const int rank_;
     const std::vector<int> ranks_, in_job_;
-    std::atomic<int> gone_{-1};  // among the members
+    const std::shared_ptr<std::atomic<int>> gone_;  // among the members; -1: nobody
     std::vector<Sentinel::Id> watches_;
 };
 

@@ -94,7 +94,13 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
             throw;
         }
         const Error given_up{error.code(), what, blamed, where};
-        for (const int r : blamed) say(r, pack(given_up));
+        for (const int r : blamed) {
+            try {
+                say(r, pack(given_up));
+            } catch (const Error& other) {
+                if (!other.ranks().empty()) throw;  // somebody has given up before; else it is only the store
+            }
+        }
         if (!blamed.empty()) throw given_up;
         heard = store.multi_get(keys, deadline);  // in the last moment
     }
