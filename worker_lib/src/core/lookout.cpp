@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "worker_lib/src/core/agent_link.hpp"
 
 namespace dlaunch::worker {
