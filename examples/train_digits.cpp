@@ -4,12 +4,13 @@
 /// folder with MNIST's files. With CHECKPOINT=FILE in the environment it writes its state there after each epoch, and
 /// goes on from it when it is started again: a restart by dlaunch ends with the same parameters.
 
-#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <system_error>
 
 #include "examples/training.hpp"
 
@@ -25,11 +26,11 @@ void save(const std::string& path, int epoch, const Model& model, const std::mt1
         text.write(reinterpret_cast<const char*>(row->data()),
                    static_cast<std::streamsize>(row->size() * sizeof(float)));
     const std::string bytes = text.str(), temporary = path + ".new";
-    const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) || fsync(file) != 0)
-        throw std::runtime_error("cannot write " + temporary);
-    close(file);
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) throw std::runtime_error("cannot write " + path);
+    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(temporary.c_str(), "wb"), std::fclose);
+    if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
+        std::fflush(file.get()) != 0 || fsync(fileno(file.get())) != 0 ||
+        std::rename(temporary.c_str(), path.c_str()) != 0)
+        throw std::system_error(errno, std::generic_category(), "cannot write " + path);
 }
 
 /// What rank 0 read, on all ranks; the first epoch still to do.

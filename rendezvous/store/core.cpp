@@ -69,6 +69,8 @@ Core::Verdict Core::handle(ConnectionId from, const wire::Request& request, Outp
             return Verdict::unchanged;
         case Message::multi_set: return multi_set(request);
         case Message::cancel_wait:
+            // An answer that nobody has been sent yet comes first: behind ours it would be taken for another's.
+            for (auto answers = std::erase(woken_, from); answers > 0; --answers) replies.byte(wire::kStopWaiting);
             give_up(from);
             replies.byte(wire::kWaitCanceled);
             return Verdict::unchanged;

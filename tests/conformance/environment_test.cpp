@@ -39,6 +39,9 @@ TEST(EnvironmentTest, missing_variable_is_named_with_the_way_to_start) {
 TEST(EnvironmentTest, nonsense_is_refused) {
     with_variables({{"RANK", "one"}, {"WORLD_SIZE", "2"}}, [] { expect_text("RANK is 'one'"); });
     with_variables({{"RANK", "2"}, {"WORLD_SIZE", "2"}}, [] { expect_text("rank 2 of a world of 2"); });
+    for (const char* port : {"0", "-1", "65536", "99999"})
+        with_variables({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}},
+                       [&] { expect_text(std::string("MASTER_PORT is ") + port); });
     with_variables({}, [] {
         expect_text("init_method is 'tcp://somewhere'", {.init_method = "tcp://somewhere", .rank = 0, .world_size = 1});
         expect_text("init_method is 'mpi'", {.init_method = "mpi", .rank = 0, .world_size = 1});

@@ -119,14 +119,16 @@ TEST_P(MisuseTest, a_group_outlives_its_handle_until_its_calls_are_done) {
     });
 }
 
-TEST_P(MisuseTest, an_impatient_barrier_names_the_first_that_is_missing) {
+TEST_P(MisuseTest, a_barrier_names_the_first_that_is_missing_or_all) {
     run_world(3, WorldOptions{.backend = GetParam().backend}, [](const ProcessGroup& world) {
         Store store = world.store();
+        const ProcessGroup patient = world.new_group({0, 1, 2});
         if (world.rank() > 0) return (void)store.get("named");
         const auto impatient = [&](bool all) {
             return BarrierOptions{.timeout = std::chrono::milliseconds(50), .wait_all_ranks = all};
         };
         expect_error(ErrorCode::timeout, {1}, [&] { world.monitored_barrier(impatient(false)); });
+        expect_error(ErrorCode::timeout, {1, 2}, [&] { patient.monitored_barrier(impatient(true)); });
         store.set("named", "yes");
     });
 }
@@ -134,10 +136,28 @@ TEST_P(MisuseTest, an_impatient_barrier_names_the_first_that_is_missing) {
 /// As popen() and many a library do: the child must not speak for its parent.
 TEST_P(MisuseTest, a_copy_of_a_rank_leaves_the_group_alone) {
     run([](const ProcessGroup& world) {
-        spawn([](int) { destroy_process_group(); }, 1);
-        float one = 1;
+        float one = 1, later = 0;
+        Work receiving = world.irecv(later, 1 - world.rank());
+        spawn(
+            [&](int) {
+                expect_error(ErrorCode::invalid_argument, [&] { receiving.wait(); });
+                receiving = Work();  // and does not wait
+                expect_error(ErrorCode::invalid_argument, [&] { world.all_reduce(one); });
+                expect_error(ErrorCode::invalid_argument, [&] { world.all_reduce_async(one).wait(); });
+                expect_error(ErrorCode::invalid_argument, [&] { world.send(one, 1); });
+                expect_error(ErrorCode::invalid_argument, [&] { (void)world.irecv(one, 1); });
+                const P2POp ops[] = {{P2POp::Kind::recv, one, 1}};
+                expect_error(ErrorCode::invalid_argument, [&] { (void)world.batch_isend_irecv(ops); });
+                expect_error(ErrorCode::invalid_argument, [&] { (void)world.new_group(std::vector{0, 1}); });
+                ProcessGroup(world).abort();
+                destroy_process_group();
+            },
+            1);
         world.all_reduce(one);
         check(one == 2, "the sum is wrong");
+        world.send(one, 1 - world.rank());
+        receiving.wait();
+        check(later == 2, "what the parent received");
     });
 }
 

@@ -3,6 +3,7 @@
 #include <dlaunch/backends.hpp>
 #include <dlaunch/device.hpp>
 #include <numeric>
+#include <thread>
 
 #include "tests/conformance/world.hpp"
 
@@ -202,6 +203,32 @@ TEST(NcclTest, subgroups) {
             world.all_reduce(all.buffer.span());
             all.check_all(6, "the parent can be used on");
         });
+}
+
+TEST(NcclTest, threads_with_groups_of_their_own) {
+    run(3, [](const ProcessGroup& world) {
+        const ProcessGroup groups[] = {world.new_group({0, 1, 2}), world.new_group({2, 0, 1})};
+        const auto reduce = [](const ProcessGroup& group) {
+            for (std::size_t i = 0; i < 30; ++i) {
+                std::vector<std::int16_t> combined(1 + 37 * i, 1);  // on the host
+                std::vector<float> data(1 + 37 * i, 1);
+                group.all_reduce(data);
+                group.all_reduce(combined);
+                check(data.back() == 3 && combined.back() == 3, "a sum is wrong");
+            }
+        };
+        std::exception_ptr failed;
+        std::thread other([&] {
+            try {
+                reduce(groups[0]);
+            } catch (...) {
+                failed = std::current_exception();
+            }
+        });
+        reduce(groups[1]);
+        other.join();
+        if (failed) std::rethrow_exception(failed);
+    });
 }
 
 TEST(NcclTest, strings_and_barriers_go_by_the_device) {

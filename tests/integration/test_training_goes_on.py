@@ -1,4 +1,5 @@
-"""The training example, killed in the middle and restarted, ends with the very parameters of an undisturbed run."""
+"""The training example, killed in the middle and restarted, ends with the very parameters of an undisturbed run; where
+its state cannot be written it says why."""
 import os
 import random
 import re
@@ -49,3 +50,12 @@ def test_killed_at_some_step(start, dlaunch, program, digits, tmp_path):
     assert result.rc == 0, result.err
     assert f"rank {rank} (" in result.err and "SIGKILL" in result.err
     assert parameters(result.out) == undisturbed
+
+
+def test_a_full_disk_is_named(dlaunch, program, digits, tmp_path):
+    state = tmp_path / "state"
+    os.symlink("/dev/full", f"{state}.new")
+    result = dlaunch("--nproc-per-node=2", program, digits, env={"CHECKPOINT": state})
+    assert result.rc == 1
+    assert f"cannot write {state}: No space left on device" in result.err
+    assert not state.exists(), "half of a state was taken for one"

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "worker_lib/src/core/group.hpp"
+#include "worker_lib/src/core/lookout.hpp"
 #include "worker_lib/src/meeting/environment.hpp"
 
 namespace dlaunch {
@@ -34,7 +35,15 @@ ProcessGroup join_process_group(const InitOptions& options) {
         .in_job = meeting.in_job};
     parts.ranks.resize(static_cast<std::size_t>(meeting.world_size));
     std::iota(parts.ranks.begin(), parts.ranks.end(), 0);
-    parts.members = worker::introduce(parts.store, meeting.rank, meeting.world_size, deadline);
+    {
+        const auto lookout = std::make_shared<worker::Lookout>(
+            "init_process_group", worker::Lookout::Group{.name = parts.name,
+                                                         .rank = parts.rank,
+                                                         .ranks = parts.ranks,
+                                                         .in_job = meeting.in_job ? parts.ranks : std::vector<int>{}});
+        parts.members =
+            worker::introduce(worker::Lookout::guard(parts.store, lookout), meeting.rank, meeting.world_size, deadline);
+    }
     return ProcessGroup(worker::Group::make(std::move(parts), deadline));
 }
 

@@ -57,6 +57,9 @@ public:
     /// A group of some of this one's ranks, in that order. Every rank of this group calls it, members or not, in the
     /// same order as other calls of new_group.
     [[nodiscard]] ProcessGroup new_group(std::span<const int> ranks, const GroupOptions& options = {}) const;
+    [[nodiscard]] ProcessGroup new_group(std::initializer_list<int> ranks, const GroupOptions& options = {}) const {
+        return new_group(std::span(ranks.begin(), ranks.size()), options);
+    }
     /// Ends pending and later calls with an `aborted` Error, here and, as soon as they wait for us, at the others.
     void abort(const std::string& why = "abort() was called");
 

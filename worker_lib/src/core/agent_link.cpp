@@ -48,6 +48,14 @@ void AgentLink::follow(const std::shared_ptr<Group>& group) {
     for (const Loss& loss : before) group->lose(loss.first, loss.count, loss.words);
 }
 
+std::optional<std::string> AgentLink::why_lost(int rank) {
+    const std::lock_guard lock(mutex_);
+    if (!tried_) connect();
+    for (const Loss& loss : losses_)
+        if (rank >= loss.first && rank - loss.first < loss.count) return loss.words;
+    return std::nullopt;
+}
+
 base::UniqueFd connect_to_agent() {
     const auto path = variable("DLAUNCH_AGENT_SOCKET");
     sockaddr_un address{};

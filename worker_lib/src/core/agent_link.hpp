@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ public:
 
     /// What the group's ranks wait for ends as soon as one of them is gone. Its ranks in the world are the job's.
     void follow(const std::shared_ptr<Group>& group);
+    /// The agent's words about a rank of the job that is gone; unset: it has said nothing.
+    [[nodiscard]] std::optional<std::string> why_lost(int rank);
 
 private:
     struct Loss {

@@ -1,18 +1,19 @@
 #include "worker_lib/src/core/group.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "worker_lib/src/core/agent_link.hpp"
+#include "worker_lib/src/core/lookout.hpp"
 
 namespace dlaunch::worker {
 
 /// A forked copy of this process must not say goodbye in its name, nor wait for threads that it has not.
 std::shared_ptr<Group> Group::hold(GroupParts parts) {
-    return {new Group(std::move(parts)), [owner = getpid()](Group* it) {
-                if (owner == getpid()) delete it;
+    return {new Group(std::move(parts)), [](Group* it) {
+                if (it->generation_ == generation()) delete it;
             }};
 }
 
@@ -39,12 +40,20 @@ void Group::refuse(const std::string& op, Feature feature, Device device) const 
                 {op, 0, parts_.name});
 }
 
+void Group::refuse_copy(const char* op) const {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} in group {}: this process is a fork of rank {}, and only that one is in the group", op,
+                            parts_.name, rank()),
+                {}, {op, 0, parts_.name});
+}
+
 Time Group::deadline(const std::optional<std::chrono::milliseconds>& timeout) const {
     return after(timeout.value_or(parts_.timeout));
 }
 
 void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& timeout) {
     if (!is_member()) return;
+    check_process(name_of(call.op));
     check(call, parts_);
     check_support(call);
     call.deadline = deadline(timeout);
@@ -68,6 +77,7 @@ Error Group::end_late(const Error::Where& call, std::chrono::milliseconds timeou
 
 Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& timeout) {
     if (!is_member()) return {};
+    check_process(name_of(call.op));
     check(call, parts_);
     check_support(call);
     call.deadline = deadline(timeout);
@@ -91,6 +101,7 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
 }
 
 std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<std::chrono::milliseconds>& timeout) {
+    check_process(transfer.sends ? "send" : "recv");
     check(transfer, parts_);
     check_support(transfer);
     transfer.deadline = deadline(timeout);
@@ -99,6 +110,7 @@ std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<st
 
 std::vector<Work> Group::post(std::vector<Transfer> transfers,
                               const std::optional<std::chrono::milliseconds>& timeout) {
+    check_process("batch_isend_irecv");
     for (Transfer& transfer : transfers) {
         check(transfer, parts_);
         check_support(transfer);
@@ -110,7 +122,7 @@ std::vector<Work> Group::post(std::vector<Transfer> transfers,
 }
 
 void Group::abort(const std::string& why) {
-    if (backend_) backend_->abort(why);
+    if (backend_ && generation_ == generation()) backend_->abort(why);
 }
 
 void Group::lose(int first, int count, const std::string& words) {
@@ -128,7 +140,32 @@ void Group::lose(int first, int count, const std::string& words) {
     }
 }
 
+void Group::agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const {
+    const Error::Where where{"new_group", 0, parts_.name};
+    const auto lookout = std::make_shared<Lookout>(
+        "new_group", Lookout::Group{.name = parts_.name,
+                                    .rank = subgroup.rank,
+                                    .ranks = ranks,
+                                    .in_job = subgroup.in_job ? subgroup.ranks : std::vector<int>{},
+                                    .members = subgroup.members});
+    const auto heard = roll_call(Lookout::guard(subgroup.store, lookout), where, ranks, rank(),
+                                 fmt::format("{} of {}", subgroup.backend, fmt::join(ranks, ", ")), deadline);
+    // The same words for all, whatever the order in which they were given.
+    const auto first = std::min_element(ranks.begin(), ranks.end());
+    const std::string& expected = heard[static_cast<std::size_t>(first - ranks.begin())];
+    int odd = -1;
+    std::string meant;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        if (heard[i] != expected && (odd < 0 || ranks[i] < odd)) odd = ranks[i], meant = heard[i];
+    if (odd < 0) return;
+    throw Error(ErrorCode::mismatch,
+                fmt::format("mismatch in group {}: as new_group #{} rank {} called for {}, rank {} for {}", parts_.name,
+                            number, *first, expected, odd, meant),
+                {*first, odd}, where);
+}
+
 std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const GroupOptions& options) {
+    check_process("new_group");
     const int number = ++subgroups_;
     const auto refuse = [&](const std::string& what) {
         throw Error(ErrorCode::invalid_argument, "new_group: " + what, {}, {"new_group", 0, parts_.name});
@@ -148,6 +185,7 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
         parts.members.push_back(parts_.members[static_cast<std::size_t>(rank)]);
     }
     const Time deadline = after(parts_.timeout);
+    if (parts.rank >= 0) agree_on(number, ranks, parts, deadline);
     auto group = hold(std::move(parts));
     std::unique_ptr<Backend> made;
     if (backend_ && group->parts_.backend == parts_.backend)

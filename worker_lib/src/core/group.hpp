@@ -9,6 +9,7 @@
 
 #include <dlaunch/options.hpp>
 #include "worker_lib/src/core/backend.hpp"
+#include "worker_lib/src/core/generation.hpp"
 #include "worker_lib/src/core/lane.hpp"
 #include "worker_lib/src/meeting/meeting.hpp"
 
@@ -64,6 +65,8 @@ public:
 private:
     explicit Group(GroupParts parts) : parts_(std::move(parts)) {}
     static std::shared_ptr<Group> hold(GroupParts parts);
+    /// The members of a subgroup, by their ranks here, see that all mean the same one; throws Error.
+    void agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const;
     void adopt(std::unique_ptr<Backend> backend);
     void check_support(const Call& call) const { check_support(name_of(call.op), feature_of(call), call.device); }
     void check_support(const Transfer& transfer) const {
@@ -73,11 +76,17 @@ private:
         if (refused_[static_cast<int>(device)][static_cast<int>(feature)]) refuse(op, feature, device);
     }
     [[noreturn]] void refuse(const std::string& op, Feature feature, Device device) const;
+    /// Throws in a fork of the process that made the group: it would speak in its name, or wait for ever.
+    void check_process(const char* op) const {
+        if (generation_ != generation()) refuse_copy(op);
+    }
+    [[noreturn]] void refuse_copy(const char* op) const;
     /// A call's turn did not come in time: ends the group; what the call is to throw.
     [[nodiscard]] Error end_late(const Error::Where& call, std::chrono::milliseconds timeout);
     [[nodiscard]] Time deadline(const std::optional<std::chrono::milliseconds>& timeout) const;
 
     const GroupParts parts_;
+    const unsigned generation_ = generation();
     std::unique_ptr<Backend> backend_;
     bool refused_[2][kFeatures] = {};  // by device
     std::uint64_t sequence_ = 0;       // of the lane's current job

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <numeric>
 #include <set>
 
 #include "worker_lib/src/core/group.hpp"
+#include "worker_lib/src/core/lookout.hpp"
 #include "worker_lib/src/gloo/plugin.hpp"
 #include "worker_lib/src/hierarchy/backend.hpp"
 #include "worker_lib/src/nccl/backend.hpp"
@@ -22,7 +24,16 @@ auto choose(const std::vector<Member>& members) {
 
 std::unique_ptr<Backend> make_host_backend(const GroupParts& parts, Time deadline) {
     const Place place{parts.name, parts.rank, static_cast<int>(parts.ranks.size())};
-    const auto make = [&](auto function) { return function(place, parts.members, parts.store, deadline); };
+    std::vector<int> ranks(parts.ranks.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const auto lookout =
+        std::make_shared<Lookout>("new_group", Lookout::Group{.name = parts.name,
+                                                              .rank = parts.rank,
+                                                              .ranks = ranks,
+                                                              .in_job = parts.in_job ? parts.ranks : std::vector<int>{},
+                                                              .members = parts.members});
+    const StoreHandle store = Lookout::guard(parts.store, lookout);
+    const auto make = [&](auto function) { return function(place, parts.members, store, deadline); };
     if (parts.backend == "auto") return make(choose(parts.members));
     if (parts.backend == "shm") return make(shm::make_backend);
     if (parts.backend == "gloo") return make(make_gloo_backend);

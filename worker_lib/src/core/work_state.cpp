@@ -24,6 +24,11 @@ bool WorkState::done() {
     return done_;
 }
 
+void WorkState::check_process() const {
+    if (is_from_here()) return;
+    throw Error(ErrorCode::invalid_argument, "Work: this process is a fork of the one that began the call");
+}
+
 void WorkState::rethrow() {
     std::exception_ptr error;
     {
@@ -82,7 +87,9 @@ namespace {
 std::shared_ptr<worker::WorkState> handle(std::shared_ptr<worker::WorkState> state,
                                           std::shared_ptr<worker::Group> group) {
     worker::WorkState* raw = state.get();
+    raw->made_here();
     return {raw, [state = std::move(state), group = std::move(group)](worker::WorkState* call) {
+                if (!call->is_from_here()) return;
                 call->abandon([&] {
                     if (group) group->abort("a Work was destroyed by an exception");
                 });
@@ -98,12 +105,14 @@ Work::~Work() = default;
 
 void Work::wait() {
     if (!state_) return;
+    state_->check_process();
     state_->join();
     state_->rethrow();
 }
 
 bool Work::wait_for(std::chrono::nanoseconds duration) {
     if (!state_) return true;
+    state_->check_process();
     if (!state_->wait_until(worker::after(duration))) return false;
     state_->rethrow();
     return true;

@@ -9,6 +9,7 @@
 
 #include <dlaunch/work.hpp>
 #include "worker_lib/src/core/call.hpp"
+#include "worker_lib/src/core/generation.hpp"
 
 namespace dlaunch::worker {
 
@@ -22,6 +23,10 @@ public:
     /// What Work::wait() does: waits for the end, or has the call's stream wait for it.
     virtual void join();
     [[nodiscard]] virtual bool done();
+    /// For handles: which process's call it is. The other one throws in a fork of that, which nobody would ever tell.
+    void made_here() { generation_ = generation(); }
+    [[nodiscard]] bool is_from_here() const { return generation_ == generation(); }
+    void check_process() const;
     /// Throws the call's Error, if it has one.
     void rethrow();
     [[nodiscard]] Received received() const;
@@ -37,6 +42,7 @@ public:
     void abandon(const std::function<void()>& abort) noexcept;
 
 private:
+    unsigned generation_ = 0;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     bool done_ = false, told_ = false;

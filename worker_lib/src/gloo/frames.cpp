@@ -1,5 +1,7 @@
 #include "worker_lib/src/gloo/frames.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -8,6 +10,9 @@ namespace {
 
 /// A rank's frames have no more than this together in each direction, and each has room for a few numbers.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20, kMostRoom = std::size_t{64} << 10, kLeastRoom = 256;
+
+/// For a look at what must have come by now.
+constexpr std::chrono::milliseconds kGlance{1};
 
 /// No step of a call has this one.
 constexpr std::uint64_t kSlot = 0;
@@ -45,10 +50,30 @@ void Frames::begin_receives(int turn) {
         if (peer.sends) peer.receives[turn]->begin(0, kDataOffset + room_);
 }
 
+/// Names all whose frames are missing, not only the first.
+void Frames::fail(const Call& call, int first, const Error& late, Time began) {
+    std::vector<int> missing{first};
+    for (int r = first + 1; r < mesh_.size(); ++r) {
+        if (r == mesh_.rank()) continue;
+        Call glance = call;
+        glance.deadline = after(kGlance);
+        try {
+            peers_[static_cast<std::size_t>(r)].receives[turn_]->wait(glance);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::timeout) throw late;
+            missing.push_back(r);
+        }
+    }
+    throw failure(
+        late.code(), where(call, mesh_.group()), missing,
+        fmt::format("rank {} waited {} for {}", mesh_.rank(), describe(Clock::now() - began), list_ranks(missing)));
+}
+
 void Frames::exchange(const Call& call) {
     turn_ ^= 1;
     // Before anything is sent: who has everybody's frame may leave.
     begin_receives(turn_ ^ 1);
+    const Time began = Clock::now();
     const Signature own(call);
     for (Peer& peer : peers_) {
         if (!peer.sends) continue;
@@ -60,7 +85,12 @@ void Frames::exchange(const Call& call) {
             signatures_[r] = own;
             continue;
         }
-        peers_[r].receives[turn_]->wait(call);
+        try {
+            peers_[r].receives[turn_]->wait(call);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::timeout || Clock::now() < call.deadline) throw;
+            fail(call, static_cast<int>(r), error, began);
+        }
         std::memcpy(&signatures_[r], peers_[r].received[turn_], sizeof own);
     }
     for (Peer& peer : peers_)

@@ -40,6 +40,7 @@ private:
         std::unique_ptr<Flow> sends, receives[2];
     };
     void begin_receives(int turn);
+    [[noreturn]] void fail(const Call& call, int first, const Error& late, Time began);
 
     Mesh& mesh_;
     const std::size_t room_;

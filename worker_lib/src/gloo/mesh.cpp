@@ -99,9 +99,20 @@ Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where
         const std::lock_guard lock(mutex_);
         if (why_) return interrupted(*why_, where);
     }
+    const Error why = blame(thrown, peer, began);
+    return failure(why.code(), where, why.ranks(), why.what());
+}
+
+Error Mesh::blame(const std::exception& thrown, int peer, Time began) const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (why_) return *why_;
+    }
     if (dynamic_cast<const TimedOut*>(&thrown))
-        return failure(ErrorCode::timeout, where, {peer},
-                       fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), peer));
+        return {ErrorCode::timeout,
+                fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), peer),
+                {peer},
+                {}};
     try {
         const std::vector<std::string> keys{reason_key(peer)};
         const Time soon = Clock::now() + kPatience;
@@ -109,14 +120,15 @@ Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where
             const std::string said = store_.get(keys[0], soon);  // "CODE RANK TEXT"
             const std::size_t first = said.find(' '), second = said.find(' ', first + 1);
             const int blamed = std::stoi(said.substr(first + 1));
-            return failure(static_cast<ErrorCode>(std::stoi(said)), where,
-                           blamed < 0 ? std::vector<int>{} : std::vector<int>{blamed},
-                           fmt::format("rank {} gave up: {}", peer, said.substr(second + 1)));
+            return {static_cast<ErrorCode>(std::stoi(said)),
+                    fmt::format("rank {} gave up: {}", peer, said.substr(second + 1)),
+                    blamed < 0 ? std::vector<int>{} : std::vector<int>{blamed},
+                    {}};
         }
     } catch (const std::exception&) {
         // Without the store there is nothing better to say.
     }
-    return failure(ErrorCode::peer_lost, where, {peer}, fmt::format("rank {} is gone", peer));
+    return {ErrorCode::peer_lost, fmt::format("rank {} is gone", peer), {peer}, {}};
 }
 
 void Mesh::interrupt(const Error& why) {

@@ -35,7 +35,10 @@ public:
     [[nodiscard]] int size() const { return place_.size; }
     [[nodiscard]] const std::string& group() const { return place_.group; }
 
-    /// What Gloo threw while this rank dealt with `peer`, as an Error of ours: the peer's own reason where it left one.
+    /// What Gloo threw while this rank dealt with `peer`, from `began` on, in words of ours: the peer's own reason
+    /// where it left one. Of no call yet. Where this rank has given up itself: why.
+    [[nodiscard]] Error blame(const std::exception& thrown, int peer, Time began) const;
+    /// The same as the Error of a call.
     [[nodiscard]] Error translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const;
     /// Ends what this rank waits for, and all that comes. The first reason counts.
     void interrupt(const Error& why);

@@ -23,13 +23,12 @@ std::uint64_t slot(std::uint64_t number, bool payload) { return kMessageSlots | 
 
 struct Messages::Pending final : WorkState {
     Pending(const Transfer& what, std::shared_ptr<Messages> messages) : transfer(what), owner(std::move(messages)) {}
-    bool wait_until(Time deadline) override {
-        if (!done()) owner->wait(*this, deadline);
-        return done();
-    }
+    bool wait_until(Time deadline) override { return WorkState::done() || owner->wait(*this, deadline); }
+    bool done() override { return wait_until(Time{}); }
     const Transfer transfer;
     const std::shared_ptr<Messages> owner;
     const Time began = Clock::now();
+    bool under_way = false;  // a send that its peer's thread has begun
     [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
 };
 
@@ -61,22 +60,38 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
         match_early();
     } else if (transfer.sends) {
         Peer& peer = peers_[static_cast<std::size_t>(transfer.peer)];
-        if (peer.lost) return fail(*peer.lost);
+        if (peer.lost) return fail(lost(*peer.lost, true));
         peer.sends.push_back(call);
         start(transfer.peer, false);
     } else {
         receives_.push_back(call);
         match_early();
-        for (int r = 0; r < mesh_.size() && !call->done(); ++r)
+        for (int r = 0; r < mesh_.size() && !call->WorkState::done(); ++r)
             if (transfer.peer == r || transfer.peer == kAnySource) start(r, true);
-        const auto lost = [&](int r) { return r == mesh_.rank() || peers_[static_cast<std::size_t>(r)].lost; };
-        if (!call->done() && transfer.peer >= 0 && transfer.peer != mesh_.rank() && lost(transfer.peer)) {
+        const Error* const nobody = nobody_sends(transfer.peer);
+        if (nobody && !call->WorkState::done()) {
             receives_.remove(call);
-            return fail(*peers_[static_cast<std::size_t>(transfer.peer)].lost);
+            return fail(lost(*nobody, false));
         }
     }
     changed_.notify_all();
     return call;
+}
+
+/// Why nothing will come from this rank, or from any; nullptr: something may.
+const Error* Messages::nobody_sends(int rank) const {
+    if (rank != kAnySource) return peers_[static_cast<std::size_t>(rank)].lost.get();
+    const Error* why = nullptr;
+    for (int r = mesh_.size() - 1; r >= 0; --r) {
+        if (r == mesh_.rank()) continue;
+        why = peers_[static_cast<std::size_t>(r)].lost.get();
+        if (!why) return nullptr;
+    }
+    return why;
+}
+
+Error Messages::lost(const Error& why, bool sends) const {
+    return failure(why.code(), where(sends), why.ranks(), why.what());
 }
 
 bool Messages::accepts(const Call& call, int source, const Envelope& envelope) const {
@@ -139,14 +154,16 @@ void Messages::await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline) 
 }
 
 void Messages::read(int rank) {
+    Time began{};
     try {
-        for (std::uint64_t number = 0;; ++number) read_one(rank, number);
+        for (std::uint64_t number = 0;; ++number) read_one(rank, number, began);
     } catch (const std::exception& error) {
-        lose(rank, error, true);
+        lose(rank, error, began, true);
     }
 }
 
-void Messages::read_one(int rank, std::uint64_t number) {
+/// `began`: when the call did whose message is being read.
+void Messages::read_one(int rank, std::uint64_t number, Time& began) {
     Envelope envelope;
     auto head = mesh_.buffer(&envelope, sizeof envelope);
     head->recv(rank, slot(number, false));
@@ -175,7 +192,10 @@ void Messages::read_one(int rank, std::uint64_t number) {
             receiver.reset();
             discards = true;
         }
-        if (!receiver) elsewhere.resize(envelope.bytes);
+        if (receiver)
+            began = receiver->began;
+        else
+            elsewhere.resize(envelope.bytes);
     }
     try {
         if (envelope.bytes > 0) {
@@ -204,6 +224,7 @@ void Messages::write(int rank) {
             changed_.wait(lock, [&] { return closed_ || !peer.sends.empty(); });
             if (closed_) return;
             call = peer.sends.front();
+            call->under_way = true;
         }
         try {
             const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type, {}};
@@ -216,7 +237,7 @@ void Messages::write(int rank) {
                 await(rank, body, false, call->transfer.deadline);
             }
         } catch (const std::exception& error) {
-            return lose(rank, error, false);
+            return lose(rank, error, call->began, false);
         }
         {
             const std::lock_guard lock(mutex_);
@@ -227,42 +248,46 @@ void Messages::write(int rank) {
 }
 
 /// Nothing will come from this peer, or go to it, any more.
-void Messages::lose(int rank, const std::exception& thrown, bool reads) {
+void Messages::lose(int rank, const std::exception& thrown, Time began, bool reads) {
     {
         const std::lock_guard lock(mutex_);
         if (closed_) return;
     }
-    const Error error = mesh_.translate(thrown, rank, where(!reads), Clock::now());
-    if (error.code() == ErrorCode::timeout) mesh_.give_up(error);
+    const Error why = mesh_.blame(thrown, rank, began);
+    if (why.code() == ErrorCode::timeout) mesh_.give_up(lost(why, !reads));
     const std::lock_guard lock(mutex_);
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
-    if (!peer.lost) peer.lost = std::make_unique<Error>(error);
-    for (const Call& call : peer.sends) call->finish(std::make_exception_ptr(*peer.lost));
+    if (!peer.lost) peer.lost = std::make_unique<Error>(why);
+    for (const Call& call : peer.sends) call->finish(std::make_exception_ptr(lost(*peer.lost, true)));
     peer.sends.clear();
-    bool all_lost = true;
-    for (int r = 0; r < mesh_.size(); ++r)
-        all_lost = all_lost && (r == mesh_.rank() || peers_[static_cast<std::size_t>(r)].lost);
+    if (!reads) return;
     receives_.remove_if([&](const Call& call) {
-        if (!reads || (call->transfer.peer != rank && !(all_lost && call->transfer.peer == kAnySource))) return false;
-        call->finish(std::make_exception_ptr(*peer.lost));
-        return true;
+        const Error* const nobody = nobody_sends(call->transfer.peer);
+        if (nobody) call->finish(std::make_exception_ptr(lost(*nobody, false)));
+        return nobody != nullptr;
     });
 }
 
-void Messages::wait(Pending& call, Time deadline) {
-    if (call.transfer.sends) return (void)call.WorkState::wait_until(deadline);
-    if (call.WorkState::wait_until(std::min(deadline, call.transfer.deadline)) || Clock::now() < call.transfer.deadline)
-        return;
-    const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(receives_.begin(), receives_.end(), [&](const Call& c) { return c.get() == &call; });
-    if (at == receives_.end()) return;  // its message is on its way, and bound by the same deadline
-    const std::vector<int> ranks =
-        call.transfer.peer == kAnySource ? std::vector<int>{} : std::vector<int>{call.transfer.peer};
-    call.finish(std::make_exception_ptr(
-        failure(ErrorCode::timeout, where(false), ranks,
-                fmt::format("rank {} waited {} for {} to send", mesh_.rank(), describe(Clock::now() - call.began),
-                            ranks.empty() ? "any rank" : list_ranks(ranks)))));
-    receives_.erase(at);
+/// Whether the call is done at the deadline. A call whose own is over ends, unless its bytes are on their way: that is
+/// bound by the same time.
+bool Messages::wait(Pending& call, Time deadline) {
+    if (call.WorkState::wait_until(std::min(deadline, call.transfer.deadline))) return true;
+    if (Clock::now() < call.transfer.deadline) return false;
+    {
+        const std::lock_guard lock(mutex_);
+        const bool sends = call.transfer.sends;
+        const int peer = call.transfer.peer;
+        const auto is_it = [&](const Call& other) { return other.get() == &call && !call.under_way; };
+        const std::size_t found = sends ? std::erase_if(peers_[static_cast<std::size_t>(peer)].sends, is_it)
+                                        : std::erase_if(receives_, is_it);
+        const std::vector<int> ranks = peer == kAnySource ? std::vector<int>{} : std::vector<int>{peer};
+        if (found > 0)
+            call.finish(std::make_exception_ptr(
+                failure(ErrorCode::timeout, where(sends), ranks,
+                        fmt::format("rank {} waited {} for {} to {}", mesh_.rank(), describe(Clock::now() - call.began),
+                                    ranks.empty() ? "any rank" : list_ranks(ranks), sends ? "receive" : "send"))));
+    }
+    return call.WorkState::wait_until(deadline);
 }
 
 void Messages::close(const Error& why) {

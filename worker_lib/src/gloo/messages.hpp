@@ -47,19 +47,21 @@ private:
         std::deque<Call> sends;
         gloo::transport::UnboundBuffer* reading = nullptr;  // what its reader waits for
         gloo::transport::UnboundBuffer* writing = nullptr;
-        std::unique_ptr<Error> lost;
+        std::unique_ptr<Error> lost;  // why; not yet said of any call
     };
 
     void start(int rank, bool reads);
     void read(int rank);
-    void read_one(int rank, std::uint64_t number);
+    void read_one(int rank, std::uint64_t number, Time& began);
     void write(int rank);
     void await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline);
-    void lose(int rank, const std::exception& thrown, bool reads);
+    void lose(int rank, const std::exception& thrown, Time began, bool reads);
+    [[nodiscard]] const Error* nobody_sends(int rank) const;
+    [[nodiscard]] Error lost(const Error& why, bool sends) const;
     void match_early();
     bool accepts(const Call& call, int source, const Envelope& envelope) const;
     bool fits(const Call& call, int source, const Envelope& envelope) const;
-    void wait(Pending& call, Time deadline);
+    bool wait(Pending& call, Time deadline);
     [[nodiscard]] Error::Where where(bool sends) const { return {sends ? "send" : "recv", 0, mesh_.group()}; }
 
     Mesh& mesh_;

@@ -76,6 +76,8 @@ Meeting meet(const InitOptions& options, Time deadline) {
         if (method.kind == InitMethod::Kind::env) {
             method.place = needed_variable("MASTER_ADDR");
             method.port = needed_integer_variable("MASTER_PORT");
+            if (method.port < 1 || method.port > 65535)
+                refuse(fmt::format("MASTER_PORT is {}, expected a port from 1 to 65535", method.port));
         }
         place = fmt::format("{}:{}", method.place, method.port);
         if (meeting.rank == 0 && !agent_serves(method.place, method.port)) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <dlaunch/error.hpp>
 #include <dlaunch/options.hpp>
 #include "rendezvous/store/threaded_server.hpp"
 #include "worker_lib/src/store/handle.hpp"
@@ -37,5 +38,11 @@ struct Member {
 };
 /// Tells the others who this rank is and returns all, by rank; throws Error (timeout) that names who did not come.
 [[nodiscard]] std::vector<Member> introduce(const StoreHandle& store, int rank, int world_size, Time deadline);
+
+/// Says something to others, by their ranks, and hears what they say, in that order. Throws Error (timeout) that names
+/// who did not come in time, or that somebody did not wait for this rank.
+[[nodiscard]] std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where& where,
+                                                 std::span<const int> ranks, int rank, const std::string& said,
+                                                 Time deadline);
 
 }  // namespace dlaunch::worker

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 
 #include "rendezvous/base/host.hpp"
@@ -36,30 +39,85 @@ Member unpack(const std::string& text) {
     return member;
 }
 
+/// In the place of what a rank did not say: why nobody waits for it any more. "\nCODE RANK,RANK,... TEXT"
+constexpr char kGivenUp = '\n';
+
+std::string pack(const Error& error) {
+    return fmt::format("{}{} {} {}", kGivenUp, static_cast<int>(error.code()), fmt::join(error.ranks(), ","),
+                       error.what());
+}
+
+Error unpack(const std::string& text, const Error::Where& where) {
+    std::istringstream words(text);
+    int code = 0, rank = 0;
+    std::vector<int> ranks;
+    words >> code;
+    do {
+        words >> rank;
+        ranks.push_back(rank);
+    } while (words.get() == ',');
+    std::string what;
+    std::getline(words, what);
+    return {static_cast<ErrorCode>(code), what, ranks, where};
+}
+
+bool is_given_up(const std::string& said) { return said.starts_with(kGivenUp); }
+
 }  // namespace
 
-std::vector<Member> introduce(const StoreHandle& store, int rank, int world_size, Time deadline) {
+/// Who gives up says so in the name of those that it has waited for. So all end their waits at once, on whatever host
+/// they are, and for the same reason; and who comes later knows that nobody is there.
+std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where& where, std::span<const int> ranks,
+                                   int rank, const std::string& said, Time deadline) {
     const Time begin = Clock::now();
-    const auto key = [](int r) { return "member/" + std::to_string(r); };
-    store.set(key(rank), pack({host_id(), getpid(), base::host_name()}), deadline);
-    std::vector<std::string> keys;
-    for (int r = 0; r < world_size; ++r) keys.push_back(key(r));
+    const std::string place = where.group.empty() ? where.op : where.op + " in group " + where.group;
+    const auto say = [&](int r, const std::string& what) {
+        const std::string there = store.compare_set(std::to_string(r), "", what, deadline);
+        if (is_given_up(there) && there != what) throw unpack(there, where);
+        if (there != what) store.set(std::to_string(r), what, deadline);
+    };
+    std::vector<std::string> keys, heard;
+    for (const int r : ranks) keys.push_back(std::to_string(r));
+    say(rank, said);
     try {
-        std::vector<Member> members;
-        for (const std::string& text : store.multi_get(keys, deadline)) members.push_back(unpack(text));
-        return members;
+        heard = store.multi_get(keys, deadline);
     } catch (const Error& error) {
-        if (error.code() != ErrorCode::timeout) throw;
-        const Time soon = Clock::now() + std::chrono::seconds(5);
-        std::vector<int> missing;
-        for (int r = 0; r < world_size; ++r)
-            if (!store.check(std::span(&keys[static_cast<std::size_t>(r)], 1), soon)) missing.push_back(r);
-        if (missing.empty()) throw;
-        throw Error(ErrorCode::timeout,
-                    fmt::format("init_process_group: {} of {} did not join within {}", list_ranks(missing), world_size,
-                                describe(Clock::now() - begin)),
-                    missing, {"init_process_group", 0, ""});
+        deadline = Clock::now() + std::chrono::seconds(5);
+        std::vector<int> blamed = error.ranks();
+        std::string what = error.what();
+        if (error.code() == ErrorCode::timeout) {
+            for (std::size_t i = 0; i < keys.size(); ++i)
+                if (!store.check(std::span(&keys[i], 1), deadline)) blamed.push_back(ranks[i]);
+            what = fmt::format("{}: {} of {} did not join within {}", place, list_ranks(blamed), ranks.size(),
+                               describe(Clock::now() - begin));
+        } else if (blamed.empty()) {
+            throw;
+        }
+        const Error given_up{error.code(), what, blamed, where};
+        for (const int r : blamed) {
+            try {
+                say(r, pack(given_up));
+            } catch (const Error& other) {
+                if (!other.ranks().empty()) throw;  // somebody has given up before; else it is only the store
+            }
+        }
+        if (!blamed.empty()) throw given_up;
+        heard = store.multi_get(keys, deadline);  // in the last moment
     }
+    const auto given_up = std::find_if(heard.begin(), heard.end(), is_given_up);
+    if (given_up != heard.end()) throw unpack(*given_up, where);
+    return heard;
+}
+
+std::vector<Member> introduce(const StoreHandle& store, int rank, int world_size, Time deadline) {
+    std::vector<int> ranks(static_cast<std::size_t>(world_size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const Member own{host_id(), getpid(), base::host_name()};
+    std::vector<Member> members;
+    for (const std::string& text :
+         roll_call(store.below("member"), {"init_process_group", 0, ""}, ranks, rank, pack(own), deadline))
+        members.push_back(unpack(text));
+    return members;
 }
 
 }  // namespace dlaunch::worker

@@ -45,6 +45,7 @@ NcclBackend::~NcclBackend() {
         communicator_.reset();
         if (stream_) cuda().destroy_stream(stream_);
         byte_.reset();  // what was aborted may have held it
+        for (Scratch* scratch : {&in_, &out_, &gathered_}) *scratch = {};
     }
     for (const auto id : watches_) Sentinel::instance().forget(id);
 }
@@ -133,13 +134,13 @@ void NcclBackend::run_copied(const Call& call) {
     const Extent elements = extent(call, place_.rank, place_.size);
     const bool in_place = call.in == call.out;
     const std::size_t in_bytes = call.bytes(elements.in), out_bytes = call.bytes(elements.out);
-    const Memory in(in_place ? std::max(in_bytes, out_bytes) : in_bytes), out(in_place ? 0 : out_bytes);
-    copy_to_device(in.data(), call.in, in_bytes, stream_);
+    std::byte* const in = in_.of(in_place ? std::max(in_bytes, out_bytes) : in_bytes);
+    copy_to_device(in, call.in, in_bytes, stream_);
     Call there = call;
     there.device = Device::cuda;
     there.stream = stream_;
-    there.in = in.data();
-    there.out = in_place ? in.data() : out.data();
+    there.in = in;
+    there.out = in_place ? in : out_.of(out_bytes);
     if (is_native(call)) {
         const Work work = start(there);
         work->wait_until(Time::max());
@@ -155,13 +156,13 @@ void NcclBackend::run_copied(const Call& call) {
 void NcclBackend::combine(const Call& call) {
     const std::size_t count = part_of(call, place_.rank), bytes = call.bytes(count);
     const auto ranks = static_cast<std::size_t>(place_.size);
-    const Memory gathered(bytes * ranks);
-    const Work work = start(call, [&](const Lane& lane) { return issue_inputs(lane, call, gathered.data()); });
+    std::byte* const gathered = gathered_.of(bytes * ranks);
+    const Work work = start(call, [&](const Lane& lane) { return issue_inputs(lane, call, gathered); });
     work->wait_until(Time::max());
     work->rethrow();
     if (bytes == 0 || (call.op == Op::reduce && call.root != place_.rank)) return;
     std::vector<std::byte> inputs(bytes * ranks), result(bytes);
-    copy_to_host(inputs.data(), gathered.data(), inputs.size(), stream_);
+    copy_to_host(inputs.data(), gathered, inputs.size(), stream_);
     cuda().check(cuda().synchronize_stream(stream_), "copy from the GPU");
     std::vector<const void*> parts;
     for (std::size_t r = 0; r < ranks; ++r) parts.push_back(inputs.data() + r * bytes);

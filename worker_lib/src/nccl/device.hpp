@@ -1,7 +1,9 @@
 #pragma once
 /// One GPU, and what is ordered on it.
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "worker_lib/src/nccl/library.hpp"
 
@@ -73,6 +75,24 @@ public:
 
 private:
     DevicePointer address_ = 0;
+};
+
+/// Memory for one user's own calls. What it has outgrown is kept as long as it lives: freeing waits for all that the
+/// GPU has to do, other groups' calls included, and these may wait for a thread that does the same on another rank.
+class Scratch {
+public:
+    [[nodiscard]] std::byte* of(std::size_t bytes) {
+        if (bytes > bytes_) {
+            const std::size_t more = std::max(bytes, 2 * bytes_);
+            pieces_.push_back(std::make_unique<Memory>(more));
+            bytes_ = more;
+        }
+        return pieces_.empty() ? nullptr : pieces_.back()->data();
+    }
+
+private:
+    std::vector<std::unique_ptr<Memory>> pieces_;
+    std::size_t bytes_ = 0;  // of the last
 };
 
 /// Both are ordered by the stream; the host's memory may be used again when the stream has come past them.

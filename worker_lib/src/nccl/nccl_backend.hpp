@@ -70,6 +70,7 @@ private:
     std::optional<Gpu> gpu_;
     Stream stream_ = nullptr;
     std::unique_ptr<Memory> byte_;  // of barriers
+    Scratch in_, out_, gathered_;   // of calls with host memory
     std::unique_ptr<Communicator> communicator_;
 
     mutable std::mutex mutex_;

@@ -51,6 +51,7 @@ Messages::Messages(std::shared_ptr<Segment> segment, std::shared_ptr<Exchange> e
                           {},
                           {},
                           {},
+                          {},
                           {}});
 }
 
@@ -84,6 +85,10 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     ++pending_;
     if (ended_) {
         fail(call, *ended_);
+        return call;
+    }
+    if (transfer.sends && exchange_->has_ended(transfer.peer)) {
+        fail(call, exchange_->ended(transfer.peer, where(*call)));
         return call;
     }
     if (transfer.sends) {
@@ -239,12 +244,17 @@ bool Messages::deliver(const Call& call, Early& early) {
     return true;
 }
 
-/// Ends calls whose time is over or whose peer is gone.
+void Messages::note_who_ended() {
+    for (int r = 0; r < place_.size; ++r)
+        peers_[static_cast<std::size_t>(r)].ended = r != place_.rank && exchange_->has_ended(r);
+}
+
+/// Ends calls whose time is over, or whose peer had ended before its ring was looked into for the last time.
 void Messages::expire() {
     const Time now = Clock::now();
     const auto verdict = [&](const Pending& call) -> std::unique_ptr<Error> {
         const int peer = call.transfer.peer;
-        const auto gone = [&](int r) { return r != place_.rank && exchange_->has_ended(r); };
+        const auto gone = [&](int r) { return peers_[static_cast<std::size_t>(r)].ended; };
         bool all_gone = place_.size > 1;
         for (int r = 0; r < place_.size; ++r) all_gone = all_gone && (r == place_.rank || gone(r));
         if (peer == kAnySource ? all_gone : gone(peer)) {
@@ -294,6 +304,7 @@ void Messages::wait(Pending* call, Time deadline) {
         const std::uint32_t seen = own_.doorbell.load();
         {
             const std::lock_guard lock(mutex_);
+            if (turn >= kYields) note_who_ended();
             if (move()) turn = 0;
             if (turn >= kYields) {
                 expire();

@@ -54,6 +54,7 @@ private:
         Early* early = nullptr;  // or here; neither: nobody has asked yet
         bool discards = false;   // or nowhere
         std::deque<Call> sends;
+        bool ended = false;  // when it was last looked: nothing more will come into its ring
     };
 
     bool move();
@@ -63,6 +64,7 @@ private:
     void finish_early();
     bool deliver(const Call& call, Early& early);
     void end_message(int rank);
+    void note_who_ended();
     void expire();
     void wait(Pending* call, Time deadline);
     void help();

@@ -72,6 +72,10 @@ std::shared_ptr<Segment> Segment::meet(const Place& place, const StoreHandle& st
     std::istringstream(store.get("shm", deadline)) >> pid >> fd >> token;
     const std::string path = fmt::format("/proc/{}/fd/{}", pid, fd);
     std::shared_ptr<Segment> segment(new Segment(place.size, base::UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC))));
+    if (!segment->fd_ && errno == ENOENT)
+        throw Error(ErrorCode::peer_lost,
+                    fmt::format("shm: group {}: rank {} (pid {}) is gone", place.group, place.name(0), pid),
+                    {place.name(0)}, {"new_group", 0, place.group});
     if (!segment->fd_) fail(place, "open " + path + " of rank 0", errno);
     if (lseek(segment->fd_.get(), 0, SEEK_END) != static_cast<off_t>(segment->bytes_))
         fail(place, path + " of rank 0 has the wrong size", EINVAL);

@@ -81,6 +81,7 @@ void StoreHandle::set(std::string_view key, std::string_view value, Time deadlin
     value_of(source_->lease(deadline)->set(full(key), value, deadline));
 }
 std::string StoreHandle::get(std::string_view key, Time deadline) const {
+    if (look_) await({full(key)}, deadline);
     return value_of(source_->lease(deadline)->get(full(key), deadline));
 }
 std::int64_t StoreHandle::add(std::string_view key, std::int64_t delta, Time deadline) const {
@@ -93,8 +94,16 @@ std::string StoreHandle::compare_set(std::string_view key, std::string_view expe
 bool StoreHandle::check(std::span<const std::string> keys, Time deadline) const {
     return value_of(source_->lease(deadline)->check(full(keys), deadline));
 }
-void StoreHandle::wait(std::span<const std::string> keys, Time deadline) const {
-    value_of(source_->lease(deadline)->wait(full(keys), deadline));
+void StoreHandle::wait(std::span<const std::string> keys, Time deadline) const { await(full(keys), deadline); }
+
+void StoreHandle::await(const std::vector<std::string>& keys, Time deadline) const {
+    for (;;) {
+        const Time turn = look_ ? std::min(deadline, Clock::now() + turn_) : deadline;
+        const base::Result<void> came = source_->lease(deadline)->wait(keys, turn);
+        if (came) return;
+        if (turn == deadline || came.error().status != exit_status::kRendezvousTimeout) fail(came.error());
+        look_();
+    }
 }
 bool StoreHandle::delete_key(std::string_view key, Time deadline) const {
     return value_of(source_->lease(deadline)->delete_key(full(key), deadline));
@@ -103,6 +112,7 @@ void StoreHandle::append(std::string_view key, std::string_view bytes, Time dead
     value_of(source_->lease(deadline)->append(full(key), bytes, deadline));
 }
 std::vector<std::string> StoreHandle::multi_get(std::span<const std::string> keys, Time deadline) const {
+    if (look_) await(full(keys), deadline);
     return value_of(source_->lease(deadline)->multi_get(full(keys), deadline));
 }
 void StoreHandle::multi_set(std::span<const std::pair<std::string, std::string>> pairs, Time deadline) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,7 +50,18 @@ class StoreHandle {
 public:
     StoreHandle(std::shared_ptr<StoreSource> source, std::string prefix)
         : source_(std::move(source)), prefix_(std::move(prefix) + "/") {}
-    [[nodiscard]] StoreHandle below(const std::string& name) const { return {source_, prefix_ + name}; }
+    [[nodiscard]] StoreHandle below(const std::string& name) const {
+        StoreHandle handle = *this;
+        handle.prefix_.append(name).append("/");
+        return handle;
+    }
+    /// A handle whose waits look up after every turn: `look` throws where there is nobody left to wait for.
+    [[nodiscard]] StoreHandle watched(std::chrono::milliseconds turn, std::function<void()> look) const {
+        StoreHandle handle = *this;
+        handle.turn_ = turn;
+        handle.look_ = std::move(look);
+        return handle;
+    }
 
     void set(std::string_view key, std::string_view value, Time deadline) const;
     [[nodiscard]] std::string get(std::string_view key, Time deadline) const;
@@ -67,9 +80,12 @@ public:
 private:
     [[nodiscard]] std::string full(std::string_view key) const { return prefix_ + std::string(key); }
     [[nodiscard]] std::vector<std::string> full(std::span<const std::string> keys) const;
+    void await(const std::vector<std::string>& full_keys, Time deadline) const;
 
     std::shared_ptr<StoreSource> source_;
     std::string prefix_;  // its slash included
+    std::chrono::milliseconds turn_{};
+    std::function<void()> look_;
 };
 
 }  // namespace dlaunch::worker

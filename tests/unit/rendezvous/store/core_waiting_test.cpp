@@ -143,6 +143,15 @@ TEST_F(CoreWaiting, an_answer_that_crosses_the_cancel) {
     EXPECT_EQ(told(1), kStop + kCanceled);
 }
 
+TEST_F(CoreWaiting, an_answer_that_is_not_sent_yet_does_not_come_behind_the_cancel) {
+    wait(1, {"/a"});
+    Output setter, canceler;
+    core().handle(2, wire::about(Message::set, "/a", ""), setter);
+    core().handle(1, wire::about(Message::cancel_wait), canceler);
+    EXPECT_EQ(canceler.text(), kStop + kCanceled);
+    EXPECT_TRUE(core().woken().empty());
+}
+
 TEST_F(CoreWaiting, the_next_connection_of_that_number_inherits_nothing) {
     wait(1, {"/a"});
     barrier(1, "/b", 2);

@@ -1,0 +1,94 @@
+/// Groups that cannot be made: ranks that die, come late or mean another group. The others are told, and whom to blame.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <numeric>
+
+#include "tests/conformance/world.hpp"
+
+namespace dlaunch::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+using MeetingFaultsTest = Everywhere;
+INSTANTIATE_TEST_SUITE_P(, MeetingFaultsTest, testing::ValuesIn(cases({2, 3, 5})), name_of);
+
+std::vector<int> all_of(const ProcessGroup& world) {
+    std::vector<int> ranks(static_cast<std::size_t>(world.size()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+}
+
+TEST_P(MeetingFaultsTest, a_rank_that_dies_before_a_group_is_made) {
+    for (const int victim : {0, 1}) {
+        SCOPED_TRACE(victim);
+        run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
+                  [&](const ProcessGroup& world) {
+                      world.barrier();
+                      if (world.rank() == victim) raise(SIGKILL);
+                      const auto begin = std::chrono::steady_clock::now();
+                      expect_error(ErrorCode::peer_lost, {victim}, [&] { (void)world.new_group(all_of(world)); });
+                      check(std::chrono::steady_clock::now() - begin < 20s, "it took the time-out");
+                  });
+    }
+}
+
+TEST_P(MeetingFaultsTest, ranks_that_mean_different_groups) {
+    run([](const ProcessGroup& world) {
+        const int odd = world.size() - 1;
+        std::vector<int> ranks = all_of(world);
+        if (world.rank() == odd) std::reverse(ranks.begin(), ranks.end());
+        const Error error =
+            expect_error(ErrorCode::mismatch, {0, odd}, [&] { (void)world.new_group(ranks, {.timeout = 60s}); });
+        check(error.op() == "new_group", error.what());
+        const ProcessGroup again = world.new_group(all_of(world));
+        float one = 1;
+        again.all_reduce(one);
+        check(one == static_cast<float>(world.size()), "the group made afterwards");
+    });
+}
+
+TEST_P(MeetingFaultsTest, a_rank_that_does_not_come) {
+    run([](const ProcessGroup& world) {
+        const int late = world.size() - 1;
+        const ProcessGroup parent = world.new_group(all_of(world), {.timeout = world.rank() == late ? 60s : 1s});
+        const auto make = [&] { (void)parent.new_group(all_of(world)); };
+        Store store = world.store();
+        if (world.rank() == late) {
+            for (int r = 0; r < late; ++r) (void)store.get("gave up " + std::to_string(r));
+            const auto begin = std::chrono::steady_clock::now();
+            const Error error = expect_error(ErrorCode::timeout, {late}, make);
+            check(std::chrono::steady_clock::now() - begin < 20s, "it took the time-out");
+            check(error.op() == "new_group", error.what());
+        } else {
+            expect_error(ErrorCode::timeout, {late}, make);
+            store.set("gave up " + std::to_string(world.rank()), "yes");
+        }
+    });
+}
+
+TEST_P(MeetingFaultsTest, a_rank_that_joins_too_late) {
+    run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .joins = false}, [&](const ProcessGroup&) {
+        InitOptions before = init_options(), impatient = init_options();
+        before.group_name = "before";
+        impatient.timeout = *impatient.rank == *impatient.world_size - 1 ? 60s : 1s;
+        const int late = *impatient.world_size - 1;
+        Store store = join_process_group(before).store();
+        const auto join = [&] { init_process_group(impatient); };
+        if (*impatient.rank == late) {
+            for (int r = 0; r < late; ++r) (void)store.get("gave up " + std::to_string(r));
+            const auto begin = std::chrono::steady_clock::now();
+            expect_error(ErrorCode::timeout, {late}, join);
+            check(std::chrono::steady_clock::now() - begin < 20s, "it took the time-out");
+        } else {
+            expect_error(ErrorCode::timeout, {late}, join);
+            store.set("gave up " + std::to_string(*impatient.rank), "yes");
+        }
+    });
+}
+
+}  // namespace
+}  // namespace dlaunch::conformance
