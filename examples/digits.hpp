@@ -113,7 +113,8 @@ struct Pen {
                 const auto [bx, by] = place(p + 1);
                 const float dx = bx - ax, dy = by - ay, square = dx * dx + dy * dy;
                 for (std::size_t i = 0; i < ink.size(); ++i) {
-                    const float x = static_cast<float>(i % side), y = static_cast<float>(i / side);
+                    const std::size_t column = i % side, row = i / side;
+                    const float x = static_cast<float>(column), y = static_cast<float>(row);
                     const float along = std::clamp(((x - ax) * dx + (y - ay) * dy) / square, 0.0F, 1.0F);
                     const float distance = std::hypot(x - ax - along * dx, y - ay - along * dy);
                     ink[i] = std::max(ink[i], std::clamp(thick + 0.5F - distance, 0.0F, 1.0F));
@@ -128,7 +129,7 @@ struct Pen {
 /// `count` drawn digits of 28 x 28, prepared as the document prepares MNIST's.
 inline Pictures draw_digits(std::size_t count, unsigned seed) {
     std::mt19937 random(seed);
-    Pictures pictures{28 * 28, {}, {}};
+    Pictures pictures{std::size_t{28} * 28, {}, {}};
     for (std::size_t i = 0; i < count; ++i) {
         pictures.labels.push_back(static_cast<int>(random() % 10));
         for (const float ink : Pen::draw(pictures.labels.back(), 28, random))
@@ -151,7 +152,7 @@ inline Pictures read_mnist(const std::string& folder, const std::string& part) {
         bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
         return bytes;
     };
-    Pictures pictures{28 * 28, {}, {}};
+    Pictures pictures{std::size_t{28} * 28, {}, {}};
     for (const unsigned char byte : read(part + "-images-idx3-ubyte", 16))
         pictures.pixels.push_back((static_cast<float>(byte) / 255 - 0.1307F) / 0.3081F);
     for (const unsigned char byte : read(part + "-labels-idx1-ubyte", 8)) pictures.labels.push_back(byte);

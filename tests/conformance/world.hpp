@@ -64,6 +64,6 @@ protected:
 /// `nccl`: on a fake library, too.
 [[nodiscard]] std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl = false);
 [[nodiscard]] std::string name_of(const testing::TestParamInfo<Case>& info);
-void PrintTo(const Case& parameter, std::ostream* out);
+void PrintTo(const Case& parameter, std::ostream* out);  // NOLINT(readability-identifier-naming): GoogleTest's
 
 }  // namespace dlaunch::conformance

@@ -3,6 +3,7 @@
 It notes "prepared" once for each template and "worker.RANK" for each worker. What happens `once` does so once in a test.
 """
 
+import os
 import subprocess
 
 import pytest
@@ -160,7 +161,8 @@ int main(int argc, char** argv) { return dlaunch::record(argc, argv, work); }
 def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("program")
     (folder / "program.cpp").write_text(PROGRAM)
-    library = BINARY.parent.parent / "lib"
+    # What is linked with a sanitized library must be sanitized, too; here it is dlaunch that matters.
+    library = (ROOT / "build/release" if os.environ.get("DLAUNCH_SANITIZE") else BINARY.parent.parent) / "lib"
     if not (library / "libdlaunch.so").exists():
         pytest.skip(f"no libdlaunch.so in {library}")
     words = ["g++", "-std=c++20", f"-I{ROOT}/worker_lib/include", folder / "program.cpp", "-o", folder / "program"]

@@ -123,6 +123,7 @@ int current_device() { return static_cast<int>(reinterpret_cast<std::intptr_t>(c
 
 using namespace fake;
 
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 extern "C" {
 
 int cuInit(unsigned) { return setting("FAKE_CUDA_ERROR", 0); }
@@ -233,3 +234,4 @@ int cuMemcpyDtoHAsync_v2(void* to, std::uintptr_t from, std::size_t bytes, void*
     return 0;
 }
 }
+// NOLINTEND(readability-identifier-naming)

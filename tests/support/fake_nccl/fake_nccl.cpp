@@ -160,6 +160,7 @@ Result reduction(const void* in, std::size_t stride, void* out, std::size_t coun
         std::vector<std::byte> all(bytes * static_cast<std::size_t>(at.ranks));
         if (!collect(at, bytes_of(in), bytes, stride, all.data())) return false;
         std::vector<const std::byte*> inputs;
+        inputs.reserve(static_cast<std::size_t>(at.ranks));
         for (int r = 0; r < at.ranks; ++r) inputs.push_back(all.data() + static_cast<std::size_t>(r) * bytes);
         if (wanted) combine(type, op, factor.empty() ? nullptr : factor.data(), inputs, bytes_of(out), count);
         return true;
@@ -171,6 +172,7 @@ Result reduction(const void* in, std::size_t stride, void* out, std::size_t coun
 
 using namespace fake;
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NCCL's
 extern "C" {
 
 Result ncclGetVersion(int* version) {
@@ -327,3 +329,4 @@ Result ncclRecv(void* data, std::size_t count, int type, int peer, void* handle,
     return give({comm, stream, nullptr, {peer, false, bytes_of(data), count * size_of(type)}});
 }
 }
+// NOLINTEND(readability-identifier-naming)

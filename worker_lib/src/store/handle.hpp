@@ -65,12 +65,10 @@ public:
 
     void set(std::string_view key, std::string_view value, Time deadline) const;
     [[nodiscard]] std::string get(std::string_view key, Time deadline) const;
-    // NOLINTBEGIN(modernize-use-nodiscard): what they change may be all that is wanted
     std::int64_t add(std::string_view key, std::int64_t delta, Time deadline) const;
     std::string compare_set(std::string_view key, std::string_view expected, std::string_view desired,
                             Time deadline) const;
     bool delete_key(std::string_view key, Time deadline) const;
-    // NOLINTEND(modernize-use-nodiscard)
     [[nodiscard]] bool check(std::span<const std::string> keys, Time deadline) const;
     void wait(std::span<const std::string> keys, Time deadline) const;
     void append(std::string_view key, std::string_view bytes, Time deadline) const;

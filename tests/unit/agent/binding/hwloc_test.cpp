@@ -12,12 +12,14 @@ namespace dlaunch::agent {
 namespace {
 
 /// discover_topology(), or a skipped test where hwloc is not installed.
+// NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared has none
 #define TOPOLOGY_OR_SKIP(name)                                                          \
     const auto discovered = discover_topology();                                        \
     if (!discovered && discovered.error().text.find("libhwloc15") != std::string::npos) \
         GTEST_SKIP() << discovered.error().text;                                        \
     ASSERT_TRUE(discovered) << discovered.error().text;                                 \
     const Topology& name = *discovered
+// NOLINTEND(bugprone-macro-parentheses)
 
 std::vector<int> indices(const Topology& topology) {
     std::vector<int> found;

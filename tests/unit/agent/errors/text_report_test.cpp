@@ -149,6 +149,7 @@ TEST(TextReport, ListsOtherCausesAndFoldsVictims) {
 
 TEST(TextReport, ListsOnlySomeOfVeryMany) {
     std::vector<Failure> failures;
+    failures.reserve(500);
     for (int rank = 0; rank < 500; ++rank) failures.push_back(exited(rank, 1));
     const std::string text = text_report(ended(failures));
     EXPECT_TRUE(says(text, "    and 491 more: ranks 9-499"));
@@ -160,7 +161,7 @@ TEST(TextReport, TellsWhatTheFailedOneUsed) {
     WorkerEnd worker;
     worker.rank = 1;
     worker.exit_status = 1;
-    worker.usage = {1, 900 * 1024, 61.5, 0.02};
+    worker.usage = {1, std::int64_t{900} * 1024, 61.5, 0.02};
     end.workers = {worker};
     EXPECT_TRUE(
         says(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
