@@ -119,9 +119,12 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     admit(now, connection, join);
 }
 
-/// A program of another name, in the same role, where nobody has named the job: hardly a part of this one.
+/// A program that nobody brought before the job began, in the same role, where nobody has named the job: hardly a part
+/// of this one.
 bool Coordinator::is_other_job(const NodeRecord& newcomer) const {
-    return options_.job_id == kUnnamedJob && newcomer.role == options_.role && newcomer.program != options_.program;
+    const bool has_begun = round_ >= 0 && phase_ != Phase::adopting;
+    return has_begun && options_.job_id == kUnnamedJob && newcomer.role == options_.role &&
+           newcomer.program != options_.program && !programs_.contains(newcomer.program);
 }
 
 /// Whoever runs as the rank that a newcomer claims, where ranks are fixed; null where nobody does or it was silent
@@ -183,6 +186,7 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
     Node& node = nodes_[join.record.id];
     ++connected_;
     node.record = join.record;
+    programs_.insert(join.record.program);
     node.incarnation = join.stamp.incarnation;
     node.arrival = ++arrivals_;
     node.connection = connection;

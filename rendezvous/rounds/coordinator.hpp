@@ -155,6 +155,7 @@ private:
     std::size_t connected_ = 0;                  ///< of nodes_; counted here, as ten thousand may join in a second
     std::map<std::string, std::uint64_t> lost_;  ///< id -> incarnation that is over
     std::vector<std::string> lost_hosts_;        ///< of the members that a gathering waits for
+    std::set<std::string> programs_;             ///< that nodes have brought
     std::vector<Action> actions_;
     std::uint64_t arrivals_ = 0;
 

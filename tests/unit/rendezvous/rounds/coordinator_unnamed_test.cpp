@@ -5,8 +5,8 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-TEST(CoordinatorUnnamed, another_program_at_the_endpoint_of_an_unnamed_job_is_refused) {
-    auto options = Job::options(1, 2, 0);
+TEST(CoordinatorUnnamed, another_program_at_the_endpoint_of_an_unnamed_job_that_runs_is_refused) {
+    auto options = Job::options(1, 1, 0);
     options.job_id = kUnnamedJob;
     options.role = "default";
     options.program = "train.py";
@@ -26,6 +26,25 @@ TEST(CoordinatorUnnamed, another_program_at_the_endpoint_of_an_unnamed_job_is_re
     job.role = "evaluator";
     job.join(2);
     EXPECT_FALSE(job.heard<Refused>(2)) << "another role may have a program of its own";
+}
+
+TEST(CoordinatorUnnamed, whoever_is_there_before_it_begins_is_part_of_it) {
+    auto options = Job::options(2, 2, 1);
+    options.job_id = kUnnamedJob;
+    options.role = "default";
+    options.program = "server.py";
+    Job job(options);
+    job.job_id = kUnnamedJob;
+    job.program = "server.py";
+    job.join(0);
+    job.program = "trainer.py";
+    job.join(1);
+    EXPECT_TRUE(job.heard<Assigned>(1));
+    job.join(2);
+    EXPECT_FALSE(job.heard<Refused>(2)) << "a spare for either";
+    job.program = "other.py";
+    job.join(3);
+    EXPECT_TRUE(job.heard<Refused>(3));
 }
 
 TEST(CoordinatorUnnamed, a_named_job_may_have_several_programs) {
