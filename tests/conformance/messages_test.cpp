@@ -112,6 +112,19 @@ TEST_P(MessagesTest, what_does_not_fit_is_an_error_of_the_receiver) {
     });
 }
 
+TEST_P(MessagesTest, what_is_refused_does_not_keep_its_sender) {
+    run([](const ProcessGroup& world) {
+        constexpr std::size_t kMany = 200'000;  // more than lies between two ranks
+        std::vector<double> many(kMany, 1.5);
+        if (world.rank() == 0) world.send(many, 1);
+        if (world.rank() == 1)
+            expect_error(ErrorCode::mismatch, {0, 1}, [&] { world.recv(std::span(many).first(kMany / 2), 0); });
+        world.barrier();
+        if (world.rank() == 0) world.send(many, 1);
+        if (world.rank() == 1) check(world.recv(many, 0).count == kMany, "the message after it");
+    });
+}
+
 TEST_P(MessagesTest, one_that_goes_on_while_nobody_waits) {
     run([](const ProcessGroup& world) {
         if (world.rank() > 1) return;

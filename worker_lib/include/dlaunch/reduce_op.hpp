@@ -4,8 +4,8 @@
 
 namespace dlaunch {
 
-/// How elements of the ranks become one. Every reduction takes the ranks in their order, so its result is bitwise the
-/// same on all ranks and from run to run; float16 and bfloat16 are added up as float and rounded once.
+/// How elements of the ranks become one. They are taken in the ranks' order (by auto, over several hosts, those of each
+/// host first): bitwise the same on all ranks and from run to run. 16-bit floats are added up as float, rounded once.
 ///
 /// Not every type has every operation: band, bor and bxor need integers or bool, avg and premul_sum anything but bool.
 /// On bool, sum and max are "or", product and min "and". On integers avg is rounded towards zero, and the factor of

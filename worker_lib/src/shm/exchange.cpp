@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "rendezvous/base/host.hpp"
 
@@ -155,9 +157,8 @@ Error Exchange::ended(int rank, const Error::Where& where) const {
             ErrorCode::peer_lost, where, {place_.name(rank)},
             fmt::format("rank {} (pid {}) is gone", place_.name(rank), pids_[static_cast<std::size_t>(rank)]));
     const Reason reason = control.reason;
-    std::vector<int> blamed;
-    if (reason.rank >= 0) blamed.push_back(reason.rank);
-    return failure(reason.code, where, blamed,
+    const auto blamed = std::span(reason.ranks).first(static_cast<std::size_t>(reason.blamed));
+    return failure(reason.code, where, {blamed.begin(), blamed.end()},
                    fmt::format("rank {} gave up: {}", place_.name(rank), reason.text.data()));
 }
 
@@ -166,7 +167,8 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
         const std::lock_guard lock(mutex_);
         if (given_up_) return;
         own_.reason.code = why.code();
-        own_.reason.rank = why.ranks().empty() ? -1 : why.ranks().front();
+        own_.reason.blamed = static_cast<std::int32_t>(std::min(why.ranks().size(), own_.reason.ranks.size()));
+        std::copy_n(why.ranks().begin(), own_.reason.blamed, own_.reason.ranks.begin());
         const std::string text = why.what();
         const std::size_t size = std::min(text.size(), own_.reason.text.size() - 1);
         std::memcpy(own_.reason.text.data(), text.data(), size);

@@ -99,13 +99,17 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
         finish_early();
         if (!call->done()) move();
     }
-    if (call->done() || !transfer.background) return call;
+    if (!call->done() && transfer.background) carry_on();
+    return call;
+}
+
+/// Where nobody waits.
+void Messages::carry_on() {
     if (!helper_.joinable()) {
         const base::SignalsBlocked for_the_new_thread;
         helper_ = std::thread([this] { help(); });
     }
     work_to_do_.notify_one();
-    return call;
 }
 
 // --- moving; all with the mutex held --------------------------------------------------------------------------------
@@ -173,7 +177,7 @@ bool Messages::open(int rank) {
         if (fits(call, rank, peer.envelope))
             peer.receiver = call;
         else
-            peer.discards = true;
+            discard(peer);
         return true;
     }
     const bool more_wanted = std::any_of(receives_.begin(), receives_.end(), [&](const Call& call) {
@@ -202,7 +206,10 @@ bool Messages::pull(int rank) {
     const std::size_t size = to ? peer.in.read(to + peer.arrived, left) : peer.in.skip(left);
     peer.arrived += size;
     if (size > 0) ring(rank);
-    if (size < left) return false;
+    if (size < left) {
+        if (peer.drains) carry_on();
+        return false;
+    }
     end_message(rank);
     return true;
 }
@@ -213,12 +220,23 @@ void Messages::end_message(int rank) {
         --pending_;
         peer.receiver->finish({rank, peer.envelope.tag, peer.envelope.bytes / size_of(peer.envelope.type)});
     }
+    end_drain(peer);
     const bool early = peer.early != nullptr;
     if (early) peer.early->arrived = peer.arrived;
     peer.opened = peer.discards = false;
     peer.receiver.reset();
     peer.early = nullptr;
     if (early) finish_early();
+}
+
+void Messages::discard(Peer& peer) {
+    peer.discards = peer.drains = true;
+    ++pending_;
+}
+
+void Messages::end_drain(Peer& peer) {
+    if (peer.drains) --pending_;
+    peer.drains = false;
 }
 
 /// Gives early messages to the receives that want them, as they came.
@@ -275,8 +293,10 @@ void Messages::expire() {
             if (const auto error = verdict(*peer.receiver)) {
                 fail(peer.receiver, *error);
                 peer.receiver.reset();
-                peer.discards = true;
+                discard(peer);
+                carry_on();
             }
+        if (peer.ended) end_drain(peer);
         for (auto at = peer.sends.begin(); at != peer.sends.end();) {
             const auto error = verdict(**at);
             if (!error) {
@@ -352,6 +372,7 @@ void Messages::abort(const Error& why) {
             peer.receiver.reset();
             peer.discards = true;
         }
+        end_drain(peer);
         for (const Call& call : peer.sends) end(call);
         peer.sends.clear();
     }

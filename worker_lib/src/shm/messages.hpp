@@ -54,7 +54,8 @@ private:
         Early* early = nullptr;  // or here; neither: nobody has asked yet
         bool discards = false;   // or nowhere
         std::deque<Call> sends;
-        bool ended = false;  // when it was last looked: nothing more will come into its ring
+        bool ended = false;   // when it was last looked: nothing more will come into its ring
+        bool drains = false;  // what it discards counts as pending: its sender must not wait for our next call
     };
 
     bool move();
@@ -64,6 +65,9 @@ private:
     void finish_early();
     bool deliver(const Call& call, Early& early);
     void end_message(int rank);
+    void discard(Peer& peer);
+    void end_drain(Peer& peer);
+    void carry_on();
     void note_who_ended();
     void expire();
     void wait(Pending* call, Time deadline);

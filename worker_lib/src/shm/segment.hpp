@@ -30,8 +30,9 @@ inline constexpr std::uint32_t kFirstStep = ~kEnded - 100;
 /// Why a rank gave up: written before its bit is set, read after.
 struct Reason {
     ErrorCode code = ErrorCode::aborted;
-    std::int32_t rank = -1;  ///< to blame; -1: nobody in particular
-    std::array<char, 240> text{};
+    std::int32_t blamed = 0;               ///< how many of `ranks`; 0: nobody in particular
+    std::array<std::int32_t, 32> ranks{};  ///< the first of those to blame
+    std::array<char, 480> text{};
 };
 
 /// A call at a glance: what it is, and what the rank shows the others where that is little.
