@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <numeric>
@@ -155,6 +156,23 @@ TEST_P(FaultsTest, killed_rank_ends_messages) {
                   expect_error(ErrorCode::peer_lost, {victim}, [&] { world.recv(value, victim); });
                   expect_error(ErrorCode::peer_lost, {victim}, [&] { world.send(large, victim); });
               });
+}
+
+/// Who does not wait himself any more hears of all who are missing from those who did.
+TEST(ShmFaultsTest, all_late_ranks_are_named_to_who_comes_after_the_time_out) {
+    run_world(4, WorldOptions{.backend = "shm"}, [](const ProcessGroup& world) {
+        Store store = world.store();
+        if (world.rank() == 1 || world.rank() == 2) return (void)store.get("told");
+        if (world.rank() == 3) (void)store.get("gave up");
+        const auto began = std::chrono::steady_clock::now();
+        const Error error = expect_error(ErrorCode::timeout, [&] {
+            world.barrier({.timeout = std::chrono::milliseconds(world.rank() == 0 ? 100 : 60'000)});
+        });
+        check(std::chrono::steady_clock::now() < began + std::chrono::seconds(20), "it took its own time-out");
+        const std::vector<int> late = world.rank() == 0 ? std::vector{1, 2, 3} : std::vector{1, 2};
+        check(std::ranges::includes(error.ranks(), late), error.what());
+        store.set(world.rank() == 0 ? "gave up" : "told", "yes");
+    });
 }
 
 /// As time-outs take their time, each backend once.

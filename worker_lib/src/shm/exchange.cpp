@@ -119,7 +119,9 @@ void Exchange::wait(int rank, std::uint32_t step) {
         if (there()) return;
         pause();
     }
-    for (int i = 0; i < kYields; ++i) {
+    if (began_ == Time{}) began_ = Clock::now();
+    // Where others want the processor a yield lasts as long as their turns.
+    for (int i = 0; i < kYields && Clock::now() < call_->deadline; ++i) {
         if (there()) return;
         sched_yield();
     }
@@ -128,12 +130,13 @@ void Exchange::wait(int rank, std::uint32_t step) {
         explicit Sleeper(Word& word) : sleepers(word) { sleepers.fetch_add(1); }
         ~Sleeper() { sleepers.fetch_sub(1); }
     } const sleeper(control.sleepers);
-    if (began_ == Time{}) began_ = Clock::now();
     for (;;) {
         const std::uint32_t seen = control.step.load();
         if (reached(seen, step)) return;
         if (given_up_.load()) check_told();
         if (seen & kEnded) throw ended(rank, where());
+        for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
+            if (segment_->control(r).failed.load(std::memory_order_relaxed) == step) throw ended(r, where());
         const Time now = Clock::now();
         if (now >= call_->deadline) late(step);
         futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(kLongestSleep, call_->deadline - now));
