@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "worker_lib/src/core/group.hpp"
+#include "worker_lib/src/core/of_this_process.hpp"
 #include "worker_lib/src/core/sentinel.hpp"
 #include "worker_lib/src/meeting/environment.hpp"
 
@@ -23,16 +24,7 @@ constexpr timeval kPatience{1, 0};  // for an agent that stands still
 }  // namespace
 
 AgentLink& AgentLink::instance() {
-    // A forked child is no worker of the agent's, and has no thread that hears.
-    static std::mutex mutex;
-    static AgentLink* link = nullptr;
-    static int owner = 0;
-    const std::lock_guard lock(mutex);
-    if (owner != getpid()) {
-        link = new AgentLink;
-        owner = getpid();
-    }
-    return *link;
+    return of_this_process<AgentLink>([] { return new AgentLink; });
 }
 
 void AgentLink::follow(const std::shared_ptr<Group>& group) {

@@ -12,6 +12,7 @@
 #include <dlaunch/error.hpp>
 
 #include "rendezvous/base/signals_blocked.hpp"
+#include "worker_lib/src/core/of_this_process.hpp"
 
 namespace dlaunch::worker {
 namespace {
@@ -22,16 +23,7 @@ constexpr std::uint64_t kListener = std::uint64_t{1} << 32;
 }  // namespace
 
 Sentinel& Sentinel::instance() {
-    // A forked child has no thread of its parent's: it gets a sentinel of its own.
-    static std::mutex mutex;
-    static Sentinel* sentinel = nullptr;
-    static int owner = 0;
-    const std::lock_guard lock(mutex);
-    if (owner != getpid()) {
-        sentinel = new Sentinel;
-        owner = getpid();
-    }
-    return *sentinel;
+    return of_this_process<Sentinel>([] { return new Sentinel; });
 }
 
 Sentinel::Sentinel() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
