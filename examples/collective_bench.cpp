@@ -74,10 +74,11 @@ int bench(const BenchOptions& options, const Operation& operation) {
     if (speaks && !options.csv)
         std::printf("%12s %12s %12s %12s %8s   %s of %s, %s, %zu ranks\n", "bytes", "us", "alg GB/s", "bus GB/s",
                     "wrong", options.op.c_str(), dlaunch::name_of(options.type), world.backend().c_str(), ranks);
-    for (std::size_t at = options.least; at <= options.most; at *= 2) {
-        // The size is the whole of what a rank has: of all parts, where there are parts.
-        const std::size_t parts = operation.in_all || operation.out_all ? ranks : 1;
-        const std::size_t each = barrier ? 0 : std::max<std::size_t>(1, at / parts / dlaunch::size_of(options.type));
+    // The size is the whole of what a rank has: of all parts, where there are parts.
+    const std::size_t parts = operation.in_all || operation.out_all ? ranks : 1;
+    const std::size_t one = parts * dlaunch::size_of(options.type);
+    for (std::size_t at = std::max(options.least, one); at <= std::max(options.most, one); at *= 2) {
+        const std::size_t each = barrier ? 0 : at / one;
         Pattern pattern(options.type, world.rank(), world.size(), each, operation.in_all, operation.out_all);
         const int fewer = at <= 1024 ? 1000 : at <= 65536 ? 400 : at <= 1 << 20 ? 100 : 15;
         const double us = measure(world, options.iterations > 0 ? options.iterations : fewer,
@@ -85,8 +86,7 @@ int bench(const BenchOptions& options, const Operation& operation) {
         std::int64_t wrong = 0;
         if (options.check && (!operation.rooted || speaks)) wrong = pattern.wrong(operation.sums);
         world.all_reduce(wrong);
-        const double bytes = static_cast<double>(each * parts * dlaunch::size_of(options.type)),
-                     gbps = bytes / us / 1e3;
+        const double bytes = static_cast<double>(each * one), gbps = bytes / us / 1e3;
         if (speaks)
             std::printf(options.csv ? "%.0f,%.2f,%.3f,%.3f,%s\n" : "%12.0f %12.2f %12.3f %12.3f %8s\n", bytes, us, gbps,
                         gbps * operation.bus(static_cast<double>(ranks)),

@@ -158,9 +158,13 @@ TEST_P(FaultsTest, killed_rank_ends_messages) {
               });
 }
 
+class OneTransportTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, OneTransportTest, testing::Values("shm", "gloo"),
+                         [](const auto& backend) { return backend.param; });
+
 /// Who does not wait himself any more hears of all who are missing from those who did.
-TEST(ShmFaultsTest, all_late_ranks_are_named_to_who_comes_after_the_time_out) {
-    run_world(4, WorldOptions{.backend = "shm"}, [](const ProcessGroup& world) {
+TEST_P(OneTransportTest, all_late_ranks_are_named_to_who_comes_after_the_time_out) {
+    run_world(4, WorldOptions{.backend = GetParam()}, [](const ProcessGroup& world) {
         Store store = world.store();
         if (world.rank() == 1 || world.rank() == 2) return (void)store.get("told");
         if (world.rank() == 3) (void)store.get("gave up");

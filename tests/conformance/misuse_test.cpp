@@ -120,15 +120,17 @@ TEST_P(MisuseTest, a_group_outlives_its_handle_until_its_calls_are_done) {
 }
 
 TEST_P(MisuseTest, a_barrier_names_the_first_that_is_missing_or_all) {
-    run_world(3, WorldOptions{.backend = GetParam().backend}, [](const ProcessGroup& world) {
+    run_world(4, WorldOptions{.backend = GetParam().backend}, [](const ProcessGroup& world) {
         Store store = world.store();
-        const ProcessGroup patient = world.new_group({0, 1, 2});
-        if (world.rank() > 0) return (void)store.get("named");
+        const ProcessGroup patient = world.new_group({0, 1, 2, 3});
+        if (world.rank() == 1 || world.rank() == 2) return (void)store.get("named");
         const auto impatient = [&](bool all) {
             return BarrierOptions{.timeout = std::chrono::milliseconds(50), .wait_all_ranks = all};
         };
         expect_error(ErrorCode::timeout, {1}, [&] { world.monitored_barrier(impatient(false)); });
-        expect_error(ErrorCode::timeout, {1, 2}, [&] { patient.monitored_barrier(impatient(true)); });
+        const Error error =
+            expect_error(ErrorCode::timeout, {1, 2}, [&] { patient.monitored_barrier(impatient(true)); });
+        check(error.op() == "monitored_barrier", error.op());
         store.set("named", "yes");
     });
 }

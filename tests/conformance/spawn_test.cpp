@@ -115,6 +115,11 @@ TEST(SpawnTest, time_outs_without_end) {
                     .join(std::chrono::milliseconds::max()));
 }
 
+TEST(SpawnTest, none_and_fewer) {
+    EXPECT_TRUE(start_processes([](int) {}, 0).join());
+    expect_error(ErrorCode::invalid_argument, [] { spawn([](int) {}, -1); });
+}
+
 /// A later child finds no descriptor left, for its error before the fork or for itself after it; the others would wait
 /// for it.
 TEST(SpawnTest, when_one_cannot_be_started_none_is_left) {

@@ -38,6 +38,11 @@ def test_the_table_says_what_it_shows(dlaunch):
     assert row.split()[0] == "8" and row.split()[-1] == "-", "nothing was checked"
 
 
+def test_no_size_is_shown_twice(dlaunch):
+    result = dlaunch("--nproc-per-node=2", PROGRAM, "--bytes=1:32", "--iterations=1", "--csv")
+    assert [row.split(",")[0] for row in result.out.splitlines()[1:]] == ["4", "8", "16", "32"], result.err
+
+
 @pytest.mark.parametrize("word", ["--op=sum", "--dtype=float8", "--bytes=0", "--bytes=64:8", "--bytes=8X", "--iterations=-1",
                                   "--backend=mpi", "--nonsense", "--op"])
 def test_what_cannot_be_meant_is_one_line(word):

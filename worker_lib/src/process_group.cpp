@@ -237,7 +237,11 @@ Work ProcessGroup::barrier_async(const CallOptions& options) const {
 }
 void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
     try {
-        barrier({.timeout = options.timeout});
+        auto* group = member(group_);
+        if (!group) return;
+        Call call = make_call(*group, Op::barrier, {}, {});
+        call.monitored = true;
+        group->run(call, options.timeout);
     } catch (const Error& error) {
         if (options.wait_all_ranks || error.code() != ErrorCode::timeout || error.ranks().size() < 2) throw;
         const int first = error.ranks().front();

@@ -105,7 +105,7 @@ private:
     std::shared_ptr<Order> order_;
 };
 
-/// Starts `nprocs` processes of ranks 0, 1, ...
+/// Starts `nprocs` processes of ranks 0, 1, ...; none where it is 0. Throws Error.
 [[nodiscard]] ProcessContext start_processes(const Spawnable& function, int nprocs, const SpawnOptions& options = {});
 [[nodiscard]] ProcessContext start_processes(const std::function<void(int rank)>& function, int nprocs,
                                              const SpawnOptions& options = {});

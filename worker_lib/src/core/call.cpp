@@ -102,7 +102,7 @@ Error ended_before(const Error& why, const std::string& group) {
 
 Error::Where where(const Call& call, const std::string& group) {
     const Call& told = call.part_of ? *call.part_of : call;
-    return {name_of(told.op), told.sequence, group};
+    return {told.monitored ? "monitored_barrier" : name_of(told.op), told.sequence, group};
 }
 
 Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what) {

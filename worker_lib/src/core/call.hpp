@@ -55,6 +55,7 @@ struct Call {
     Device device = Device::cpu;
     void* stream = nullptr;  ///< of device memory
     int root = -1;           ///< -1: the operation has none
+    bool monitored = false;  ///< a barrier whose time-out names everybody who is missing
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
     std::size_t count = 0;

@@ -28,15 +28,23 @@ bool Alarms::wait(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadl
         lock.lock();
         if (!wait.late) waits_.erase(entry);
     };
+    const auto until_done_or_aborted = [&] { return sends ? buffer.waitSend(kForEver) : buffer.waitRecv(kForEver); };
     bool done = false;
     try {
-        done = sends ? buffer.waitSend(kForEver) : buffer.waitRecv(kForEver);
+        done = until_done_or_aborted();
     } catch (...) {
         forget();
         throw;
     }
     forget();
     if (!done && wait.late) throw TimedOut();
+    if (wait.late) {  // done just before it was aborted; the next wait for this buffer is not to be
+        try {
+            until_done_or_aborted();
+        } catch (const std::exception&) {
+            // That one will be told.
+        }
+    }
     return done;
 }
 

@@ -11,8 +11,8 @@ namespace {
 /// A rank's frames have no more than this together in each direction, and each has room for a few numbers.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20, kMostRoom = std::size_t{64} << 10, kLeastRoom = 256;
 
-/// For a look at what must have come by now.
-constexpr std::chrono::milliseconds kGlance{1};
+/// For a look at what must have come by now; and how often a rank that waits looks whether the others still do.
+constexpr std::chrono::milliseconds kGlance{1}, kTurn{500};
 
 /// No step of a call has this one.
 constexpr std::uint64_t kSlot = 0;
@@ -69,6 +69,31 @@ void Frames::fail(const Call& call, int first, const Error& late, Time began) {
         fmt::format("rank {} waited {} for {}", mesh_.rank(), describe(Clock::now() - began), list_ranks(missing)));
 }
 
+void Frames::wait_for(int rank, const Call& call, Time began) {
+    for (Call turn = call;; look_around(call)) {
+        turn.deadline = std::min(call.deadline, after(kTurn));
+        try {
+            return peers_[static_cast<std::size_t>(rank)].receives[turn_]->wait(turn);
+        } catch (const Error& error) {
+            const Time now = Clock::now();
+            if (error.code() != ErrorCode::timeout || now < turn.deadline) throw;
+            if (now >= call.deadline) fail(call, rank, error, began);
+        }
+    }
+}
+
+/// Whose frame has come may have given up this call since. What comes next from him never will, and he has said why; if
+/// he has left after a call that went well for him, so it will here.
+void Frames::look_around(const Call& call) {
+    const Error::Where here = where(call, mesh_.group());
+    for (int r = 0; r < mesh_.size(); ++r) {
+        const auto& next = peers_[static_cast<std::size_t>(r)].receives[turn_ ^ 1];
+        if (!next || !next->is_broken()) continue;
+        if (const auto said = mesh_.reason(r); said && said->sequence == here.sequence)
+            throw failure(said->why.code(), here, said->why.ranks(), said->why.what());
+    }
+}
+
 void Frames::exchange(const Call& call) {
     turn_ ^= 1;
     // Before anything is sent: who has everybody's frame may leave.
@@ -85,12 +110,7 @@ void Frames::exchange(const Call& call) {
             signatures_[r] = own;
             continue;
         }
-        try {
-            peers_[r].receives[turn_]->wait(call);
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::timeout || Clock::now() < call.deadline) throw;
-            fail(call, static_cast<int>(r), error, began);
-        }
+        wait_for(static_cast<int>(r), call, began);
         std::memcpy(&signatures_[r], peers_[r].received[turn_], sizeof own);
     }
     for (Peer& peer : peers_)

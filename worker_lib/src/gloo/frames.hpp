@@ -40,6 +40,8 @@ private:
         std::unique_ptr<Flow> sends, receives[2];
     };
     void begin_receives(int turn);
+    void wait_for(int rank, const Call& call, Time began);
+    void look_around(const Call& call);
     [[noreturn]] void fail(const Call& call, int first, const Error& late, Time began);
 
     Mesh& mesh_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <numeric>
+#include <sstream>
 
 #include "rendezvous/base/address.hpp"
 #include "worker_lib/src/gloo/alarms.hpp"
@@ -41,6 +42,24 @@ std::chrono::milliseconds left_until(Time deadline) {
 }
 
 std::string reason_key(int rank) { return fmt::format("gave up/{}", rank); }
+/// "CODE CALL COUNT RANK... TEXT".
+std::string write_reason(const Error& why) {
+    const auto& ranks = why.ranks();
+    return fmt::format("{} {} {} {}{}{}", static_cast<int>(why.code()), why.sequence(), ranks.size(),
+                       fmt::join(ranks, " "), ranks.empty() ? "" : " ", why.what());
+}
+Mesh::Reason read_reason(int rank, const std::string& reason) {
+    std::istringstream said(reason);
+    int code = 0;
+    std::uint64_t sequence = 0;
+    std::size_t count = 0;
+    said >> code >> sequence >> count;
+    std::vector<int> ranks;
+    for (int r = 0; ranks.size() < count && said >> r;) ranks.push_back(r);
+    std::string text;
+    std::getline(said >> std::ws, text, '\0');
+    return {{static_cast<ErrorCode>(code), fmt::format("rank {} gave up: {}", rank, text), ranks, {}}, sequence};
+}
 
 /// For a look at the store when something has gone wrong already.
 constexpr auto kPatience = std::chrono::seconds(2);
@@ -113,22 +132,19 @@ Error Mesh::blame(const std::exception& thrown, int peer, Time began) const {
                 fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), peer),
                 {peer},
                 {}};
+    if (const auto said = reason(peer)) return said->why;
+    return {ErrorCode::peer_lost, fmt::format("rank {} is gone: it ended, or left the group", peer), {peer}, {}};
+}
+
+std::optional<Mesh::Reason> Mesh::reason(int peer) const {
     try {
         const std::vector<std::string> keys{reason_key(peer)};
         const Time soon = Clock::now() + kPatience;
-        if (store_.check(keys, soon)) {
-            const std::string said = store_.get(keys[0], soon);  // "CODE RANK TEXT"
-            const std::size_t first = said.find(' '), second = said.find(' ', first + 1);
-            const int blamed = std::stoi(said.substr(first + 1));
-            return {static_cast<ErrorCode>(std::stoi(said)),
-                    fmt::format("rank {} gave up: {}", peer, said.substr(second + 1)),
-                    blamed < 0 ? std::vector<int>{} : std::vector<int>{blamed},
-                    {}};
-        }
-    } catch (const std::exception&) {
+        if (store_.check(keys, soon)) return read_reason(peer, store_.get(keys[0], soon));
+    } catch (const Error&) {
         // Without the store there is nothing better to say.
     }
-    return {ErrorCode::peer_lost, fmt::format("rank {} is gone", peer), {peer}, {}};
+    return std::nullopt;
 }
 
 void Mesh::interrupt(const Error& why) {
@@ -143,10 +159,8 @@ void Mesh::interrupt(const Error& why) {
 void Mesh::give_up(const Error& why) {
     interrupt(why);
     if (told_.exchange(true)) return;
-    const int blamed = why.ranks().empty() ? -1 : why.ranks().front();
     try {
-        store_.set(reason_key(place_.rank), fmt::format("{} {} {}", static_cast<int>(why.code()), blamed, why.what()),
-                   Clock::now() + kPatience);
+        store_.set(reason_key(place_.rank), write_reason(why), Clock::now() + kPatience);
     } catch (const Error&) {
         // The others will say that this rank is gone, which is near enough.
     }
@@ -229,6 +243,19 @@ void Flow::wait(const Call& call) {
         throw mesh_.translate(error, peer_, where(call, mesh_.group()), began);
     }
     --begun_;
+}
+
+bool Flow::is_broken() {
+    if (begun_ == 0) return false;
+    try {
+        if (!mesh_.await(*buffer_, sends_, Clock::now())) return true;
+        --begun_;
+    } catch (const TimedOut&) {
+        return false;
+    } catch (const std::exception&) {
+        return true;
+    }
+    return false;
 }
 
 }  // namespace dlaunch::worker::gloo_backend

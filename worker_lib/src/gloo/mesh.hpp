@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "worker_lib/src/core/backend.hpp"
@@ -40,6 +41,12 @@ public:
     [[nodiscard]] Error blame(const std::exception& thrown, int peer, Time began) const;
     /// The same as the Error of a call.
     [[nodiscard]] Error translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const;
+    /// Why `peer` gave up, and in which call (0: in none), where it has said so.
+    struct Reason {
+        Error why;
+        std::uint64_t sequence;
+    };
+    [[nodiscard]] std::optional<Reason> reason(int peer) const;
     /// Ends what this rank waits for, and all that comes. The first reason counts.
     void interrupt(const Error& why);
     /// The same, and closes all connections, so that nobody waits for this rank any more, and leaves the reason.
@@ -111,6 +118,8 @@ public:
     void begin(std::size_t offset, std::size_t bytes);
     /// Waits for the first of those that have been begun, if there is one; throws an Error that names the peer.
     void wait(const Call& call);
+    /// Whether what has been begun will never be done.
+    [[nodiscard]] bool is_broken();
     void finish(const Call& call) {
         while (begun_ > 0) wait(call);
     }

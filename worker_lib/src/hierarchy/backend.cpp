@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "worker_lib/src/hierarchy/arrivals.hpp"
 #include "worker_lib/src/hierarchy/collectives.hpp"
 
 namespace dlaunch::worker::hierarchy {
@@ -12,17 +13,21 @@ namespace {
 class HierarchyBackend final : public Backend {
 public:
     HierarchyBackend(const Place& place, const std::vector<Member>& members, const StoreHandle& store, Time deadline)
-        : place_(place), levels_(place, members, store, deadline) {}
+        : place_(place), levels_(place, members, store, deadline), arrivals_(place, store) {}
 
     [[nodiscard]] std::string name() const override { return "auto"; }
 
     void run(const Call& call) override {
         check_going();
+        if (call.monitored) arrivals_.come(call);
         try {
             run_collective(levels_, call, place_.group);
         } catch (const Error& error) {
-            if (error.code() != ErrorCode::mismatch) give_up(error);
-            throw;
+            if (error.code() == ErrorCode::mismatch) throw;
+            const bool asks = call.monitored && error.code() == ErrorCode::timeout;
+            const Error why = asks ? arrivals_.name_all(call, error) : error;
+            give_up(why);
+            throw why;
         }
     }
 
@@ -50,6 +55,7 @@ private:
 
     const Place place_;
     Levels levels_;
+    Arrivals arrivals_;
     std::mutex mutex_;
     std::unique_ptr<Error> why_;
 };

@@ -178,6 +178,7 @@ namespace {
 /// All of them, or none.
 template <class Start>
 ProcessContext start_all(int nprocs, const SpawnOptions& options, const Start& start) {
+    if (nprocs < 0) throw Error(ErrorCode::invalid_argument, fmt::format("spawn: {} processes", nprocs));
     std::vector<Process> processes;
     try {
         for (int i = 0; i < nprocs; ++i) processes.push_back(start(i));
