@@ -17,8 +17,7 @@ template <class T>
 void compare(const char* call, std::span<const T> got, int from, std::size_t begin = 0) {
     for (std::size_t i = 0; i < got.size(); ++i)
         if (got[i] != element<T>(from, begin + i))
-            check(false, std::string(call) + ": element " + std::to_string(i) + " from rank " + std::to_string(from) +
-                             " is wrong");
+            check(false, std::string(call).append(": element ").append(std::to_string(i)) + " is wrong");
 }
 
 TEST_P(MovementTest, broadcast) {

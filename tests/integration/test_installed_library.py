@@ -2,6 +2,7 @@
 # ctest: timeout 300
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -77,3 +78,16 @@ def test_pkg_config(prefix, source, compiler, dlaunch):
     subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", source / "main.cpp", "-o", source / "consumer", *words], check=True, timeout=120)
     library = found.parent.parent
     assert dlaunch("--nproc-per-node=2", "--env", f"LD_LIBRARY_PATH={library}", "--no-python", source / "consumer").rc == 0
+
+
+def test_it_shows_what_its_headers_declare_and_no_more(prefix):
+    library = next(prefix.glob("lib*/**/libdlaunch.so"), None) or next(prefix.glob("lib*/libdlaunch.so"))
+    names = subprocess.run(["nm", "-DC", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    shown = [line.split(maxsplit=2)[2] for line in names.splitlines()]
+    headers = "".join(header.read_text() for header in sorted((prefix / "include" / "dlaunch").glob("*.hpp")))
+    declared = set(re.findall(r"^(?:\[\[nodiscard\]\] )?(?! |inline|constexpr|template|struct|class|using)[\w:<>*& ]+?[ *&](\w+)\(", headers, re.M))
+    assert {"init_process_group", "spawn", "heartbeat"} <= declared
+    missing = {name for name in declared if not any(symbol.startswith(f"dlaunch::{name}") for symbol in shown)}
+    assert not missing, "declared, but not in the library"
+    inner = [symbol for symbol in shown if re.match(r"(non-virtual thunk to |vtable for |typeinfo (name )?for )?dlaunch::[a-z_]+::", symbol)]
+    assert not inner, "in the library, but nobody's business"

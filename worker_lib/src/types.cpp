@@ -6,11 +6,6 @@
 
 namespace dlaunch {
 
-std::size_t size_of(DType type) {
-    static constexpr std::size_t kSizes[kDTypes] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, sizeof(bool)};
-    return kSizes[static_cast<int>(type)];
-}
-
 const char* name_of(DType type) {
     static constexpr const char* kNames[kDTypes] = {"int8",    "uint8",   "int16",  "uint16",  "int32",
                                                     "uint32",  "int64",   "uint64", "float16", "bfloat16",

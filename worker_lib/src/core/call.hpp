@@ -1,7 +1,6 @@
 #pragma once
 /// A call as the backends see it: what, how much, where, until when.
 
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,19 +9,9 @@
 #include <dlaunch/buffer.hpp>
 #include <dlaunch/error.hpp>
 #include <dlaunch/reduce_op.hpp>
+#include "worker_lib/src/core/deadline.hpp"
 
 namespace dlaunch::worker {
-
-using Clock = std::chrono::steady_clock;
-using Time = Clock::time_point;
-
-/// This long from now. For ever is a century: it can be reckoned with.
-template <class Rep, class Period>
-[[nodiscard]] Time after(std::chrono::duration<Rep, Period> duration) {
-    constexpr std::chrono::hours kForEver(24 * 365 * 100);
-    if (duration > kForEver) return Clock::now() + kForEver;
-    return duration > duration.zero() ? Clock::now() + duration : Clock::now();
-}
 
 enum class Op : std::uint8_t {
     barrier,
@@ -60,7 +49,7 @@ struct Call {
     std::byte* out = nullptr;
     std::size_t count = 0;
     std::vector<std::size_t> counts, out_counts;  ///< of the v-forms; else empty
-    Time deadline{};
+    Deadline deadline;
     std::uint64_t sequence = 0;  ///< of the group's collectives, from 1
     /// The program's call, where this is a step of one: errors name that one, and the ranks have compared it already.
     const Call* part_of = nullptr;

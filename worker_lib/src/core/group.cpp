@@ -56,7 +56,7 @@ void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& time
     check_process(name_of(call.op));
     check(call, parts_);
     check_support(call);
-    call.deadline = deadline(timeout);
+    call.deadline = Deadline(timeout.value_or(parts_.timeout));
     lane_.run(
         call.deadline,
         [&] {

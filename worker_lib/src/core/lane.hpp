@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "worker_lib/src/core/deadline.hpp"
 #include "worker_lib/src/core/work_state.hpp"
 
 namespace dlaunch::worker {
@@ -25,11 +26,11 @@ public:
     /// Runs `job` when all before it are done; returns, or throws, as it does. Where its turn has not come by the
     /// deadline `late` must end those before it; what it returns is thrown, and the job does not run.
     template <class F, class Late>
-    void run(Time deadline, F&& job, Late&& late) {
+    void run(const Deadline& deadline, F&& job, Late&& late) {
         std::unique_lock lock(mutex_);
         const std::uint64_t ticket = next_ticket_++;
         const auto is_due = [&] { return now_serving_ == ticket; };
-        if (is_due() || my_turn_.wait_until(lock, deadline, is_due)) {
+        if (is_due() || my_turn_.wait_until(lock, deadline.at(), is_due)) {
             lock.unlock();
             const Done done{this};
             return job();

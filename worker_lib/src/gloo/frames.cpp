@@ -71,13 +71,13 @@ void Frames::fail(const Call& call, int first, const Error& late, Time began) {
 
 void Frames::wait_for(int rank, const Call& call, Time began) {
     for (Call turn = call;; look_around(call)) {
-        turn.deadline = std::min(call.deadline, after(kTurn));
+        turn.deadline = std::min(call.deadline.at(), after(kTurn));
         try {
             return peers_[static_cast<std::size_t>(rank)].receives[turn_]->wait(turn);
         } catch (const Error& error) {
             const Time now = Clock::now();
-            if (error.code() != ErrorCode::timeout || now < turn.deadline) throw;
-            if (now >= call.deadline) fail(call, rank, error, began);
+            if (error.code() != ErrorCode::timeout || now < turn.deadline.at()) throw;
+            if (now >= call.deadline.at()) fail(call, rank, error, began);
         }
     }
 }

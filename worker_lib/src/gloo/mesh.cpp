@@ -238,7 +238,7 @@ void Flow::wait(const Call& call) {
     mesh_.submissions().submit();
     const Time began = Clock::now();
     try {
-        if (!mesh_.await(*buffer_, sends_, call.deadline)) std::rethrow_exception(failed_);
+        if (!mesh_.await(*buffer_, sends_, call.deadline.at())) std::rethrow_exception(failed_);
     } catch (const std::exception& error) {
         throw mesh_.translate(error, peer_, where(call, mesh_.group()), began);
     }

@@ -14,7 +14,7 @@ std::string key(std::uint64_t sequence, int rank) { return fmt::format("came/{}/
 }  // namespace
 
 void Arrivals::come(const Call& call) {
-    const Time soon = std::min(call.deadline, after(kPatience));
+    const Time soon = std::min(call.deadline.at(), after(kPatience));
     try {
         store_.set(key(call.sequence, place_.rank), "", soon);
         if (last_ > 0) store_.delete_key(key(last_, place_.rank), soon);

@@ -96,7 +96,7 @@ void NcclBackend::wait_for_caller(Stream callers) const {
 /// What `issue` gives the lane's stream, between the caller's stream before and after.
 template <class Issue>
 NcclBackend::Work NcclBackend::start(const Call& call, Issue&& issue) {
-    auto work = std::make_shared<StreamWork>(*gpu_, call.stream, where(call, place_.group), call.deadline);
+    auto work = std::make_shared<StreamWork>(*gpu_, call.stream, where(call, place_.group), call.deadline.at());
     {
         const std::lock_guard lock(mutex_);
         history_.emplace_back(call);

@@ -121,7 +121,7 @@ void Exchange::wait(int rank, std::uint32_t step) {
     }
     if (began_ == Time{}) began_ = Clock::now();
     // Where others want the processor a yield lasts as long as their turns.
-    for (int i = 0; i < kYields && Clock::now() < call_->deadline; ++i) {
+    for (int i = 0; i < kYields && Clock::now() < call_->deadline.at(); ++i) {
         if (there()) return;
         sched_yield();
     }
@@ -138,8 +138,8 @@ void Exchange::wait(int rank, std::uint32_t step) {
         for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
             if (segment_->control(r).failed.load(std::memory_order_relaxed) == step) throw ended(r, where());
         const Time now = Clock::now();
-        if (now >= call_->deadline) late(step);
-        futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(kLongestSleep, call_->deadline - now));
+        if (now >= call_->deadline.at()) late(step);
+        futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(kLongestSleep, call_->deadline.at() - now));
     }
 }
 
