@@ -20,12 +20,6 @@ bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == O
 
 }  // namespace
 
-const char* name_of(Op op) {
-    static constexpr const char* kNames[] = {"barrier", "broadcast",  "reduce",         "all_reduce", "gather",
-                                             "scatter", "all_gather", "reduce_scatter", "all_to_all"};
-    return kNames[static_cast<int>(op)];
-}
-
 /// The counts of an all_to_allv differ between ranks; whether they fit is its algorithm's to see.
 Signature::Signature(const Call& call)
     : sequence(call.sequence),
@@ -42,11 +36,12 @@ Signature::Signature(const Call& call)
 }
 
 std::uint64_t Signature::digest() const {
+    // Odd numbers: no difference in one word is lost.
+    static constexpr std::uint64_t kFactors[] = {0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB,
+                                                 0xD6E8FEB86659FD93, 0xCA5A826395121157};
+    const auto words = std::bit_cast<std::array<std::uint64_t, std::size(kFactors)>>(*this);
     std::uint64_t value = 0;
-    for (const std::uint64_t word : std::bit_cast<std::array<std::uint64_t, sizeof(Signature) / 8>>(*this)) {
-        value = (value ^ word) * 0x9E3779B97F4A7C15;  // an odd number: nothing is lost
-        value ^= value >> 32;
-    }
+    for (std::size_t i = 0; i < words.size(); ++i) value += words[i] * kFactors[i];
     return value;
 }
 

@@ -24,7 +24,11 @@ enum class Op : std::uint8_t {
     reduce_scatter,
     all_to_all
 };
-[[nodiscard]] const char* name_of(Op op);
+[[nodiscard]] inline const char* name_of(Op op) {
+    static constexpr const char* kNames[] = {"barrier", "broadcast",  "reduce",         "all_reduce", "gather",
+                                             "scatter", "all_gather", "reduce_scatter", "all_to_all"};
+    return kNames[static_cast<int>(op)];
+}
 
 /// One collective call. Which of the fields mean something depends on the operation:
 ///

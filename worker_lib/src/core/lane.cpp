@@ -16,9 +16,9 @@ Lane::~Lane() {
 }
 
 void Lane::next() {
+    if (++now_serving_ == next_ticket_) return;  // who takes a ticket from now on sees that it is his turn
     const std::lock_guard lock(mutex_);
-    ++now_serving_;
-    if (now_serving_ != next_ticket_) my_turn_.notify_all();
+    my_turn_.notify_all();
 }
 
 void Lane::start(std::shared_ptr<WorkState> state, Job job) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -27,15 +28,19 @@ public:
     /// deadline `late` must end those before it; what it returns is thrown, and the job does not run.
     template <class F, class Late>
     void run(const Deadline& deadline, F&& job, Late&& late) {
-        std::unique_lock lock(mutex_);
         const std::uint64_t ticket = next_ticket_++;
         const auto is_due = [&] { return now_serving_ == ticket; };
-        if (is_due() || my_turn_.wait_until(lock, deadline.at(), is_due)) {
-            lock.unlock();
+        if (is_due()) {
             const Done done{this};
             return job();
         }
+        std::unique_lock lock(mutex_);
+        const bool in_time = my_turn_.wait_until(lock, deadline.at(), is_due);
         lock.unlock();
+        if (in_time) {
+            const Done done{this};
+            return job();
+        }
         const auto error = late();
         lock.lock();
         my_turn_.wait(lock, is_due);
@@ -61,7 +66,7 @@ private:
 
     std::mutex mutex_;
     std::condition_variable my_turn_, more_;
-    std::uint64_t next_ticket_ = 0, now_serving_ = 0;
+    std::atomic<std::uint64_t> next_ticket_{0}, now_serving_{0};
     std::deque<Item> items_;
     std::thread thread_;
     bool ending_ = false;

@@ -23,6 +23,7 @@ public:
         using Algorithm = void (*)(Exchange&, const Call&);
         static constexpr Algorithm kAlgorithms[] = {barrier, broadcast,  reduce,         all_reduce, gather,
                                                     scatter, all_gather, reduce_scatter, all_to_all};
+        exchange_->expect_call();
         exchange_->check_going();
         try {
             kAlgorithms[static_cast<int>(call.op)](*exchange_, call);

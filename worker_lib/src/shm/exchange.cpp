@@ -15,8 +15,10 @@ namespace {
 /// Before a rank sleeps it looks again this often. Pauses gain 0.3 us where every rank has a core, and cost 10 us
 /// where it has not; about 50 yields are good in both cases. Measured on 2 cores.
 constexpr int kPauses = 200, kYields = 50;
-/// A sleeper looks around this often although nobody woke it.
+/// A sleeper looks around this often although nobody woke it; and once soon after it lay down, when every store that
+/// did not see it there yet has long been done (publish()).
 constexpr auto kLongestSleep = std::chrono::milliseconds(100);
+constexpr auto kFirstSleep = std::chrono::microseconds(100);
 
 void pause() {
 #if defined(__x86_64__)
@@ -24,6 +26,13 @@ void pause() {
 #elif defined(__aarch64__)
     asm volatile("yield");
 #endif
+}
+
+/// Whoever waits for this rank is woken.
+void end(Control& control, std::uint32_t flag) {
+    control.ended.fetch_or(flag);
+    control.step.fetch_or(flag);
+    futex_wake_all(control.step);
 }
 
 }  // namespace
@@ -47,8 +56,7 @@ Exchange::~Exchange() {
 
 void Exchange::mark_dead(int rank) {
     Control& control = segment_->control(rank);
-    control.step.fetch_or(kDead);
-    futex_wake_all(control.step);
+    end(control, kDead);
     own_.doorbell.fetch_add(1);
     futex_wake_all(own_.doorbell);
 }
@@ -59,7 +67,6 @@ void Exchange::meet_first(const std::vector<int>& pids, Time deadline) {
         if (r != place_.rank)
             watches_.push_back(
                 Sentinel::instance().watch(pids[static_cast<std::size_t>(r)], [this, r] { mark_dead(r); }));
-    own_.pid = getpid();
     Call hello;
     hello.deadline = deadline;
     begin(hello);
@@ -75,12 +82,13 @@ void Exchange::begin(const Call& call, std::size_t most) {
     few_ = most <= Glance::kBytes;
     const Signature signature(call);
     own_.calls[half_ & 1] = signature;
-    own_.glances[half_ & 1].call = signature.digest();
+    shown_.call = signature.digest();
 }
 
 void Exchange::turn() {
-    for (int r = 0; r < place_.size; ++r)
-        if (!reached(segment_->control(r).step.load(std::memory_order_acquire), entered_)) wait(r, entered_);
+    if (met_ != entered_)
+        for (int r = 0; r < place_.size; ++r)
+            if (!reached(segment_->control(r).step.load(std::memory_order_acquire), entered_)) wait(r, entered_);
     ++half_;
     first_ = true;
     few_ = false;
@@ -88,24 +96,27 @@ void Exchange::turn() {
 
 void Exchange::publish() {
     step_ = (step_ + 1) & ~kEnded;
+    if (given_up_.load(std::memory_order_relaxed)) check_told();
+    // The line is written all at once: others look at it all the time, and take it from this core whenever they do.
+    if (first_) own_.glances[half_ & 1] = shown_;
     if (first_) entered_ = step_;
     first_ = false;
-    // Counted on unless abort() has just said that it will not be.
-    std::uint32_t before = own_.step.load(std::memory_order_relaxed);
-    do {
-        if (before & kEnded) check_told();
-    } while (!own_.step.compare_exchange_weak(before, step_));
-    if (own_.sleepers.load() != 0) futex_wake_all(own_.step);
+    own_.step.store(step_, std::memory_order_release);
+    // No fence before this look: it would wait until the line is here again, while the others' lines could be coming.
+    if (own_.sleepers.load(std::memory_order_relaxed) != 0) futex_wake_all(own_.step);
 }
 
 void Exchange::meet() {
     bool alike = true;
+    int failed = -1;
     for (int r = 0; r < place_.size; ++r) {
         wait_for(r);
-        alike = segment_->control(r).glances[half_ & 1].call == own_.glances[half_ & 1].call && alike;
+        const Control& control = segment_->control(r);
+        alike = control.glances[half_ & 1].call == shown_.call && alike;
+        if (control.failed.load(std::memory_order_relaxed) == step_) failed = r;
     }
-    for (int r = 0; r < place_.size; ++r)
-        if (segment_->control(r).failed.load(std::memory_order_relaxed) == step_) throw ended(r, where());
+    met_ = step_;
+    if (failed >= 0) throw ended(failed, where());
     if (alike) return;
     for (int r = 0; r < place_.size; ++r)
         signatures_[static_cast<std::size_t>(r)] = segment_->control(r).calls[half_ & 1];
@@ -130,16 +141,16 @@ void Exchange::wait(int rank, std::uint32_t step) {
         explicit Sleeper(Word& word) : sleepers(word) { sleepers.fetch_add(1); }
         ~Sleeper() { sleepers.fetch_sub(1); }
     } const sleeper(control.sleepers);
-    for (;;) {
+    for (std::chrono::nanoseconds most = kFirstSleep;; most = kLongestSleep) {
         const std::uint32_t seen = control.step.load();
         if (reached(seen, step)) return;
         if (given_up_.load()) check_told();
-        if (seen & kEnded) throw ended(rank, where());
+        if (control.ended.load() != 0) throw ended(rank, where());
         for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
             if (segment_->control(r).failed.load(std::memory_order_relaxed) == step) throw ended(r, where());
         const Time now = Clock::now();
         if (now >= call_->deadline.at()) late(step);
-        futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(kLongestSleep, call_->deadline.at() - now));
+        futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(most, call_->deadline.at() - now));
     }
 }
 
@@ -155,7 +166,7 @@ void Exchange::late(std::uint32_t step) {
 
 Error Exchange::ended(int rank, const Error::Where& where) const {
     const Control& control = segment_->control(rank);
-    if (!(control.step.load() & (kGaveUp | kLeft)))
+    if (!(control.ended.load() & (kGaveUp | kLeft)))
         return failure(
             ErrorCode::peer_lost, where, {place_.name(rank)},
             fmt::format("rank {} (pid {}) is gone", place_.name(rank), pids_[static_cast<std::size_t>(rank)]));
@@ -178,8 +189,7 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
         why_ = std::make_unique<Error>(why);
         given_up_ = true;
     }
-    own_.step.fetch_or(flag);
-    futex_wake_all(own_.step);
+    end(own_, flag);
     for (int r = 0; r < place_.size; ++r) {
         Control& control = segment_->control(r);
         control.doorbell.fetch_add(1);

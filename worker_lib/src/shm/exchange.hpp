@@ -33,10 +33,18 @@ public:
     /// All have mapped the segment and watch each other (`pids`, by rank); throws Error that names who is missing.
     void meet_first(const std::vector<int>& pids, Time deadline);
 
+    /// A call is about to begin: this rank's line, which others have looked at, may come back meanwhile.
+    void expect_call() const {
+#if defined(__x86_64__)
+        asm volatile("prefetchw %0" ::"m"(own_.step));  // what the compiler makes of its own prefetch does not own it
+#else
+        __builtin_prefetch(&own_.step, 1);
+#endif
+    }
     /// `most`: bytes that any rank shows in this exchange, where that is known; a few need no slot.
     void begin(const Call& call, std::size_t most = SIZE_MAX);
     void turn();
-    [[nodiscard]] std::byte* mine() const { return shown_by(place_.rank); }
+    [[nodiscard]] std::byte* mine() { return few_ ? shown_.data.data() : segment_->half(place_.rank, half_); }
     [[nodiscard]] const std::byte* of(int rank) const { return shown_by(rank); }
     void publish();
     /// After the first publish() of a call: waits for all and compares what they called. Throws, too, where a rank has
@@ -67,9 +75,9 @@ public:
     void check_going() const;
     /// Throws, inside a call, where this rank has been told to give up.
     void check_told() const;
-    /// Why nobody needs to wait for a rank that has kEnded in its step count.
+    /// Why nobody needs to wait for a rank that has ended.
     [[nodiscard]] Error ended(int rank, const Error::Where& where) const;
-    [[nodiscard]] bool has_ended(int rank) const { return (segment_->control(rank).step.load() & kEnded) != 0; }
+    [[nodiscard]] bool has_ended(int rank) const { return segment_->control(rank).ended.load() != 0; }
 
 private:
     static bool reached(std::uint32_t seen, std::uint32_t step) {
@@ -92,8 +100,10 @@ private:
     std::uint32_t step_ = kFirstStep;     // this rank's
     std::uint32_t half_ = 0;              // in use: its last bit
     std::uint32_t entered_ = kFirstStep;  // the step that began the exchange before
+    std::uint32_t met_ = ~kFirstStep;     // the step at which this rank last saw all others
     bool first_ = false;                  // nothing has been published since begin() or turn()
     bool few_ = false;                    // the glance is the slot
+    Glance shown_;                        // what it will be
     std::vector<const void*> inputs_;
     std::vector<Signature> signatures_;
     std::vector<Sentinel::Id> watches_;

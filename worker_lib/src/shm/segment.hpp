@@ -20,8 +20,8 @@
 
 namespace dlaunch::worker::shm {
 
-/// The top bits of a rank's step count say that it will never count on: its process is gone, its call failed, or it
-/// has destroyed the group.
+/// A rank will never count on: its process is gone, its call failed, or it has destroyed the group. Its step count has
+/// these for its top bits, so that those who sleep until it changes wake.
 inline constexpr std::uint32_t kDead = 1U << 31, kGaveUp = 1U << 30, kLeft = 1U << 29, kEnded = kDead | kGaveUp | kLeft;
 inline constexpr int kFlags = 3;
 /// Counts begin shortly before they wrap around, so that what does not survive that does not survive a test.
@@ -48,13 +48,13 @@ struct alignas(128) Control {
     Word sleepers{0};               ///< who must be woken when it changes
     std::array<Glance, 2> glances;  ///< by the half in use
     Word failed{kEnded};            ///< the step after which a call of the rank's failed; kEnded: none did
-    std::int32_t pid = 0;
-    std::array<Signature, 2> calls;  ///< as the glances; for the words of an error
-    alignas(128) Word doorbell{0};   ///< rung when a message has moved from or to this rank
+    Word ended{0};                  ///< one of the flags above, or some; what counts, as a step may overwrite them
+    alignas(128) Word doorbell{0};  ///< rung when a message has moved from or to this rank
     Word door_sleepers{0};
+    alignas(128) std::array<Signature, 2> calls;  ///< as the glances; for the words of an error
     Reason reason;
 };
-static_assert(offsetof(Control, calls) == 64);
+static_assert(offsetof(Control, doorbell) == 128 && offsetof(Control, ended) < 64);
 
 /// A pipe from one rank to another. Both counts only grow; their difference is what lies in it.
 struct Ring {
