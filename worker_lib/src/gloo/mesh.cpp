@@ -97,6 +97,13 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline) {
     context_ = std::make_shared<gloo::rendezvous::Context>(place_.rank, place_.size);
     context_->setTimeout(left_until(deadline));
     if (place_.size > 1) context_->connectFullMesh(store, device);
+    probes_.resize(static_cast<std::size_t>(place_.size));
+    for (int r = 0; r < place_.size; ++r) {
+        if (r == place_.rank) continue;
+        Buffer& probe = probes_[static_cast<std::size_t>(r)];
+        probe = buffer(nullptr, 0);
+        probe->recv(r, kProbeSlot);
+    }
     frames_ = std::make_unique<Frames>(*this);
     // Nobody may use, and perhaps leave, what others have not finished.
     Call hello;
@@ -106,6 +113,7 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline) {
 
 Mesh::~Mesh() {
     frames_.reset();
+    probes_.clear();
     context_.reset();  // and with it the device, whose thread ends
 }
 
@@ -118,6 +126,8 @@ Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where
         const std::lock_guard lock(mutex_);
         if (why_) return interrupted(*why_, where);
     }
+    if (dynamic_cast<const TimedOut*>(&thrown))  // who was stopped himself is late for himself, too
+        if (const auto why = given_up(peer, where)) return *why;
     const Error why = blame(thrown, peer, began);
     return failure(why.code(), where, why.ranks(), why.what());
 }
@@ -147,6 +157,24 @@ std::optional<Mesh::Reason> Mesh::reason(int peer) const {
     return std::nullopt;
 }
 
+bool Mesh::is_broken(int peer) {
+    const std::lock_guard one_at_a_time(probing_);
+    gloo::transport::UnboundBuffer& probe = *probes_[static_cast<std::size_t>(peer)];
+    try {
+        probe.abortWaitRecv();  // the wait that comes
+        probe.waitRecv(kPatience);
+        return false;
+    } catch (const std::exception&) {
+        return true;
+    }
+}
+
+std::optional<Error> Mesh::given_up(int peer, const Error::Where& call) const {
+    const auto said = reason(peer);
+    if (!said || call.sequence == 0 || said->sequence != call.sequence) return std::nullopt;
+    return failure(said->why.code(), call, said->why.ranks(), said->why.what());
+}
+
 void Mesh::interrupt(const Error& why) {
     const std::lock_guard lock(mutex_);
     if (why_) return;
@@ -174,7 +202,24 @@ void Mesh::check_going() const {
     throw ended_before(*why_, place_.group);
 }
 
-bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline) {
+bool Mesh::wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline) {
+    for (;;) {
+        const Time turn = std::min(deadline, after(kTurn));
+        try {
+            return alarms_->wait(buffer, sends, turn);
+        } catch (const TimedOut&) {
+            if (turn == deadline) throw;
+        }
+        if (!is_broken(peer)) continue;
+        try {
+            return alarms_->wait(buffer, sends, Clock::now());  // it may have been the last thing that came
+        } catch (const TimedOut&) {
+            throw Broken();
+        }
+    }
+}
+
+bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline) {
     {
         const std::lock_guard lock(mutex_);
         awaited_ = why_ ? nullptr : &buffer;
@@ -186,7 +231,7 @@ bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadli
     };
     bool done = false;
     try {
-        done = alarms_->wait(buffer, sends, deadline);
+        done = wait(buffer, sends, peer, deadline);
     } catch (...) {
         forget();
         throw;
@@ -233,29 +278,18 @@ void Flow::begin_now(std::size_t offset, std::size_t bytes) noexcept {
     }
 }
 
-void Flow::wait(const Call& call) {
-    if (begun_ == 0) return;
+bool Flow::wait(const Call& call, Time turn) {
+    if (begun_ == 0) return true;
     mesh_.submissions().submit();
     const Time began = Clock::now();
     try {
-        if (!mesh_.await(*buffer_, sends_, call.deadline)) std::rethrow_exception(failed_);
+        if (!mesh_.await(*buffer_, sends_, peer_, std::min(turn, call.deadline))) std::rethrow_exception(failed_);
     } catch (const std::exception& error) {
+        if (turn < call.deadline && dynamic_cast<const TimedOut*>(&error)) return false;
         throw mesh_.translate(error, peer_, where(call, mesh_.group()), began);
     }
     --begun_;
-}
-
-bool Flow::is_broken() {
-    if (begun_ == 0) return false;
-    try {
-        if (!mesh_.await(*buffer_, sends_, Clock::now())) return true;
-        --begun_;
-    } catch (const TimedOut&) {
-        return false;
-    } catch (const std::exception&) {
-        return true;
-    }
-    return false;
+    return true;
 }
 
 }  // namespace dlaunch::worker::gloo_backend

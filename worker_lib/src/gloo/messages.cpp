@@ -144,7 +144,7 @@ void Messages::await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline) 
         (reads ? peer.reading : peer.writing) = nullptr;
     };
     try {
-        const bool arrived = mesh_.alarms().wait(*buffer, !reads, deadline);
+        const bool arrived = mesh_.wait(*buffer, !reads, rank, deadline);
         forget();
         if (!arrived) throw Error(ErrorCode::aborted, "the group was closed");
     } catch (...) {
