@@ -20,18 +20,34 @@ namespace {
 /// The group's store, as Gloo wants one. Its own time-outs are ignored: the group's deadline holds.
 class GlooStore final : public gloo::rendezvous::Store {
 public:
-    GlooStore(StoreHandle store, Time deadline) : store_(std::move(store)), deadline_(deadline) {}
+    GlooStore(const Place& place, StoreHandle store, Time deadline)
+        : place_(place), store_(std::move(store)), deadline_(deadline) {}
     void set(const std::string& key, const std::vector<char>& data) override {
         store_.set(key, std::string(data.begin(), data.end()), deadline_);
     }
     std::vector<char> get(const std::string& key) override {
+        wait({key});
         const std::string value = store_.get(key, deadline_);
         return {value.begin(), value.end()};
     }
-    void wait(const std::vector<std::string>& keys) override { store_.wait(keys, deadline_); }
+    void wait(const std::vector<std::string>& keys) override {
+        const Time began = Clock::now();
+        try {
+            store_.wait(keys, deadline_);
+        } catch (const Error& error) {
+            // Each of its keys is one rank's, and ends with its number.
+            const std::size_t number = keys.back().find_last_not_of("0123456789") + 1;
+            if (error.code() != ErrorCode::timeout || !error.ranks().empty() || number == keys.back().size()) throw;
+            const int rank = std::stoi(keys.back().substr(number));
+            throw failure(
+                ErrorCode::timeout, {"new_group", 0, place_.group}, {rank},
+                fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), rank));
+        }
+    }
     void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override { wait(keys); }
 
 private:
+    const Place& place_;
     const StoreHandle store_;
     const Time deadline_;
 };
@@ -60,6 +76,9 @@ Mesh::Reason read_reason(int rank, const std::string& reason) {
     std::getline(said >> std::ws, text, '\0');
     return {{static_cast<ErrorCode>(code), fmt::format("rank {} gave up: {}", rank, text), ranks, {}}, sequence};
 }
+
+/// Gloo waits so many time-outs for a connection; for nothing else its own time-out counts.
+constexpr int kTimesAsLong = 5;
 
 /// For a look at the store when something has gone wrong already.
 constexpr auto kPatience = std::chrono::seconds(2);
@@ -93,9 +112,9 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline) {
     auto device = gloo::transport::tcp::CreateDevice(attributes);
     alarms_ = std::make_unique<Alarms>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
     submissions_ = std::make_unique<Submissions>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
-    GlooStore store(store_.below("gloo"), deadline);
+    GlooStore store(place_, store_.below("gloo"), deadline);
     context_ = std::make_shared<gloo::rendezvous::Context>(place_.rank, place_.size);
-    context_->setTimeout(left_until(deadline));
+    context_->setTimeout(std::max(std::chrono::milliseconds(1), left_until(deadline) / kTimesAsLong));
     if (place_.size > 1) context_->connectFullMesh(store, device);
     probes_.resize(static_cast<std::size_t>(place_.size));
     for (int r = 0; r < place_.size; ++r) {

@@ -17,6 +17,8 @@ namespace {
 constexpr int kPauses = 200, kYields = 50;
 /// A sleeper looks around this often although nobody woke it.
 constexpr auto kLongestSleep = std::chrono::milliseconds(100);
+/// Who waits for the others to join looks around this often.
+constexpr auto kTurn = std::chrono::milliseconds(100);
 
 void pause() {
 #if defined(__x86_64__)
@@ -53,7 +55,7 @@ void Exchange::mark_dead(int rank) {
     futex_wake_all(own_.doorbell);
 }
 
-void Exchange::meet_first(const std::vector<int>& pids, Time deadline) {
+void Exchange::meet_first(const std::vector<int>& pids, const StoreHandle& store, Time deadline) {
     pids_ = pids;
     for (int r = 0; r < place_.size; ++r)
         if (r != place_.rank)
@@ -61,11 +63,19 @@ void Exchange::meet_first(const std::vector<int>& pids, Time deadline) {
                 Sentinel::instance().watch(pids[static_cast<std::size_t>(r)], [this, r] { mark_dead(r); }));
     own_.pid = getpid();
     Call hello;
-    hello.deadline = deadline;
     begin(hello);
     publish();
-    meet();
-    segment_->close_door();
+    for (;;) {
+        hello.deadline = std::min(deadline, after(kTurn));
+        try {
+            meet();
+            return segment_->close_door();
+        } catch (const Error& error) {
+            const Time now = Clock::now();
+            if (error.code() != ErrorCode::timeout || now < hello.deadline || now >= deadline) throw;
+        }
+        store.look();
+    }
 }
 
 void Exchange::begin(const Call& call, std::size_t most) {

@@ -31,7 +31,7 @@ public:
     Exchange& operator=(const Exchange&) = delete;
 
     /// All have mapped the segment and watch each other (`pids`, by rank); throws Error that names who is missing.
-    void meet_first(const std::vector<int>& pids, Time deadline);
+    void meet_first(const std::vector<int>& pids, const StoreHandle& store, Time deadline);
 
     /// `most`: bytes that any rank shows in this exchange, where that is known; a few need no slot.
     void begin(const Call& call, std::size_t most = SIZE_MAX);
