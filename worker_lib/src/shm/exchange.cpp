@@ -148,15 +148,16 @@ void Exchange::wait(int rank, std::uint32_t step) {
         for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
             if (segment_->control(r).failed.load(std::memory_order_relaxed) == step) throw ended(r, where());
         const Time now = Clock::now();
-        if (now >= call_->deadline) late(step);
+        if (now >= call_->deadline) late(rank, step);
         futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(kLongestSleep, call_->deadline - now));
     }
 }
 
-void Exchange::late(std::uint32_t step) {
+/// Of the others some may come in this moment.
+void Exchange::late(int first, std::uint32_t step) {
     std::vector<int> missing;
     for (int r = 0; r < place_.size; ++r)
-        if (!reached(segment_->control(r).step.load(std::memory_order_acquire), step))
+        if (r == first || !reached(segment_->control(r).step.load(std::memory_order_acquire), step))
             missing.push_back(place_.name(r));
     throw failure(ErrorCode::timeout, where(), missing,
                   fmt::format("rank {} waited {} for {}", place_.name(place_.rank), describe(Clock::now() - began_),

@@ -79,7 +79,7 @@ private:
         return few_ ? segment_->control(rank).glances[half_ & 1].data.data() : segment_->half(rank, half_);
     }
     void wait(int rank, std::uint32_t step);
-    [[noreturn]] void late(std::uint32_t step);
+    [[noreturn]] void late(int first, std::uint32_t step);
     void mark_dead(int rank);
 
     const std::shared_ptr<Segment> segment_;
