@@ -1,6 +1,5 @@
 /// Groups that cannot be made: ranks that die, come late or mean another group. The others are told, and whom to blame.
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "tests/conformance/limited.hpp"
 #include "tests/conformance/world.hpp"
 
 namespace dlaunch::conformance {
@@ -71,23 +71,6 @@ TEST_P(MeetingFaultsTest, a_rank_that_does_not_come) {
         }
     });
 }
-
-/// For this process and its threads, for as long as this lives.
-class Limited {
-public:
-    Limited(__rlimit_resource_t resource, rlim_t most) : resource_(resource) {
-        getrlimit(resource_, &before_);
-        const rlimit limit{most, before_.rlim_max};
-        setrlimit(resource_, &limit);
-    }
-    ~Limited() { setrlimit(resource_, &before_); }
-    Limited(const Limited&) = delete;
-    Limited& operator=(const Limited&) = delete;
-
-private:
-    const __rlimit_resource_t resource_;
-    rlimit before_{};
-};
 
 TEST_P(MeetingFaultsTest, a_rank_that_finds_no_descriptor_left) {
     for (const int victim : {0, GetParam().ranks - 1}) {
