@@ -71,8 +71,13 @@ bool Frames::has_come(int rank, const Call& call, Time then) {
 
 void Frames::wait_for(int rank, const Call& call, Time began) {
     while (!has_come(rank, call, std::min(call.deadline, after(kTurn)))) {
-        if (Clock::now() >= call.deadline) fail(call, rank, began);
-        look_around(call, began);
+        if (Clock::now() < call.deadline) {
+            look_around(call, began);
+            continue;
+        }
+        // Who was stopped himself has not been told yet what has come meanwhile.
+        if (has_come(rank, call, after(kGlance))) return;
+        fail(call, rank, began);
     }
 }
 

@@ -20,8 +20,9 @@ namespace {
 /// The group's store, as Gloo wants one. Its own time-outs are ignored: the group's deadline holds.
 class GlooStore final : public gloo::rendezvous::Store {
 public:
-    GlooStore(const Place& place, StoreHandle store, Time deadline)
-        : place_(place), store_(std::move(store)), deadline_(deadline) {}
+    /// `peer`: whom Gloo connects to, from then on.
+    GlooStore(const Place& place, StoreHandle store, Time deadline, int& peer)
+        : place_(place), store_(std::move(store)), deadline_(deadline), peer_(peer) {}
     void set(const std::string& key, const std::vector<char>& data) override {
         store_.set(key, std::string(data.begin(), data.end()), deadline_);
     }
@@ -32,13 +33,15 @@ public:
     }
     void wait(const std::vector<std::string>& keys) override {
         const Time began = Clock::now();
+        // Each of its keys is one rank's: "rank_RANK" before there is a connection, "RANK" to make one.
+        const std::string& key = keys.back();
+        const std::size_t number = key.find_last_not_of("0123456789") + 1;
+        const int rank = number < key.size() ? std::stoi(key.substr(number)) : -1;
+        if (number == 0) peer_ = rank;
         try {
             store_.wait(keys, deadline_);
         } catch (const Error& error) {
-            // Each of its keys is one rank's, and ends with its number.
-            const std::size_t number = keys.back().find_last_not_of("0123456789") + 1;
-            if (error.code() != ErrorCode::timeout || !error.ranks().empty() || number == keys.back().size()) throw;
-            const int rank = std::stoi(keys.back().substr(number));
+            if (error.code() != ErrorCode::timeout || !error.ranks().empty() || rank < 0) throw;
             throw failure(
                 ErrorCode::timeout, {"new_group", 0, place_.group}, {rank},
                 fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), rank));
@@ -50,6 +53,7 @@ private:
     const Place& place_;
     const StoreHandle store_;
     const Time deadline_;
+    int& peer_;
 };
 
 std::chrono::milliseconds left_until(Time deadline) {
@@ -90,18 +94,23 @@ Mesh::Mesh(Place place, const std::vector<Member>& members, StoreHandle store, T
     // Gloo writes to connections that may be closed.
     struct sigaction action {};
     if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+    int peer = -1;
     try {
-        connect(members, deadline);
-    } catch (const Error&) {
+        connect(members, deadline, peer);
+    } catch (const Error& error) {
+        if (frames_) give_up(error);  // before connections close, about which the others would wonder
         throw;
     } catch (const std::exception& error) {
+        store_.look();  // somebody is gone, or has said what is the matter
         const bool late = Clock::now() >= deadline;
         throw Error(late ? ErrorCode::timeout : ErrorCode::backend,
-                    fmt::format("gloo: group {}: cannot connect all ranks: {}", place_.group, error.what()));
+                    fmt::format("gloo: group {}: rank {} cannot connect {}: {}", place_.group, place_.rank,
+                                peer < 0 ? "to the others" : fmt::format("to rank {}", peer), error.what()),
+                    peer < 0 ? std::vector<int>{} : std::vector<int>{peer}, {"new_group", 0, place_.group});
     }
 }
 
-void Mesh::connect(const std::vector<Member>& members, Time deadline) {
+void Mesh::connect(const std::vector<Member>& members, Time deadline, int& peer) {
     gloo::transport::tcp::attr attributes;
     const bool one_host = std::all_of(members.begin(), members.end(),
                                       [&](const Member& m) { return m.host_id == members.front().host_id; });
@@ -112,13 +121,14 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline) {
     auto device = gloo::transport::tcp::CreateDevice(attributes);
     alarms_ = std::make_unique<Alarms>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
     submissions_ = std::make_unique<Submissions>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
-    GlooStore store(place_, store_.below("gloo"), deadline);
+    GlooStore store(place_, store_.below("gloo"), deadline, peer);
     context_ = std::make_shared<gloo::rendezvous::Context>(place_.rank, place_.size);
     context_->setTimeout(std::max(std::chrono::milliseconds(1), left_until(deadline) / kTimesAsLong));
     if (place_.size > 1) context_->connectFullMesh(store, device);
     probes_.resize(static_cast<std::size_t>(place_.size));
     for (int r = 0; r < place_.size; ++r) {
         if (r == place_.rank) continue;
+        peer = r;
         Buffer& probe = probes_[static_cast<std::size_t>(r)];
         probe = buffer(nullptr, 0);
         probe->recv(r, kProbeSlot);

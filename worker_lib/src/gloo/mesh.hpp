@@ -79,7 +79,7 @@ public:
 
 private:
     [[nodiscard]] std::optional<Reason> reason(int peer) const;
-    void connect(const std::vector<Member>& members, Time deadline);
+    void connect(const std::vector<Member>& members, Time deadline, int& peer);
 
     const Place place_;
     const StoreHandle store_;
