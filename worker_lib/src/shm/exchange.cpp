@@ -74,7 +74,11 @@ void Exchange::meet_first(const std::vector<int>& pids, const StoreHandle& store
             const Time now = Clock::now();
             if (error.code() != ErrorCode::timeout || now < hello.deadline || now >= deadline) throw;
         }
-        store.look();
+        try {
+            store.look();
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::peer_lost) throw;  // who has come may have ended since
+        }
     }
 }
 
