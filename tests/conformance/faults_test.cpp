@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "tests/conformance/reference.hpp"
@@ -156,6 +157,52 @@ TEST_P(FaultsTest, killed_rank_ends_messages) {
                   expect_error(ErrorCode::peer_lost, {victim}, [&] { world.recv(value, victim); });
                   expect_error(ErrorCode::peer_lost, {victim}, [&] { world.send(large, victim); });
               });
+}
+
+/// Kills a process as soon as this is called and `data` has begun to come; its end is still on the way then.
+class Assassin {
+public:
+    Assassin(const std::vector<char>& data, pid_t victim)
+        : thread_([&data, victim] {
+              while (*static_cast<const volatile char*>(data.data()) == 0) std::this_thread::yield();
+              kill(victim, SIGKILL);
+          }) {}
+    ~Assassin() { thread_.join(); }
+    Assassin(const Assassin&) = delete;
+    Assassin& operator=(const Assassin&) = delete;
+
+private:
+    std::thread thread_;
+};
+
+class AmidDataTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, AmidDataTest, testing::Values("shm", "gloo"),
+                         [](const auto& backend) { return backend.param; });
+
+/// Rank 0 sends to rank 1; one of them is killed amid.
+void kill_amid_data(const std::string& backend, int victim,
+                    const std::function<void(const ProcessGroup&, std::vector<char>&)>& transfer) {
+    run_world(2, WorldOptions{.backend = backend, .dead = {victim}}, [&](const ProcessGroup& world) {
+        Store store = world.store();
+        if (world.rank() == 0) store.set("pid", std::to_string(getpid()));
+        std::vector<char> data(std::size_t{256} << 20, world.rank() == 0 ? 'x' : 0);
+        const auto begin = std::chrono::steady_clock::now();
+        std::optional<Assassin> assassin;
+        if (world.rank() == 1) assassin.emplace(data, victim == 1 ? getpid() : std::stoi(store.get("pid")));
+        expect_error(ErrorCode::peer_lost, {victim}, [&] { transfer(world, data); });
+        check(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10), "it took a time-out");
+    });
+}
+
+TEST_P(AmidDataTest, the_others_hear_of_it_at_once) {
+    for (const int victim : {0, 1}) {
+        SCOPED_TRACE(victim);
+        kill_amid_data(GetParam(), victim,
+                       [](const ProcessGroup& world, std::vector<char>& data) { world.broadcast(data, 0); });
+        kill_amid_data(GetParam(), victim, [](const ProcessGroup& world, std::vector<char>& data) {
+            world.rank() == 0 ? world.send(data, 1) : (void)world.recv(data, 0);
+        });
+    }
 }
 
 class OneTransportTest : public testing::TestWithParam<const char*> {};

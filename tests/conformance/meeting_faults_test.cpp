@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <csignal>
 #include <numeric>
+#include <optional>
 
+#include "tests/conformance/limited.hpp"
 #include "tests/conformance/world.hpp"
 
 namespace dlaunch::conformance {
@@ -67,6 +69,34 @@ TEST_P(MeetingFaultsTest, a_rank_that_does_not_come) {
             expect_error(ErrorCode::timeout, {late}, make);
             store.set("gave up " + std::to_string(world.rank()), "yes");
         }
+    });
+}
+
+TEST_P(MeetingFaultsTest, a_rank_that_finds_no_descriptor_left) {
+    for (const int victim : {0, GetParam().ranks - 1}) {
+        SCOPED_TRACE(victim);
+        run([&](const ProcessGroup& world) {
+            world.barrier();
+            const int next = dup(0);
+            std::optional<Limited> limited;
+            if (world.rank() == victim) limited.emplace(RLIMIT_NOFILE, static_cast<rlim_t>(next));
+            close(next);
+            const auto begin = std::chrono::steady_clock::now();
+            expect_error(ErrorCode::backend, {victim}, [&] { (void)world.new_group(all_of(world)); });
+            check(std::chrono::steady_clock::now() - begin < 20s, "it took the time-out");
+            limited.reset();
+            const ProcessGroup again = world.new_group(all_of(world));
+            again.barrier();
+        });
+    }
+}
+
+TEST(ShmMeetingTest, files_that_may_not_be_long) {
+    run_world(3, WorldOptions{}, [](const ProcessGroup& world) {
+        std::optional<Limited> limited;
+        if (world.rank() == 0) limited.emplace(RLIMIT_FSIZE, 1 << 20);
+        const Error error = expect_error(ErrorCode::backend, {0}, [&] { (void)world.new_group(all_of(world)); });
+        check(std::string(error.what()).find("MiB") != std::string::npos, error.what());
     });
 }
 

@@ -51,6 +51,20 @@ Time Group::deadline(const std::optional<std::chrono::milliseconds>& timeout) co
     return after(timeout.value_or(parts_.timeout));
 }
 
+template <class F>
+auto Group::carry_out(const Error::Where& call, F&& f) -> decltype(f()) {
+    try {
+        return f();
+    } catch (const Error&) {
+        throw;
+    } catch (const std::exception& thrown) {
+        const Error error =
+            failure(ErrorCode::backend, call, {rank()}, fmt::format("rank {}: {}", rank(), thrown.what()));
+        backend_->give_up(error);
+        throw Error(error);
+    }
+}
+
 void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& timeout) {
     if (!is_member()) return;
     check_process(name_of(call.op));
@@ -61,7 +75,7 @@ void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& time
         call.deadline,
         [&] {
             call.sequence = ++sequence_;
-            backend_->run(call);
+            carry_out(where(call, parts_.name), [&] { backend_->run(call); });
         },
         [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
 }
@@ -93,10 +107,12 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
             [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
     if (state) return Work(std::move(state), shared_from_this());
     state = std::make_shared<WorkState>();
-    lane_.start(state, [this, call = std::move(call)]() mutable {
+    const Error::Where here = where(call, parts_.name);
+    auto job = [this, call = std::move(call)]() mutable {
         call.sequence = ++sequence_;
-        backend_->run(call);
-    });
+        carry_out(where(call, parts_.name), [&] { backend_->run(call); });
+    };
+    carry_out(here, [&] { lane_.start(state, std::move(job)); });
     return Work(std::move(state), shared_from_this());
 }
 
@@ -105,7 +121,7 @@ std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<st
     check(transfer, parts_);
     check_support(transfer);
     transfer.deadline = deadline(timeout);
-    return backend_->post(transfer);
+    return carry_out({transfer.sends ? "send" : "recv", 0, parts_.name}, [&] { return backend_->post(transfer); });
 }
 
 std::vector<Work> Group::post(std::vector<Transfer> transfers,
@@ -117,7 +133,8 @@ std::vector<Work> Group::post(std::vector<Transfer> transfers,
         transfer.deadline = deadline(timeout);
     }
     std::vector<Work> works;
-    for (auto& state : backend_->post(transfers)) works.emplace_back(std::move(state), shared_from_this());
+    auto states = carry_out({"batch_isend_irecv", 0, parts_.name}, [&] { return backend_->post(transfers); });
+    for (auto& state : states) works.emplace_back(std::move(state), shared_from_this());
     return works;
 }
 

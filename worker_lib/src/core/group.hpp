@@ -81,6 +81,10 @@ private:
         if (generation_ != generation()) refuse_copy(op);
     }
     [[noreturn]] void refuse_copy(const char* op) const;
+    /// As the backend does; what is no Error (memory, threads) leaves the others waiting for this rank: it ends the
+    /// group, and becomes one.
+    template <class F>
+    auto carry_out(const Error::Where& call, F&& f) -> decltype(f());
     /// A call's turn did not come in time: ends the group; what the call is to throw.
     [[nodiscard]] Error end_late(const Error::Where& call, std::chrono::milliseconds timeout);
     [[nodiscard]] Time deadline(const std::optional<std::chrono::milliseconds>& timeout) const;

@@ -23,8 +23,12 @@ Lookout::Lookout(const char* op, const Group& group)
     for (std::size_t i = 0; i < group.members.size(); ++i) {
         const bool here = group.members[i].host_id == group.members[static_cast<std::size_t>(rank_)].host_id;
         if (!here || i == static_cast<std::size_t>(rank_)) continue;
-        watches_.push_back(
-            Sentinel::instance().watch(group.members[i].pid, [gone = gone_, i] { *gone = static_cast<int>(i); }));
+        try {
+            watches_.push_back(
+                Sentinel::instance().watch(group.members[i].pid, [gone = gone_, i] { *gone = static_cast<int>(i); }));
+        } catch (const Error&) {
+            // The agent's word and the time-out are left.
+        }
     }
 }
 
@@ -47,10 +51,12 @@ void Lookout::look() const {
     throw failure(ErrorCode::peer_lost, where_, {rank}, fmt::format("rank {} is gone{}", rank, words));
 }
 
-StoreHandle Lookout::guard(const StoreHandle& store, const std::shared_ptr<Lookout>& lookout) {
+StoreHandle Lookout::guard(const StoreHandle& store, const std::shared_ptr<Lookout>& lookout,
+                           const std::function<void()>& also) {
     return store.watched(std::max<std::chrono::milliseconds>(kLeastTurn, kTurnPerRank * lookout->ranks_.size()),
-                         [seen = std::weak_ptr(lookout)] {
+                         [seen = std::weak_ptr(lookout), also] {
                              if (const auto alive = seen.lock()) alive->look();
+                             if (also) also();
                          });
 }
 

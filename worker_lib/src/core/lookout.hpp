@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,8 +30,9 @@ public:
     /// Throws Error (peer_lost) that names who is gone.
     void look() const;
 
-    /// A handle whose waits look out for as long as the Lookout lives.
-    [[nodiscard]] static StoreHandle guard(const StoreHandle& store, const std::shared_ptr<Lookout>& lookout);
+    /// A handle whose waits look out for as long as the Lookout lives; `also` looks for something else then.
+    [[nodiscard]] static StoreHandle guard(const StoreHandle& store, const std::shared_ptr<Lookout>& lookout,
+                                           const std::function<void()>& also = {});
 
 private:
     const Error::Where where_;

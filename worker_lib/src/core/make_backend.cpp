@@ -5,6 +5,7 @@
 
 #include "worker_lib/src/core/group.hpp"
 #include "worker_lib/src/core/lookout.hpp"
+#include "worker_lib/src/core/refusal.hpp"
 #include "worker_lib/src/gloo/plugin.hpp"
 #include "worker_lib/src/hierarchy/backend.hpp"
 #include "worker_lib/src/nccl/backend.hpp"
@@ -22,7 +23,7 @@ auto choose(const std::vector<Member>& members) {
                                             : hierarchy::make_backend;
 }
 
-std::unique_ptr<Backend> make_host_backend(const GroupParts& parts, Time deadline) {
+std::unique_ptr<Backend> make_watched(const GroupParts& parts, Time deadline, const Refusal& refusal) {
     const Place place{parts.name, parts.rank, static_cast<int>(parts.ranks.size())};
     std::vector<int> ranks(parts.ranks.size());
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -32,13 +33,25 @@ std::unique_ptr<Backend> make_host_backend(const GroupParts& parts, Time deadlin
                                                               .ranks = ranks,
                                                               .in_job = parts.in_job ? parts.ranks : std::vector<int>{},
                                                               .members = parts.members});
-    const StoreHandle store = Lookout::guard(parts.store, lookout);
+    const StoreHandle store = Lookout::guard(parts.store, lookout, [refusal] { refusal.look(); });
     const auto make = [&](auto function) { return function(place, parts.members, store, deadline); };
     if (parts.backend == "auto") return make(choose(parts.members));
     if (parts.backend == "shm") return make(shm::make_backend);
     if (parts.backend == "gloo") return make(make_gloo_backend);
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("backend '{}' is unknown, expected auto, shm, gloo or nccl", parts.backend));
+}
+
+/// What one rank cannot do all hear of.
+std::unique_ptr<Backend> make_host_backend(const GroupParts& parts, Time deadline) {
+    const Refusal refusal(parts.store, parts.name, parts.rank);
+    try {
+        return make_watched(parts, deadline, refusal);
+    } catch (const Error& error) {
+        refusal.say(error);
+    } catch (const std::exception& error) {
+        refusal.say({ErrorCode::backend, fmt::format("group {}: {}", parts.name, error.what())});
+    }
 }
 
 }  // namespace

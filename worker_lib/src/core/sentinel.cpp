@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <thread>
 
 #include <dlaunch/error.hpp>
@@ -27,7 +28,8 @@ Sentinel& Sentinel::instance() {
 }
 
 Sentinel::Sentinel() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    if (!epoll_) throw Error(ErrorCode::backend, "no descriptor is left to watch peers by");
+    if (!epoll_)
+        throw Error(ErrorCode::backend, std::string("peers cannot be watched: epoll_create1: ") + std::strerror(errno));
     const base::SignalsBlocked for_the_new_thread;
     std::thread([this] { serve(); }).detach();
 }
@@ -45,7 +47,8 @@ Sentinel::Id Sentinel::watch(int pid, std::function<void()> told) {
         event.events = EPOLLIN;
         event.data.u64 = static_cast<std::uint64_t>(pid);
         if (!process || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, process.get(), &event) != 0)
-            throw Error(ErrorCode::backend, "a peer's process cannot be watched: no descriptor is left");
+            throw Error(ErrorCode::backend,
+                        std::string("a peer's process cannot be watched: pidfd_open: ") + std::strerror(errno));
         processes_[pid] = std::move(process);
     }
     watches_[id] = {pid, std::move(told)};

@@ -11,8 +11,8 @@ namespace {
 /// A rank's frames have no more than this together in each direction, and each has room for a few numbers.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20, kMostRoom = std::size_t{64} << 10, kLeastRoom = 256;
 
-/// For a look at what must have come by now; and how often a rank that waits looks whether the others still do.
-constexpr std::chrono::milliseconds kGlance{1}, kTurn{500};
+/// For a look at what must have come by now.
+constexpr std::chrono::milliseconds kGlance{1};
 
 /// No step of a call has this one.
 constexpr std::uint64_t kSlot = 0;
@@ -51,46 +51,44 @@ void Frames::begin_receives(int turn) {
 }
 
 /// Names all whose frames are missing, not only the first.
-void Frames::fail(const Call& call, int first, const Error& late, Time began) {
-    std::vector<int> missing{first};
-    for (int r = first + 1; r < mesh_.size(); ++r) {
-        if (r == mesh_.rank()) continue;
-        Call glance = call;
-        glance.deadline = after(kGlance);
-        try {
-            peers_[static_cast<std::size_t>(r)].receives[turn_]->wait(glance);
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::timeout) throw late;
-            missing.push_back(r);
-        }
-    }
+void Frames::fail(const Call& call, int first, Time began) {
+    const Error::Where here = where(call, mesh_.group());
+    if (const auto why = mesh_.given_up(first, here)) throw Error(*why);
+    std::vector<int> missing;
+    for (int r = 0; r < mesh_.size(); ++r)
+        if (r == first || (r != mesh_.rank() && !has_come(r, call, after(kGlance)))) missing.push_back(r);
     throw failure(
-        late.code(), where(call, mesh_.group()), missing,
+        ErrorCode::timeout, here, missing,
         fmt::format("rank {} waited {} for {}", mesh_.rank(), describe(Clock::now() - began), list_ranks(missing)));
 }
 
+/// Whether it has by then; throws where it will not.
+bool Frames::has_come(int rank, const Call& call, Time then) {
+    Call patient = call;
+    patient.deadline = Time::max();
+    return peers_[static_cast<std::size_t>(rank)].receives[turn_]->wait(patient, then);
+}
+
 void Frames::wait_for(int rank, const Call& call, Time began) {
-    for (Call turn = call;; look_around(call)) {
-        turn.deadline = std::min(call.deadline.at(), after(kTurn));
-        try {
-            return peers_[static_cast<std::size_t>(rank)].receives[turn_]->wait(turn);
-        } catch (const Error& error) {
-            const Time now = Clock::now();
-            if (error.code() != ErrorCode::timeout || now < turn.deadline.at()) throw;
-            if (now >= call.deadline.at()) fail(call, rank, error, began);
+    while (!has_come(rank, call, std::min(call.deadline.at(), after(kTurn)))) {
+        if (Clock::now() < call.deadline.at()) {
+            look_around(call, began);
+            continue;
         }
+        // Who was stopped himself has not been told yet what has come meanwhile.
+        if (has_come(rank, call, after(kGlance))) return;
+        fail(call, rank, began);
     }
 }
 
-/// Whose frame has come may have given up this call since. What comes next from him never will, and he has said why; if
-/// he has left after a call that went well for him, so it will here.
-void Frames::look_around(const Call& call) {
+/// Whose connection is gone may have given up this call, and has said why then; or else has left after a call that went
+/// well for him, and so it will here, if his frame has come.
+void Frames::look_around(const Call& call, Time began) {
     const Error::Where here = where(call, mesh_.group());
     for (int r = 0; r < mesh_.size(); ++r) {
-        const auto& next = peers_[static_cast<std::size_t>(r)].receives[turn_ ^ 1];
-        if (!next || !next->is_broken()) continue;
-        if (const auto said = mesh_.reason(r); said && said->sequence == here.sequence)
-            throw failure(said->why.code(), here, said->why.ranks(), said->why.what());
+        if (r == mesh_.rank() || !mesh_.is_broken(r)) continue;
+        if (const auto why = mesh_.given_up(r, here)) throw Error(*why);
+        if (!has_come(r, call, Clock::now())) throw mesh_.translate(Broken(), r, here, began);
     }
 }
 

@@ -41,8 +41,9 @@ private:
     };
     void begin_receives(int turn);
     void wait_for(int rank, const Call& call, Time began);
-    void look_around(const Call& call);
-    [[noreturn]] void fail(const Call& call, int first, const Error& late, Time began);
+    void look_around(const Call& call, Time began);
+    [[nodiscard]] bool has_come(int rank, const Call& call, Time then);
+    [[noreturn]] void fail(const Call& call, int first, Time began);
 
     Mesh& mesh_;
     const std::size_t room_;

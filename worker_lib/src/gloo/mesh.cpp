@@ -20,20 +20,40 @@ namespace {
 /// The group's store, as Gloo wants one. Its own time-outs are ignored: the group's deadline holds.
 class GlooStore final : public gloo::rendezvous::Store {
 public:
-    GlooStore(StoreHandle store, Time deadline) : store_(std::move(store)), deadline_(deadline) {}
+    /// `peer`: whom Gloo connects to, from then on.
+    GlooStore(const Place& place, StoreHandle store, Time deadline, int& peer)
+        : place_(place), store_(std::move(store)), deadline_(deadline), peer_(peer) {}
     void set(const std::string& key, const std::vector<char>& data) override {
         store_.set(key, std::string(data.begin(), data.end()), deadline_);
     }
     std::vector<char> get(const std::string& key) override {
+        wait({key});
         const std::string value = store_.get(key, deadline_);
         return {value.begin(), value.end()};
     }
-    void wait(const std::vector<std::string>& keys) override { store_.wait(keys, deadline_); }
+    void wait(const std::vector<std::string>& keys) override {
+        const Time began = Clock::now();
+        // Each of its keys is one rank's: "rank_RANK" before there is a connection, "RANK" to make one.
+        const std::string& key = keys.back();
+        const std::size_t number = key.find_last_not_of("0123456789") + 1;
+        const int rank = number < key.size() ? std::stoi(key.substr(number)) : -1;
+        if (number == 0) peer_ = rank;
+        try {
+            store_.wait(keys, deadline_);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::timeout || !error.ranks().empty() || rank < 0) throw;
+            throw failure(
+                ErrorCode::timeout, {"new_group", 0, place_.group}, {rank},
+                fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), rank));
+        }
+    }
     void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override { wait(keys); }
 
 private:
+    const Place& place_;
     const StoreHandle store_;
     const Time deadline_;
+    int& peer_;
 };
 
 std::chrono::milliseconds left_until(Time deadline) {
@@ -61,6 +81,9 @@ Mesh::Reason read_reason(int rank, const std::string& reason) {
     return {{static_cast<ErrorCode>(code), fmt::format("rank {} gave up: {}", rank, text), ranks, {}}, sequence};
 }
 
+/// Gloo waits so many time-outs for a connection; for nothing else its own time-out counts.
+constexpr int kTimesAsLong = 5;
+
 /// For a look at the store when something has gone wrong already.
 constexpr auto kPatience = std::chrono::seconds(2);
 
@@ -71,18 +94,23 @@ Mesh::Mesh(Place place, const std::vector<Member>& members, StoreHandle store, T
     // Gloo writes to connections that may be closed.
     struct sigaction action {};
     if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+    int peer = -1;
     try {
-        connect(members, deadline);
-    } catch (const Error&) {
+        connect(members, deadline, peer);
+    } catch (const Error& error) {
+        if (frames_) give_up(error);  // before connections close, about which the others would wonder
         throw;
     } catch (const std::exception& error) {
+        store_.look();  // somebody is gone, or has said what is the matter
         const bool late = Clock::now() >= deadline;
         throw Error(late ? ErrorCode::timeout : ErrorCode::backend,
-                    fmt::format("gloo: group {}: cannot connect all ranks: {}", place_.group, error.what()));
+                    fmt::format("gloo: group {}: rank {} cannot connect {}: {}", place_.group, place_.rank,
+                                peer < 0 ? "to the others" : fmt::format("to rank {}", peer), error.what()),
+                    peer < 0 ? std::vector<int>{} : std::vector<int>{peer}, {"new_group", 0, place_.group});
     }
 }
 
-void Mesh::connect(const std::vector<Member>& members, Time deadline) {
+void Mesh::connect(const std::vector<Member>& members, Time deadline, int& peer) {
     gloo::transport::tcp::attr attributes;
     const bool one_host = std::all_of(members.begin(), members.end(),
                                       [&](const Member& m) { return m.host_id == members.front().host_id; });
@@ -93,10 +121,18 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline) {
     auto device = gloo::transport::tcp::CreateDevice(attributes);
     alarms_ = std::make_unique<Alarms>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
     submissions_ = std::make_unique<Submissions>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
-    GlooStore store(store_.below("gloo"), deadline);
+    GlooStore store(place_, store_.below("gloo"), deadline, peer);
     context_ = std::make_shared<gloo::rendezvous::Context>(place_.rank, place_.size);
-    context_->setTimeout(left_until(deadline));
+    context_->setTimeout(std::max(std::chrono::milliseconds(1), left_until(deadline) / kTimesAsLong));
     if (place_.size > 1) context_->connectFullMesh(store, device);
+    probes_.resize(static_cast<std::size_t>(place_.size));
+    for (int r = 0; r < place_.size; ++r) {
+        if (r == place_.rank) continue;
+        peer = r;
+        Buffer& probe = probes_[static_cast<std::size_t>(r)];
+        probe = buffer(nullptr, 0);
+        probe->recv(r, kProbeSlot);
+    }
     frames_ = std::make_unique<Frames>(*this);
     // Nobody may use, and perhaps leave, what others have not finished.
     Call hello;
@@ -106,6 +142,7 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline) {
 
 Mesh::~Mesh() {
     frames_.reset();
+    probes_.clear();
     context_.reset();  // and with it the device, whose thread ends
 }
 
@@ -118,6 +155,8 @@ Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where
         const std::lock_guard lock(mutex_);
         if (why_) return interrupted(*why_, where);
     }
+    if (dynamic_cast<const TimedOut*>(&thrown))  // who was stopped himself is late for himself, too
+        if (const auto why = given_up(peer, where)) return *why;
     const Error why = blame(thrown, peer, began);
     return failure(why.code(), where, why.ranks(), why.what());
 }
@@ -147,6 +186,24 @@ std::optional<Mesh::Reason> Mesh::reason(int peer) const {
     return std::nullopt;
 }
 
+bool Mesh::is_broken(int peer) {
+    const std::lock_guard one_at_a_time(probing_);
+    gloo::transport::UnboundBuffer& probe = *probes_[static_cast<std::size_t>(peer)];
+    try {
+        probe.abortWaitRecv();  // the wait that comes
+        probe.waitRecv(kPatience);
+        return false;
+    } catch (const std::exception&) {
+        return true;
+    }
+}
+
+std::optional<Error> Mesh::given_up(int peer, const Error::Where& call) const {
+    const auto said = reason(peer);
+    if (!said || call.sequence == 0 || said->sequence != call.sequence) return std::nullopt;
+    return failure(said->why.code(), call, said->why.ranks(), said->why.what());
+}
+
 void Mesh::interrupt(const Error& why) {
     const std::lock_guard lock(mutex_);
     if (why_) return;
@@ -174,7 +231,24 @@ void Mesh::check_going() const {
     throw ended_before(*why_, place_.group);
 }
 
-bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline) {
+bool Mesh::wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline) {
+    for (;;) {
+        const Time turn = std::min(deadline, after(kTurn));
+        try {
+            return alarms_->wait(buffer, sends, turn);
+        } catch (const TimedOut&) {
+            if (turn == deadline) throw;
+        }
+        if (!is_broken(peer)) continue;
+        try {
+            return alarms_->wait(buffer, sends, Clock::now());  // it may have been the last thing that came
+        } catch (const TimedOut&) {
+            throw Broken();
+        }
+    }
+}
+
+bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline) {
     {
         const std::lock_guard lock(mutex_);
         awaited_ = why_ ? nullptr : &buffer;
@@ -186,7 +260,7 @@ bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadli
     };
     bool done = false;
     try {
-        done = alarms_->wait(buffer, sends, deadline);
+        done = wait(buffer, sends, peer, deadline);
     } catch (...) {
         forget();
         throw;
@@ -233,29 +307,18 @@ void Flow::begin_now(std::size_t offset, std::size_t bytes) noexcept {
     }
 }
 
-void Flow::wait(const Call& call) {
-    if (begun_ == 0) return;
+bool Flow::wait(const Call& call, Time turn) {
+    if (begun_ == 0) return true;
     mesh_.submissions().submit();
     const Time began = Clock::now();
     try {
-        if (!mesh_.await(*buffer_, sends_, call.deadline.at())) std::rethrow_exception(failed_);
+        if (!mesh_.await(*buffer_, sends_, peer_, std::min(turn, call.deadline.at()))) std::rethrow_exception(failed_);
     } catch (const std::exception& error) {
+        if (turn < call.deadline.at() && dynamic_cast<const TimedOut*>(&error)) return false;
         throw mesh_.translate(error, peer_, where(call, mesh_.group()), began);
     }
     --begun_;
-}
-
-bool Flow::is_broken() {
-    if (begun_ == 0) return false;
-    try {
-        if (!mesh_.await(*buffer_, sends_, Clock::now())) return true;
-        --begun_;
-    } catch (const TimedOut&) {
-        return false;
-    } catch (const std::exception&) {
-        return true;
-    }
-    return false;
+    return true;
 }
 
 }  // namespace dlaunch::worker::gloo_backend

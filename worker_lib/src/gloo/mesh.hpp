@@ -17,6 +17,15 @@
 
 namespace dlaunch::worker::gloo_backend {
 
+/// How often a rank that waits looks whether those are still there that it needs: Gloo does not say that a connection
+/// has gone to whom it has begun to send, or to receive, something for.
+inline constexpr std::chrono::milliseconds kTurn{500};
+
+/// Thrown by a wait whose connection has gone.
+struct Broken final : std::exception {
+    [[nodiscard]] const char* what() const noexcept override { return "the connection was closed"; }
+};
+
 class Alarms;
 class Frames;
 class Submissions;
@@ -41,12 +50,10 @@ public:
     [[nodiscard]] Error blame(const std::exception& thrown, int peer, Time began) const;
     /// The same as the Error of a call.
     [[nodiscard]] Error translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const;
-    /// Why `peer` gave up, and in which call (0: in none), where it has said so.
-    struct Reason {
-        Error why;
-        std::uint64_t sequence;
-    };
-    [[nodiscard]] std::optional<Reason> reason(int peer) const;
+    /// Why `peer` gave up this call, where it has said so.
+    [[nodiscard]] std::optional<Error> given_up(int peer, const Error::Where& call) const;
+    /// Whether nothing will go to this rank, or come from it, any more; any thread.
+    [[nodiscard]] bool is_broken(int peer);
     /// Ends what this rank waits for, and all that comes. The first reason counts.
     void interrupt(const Error& why);
     /// The same, and closes all connections, so that nobody waits for this rank any more, and leaves the reason.
@@ -54,8 +61,9 @@ public:
     /// Throws where this rank has given up before.
     void check_going() const;
     /// Waits for what a collective sends or receives; give_up() ends the wait. False: the wait was aborted.
-    bool await(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline);
-    [[nodiscard]] Alarms& alarms() const { return *alarms_; }
+    bool await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
+    /// The same for anybody, whom give_up() leaves alone.
+    bool wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
     /// What the ranks begin their calls with.
     [[nodiscard]] Frames& frames() const { return *frames_; }
     /// Memory for a collective's own use, as it was left; made once, as new pages cost more than what is done with
@@ -63,8 +71,15 @@ public:
     [[nodiscard]] std::byte* scratch(std::size_t bytes);
     [[nodiscard]] Submissions& submissions() const { return *submissions_; }
 
+    /// Why a rank gave up, and in which call (0: in none).
+    struct Reason {
+        Error why;
+        std::uint64_t sequence;
+    };
+
 private:
-    void connect(const std::vector<Member>& members, Time deadline);
+    [[nodiscard]] std::optional<Reason> reason(int peer) const;
+    void connect(const std::vector<Member>& members, Time deadline, int& peer);
 
     const Place place_;
     const StoreHandle store_;
@@ -75,6 +90,8 @@ private:
     std::unique_ptr<Error> why_;
     std::atomic<bool> told_{false};
     gloo::transport::UnboundBuffer* awaited_ = nullptr;  // collectives come one at a time
+    std::mutex probing_;
+    std::vector<Buffer> probes_;  // receives of what nobody sends; by rank, nullptr for this one
     std::unique_ptr<Frames> frames_;
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;
@@ -102,6 +119,8 @@ private:
 
 /// Slots of messages have the first of these bits, those of subsets' collectives the second.
 inline constexpr std::uint64_t kMessageSlots = std::uint64_t{1} << 63, kSubsetSlots = std::uint64_t{1} << 62;
+/// Nobody sends anything in this one.
+inline constexpr std::uint64_t kProbeSlot = kMessageSlots - 1;
 
 /// Messages to one peer, or from one, out of one piece of memory, or into it. Those of a slot arrive in their order;
 /// one may be shorter than its receiver has room for, never longer.
@@ -117,9 +136,9 @@ public:
     /// is nothing.
     void begin(std::size_t offset, std::size_t bytes);
     /// Waits for the first of those that have been begun, if there is one; throws an Error that names the peer.
-    void wait(const Call& call);
-    /// Whether what has been begun will never be done.
-    [[nodiscard]] bool is_broken();
+    void wait(const Call& call) { (void)wait(call, call.deadline.at()); }
+    /// The same; false where the turn is over before the call's deadline.
+    [[nodiscard]] bool wait(const Call& call, Time turn);
     void finish(const Call& call) {
         while (begun_ > 0) wait(call);
     }

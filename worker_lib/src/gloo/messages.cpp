@@ -144,7 +144,7 @@ void Messages::await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline) 
         (reads ? peer.reading : peer.writing) = nullptr;
     };
     try {
-        const bool arrived = mesh_.alarms().wait(*buffer, !reads, deadline);
+        const bool arrived = mesh_.wait(*buffer, !reads, rank, deadline);
         forget();
         if (!arrived) throw Error(ErrorCode::aborted, "the group was closed");
     } catch (...) {
@@ -159,6 +159,19 @@ void Messages::read(int rank) {
         for (std::uint64_t number = 0;; ++number) read_one(rank, number, began);
     } catch (const std::exception& error) {
         lose(rank, error, began, true);
+    }
+}
+
+/// For a message that nobody wants yet.
+std::vector<std::byte> Messages::room(int rank, std::size_t bytes) const {
+    try {
+        return std::vector<std::byte>(bytes);
+    } catch (const std::bad_alloc&) {
+        throw Error(
+            ErrorCode::backend,
+            fmt::format("rank {} has no memory for the {} bytes that rank {} sent before what is to be received",
+                        mesh_.rank(), bytes, rank),
+            {mesh_.rank()}, {});
     }
 }
 
@@ -195,7 +208,7 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
         if (receiver)
             began = receiver->began;
         else
-            elsewhere.resize(envelope.bytes);
+            elsewhere = room(rank, envelope.bytes);
     }
     try {
         if (envelope.bytes > 0) {
@@ -253,8 +266,9 @@ void Messages::lose(int rank, const std::exception& thrown, Time began, bool rea
         const std::lock_guard lock(mutex_);
         if (closed_) return;
     }
-    const Error why = mesh_.blame(thrown, rank, began);
-    if (why.code() == ErrorCode::timeout) mesh_.give_up(lost(why, !reads));
+    const auto* const own = dynamic_cast<const Error*>(&thrown);
+    const Error why = own && own->code() == ErrorCode::backend ? *own : mesh_.blame(thrown, rank, began);
+    if (why.code() == ErrorCode::timeout || why.code() == ErrorCode::backend) mesh_.give_up(lost(why, !reads));
     const std::lock_guard lock(mutex_);
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (!peer.lost) peer.lost = std::make_unique<Error>(why);

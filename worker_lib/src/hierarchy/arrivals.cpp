@@ -9,16 +9,15 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{2};
 
-std::string key(std::uint64_t sequence, int rank) { return fmt::format("came/{}/{}", sequence, rank); }
+/// Holds the number of the call that the rank came to last.
+std::string key(int rank) { return fmt::format("came/{}", rank); }
 
 }  // namespace
 
 void Arrivals::come(const Call& call) {
     const Time soon = std::min(call.deadline.at(), after(kPatience));
     try {
-        store_.set(key(call.sequence, place_.rank), "", soon);
-        if (last_ > 0) store_.delete_key(key(last_, place_.rank), soon);
-        last_ = call.sequence;
+        store_.set(key(place_.rank), std::to_string(call.sequence), soon);
     } catch (const Error&) {
         // Others may name this rank too, if there is anybody to name at all.
     }
@@ -29,8 +28,12 @@ Error Arrivals::name_all(const Call& call, const Error& late) const {
     try {
         const Time soon = after(kPatience);
         for (int r = 0; r < place_.size; ++r) {
-            const std::vector<std::string> there{key(call.sequence, r)};
-            if (r != place_.rank && !store_.check(there, soon)) missing.push_back(r);
+            if (r == place_.rank) continue;
+            const std::string last = key(r);
+            // Who has passed this one may have come to another since.
+            const bool came =
+                store_.check(std::span(&last, 1), soon) && std::stoull(store_.get(last, soon)) >= call.sequence;
+            if (!came) missing.push_back(r);
         }
     } catch (const Error&) {
         return late;

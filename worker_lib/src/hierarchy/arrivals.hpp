@@ -21,7 +21,6 @@ public:
 private:
     const Place place_;
     const StoreHandle store_;
-    std::uint64_t last_ = 0;  // call that this rank came to; 0: none
 };
 
 }  // namespace dlaunch::worker::hierarchy

@@ -45,4 +45,8 @@ struct Member {
                                                  std::span<const int> ranks, int rank, const std::string& said,
                                                  Time deadline);
 
+/// An Error that names ranks as a value of the store, and back; where it happened is not in it.
+[[nodiscard]] std::string pack_error(const Error& error);
+[[nodiscard]] Error unpack_error(const std::string& text, const Error::Where& where);
+
 }  // namespace dlaunch::worker

@@ -42,12 +42,16 @@ Member unpack(const std::string& text) {
 /// In the place of what a rank did not say: why nobody waits for it any more. "\nCODE RANK,RANK,... TEXT"
 constexpr char kGivenUp = '\n';
 
-std::string pack(const Error& error) {
+bool is_given_up(const std::string& said) { return said.starts_with(kGivenUp); }
+
+}  // namespace
+
+std::string pack_error(const Error& error) {
     return fmt::format("{}{} {} {}", kGivenUp, static_cast<int>(error.code()), fmt::join(error.ranks(), ","),
                        error.what());
 }
 
-Error unpack(const std::string& text, const Error::Where& where) {
+Error unpack_error(const std::string& text, const Error::Where& where) {
     std::istringstream words(text);
     int code = 0, rank = 0;
     std::vector<int> ranks;
@@ -61,10 +65,6 @@ Error unpack(const std::string& text, const Error::Where& where) {
     return {static_cast<ErrorCode>(code), what, ranks, where};
 }
 
-bool is_given_up(const std::string& said) { return said.starts_with(kGivenUp); }
-
-}  // namespace
-
 /// Who gives up says so in the name of those that it has waited for. So all end their waits at once, on whatever host
 /// they are, and for the same reason; and who comes later knows that nobody is there.
 std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where& where, std::span<const int> ranks,
@@ -73,7 +73,7 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
     const std::string place = where.group.empty() ? where.op : where.op + " in group " + where.group;
     const auto say = [&](int r, const std::string& what) {
         const std::string there = store.compare_set(std::to_string(r), "", what, deadline);
-        if (is_given_up(there) && there != what) throw unpack(there, where);
+        if (is_given_up(there) && there != what) throw unpack_error(there, where);
         if (there != what) store.set(std::to_string(r), what, deadline);
     };
     std::vector<std::string> keys, heard;
@@ -96,7 +96,7 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
         const Error given_up{error.code(), what, blamed, where};
         for (const int r : blamed) {
             try {
-                say(r, pack(given_up));
+                say(r, pack_error(given_up));
             } catch (const Error& other) {
                 if (!other.ranks().empty()) throw;  // somebody has given up before; else it is only the store
             }
@@ -105,7 +105,7 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
         heard = store.multi_get(keys, deadline);  // in the last moment
     }
     const auto given_up = std::find_if(heard.begin(), heard.end(), is_given_up);
-    if (given_up != heard.end()) throw unpack(*given_up, where);
+    if (given_up != heard.end()) throw unpack_error(*given_up, where);
     return heard;
 }
 

@@ -65,7 +65,7 @@ std::unique_ptr<Backend> make_backend(const Place& place, const std::vector<Memb
                     {}, {"new_group", 0, place.group});
     }
     auto backend = std::make_unique<ShmBackend>(Segment::meet(place, store, deadline), place);
-    backend->exchange().meet_first(pids, deadline);
+    backend->exchange().meet_first(pids, store, deadline);
     return backend;
 }
 

@@ -19,6 +19,8 @@ constexpr int kPauses = 200, kYields = 50;
 /// did not see it there yet has long been done (publish()).
 constexpr auto kLongestSleep = std::chrono::milliseconds(100);
 constexpr auto kFirstSleep = std::chrono::microseconds(100);
+/// Who waits for the others to join looks around this often.
+constexpr auto kTurn = std::chrono::milliseconds(100);
 
 void pause() {
 #if defined(__x86_64__)
@@ -61,18 +63,30 @@ void Exchange::mark_dead(int rank) {
     futex_wake_all(own_.doorbell);
 }
 
-void Exchange::meet_first(const std::vector<int>& pids, Time deadline) {
+void Exchange::meet_first(const std::vector<int>& pids, const StoreHandle& store, Time deadline) {
     pids_ = pids;
     for (int r = 0; r < place_.size; ++r)
         if (r != place_.rank)
             watches_.push_back(
                 Sentinel::instance().watch(pids[static_cast<std::size_t>(r)], [this, r] { mark_dead(r); }));
     Call hello;
-    hello.deadline = deadline;
     begin(hello);
     publish();
-    meet();
-    segment_->close_door();
+    for (;;) {
+        hello.deadline = std::min(deadline, after(kTurn));
+        try {
+            meet();
+            return segment_->close_door();
+        } catch (const Error& error) {
+            const Time now = Clock::now();
+            if (error.code() != ErrorCode::timeout || now < hello.deadline.at() || now >= deadline) throw;
+        }
+        try {
+            store.look();
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::peer_lost) throw;  // who has come may have ended since
+        }
+    }
 }
 
 void Exchange::begin(const Call& call, std::size_t most) {
@@ -149,15 +163,16 @@ void Exchange::wait(int rank, std::uint32_t step) {
         for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
             if (segment_->control(r).failed.load(std::memory_order_relaxed) == step) throw ended(r, where());
         const Time now = Clock::now();
-        if (now >= call_->deadline.at()) late(step);
+        if (now >= call_->deadline.at()) late(rank, step);
         futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(most, call_->deadline.at() - now));
     }
 }
 
-void Exchange::late(std::uint32_t step) {
+/// Of the others some may come in this moment.
+void Exchange::late(int first, std::uint32_t step) {
     std::vector<int> missing;
     for (int r = 0; r < place_.size; ++r)
-        if (!reached(segment_->control(r).step.load(std::memory_order_acquire), step))
+        if (r == first || !reached(segment_->control(r).step.load(std::memory_order_acquire), step))
             missing.push_back(place_.name(r));
     throw failure(ErrorCode::timeout, where(), missing,
                   fmt::format("rank {} waited {} for {}", place_.name(place_.rank), describe(Clock::now() - began_),

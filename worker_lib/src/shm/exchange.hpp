@@ -31,7 +31,7 @@ public:
     Exchange& operator=(const Exchange&) = delete;
 
     /// All have mapped the segment and watch each other (`pids`, by rank); throws Error that names who is missing.
-    void meet_first(const std::vector<int>& pids, Time deadline);
+    void meet_first(const std::vector<int>& pids, const StoreHandle& store, Time deadline);
 
     /// A call is about to begin: this rank's line, which others have looked at, may come back meanwhile.
     void expect_call() const {
@@ -87,7 +87,7 @@ private:
         return few_ ? segment_->control(rank).glances[half_ & 1].data.data() : segment_->half(rank, half_);
     }
     void wait(int rank, std::uint32_t step);
-    [[noreturn]] void late(std::uint32_t step);
+    [[noreturn]] void late(int first, std::uint32_t step);
     void mark_dead(int rank);
 
     const std::shared_ptr<Segment> segment_;

@@ -184,7 +184,17 @@ bool Messages::open(int rank) {
         return call->transfer.peer == rank || call->transfer.peer == kAnySource;
     });
     if (!more_wanted) return false;
-    earlies_.push_back({rank, peer.envelope, std::vector<std::byte>(peer.envelope.bytes)});
+    try {
+        earlies_.push_back({rank, peer.envelope, std::vector<std::byte>(peer.envelope.bytes)});
+    } catch (const std::bad_alloc&) {
+        const Error why = failure(ErrorCode::backend, {"recv", 0, place_.group}, {place_.rank},
+                                  fmt::format("rank {} has no memory for the {} bytes that rank {} sent before what is "
+                                              "to be received",
+                                              place_.rank, peer.envelope.bytes, rank));
+        exchange_->give_up(why);
+        end_all(why);
+        return false;
+    }
     peer.early = &earlies_.back();
     return true;
 }
@@ -359,6 +369,11 @@ void Messages::help() {
 
 void Messages::abort(const Error& why) {
     const std::lock_guard lock(mutex_);
+    end_all(why);
+    ring(place_.rank);
+}
+
+void Messages::end_all(const Error& why) {
     if (!ended_)
         ended_ = std::make_unique<Error>(why.code() == ErrorCode::aborted ? why : ended_before(why, place_.group));
     const auto end = [&](const Call& call) {
@@ -376,7 +391,6 @@ void Messages::abort(const Error& why) {
         for (const Call& call : peer.sends) end(call);
         peer.sends.clear();
     }
-    ring(place_.rank);
 }
 
 void Messages::close() {

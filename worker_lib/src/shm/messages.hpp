@@ -58,6 +58,7 @@ private:
         bool drains = false;  // what it discards counts as pending: its sender must not wait for our next call
     };
 
+    void end_all(const Error& why);
     bool move();
     bool push(int rank);
     bool pull(int rank);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstring>
@@ -27,6 +28,29 @@ std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage 
     throw Error(ErrorCode::backend,
                 fmt::format("shm: group {}: {}: {}; DLAUNCH_BACKEND=gloo does without shared memory", place.group, what,
                             std::strerror(number)));
+}
+
+/// What is longer than files may be here would end the process.
+int truncate(int fd, std::size_t bytes) {
+    rlimit most{};
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur) {
+        errno = EFBIG;
+        return -1;
+    }
+    return ftruncate(fd, static_cast<off_t>(bytes));
+}
+
+/// Where rank 0 has left its segment.
+std::string wait_for_rank_0(const Place& place, const StoreHandle& store, Time deadline) {
+    const Time began = Clock::now();
+    try {
+        return store.get("shm", deadline);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::timeout || !error.ranks().empty()) throw;
+        throw failure(ErrorCode::timeout, {"new_group", 0, place.group}, {place.name(0)},
+                      fmt::format("rank {} waited {} for rank {}", place.name(place.rank),
+                                  describe(Clock::now() - began), place.name(0)));
+    }
 }
 
 }  // namespace
@@ -58,7 +82,8 @@ std::shared_ptr<Segment> Segment::meet(const Place& place, const StoreHandle& st
     if (place.rank == 0) {
         std::shared_ptr<Segment> segment(new Segment(place.size, base::UniqueFd(memfd_create("dlaunch", MFD_CLOEXEC))));
         if (!segment->fd_) fail(place, "memfd_create", errno);
-        if (ftruncate(segment->fd_.get(), static_cast<off_t>(segment->bytes_)) != 0) fail(place, "ftruncate", errno);
+        if (truncate(segment->fd_.get(), segment->bytes_) != 0)
+            fail(place, fmt::format("a file of {} MiB", segment->bytes_ >> 20), errno);
         segment->map();
         if (!segment->base_) fail(place, "mmap", errno);
         for (int r = 0; r < place.size; ++r) new (segment->controls_ + r) Control();
@@ -69,10 +94,10 @@ std::shared_ptr<Segment> Segment::meet(const Place& place, const StoreHandle& st
     }
     int pid = 0, fd = 0;
     std::uint64_t token = 0, found = 0;
-    std::istringstream(store.get("shm", deadline)) >> pid >> fd >> token;
+    std::istringstream(wait_for_rank_0(place, store, deadline)) >> pid >> fd >> token;
     const std::string path = fmt::format("/proc/{}/fd/{}", pid, fd);
     std::shared_ptr<Segment> segment(new Segment(place.size, base::UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC))));
-    if (!segment->fd_ && errno == ENOENT)
+    if (!segment->fd_ && errno == ENOENT && access("/proc/self/fd", F_OK) == 0)
         throw Error(ErrorCode::peer_lost,
                     fmt::format("shm: group {}: rank {} (pid {}) is gone", place.group, place.name(0), pid),
                     {place.name(0)}, {"new_group", 0, place.group});

@@ -63,6 +63,11 @@ public:
         return handle;
     }
 
+    /// The same for who waits for something else than the store.
+    void look() const {
+        if (look_) look_();
+    }
+
     void set(std::string_view key, std::string_view value, Time deadline) const;
     [[nodiscard]] std::string get(std::string_view key, Time deadline) const;
     std::int64_t add(std::string_view key, std::int64_t delta, Time deadline) const;
