@@ -213,6 +213,28 @@ TEST(RecordTest, a_fatal_signal_leaves_its_name_and_a_stack) {
     EXPECT_NE(text.str().find("SIGABRT"), std::string::npos) << text.str();
 }
 
+/// Runs itself again, under a long name.
+TEST(RecordTest, a_crash_is_written_to_its_end_however_long_names_are) {
+    constexpr const char* kCrashes = "DLAUNCH_TEST_CRASHES";
+    if (std::getenv(kCrashes)) record([]() -> int { std::abort(); });
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    Process process(
+        [&] {
+            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+            setenv(kCrashes, "yes", 1);
+            const std::string name(4000, 'n');  // so the program's frames are called
+            execl("/proc/self/exe", name.c_str(), "--gtest_brief=1", "--gtest_filter=RecordTest.a_crash_*", nullptr);
+        },
+        0, {.daemon = true});
+    ASSERT_TRUE(process.join(std::chrono::seconds(20)));
+    EXPECT_EQ(process.exit_code(), -SIGABRT);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    unlink(path.c_str());
+    EXPECT_NE(text.str().find("nnnn"), std::string::npos) << "the names are not long";
+    EXPECT_TRUE(text.str().ends_with("\"}}}\n")) << text.str().size() << " bytes";
+}
+
 TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signal) {
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     const ProcessError error = expect_failure(
