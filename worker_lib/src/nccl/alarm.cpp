@@ -16,6 +16,7 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(2);
 /// For the store to answer, which may have gone with a rank.
 constexpr auto kStorePatience = std::chrono::milliseconds(500);
+/// What a wait of the store's may last; then it is begun anew.
 constexpr auto kListening = std::chrono::hours(24);
 
 std::string key_of(int rank) { return fmt::format("alarm/{}", rank); }
@@ -50,12 +51,17 @@ Alarm::Alarm(StoreHandle store, Place place, std::function<void(const Error&)> h
     shared_->heard = std::move(heard);
     const base::SignalsBlocked for_the_new_thread;
     std::thread([shared = shared_, key = key_of(place_.rank), listened = store_, group = place_.group] {
-        try {
-            const std::string said = listened.get(key, Clock::now() + kListening);
-            const std::lock_guard lock(shared->mutex);
-            if (shared->heard && !said.empty()) shared->heard(unpack(said, group));
-        } catch (const std::exception&) {
-            // Without the store nobody can tell us anything.
+        for (bool again = true; again;) {
+            again = false;
+            try {
+                const std::string said = listened.get(key, Clock::now() + kListening);
+                const std::lock_guard lock(shared->mutex);
+                if (shared->heard && !said.empty()) shared->heard(unpack(said, group));
+            } catch (const Error& error) {
+                again = error.code() == ErrorCode::timeout;  // else nobody can tell us anything, without the store
+            } catch (const std::exception&) {
+                // No rank of ours has said that.
+            }
         }
     }).detach();
 }
