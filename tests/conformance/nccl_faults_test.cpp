@@ -142,6 +142,44 @@ TEST(NcclFaultsTest, calls_that_differ_are_named_on_all_ranks) {
     });
 }
 
+/// Although rank 3 has not come so far, and is not to blame.
+TEST(NcclFaultsTest, calls_that_differ_are_named_long_before_the_time_out) {
+    run_unjoined(4, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        const DeviceBuffer<float> ten(10), nine(9);
+        Store store = world.store();
+        world.broadcast(ten.span());
+        if (world.rank() == 3) {
+            for (const char* key : {"told 0", "told 1", "told 2"}) (void)store.get(key);
+            expect_error(ErrorCode::aborted, {0, 1}, [&] { world.all_reduce(ten.span()); });
+            return;
+        }
+        Work work =
+            world.all_reduce_async(world.rank() == 1 ? nine.span() : ten.span(), ReduceOp::sum(), {.timeout = 1min});
+        const Error error = expect_error(ErrorCode::mismatch, {0, 1}, [&] { work.wait_for(20s); });
+        expect_text(error,
+                    "as call #2 rank 0 called all_reduce(float32, 10, sum), rank 1 called all_reduce(float32, 9");
+        store.set("told " + std::to_string(world.rank()), "yes");
+    });
+}
+
+TEST(NcclFaultsTest, who_waits_for_a_rank_that_has_left_is_told) {
+    run_unjoined(3, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
+        auto world = std::make_unique<ProcessGroup>(join_process_group(init_options()));
+        const int rank = world->rank();
+        world->barrier();
+        const auto begin = std::chrono::steady_clock::now();
+        if (rank != 1) {
+            const OneFloat one;
+            Work work = world->all_reduce_async(one.buffer.span());
+            expect_text(expect_error(ErrorCode::aborted, {1}, [&] { work.wait_for(60s); }),
+                        "rank 1 has left the group");
+        }
+        world.reset();
+        check(std::chrono::steady_clock::now() - begin < 4s, "it took its time");
+    });
+}
+
 TEST(NcclFaultsTest, a_call_that_hangs_although_all_came) {
     run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());

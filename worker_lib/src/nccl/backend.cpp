@@ -37,11 +37,15 @@ NcclBackend::~NcclBackend() {
     if (gpu_) {
         const Gpu::InUse in_use(*gpu_);
         const Time soon = Clock::now() + kFarewell;
-        if (communicator_ && !why_)
+        if (communicator_ && !why_) {
+            // Who waits for a call that this rank will not make gives up, and so ends our wait for him.
+            if (place_.size > 1)
+                alarm_->show({.last = history_.empty() ? 0 : history_.back().sequence, .left = true, .calls = {}});
             communicator_->leave([&] {
                 const std::lock_guard lock(mutex_);
                 if (heard_ || Clock::now() >= soon) throw std::runtime_error("the others do not come");
             });
+        }
         communicator_.reset();
         if (stream_) cuda().destroy_stream(stream_);
         byte_.reset();  // what was aborted may have held it

@@ -14,6 +14,10 @@ namespace {
 constexpr auto kRound = std::chrono::milliseconds(10);
 /// What a lost rank has sent may still arrive.
 constexpr auto kLastWords = std::chrono::milliseconds(100);
+/// After so long a call may be one that others did not make. For each rank more: the store is asked by all of them.
+constexpr std::chrono::milliseconds kLong{1000}, kLongPerRank{1};
+/// Ranks are not many calls apart, but a stream may hold many that wait for a long one.
+constexpr std::uint64_t kShownAround = 32;
 
 }  // namespace
 
@@ -66,6 +70,14 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
     const Work late = overdue == pending_.end() ? nullptr : *overdue;
     Communicator* const communicator = communicator_.get();
     const bool seen_only = heard_ && seen_only_;
+    const Time now = Clock::now();
+    const auto collective =
+        std::find_if(pending_.begin(), pending_.end(), [](const Work& work) { return work->where.sequence > 0; });
+    const bool looks =
+        place_.size > 1 && collective != pending_.end() && now >= next_look_ && now >= (*collective)->began + kLong;
+    const Error::Where pending = looks ? (*collective)->where : Error::Where{};
+    const Alarm::Shown ours = looks ? calls_around(pending.sequence) : Alarm::Shown{};
+    if (looks) next_look_ = now + kLong + place_.size * kLongPerRank;
     lock.unlock();
     if (seen_only) {
         if (const auto said = alarm_->said())
@@ -81,8 +93,13 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
                                          fmt::format("rank {} waited {} for rank {}", place_.rank, waited, late->peer));
         alarm_->raise(*heard);
     }
-    // A time-out is explained by all together.
-    if (heard && heard->code() == ErrorCode::timeout && heard->sequence() > 0)
+    if (!heard && looks) {
+        alarm_->show(ours);
+        heard = alarm_->compare(pending, ours);
+        if (heard) alarm_->raise(*heard);
+    }
+    // A time-out, or a difference, is explained by all together.
+    if (heard && (heard->code() == ErrorCode::timeout || heard->code() == ErrorCode::mismatch) && heard->sequence() > 0)
         heard = alarm_->explain(*heard, called(heard->sequence()));
     if (!heard && communicator) {
         try {
@@ -126,11 +143,22 @@ void NcclBackend::end(const Error& why) {
     }
 }
 
+/// The last one of that number: NCCL may have refused others.
 std::optional<Signature> NcclBackend::called(std::uint64_t sequence) const {
     const std::lock_guard lock(mutex_);
-    for (const Signature& signature : history_)
-        if (signature.sequence == sequence) return signature;
-    return {};
+    const auto found = std::find_if(history_.rbegin(), history_.rend(),
+                                    [&](const Signature& signature) { return signature.sequence == sequence; });
+    return found == history_.rend() ? std::nullopt : std::optional(*found);
+}
+
+Alarm::Shown NcclBackend::calls_around(std::uint64_t sequence) const {
+    Alarm::Shown shown;
+    for (const Signature& call : history_) {
+        shown.last = call.sequence;
+        if (call.sequence + kShownAround >= sequence && call.sequence <= sequence + kShownAround)
+            shown.calls.push_back(call);
+    }
+    return shown;
 }
 
 void NcclBackend::check_going() const {
