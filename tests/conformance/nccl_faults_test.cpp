@@ -163,6 +163,25 @@ TEST(NcclFaultsTest, calls_that_differ_are_named_long_before_the_time_out) {
     });
 }
 
+/// It was not made: the ranks' calls are still numbered alike, and do not differ.
+TEST(NcclFaultsTest, a_call_that_nccl_refuses_on_one_rank_does_not_count) {
+    run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        const OneFloat one;
+        float on_host = 0;
+        const DeviceSpan<float> wrong{&on_host, 1, one.stream.handle()};
+        if (world.rank() == 0) {
+            expect_error(ErrorCode::invalid_argument, [&] { world.broadcast(wrong); });
+            expect_error(ErrorCode::invalid_argument, [&] { (void)world.broadcast_async(wrong); });
+        }
+        world.all_reduce(one.buffer.span());
+        check(one.buffer.to_host()[0] == 2, "the group goes on");
+        Work work = world.all_reduce_async(one.buffer.span(), ReduceOp::sum(), {.timeout = 1500ms});
+        const Error error = expect_error(ErrorCode::timeout, {}, [&] { work.wait_for(30s); });
+        check(error.sequence() == 2, error.what());
+    });
+}
+
 TEST(NcclFaultsTest, who_waits_for_a_rank_that_has_left_is_told) {
     run_unjoined(3, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
         auto world = std::make_unique<ProcessGroup>(join_process_group(init_options()));

@@ -58,12 +58,20 @@ void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& time
     check_support(call);
     call.deadline = deadline(timeout);
     lane_.run(
-        call.deadline,
-        [&] {
-            call.sequence = ++sequence_;
-            backend_->run(call);
-        },
+        call.deadline, [&] { carry_out(call); },
         [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
+}
+
+/// In the lane. What is refused has not been called: the other ranks' numbers do not count it.
+void Group::carry_out(Call& call) {
+    call.sequence = sequence_ + 1;
+    try {
+        backend_->run(call);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) ++sequence_;
+        throw;
+    }
+    ++sequence_;
 }
 
 /// The ranks' order of calls is lost with one that is left out, and so is the group.
@@ -93,10 +101,7 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
             [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
     if (state) return Work(std::move(state), shared_from_this());
     state = std::make_shared<WorkState>();
-    lane_.start(state, [this, call = std::move(call)]() mutable {
-        call.sequence = ++sequence_;
-        backend_->run(call);
-    });
+    lane_.start(state, [this, call = std::move(call)]() mutable { carry_out(call); });
     return Work(std::move(state), shared_from_this());
 }
 

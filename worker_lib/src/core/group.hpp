@@ -81,6 +81,7 @@ private:
         if (generation_ != generation()) refuse_copy(op);
     }
     [[noreturn]] void refuse_copy(const char* op) const;
+    void carry_out(Call& call);
     /// A call's turn did not come in time: ends the group; what the call is to throw.
     [[nodiscard]] Error end_late(const Error::Where& call, std::chrono::milliseconds timeout);
     [[nodiscard]] Time deadline(const std::optional<std::chrono::milliseconds>& timeout) const;

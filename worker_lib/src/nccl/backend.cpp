@@ -81,7 +81,11 @@ void NcclBackend::give(const Error::Where& where, Issue&& issue) {
         communicator_->settle(while_going(where));
     } catch (const Failure& failure) {
         const Error error = translate(failure, where);
-        if (failure.harmless() && going()) throw Error(ErrorCode::invalid_argument, error.what(), {}, where);
+        if (failure.harmless() && going()) {
+            const std::lock_guard lock(mutex_);
+            if (where.sequence > 0) history_.pop_back();  // it was not called
+            throw Error(ErrorCode::invalid_argument, error.what(), {}, where);
+        }
         if (const auto said = said_by_others()) end(*said);
         while_going(where)();
         alarm_->raise(error);

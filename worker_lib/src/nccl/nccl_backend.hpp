@@ -47,6 +47,7 @@ private:
     /// What others need to know of this rank's calls while that one is under way. With the mutex.
     [[nodiscard]] Alarm::Shown calls_around(std::uint64_t sequence) const;
     void end(const Error& why);
+    [[nodiscard]] Error overdue(const StreamWork& late) const;
 
     [[nodiscard]] Lane lane(Comm comm) const { return {nccl(), comm, stream_, place_.rank, place_.size}; }
     [[nodiscard]] Work start(const Call& call);

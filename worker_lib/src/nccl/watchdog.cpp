@@ -65,12 +65,12 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
     for (const auto began = Clock::now(); heard_ && seen_only_ && Clock::now() < began + kLastWords; retire())
         changed_.wait_for(lock, kRound / 10);
     std::optional<Error> heard = heard_;
-    const auto overdue = std::find_if(pending_.begin(), pending_.end(),
-                                      [&](const Work& work) { return Clock::now() >= work->deadline; });
-    const Work late = overdue == pending_.end() ? nullptr : *overdue;
+    const Time now = Clock::now();
+    const auto first_late =
+        std::find_if(pending_.begin(), pending_.end(), [&](const Work& work) { return now >= work->deadline; });
+    const Work late = first_late == pending_.end() ? nullptr : *first_late;
     Communicator* const communicator = communicator_.get();
     const bool seen_only = heard_ && seen_only_;
-    const Time now = Clock::now();
     const auto collective =
         std::find_if(pending_.begin(), pending_.end(), [](const Work& work) { return work->where.sequence > 0; });
     const bool looks =
@@ -86,11 +86,7 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
             alarm_->raise(*heard);  // ranks on other hosts do not see it
     }
     if (!heard && late) {
-        const std::string waited = describe(Clock::now() - late->began);
-        heard = late->peer < 0 ? failure(ErrorCode::timeout, late->where, {},
-                                         fmt::format("all ranks called it, and it is not done after {}", waited))
-                               : failure(ErrorCode::timeout, late->where, {late->peer},
-                                         fmt::format("rank {} waited {} for rank {}", place_.rank, waited, late->peer));
+        heard = overdue(*late);
         alarm_->raise(*heard);
     }
     if (!heard && looks) {
@@ -111,6 +107,15 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
     }
     if (heard) end(*heard);
     lock.lock();
+}
+
+Error NcclBackend::overdue(const StreamWork& late) const {
+    const std::string waited = describe(Clock::now() - late.began);
+    if (late.peer < 0)
+        return failure(ErrorCode::timeout, late.where, {},
+                       fmt::format("all ranks called it, and it is not done after {}", waited));
+    return failure(ErrorCode::timeout, late.where, {late.peer},
+                   fmt::format("rank {} waited {} for rank {}", place_.rank, waited, late.peer));
 }
 
 /// When NCCL fails, another rank may be the cause, and may be about to say so.
@@ -143,12 +148,11 @@ void NcclBackend::end(const Error& why) {
     }
 }
 
-/// The last one of that number: NCCL may have refused others.
 std::optional<Signature> NcclBackend::called(std::uint64_t sequence) const {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(history_.rbegin(), history_.rend(),
-                                    [&](const Signature& signature) { return signature.sequence == sequence; });
-    return found == history_.rend() ? std::nullopt : std::optional(*found);
+    for (const Signature& signature : history_)
+        if (signature.sequence == sequence) return signature;
+    return {};
 }
 
 Alarm::Shown NcclBackend::calls_around(std::uint64_t sequence) const {
