@@ -105,7 +105,7 @@ void Exchange::meet() {
         alike = segment_->control(r).glances[half_ & 1].call == own_.glances[half_ & 1].call && alike;
     }
     for (int r = 0; r < place_.size; ++r)
-        if (segment_->control(r).failed.load(std::memory_order_relaxed) == step_) throw ended(r, where());
+        if (segment_->control(r).failed.load(std::memory_order_acquire) == step_) throw ended(r, where());
     if (alike) return;
     for (int r = 0; r < place_.size; ++r)
         signatures_[static_cast<std::size_t>(r)] = segment_->control(r).calls[half_ & 1];
@@ -136,7 +136,7 @@ void Exchange::wait(int rank, std::uint32_t step) {
         if (given_up_.load()) check_told();
         if (seen & kEnded) throw ended(rank, where());
         for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
-            if (segment_->control(r).failed.load(std::memory_order_relaxed) == step) throw ended(r, where());
+            if (segment_->control(r).failed.load(std::memory_order_acquire) == step) throw ended(r, where());
         const Time now = Clock::now();
         if (now >= call_->deadline) late(step);
         futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(kLongestSleep, call_->deadline - now));
@@ -177,8 +177,8 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
         std::memcpy(own_.reason.text.data(), text.data(), size);
         why_ = std::make_unique<Error>(why);
         given_up_ = true;
+        own_.step.fetch_or(flag);
     }
-    own_.step.fetch_or(flag);
     futex_wake_all(own_.step);
     for (int r = 0; r < place_.size; ++r) {
         Control& control = segment_->control(r);
@@ -187,9 +187,10 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
     }
 }
 
+/// Who sees that the call has failed also sees that this rank gave up, and why: else it would seem to be gone.
 void Exchange::fail(const Error& why) {
-    own_.failed.store(step_);
     give_up(why);
+    own_.failed.store(step_);
 }
 
 void Exchange::abort(const Error& why) {
