@@ -97,7 +97,7 @@ DeviceMemory::DeviceMemory(std::size_t bytes, void* stream) : bytes_(bytes), str
     if (bytes == 0) return;
     nccl::DevicePointer address = 0;
     nccl::cuda().check(nccl::cuda().allocate(&address, bytes), "allocate device memory");
-    data_ = reinterpret_cast<void*>(address);
+    data_ = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): so CUDA's addresses are
 }
 DeviceMemory::~DeviceMemory() {
     if (data_) let_go([&] { nccl::cuda().free(reinterpret_cast<nccl::DevicePointer>(data_)); });
