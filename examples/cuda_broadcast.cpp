@@ -4,21 +4,13 @@
 
 #include <dlaunch/dlaunch.hpp>
 
-#include <random>
 #include <vector>
 
 #include "examples/on_gpu.hpp"
 #include "examples/print.hpp"
+#include "examples/random_numbers.hpp"
 
 namespace {
-
-/// Four numbers that nobody could know before.
-std::vector<float> random_numbers() {
-    std::random_device device;
-    std::vector<float> numbers;
-    for (int i = 0; i < 4; ++i) numbers.push_back(std::uniform_real_distribution<float>(0.1F, 0.9F)(device));
-    return numbers;
-}
 
 void broadcast() {
     const dlaunch::DeviceStream stream;

@@ -4,22 +4,10 @@
 #include <dlaunch/dlaunch.hpp>
 
 #include <cstdio>
-#include <random>
 #include <vector>
 
 #include "examples/print.hpp"
-
-namespace {
-
-/// Four numbers that nobody could know before.
-std::vector<float> random_numbers() {
-    std::random_device device;
-    std::vector<float> numbers;
-    for (int i = 0; i < 4; ++i) numbers.push_back(std::uniform_real_distribution<float>(0.1F, 0.9F)(device));
-    return numbers;
-}
-
-}  // namespace
+#include "examples/random_numbers.hpp"
 
 int main() {
     dlaunch::init_process_group();

@@ -205,13 +205,17 @@ TEST_P(AmidDataTest, the_others_hear_of_it_at_once) {
     }
 }
 
-class OneTransportTest : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(, OneTransportTest, testing::Values("shm", "gloo"),
-                         [](const auto& backend) { return backend.param; });
+std::vector<Case> each_transport() {
+    std::vector<Case> all = cases({4});
+    std::erase_if(all, [](const Case& one) { return one.backend != "shm" && one.backend != "gloo"; });
+    return all;
+}
+using OneTransportTest = Everywhere;
+INSTANTIATE_TEST_SUITE_P(, OneTransportTest, testing::ValuesIn(each_transport()), name_of);
 
 /// Who does not wait himself any more hears of all who are missing from those who did.
 TEST_P(OneTransportTest, all_late_ranks_are_named_to_who_comes_after_the_time_out) {
-    run_world(4, WorldOptions{.backend = GetParam()}, [](const ProcessGroup& world) {
+    run([](const ProcessGroup& world) {
         Store store = world.store();
         if (world.rank() == 1 || world.rank() == 2) return (void)store.get("told");
         if (world.rank() == 3) (void)store.get("gave up");

@@ -142,6 +142,63 @@ TEST(NcclFaultsTest, calls_that_differ_are_named_on_all_ranks) {
     });
 }
 
+/// Although rank 3 has not come so far, and is not to blame.
+TEST(NcclFaultsTest, calls_that_differ_are_named_long_before_the_time_out) {
+    run_unjoined(4, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        const DeviceBuffer<float> ten(10), nine(9);
+        Store store = world.store();
+        world.broadcast(ten.span());
+        if (world.rank() == 3) {
+            for (const char* key : {"told 0", "told 1", "told 2"}) (void)store.get(key);
+            const Error error = expect_ended(ErrorCode::mismatch, [&] { world.all_reduce(ten.span()); });
+            return check(error.ranks() == std::vector{0, 1}, error.what());
+        }
+        Work work =
+            world.all_reduce_async(world.rank() == 1 ? nine.span() : ten.span(), ReduceOp::sum(), {.timeout = 1min});
+        const Error error = expect_error(ErrorCode::mismatch, {0, 1}, [&] { work.wait_for(20s); });
+        expect_text(error,
+                    "as call #2 rank 0 called all_reduce(float32, 10, sum), rank 1 called all_reduce(float32, 9");
+        store.set("told " + std::to_string(world.rank()), "yes");
+    });
+}
+
+/// It was not made: the ranks' calls are still numbered alike, and do not differ.
+TEST(NcclFaultsTest, a_call_that_nccl_refuses_on_one_rank_does_not_count) {
+    run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        const OneFloat one;
+        float on_host = 0;
+        const DeviceSpan<float> wrong{&on_host, 1, one.stream.handle()};
+        if (world.rank() == 0) {
+            expect_error(ErrorCode::invalid_argument, [&] { world.broadcast(wrong); });
+            expect_error(ErrorCode::invalid_argument, [&] { (void)world.broadcast_async(wrong); });
+        }
+        world.all_reduce(one.buffer.span());
+        check(one.buffer.to_host()[0] == 2, "the group goes on");
+        Work work = world.all_reduce_async(one.buffer.span(), ReduceOp::sum(), {.timeout = 1500ms});
+        const Error error = expect_error(ErrorCode::timeout, {}, [&] { work.wait_for(30s); });
+        check(error.sequence() == 2, error.what());
+    });
+}
+
+TEST(NcclFaultsTest, who_waits_for_a_rank_that_has_left_is_told) {
+    run_unjoined(3, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
+        auto world = std::make_unique<ProcessGroup>(join_process_group(init_options()));
+        const int rank = world->rank();
+        world->barrier();
+        const auto begin = std::chrono::steady_clock::now();
+        if (rank != 1) {
+            const OneFloat one;
+            Work work = world->all_reduce_async(one.buffer.span());
+            expect_text(expect_error(ErrorCode::aborted, {1}, [&] { work.wait_for(60s); }),
+                        "rank 1 has left the group");
+        }
+        world.reset();
+        check(std::chrono::steady_clock::now() - begin < 4s, "it took its time");
+    });
+}
+
 TEST(NcclFaultsTest, a_call_that_hangs_although_all_came) {
     run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
@@ -177,6 +234,7 @@ TEST(NcclFaultsTest, asynchronous_error_ends_the_group_on_all_ranks) {
 TEST(NcclFaultsTest, abort_ends_what_is_pending_here_and_elsewhere) {
     run(2, [](ProcessGroup world) {
         const OneFloat one;
+        world.barrier();  // all have joined
         if (world.rank() == 0) {
             Work work = world.irecv(one.buffer.span(), 1), message = world.irecv(one.buffer.span(), 1);
             work.wait();
@@ -205,9 +263,10 @@ TEST(NcclFaultsTest, killed_rank_is_named_at_once) {
 
 TEST(NcclFaultsTest, work_lost_to_an_exception_does_not_hang) {
     run_unjoined(2, {}, [](const ProcessGroup&) {
-        if (*init_options().rank == 0) setenv("FAKE_NCCL_HANG_AFTER", "0", 1);
+        if (*init_options().rank == 0) setenv("FAKE_NCCL_HANG_AFTER", "1", 1);
         const ProcessGroup world = join_process_group(init_options());
         const OneFloat one;
+        world.barrier();  // all have joined
         try {
             Work work = world.rank() == 0 ? world.all_reduce_async(one.buffer.span()) : Work();
             throw std::runtime_error("something else");

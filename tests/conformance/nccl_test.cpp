@@ -187,6 +187,24 @@ TEST(NcclTest, under_auto_the_first_device_call_is_a_collective) {
         "auto");
 }
 
+TEST(NcclTest, device_memory_may_be_used_by_any_thread) {
+    run(1, [](const ProcessGroup&) {
+        auto numbers = std::make_unique<Numbers>(5);
+        std::exception_ptr failed;
+        std::thread other([&] {  // which has used no GPU yet
+            try {
+                numbers->check_all(5, "what another thread reads");
+                numbers->stream.synchronize();
+            } catch (...) {
+                failed = std::current_exception();
+            }
+        });
+        other.join();
+        if (failed) std::rethrow_exception(failed);
+        std::thread([&] { numbers.reset(); }).join();
+    });
+}
+
 TEST(NcclTest, subgroups) {
     for (const char* library : {DLAUNCH_FAKE_NCCL, DLAUNCH_OLD_FAKE_NCCL})
         run_world(3, {.backend = "nccl", .joins = false}, [&](const ProcessGroup&) {

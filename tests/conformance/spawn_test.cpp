@@ -141,6 +141,45 @@ TEST(SpawnTest, when_one_cannot_be_started_none_is_left) {
     }
 }
 
+TEST(SpawnTest, where_ends_of_children_are_not_told_it_refuses) {
+    Process process(
+        [] {
+            std::signal(SIGCHLD, SIG_IGN);
+            const Error error =
+                expect_error(ErrorCode::backend, [] { (void)start_processes([](int) { sleep_for_a_minute(); }, 1); });
+            check(std::string(error.what()).find("SIGCHLD") != std::string::npos, error.what());
+        },
+        0, {.daemon = true});
+    ASSERT_TRUE(process.join(std::chrono::seconds(20)));
+    EXPECT_EQ(process.exit_code(), 0) << process.error();
+}
+
+TEST(SpawnTest, an_end_that_another_wait_has_taken_is_no_good_end) {
+    ProcessContext context = start_processes([](int) {}, 1);
+    ASSERT_EQ(waitpid(context.processes()[0].pid(), nullptr, 0), context.processes()[0].pid());
+    try {
+        context.join();
+        ADD_FAILURE() << "no error";
+    } catch (const ProcessError& error) {
+        EXPECT_EQ(error.exit_code(), 255);
+    }
+}
+
+const Spawnable kNothing("nothing", [](int, const std::vector<std::string>&) {});
+
+TEST(SpawnTest, a_program_that_forgets_run_if_spawned_does_not_start_itself_for_ever) {
+    Process process(
+        [] {
+            setenv("DLAUNCH_SPAWN", "0 3 nothing", 1);  // as a spawned process has it
+            const Error error =
+                expect_error(ErrorCode::invalid_argument, [] { (void)start_processes(kNothing, 1, {.daemon = true}); });
+            check(std::string(error.what()).find("run_if_spawned()") != std::string::npos, error.what());
+        },
+        0, {.daemon = true});
+    ASSERT_TRUE(process.join(std::chrono::seconds(20)));
+    EXPECT_EQ(process.exit_code(), 0) << process.error();
+}
+
 TEST(RecordTest, what_main_throws_is_written_as_torch_writes_it) {
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     spawn(
@@ -172,6 +211,28 @@ TEST(RecordTest, a_fatal_signal_leaves_its_name_and_a_stack) {
     text << std::ifstream(path).rdbuf();
     unlink(path.c_str());
     EXPECT_NE(text.str().find("SIGABRT"), std::string::npos) << text.str();
+}
+
+/// Runs itself again, under a long name.
+TEST(RecordTest, a_crash_is_written_to_its_end_however_long_names_are) {
+    constexpr const char* kCrashes = "DLAUNCH_TEST_CRASHES";
+    if (std::getenv(kCrashes)) record([]() -> int { std::abort(); });
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    Process process(
+        [&] {
+            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+            setenv(kCrashes, "yes", 1);
+            const std::string name(4000, 'n');  // so the program's frames are called
+            execl("/proc/self/exe", name.c_str(), "--gtest_brief=1", "--gtest_filter=RecordTest.a_crash_*", nullptr);
+        },
+        0, {.daemon = true});
+    ASSERT_TRUE(process.join(std::chrono::seconds(20)));
+    EXPECT_EQ(process.exit_code(), -SIGABRT);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    unlink(path.c_str());
+    EXPECT_NE(text.str().find("nnnn"), std::string::npos) << "the names are not long";
+    EXPECT_TRUE(text.str().ends_with("\"}}}\n")) << text.str().size() << " bytes";
 }
 
 TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signal) {

@@ -161,6 +161,7 @@ int cuStreamCreate(void** stream, unsigned) {
     return 0;
 }
 int cuStreamDestroy_v2(void* stream) {
+    if (!context) std::abort();  // it would be lost, and nobody would notice
     delete static_cast<Stream*>(stream);
     return 0;
 }
@@ -216,6 +217,7 @@ int cuMemAlloc_v2(std::uintptr_t* address, std::size_t bytes) {
 }
 /// Waits for whatever is under way: it may use the memory.
 int cuMemFree_v2(std::uintptr_t address) {
+    if (!context) std::abort();  // as above
     Stream::await_all();
     auto* data = reinterpret_cast<std::byte*>(address);
     const std::lock_guard lock(memory_mutex);

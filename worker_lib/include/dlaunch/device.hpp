@@ -1,7 +1,7 @@
 #pragma once
 /// Memory and streams of a GPU, for programs that bring no CUDA of their own: what calls with a DeviceSpan need. Those
 /// that do use pointers and streams of theirs. CUDA's driver is loaded when it is needed; all throw Error (backend)
-/// where there is no GPU.
+/// where there is no GPU. Any thread, one at a time; it uses the GPU of its worker from then on (use_device()).
 
 #include <span>
 #include <vector>

@@ -73,7 +73,7 @@ public:
 
     [[nodiscard]] int pid() const;
     [[nodiscard]] bool is_alive();
-    /// Unset while it runs; -n when signal n ended it.
+    /// Unset while it runs; -n when signal n ended it; 255 where another wait() of this program was told instead of us.
     [[nodiscard]] std::optional<int> exit_code();
     /// What its exception said, once it has ended; else empty.
     [[nodiscard]] std::string error() const;

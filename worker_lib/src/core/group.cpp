@@ -51,15 +51,15 @@ Time Group::deadline(const std::optional<std::chrono::milliseconds>& timeout) co
     return after(timeout.value_or(parts_.timeout));
 }
 
-template <class F>
-auto Group::carry_out(const Error::Where& call, F&& f) -> decltype(f()) {
+template <class Where, class F>
+auto Group::carry_out(Where&& call, F&& f) -> decltype(f()) {
     try {
         return f();
     } catch (const Error&) {
         throw;
     } catch (const std::exception& thrown) {
         const Error error =
-            failure(ErrorCode::backend, call, {rank()}, fmt::format("rank {}: {}", rank(), thrown.what()));
+            failure(ErrorCode::backend, call(), {rank()}, fmt::format("rank {}: {}", rank(), thrown.what()));
         backend_->give_up(error);
         throw Error(error);
     }
@@ -72,12 +72,20 @@ void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& time
     check_support(call);
     call.deadline = Deadline(timeout.value_or(parts_.timeout));
     lane_.run(
-        call.deadline,
-        [&] {
-            call.sequence = ++sequence_;
-            carry_out(where(call, parts_.name), [&] { backend_->run(call); });
-        },
+        call.deadline, [&] { run_next(call); },
         [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
+}
+
+/// In the lane. What is refused has not been called: the other ranks' numbers do not count it.
+void Group::run_next(Call& call) {
+    call.sequence = sequence_ + 1;
+    try {
+        carry_out([&] { return where(call, parts_.name); }, [&] { backend_->run(call); });
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) ++sequence_;
+        throw;
+    }
+    ++sequence_;
 }
 
 /// The ranks' order of calls is lost with one that is left out, and so is the group.
@@ -107,12 +115,8 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
             [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
     if (state) return Work(std::move(state), shared_from_this());
     state = std::make_shared<WorkState>();
-    const Error::Where here = where(call, parts_.name);
-    auto job = [this, call = std::move(call)]() mutable {
-        call.sequence = ++sequence_;
-        carry_out(where(call, parts_.name), [&] { backend_->run(call); });
-    };
-    carry_out(here, [&] { lane_.start(state, std::move(job)); });
+    auto job = [this, call]() mutable { run_next(call); };
+    carry_out([&] { return where(call, parts_.name); }, [&] { lane_.start(state, std::move(job)); });
     return Work(std::move(state), shared_from_this());
 }
 
@@ -121,7 +125,8 @@ std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<st
     check(transfer, parts_);
     check_support(transfer);
     transfer.deadline = deadline(timeout);
-    return carry_out({transfer.sends ? "send" : "recv", 0, parts_.name}, [&] { return backend_->post(transfer); });
+    return carry_out([&] { return Error::Where{transfer.sends ? "send" : "recv", 0, parts_.name}; },
+                     [&] { return backend_->post(transfer); });
 }
 
 std::vector<Work> Group::post(std::vector<Transfer> transfers,
@@ -133,7 +138,8 @@ std::vector<Work> Group::post(std::vector<Transfer> transfers,
         transfer.deadline = deadline(timeout);
     }
     std::vector<Work> works;
-    auto states = carry_out({"batch_isend_irecv", 0, parts_.name}, [&] { return backend_->post(transfers); });
+    auto states = carry_out([&] { return Error::Where{"batch_isend_irecv", 0, parts_.name}; },
+                            [&] { return backend_->post(transfers); });
     for (auto& state : states) works.emplace_back(std::move(state), shared_from_this());
     return works;
 }

@@ -83,8 +83,9 @@ private:
     [[noreturn]] void refuse_copy(const char* op) const;
     /// As the backend does; what is no Error (memory, threads) leaves the others waiting for this rank: it ends the
     /// group, and becomes one.
-    template <class F>
-    auto carry_out(const Error::Where& call, F&& f) -> decltype(f());
+    template <class Where, class F>
+    auto carry_out(Where&& call, F&& f) -> decltype(f());
+    void run_next(Call& call);
     /// A call's turn did not come in time: ends the group; what the call is to throw.
     [[nodiscard]] Error end_late(const Error::Where& call, std::chrono::milliseconds timeout);
     [[nodiscard]] Time deadline(const std::optional<std::chrono::milliseconds>& timeout) const;

@@ -41,12 +41,17 @@ public:
             const Done done{this};
             return job();
         }
-        const auto error = late();
+        std::exception_ptr error;
+        try {
+            throw late();
+        } catch (...) {  // whatever it is: others wait for this turn
+            error = std::current_exception();
+        }
         lock.lock();
         my_turn_.wait(lock, is_due);
         lock.unlock();
         const Done done{this};
-        throw error;
+        std::rethrow_exception(error);
     }
     /// Runs `job` in the lane's thread when all before it are done, and ends `state` as it ends.
     void start(std::shared_ptr<WorkState> state, Job job);

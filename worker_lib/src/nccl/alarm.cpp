@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -16,9 +17,11 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(2);
 /// For the store to answer, which may have gone with a rank.
 constexpr auto kStorePatience = std::chrono::milliseconds(500);
+/// What a wait of the store's may last; then it is begun anew.
 constexpr auto kListening = std::chrono::hours(24);
 
 std::string key_of(int rank) { return fmt::format("alarm/{}", rank); }
+std::string calls_key(int rank) { return fmt::format("calls/{}", rank); }
 
 /// An Error as lines: code, sequence, ranks, op, text.
 std::string pack(const Error& error) {
@@ -50,12 +53,17 @@ Alarm::Alarm(StoreHandle store, Place place, std::function<void(const Error&)> h
     shared_->heard = std::move(heard);
     const base::SignalsBlocked for_the_new_thread;
     std::thread([shared = shared_, key = key_of(place_.rank), listened = store_, group = place_.group] {
-        try {
-            const std::string said = listened.get(key, Clock::now() + kListening);
-            const std::lock_guard lock(shared->mutex);
-            if (shared->heard && !said.empty()) shared->heard(unpack(said, group));
-        } catch (const std::exception&) {
-            // Without the store nobody can tell us anything.
+        for (bool again = true; again;) {
+            again = false;
+            try {
+                const std::string said = listened.get(key, Clock::now() + kListening);
+                const std::lock_guard lock(shared->mutex);
+                if (shared->heard && !said.empty()) shared->heard(unpack(said, group));
+            } catch (const Error& error) {
+                again = error.code() == ErrorCode::timeout;  // else nobody can tell us anything, without the store
+            } catch (const std::exception&) {
+                // No rank of ours has said that.
+            }
         }
     }).detach();
 }
@@ -94,9 +102,9 @@ std::optional<Error> Alarm::said() noexcept {
     return {};
 }
 
-Error Alarm::explain(const Error& late, const std::optional<Signature>& ours) noexcept {
-    const auto key = [&](int r) { return fmt::format("call/{}/{}", late.sequence(), r); };
-    std::vector<Signature> signatures;
+Error Alarm::explain(const Error& found, const std::optional<Signature>& ours) noexcept {
+    const auto key = [&](int r) { return fmt::format("call/{}/{}", found.sequence(), r); };
+    std::vector<std::optional<Signature>> signatures;
     std::vector<int> behind;
     try {
         const Time soon = Clock::now() + kPatience;
@@ -109,21 +117,65 @@ Error Alarm::explain(const Error& late, const std::optional<Signature>& ours) no
             } catch (const Error&) {
                 // It stands still.
             }
-            Signature signature;
-            if (said.size() == sizeof(signature))
-                std::memcpy(&signature, said.data(), sizeof(signature));
+            auto& signature = signatures.emplace_back();
+            if (said.size() == sizeof(Signature))
+                std::memcpy(&signature.emplace(), said.data(), sizeof(Signature));
             else
                 behind.push_back(r);
-            signatures.push_back(signature);
         }
     } catch (const std::exception&) {
-        return late;
+        return found;
     }
-    const Error::Where where{late.op(), late.sequence(), place_.group};
-    if (!behind.empty())
-        return failure(ErrorCode::timeout, where, behind, fmt::format("{} did not come in time", list_ranks(behind)));
-    if (!all_alike(signatures)) return mismatch(signatures, place_.group);
-    return late;
+    for (int r = 1; signatures[0] && r < place_.size; ++r)
+        if (const auto& other = signatures[static_cast<std::size_t>(r)]; other && *other != *signatures[0])
+            return mismatch(*signatures[0], r, *other, place_.group);
+    if (behind.empty()) return found;
+    return failure(ErrorCode::timeout, {found.op(), found.sequence(), place_.group}, behind,
+                   fmt::format("{} did not come in time", list_ranks(behind)));
+}
+
+void Alarm::show(const Shown& ours) noexcept {
+    try {
+        std::string packed = fmt::format("{} {}\n", ours.last, ours.left ? 1 : 0);
+        packed.append(reinterpret_cast<const char*>(ours.calls.data()), ours.calls.size() * sizeof(Signature));
+        store_.set(calls_key(place_.rank), packed, Clock::now() + kStorePatience);
+    } catch (const std::exception&) {
+        // The others have time-outs.
+    }
+}
+
+std::optional<Alarm::Shown> Alarm::shown_by(int rank) {
+    const Time soon = Clock::now() + kStorePatience;
+    const std::vector<std::string> keys{calls_key(rank)};
+    if (!store_.check(keys, soon)) return {};
+    const std::string packed = store_.get(keys[0], soon);
+    Shown shown;
+    std::istringstream(packed) >> shown.last >> shown.left;
+    const std::size_t begin = packed.find('\n') + 1;
+    shown.calls.resize((packed.size() - begin) / sizeof(Signature));
+    if (!shown.calls.empty()) std::memcpy(shown.calls.data(), &packed[begin], shown.calls.size() * sizeof(Signature));
+    return shown;
+}
+
+/// Whom rank 0 differs from sees it. Each rank looks at the next one, too: the first of those who wait before one who
+/// has left sees that. So a group of any size asks the store for no more than twice as many things as it has ranks.
+std::optional<Error> Alarm::compare(const Error::Where& pending, const Shown& ours) noexcept {
+    try {
+        for (const int r : std::set{0, (place_.rank + 1) % place_.size}) {
+            if (r == place_.rank) continue;
+            const auto theirs = shown_by(r);
+            if (!theirs) continue;
+            for (const Signature& one : theirs->calls)
+                for (const Signature& own : ours.calls)
+                    if (r == 0 && one.sequence == own.sequence && one != own)
+                        return mismatch(one, place_.rank, own, place_.group);
+            if (theirs->left && pending.sequence > theirs->last)
+                return failure(ErrorCode::aborted, pending, {r}, fmt::format("rank {} has left the group", r));
+        }
+    } catch (const std::exception&) {
+        // There are time-outs.
+    }
+    return {};
 }
 
 }  // namespace dlaunch::worker::nccl

@@ -3,7 +3,8 @@
 ///
 /// Every rank waits for one key of its own, which costs the store nothing. Who gives up sets the keys of all others.
 /// Before a time-out is told to the program, all ranks lay open what they called: who came late, or called something
-/// else, is named on all ranks alike.
+/// else, is named on all ranks alike. Ranks whose calls take long show what they called before that, and look at a few
+/// others: so calls that differ end long before their time-out.
 
 #include <functional>
 #include <memory>
@@ -27,10 +28,22 @@ public:
     void raise(const Error& why) noexcept;
     /// What another rank has raised, where it has and `heard` has not been called yet.
     [[nodiscard]] std::optional<Error> said() noexcept;
-    /// After a time-out, on every rank: what this rank called as that number, if it has come so far; what the error is.
-    [[nodiscard]] Error explain(const Error& late, const std::optional<Signature>& ours) noexcept;
+    /// After a time-out or a mismatch, on every rank: what this rank called as that number, if it has come so far; what
+    /// the error is.
+    [[nodiscard]] Error explain(const Error& found, const std::optional<Signature>& ours) noexcept;
+    /// What one rank has called.
+    struct Shown {
+        std::uint64_t last = 0;        ///< number of the last call
+        bool left = false;             ///< after which it left the group
+        std::vector<Signature> calls;  ///< some of them
+    };
+    void show(const Shown& ours) noexcept;
+    /// The error that another rank's words make of a call that is under way, where they do: rank 0 called something
+    /// else as one of these numbers, or a rank has left that would have to make this call.
+    [[nodiscard]] std::optional<Error> compare(const Error::Where& pending, const Shown& ours) noexcept;
 
 private:
+    [[nodiscard]] std::optional<Shown> shown_by(int rank);
     struct Shared;
     const StoreHandle store_;
     const Place place_;

@@ -37,11 +37,15 @@ NcclBackend::~NcclBackend() {
     if (gpu_) {
         const Gpu::InUse in_use(*gpu_);
         const Time soon = Clock::now() + kFarewell;
-        if (communicator_ && !why_)
+        if (communicator_ && !why_) {
+            // Who waits for a call that this rank will not make gives up, and so ends our wait for him.
+            if (place_.size > 1)
+                alarm_->show({.last = history_.empty() ? 0 : history_.back().sequence, .left = true, .calls = {}});
             communicator_->leave([&] {
                 const std::lock_guard lock(mutex_);
                 if (heard_ || Clock::now() >= soon) throw std::runtime_error("the others do not come");
             });
+        }
         communicator_.reset();
         if (stream_) cuda().destroy_stream(stream_);
         byte_.reset();  // what was aborted may have held it
@@ -77,7 +81,11 @@ void NcclBackend::give(const Error::Where& where, Issue&& issue) {
         communicator_->settle(while_going(where));
     } catch (const Failure& failure) {
         const Error error = translate(failure, where);
-        if (failure.harmless() && going()) throw Error(ErrorCode::invalid_argument, error.what(), {}, where);
+        if (failure.harmless() && going()) {
+            const std::lock_guard lock(mutex_);
+            if (where.sequence > 0) history_.pop_back();  // it was not called
+            throw Error(ErrorCode::invalid_argument, error.what(), {}, where);
+        }
         if (const auto said = said_by_others()) end(*said);
         while_going(where)();
         alarm_->raise(error);

@@ -1,6 +1,7 @@
 #include "worker_lib/src/nccl/calls.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
 #include <numeric>
 
@@ -66,6 +67,8 @@ void put(std::byte* to, double factor) {
     const T value = [&] {
         if constexpr (std::same_as<T, Float16> || std::same_as<T, BFloat16>)
             return T(static_cast<float>(factor));
+        else if constexpr (std::integral<T>)
+            return static_cast<T>(static_cast<std::int64_t>(factor));  // out of range it wraps around
         else
             return static_cast<T>(factor);
     }();

@@ -51,6 +51,21 @@ namespace dlaunch {
 
 namespace nccl = worker::nccl;
 
+namespace {
+
+/// In whatever thread a thing of the GPU's goes.
+template <class F>
+void let_go(F&& f) noexcept {
+    try {
+        use_device();
+        f();
+    } catch (const Error&) {
+        // The GPU has failed, and what was on it is gone with it.
+    }
+}
+
+}  // namespace
+
 int device_count() {
     try {
         return nccl::cuda().devices;
@@ -69,8 +84,11 @@ DeviceStream::DeviceStream() {
     use_device();
     nccl::cuda().check(nccl::cuda().create_stream(&stream_, nccl::kStreamNonBlocking), "make a stream");
 }
-DeviceStream::~DeviceStream() { nccl::cuda().destroy_stream(stream_); }
+DeviceStream::~DeviceStream() {
+    let_go([&] { nccl::cuda().destroy_stream(stream_); });
+}
 void DeviceStream::synchronize() const {
+    use_device();
     nccl::cuda().check(nccl::cuda().synchronize_stream(stream_), "wait for a stream");
 }
 
@@ -79,16 +97,18 @@ DeviceMemory::DeviceMemory(std::size_t bytes, void* stream) : bytes_(bytes), str
     if (bytes == 0) return;
     nccl::DevicePointer address = 0;
     nccl::cuda().check(nccl::cuda().allocate(&address, bytes), "allocate device memory");
-    data_ = reinterpret_cast<void*>(address);
+    data_ = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): so CUDA's addresses are
 }
 DeviceMemory::~DeviceMemory() {
-    if (data_) nccl::cuda().free(reinterpret_cast<nccl::DevicePointer>(data_));
+    if (data_) let_go([&] { nccl::cuda().free(reinterpret_cast<nccl::DevicePointer>(data_)); });
 }
 void DeviceMemory::write(const void* from) {
+    use_device();
     nccl::copy_to_device(data_, from, bytes_, stream_);
     nccl::cuda().check(nccl::cuda().synchronize_stream(stream_), "copy to the GPU");
 }
 void DeviceMemory::read(void* to) const {
+    use_device();
     nccl::copy_to_host(to, data_, bytes_, stream_);
     nccl::cuda().check(nccl::cuda().synchronize_stream(stream_), "copy from the GPU");
 }

@@ -44,7 +44,10 @@ private:
     void look_after(std::unique_lock<std::mutex>& lock);
     void hear(const Error& why, bool seen_only = false);
     [[nodiscard]] std::optional<Error> said_by_others();
+    /// What others need to know of this rank's calls while that one is under way. With the mutex.
+    [[nodiscard]] Alarm::Shown calls_around(std::uint64_t sequence) const;
     void end(const Error& why);
+    [[nodiscard]] Error overdue(const StreamWork& late) const;
 
     [[nodiscard]] Lane lane(Comm comm) const { return {nccl(), comm, stream_, place_.rank, place_.size}; }
     [[nodiscard]] Work start(const Call& call);
@@ -81,6 +84,7 @@ private:
     bool seen_only_ = false;         // it is that a rank has gone, and no rank has said it
     std::unique_ptr<Error> why_;     // why it has ended
     bool leaving_ = false;
+    Time next_look_{};  // at what others show
     bool spans_hosts_ = false;
 
     std::optional<Alarm> alarm_;

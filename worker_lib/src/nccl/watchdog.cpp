@@ -14,6 +14,10 @@ namespace {
 constexpr auto kRound = std::chrono::milliseconds(10);
 /// What a lost rank has sent may still arrive.
 constexpr auto kLastWords = std::chrono::milliseconds(100);
+/// After so long a call may be one that others did not make. For each rank more: the store is asked by all of them.
+constexpr std::chrono::milliseconds kLong{1000}, kLongPerRank{1};
+/// Ranks are not many calls apart, but a stream may hold many that wait for a long one.
+constexpr std::uint64_t kShownAround = 32;
 
 }  // namespace
 
@@ -61,11 +65,19 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
     for (const auto began = Clock::now(); heard_ && seen_only_ && Clock::now() < began + kLastWords; retire())
         changed_.wait_for(lock, kRound / 10);
     std::optional<Error> heard = heard_;
-    const auto overdue = std::find_if(pending_.begin(), pending_.end(),
-                                      [&](const Work& work) { return Clock::now() >= work->deadline; });
-    const Work late = overdue == pending_.end() ? nullptr : *overdue;
+    const Time now = Clock::now();
+    const auto first_late =
+        std::find_if(pending_.begin(), pending_.end(), [&](const Work& work) { return now >= work->deadline; });
+    const Work late = first_late == pending_.end() ? nullptr : *first_late;
     Communicator* const communicator = communicator_.get();
     const bool seen_only = heard_ && seen_only_;
+    const auto collective =
+        std::find_if(pending_.begin(), pending_.end(), [](const Work& work) { return work->where.sequence > 0; });
+    const bool looks =
+        place_.size > 1 && collective != pending_.end() && now >= next_look_ && now >= (*collective)->began + kLong;
+    const Error::Where pending = looks ? (*collective)->where : Error::Where{};
+    const Alarm::Shown ours = looks ? calls_around(pending.sequence) : Alarm::Shown{};
+    if (looks) next_look_ = now + kLong + place_.size * kLongPerRank;
     lock.unlock();
     if (seen_only) {
         if (const auto said = alarm_->said())
@@ -74,15 +86,16 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
             alarm_->raise(*heard);  // ranks on other hosts do not see it
     }
     if (!heard && late) {
-        const std::string waited = describe(Clock::now() - late->began);
-        heard = late->peer < 0 ? failure(ErrorCode::timeout, late->where, {},
-                                         fmt::format("all ranks called it, and it is not done after {}", waited))
-                               : failure(ErrorCode::timeout, late->where, {late->peer},
-                                         fmt::format("rank {} waited {} for rank {}", place_.rank, waited, late->peer));
+        heard = overdue(*late);
         alarm_->raise(*heard);
     }
-    // A time-out is explained by all together.
-    if (heard && heard->code() == ErrorCode::timeout && heard->sequence() > 0)
+    if (!heard && looks) {
+        alarm_->show(ours);
+        heard = alarm_->compare(pending, ours);
+        if (heard) alarm_->raise(*heard);
+    }
+    // A time-out, or a difference, is explained by all together.
+    if (heard && (heard->code() == ErrorCode::timeout || heard->code() == ErrorCode::mismatch) && heard->sequence() > 0)
         heard = alarm_->explain(*heard, called(heard->sequence()));
     if (!heard && communicator) {
         try {
@@ -94,6 +107,15 @@ void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
     }
     if (heard) end(*heard);
     lock.lock();
+}
+
+Error NcclBackend::overdue(const StreamWork& late) const {
+    const std::string waited = describe(Clock::now() - late.began);
+    if (late.peer < 0)
+        return failure(ErrorCode::timeout, late.where, {},
+                       fmt::format("all ranks called it, and it is not done after {}", waited));
+    return failure(ErrorCode::timeout, late.where, {late.peer},
+                   fmt::format("rank {} waited {} for rank {}", place_.rank, waited, late.peer));
 }
 
 /// When NCCL fails, another rank may be the cause, and may be about to say so.
@@ -131,6 +153,16 @@ std::optional<Signature> NcclBackend::called(std::uint64_t sequence) const {
     for (const Signature& signature : history_)
         if (signature.sequence == sequence) return signature;
     return {};
+}
+
+Alarm::Shown NcclBackend::calls_around(std::uint64_t sequence) const {
+    Alarm::Shown shown;
+    for (const Signature& call : history_) {
+        shown.last = call.sequence;
+        if (call.sequence + kShownAround >= sequence && call.sequence <= sequence + kShownAround)
+            shown.calls.push_back(call);
+    }
+    return shown;
 }
 
 void NcclBackend::check_going() const {

@@ -31,6 +31,12 @@ void flush() {
 }
 
 Child prepared() {
+    struct sigaction action {};
+    if (sigaction(SIGCHLD, nullptr, &action) == 0 &&
+        (action.sa_handler == SIG_IGN || (action.sa_flags & SA_NOCLDWAIT) != 0))
+        throw Error(ErrorCode::backend,
+                    "spawn: SIGCHLD is ignored, so nobody can learn how a process ends; call std::signal(SIGCHLD, "
+                    "SIG_DFL) first");
     Child child;
     child.error.reset(memfd_create("dlaunch-error", MFD_CLOEXEC));
     if (!child.error) fail("memfd_create");
@@ -87,6 +93,11 @@ Child fork_child(const std::function<void()>& work) {
 }
 
 Child exec_child(const std::string& name, int index, const std::vector<std::string>& args) {
+    if (std::getenv(kSpawnVariable))
+        throw Error(
+            ErrorCode::invalid_argument,
+            "spawn: this process was itself spawned and starts others before it has come to its function; main() "
+            "must call run_if_spawned() first");
     Child child = prepared();
     const std::string mark = fmt::format("{}={} {} {}", kSpawnVariable, index, child.error.get(), name);
     std::vector<char*> words{program_invocation_name}, variables;

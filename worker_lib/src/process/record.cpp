@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -51,12 +52,14 @@ void write_record(const std::string& message, const std::string& stack) {
 
 constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kStackBytes = 256 << 10;
+constexpr std::size_t kMostFrames = 64, kMostOfName = 200;  // C++ has names of any length
 
 /// A text that a handler may put together: the memory is there before, as the heap may be what is broken.
 class FixedText {
 public:
     void add(const char* text) {
-        for (; text && *text && size_ < text_.size(); ++text)  // what JSON would want escaped is left out
+        const std::size_t end = std::min(text_.size(), size_ + kMostOfName);
+        for (; text && *text && size_ < end; ++text)  // what JSON would want escaped is left out
             text_[size_++] = *text == '"' || *text == '\\' || static_cast<unsigned char>(*text) < 0x20 ? '?' : *text;
     }
     void add_json(const char* text) {
@@ -78,7 +81,8 @@ public:
     }
 
 private:
-    std::array<char, 32 << 10> text_{};
+    // Two names, an offset and what is between them for each frame, and what is around all.
+    std::array<char, kMostFrames*(2 * kMostOfName + 32) + 1024> text_{};
     std::size_t size_ = 0;
 };
 
@@ -90,7 +94,7 @@ void on_fatal(int number, siginfo_t*, void*) {
     for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);
     const int file = fatal_path[0] ? open(fatal_path.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
     if (file >= 0) {
-        std::array<void*, 64> frames{};
+        std::array<void*, kMostFrames> frames{};
         const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
         fatal_text.add_json(R"({"message": {"message": "SIG)");
         fatal_text.add(sigabbrev_np(number));

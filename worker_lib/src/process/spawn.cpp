@@ -30,6 +30,9 @@ std::vector<const Spawnable*>& registry() {
     return functions;
 }
 
+/// As Python says it of a child that another wait() has taken.
+constexpr int kUnknownStatus = 255;
+
 std::string describe(int exit_code) {
     return exit_code < 0 ? base::signal_name(-exit_code) : fmt::format("exit status {}", exit_code);
 }
@@ -66,10 +69,14 @@ struct Process::Impl {
     }
     /// Whether it has been reaped.
     bool reap(int options) {
+        if (exit_code) return true;
         siginfo_t info{};
-        while (!exit_code && waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | options) < 0 &&
-               errno == EINTR) {}
-        if (!exit_code && info.si_pid == child.pid)
+        int result = 0;
+        do result = waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | options);
+        while (result < 0 && errno == EINTR);
+        if (result < 0)
+            exit_code = kUnknownStatus;
+        else if (info.si_pid == child.pid)
             exit_code = info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
         return exit_code.has_value();
     }

@@ -102,7 +102,11 @@ template <Kind K, class T>
 void reduce(void* out_bytes, const void* const* in, int inputs, std::size_t count, double factor, int ranks) {
     using W = typename Wide<T>::Type;
     constexpr std::size_t kBlock = kBlockBytes / sizeof(W);
-    [[maybe_unused]] const W scale = static_cast<W>(factor), divisor = static_cast<W>(ranks);
+    // Factors are whole numbers where elements are; out of range they wrap around, too.
+    using Factor = std::conditional_t<std::is_integral_v<W>, std::int64_t, W>;
+    [[maybe_unused]] const W scale = static_cast<W>(static_cast<Factor>(factor));
+    [[maybe_unused]] const auto divisor =
+        static_cast<decltype(W{} + ranks)>(ranks);  // ranks may be more than W can say
     const auto first = [&](T value) {
         if constexpr (K == Kind::premul_sum)
             return wrapping(Wide<T>::widen(value), scale, [](auto x, auto y) { return x * y; });

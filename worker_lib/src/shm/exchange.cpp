@@ -127,7 +127,7 @@ void Exchange::meet() {
         wait_for(r);
         const Control& control = segment_->control(r);
         alike = control.glances[half_ & 1].call == shown_.call && alike;
-        if (control.failed.load(std::memory_order_relaxed) == step_) failed = r;
+        if (control.failed.load(std::memory_order_acquire) == step_) failed = r;
     }
     met_ = step_;
     if (failed >= 0) throw ended(failed, where());
@@ -161,7 +161,7 @@ void Exchange::wait(int rank, std::uint32_t step) {
         if (given_up_.load()) check_told();
         if (control.ended.load() != 0) throw ended(rank, where());
         for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
-            if (segment_->control(r).failed.load(std::memory_order_relaxed) == step) throw ended(r, where());
+            if (segment_->control(r).failed.load(std::memory_order_acquire) == step) throw ended(r, where());
         const Time now = Clock::now();
         if (now >= call_->deadline.at()) late(rank, step);
         futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(most, call_->deadline.at() - now));
@@ -203,8 +203,8 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
         std::memcpy(own_.reason.text.data(), text.data(), size);
         why_ = std::make_unique<Error>(why);
         given_up_ = true;
+        end(own_, flag);
     }
-    end(own_, flag);
     for (int r = 0; r < place_.size; ++r) {
         Control& control = segment_->control(r);
         control.doorbell.fetch_add(1);
@@ -212,9 +212,10 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
     }
 }
 
+/// Who sees that the call has failed also sees that this rank gave up, and why: else it would seem to be gone.
 void Exchange::fail(const Error& why) {
-    own_.failed.store(step_);
     give_up(why);
+    own_.failed.store(step_);
 }
 
 void Exchange::abort(const Error& why) {

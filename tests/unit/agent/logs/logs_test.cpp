@@ -219,6 +219,7 @@ TEST_F(LogsTest, many_writers_lose_and_tear_nothing) {
     options_.plan.tee.others = kStdout;
     start(kWriters);
     std::vector<std::thread> writers;
+    writers.reserve(kWriters);
     std::atomic<int> written = 0;
     for (int rank = 0; rank < kWriters; ++rank) {
         writers.emplace_back([rank, &written, out = std::move(ends_[static_cast<std::size_t>(rank)].out)] {

@@ -71,6 +71,18 @@ TEST(LaneTest, one_whose_turn_comes_too_late_ends_those_before_it_and_does_not_r
     EXPECT_TRUE(ran);
 }
 
+TEST(LaneTest, the_next_one_runs_although_those_before_could_not_be_ended) {
+    Lane lane;
+    std::promise<void> go;
+    const auto slow = start(lane, [&] { go.get_future().wait(); });
+    const auto late = [&]() -> std::runtime_error {
+        go.set_value();
+        throw std::logic_error("no connection can be closed");
+    };
+    EXPECT_THROW(lane.run(after(std::chrono::milliseconds(1)), [] {}, late), std::logic_error);
+    EXPECT_TRUE(start(lane, [] {})->wait_until(after(std::chrono::seconds(10))));
+}
+
 TEST(LaneTest, one_that_goes_carries_out_what_is_pending) {
     std::atomic<int> done{0};
     std::promise<void> go;

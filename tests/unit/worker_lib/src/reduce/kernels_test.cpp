@@ -52,6 +52,26 @@ TEST(KernelsTest, averages_of_integers_are_rounded_towards_zero) {
     EXPECT_EQ(reduced<std::uint8_t>(ReduceOp::avg(), {200, 50, 5}), 85) << "the sum fits";
 }
 
+TEST(KernelsTest, averages_of_more_ranks_than_the_type_can_count) {
+    const std::int8_t large = 100, none = 0;
+    const std::uint8_t one = 1;
+    std::vector<const void*> in(200, &none);
+    in[7] = &large;
+    std::int8_t out = -1;
+    kernel(DType::int8, ReduceOp::avg())(&out, in.data(), 200, 1, 1, 200);
+    EXPECT_EQ(out, 0) << "100 / 200";
+    const std::vector<const void*> ones(256, &one);
+    std::uint8_t sum = 7;
+    kernel(DType::uint8, ReduceOp::avg())(&sum, ones.data(), 256, 1, 1, 256);
+    EXPECT_EQ(sum, 0) << "the sum wraps around, and nothing is divided by 0";
+}
+
+TEST(KernelsTest, factors_wrap_around_as_integers_do) {
+    EXPECT_EQ(reduced<std::uint8_t>(ReduceOp::premul_sum(-1), {3, 4}), 249);
+    EXPECT_EQ(reduced<std::int8_t>(ReduceOp::premul_sum(300), {1, 1}), 88);
+    EXPECT_EQ(reduced<std::uint64_t>(ReduceOp::premul_sum(-2), {1, 0}), std::numeric_limits<std::uint64_t>::max() - 1);
+}
+
 TEST(KernelsTest, bools_are_and_and_or) {
     EXPECT_TRUE(reduced<bool>(ReduceOp::sum(), {true, true, true}));
     EXPECT_FALSE(reduced<bool>(ReduceOp::product(), {true, false}));
