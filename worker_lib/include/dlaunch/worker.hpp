@@ -26,7 +26,8 @@ void fork_point();
 
 /// `callback` is called once, from a thread of its own, when this process is told to stop (by SIGTERM, or by the
 /// launcher's --stop-signal, which $DLAUNCH_WORKER_STOP_SIGNAL names): time to write a checkpoint. Then the process
-/// goes on; it is killed when the launcher's grace is over. Called with nullptr, these signals end the process again.
+/// goes on; it is killed when the launcher's grace is over. Called with nullptr, these signals end the process again;
+/// so they do in a fork of it, which may call on_stop() itself.
 void on_stop(std::function<void()> callback);
 /// Whether it has been told so.
 [[nodiscard]] bool is_stopping();
