@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -146,6 +148,31 @@ TEST(StopTest, a_fork_begins_without_it) {
             check(!is_stopping(), "the parent was not told");
         },
         1);
+}
+
+/// Or the launcher would take a worker for hung that has left its section long ago.
+TEST(SectionTest, no_end_is_lost_where_the_pipe_is_full) {
+    const std::string path = testing::TempDir() + "dlaunch-timers-" + std::to_string(getpid());
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    const int pipe = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    std::string page(PIPE_BUF, '.');
+    while (write(pipe, page.data(), page.size()) > 0) {}
+    ProcessContext context = start_processes(
+        [&](int) {
+            setenv("TORCHELASTIC_TIMER_FILE", path.c_str(), 1);
+            const Section one("step", std::chrono::minutes(1));
+        },
+        1);
+    EXPECT_FALSE(context.join(std::chrono::milliseconds(100))) << "it did not wait for room";
+    int lines = 0;
+    for (pollfd more{pipe, POLLIN, 0}; lines < 2;) {
+        ASSERT_EQ(poll(&more, 1, 10'000), 1) << "only " << lines;
+        const ssize_t got = read(pipe, page.data(), page.size());
+        lines += static_cast<int>(std::count(page.begin(), page.begin() + got, '\n'));
+    }
+    EXPECT_TRUE(context.join());
+    close(pipe);
+    unlink(path.c_str());
 }
 
 TEST(SectionTest, no_time_is_too_long_and_no_name) {

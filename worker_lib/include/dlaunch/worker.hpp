@@ -33,8 +33,9 @@ void on_stop(std::function<void()> callback);
 [[nodiscard]] bool is_stopping();
 
 /// A part of the program that must not take longer than `timeout`: else the launcher ends this worker, and names the
-/// section. Torch's timers do the same; the launcher hears of both through $TORCHELASTIC_TIMER_FILE, which it sets
-/// where it was itself started with TORCHELASTIC_ENABLE_FILE_TIMER=1. Else nobody watches.
+/// section. Sections of one name are one, which the first end ends. Torch's timers do the same; the launcher hears of
+/// both through $TORCHELASTIC_TIMER_FILE, which it sets where it was itself started with
+/// TORCHELASTIC_ENABLE_FILE_TIMER=1. Else nobody watches.
 class Section {
 public:
     explicit Section(const std::string& name, std::chrono::milliseconds timeout = std::chrono::minutes(30));

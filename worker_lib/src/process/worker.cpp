@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -21,6 +23,7 @@
 namespace dlaunch {
 namespace {
 
+constexpr int kPatienceMs = 1000;           // for an agent that has no time to read
 constexpr std::size_t kLongestScope = 500;  // in bytes, each of which may be six in JSON
 
 /// A line for the agent's timers. Lines shorter than PIPE_BUF are never mixed with others'.
@@ -34,8 +37,12 @@ void tell_timers(const std::string& scope, double expires, int signal) {
         fmt::format(R"({{"version": 1, "pid": {}, "scope_id": {}, "expiration_time": {:.3f}, "signal": {}}})", getpid(),
                     worker::json_string(scope.substr(0, kLongestScope)), expires, signal) +
         "\n";
-    if (write(fifo, line.data(), line.size()) < 0)
-        fmt::print(stderr, "dlaunch: the timer file is full, section {} is not watched\n", scope);
+    // The end of a section must not be lost, or its worker would be taken for hung.
+    pollfd room{fifo, POLLOUT, 0};
+    ssize_t written = -1;
+    while ((written = write(fifo, line.data(), line.size())) < 0 && errno == EAGAIN &&
+           poll(&room, 1, kPatienceMs) > 0) {}
+    if (written < 0) fmt::print(stderr, "dlaunch: the timer file is full, section {} is not watched\n", scope);
     close(fifo);
 }
 
