@@ -16,11 +16,12 @@ struct BenchOptions {
     dlaunch::DType type = dlaunch::DType::float32;
     std::size_t least = 8, most = 64 << 20;  ///< bytes
     int iterations = 0;                      ///< 0: fewer for larger sizes
-    bool check = false, csv = false;
+    bool check = false, csv = false, help = false;
 };
 
 inline constexpr const char* kBenchUsage =
-    "collective_bench [--op=OP] [--backend=auto|shm|gloo|nccl] [--dtype=float32] [--bytes=MIN:MAX] [--iterations=N] "
+    "usage: collective_bench [--op=OP] [--backend=auto|shm|gloo|nccl] [--dtype=float32] [--bytes=MIN:MAX] "
+    "[--iterations=N] "
     "[--check] [--csv]";
 
 /// A whole number from `least` on, with K, M or G for powers of 1024.
@@ -57,6 +58,8 @@ inline BenchOptions parse_bench_options(const std::vector<std::string>& words) {
         };
         if ((name == "--check" || name == "--csv") && equals == std::string::npos) {
             (name == "--csv" ? options.csv : options.check) = true;
+        } else if (words[i] == "--help" || words[i] == "-h") {
+            options.help = true;
         } else if (name == "--op") {
             options.op = value();
         } else if (name == "--backend") {
@@ -74,7 +77,7 @@ inline BenchOptions parse_bench_options(const std::vector<std::string>& words) {
             options.least = options.most = parse_number(name, range.substr(0, colon), 1);
             if (colon != std::string::npos) options.most = parse_number(name, range.substr(colon + 1), options.least);
         } else {
-            throw std::invalid_argument("there is no option " + words[i] + "; usage: " + kBenchUsage);
+            throw std::invalid_argument("there is no option " + words[i] + "; " + kBenchUsage);
         }
     }
     return options;

@@ -102,6 +102,7 @@ int bench(const BenchOptions& options, const Operation& operation) {
 int main(int argc, char** argv) {
     try {
         const BenchOptions options = parse_bench_options({argv + 1, argv + argc});
+        if (options.help) return std::puts(kBenchUsage) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         const auto found = kOperations.find(options.op);
         if (found == kOperations.end()) throw std::invalid_argument("--op=" + options.op + ": no such collective");
         return dlaunch::record([&] { return bench(options, found->second); });

@@ -20,7 +20,7 @@ int main() {
     }
     const Partitioner partition = Partitioner::equal(kSamples, ranks);
     const auto part = partition.part(rank);
-    const std::size_t batch = 128 / static_cast<std::size_t>(ranks), batches = (part.size() + batch - 1) / batch;
+    const std::size_t batch = batch_size(ranks), batches = (part.size() + batch - 1) / batch;
     say("rank ", rank, ": ", part.size(), " samples in batches of ", batch, ", ", batches, " batches");
 
     std::vector<std::int32_t> used(kSamples);

@@ -37,7 +37,7 @@ unsigned long train(const Pictures& digits, int rank, int ranks, bool overlaps) 
     Buckets buckets;
     std::vector<std::size_t> all(digits.count());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    const std::size_t batch = 128 / static_cast<std::size_t>(ranks);
+    const std::size_t batch = batch_size(ranks);
     for (std::size_t step = 0; step < 20; ++step) {
         const auto rows = batch_of(all, step, batch * static_cast<std::size_t>(ranks));
         const auto [pixels, labels] = digits.take(batch_of(rows, static_cast<std::size_t>(rank), batch));
@@ -58,7 +58,7 @@ unsigned long train(const Pictures& digits, int rank, int ranks, bool overlaps) 
 int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
-    const Pictures digits = draw_digits(20 * 128, 1);
+    const Pictures digits = draw_digits(20 * batch_size(ranks) * static_cast<std::size_t>(ranks), 1);
     say("Rank ", rank, ": averaged ", train(digits, rank, ranks, false));
     say("Rank ", rank, ": overlapped ", train(digits, rank, ranks, true));
 }

@@ -138,6 +138,11 @@ inline Pictures draw_digits(std::size_t count, unsigned seed) {
     return pictures;
 }
 
+inline void check_labels(const Pictures& pictures, const std::string& from) {
+    if (std::any_of(pictures.labels.begin(), pictures.labels.end(), [](int label) { return label < 0 || label > 9; }))
+        throw std::runtime_error(from + ": not all labels are from 0 to 9");
+}
+
 /// MNIST's "train" or "t10k" files in a folder, packed or not.
 inline Pictures read_mnist(const std::string& folder, const std::string& part) {
     const auto read = [&](const std::string& name, std::size_t header) {
@@ -156,6 +161,7 @@ inline Pictures read_mnist(const std::string& folder, const std::string& part) {
     for (const unsigned char byte : read(part + "-images-idx3-ubyte", 16))
         pictures.pixels.push_back((static_cast<float>(byte) / 255 - 0.1307F) / 0.3081F);
     for (const unsigned char byte : read(part + "-labels-idx1-ubyte", 8)) pictures.labels.push_back(byte);
+    check_labels(pictures, folder);
     if (pictures.pixels.size() != pictures.count() * pictures.size)
         throw std::runtime_error(folder + ": pictures and labels do not fit");
     return pictures;

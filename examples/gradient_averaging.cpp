@@ -7,7 +7,7 @@
 int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
-    const auto parts = static_cast<std::size_t>(ranks), batch = 128 / parts;
+    const std::size_t parts = static_cast<std::size_t>(ranks), batch = batch_size(ranks);
     const Pictures digits = draw_digits(20 * batch * parts, 1);
     std::mt19937 one(1234), other(1234);
     Model averaged = digit_model(one, false), whole = digit_model(other, false);

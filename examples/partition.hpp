@@ -1,6 +1,7 @@
 #pragma once
 // The data's parts: every rank shuffles alike and keeps its share.
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <random>
@@ -38,6 +39,9 @@ private:
     std::vector<std::size_t> indexes_;
     std::vector<std::span<const std::size_t>> parts_;
 };
+
+/// Each rank's share of batches of 128; more ranks than that have one each.
+inline std::size_t batch_size(int ranks) { return std::max<std::size_t>(1, 128 / static_cast<std::size_t>(ranks)); }
 
 /// The i-th `size` of the indexes; the last batch may be shorter.
 inline std::span<const std::size_t> batch_of(std::span<const std::size_t> indexes, std::size_t i, std::size_t size) {

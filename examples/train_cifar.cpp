@@ -38,6 +38,7 @@ void read(const std::string& path, Pictures& pictures) {
         for (std::size_t i = 1; i <= 3 * kPlane; ++i)
             pictures.pixels.push_back(static_cast<float>(static_cast<unsigned char>(bytes[at + i])) / 127.5F - 1);
     }
+    check_labels(pictures, path);
 }
 
 /// 62,006 parameters.

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -17,6 +19,7 @@
 namespace {
 
 constexpr int kEpochs = 10;
+constexpr const char* kNoState = " cannot be read, or is no state of this program";
 
 /// Everything that the next epoch depends on. The file is the old one or the new one, never half of it.
 void save(const std::string& path, int epoch, const Model& model, const std::mt19937& random) {
@@ -36,10 +39,10 @@ void save(const std::string& path, int epoch, const Model& model, const std::mt1
 /// What rank 0 read, on all ranks; the first epoch still to do.
 int resume(const std::string& path, Model& model, std::mt19937& random) {
     std::string bytes;
-    if (FILE* file = dlaunch::get_rank() == 0 ? std::fopen(path.c_str(), "rb") : nullptr) {
-        char chunk[1 << 16];
-        for (std::size_t size = 0; (size = std::fread(chunk, 1, sizeof chunk, file)) > 0;) bytes.append(chunk, size);
-        std::fclose(file);
+    if (dlaunch::get_rank() == 0 && access(path.c_str(), F_OK) == 0) {
+        std::ifstream file(path, std::ios::binary);
+        bytes.assign(std::istreambuf_iterator<char>(file), {});
+        if (bytes.empty()) throw std::runtime_error(path + kNoState);
     }
     dlaunch::default_group().broadcast_object(bytes);
     if (bytes.empty()) return 0;
@@ -49,6 +52,7 @@ int resume(const std::string& path, Model& model, std::mt19937& random) {
     text.get();
     for (Row* row : {&model.parameters, &model.momenta})
         text.read(reinterpret_cast<char*>(row->data()), static_cast<std::streamsize>(row->size() * sizeof(float)));
+    if (!text || text.peek() != std::istringstream::traits_type::eof()) throw std::runtime_error(path + kNoState);
     return epoch + 1;
 }
 
@@ -59,7 +63,7 @@ int train(int argc, char** argv) {
     const Pictures learnt = argc > 1 ? read_mnist(argv[1], "train") : draw_digits(6000, 1);
     const Pictures held_out = argc > 1 ? read_mnist(argv[1], "t10k") : draw_digits(1000, 2);
     const Partitioner partition = Partitioner::equal(learnt.count(), ranks);
-    const std::size_t batch = 128 / static_cast<std::size_t>(ranks);
+    const std::size_t batch = batch_size(ranks);
 
     std::mt19937 random(1234);  // the same on all ranks, so that the models start alike
     Model model = digit_model(random, true);

@@ -4,28 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <memory>
 #include <thread>
 
 #include "tests/conformance/world.hpp"
 
 namespace dlaunch::conformance {
 namespace {
-
-ProcessError expect_failure(const std::function<void(int)>& work, int processes, const SpawnOptions& options = {}) {
-    try {
-        spawn(work, processes, options);
-    } catch (const ProcessError& error) {
-        return error;
-    }
-    ADD_FAILURE() << "no error";
-    return {0, 0, 0, ""};
-}
 
 void sleep_for_a_minute() { std::this_thread::sleep_for(std::chrono::minutes(1)); }
 
@@ -154,135 +142,88 @@ TEST(SpawnTest, where_ends_of_children_are_not_told_it_refuses) {
     EXPECT_EQ(process.exit_code(), 0) << process.error();
 }
 
-TEST(SpawnTest, an_end_that_another_wait_has_taken_is_no_good_end) {
+// --- programs that are no friends of their children ------------------------------------------------------------------
+
+void nothing(int, const std::vector<std::string>&) {}
+const Spawnable kNothing("nothing", nothing);
+
+/// Without run_if_spawned() each process would make the next.
+TEST(SpawnTest, a_spawned_process_that_goes_through_main_makes_no_others) {
+    spawn(
+        [](int) {
+            setenv("DLAUNCH_SPAWN", "0 9 nothing", 1);
+            expect_error(ErrorCode::invalid_argument, [] { spawn(kNothing, 1); });
+            check(waitpid(-1, nullptr, WNOHANG) == -1, "one was made");
+        },
+        1);
+}
+
+TEST(SpawnTest, a_program_that_cannot_be_started_anew_is_told_why) {
+    try {
+        spawn(kNothing, 1, {.args = {std::string(1 << 20, 'x')}});
+        ADD_FAILURE() << "no error";
+    } catch (const ProcessError& error) {
+        EXPECT_EQ(error.message(), "the program cannot be started anew: Argument list too long");
+    }
+}
+
+TEST(SpawnTest, an_exit_status_that_somebody_else_took_is_no_success) {
     ProcessContext context = start_processes([](int) {}, 1);
-    ASSERT_EQ(waitpid(context.processes()[0].pid(), nullptr, 0), context.processes()[0].pid());
+    waitpid(context.processes()[0].pid(), nullptr, 0);
+    EXPECT_FALSE(context.processes()[0].is_alive());
     try {
         context.join();
         ADD_FAILURE() << "no error";
     } catch (const ProcessError& error) {
         EXPECT_EQ(error.exit_code(), 255);
+        EXPECT_NE(error.message().find("its exit status was taken"), std::string::npos) << error.message();
     }
 }
 
-const Spawnable kNothing("nothing", [](int, const std::vector<std::string>&) {});
+/// Or they would be written into whatever has got the number since.
+TEST(SpawnTest, words_come_through_though_all_descriptors_were_closed) {
+    const ProcessError error = expect_failure(
+        [](int) {
+            for (int file = 3; file < 256; ++file) close(file);
+            FILE* other = std::tmpfile();
+            while (dup(fileno(other)) < 64) {}
+            throw std::runtime_error("no data");
+        },
+        1);
+    EXPECT_EQ(error.message(), "no data");
+}
 
-TEST(SpawnTest, a_program_that_forgets_run_if_spawned_does_not_start_itself_for_ever) {
+TEST(SpawnTest, what_is_printed_where_nothing_is_open_is_not_taken_for_the_error) {
+    spawn(
+        [](int) {
+            close(STDERR_FILENO);
+            const ProcessError error = expect_failure(
+                [](int) {
+                    std::fputs("on the way\n", stderr);
+                    throw std::runtime_error("no data");
+                },
+                1);
+            check(error.message() == "no data", error.message().c_str());
+        },
+        1);
+}
+
+TEST(SpawnTest, a_parent_that_closes_all_descriptors_is_told_so) {
     Process process(
         [] {
-            setenv("DLAUNCH_SPAWN", "0 3 nothing", 1);  // as a spawned process has it
-            const Error error =
-                expect_error(ErrorCode::invalid_argument, [] { (void)start_processes(kNothing, 1, {.daemon = true}); });
-            check(std::string(error.what()).find("run_if_spawned()") != std::string::npos, error.what());
+            ProcessContext context = start_processes([](int) {}, 2);
+            for (int file = 3; file < 256; ++file) close(file);
+            expect_error(ErrorCode::backend, [&] { context.join(); });
         },
         0, {.daemon = true});
-    ASSERT_TRUE(process.join(std::chrono::seconds(20)));
+    ASSERT_TRUE(process.join(std::chrono::seconds(20))) << "it waits for ever";
     EXPECT_EQ(process.exit_code(), 0) << process.error();
 }
 
-TEST(RecordTest, what_main_throws_is_written_as_torch_writes_it) {
-    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
-    spawn(
-        [&](int) {
-            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-            std::freopen("/dev/null", "w", stderr);
-            const int status = record([]() -> int { throw std::runtime_error("a \"quoted\"\nline"); });
-            check(status == 1, "the status");
-        },
-        1);
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    unlink(path.c_str());
-    EXPECT_NE(text.str().find(R"("message": "std::runtime_error: a \"quoted\"\u000aline")"), std::string::npos)
-        << text.str();
-    EXPECT_NE(text.str().find(R"("extraInfo": {"py_callstack": )"), std::string::npos) << text.str();
-}
-
-TEST(RecordTest, a_fatal_signal_leaves_its_name_and_a_stack) {
-    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
-    const ProcessError error = expect_failure(
-        [&](int) {
-            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-            record([]() -> int { std::abort(); });
-        },
-        1);
-    EXPECT_EQ(error.exit_code(), -SIGABRT);
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    unlink(path.c_str());
-    EXPECT_NE(text.str().find("SIGABRT"), std::string::npos) << text.str();
-}
-
-/// Runs itself again, under a long name.
-TEST(RecordTest, a_crash_is_written_to_its_end_however_long_names_are) {
-    constexpr const char* kCrashes = "DLAUNCH_TEST_CRASHES";
-    if (std::getenv(kCrashes)) record([]() -> int { std::abort(); });
-    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
-    Process process(
-        [&] {
-            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-            setenv(kCrashes, "yes", 1);
-            const std::string name(4000, 'n');  // so the program's frames are called
-            execl("/proc/self/exe", name.c_str(), "--gtest_brief=1", "--gtest_filter=RecordTest.a_crash_*", nullptr);
-        },
-        0, {.daemon = true});
-    ASSERT_TRUE(process.join(std::chrono::seconds(20)));
-    EXPECT_EQ(process.exit_code(), -SIGABRT);
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    unlink(path.c_str());
-    EXPECT_NE(text.str().find("nnnn"), std::string::npos) << "the names are not long";
-    EXPECT_TRUE(text.str().ends_with("\"}}}\n")) << text.str().size() << " bytes";
-}
-
-TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signal) {
-    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
-    const ProcessError error = expect_failure(
-        [&](int) {
-            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-            std::freopen("/dev/null", "w", stderr);
-            record([]() -> int {
-                std::thread([] { throw std::runtime_error("the disk is full"); }).join();
-                return 0;
-            });
-        },
-        1);
-    EXPECT_EQ(error.exit_code(), -SIGABRT);
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    unlink(path.c_str());
-    EXPECT_NE(text.str().find("std::runtime_error: the disk is full"), std::string::npos) << text.str();
-}
-
-TEST(StopTest, the_callback_runs_once_for_either_signal) {
-    spawn(
-        [](int rank) {
-            setenv("DLAUNCH_WORKER_STOP_SIGNAL", "SIGUSR1", 1);
-            std::atomic<int> calls{0};
-            on_stop([&] { ++calls; });
-            raise(rank == 0 ? SIGTERM : SIGUSR1);
-            raise(SIGTERM);
-            while (calls == 0) std::this_thread::yield();
-            check(is_stopping() && calls == 1, "how often it was called");
-        },
-        2);
-}
-
-TEST(StopTest, a_callback_may_throw) {
-    spawn(
-        [](int) {
-            std::atomic<bool> called{false};
-            std::freopen("/dev/null", "w", stderr);
-            on_stop([&] {
-                called = true;
-                throw std::runtime_error("the disk is full");
-            });
-            raise(SIGTERM);
-            while (!called) std::this_thread::yield();
-            on_stop(nullptr);
-            check(is_stopping(), "it was told");
-        },
-        1);
+TEST(SpawnTest, a_fork_of_the_parent_leaves_its_daemons_alone) {
+    auto daemon = std::make_unique<Process>(sleep_for_a_minute, 0, SpawnOptions{.daemon = true});
+    spawn([&](int) { daemon.reset(); }, 1);
+    EXPECT_TRUE(daemon->is_alive());
 }
 
 }  // namespace

@@ -66,6 +66,15 @@ Error expect_error(ErrorCode code, const std::set<int>& ranks, const std::functi
     return error;
 }
 
+ProcessError expect_failure(const std::function<void(int)>& work, int processes, const SpawnOptions& options) {
+    try {
+        spawn(work, processes, options);
+    } catch (const ProcessError& error) {
+        return error;
+    }
+    throw std::logic_error("no process failed");
+}
+
 void run_world(int ranks, const WorldOptions& options, const Body& body) {
     const TemporaryFile file;
     std::vector<Process> processes;

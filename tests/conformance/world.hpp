@@ -52,6 +52,9 @@ Error expect_error(ErrorCode code, const std::function<void()>& call);
 /// What another rank ends: of this code where the call was under way then, `aborted` where it came later.
 Error expect_ended(ErrorCode code, const std::function<void()>& call);
 
+/// Spawns processes of which one must fail: how the first did.
+ProcessError expect_failure(const std::function<void(int rank)>& work, int processes, const SpawnOptions& options = {});
+
 /// Each of backends x world sizes.
 struct Case {
     std::string backend;

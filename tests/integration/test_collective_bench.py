@@ -43,6 +43,13 @@ def test_no_size_is_shown_twice(dlaunch):
     assert [row.split(",")[0] for row in result.out.splitlines()[1:]] == ["4", "8", "16", "32"], result.err
 
 
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_needs_no_launcher(word):
+    result = subprocess.run([PROGRAM, word], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 0 and result.stderr == ""
+    assert result.stdout.startswith("usage: collective_bench [--op=OP]")
+
+
 @pytest.mark.parametrize("word", ["--op=sum", "--dtype=float8", "--bytes=0", "--bytes=64:8", "--bytes=8X", "--iterations=-1",
                                   "--backend=mpi", "--nonsense", "--op"])
 def test_what_cannot_be_meant_is_one_line(word):

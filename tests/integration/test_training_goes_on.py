@@ -52,6 +52,22 @@ def test_killed_at_some_step(start, dlaunch, program, digits, tmp_path):
     assert parameters(result.out) == undisturbed
 
 
+@pytest.mark.parametrize("state", [b"", b"nonsense", bytes(5000), b"3 " + b"17 " * 625 + b"\n" + bytes(100_000)], ids=["empty", "words", "zeros", "cut off"])
+def test_what_is_no_state_is_refused(dlaunch, program, digits, tmp_path, state):
+    (tmp_path / "state").write_bytes(state)
+    result = dlaunch("--nproc-per-node=2", program, digits, env={"CHECKPOINT": tmp_path / "state"})
+    assert result.rc == 1 and "epoch" not in result.out
+    assert f"{tmp_path}/state cannot be read, or is no state of this program" in result.err
+    assert (tmp_path / "state").read_bytes() == state, "it was overwritten"
+
+
+def test_labels_beyond_the_digits_are_refused(dlaunch, program, digits):
+    labels = digits / "train-labels-idx1-ubyte"
+    labels.write_bytes(labels.read_bytes()[:-1] + b"\xff")
+    result = dlaunch("--nproc-per-node=2", program, digits)
+    assert result.rc == 1 and "not all labels are from 0 to 9" in result.err
+
+
 def test_a_full_disk_is_named(dlaunch, program, digits, tmp_path):
     state = tmp_path / "state"
     os.symlink("/dev/full", f"{state}.new")

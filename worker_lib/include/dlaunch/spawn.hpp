@@ -54,7 +54,7 @@ public:
     ProcessError(int index, int pid, int exit_code, const std::string& message);
     [[nodiscard]] int index() const { return index_; }
     [[nodiscard]] int pid() const { return pid_; }
-    [[nodiscard]] int exit_code() const { return exit_code_; }  ///< -n when signal n ended it
+    [[nodiscard]] int exit_code() const { return exit_code_; }  ///< -n when signal n ended it, 255: taken (see Process)
     /// What its exception said, else "exit status 3" or "SIGSEGV".
     [[nodiscard]] const std::string& message() const { return message_; }
 
@@ -114,7 +114,8 @@ void spawn(const Spawnable& function, int nprocs, const SpawnOptions& options = 
 /// By fork, as a new process could not find a function object.
 void spawn(const std::function<void(int rank)>& function, int nprocs, const SpawnOptions& options = {});
 
-/// In a process that spawn() started: runs its function and ends. Else returns at once.
+/// In a process that spawn() started: runs its function and ends. Else returns at once. A process that has not come
+/// through here cannot start others: each would start the next.
 void run_if_spawned();
 
 }  // namespace dlaunch

@@ -26,14 +26,16 @@ void fork_point();
 
 /// `callback` is called once, from a thread of its own, when this process is told to stop (by SIGTERM, or by the
 /// launcher's --stop-signal, which $DLAUNCH_WORKER_STOP_SIGNAL names): time to write a checkpoint. Then the process
-/// goes on; it is killed when the launcher's grace is over. Called with nullptr, these signals end the process again.
+/// goes on; it is killed when the launcher's grace is over. Called with nullptr, these signals end the process again;
+/// so they do in a fork of it, which may call on_stop() itself.
 void on_stop(std::function<void()> callback);
 /// Whether it has been told so.
 [[nodiscard]] bool is_stopping();
 
 /// A part of the program that must not take longer than `timeout`: else the launcher ends this worker, and names the
-/// section. Torch's timers do the same; the launcher hears of both through $TORCHELASTIC_TIMER_FILE, which it sets
-/// where it was itself started with TORCHELASTIC_ENABLE_FILE_TIMER=1. Else nobody watches.
+/// section. Sections of one name are one, which the first end ends. Torch's timers do the same; the launcher hears of
+/// both through $TORCHELASTIC_TIMER_FILE, which it sets where it was itself started with
+/// TORCHELASTIC_ENABLE_FILE_TIMER=1. Else nobody watches.
 class Section {
 public:
     explicit Section(const std::string& name, std::chrono::milliseconds timeout = std::chrono::minutes(30));

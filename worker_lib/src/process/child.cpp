@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,10 @@ void flush() {
 }
 
 Child prepared() {
+    if (std::getenv(kSpawnVariable))  // a child like this one would make another, and so on without end
+        throw Error(ErrorCode::invalid_argument,
+                    "spawn: this process was itself spawned, and main() did not begin with "
+                    "run_if_spawned()");
     struct sigaction action {};
     if (sigaction(SIGCHLD, nullptr, &action) == 0 &&
         (action.sa_handler == SIG_IGN || (action.sa_flags & SA_NOCLDWAIT) != 0))
@@ -38,8 +43,11 @@ Child prepared() {
                     "spawn: SIGCHLD is ignored, so nobody can learn how a process ends; call std::signal(SIGCHLD, "
                     "SIG_DFL) first");
     Child child;
-    child.error.reset(memfd_create("dlaunch-error", MFD_CLOEXEC));
-    if (!child.error) fail("memfd_create");
+    const base::UniqueFd file(memfd_create("dlaunch-error", MFD_CLOEXEC));
+    if (!file) fail("memfd_create");
+    // Where a program has closed a standard stream, what it prints must not end up here.
+    child.error.reset(fcntl(file.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!child.error) fail("dup");
     flush();
     return child;
 }
@@ -54,6 +62,8 @@ Child& started(Child& child, int pid) {
     if (pid < 0) fail("fork");
     child.pid = pid;
     child.process.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!child.process && errno == ESRCH)
+        throw Error(ErrorCode::backend, std::string("spawn: a process has ended, and ") + kStatusTaken);
     if (!child.process) {
         const int error = errno;
         ::kill(pid, SIGKILL);
@@ -64,9 +74,17 @@ Child& started(Child& child, int pid) {
     return child;
 }
 
+bool is_same(int file, const struct stat& as) {
+    struct stat about {};
+    return fstat(file, &about) == 0 && about.st_dev == as.st_dev && about.st_ino == as.st_ino;
+}
+
 }  // namespace
 
 void run_child(int error_fd, const std::function<void()>& work) {
+    struct stat meant {};
+    fstat(error_fd, &meant);
+    const int parent = getppid();
     std::string text;
     try {
         work();
@@ -78,6 +96,11 @@ void run_child(int error_fd, const std::function<void()>& work) {
         text = "an exception of unknown type";
     }
     flush();
+    // Daemons close all that is open, and the number may have become another file's; the parent has it still.
+    if (!is_same(error_fd, meant)) {
+        error_fd = open(fmt::format("/proc/{}/fd/{}", parent, error_fd).c_str(), O_WRONLY | O_CLOEXEC);
+        if (!is_same(error_fd, meant)) error_fd = -1;
+    }
     if (write(error_fd, text.data(), text.size()) < 0) std::fprintf(stderr, "dlaunch: %s\n", text.c_str());
     _exit(1);
 }
@@ -111,6 +134,8 @@ Child exec_child(const std::string& name, int index, const std::vector<std::stri
         follow(parent);
         fcntl(child.error.get(), F_SETFD, 0);
         execve("/proc/self/exe", words.data(), variables.data());
+        for (const char* part : {"the program cannot be started anew: ", strerrordesc_np(errno)})
+            if (write(child.error.get(), part, std::strlen(part)) < 0) break;
         _exit(127);
     }
     return std::move(started(child, pid));

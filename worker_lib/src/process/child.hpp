@@ -23,6 +23,9 @@ struct Child {
 /// Runs `work` as a child does, and ends the process.
 [[noreturn]] void run_child(int error_fd, const std::function<void()>& work);
 
+/// Why nobody knows how a child ended.
+inline constexpr const char* kStatusTaken =
+    "its exit status was taken: this process ignores SIGCHLD, or waits for any child";
 inline constexpr const char* kSpawnVariable = "DLAUNCH_SPAWN";  ///< "INDEX FD NAME"
 
 }  // namespace dlaunch::worker

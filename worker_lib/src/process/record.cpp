@@ -2,11 +2,13 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -53,6 +55,7 @@ void write_record(const std::string& message, const std::string& stack) {
 constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kStackBytes = 256 << 10;
 constexpr std::size_t kMostFrames = 64, kMostOfName = 200;  // C++ has names of any length
+constexpr int kTellingMs = 5000;
 
 /// A text that a handler may put together: the memory is there before, as the heap may be what is broken.
 class FixedText {
@@ -90,8 +93,17 @@ FixedText fatal_text;
 std::array<char, 4096> fatal_path;  // of the error file; empty: there is none
 std::terminate_handler before_us = nullptr;
 
-void on_fatal(int number, siginfo_t*, void*) {
-    for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);
+std::atomic<int> falling{0};  // the thread that tells why the process ends
+bool has_told = false;        // that thread's
+
+/// Threads often fall over the same thing at once. What the first one tells must be whole before the others end the
+/// process; but one that falls holding a lock, the heap's say, may be what it waits for.
+void let_the_first_tell() {
+    int first = 0;
+    if (!falling.compare_exchange_strong(first, gettid()) && first != gettid()) poll(nullptr, 0, kTellingMs);
+}
+
+void write_fatal(int number) {
     const int file = fatal_path[0] ? open(fatal_path.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
     if (file >= 0) {
         std::array<void*, kMostFrames> frames{};
@@ -120,17 +132,29 @@ void on_fatal(int number, siginfo_t*, void*) {
         fatal_text.write_to(file);
         close(file);
     }
+}
+
+void on_fatal(int number, siginfo_t*, void*) {
+    let_the_first_tell();
+    if (falling == gettid() && !has_told) {
+        has_told = true;
+        write_fatal(number);
+    }
+    for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);
     raise(number);
 }
 
 /// An exception that no function of its thread catches: its words are worth more than the signal that follows.
 void on_terminate() {
+    let_the_first_tell();
     try {
         if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
     } catch (const std::exception& error) {
         const std::string text = type_name(error) + ": " + error.what();
-        write_record(text, text);
-        fatal_path[0] = '\0';
+        if (falling == gettid() && !has_told) {
+            write_record(text, text);
+            has_told = true;
+        }
     } catch (...) {
         // The signal's record has to do.
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,8 +64,8 @@ struct Process::Impl {
     Impl(worker::Child made, bool is_daemon, std::chrono::milliseconds patience)
         : child(std::move(made)), daemon(is_daemon), grace(patience) {}
     ~Impl() {
-        if (exit_code) return;
-        if (daemon) ::kill(child.pid, SIGKILL);
+        if (exit_code || owner != getpid()) return;  // in a forked sibling, which holds a copy
+        if (daemon) tell(SIGKILL);
         reap(0);
     }
     /// Whether it has been reaped.
@@ -74,14 +75,22 @@ struct Process::Impl {
         int result = 0;
         do result = waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | options);
         while (result < 0 && errno == EINTR);
-        if (result < 0)
+        taken = result < 0 && owner == getpid();
+        if (taken)
             exit_code = kUnknownStatus;
         else if (info.si_pid == child.pid)
             exit_code = info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
         return exit_code.has_value();
     }
+    /// Never another process that has got its pid since.
+    void tell(int signal) const { syscall(SYS_pidfd_send_signal, child.process.get(), signal, nullptr, 0); }
+    [[nodiscard]] std::string how_it_ended() const { return taken ? worker::kStatusTaken : describe(*exit_code); }
+
+    static constexpr int kUnknownStatus = 255;
 
     worker::Child child;
+    int owner = getpid();
+    bool taken = false;  ///< by another wait
     bool daemon;
     std::chrono::milliseconds grace;
     std::optional<int> exit_code;
@@ -104,10 +113,10 @@ std::optional<int> Process::exit_code() {
     return impl_->exit_code;
 }
 void Process::terminate() {
-    if (is_alive()) ::kill(pid(), SIGTERM);
+    if (is_alive()) impl_->tell(SIGTERM);
 }
 void Process::kill() {
-    if (is_alive()) ::kill(pid(), SIGKILL);
+    if (is_alive()) impl_->tell(SIGKILL);
 }
 bool Process::join(std::optional<std::chrono::milliseconds> timeout) {
     if (impl_->exit_code) return true;
@@ -148,8 +157,11 @@ struct ProcessContext::Order {
     /// The next one; unset: not until the deadline.
     std::optional<std::size_t> next(const std::vector<Process>& processes, Time deadline) {
         epoll_event event{};
-        while (epoll_wait(ended.get(), &event, 1, left_until(deadline)) <= 0)
+        for (int count = 0; (count = epoll_wait(ended.get(), &event, 1, left_until(deadline))) <= 0;) {
+            if (count < 0 && errno != EINTR)
+                throw Error(ErrorCode::backend, "spawn: the program has closed the descriptors of its processes");
             if (Clock::now() >= deadline) return std::nullopt;
+        }
         const auto index = static_cast<std::size_t>(event.data.u64);
         epoll_ctl(ended.get(), EPOLL_CTL_DEL, processes[index].impl_->child.process.get(), nullptr);
         --running;
@@ -177,7 +189,8 @@ bool ProcessContext::join(std::optional<std::chrono::milliseconds> timeout) {
     Process& first = processes_[*order_->failed];
     const int code = *first.exit_code();
     const std::string said = first.error();
-    throw ProcessError(static_cast<int>(*order_->failed), first.pid(), code, said.empty() ? describe(code) : said);
+    throw ProcessError(static_cast<int>(*order_->failed), first.pid(), code,
+                       said.empty() ? first.impl_->how_it_ended() : said);
 }
 
 namespace {
@@ -224,7 +237,7 @@ void run_if_spawned() {
     std::string name;
     std::istringstream words_of(mark);
     words_of >> index >> error_fd >> std::ws;
-    std::getline(words_of, name);
+    std::getline(words_of, name, '\0');
     unsetenv(worker::kSpawnVariable);
     fcntl(error_fd, F_SETFD, FD_CLOEXEC);
     std::vector<std::string> words;
@@ -233,9 +246,11 @@ void run_if_spawned() {
     words.erase(words.begin());
     worker::run_child(error_fd, [&] {
         const auto& all = registry();
-        const auto found =
-            std::find_if(all.begin(), all.end(), [&](const Spawnable* function) { return function->name() == name; });
+        const auto is_meant = [&](const Spawnable* function) { return function->name() == name; };
+        const auto found = std::find_if(all.begin(), all.end(), is_meant);
         if (found == all.end()) throw Error(ErrorCode::invalid_argument, "spawn: no Spawnable is called " + name);
+        if (std::any_of(found + 1, all.end(), is_meant))
+            throw Error(ErrorCode::invalid_argument, "spawn: several Spawnables are called " + name);
         (*found)->function()(index, words);
     });
 }

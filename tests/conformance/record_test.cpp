@@ -1,0 +1,221 @@
+/// What a worker leaves behind when it fails, and what it hears and says while it runs.
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/conformance/world.hpp"
+
+namespace dlaunch::conformance {
+namespace {
+
+TEST(RecordTest, what_main_throws_is_written_as_torch_writes_it) {
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    spawn(
+        [&](int) {
+            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+            std::freopen("/dev/null", "w", stderr);
+            const int status = record([]() -> int { throw std::runtime_error("a \"quoted\"\nline"); });
+            check(status == 1, "the status");
+        },
+        1);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    unlink(path.c_str());
+    EXPECT_NE(text.str().find(R"("message": "std::runtime_error: a \"quoted\"\u000aline")"), std::string::npos)
+        << text.str();
+    EXPECT_NE(text.str().find(R"("extraInfo": {"py_callstack": )"), std::string::npos) << text.str();
+}
+
+TEST(RecordTest, a_fatal_signal_leaves_its_name_and_a_stack) {
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    const ProcessError error = expect_failure(
+        [&](int) {
+            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+            record([]() -> int { std::abort(); });
+        },
+        1);
+    EXPECT_EQ(error.exit_code(), -SIGABRT);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    unlink(path.c_str());
+    EXPECT_NE(text.str().find("SIGABRT"), std::string::npos) << text.str();
+}
+
+TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signal) {
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    const ProcessError error = expect_failure(
+        [&](int) {
+            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+            std::freopen("/dev/null", "w", stderr);
+            record([]() -> int {
+                std::thread([] { throw std::runtime_error("the disk is full"); }).join();
+                return 0;
+            });
+        },
+        1);
+    EXPECT_EQ(error.exit_code(), -SIGABRT);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    unlink(path.c_str());
+    EXPECT_NE(text.str().find("std::runtime_error: the disk is full"), std::string::npos) << text.str();
+}
+
+TEST(RecordTest, threads_that_fall_together_leave_one_whole_record) {
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        const ProcessError error = expect_failure(
+            [&](int) {
+                setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+                record([&]() -> int {
+                    std::atomic<int> waiting{16};
+                    const auto fall = [&] {
+                        for (--waiting; waiting > 0;) {}
+                        raise(SIGSEGV);
+                    };
+                    std::vector<std::thread> threads;
+                    for (int i = 0; i < 16; ++i) threads.emplace_back(fall);
+                    for (std::thread& thread : threads) thread.join();
+                    return 0;
+                });
+            },
+            1);
+        EXPECT_EQ(error.exit_code(), -SIGSEGV);
+        std::stringstream text;
+        text << std::ifstream(path).rdbuf();
+        unlink(path.c_str());
+        ASSERT_TRUE(text.str().ends_with("}}}\n")) << text.str();
+    }
+}
+
+/// Runs itself again, under a long name.
+TEST(RecordTest, a_crash_is_written_to_its_end_however_long_names_are) {
+    constexpr const char* kCrashes = "DLAUNCH_TEST_CRASHES";
+    if (std::getenv(kCrashes)) record([]() -> int { std::abort(); });
+    const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
+    Process process(
+        [&] {
+            setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
+            setenv(kCrashes, "yes", 1);
+            const std::string name(4000, 'n');  // so the program's frames are called
+            execl("/proc/self/exe", name.c_str(), "--gtest_brief=1", "--gtest_filter=RecordTest.a_crash_*", nullptr);
+        },
+        0, {.daemon = true});
+    ASSERT_TRUE(process.join(std::chrono::seconds(20)));
+    EXPECT_EQ(process.exit_code(), -SIGABRT);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    unlink(path.c_str());
+    EXPECT_NE(text.str().find("nnnn"), std::string::npos) << "the names are not long";
+    EXPECT_TRUE(text.str().ends_with("\"}}}\n")) << text.str().size() << " bytes";
+}
+
+TEST(StopTest, the_callback_runs_once_for_either_signal) {
+    spawn(
+        [](int rank) {
+            setenv("DLAUNCH_WORKER_STOP_SIGNAL", "SIGUSR1", 1);
+            std::atomic<int> calls{0};
+            on_stop([&] { ++calls; });
+            raise(rank == 0 ? SIGTERM : SIGUSR1);
+            raise(SIGTERM);
+            while (calls == 0) std::this_thread::yield();
+            check(is_stopping() && calls == 1, "how often it was called");
+        },
+        2);
+}
+
+TEST(StopTest, a_callback_may_throw) {
+    spawn(
+        [](int) {
+            std::atomic<bool> called{false};
+            std::freopen("/dev/null", "w", stderr);
+            on_stop([&] {
+                called = true;
+                throw std::runtime_error("the disk is full");
+            });
+            raise(SIGTERM);
+            while (!called) std::this_thread::yield();
+            on_stop(nullptr);
+            check(is_stopping(), "it was told");
+        },
+        1);
+}
+
+/// It has no thread that would call the callback.
+TEST(StopTest, a_fork_begins_without_it) {
+    spawn(
+        [](int) {
+            on_stop([] {});
+            const ProcessError error = expect_failure([](int) { raise(SIGTERM); }, 1);
+            check(error.message() == "SIGTERM", "the child's end");
+            spawn(
+                [](int) {
+                    std::atomic<bool> called{false};
+                    on_stop([&] { called = true; });
+                    raise(SIGTERM);
+                    while (!called) std::this_thread::yield();
+                },
+                1);
+            check(!is_stopping(), "the parent was not told");
+        },
+        1);
+}
+
+/// Or the launcher would take a worker for hung that has left its section long ago.
+TEST(SectionTest, no_end_is_lost_where_the_pipe_is_full) {
+    const std::string path = testing::TempDir() + "dlaunch-timers-" + std::to_string(getpid());
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    const int pipe = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    std::string page(PIPE_BUF, '.');
+    while (write(pipe, page.data(), page.size()) > 0) {}
+    ProcessContext context = start_processes(
+        [&](int) {
+            setenv("TORCHELASTIC_TIMER_FILE", path.c_str(), 1);
+            const Section one("step", std::chrono::minutes(1));
+        },
+        1);
+    EXPECT_FALSE(context.join(std::chrono::milliseconds(100))) << "it did not wait for room";
+    int lines = 0;
+    for (pollfd more{pipe, POLLIN, 0}; lines < 2;) {
+        ASSERT_EQ(poll(&more, 1, 10'000), 1) << "only " << lines;
+        const ssize_t got = read(pipe, page.data(), page.size());
+        lines += static_cast<int>(std::count(page.begin(), page.begin() + got, '\n'));
+    }
+    EXPECT_TRUE(context.join());
+    close(pipe);
+    unlink(path.c_str());
+}
+
+TEST(SectionTest, no_time_is_too_long_and_no_name) {
+    const std::string path = testing::TempDir() + "dlaunch-timers-" + std::to_string(getpid());
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    spawn(
+        [&](int) {
+            setenv("TORCHELASTIC_TIMER_FILE", path.c_str(), 1);
+            const Section whole(std::string(100'000, '"'), std::chrono::milliseconds::max());
+            _exit(0);  // it does not end
+        },
+        1);
+    std::string line(1 << 16, '\0');
+    line.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(reader, line.data(), line.size()))));
+    close(reader);
+    unlink(path.c_str());
+    EXPECT_LT(line.size(), PIPE_BUF) << "it may be mixed with others'";
+    EXPECT_TRUE(line.ends_with("}\n"));
+    EXPECT_NE(line.find("\"expiration_time\": 9"), std::string::npos) << line.substr(line.size() - 100);
+}
+
+}  // namespace
+}  // namespace dlaunch::conformance
