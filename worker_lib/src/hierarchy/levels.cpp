@@ -13,7 +13,7 @@ namespace {
 
 /// How much longer a step waits than the one before it: a part of the call's time, at least what a busy host needs to
 /// pass a word on, and no more than is worth it.
-constexpr std::chrono::milliseconds kLeastPatience{100}, kMostPatience{1000};
+constexpr std::chrono::milliseconds kLeastPatience{250}, kMostPatience{1000};
 
 }  // namespace
 

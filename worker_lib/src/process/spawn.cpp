@@ -31,9 +31,6 @@ std::vector<const Spawnable*>& registry() {
     return functions;
 }
 
-/// As Python says it of a child that another wait() has taken.
-constexpr int kUnknownStatus = 255;
-
 std::string describe(int exit_code) {
     return exit_code < 0 ? base::signal_name(-exit_code) : fmt::format("exit status {}", exit_code);
 }
