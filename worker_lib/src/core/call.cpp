@@ -105,6 +105,18 @@ Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks,
     return {code, fmt::format("{}{} in group {}: {}", where.op, number, where.group, what), std::move(ranks), where};
 }
 
+std::vector<std::byte> room_for_early(int rank, int from, std::size_t bytes) {
+    try {
+        return std::vector<std::byte>(bytes);
+    } catch (const std::bad_alloc&) {
+        throw Error(
+            ErrorCode::backend,
+            fmt::format("rank {} has no memory for the {} bytes that rank {} sent before what is to be received", rank,
+                        bytes, from),
+            {rank}, {});
+    }
+}
+
 std::string list_ranks(const std::vector<int>& ranks) {
     constexpr std::size_t kMost = 16;
     std::string text = ranks.size() == 1 ? "rank " : "ranks ";

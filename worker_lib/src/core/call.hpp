@@ -101,6 +101,8 @@ static_assert(sizeof(Signature) == 40);
 [[nodiscard]] Error::Where where(const Call& call, const std::string& group);
 /// "all_reduce #17 in group world: rank 1 ...".
 [[nodiscard]] Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what);
+/// At this rank, for a message of `from` that has come before what is to be received; throws Error where there is none.
+[[nodiscard]] std::vector<std::byte> room_for_early(int rank, int from, std::size_t bytes);
 /// "rank 3", "ranks 1, 2 and 5".
 [[nodiscard]] std::string list_ranks(const std::vector<int>& ranks);
 /// "3 s", "250 ms".

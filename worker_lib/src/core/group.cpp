@@ -125,8 +125,11 @@ std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<st
     check(transfer, parts_);
     check_support(transfer);
     transfer.deadline = deadline(timeout);
-    return carry_out([&] { return Error::Where{transfer.sends ? "send" : "recv", 0, parts_.name}; },
-                     [&] { return backend_->post(transfer); });
+    return carry_out(
+        [&] {
+            return Error::Where{transfer.sends ? "send" : "recv", 0, parts_.name};
+        },
+        [&] { return backend_->post(transfer); });
 }
 
 std::vector<Work> Group::post(std::vector<Transfer> transfers,
@@ -138,8 +141,11 @@ std::vector<Work> Group::post(std::vector<Transfer> transfers,
         transfer.deadline = deadline(timeout);
     }
     std::vector<Work> works;
-    auto states = carry_out([&] { return Error::Where{"batch_isend_irecv", 0, parts_.name}; },
-                            [&] { return backend_->post(transfers); });
+    auto states = carry_out(
+        [&] {
+            return Error::Where{"batch_isend_irecv", 0, parts_.name};
+        },
+        [&] { return backend_->post(transfers); });
     for (auto& state : states) works.emplace_back(std::move(state), shared_from_this());
     return works;
 }

@@ -162,19 +162,6 @@ void Messages::read(int rank) {
     }
 }
 
-/// For a message that nobody wants yet.
-std::vector<std::byte> Messages::room(int rank, std::size_t bytes) const {
-    try {
-        return std::vector<std::byte>(bytes);
-    } catch (const std::bad_alloc&) {
-        throw Error(
-            ErrorCode::backend,
-            fmt::format("rank {} has no memory for the {} bytes that rank {} sent before what is to be received",
-                        mesh_.rank(), bytes, rank),
-            {mesh_.rank()}, {});
-    }
-}
-
 /// `began`: when the call did whose message is being read.
 void Messages::read_one(int rank, std::uint64_t number, Time& began) {
     Envelope envelope;
@@ -208,7 +195,7 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
         if (receiver)
             began = receiver->began;
         else
-            elsewhere = room(rank, envelope.bytes);
+            elsewhere = room_for_early(mesh_.rank(), rank, envelope.bytes);
     }
     try {
         if (envelope.bytes > 0) {

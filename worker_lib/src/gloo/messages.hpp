@@ -52,7 +52,6 @@ private:
 
     void start(int rank, bool reads);
     void read(int rank);
-    [[nodiscard]] std::vector<std::byte> room(int rank, std::size_t bytes) const;
     void read_one(int rank, std::uint64_t number, Time& began);
     void write(int rank);
     void await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline);

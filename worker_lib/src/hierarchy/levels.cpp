@@ -57,7 +57,8 @@ Levels::Levels(const Place& place, const std::vector<Member>& members, const Sto
 
 void Levels::begin(const Call& call) {
     call_ = &call;
-    patience_ = std::clamp<std::chrono::nanoseconds>((call.deadline.at() - Clock::now()) / 4, kLeastPatience, kMostPatience);
+    patience_ =
+        std::clamp<std::chrono::nanoseconds>((call.deadline.at() - Clock::now()) / 4, kLeastPatience, kMostPatience);
 }
 
 Call Levels::prepare(Call step, int late, std::uint64_t& sequence) const {

@@ -16,7 +16,9 @@ public:
         return device == Device::cpu ? host_->supports(feature, device) : dlaunch::supports("auto", feature, device);
     }
 
-    void run(const Call& call) override { (call.device == Device::cpu ? *host_ : connected(call.deadline.at())).run(call); }
+    void run(const Call& call) override {
+        (call.device == Device::cpu ? *host_ : connected(call.deadline.at())).run(call);
+    }
     std::shared_ptr<WorkState> enqueue(const Call& call) override {
         return call.device == Device::cpu ? nullptr : connected(call.deadline.at()).enqueue(call);
     }

@@ -44,15 +44,7 @@ Messages::Messages(std::shared_ptr<Segment> segment, std::shared_ptr<Exchange> e
       own_(segment_->control(place_.rank)) {
     for (int r = 0; r < place_.size; ++r)
         peers_.push_back({Pipe(segment_->ring(r, place_.rank), segment_->ring_bytes()),
-                          Pipe(segment_->ring(place_.rank, r), segment_->ring_bytes()),
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {}});
+                          Pipe(segment_->ring(place_.rank, r), segment_->ring_bytes())});
 }
 
 Messages::~Messages() { close(); }
@@ -185,12 +177,9 @@ bool Messages::open(int rank) {
     });
     if (!more_wanted) return false;
     try {
-        earlies_.push_back({rank, peer.envelope, std::vector<std::byte>(peer.envelope.bytes)});
-    } catch (const std::bad_alloc&) {
-        const Error why = failure(ErrorCode::backend, {"recv", 0, place_.group}, {place_.rank},
-                                  fmt::format("rank {} has no memory for the {} bytes that rank {} sent before what is "
-                                              "to be received",
-                                              place_.rank, peer.envelope.bytes, rank));
+        earlies_.push_back({rank, peer.envelope, room_for_early(place_.rank, rank, peer.envelope.bytes)});
+    } catch (const Error& error) {
+        const Error why = failure(error.code(), {"recv", 0, place_.group}, error.ranks(), error.what());
         exchange_->give_up(why);
         end_all(why);
         return false;

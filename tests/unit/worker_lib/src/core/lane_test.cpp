@@ -79,7 +79,9 @@ TEST(LaneTest, the_next_one_runs_although_those_before_could_not_be_ended) {
         go.set_value();
         throw std::logic_error("no connection can be closed");
     };
-    EXPECT_THROW(lane.run(after(std::chrono::milliseconds(1)), [] {}, late), std::logic_error);
+    EXPECT_THROW(lane.run(
+                     after(std::chrono::milliseconds(1)), [] {}, late),
+                 std::logic_error);
     EXPECT_TRUE(start(lane, [] {})->wait_until(after(std::chrono::seconds(10))));
 }
 
