@@ -73,6 +73,7 @@ TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signa
 }
 
 TEST(RecordTest, threads_that_fall_together_leave_one_whole_record) {
+    if (std::getenv("DLAUNCH_SANITIZE")) GTEST_SKIP() << "sanitizers tell of fatal signals themselves";
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     for (int attempt = 0; attempt < 20; ++attempt) {
         const ProcessError error = expect_failure(
@@ -154,6 +155,9 @@ TEST(StopTest, a_callback_may_throw) {
 
 /// It has no thread that would call the callback.
 TEST(StopTest, a_fork_begins_without_it) {
+    const char* const sanitizer = std::getenv("DLAUNCH_SANITIZE");
+    if (sanitizer && std::string(sanitizer) == "thread")
+        GTEST_SKIP() << "the thread sanitizer lets no fork of a process with threads start one";
     spawn(
         [](int) {
             on_stop([] {});

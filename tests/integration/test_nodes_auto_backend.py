@@ -35,6 +35,6 @@ def test_results_are_right(hosts, op):
     assert [result.rc for result in results] == [0, 0], results[0].err + results[1].err
     assert f"{op} of float32, auto, 5 ranks" in results[0].out
     wrong = re.findall(r"^ +\d+ .* (\d+)$", results[0].out, re.MULTILINE)
-    assert wrong == ["0"] * 17
+    assert len(wrong) >= 15 and set(wrong) == {"0"}
     for host in net:
         host.empty()

@@ -227,7 +227,11 @@ int cuMemFree_v2(std::uintptr_t address) {
 }
 int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void* stream) {
     if (!is_device_memory(reinterpret_cast<void*>(to), bytes)) return kInvalidValue;
-    enqueue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+    // As the driver does with memory that it has not pinned: the caller may use it again at once.
+    const auto* begin = static_cast<const std::byte*>(from);
+    enqueue(stream, [to, staged = std::vector<std::byte>(begin, begin + bytes)] {
+        std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
+    });
     return 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, std::uintptr_t from, std::size_t bytes, void* stream) {

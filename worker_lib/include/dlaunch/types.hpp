@@ -28,8 +28,8 @@ inline constexpr int kDTypes = 13;
 
 /// In bytes.
 [[nodiscard]] constexpr std::size_t size_of(DType type) {
-    constexpr std::size_t kSizes[kDTypes] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, sizeof(bool)};
-    return kSizes[static_cast<int>(type)];
+    constexpr std::size_t sizes[kDTypes] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, sizeof(bool)};
+    return sizes[static_cast<int>(type)];
 }
 /// "float32", as torch calls it; bool is "bool".
 [[nodiscard]] const char* name_of(DType type);

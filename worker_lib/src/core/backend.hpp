@@ -53,8 +53,8 @@ public:
     virtual void abort(const std::string& why) = 0;
     /// The same with a reason of another's, which the other ranks are told as this one's.
     virtual void give_up(const Error& why) { abort(why.what()); }
-    /// run() among these ranks alone, which the call counts from 0; all that run() does come one at a time. Empty where
-    /// a backend has no such thing.
+    /// run() among these ranks alone, which the call counts from 0; all that run() does come one at a time. Whose call
+    /// fails gives up himself, when he has told those who need it sooner. Empty where a backend has no such thing.
     using Runner = std::function<void(const Call&)>;
     virtual Runner subset(const std::vector<int>&) { return {}; }
     [[nodiscard]] virtual Support supports(Feature feature, Device device) const {

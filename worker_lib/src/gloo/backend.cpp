@@ -17,12 +17,10 @@ public:
 
     [[nodiscard]] std::string name() const override { return "gloo"; }
 
-    void run(const Call& call) override { run(call, everybody_); }
-
-    void run(const Call& call, const Part& part) {
+    void run(const Call& call) override {
         mesh_.check_going();
         try {
-            run_collective(part, call);
+            run_collective(everybody_, call);
         } catch (const Error& error) {
             if (error.code() == ErrorCode::mismatch) throw;
             messages_->close(error);
@@ -54,7 +52,10 @@ public:
     }
 
     Runner subset(const std::vector<int>& ranks) override {
-        return [this, part = Part(mesh_, ranks, kSubsetSlots)](const Call& call) { run(call, part); };
+        return [this, part = Part(mesh_, ranks, kSubsetSlots)](const Call& call) {
+            mesh_.check_going();
+            run_collective(part, call);
+        };
     }
 
 private:
