@@ -10,6 +10,8 @@ PRINTED = {
     "all_to_all": [f"rank {r}: [[{r}], [{10 + r}], [{20 + r}]]" for r in range(3)],
     "pi": ["Total is = 3.466667", "rank=0 total=1", "rank=1 total=-0.3333333", "rank=2 total=0.2"],
     "send_recv_blocking": ["Rank 0 has data 1", "Rank 1 has data 1", "Rank 2 has data 0"],
+    "barrier": [f"rank {r}: {when}" for r in range(3) for when in ("no-barrier", "barrier")]
+    + [f"rank 0 - seconds: {seconds}" for seconds in (1, 2, 3, 4)],
     "all_reduce_pair": ["Rank 0 has data 2", "Rank 1 has data 2", "Rank 2 has data 1"],
 }
 

@@ -240,11 +240,14 @@ bool Mesh::wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Ti
             if (turn == deadline) throw;
         }
         if (!is_broken(peer)) continue;
-        try {
-            return alarms_->wait(buffer, sends, Clock::now());  // it may have been the last thing that came
-        } catch (const TimedOut&) {
-            throw Broken();
+        for (const auto look : kLooks) {  // it may have been the last thing that came
+            try {
+                return alarms_->wait(buffer, sends, after(look));
+            } catch (const TimedOut&) {
+                continue;
+            }
         }
+        throw Broken();
     }
 }
 

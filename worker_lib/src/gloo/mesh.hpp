@@ -21,6 +21,11 @@ namespace dlaunch::worker::gloo_backend {
 /// has gone to whom it has begun to send, or to receive, something for.
 inline constexpr std::chrono::milliseconds kTurn{500};
 
+/// How long one looks for what may be there already, one look after the other: a wait that its alarm ends before this
+/// thread has got as far as to look does not see it.
+inline constexpr std::chrono::milliseconds kLooks[] = {std::chrono::milliseconds(1), std::chrono::milliseconds(10),
+                                                       std::chrono::milliseconds(100)};
+
 /// Thrown by a wait whose connection has gone.
 struct Broken final : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "the connection was closed"; }
