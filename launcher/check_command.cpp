@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "agent/group/net_options.hpp"
+#include "agent/membership/net_options.hpp"
 #include "launcher/cli/normalize.hpp"
 #include "launcher/command_line.hpp"
 #include "rendezvous/base/exit_status.hpp"
-#include "rendezvous/rounds/probe.hpp"
+#include "rendezvous/net/probe.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -8,8 +8,8 @@
 #include "launcher/cli/values.hpp"
 #include "launcher/cli/words.hpp"
 #include "launcher/slurm.hpp"
-#include "rendezvous/discovery/endpoint.hpp"
-#include "rendezvous/rounds/messages.hpp"
+#include "rendezvous/net/endpoint.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::launcher {
 namespace {

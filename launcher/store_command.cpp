@@ -14,8 +14,8 @@
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
-#include "rendezvous/discovery/endpoint.hpp"
-#include "rendezvous/store/server.hpp"
+#include "rendezvous/net/endpoint.hpp"
+#include "rendezvous/store/server/server.hpp"
 
 namespace dlaunch::launcher {
 namespace {

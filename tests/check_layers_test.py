@@ -2,14 +2,14 @@
 """Proves that check_layers.py can fail: each rule on a small tree of its own."""
 import unittest
 
-from check_layers import MOST_LINES, complaints
+from check_layers import LAYERS, MAY_INCLUDE, MOST_LINES, below, complaints
 from small_tree import said_of_tree
 
 GOOD = {
     "rendezvous/base/fd.hpp": "#pragma once\n",
     "rendezvous/wire/codec.hpp": "#pragma once\n",
     "rendezvous/store/client.hpp": '#pragma once\n#include "rendezvous/wire/codec.hpp"\n',
-    "rendezvous/store/server.hpp": '#pragma once\n#include "rendezvous/base/fd.hpp"\n',
+    "rendezvous/store/server/server.hpp": '#pragma once\n#include "rendezvous/base/fd.hpp"\n',
     "agent/plan.hpp": '#pragma once\n#include "rendezvous/base/fd.hpp"\n',
     "agent/logs/lines.cpp": '#include <CLI/CLI.hpp>\n#include "agent/plan.hpp"\n',
     "launcher/main.cpp": '#include "agent/plan.hpp"\n',
@@ -40,9 +40,30 @@ class Rules(unittest.TestCase):
         self.refused("rendezvous/base/up.cpp", '#include "agent/plan.hpp"\n', "must not include agent/plan.hpp")
         self.refused("agent/up.cpp", '#  include "launcher/main.cpp"\n', "must not include launcher/main.cpp")
 
+    def test_rooms_of_a_layer_point_one_way(self):
+        self.refused("rendezvous/wire/up.cpp", '#include "rendezvous/store/client.hpp"\n', "must not include")
+        self.refused("rendezvous/rounds/socket.cpp", '#include "rendezvous/store/server.hpp"\n', "must not include")
+        self.assertEqual(said_of({"agent/logs/a.hpp": "#pragma once\n", "agent/group/a.cpp": '#include "agent/logs/a.hpp"\n'}), [])
+        self.refused("agent/process/guard.cpp", '#include "agent/plan.hpp"\n', "agent/process must not include")
+
+    def test_the_rules_themselves_have_no_cycle(self):
+        """A room's rule may name only rooms whose own rules do not lead back to it."""
+        def uses(room):
+            return [other for other in MAY_INCLUDE if other != room and other not in LAYERS
+                    and any(below(other, place) for place in MAY_INCLUDE[room])]
+
+        for start in MAY_INCLUDE:
+            reached, todo = set(), uses(start)
+            while todo:
+                room = todo.pop()
+                if room not in reached:
+                    reached.add(room)
+                    todo += uses(room)
+            self.assertNotIn(start, reached)
+
     def test_worker_lib_sees_only_the_store_and_the_wire(self):
         self.refused("worker_lib/src/a.cpp", '#include "rendezvous/rounds/member.hpp"\n', "must not include")
-        self.refused("worker_lib/src/a.cpp", '#include "rendezvous/discovery/addresses.hpp"\n', "must not include")
+        self.refused("worker_lib/src/a.cpp", '#include "rendezvous/net/addresses.hpp"\n', "must not include")
         self.refused("worker_lib/src/a.cpp", '#include "agent/plan.hpp"\n', "must not include")
 
     def test_examples_use_the_library_as_users_do(self):
@@ -53,7 +74,7 @@ class Rules(unittest.TestCase):
 
     def test_includes_are_paths_from_the_root(self):
         self.refused("agent/logs/near.cpp", '#include "lines.hpp"\n', "no path from the root")
-        self.refused("agent/logs/near.cpp", '#include "agent/missing.hpp"\n', "no path from the root")
+        self.refused("agent/logs/near.cpp", '#include "agent/logs/missing.hpp"\n', "no path from the root")
 
     def test_heavy_headers_reach_one_file(self):
         user = '#include "agent/some.hpp"\n'

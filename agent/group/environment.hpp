@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/group/assignment.hpp"
+#include "agent/membership/assignment.hpp"
 #include "agent/plan.hpp"
 
 namespace dlaunch::agent {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "agent/errors/memory.hpp"
 #include "agent/group/held_ends.hpp"
-#include "agent/group/membership.hpp"
 #include "agent/group/table.hpp"
 #include "agent/group/workers.hpp"
-#include "agent/health/memory.hpp"
+#include "agent/membership/membership.hpp"
 #include "agent/status/events.hpp"
 
 namespace dlaunch::agent {

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "agent/group/assignment.hpp"
 #include "agent/group/environment.hpp"
-#include "agent/group/input.hpp"
 #include "agent/group/worker.hpp"
 #include "agent/logs/logs.hpp"
+#include "agent/membership/assignment.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/cgroup.hpp"
 #include "agent/process/spawn.hpp"
-#include "agent/process/template.hpp"
 #include "agent/process/terminal.hpp"
+#include "agent/services/input.hpp"
+#include "agent/services/template.hpp"
 #include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {

@@ -1,7 +1,7 @@
 #include "launcher/cli/endpoint.hpp"
 
 #include "launcher/cli/words.hpp"
-#include "rendezvous/discovery/endpoint.hpp"
+#include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-/// How nodes meet: a host, the backend. Endpoints are rendezvous/discovery/endpoint.hpp's.
+/// How nodes meet: a host, the backend. Endpoints are rendezvous/net/endpoint.hpp's.
 
 #include <string>
 #include <string_view>

@@ -7,7 +7,7 @@
 #include "launcher/cli/rdzv_conf.hpp"
 #include "launcher/cli/signals.hpp"
 #include "launcher/cli/words.hpp"
-#include "rendezvous/discovery/endpoint.hpp"
+#include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/base/listener.hpp"
 #include "rendezvous/base/result.hpp"
-#include "rendezvous/discovery/endpoint.hpp"
-#include "rendezvous/rounds/time.hpp"
-#include "rendezvous/store/listener.hpp"
+#include "rendezvous/base/time.hpp"
+#include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::rendezvous {
 

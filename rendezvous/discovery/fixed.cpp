@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "rendezvous/base/address.hpp"
-#include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/discovery/folder.hpp"
-#include "rendezvous/rounds/probe.hpp"
+#include "rendezvous/net/addresses.hpp"
+#include "rendezvous/net/probe.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {

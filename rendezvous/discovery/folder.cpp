@@ -15,9 +15,9 @@
 
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
-#include "rendezvous/discovery/addresses.hpp"
 #include "rendezvous/discovery/fixed.hpp"
-#include "rendezvous/rounds/probe.hpp"
+#include "rendezvous/net/addresses.hpp"
+#include "rendezvous/net/probe.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "rendezvous/rounds/messages.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 

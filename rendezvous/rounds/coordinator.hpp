@@ -21,10 +21,10 @@
 #include <variant>
 #include <vector>
 
+#include "rendezvous/base/time.hpp"
 #include "rendezvous/rounds/causes.hpp"
-#include "rendezvous/rounds/messages.hpp"
 #include "rendezvous/rounds/restarts.hpp"
-#include "rendezvous/rounds/time.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 

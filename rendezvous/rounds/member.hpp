@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "rendezvous/rounds/messages.hpp"
-#include "rendezvous/rounds/time.hpp"
+#include "rendezvous/base/time.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 

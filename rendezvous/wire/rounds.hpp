@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "rendezvous/rounds/messages.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::wire {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "rendezvous/store/core.hpp"
+#include "rendezvous/store/core/core.hpp"
 
 using dlaunch::store::Core;
 using dlaunch::store::Output;

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "rendezvous/store/client/store.hpp"
-#include "rendezvous/store/core.hpp"
+#include "rendezvous/store/core/core.hpp"
 
 namespace dlaunch::store {
 

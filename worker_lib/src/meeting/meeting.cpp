@@ -6,7 +6,7 @@
 #include <map>
 
 #include <dlaunch/error.hpp>
-#include "rendezvous/store/listener.hpp"
+#include "rendezvous/base/listener.hpp"
 #include "worker_lib/src/meeting/environment.hpp"
 
 namespace dlaunch::worker {

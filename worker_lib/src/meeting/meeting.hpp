@@ -7,7 +7,7 @@
 
 #include <dlaunch/error.hpp>
 #include <dlaunch/options.hpp>
-#include "rendezvous/store/threaded_server.hpp"
+#include "rendezvous/store/server/threaded_server.hpp"
 #include "worker_lib/src/store/handle.hpp"
 
 namespace dlaunch::worker {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "rendezvous/rounds/host.hpp"
-#include "rendezvous/store/listener.hpp"
+#include "rendezvous/base/listener.hpp"
+#include "rendezvous/coordinate/host.hpp"
 #include "tests/unit/rendezvous/peer_fixture.hpp"
 
 namespace dlaunch::rendezvous {

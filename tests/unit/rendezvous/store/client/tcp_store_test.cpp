@@ -7,8 +7,8 @@
 
 #include <atomic>
 
-#include "rendezvous/store/listener.hpp"
-#include "rendezvous/store/threaded_server.hpp"
+#include "rendezvous/base/listener.hpp"
+#include "rendezvous/store/server/threaded_server.hpp"
 #include "tests/unit/rendezvous/store/client/stores_fixture.hpp"
 
 namespace dlaunch::store {

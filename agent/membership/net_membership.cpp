@@ -1,0 +1,365 @@
+#include "agent/membership/net_membership.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "agent/errors/failure_record.hpp"
+#include "agent/errors/report.hpp"
+#include "agent/membership/net_options.hpp"
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/random.hpp"
+#include "rendezvous/net/addresses.hpp"
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::agent {
+
+namespace r = rendezvous;
+
+namespace {
+
+constexpr int kProgress_s = 10;
+/// "node2:29400 or node1:29400"; a name with several addresses once.
+std::string names_of(const std::vector<r::Place>& places) {
+    std::vector<std::string> names;
+    for (const r::Place& place : places)
+        if (names.empty() || names.back() != place.endpoint.text()) names.push_back(place.endpoint.text());
+    return fmt::format("{}", fmt::join(names, " or "));
+}
+
+constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
+
+}  // namespace
+
+NetMembership::NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard)
+    : loop_(loop), plan_(plan), host_name_(std::move(host_name)), guard_(guard) {}
+NetMembership::~NetMembership() = default;
+
+// --- before there is a member: where is the job? --------------------------------------------------------------------
+
+void NetMembership::join(Orders orders) {
+    orders_ = std::move(orders);
+    discovery_ = r::make_discovery(question_of(plan_, host_name_));
+    find_coordinator();
+    still_finding(0);
+}
+
+/// Names are asked for and files are read aside: the loop must hear signals meanwhile.
+void NetMembership::find_coordinator() {
+    finding_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
+        auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
+        return [this, found] { come_in(std::move(*found)); };
+    });
+}
+
+void NetMembership::still_finding(int waited_s) {
+    const auto limit = first_answer_timeout(plan_.rendezvous);
+    const std::string& place =
+        plan_.rendezvous.backend == "static" ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
+    const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
+    if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
+        return end_before_it_began(exit_status::kRendezvousTimeout,
+                                   fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
+    if (waited_s > 0 && waited_s % kProgress_s == 0) orders_.tell("waiting, " + what);
+    finding_timer_ = loop_.after(std::chrono::seconds(1), [this, waited_s] { still_finding(waited_s + 1); });
+}
+
+/// A name that nobody knows yet may be this node's own: whether it is to host is not known before.
+void NetMembership::come_in(base::Result<r::Found> found) {
+    if (found && found->nowhere()) {
+        problem_ = found->problem;
+        finding_ = {};
+        again_timer_ = loop_.after(kAskAgain, [this] { find_coordinator(); });
+        return;
+    }
+    finding_timer_ = {};
+    if (found && !found->doubt.empty()) orders_.tell(found->doubt);
+    if (!found) return end_before_it_began(found.error().status, found.error().text);
+    if (auto open = open_ports(*found); !open) return end_before_it_began(open.error().status, open.error().text);
+    make_member(*found);
+    act();
+}
+
+void NetMembership::end_before_it_began(int status, std::string reason) {
+    finding_timer_ = {};
+    again_timer_ = {};
+    finding_ = {};
+    over_ = true;
+    discovery_->withdraw();
+    order([this, verdict = JobVerdict{status, std::move(reason)}] { orders_.end(verdict); });
+}
+
+base::Result<void> NetMembership::open_ports(r::Found& found) {
+    auto listener = store::open_listener(found.bind_to, 0);
+    if (!listener) return listener.error();
+    store_listener_ = std::move(*listener);
+    if (!found.other.empty())
+        if (auto other = store::open_listener(found.other, store_listener_.port)) {
+            other_ = found.other;
+            other_listener_ = std::move(*other);
+        }
+    advertised_ = found.advertised;
+    name_is_loopback_ = found.name_is_loopback;
+    bind_to_ = found.bind_to;
+    if (!found.listener) return {};
+    auto host = r::CoordinatorHost::adopt(loop_, std::move(found.listener->socket),
+                                          coordinator_options(plan_, host_name_, base::random_number()));
+    if (!host) return host.error();
+    host_ = std::move(*host);
+    for (store::Listener& each : found.more_listeners)
+        if (auto listens = host_->listen_too(std::move(each.socket)); !listens) return listens.error();
+    if (discovery_->must_be_kept()) keep_claim();
+    return {};
+}
+
+/// Two coordinators of one job must not be: the one that was taken for dead ends what it has.
+void NetMembership::keep_claim() {
+    keeping_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
+        const bool kept = discovery->keep();
+        return [this, kept] {
+            keeping_ = {};
+            if (kept) {
+                keep_timer_ = loop_.after(r::Discovery::kKeepEvery, [this] { keep_claim(); });
+                return;
+            }
+            change([this](base::Time) {
+                member_->leave(
+                    r::Leave::Scope::job, exit_status::kCoordinatorLost,
+                    "another coordinator has taken this one for dead and its place in " + plan_.rendezvous.endpoint,
+                    false);
+            });
+        };
+    });
+}
+
+void NetMembership::make_member(const r::Found& found) {
+    r::Member::Options options;
+    options.version = DLAUNCH_VERSION;
+    options.job_id = plan_.rendezvous.job_id;
+    options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), base::random_number()),
+                      host_name_,
+                      found.advertised,
+                      other_,
+                      store_listener_.port,
+                      plan_.workers,
+                      plan_.role,
+                      program_name(plan_),
+                      order_key(),
+                      plan_.rendezvous.node_rank,
+                      host_ != nullptr};
+    options.terms = {plan_.rendezvous.min_nodes, plan_.rendezvous.max_nodes, plan_.restarts.max_restarts};
+    options.coordinator = names_of(found.places);
+    options.join_timeout = first_answer_timeout(plan_.rendezvous);
+    options.rejoin_timeout = rejoin_timeout(plan_.rendezvous);
+    link_ = std::make_unique<r::MemberLink>(
+        loop_, found.places,
+        r::MemberLink::Listener{
+            [this] {
+                guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
+                change([this](base::Time now) { member_->connected(now); });
+            },
+            [this](const r::ConnectFailure& failure) {
+                change([&](base::Time now) { member_->connect_failed(now, failure); });
+            },
+            [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
+            [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }});
+    member_.emplace(std::move(options), base::Clock::now(), base::random_number());
+}
+
+// --- what the agent tells -------------------------------------------------------------------------------------------
+
+void NetMembership::failed(const Failure& failure) {
+    own_failure_ = true;
+    r::Cause cause{failure.exit_status(), kind_of(failure), summary(failure), failure.permanent, {}, {failure.rank, 1}};
+    change([&](base::Time now) { member_->failed(now, cause); });
+}
+
+void NetMembership::round_over(const RoundEnd& end) {
+    round_runs_ = false;
+    if (!end.succeeded) store_.reset();  // else the other nodes' workers still need it
+    if (dying_) return order([this] { orders_.end(*dying_); });
+    std::optional<r::Cause> cause;
+    std::vector<Failure> own;
+    std::copy_if(end.failures.begin(), end.failures.end(), std::back_inserter(own),
+                 [](const Failure& failure) { return !failure.victim; });
+    if (!own.empty()) {
+        const Failure first = own.front();
+        cause = r::Cause{first.exit_status(), kind_of(first), summary(first), first.permanent,
+                         pack_failures(std::move(own), wire::kMaxRecord)};
+    }
+    change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
+}
+
+void NetMembership::leave(int status, const std::string& reason, bool workers_too) {
+    using Scope = r::Leave::Scope;
+    // Without its guard this node must not live on, and a last word could mean another's end: its connections end with
+    // it, which says that it died, when no worker lives here any more.
+    if (status == exit_status::kSignalBase + SIGKILL) {
+        dying_ = JobVerdict{status, reason};
+        if (!round_runs_ && !over_) order([this] { orders_.end(*dying_); });
+        return;
+    }
+    if (over_) return;
+    if (!member_) return end_before_it_began(status, reason);
+    const Scope scope = status == exit_status::kHang            ? Scope::job
+                        : status == exit_status::kNodeUnhealthy ? Scope::node
+                                                                : Scope::node_if_enough;
+    own_leave_ = reason + " on " + host_name_;
+    change([&](base::Time) { member_->leave(scope, status, reason, workers_too); });
+}
+
+void NetMembership::hurry() {
+    if (member_ && !over_) change([this](base::Time) { member_->hurry(); });
+}
+
+// --- what the member decides ----------------------------------------------------------------------------------------
+
+template <class Change>
+void NetMembership::change(Change change) {
+    const base::Time now = base::Clock::now();
+    heed_guard(now);
+    change(now);
+    act();
+}
+
+/// Actions may lead to more: the outermost call performs them all, in order.
+void NetMembership::act() {
+    if (std::exchange(acting_, true)) return;
+    renew_lease();
+    for (auto actions = member_->take_actions(); !actions.empty(); actions = member_->take_actions()) {
+        for (r::Member::Action& action : actions) perform(action);
+        renew_lease();
+    }
+    acting_ = false;
+    set_timer();
+}
+
+/// Before anything else is heard after a frozen time: how the workers ended then is nobody's failure.
+void NetMembership::heed_guard(base::Time now) {
+    by_guard_ = guard_.has_fenced();
+    if (by_guard_)
+        member_->fenced_by_guard(now, "this agent stood still for too long: its guard has killed the workers");
+}
+
+void NetMembership::renew_lease() {
+    const base::Time until = member_->lease_until();
+    if (until == r::kNever)
+        guard_.no_workers_live();
+    else if (!guard_.let_workers_live_until(until))
+        heed_guard(base::Clock::now());
+}
+
+void NetMembership::perform(r::Member::Action& action) {
+    if (std::holds_alternative<r::Member::Connect>(action)) {
+        guard_.drop_connection();
+        link_->connect();
+    } else if (std::holds_alternative<r::Member::Disconnect>(action)) {
+        guard_.drop_connection();
+        link_->disconnect();
+    } else if (auto* send = std::get_if<r::Member::SendOut>(&action)) {
+        link_->send(send->message);
+    } else if (auto* begin = std::get_if<r::Member::StartWorkers>(&action)) {
+        start(begin->assigned);
+    } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
+        order([this, reason = stop->reason, lost = stop->lost, told = own_failure_ || stop->reason == own_leave_] {
+            if (!round_runs_) return;
+            if (!told) orders_.tell(reason);
+            orders_.stop(reason, lost);
+        });
+    } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
+        store_.reset();
+    } else if (auto* kill = std::get_if<r::Member::KillWorkers>(&action)) {
+        order([this, reason = kill->reason, done = by_guard_] {
+            if (round_runs_ || done) orders_.tell(reason + (done ? "" : ": killing the workers"));
+            if (round_runs_) orders_.kill(reason);
+        });
+    } else if (auto* tell = std::get_if<r::Member::TellUser>(&action)) {
+        order([this, text = tell->text] { orders_.tell(text); });
+    } else if (auto* how = std::get_if<r::Member::EndJob>(&action)) {
+        end(*how);
+    }
+}
+
+void NetMembership::set_timer() {
+    const r::Time due = member_->deadline();
+    if (due == timer_due_) return;
+    timer_due_ = due;
+    if (due == r::kNever) {
+        timer_ = {};
+        return;
+    }
+    timer_ = loop_.after(std::max(due - base::Clock::now(), base::Duration::zero()), [this] {
+        timer_due_ = r::kNever;
+        change([this](base::Time now) { member_->tick(now); });
+    });
+}
+
+void NetMembership::start(const r::Assigned& told) {
+    round_runs_ = true;
+    own_failure_ = false;
+    Assignment assignment;
+    assignment.round = told.stamp.round;
+    assignment.group_rank = told.group_rank;
+    assignment.group_world_size = told.group_world_size;
+    assignment.first_rank = told.first_rank;
+    assignment.world_size = told.world_size;
+    assignment.local_world_size = told.local_world_size;
+    assignment.first_role_rank = told.first_role_rank;
+    assignment.role_world_size = told.role_world_size;
+    // Where our own name stands for 127.0.1.1, nobody listens at it.
+    assignment.master_addr =
+        name_is_loopback_ && told.group_rank == 0 ? advertised_ : r::in_our_scope(told.master_addr, bind_to_);
+    assignment.master_port = told.master_port;
+    assignment.agent_store = told.group_rank != 0 || serve_store(told);
+    assignment.restart_count = told.restart_count;
+    assignment.max_restarts = told.max_restarts;
+    assignment.restart_reason = told.restart_reason;
+    order([this, assignment = std::move(assignment)] { orders_.start(assignment); });
+}
+
+/// An empty store for this round. Where the user named the port the coordinator may live there too: one port, one
+/// server, which it has emptied.
+bool NetMembership::serve_store(const r::Assigned& told) {
+    store_.reset();
+    if (host_ && host_->server().port() == told.master_port) return true;
+    const store::Listener& listener = !other_.empty() && told.master_addr == other_ ? other_listener_ : store_listener_;
+    base::UniqueFd socket(fcntl(listener.socket.get(), F_DUPFD_CLOEXEC, 0));
+    if (told.master_port != store_listener_.port) {
+        const std::string& address = told.master_addr == advertised_ ? bind_to_ : told.master_addr;
+        auto asked_for = store::open_listener(address, told.master_port);
+        if (!asked_for) {
+            order([this, text = cannot_serve(asked_for.error().text)] { orders_.tell(text); });
+            return false;
+        }
+        socket = std::move(asked_for->socket);
+    }
+    auto server = store::ThreadedServer::adopt(std::move(socket));
+    if (server) store_ = std::move(*server);
+    return store_ != nullptr;
+}
+
+/// Who hosts the coordinator stays until everybody has heard.
+void NetMembership::end(const r::Member::EndJob& how) {
+    timer_ = {};
+    over_ = true;
+    JobVerdict verdict{how.status, how.reason, std::vector<Failure>{}};
+    for (const std::string& record : how.records)
+        if (auto failures = unpack_failures(record))
+            verdict.failures->insert(verdict.failures->end(), failures->begin(), failures->end());
+    auto tell = [this, verdict = std::move(verdict)] {
+        discovery_->withdraw();
+        orders_.end(verdict);
+    };
+    if (host_ && host_->coordinator().phase() == r::Coordinator::Phase::over)
+        host_->when_finished(std::move(tell));
+    else
+        order(std::move(tell));
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,146 @@
+#include "agent/services/input.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr std::size_t kMostAhead = 64UL * 1024;  // read ahead of the slowest worker
+
+/// epoll refuses regular files and devices such as /dev/null; they are always ready.
+bool can_wait_for(int fd) {
+    const base::UniqueFd probe(epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    return epoll_ctl(probe.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+}  // namespace
+
+StandardInput::StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal)
+    : loop_(loop), plan_(plan.standard_input), terminal_(terminal), null_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+StandardInput::Given StandardInput::give(int rank, int world_size) {
+    using Mode = StdinPlan::Mode;
+    const bool is_out_of_reach = terminal_.taken() && !terminal_.usable() && terminal_.orphaned();
+    if (plan_.mode == Mode::rank && plan_.rank == rank && !is_out_of_reach) return {{}, -1, terminal_.is_ours()};
+    // A background job must not take what is typed at the shell: in a session of its own nothing would stop the worker.
+    const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
+    if (plan_.mode == Mode::automatic && world_size == 1 && !in_background) return {};
+    int ends[2];
+    if (plan_.mode == Mode::all && !ended_ && pipe2(ends, O_CLOEXEC) == 0) {
+        fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        readers_.push_back({base::UniqueFd(ends[1]), {}, 0});
+        return {base::UniqueFd(ends[0]), ends[0], false};
+    }
+    return {{}, null_.get(), false};
+}
+
+void StandardInput::start_copying() {
+    if (readers_.empty()) return;
+    must_wait_ = can_wait_for(STDIN_FILENO);
+    buffer_.clear();  // an earlier round's rest is not for these
+    read_more();
+}
+
+void StandardInput::suspend() {
+    suspended_ = true;
+    watch_ = {};
+}
+
+void StandardInput::resume() {
+    suspended_ = false;
+    if (!readers_.empty()) read_more();
+}
+
+void StandardInput::stop_copying() {
+    readers_.clear();
+    nobody_reads();
+}
+
+void StandardInput::nobody_reads() {
+    watch_ = {};
+    if (plan_.mode == StdinPlan::Mode::all) terminal_.take_back();
+}
+
+/// A background group may not read from a terminal: ours becomes the foreground group, or waits for fg.
+bool StandardInput::may_read() {
+    if (terminal_.usable()) terminal_.give(getpgrp());
+    return !terminal_.taken();
+}
+
+void StandardInput::read_more() {
+    if (ended_ || suspended_ || watch_ || turn_posted_) return;
+    if (!may_read()) return wait_for_terminal();
+    if (must_wait_) {
+        watch_ = loop_.readable(STDIN_FILENO, [this] { copy_some(); });
+        return;
+    }
+    turn_posted_ = true;
+    loop_.post([this] {
+        turn_posted_ = false;
+        copy_some();
+    });
+}
+
+void StandardInput::copy_some() {
+    if (readers_.empty() || suspended_) return;
+    if (!may_read()) return wait_for_terminal();
+    char part[16 * 1024];
+    const ssize_t got = read(STDIN_FILENO, part, sizeof part);
+    // EIO: the shell took the terminal just now; the next turn asks for it again.
+    if (got < 0 && (errno == EINTR || errno == EAGAIN || (errno == EIO && terminal_.taken()))) return;
+    if (got <= 0) return end();
+    buffer_.append(part, static_cast<std::size_t>(got));
+    flush();
+}
+
+void StandardInput::end() {
+    ended_ = true;
+    watch_ = {};
+    flush();
+}
+
+/// As the kernel does with whoever reads in the background: stops the job, or says that nothing can be read.
+void StandardInput::wait_for_terminal() {
+    watch_ = {};
+    if (terminal_.orphaned()) return end();
+    terminal_wanted_();
+}
+
+void StandardInput::flush() {
+    for (std::size_t at = 0; at < readers_.size();) {
+        Reader& reader = readers_[at];
+        const ssize_t put = reader.sent == buffer_.size()
+                                ? 0
+                                : write(reader.pipe.get(), buffer_.data() + reader.sent, buffer_.size() - reader.sent);
+        if (put > 0) reader.sent += static_cast<std::size_t>(put);
+        const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // it closed its stdin, or died
+        const bool done = ended_ && reader.sent == buffer_.size();
+        if (gone || done) {
+            readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(at));
+            continue;
+        }
+        if (reader.sent == buffer_.size())
+            reader.watch = {};
+        else if (!reader.watch)
+            reader.watch = loop_.writable(reader.pipe.get(), [this] { loop_.post([this] { flush(); }); });
+        ++at;
+    }
+    std::size_t had_by_all = buffer_.size();
+    for (const auto& reader : readers_) had_by_all = std::min(had_by_all, reader.sent);
+    buffer_.erase(0, had_by_all);
+    for (auto& reader : readers_) reader.sent -= had_by_all;
+    if (buffer_.size() >= kMostAhead)
+        watch_ = {};
+    else if (readers_.empty())
+        nobody_reads();
+    else
+        read_more();
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,98 @@
+#include "agent/services/timer_fifo.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "agent/errors/escape.hpp"
+
+#include "rendezvous/base/host.hpp"
+#include "rendezvous/base/random.hpp"
+
+namespace dlaunch::agent {
+
+namespace {
+
+/// Reads in a row; a pipe holds 16 of them, more only come from a writer that never stops.
+constexpr int kMostReads = 64;
+
+std::string chosen_path() {
+    return fmt::format("{}/watchdog_timer_{:016x}", base::temporary_folder(), base::random_number());
+}
+
+/// A FIFO of a launcher that was killed lies in the way.
+bool is_fifo(const std::string& path) {
+    struct stat about {};
+    return ::lstat(path.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
+
+}  // namespace
+
+base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open_if_asked(base::Loop& loop, OnExpired on_expired) {
+    const char* wish = std::getenv("TORCHELASTIC_ENABLE_FILE_TIMER");
+    if (!wish || std::strcmp(wish, "1") != 0) return std::unique_ptr<TimerFifo>();
+    const char* path = std::getenv("TORCHELASTIC_TIMER_FILE");
+    return open(loop, path ? path : "", std::move(on_expired));
+}
+
+base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open(base::Loop& loop, std::string path, OnExpired on_expired) {
+    if (path.empty()) path = chosen_path();
+    if (is_fifo(path)) ::unlink(path.c_str());
+    if (::mkfifo(path.c_str(), 0600) != 0)
+        return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(errno))};
+    // Our own writing end keeps the end of file away when no worker has it open.
+    base::UniqueFd fifo(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    if (!fifo) {
+        const int error = errno;
+        ::unlink(path.c_str());
+        return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(error))};
+    }
+    return std::unique_ptr<TimerFifo>(new TimerFifo(loop, std::move(path), std::move(fifo), std::move(on_expired)));
+}
+
+TimerFifo::TimerFifo(base::Loop& loop, std::string path, base::UniqueFd fifo, OnExpired on_expired)
+    : loop_(loop), path_(std::move(path)), fifo_(std::move(fifo)), on_expired_(std::move(on_expired)) {
+    watch_ = loop_.readable(fifo_.get(), [this] {
+        read_all();
+        wait();
+    });
+}
+
+TimerFifo::~TimerFifo() { ::unlink(path_.c_str()); }
+
+void TimerFifo::read_all() {
+    std::array<char, 4096> buffer{};
+    for (int i = 0; i < kMostReads; ++i) {
+        const ssize_t got = ::read(fifo_.get(), buffer.data(), buffer.size());
+        if (got <= 0) return;
+        table_.feed({buffer.data(), static_cast<std::size_t>(got)}, std::chrono::system_clock::now(),
+                    base::Clock::now());
+    }
+}
+
+void TimerFifo::wait() {
+    timer_ = base::Timer();
+    if (const auto next = table_.next_deadline())
+        timer_ = loop_.after(std::max(*next - base::Clock::now(), base::Duration::zero()), [this] { check(); });
+}
+
+void TimerFifo::check() {
+    // A release that came in time but was not read yet must count.
+    read_all();
+    const auto expired = table_.expired(base::Clock::now(), is_alive);
+    wait();
+    const OnExpired tell = on_expired_;
+    for (const ExpiredTimer& timer : expired) tell(timer.pid, timer.scope, timer.signal);
+}
+
+}  // namespace dlaunch::agent

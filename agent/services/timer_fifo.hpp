@@ -1,0 +1,57 @@
+#pragma once
+/// The FIFO behind torch's file timer (TORCHELASTIC_ENABLE_FILE_TIMER=1): reads what workers write into it and tells
+/// when a deadline has passed. timer_table.hpp knows the rest.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/services/timer_table.hpp"
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::agent {
+
+/// One per agent, on its loop's thread; the loop outlives it. The FIFO goes with it.
+class TimerFifo {
+public:
+    /// A deadline of this process passed; `signal` is what the worker asked to be killed with. The process was alive a
+    /// moment ago. May destroy the TimerFifo.
+    using OnExpired = std::function<void(pid_t pid, const std::string& scope, int signal)>;
+
+    /// Makes the FIFO (0600). An empty `path` (TORCHELASTIC_TIMER_FILE was not given) becomes
+    /// $TMPDIR/watchdog_timer_<random>. A FIFO that is already there is replaced, any other file is an error.
+    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open(base::Loop& loop, std::string path,
+                                                                       OnExpired on_expired);
+
+    /// Where TORCHELASTIC_ENABLE_FILE_TIMER=1 asks for it, at TORCHELASTIC_TIMER_FILE; else null.
+    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open_if_asked(base::Loop& loop, OnExpired on_expired);
+
+    TimerFifo(const TimerFifo&) = delete;
+    TimerFifo& operator=(const TimerFifo&) = delete;
+    ~TimerFifo();
+
+    /// For TORCHELASTIC_TIMER_FILE of the workers.
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+    /// A worker was reaped.
+    void forget(pid_t pid) { table_.forget(pid); }
+
+private:
+    TimerFifo(base::Loop& loop, std::string path, base::UniqueFd fifo, OnExpired on_expired);
+
+    void read_all();
+    void wait();
+    void check();
+
+    base::Loop& loop_;
+    std::string path_;
+    base::UniqueFd fifo_;
+    OnExpired on_expired_;
+    TimerTable table_;
+    base::Watch watch_;
+    base::Timer timer_;
+};
+
+}  // namespace dlaunch::agent

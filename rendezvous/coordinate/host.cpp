@@ -1,0 +1,88 @@
+#include "rendezvous/coordinate/host.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+/// A member that leaves so much unread has been frozen for long; it is told what holds when it comes again.
+constexpr std::size_t kMostUnread = 8 << 20;
+
+}  // namespace
+
+CoordinatorHost::CoordinatorHost(base::Loop& loop, Coordinator::Options options)
+    : loop_(loop), worker_port_(options.master_port), coordinator_(std::move(options), base::Clock::now()) {}
+
+base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop& loop, base::UniqueFd listener,
+                                                                      Coordinator::Options options) {
+    std::unique_ptr<CoordinatorHost> host(new CoordinatorHost(loop, std::move(options)));
+    store::ServerHooks hooks;
+    hooks.extension = [self = host.get()](store::PeerId peer, std::uint8_t number, std::string_view payload) {
+        self->on_message(peer, number, payload);
+    };
+    hooks.closed = [self = host.get()](store::PeerId peer, bool by_its_end) {
+        self->coordinator_.closed(base::Clock::now(), peer, by_its_end);
+        self->act();
+    };
+    auto server = store::Server::adopt(loop, std::move(listener), std::move(hooks));
+    if (!server) return server.error();
+    host->server_ = std::move(*server);
+    host->act();
+    return host;
+}
+
+void CoordinatorHost::when_finished(std::function<void()> callback) {
+    when_finished_ = std::move(callback);
+    act();
+}
+
+void CoordinatorHost::on_message(store::PeerId peer, std::uint8_t number, std::string_view payload) {
+    const auto message = wire::decode(number, payload);
+    if (!message) return server_->close(peer);
+    coordinator_.received(base::Clock::now(), peer, *message);
+    act();
+}
+
+/// Before anybody is told of the new round: its workers may be faster than this node's.
+void CoordinatorHost::empty_worker_store() {
+    if (coordinator_.phase() != Coordinator::Phase::running || coordinator_.round() == round_) return;
+    round_ = coordinator_.round();
+    if (worker_port_ == server_->port()) server_->forget();
+}
+
+void CoordinatorHost::act() {
+    empty_worker_store();
+    for (const Coordinator::Action& action : coordinator_.take_actions()) {
+        if (const auto* close = std::get_if<Coordinator::Close>(&action)) {
+            server_->close(close->connection);
+            continue;
+        }
+        const auto& send = std::get<Coordinator::Send>(action);
+        const store::Value frame(wire::encode(send.message));  // once, whoever gets it
+        for (ConnectionId to : send.to) {
+            if (server_->unread(to) < kMostUnread)
+                server_->send(to, frame);
+            else
+                server_->close(to);
+        }
+    }
+    if (coordinator_.finished() && when_finished_) loop_.post(std::exchange(when_finished_, nullptr));
+
+    const Time due = coordinator_.deadline();
+    if (due == timer_due_) return;
+    timer_due_ = due;
+    if (due == kNever) {
+        timer_ = {};
+        return;
+    }
+    timer_ = loop_.after(std::max(due - base::Clock::now(), base::Duration::zero()), [this] {
+        timer_due_ = kNever;
+        coordinator_.tick(base::Clock::now());
+        act();
+    });
+}
+
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,208 @@
+#include "rendezvous/net/link.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "rendezvous/net/addresses.hpp"
+#include "rendezvous/net/probe.hpp"
+
+namespace dlaunch::rendezvous {
+
+/// A store of torch's closes when it hears a coordinator's message. So may we, when there are too many half-open ones.
+constexpr int kMostMute = 3;
+constexpr std::size_t kFirstBytes = 64;
+
+MemberLink::MemberLink(base::Loop& loop, const std::vector<Place>& places, Listener listener)
+    : loop_(loop), listener_(std::move(listener)) {
+    for (const Place& place : places) targets_.push_back({place, {}});
+}
+
+MemberLink::~MemberLink() { disconnect(); }
+
+void MemberLink::drop() {
+    readable_ = {};
+    writable_ = {};
+    second_.reset();
+    socket_.reset();
+    reader_.reset();
+    unsent_.clear();
+    first_bytes_.clear();
+    spoke_ = false;
+    ++life_;
+}
+
+bool MemberLink::all_hopeless() const {
+    return std::all_of(targets_.begin(), targets_.end(), [](const Target& target) { return target.hopeless; });
+}
+
+void MemberLink::disconnect() {
+    if (socket_) {
+        // What is unread would turn the end into a reset.
+        std::array<char, 4096> unread;
+        while (recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0) {}
+        shutdown(socket_.get(), SHUT_WR);
+    }
+    drop();
+}
+
+/// With the problems of all places that have been tried, as none of them answers.
+std::string MemberLink::note_problem(const std::string& why) {
+    Target& current = targets_[current_];
+    current.problem = fmt::format("{}: {}", current.place.endpoint.text(), why);
+    std::vector<std::string_view> all;
+    for (const Target& target : targets_)  // one name may have several addresses
+        if (!target.problem.empty() && std::find(all.begin(), all.end(), target.problem) == all.end())
+            all.emplace_back(target.problem);
+    return fmt::format("{}", fmt::join(all, "; "));
+}
+
+void MemberLink::connect() {
+    if (socket_) {
+        if (!reader_) static_cast<void>(note_problem("no answer"));
+        const linger reset{1, 0};
+        setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    }
+    drop();
+    current_ = next_;
+    next_ = (next_ + 1) % targets_.size();
+    Target& target = targets_[current_];
+    target.hopeless = false;
+    if (!target.place.address.empty()) return dial();
+    if (target.look_up.busy()) return fail(false, "its name is still being looked up");
+    look_up(current_);
+}
+
+/// Its answer counts for this call of connect() or, if that has been given up, for a later one.
+void MemberLink::look_up(std::size_t which) {
+    auto take = [this, which, life = life_](const base::Result<std::vector<std::string>>& found) {
+        targets_[which].look_up = {};
+        if (found && !found->empty()) targets_[which].place.address = found->front();
+        for (std::size_t at = 1; found && at < found->size(); ++at)
+            targets_.push_back({{targets_[which].place.endpoint, (*found)[at]}, {}});
+        if (life != life_) return;
+        if (found && !found->empty()) return dial();
+        fail(false, found ? "it has no address" : found.error().text);
+    };
+    targets_[which].look_up =
+        base::Aside(loop_, [take, host = targets_[which].place.endpoint.host]() -> std::function<void()> {
+            return [take, found = addresses_of(host)] { take(found); };
+        });
+}
+
+void MemberLink::dial() {
+    const Place& place = targets_[current_].place;
+    auto address = socket_address(place.address, place.endpoint.port);
+    if (!address) return fail(false, address.error().text);
+    socket_ = base::UniqueFd(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int yes = 1;
+    setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    const int done = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address->storage), address->size);
+    if (done != 0 && errno != EINPROGRESS) return fail(errno);
+    writable_ = loop_.writable(socket_.get(), [this] { on_connected(); });
+}
+
+void MemberLink::fail(int error) { fail(error == ECONNREFUSED, std::strerror(error)); }
+
+void MemberLink::fail(bool refused, const std::string& why) {
+    drop();
+    targets_[current_].hopeless = refused;
+    const ConnectFailure failure{refused && all_hopeless(), note_problem(why)};
+    loop_.post([this, failure, life = life_] {
+        if (life == life_) listener_.failed(failure);
+    });
+}
+
+void MemberLink::fail_as_stranger(const std::string& how) {
+    drop();
+    mute_ = 0;
+    targets_[current_].hopeless = true;
+    next_ = (current_ + 1) % targets_.size();
+    listener_.failed({false, note_problem("what listens there is none, " + how), all_hopeless()});
+}
+
+void MemberLink::on_connected() {
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return fail(error);
+    writable_ = {};
+    next_ = current_;
+    for (Target& target : targets_) target.problem.clear();
+    reader_ = std::make_unique<wire::FrameReader>();
+    unsent_ = wire::kGreeting;
+    readable_ = loop_.readable(socket_.get(), [this] { on_readable(); });
+    listener_.connected();
+}
+
+void MemberLink::send(const Message& message) {
+    if (!reader_) return;  // not connected
+    unsent_ += wire::encode(message);
+    if (!writable_) flush();
+}
+
+void MemberLink::flush() {
+    while (!unsent_.empty()) {
+        const ssize_t count = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+        if (count > 0) {
+            unsent_.erase(0, static_cast<std::size_t>(count));
+        } else if (errno == EAGAIN) {
+            return await_room();
+        } else if (errno != EINTR) {
+            unsent_.clear();  // the end is read, with its reason
+        }
+    }
+    writable_ = {};
+    second_.reset();
+}
+
+/// On a second descriptor: the loop knows the first as readable_.
+void MemberLink::await_room() {
+    if (writable_) return;
+    second_ = base::UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
+    writable_ = loop_.writable(second_.get(), [this] { flush(); });
+}
+
+void MemberLink::on_readable() {
+    std::array<char, 16'384> bytes;
+    const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+    if (count > 0) {
+        mute_ = 0;
+        if (first_bytes_.size() < kFirstBytes) first_bytes_.append(bytes.data(), static_cast<std::size_t>(count));
+        reader_->feed({bytes.data(), static_cast<std::size_t>(count)});
+        return take_messages();
+    }
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (first_bytes_.empty() && ++mute_ >= kMostMute)
+        return fail_as_stranger("it closes every connection without a word");
+    drop();
+    listener_.closed(count == 0);
+}
+
+void MemberLink::take_messages() {
+    using Outcome = wire::FrameReader::Outcome;
+    Message message;
+    for (const auto life = life_; life == life_;) {
+        const Outcome outcome = reader_->next(message);
+        if (outcome == Outcome::more) return;
+        if (outcome == Outcome::message) {
+            spoke_ = true;
+            listener_.received(message);
+            continue;
+        }
+        if (!spoke_) return fail_as_stranger(who_speaks_so(first_bytes_));
+        drop();
+        return listener_.closed(false);  // a coordinator that has lost its senses
+    }
+}
+
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,79 @@
+#pragma once
+/// A member's connection to the coordinator: a socket, the frames on it, nothing else.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/net/endpoint.hpp"
+#include "rendezvous/rounds/member.hpp"
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::rendezvous {
+
+class MemberLink {
+public:
+    /// Called from the loop. They may call connect(), disconnect() and send().
+    struct Listener {
+        std::function<void()> connected;
+        std::function<void(const ConnectFailure&)> failed;
+        std::function<void(const Message&)> received;
+        std::function<void(bool by_its_end)> closed;
+    };
+
+    /// Several places are tried in turn. A name is looked up until it is found, and then never again; the loop goes on
+    /// meanwhile.
+    MemberLink(base::Loop& loop, const std::vector<Place>& places, Listener listener);
+    ~MemberLink();
+    MemberLink(const MemberLink&) = delete;
+    MemberLink& operator=(const MemberLink&) = delete;
+
+    /// Dials; a connection that stands is reset first, and nothing is heard of it any more.
+    void connect();
+    /// Closes in order, without a word to the listener.
+    void disconnect();
+    void send(const Message& message);
+    [[nodiscard]] int socket() const { return socket_.get(); }
+
+private:
+    struct Target {
+        Place place;
+        base::Aside look_up;
+        bool hopeless = false;  ///< the latest dial met a closed port or a stranger
+        std::string problem;    ///< of the latest dial, "node1:29400: Connection refused"
+    };
+
+    void look_up(std::size_t which);
+    void dial();
+    void fail(int error);
+    void fail(bool refused, const std::string& why);
+    void fail_as_stranger(const std::string& how);
+    void on_connected();
+    void on_readable();
+    void take_messages();
+    void flush();
+    void await_room();
+    void drop();
+    /// With several places one that refuses is no proof that nobody is there: all of them are, one after the other.
+    [[nodiscard]] bool all_hopeless() const;
+    [[nodiscard]] std::string note_problem(const std::string& why);
+
+    base::Loop& loop_;
+    std::vector<Target> targets_;
+    std::size_t next_ = 0, current_ = 0;
+    Listener listener_;
+    base::UniqueFd socket_, second_;  ///< the second is the same socket, while there is more to send than it takes
+    base::Watch readable_, writable_;
+    std::unique_ptr<wire::FrameReader> reader_;
+    std::string unsent_;
+    std::string first_bytes_;  ///< of this connection, to name who is no coordinator
+    bool spoke_ = false;       ///< it has said one whole message
+    int mute_ = 0;             ///< connections in a row that were closed without a word
+    std::uint64_t life_ = 0;   ///< grows with each connection: a callback may have replaced it
+};
+
+}  // namespace dlaunch::rendezvous

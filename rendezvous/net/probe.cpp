@@ -1,0 +1,79 @@
+#include "rendezvous/net/probe.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/net/addresses.hpp"
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using Kind = Answer::Kind;
+
+/// Waits for an event on the socket; false when the time is over.
+bool await(int socket, short event, Time end) {
+    const auto left = std::chrono::ceil<Milliseconds>(end - std::chrono::steady_clock::now());
+    pollfd what{socket, event, 0};
+    return poll(&what, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) > 0;
+}
+
+Answer failed(int error) { return {error == ECONNREFUSED ? Kind::nobody : Kind::unreachable, std::strerror(error)}; }
+
+/// Reads until a message says who is there.
+Answer listen(int socket, Time end) {
+    wire::FrameReader reader;
+    std::string first;
+    for (std::array<char, 4096> bytes;;) {
+        if (!await(socket, POLLIN, end)) return {Kind::silent, "it takes connections and says nothing"};
+        const ssize_t count = recv(socket, bytes.data(), bytes.size(), 0);
+        if (count <= 0) return {Kind::stranger, "it closes the connection without a word"};
+        first.append(bytes.data(), static_cast<std::size_t>(count));
+        reader.feed({bytes.data(), static_cast<std::size_t>(count)});
+        Message message;
+        const auto outcome = reader.next(message);
+        if (outcome == wire::FrameReader::Outcome::more) continue;
+        if (outcome == wire::FrameReader::Outcome::refused) return {Kind::stranger, who_speaks_so(first)};
+        if (const auto* refused = std::get_if<Refused>(&message)) return {Kind::refused, refused->reason};
+        return {Kind::coordinator, {}};
+    }
+}
+
+}  // namespace
+
+std::string who_speaks_so(const std::string& first_bytes) {
+    constexpr std::size_t kShown = 40;
+    std::string line = first_bytes.substr(0, std::min(first_bytes.find_first_of("\r\n"), kShown));
+    const bool readable =
+        !line.empty() && std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    return readable ? fmt::format("it says \"{}\"", line) : "it speaks another protocol";
+}
+
+Answer probe(const std::string& address, int port, const std::string& version, const std::string& job_id,
+             Milliseconds patience) {
+    const Time end = std::chrono::steady_clock::now() + patience;
+    const auto there = socket_address(address, port);
+    if (!there) return {Kind::unreachable, there.error().text};
+    const base::UniqueFd socket(::socket(there->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&there->storage), there->size) != 0) {
+        if (errno != EINPROGRESS) return failed(errno);
+        if (!await(socket.get(), POLLOUT, end)) return {Kind::unreachable, std::strerror(ETIMEDOUT)};
+        int error = 0;
+        socklen_t size = sizeof error;
+        getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+        if (error != 0) return failed(error);
+    }
+    const std::string words =
+        std::string(wire::kGreeting) + wire::encode(Hello{version, job_id, 1}) + wire::encode(Beat{{}, 1});
+    if (send(socket.get(), words.data(), words.size(), MSG_NOSIGNAL) < 0) return failed(errno);
+    return listen(socket.get(), end);
+}
+
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,308 @@
+#include "rendezvous/store/core/core.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace dlaunch::store {
+namespace {
+
+/// The value of a counter, as stoll() of torch's servers reads it: leading blanks and a sign are fine, what follows the
+/// digits is dropped. None: there is no number, or none of 64 bits.
+std::optional<std::int64_t> counter_of(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+    if (text.starts_with('+')) {
+        text.remove_prefix(1);
+        if (text.starts_with('-')) return std::nullopt;
+    }
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return std::nullopt;
+    return number;
+}
+
+}  // namespace
+
+Core::~Core() {
+    for (ConnectionId id = 0; id < waiters_.size(); ++id) give_up(id);
+}
+
+void Core::forget() {
+    values_.clear();
+    queues_.clear();
+}
+
+Core::Verdict Core::handle(ConnectionId from, const wire::Request& request, Output& replies) {
+    using wire::Message;
+    current_ = from;
+    replies_ = &replies;
+    const std::string_view key = request.key;
+    switch (request.message) {
+        case Message::set: return set(key, request.value);
+        case Message::compare_set: return compare_set(request, replies);
+        case Message::get: get(key, replies); return Verdict::unchanged;
+        case Message::add: {
+            const auto sum = add(key, request.integer);
+            if (!sum) return Verdict::refused;
+            wake_all(key);
+            replies.u64(static_cast<std::uint64_t>(*sum));
+            return Verdict::changed;
+        }
+        case Message::check: {
+            const bool all =
+                std::all_of(request.words.begin(), request.words.end(), [&](auto word) { return exists(word); });
+            replies.byte(all ? wire::kReady : wire::kNotReady);
+            return Verdict::unchanged;
+        }
+        case Message::wait: return wait(from, request, replies);
+        case Message::num_keys: replies.u64(values_.size()); return Verdict::unchanged;
+        case Message::delete_key: {
+            const auto found = values_.find(key);
+            const bool was_there = found != values_.end();
+            if (was_there) values_.erase(found);
+            replies.u64(was_there);
+            return was_there ? Verdict::changed : Verdict::unchanged;
+        }
+        case Message::append: return append(request);
+        case Message::multi_get:
+            for (const auto word : request.words) get(word, replies);
+            return Verdict::unchanged;
+        case Message::multi_set: return multi_set(request);
+        case Message::cancel_wait:
+            // An answer that nobody has been sent yet comes first: behind ours it would be taken for another's.
+            for (auto answers = std::erase(woken_, from); answers > 0; --answers) replies.byte(wire::kStopWaiting);
+            give_up(from);
+            replies.byte(wire::kWaitCanceled);
+            return Verdict::unchanged;
+        case Message::ping: replies.u32(static_cast<std::uint32_t>(request.integer)); return Verdict::unchanged;
+        case Message::queue_push: return queue_push(request);
+        case Message::queue_pop: return queue_pop(request, replies);
+        case Message::queue_len: {
+            const auto found = queues_.find(key);
+            replies.u64(found == queues_.end() ? 0 : found->second.size());
+            return Verdict::unchanged;
+        }
+        case Message::list_keys: list_keys(replies); return Verdict::unchanged;
+        case Message::barrier: return barrier(from, request, replies);
+        case Message::validate:
+        case Message::extension: break;
+    }
+    return Verdict::refused;
+}
+
+Core::Verdict Core::set(std::string_view key, std::string_view value) {
+    value_of(key).assign(value);
+    wake_all(key);
+    return Verdict::changed;
+}
+
+Core::Verdict Core::compare_set(const wire::Request& request, Output& replies) {
+    const auto found = values_.find(request.key);
+    const bool missing = found == values_.end();
+    if (missing ? !request.value.empty() : found->second.bytes() != request.value) {
+        if (missing)
+            replies.vector(request.value);
+        else
+            replies.vector(found->second);
+        return Verdict::unchanged;
+    }
+    set(request.key, request.desired);
+    replies.vector(request.desired);
+    return Verdict::changed;
+}
+
+void Core::get(std::string_view key, Output& replies) const {
+    const auto found = values_.find(key);
+    if (found == values_.end())
+        replies.vector(std::string_view());
+    else
+        replies.vector(found->second);
+}
+
+/// The new count; none when what is there is no number. Wakes nobody.
+std::optional<std::int64_t> Core::add(std::string_view key, std::int64_t delta) {
+    const auto found = values_.find(key);
+    std::int64_t before = 0;
+    if (found != values_.end()) {
+        const auto counter = counter_of(found->second.bytes());
+        if (!counter) return std::nullopt;
+        before = *counter;
+    }
+    const auto sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(delta));
+    std::array<char, 24> text{};
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), sum);
+    const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+    if (found != values_.end())
+        found->second.assign(digits);
+    else
+        values_.emplace(std::string(key), Value(digits));
+    return sum;
+}
+
+Core::Verdict Core::append(const wire::Request& request) {
+    const auto found = values_.find(request.key);
+    const std::size_t before = found == values_.end() ? 0 : found->second.bytes().size();
+    if (before + request.value.size() > wire::kMaxValueBytes) return Verdict::refused;
+    value_of(request.key).append(request.value);
+    wake_all(request.key);
+    return Verdict::changed;
+}
+
+Core::Verdict Core::multi_set(const wire::Request& request) {
+    const auto words = request.words;
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) value_of(words[i]).assign(words[i + 1]);
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) wake_all(words[i]);
+    return words.empty() ? Verdict::unchanged : Verdict::changed;
+}
+
+Core::Verdict Core::queue_push(const wire::Request& request) {
+    auto found = queues_.find(request.key);
+    if (found == queues_.end()) found = queues_.emplace(std::string(request.key), Queue()).first;
+    found->second.emplace_back(request.value);
+    wake_one(request.key);
+    return Verdict::changed;
+}
+
+Core::Verdict Core::queue_pop(const wire::Request& request, Output& replies) {
+    const auto found = queues_.find(request.key);
+    if (found == queues_.end()) {
+        replies.u64(0);
+        return Verdict::unchanged;
+    }
+    Queue& queue = found->second;
+    replies.u64(queue.size());
+    replies.vector(queue.front());
+    queue.pop_front();
+    if (queue.empty()) queues_.erase(found);
+    return Verdict::changed;
+}
+
+void Core::list_keys(Output& replies) const {
+    replies.u64(values_.size());
+    for (const auto& [key, value] : values_) replies.vector(key);
+}
+
+bool Core::exists(std::string_view key) const { return values_.contains(key) || queues_.contains(key); }
+
+/// The value under a key; an empty one, to be filled, where there was none.
+Value& Core::value_of(std::string_view key) {
+    const auto found = values_.find(key);
+    return found != values_.end() ? found->second : values_.emplace(std::string(key), Value()).first->second;
+}
+
+// --- waiting --------------------------------------------------------------------------------------------------------
+
+Core::Verdict Core::wait(ConnectionId from, const wire::Request& request, Output& replies) {
+    const auto missing = static_cast<std::size_t>(
+        std::count_if(request.words.begin(), request.words.end(), [&](auto key) { return !exists(key); }));
+    if (missing > 0) return pend(from, request.words, missing) ? Verdict::unchanged : Verdict::refused;
+    replies.byte(wire::kStopWaiting);
+    return Verdict::unchanged;
+}
+
+/// The counter stays under its key, so a late comer passes. The count alone wakes nobody before it is full.
+Core::Verdict Core::barrier(ConnectionId from, const wire::Request& request, Output& replies) {
+    if (from < waiters_.size() && waiters_[from].keys == kMaxPendingKeys) return Verdict::refused;
+    const auto count = add(request.key, 1);
+    if (!count) return Verdict::refused;
+    if (*count >= request.integer) {
+        wake_all(request.key);
+        replies.byte(wire::kStopWaiting);
+        return Verdict::changed;
+    }
+    // Its key exists already: a wait for one more key, which only the next of these moments brings.
+    pend(from, {}, 1);
+    Wait& wait = waiters_[from].waits.back();
+    take_place(wait.tickets[0], request.key);
+    return Verdict::changed;
+}
+
+/// Makes a wait with `missing` tickets and lines them up for those of `keys` that do not exist. False: too many.
+bool Core::pend(ConnectionId from, std::span<const std::string_view> keys, std::size_t missing) {
+    if (from >= waiters_.size()) waiters_.resize(from + 1);
+    Waiter& waiter = waiters_[from];
+    if (missing > kMaxPendingKeys - waiter.keys) return false;
+    waiter.keys += missing;
+    Wait& wait = waiter.waits.emplace_back();
+    wait.connection = from;
+    wait.missing = wait.keys = missing;
+    wait.self = std::prev(waiter.waits.end());
+    wait.tickets = std::make_unique<Ticket[]>(missing);
+    for (std::size_t i = 0; i < missing; ++i) wait.tickets[i].wait = &wait;
+    std::size_t next = 0;
+    for (const auto key : keys) {
+        if (!exists(key)) take_place(wait.tickets[next++], key);
+    }
+    return true;
+}
+
+void Core::take_place(Ticket& ticket, std::string_view key) {
+    const auto place = lines_.try_emplace(std::string(key)).first;
+    place->second.key = &place->first;
+    ticket.line = &place->second;
+    ticket.line->tickets.push_back(ticket);
+}
+
+void Core::wake_all(std::string_view key) {
+    if (lines_.empty()) return;
+    const auto found = lines_.find(std::string(key));
+    if (found == lines_.end()) return;
+    auto& tickets = found->second.tickets;
+    while (!tickets.empty()) {
+        Wait& wait = *tickets.front().wait;
+        tickets.pop_front();
+        if (--wait.missing == 0) answer(wait);
+    }
+    lines_.erase(found);
+}
+
+/// A queue has a new item: the longest pending of those waits that lack nothing else is answered. Those that lack more
+/// need this key no longer.
+void Core::wake_one(std::string_view key) {
+    if (lines_.empty()) return;
+    const auto found = lines_.find(std::string(key));
+    if (found == lines_.end()) return;
+    auto& tickets = found->second.tickets;
+    bool answered = false;
+    for (auto at = tickets.begin(); at != tickets.end();) {
+        Wait& wait = *at->wait;
+        if (wait.missing == 1 && answered) {
+            ++at;
+            continue;
+        }
+        at = tickets.erase(at);
+        if (--wait.missing > 0) continue;
+        answer(wait);
+        answered = true;
+    }
+    if (tickets.empty()) lines_.erase(found);
+}
+
+/// The wait has no ticket in any line any more.
+void Core::answer(Wait& wait) {
+    if (wait.connection == current_)
+        replies_->byte(wire::kStopWaiting);
+    else
+        woken_.push_back(wait.connection);
+    Waiter& waiter = waiters_[wait.connection];
+    waiter.keys -= wait.keys;
+    waiter.waits.erase(wait.self);
+}
+
+bool Core::give_up(ConnectionId connection) {
+    if (connection >= waiters_.size() || waiters_[connection].waits.empty()) return false;
+    for (Wait& wait : waiters_[connection].waits) {
+        for (std::size_t i = 0; i < wait.keys; ++i) unlink(wait.tickets[i]);
+    }
+    waiters_[connection] = {};
+    return true;
+}
+
+void Core::unlink(Ticket& ticket) {
+    if (!ticket.is_linked()) return;
+    Line& line = *ticket.line;
+    line.tickets.erase(line.tickets.iterator_to(ticket));
+    if (line.tickets.empty()) lines_.erase(lines_.find(*line.key));
+}
+
+}  // namespace dlaunch::store

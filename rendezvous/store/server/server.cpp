@@ -1,0 +1,82 @@
+#include "rendezvous/store/server/server.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "rendezvous/store/server/server_impl.hpp"
+
+namespace dlaunch::store {
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Server::~Server() = default;
+
+base::Result<std::unique_ptr<Server>> Server::listen(base::Loop& loop, const std::string& address, int port,
+                                                     ServerHooks hooks, ServerLimits limits) {
+    auto listener = open_listener(address, port);
+    if (!listener) return listener.error();
+    return adopt(loop, std::move(listener->socket), std::move(hooks), limits);
+}
+
+base::Result<std::unique_ptr<Server>> Server::adopt(base::Loop& loop, base::UniqueFd socket, ServerHooks hooks,
+                                                    ServerLimits limits) {
+    auto listener = adopt_listener(std::move(socket));
+    if (!listener) return listener.error();
+    auto impl = std::make_unique<Impl>(loop, std::move(*listener), std::move(hooks), limits);
+    if (!impl->start()) return base::Error{impl->listener.endpoint + ": " + std::strerror(errno)};
+    return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+base::Result<void> Server::listen_too(base::UniqueFd socket) {
+    auto listener = adopt_listener(std::move(socket));
+    if (!listener) return listener.error();
+    if (!impl_->listen_too(std::move(listener->socket)))
+        return base::Error{listener->endpoint + ": " + std::strerror(errno)};
+    return {};
+}
+
+int Server::port() const { return impl_->listener.port; }
+
+const std::string& Server::endpoint() const { return impl_->listener.endpoint; }
+
+std::string Server::address_of(PeerId peer) const {
+    const Client* client = impl_->find(peer);
+    return client ? client->address : std::string();
+}
+
+template <class Bytes>
+void Server::push(PeerId peer, const Bytes& bytes) {
+    Client* client = impl_->find(peer);
+    if (!client || client->ending) return;
+    client->output.raw(bytes);
+    if (!client->stuck) impl_->touch(*client);
+}
+
+void Server::send(PeerId peer, std::string_view bytes) { push(peer, bytes); }
+
+void Server::send(PeerId peer, const Value& bytes) { push(peer, bytes); }
+
+std::size_t Server::unread(PeerId peer) const {
+    const Client* client = impl_->find(peer);
+    return client ? client->output.size() : 0;
+}
+
+void Server::close(PeerId peer) {
+    if (Client* client = impl_->find(peer)) impl_->end(*client);
+}
+
+void Server::forget() { impl_->forget(); }
+
+void Server::serve_until(int stop) { impl_->serve_until(stop); }
+
+void Server::stop() {
+    impl_->watch = {};
+    impl_->timer = {};
+    impl_->reaper = {};
+    impl_->clients.clear();
+    impl_->listener.socket.reset();
+    impl_->more_listeners.clear();
+    impl_->set.reset();
+}
+
+}  // namespace dlaunch::store

@@ -1,0 +1,291 @@
+// Nodes of one job in one process, each with a membership of its own, over loopback: what the agent is ordered.
+
+#include "agent/membership/net_membership.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "rendezvous/base/listener.hpp"
+#include "rendezvous/store/client/tcp_store.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A loopback address that no other process of this machine uses, where the coordinator can be found.
+std::string own_endpoint() {
+    static int port = 20'000;
+    const int pid = getpid();
+    return fmt::format("127.{}.{}.{}:{}", 1 + pid / 62'500 % 250, pid / 250 % 250, 1 + pid % 250, ++port);
+}
+
+Failure failed_with(int code, int rank, const std::string& host) {
+    Failure failure;
+    failure.rank = rank;
+    failure.host = host;
+    failure.pid = 4711;
+    failure.code = code;
+    return failure;
+}
+
+/// One node. What its workers do is `on_start`; how they stop is to end at once.
+class Node {
+    base::Loop& loop_;
+    std::string name_;
+    Plan plan_;
+    GuardLink guard_;
+
+public:
+    Node(base::Loop& loop, std::string name, Plan plan) : loop_(loop), name_(std::move(name)), plan_(std::move(plan)) {
+        membership = std::make_unique<NetMembership>(loop_, plan_, name_, guard_);
+    }
+
+    void join() {
+        membership->join({[this](const Assignment& assignment) {
+                              rounds.push_back(assignment);
+                              runs = true;
+                              if (on_start) on_start(*this);
+                          },
+                          [this](const std::string& reason, const auto&) { stopped(reason); },
+                          [this](const std::string& text) { told.push_back(text); },
+                          [this](const JobVerdict& how) {
+                              verdict = how;
+                              if (on_end) on_end();
+                          },
+                          [this](const std::string& reason) { stopped(reason); }});
+    }
+    void succeed() { over({.succeeded = true}); }
+    void fail(const Failure& failure) {
+        membership->failed(failure);
+        over({.succeeded = false, .failures = {failure}});
+    }
+    [[nodiscard]] const Assignment& latest() const { return rounds.back(); }
+
+    std::unique_ptr<NetMembership> membership;
+    std::vector<Assignment> rounds;
+    std::vector<std::string> told, stops;
+    std::optional<JobVerdict> verdict;
+    std::function<void(Node&)> on_start;
+    std::function<void()> on_end;
+    bool runs = false;
+
+private:
+    void stopped(const std::string& reason) {
+        stops.push_back(reason);
+        if (runs) over({.succeeded = false});
+    }
+    void over(const RoundEnd& end) {
+        runs = false;
+        membership->round_over(end);
+    }
+};
+
+/// node1 hosts the coordinator.
+struct Job {
+    explicit Job(int count, int max_restarts = 0) : Job(count, count, count, max_restarts) {}
+    Job(int count, int min_nodes, int max_nodes, int max_restarts) {
+        plan.workers = 2;
+        plan.restarts.max_restarts = max_restarts;
+        plan.restarts.first = plan.restarts.most = 1ms;
+        plan.rendezvous.standalone = false;
+        plan.rendezvous.backend = "c10d";
+        plan.rendezvous.endpoint = own_endpoint();
+        plan.rendezvous.job_id = "job";
+        plan.rendezvous.min_nodes = min_nodes;
+        plan.rendezvous.max_nodes = max_nodes;
+        for (int number = 1; number <= count; ++number) {
+            Plan its = plan;
+            if (number > 1) its.rendezvous.conf["is_host"] = "0";  // all are at its address: who comes first hosts
+            add(fmt::format("node{}", number), its);
+        }
+    }
+    Node& add(const std::string& name, const Plan& its_plan) {
+        nodes.push_back(std::make_unique<Node>(loop, name, its_plan));
+        nodes.back()->on_end = [this] {
+            if (std::all_of(nodes.begin(), nodes.end(), [](const auto& node) { return !node || node->verdict; }))
+                loop.stop();
+        };
+        return *nodes.back();
+    }
+    /// Until every node has its verdict.
+    void run(const std::function<void(Node&)>& on_start = {}) {
+        for (auto& node : nodes) {
+            node->on_start = on_start;
+            node->join();
+        }
+        loop.run();
+    }
+    Node& operator[](std::size_t which) { return *nodes[which]; }
+    [[nodiscard]] std::vector<int> statuses() const {
+        std::vector<int> found;
+        for (const auto& node : nodes) found.push_back(node->verdict->status);
+        return found;
+    }
+
+    base::Loop loop;
+    Plan plan;
+    std::vector<std::unique_ptr<Node>> nodes;
+};
+
+TEST(NetMembership, nodes_agree_on_a_world) {
+    Job job(3);
+    job.run([](Node& node) { node.succeed(); });
+    EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0, 0}));
+    for (int rank = 0; rank < 3; ++rank) {
+        const Assignment& round = job[static_cast<std::size_t>(rank)].rounds.at(0);
+        EXPECT_EQ(round.group_rank, rank);
+        EXPECT_EQ(round.group_world_size, 3);
+        EXPECT_EQ(round.first_rank, 2 * rank);
+        EXPECT_EQ(round.world_size, 6);
+        EXPECT_EQ(round.round, 0);
+        EXPECT_TRUE(round.agent_store);
+        EXPECT_EQ(round.master_addr, job[0].rounds[0].master_addr);
+        EXPECT_EQ(round.master_port, job[0].rounds[0].master_port);
+    }
+}
+
+TEST(NetMembership, each_round_has_an_empty_store) {
+    Job job(2, 1);
+    std::vector<std::int64_t> keys;
+    job.run([&](Node& node) {
+        const Assignment& round = node.latest();
+        if (round.group_rank != 0) return round.round == 1 ? node.succeed() : void();
+        const auto soon = base::Clock::now() + 20s;
+        auto store = store::TcpStore::connect(round.master_addr, round.master_port, soon);
+        ASSERT_TRUE(store) << store.error().text;
+        keys.push_back((*store)->num_keys(soon).value());
+        EXPECT_TRUE((*store)->set("left", "behind", soon));
+        round.round == 1 ? node.succeed() : node.fail(failed_with(3, 0, "node1"));
+    });
+    EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0}));
+    EXPECT_EQ(keys.size(), 2U);
+    EXPECT_EQ(keys[0], keys[1]) << "nothing of the first round is there";
+}
+
+TEST(NetMembership, a_failure_stops_the_others_and_all_start_again) {
+    Job job(2, 1);
+    job.run([](Node& node) {
+        if (node.latest().round == 1) return node.succeed();
+        if (node.latest().group_rank == 1) node.fail(failed_with(3, 2, "node2"));
+    });
+    EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0}));
+    ASSERT_EQ(job[0].stops.size(), 1U);
+    EXPECT_EQ(job[0].stops[0], "rank 2 (node2, pid 4711) exited with 3 after 0 ms");
+    EXPECT_TRUE(job[1].stops.empty());
+    for (auto& node : job.nodes) {
+        ASSERT_EQ(node->rounds.size(), 2U);
+        EXPECT_EQ(node->rounds[1].restart_count, 1);
+        EXPECT_EQ(node->rounds[1].restart_reason, "rank 2 (node2, pid 4711) exited with 3 after 0 ms");
+    }
+}
+
+TEST(NetMembership, the_last_failure_is_the_same_end_everywhere) {
+    Job job(3);
+    job.run([](Node& node) {
+        if (node.latest().group_rank == 1) node.fail(failed_with(41, 2, "node2"));
+    });
+    EXPECT_EQ(job.statuses(), (std::vector<int>{41, 41, 41}));
+    for (auto& node : job.nodes) {
+        ASSERT_TRUE(node->verdict->failures);
+        ASSERT_EQ(node->verdict->failures->size(), 1U);
+        EXPECT_EQ(node->verdict->failures->front().host, "node2");
+        EXPECT_EQ(node->verdict->failures->front().code, 41);
+    }
+}
+
+TEST(NetMembership, what_cannot_be_executed_is_not_tried_again) {
+    Job job(2, 5);
+    job.run([](Node& node) {
+        Failure failure = failed_with(127, 0, "node1");
+        failure.how = HowEnded::not_executed;
+        failure.permanent = true;
+        if (node.latest().group_rank == 0) node.fail(failure);
+    });
+    EXPECT_EQ(job.statuses(), (std::vector<int>{127, 127}));
+    EXPECT_EQ(job[1].rounds.size(), 1U);
+}
+
+TEST(NetMembership, a_leave_ends_a_job_that_needs_every_node) {
+    Job job(2);
+    int started = 0;
+    job.run([&](Node&) {
+        if (++started == 2) job[1].membership->leave(143, "SIGTERM received", false);
+        if (started == 2 && job[1].runs) job[1].succeed();
+    });
+    EXPECT_EQ(job.statuses(), (std::vector<int>{143, 143}));
+}
+
+TEST(NetMembership, a_leave_is_no_matter_where_enough_are_left) {
+    Job job(3, 2, 3, 0);
+    int started = 0;
+    job.run([&](Node& node) {
+        if (node.latest().group_world_size == 2) return node.succeed();
+        if (++started < 3) return;
+        job[2].membership->leave(143, "SIGTERM received", false);
+        job[2].succeed();
+    });
+    EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0, 143}));
+    EXPECT_EQ(job[0].latest().restart_count, 0);
+}
+
+TEST(NetMembership, another_job_is_refused) {
+    Job job(1);
+    Plan plan = job.plan;
+    plan.rendezvous.job_id = "another";
+    plan.rendezvous.conf["is_host"] = "0";
+    Node& other = job.add("node2", plan);
+    job[0].on_start = [&](Node&) { other.join(); };
+    other.on_end = [&] { job[0].succeed(); };
+    job[0].join();
+    job.loop.run();
+    EXPECT_EQ(other.verdict->status, 83);
+    EXPECT_NE(other.verdict->reason.find("\"another\""), std::string::npos);
+    EXPECT_EQ(job[0].verdict->status, 0);
+}
+
+TEST(NetMembership, too_few_nodes_end_with_80) {
+    Job job(0, 2, 2, 0);
+    Plan plan = job.plan;
+    plan.rendezvous.conf["join_timeout"] = "0.05";
+    job.add("node1", plan);
+    job.run();
+    EXPECT_EQ(job[0].verdict->status, 80);
+    EXPECT_NE(job[0].verdict->reason.find("1 of 2 nodes"), std::string::npos) << job[0].verdict->reason;
+}
+
+TEST(NetMembership, a_lost_coordinator_ends_the_others_with_81) {
+    Job job(2);
+    int started = 0;
+    job.run([&](Node&) {
+        if (++started == 2) job.loop.post([&] { job.nodes[0].reset(); });
+    });
+    EXPECT_EQ(job[1].verdict->status, 81);
+    EXPECT_NE(job[1].verdict->reason.find("the coordinator on node1"), std::string::npos) << job[1].verdict->reason;
+    EXPECT_FALSE(job[1].runs);
+}
+
+TEST(NetMembership, the_store_is_where_the_user_named_it) {
+    Job job(0, 1, 1, 0);
+    Plan plan = job.plan;
+    const std::string endpoint = own_endpoint();
+    plan.rendezvous.backend = "static";
+    plan.rendezvous.endpoint.clear();
+    plan.rendezvous.master_addr = endpoint.substr(0, endpoint.find(':'));
+    plan.rendezvous.master_port = std::stoi(endpoint.substr(endpoint.find(':') + 1));
+    plan.rendezvous.node_rank = 0;
+    job.add("node1", plan);
+    job.run([&](Node& node) {
+        EXPECT_EQ(node.latest().master_addr, plan.rendezvous.master_addr);
+        EXPECT_EQ(node.latest().master_port, plan.rendezvous.master_port);
+        EXPECT_TRUE(node.latest().agent_store);
+        node.succeed();
+    });
+    EXPECT_EQ(job[0].verdict->status, 0);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

@@ -1,0 +1,96 @@
+#include "agent/membership/net_options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+Plan elastic() {
+    Plan plan;
+    plan.rendezvous.backend = "c10d";
+    plan.rendezvous.endpoint = "a:1,b";
+    plan.rendezvous.job_id = "job";
+    plan.rendezvous.min_nodes = 2;
+    plan.rendezvous.max_nodes = 4;
+    return plan;
+}
+
+TEST(NetOptions, ask_for_the_endpoint) {
+    const auto question = question_of(elastic(), "node1");
+    EXPECT_EQ(question.at.places, (std::vector<rendezvous::Endpoint>{{"a", 1}, {"b", 29400}}));
+    EXPECT_EQ(question.job_id, "job");
+    EXPECT_TRUE(question.may_host);
+    EXPECT_FALSE(question.must_host);
+}
+
+TEST(NetOptions, the_static_form_has_one_place_and_its_first_rank_hosts) {
+    Plan plan = elastic();
+    plan.rendezvous.backend = "static";
+    plan.rendezvous.master_addr = "node1";
+    EXPECT_EQ(question_of(plan, "x").at.places, (std::vector<rendezvous::Endpoint>{{"node1", 29500}}));
+    plan.rendezvous.master_port = 7;
+    plan.rendezvous.node_rank = 0;
+    EXPECT_EQ(question_of(plan, "x").at.places, (std::vector<rendezvous::Endpoint>{{"node1", 7}}));
+    EXPECT_TRUE(question_of(plan, "x").may_host);
+    plan.rendezvous.node_rank = 1;
+    EXPECT_FALSE(question_of(plan, "x").may_host);
+}
+
+TEST(NetOptions, node_rank_0_should_host_and_knows_how_the_user_named_the_place) {
+    Plan plan = elastic();
+    EXPECT_FALSE(question_of(plan, "x").should_host);
+    EXPECT_EQ(question_of(plan, "x").option, "--rdzv-endpoint");
+    plan.rendezvous.backend = "static";
+    EXPECT_FALSE(question_of(plan, "x").should_host) << "it has no rank of its own";
+    plan.rendezvous.node_rank = 0;
+    EXPECT_TRUE(question_of(plan, "x").should_host);
+    plan.rendezvous.endpoint.clear();
+    EXPECT_EQ(question_of(plan, "x").option, "--master-addr");
+}
+
+TEST(NetOptions, the_first_answer_may_take_as_long_as_the_join_or_as_the_user_says) {
+    Plan plan = elastic();
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 600s);
+    plan.rendezvous.conf = {{"join_timeout", "9"}};
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 9s);
+    plan.rendezvous.conf["read_timeout"] = "2.5";
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 2500ms);
+    EXPECT_EQ(join_timeout(plan.rendezvous), 9s);
+    EXPECT_EQ(rejoin_timeout(plan.rendezvous), 60s);
+    plan.rendezvous.conf["rejoin_timeout"] = "3";
+    EXPECT_EQ(rejoin_timeout(plan.rendezvous), 3s);
+    plan.rendezvous.backend = "static";
+    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 9s) << "torchrun's static form has no such key";
+}
+
+TEST(NetOptions, the_user_may_say_who_hosts) {
+    Plan plan = elastic();
+    plan.rendezvous.conf["is_host"] = "1";
+    EXPECT_TRUE(question_of(plan, "x").must_host);
+    plan.rendezvous.conf["is_host"] = "0";
+    EXPECT_FALSE(question_of(plan, "x").may_host);
+}
+
+TEST(NetOptions, the_coordinator_is_told_the_plan) {
+    Plan plan = elastic();
+    plan.rendezvous.conf = {{"last_call_timeout", "2.5"}, {"join_timeout", "9"}};
+    plan.rendezvous.node_timeout = 3s;
+    plan.rendezvous.scale_up = ScaleUp::never;
+    plan.rendezvous.expected_hosts = {"a", "b"};
+    plan.restarts.max_restarts = 5;
+    const auto options = coordinator_options(plan, "node1", 77);
+    EXPECT_EQ(options.incarnation, 77U);
+    EXPECT_EQ(options.last_call, 2500ms);
+    EXPECT_EQ(options.join_timeout, 9s);
+    EXPECT_EQ(options.node_timeout, 3s);
+    EXPECT_EQ(options.scale_up, rendezvous::ScaleUp::never);
+    EXPECT_EQ(options.expected_hosts, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(options.restarts.max_restarts, 5);
+    EXPECT_EQ(options.min_nodes, 2);
+    EXPECT_EQ(options.max_nodes, 4);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

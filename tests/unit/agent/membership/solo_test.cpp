@@ -1,0 +1,161 @@
+#include "agent/membership/solo.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A node whose rounds end as a script says, one entry a round.
+struct Node {
+    explicit Node(Plan given) : plan(std::move(given)) {}
+
+    JobVerdict run(std::vector<RoundEnd> ends) {
+        auto made = SoloMembership::make(loop, plan);
+        EXPECT_TRUE(made.has_value());
+        auto solo = std::move(*made);
+        JobVerdict verdict;
+        solo->join({[&](const Assignment& assignment) {
+                        rounds.push_back(assignment);
+                        if (fails_first) solo->failed({});
+                        if (leave_in == assignment.round) solo->leave(143, "SIGTERM received", false);
+                        solo->round_over(ends.at(static_cast<std::size_t>(assignment.round)));
+                    },
+                    [](const std::string&, const auto&) { ADD_FAILURE() << "nobody else could ask for a stop"; },
+                    [&](const std::string& text) { told.push_back(text); },
+                    [&](const JobVerdict& end) {
+                        verdict = end;
+                        loop.stop();
+                    }});
+        loop.run();
+        return verdict;
+    }
+
+    Plan plan;
+    base::Loop loop;
+    std::vector<Assignment> rounds;
+    std::vector<std::string> told;
+    int leave_in = -1;
+    bool fails_first = false;
+};
+
+Plan plan_with(int max_restarts) {
+    Plan plan;
+    plan.workers = 3;
+    plan.restarts.max_restarts = max_restarts;
+    plan.restarts.first = plan.restarts.most = 1ms;
+    return plan;
+}
+
+RoundEnd well() { return {.succeeded = true}; }
+
+RoundEnd badly(HowEnded how, int code, int signal = 0) {
+    Failure failure;
+    failure.rank = 1;
+    failure.how = how;
+    failure.permanent = how == HowEnded::not_executed;
+    failure.code = code;
+    failure.signal = signal;
+    return {.succeeded = false, .failures = {failure}, .lasted = 5ms};
+}
+
+TEST(Solo, one_round_that_succeeds) {
+    Node node(plan_with(0));
+    EXPECT_EQ(node.run({well()}).status, 0);
+    ASSERT_EQ(node.rounds.size(), 1U);
+    const Assignment& round = node.rounds[0];
+    EXPECT_EQ(round.world_size, 3);
+    EXPECT_EQ(round.group_world_size, 1);
+    EXPECT_EQ(round.first_rank, 0);
+    EXPECT_EQ(round.master_addr, "127.0.0.1");
+    EXPECT_GT(round.master_port, 0);
+    EXPECT_EQ(round.restart_reason, "");
+}
+
+TEST(Solo, a_failure_is_restarted_and_counted) {
+    Node node(plan_with(2));
+    EXPECT_EQ(node.run({badly(HowEnded::exited, 3), well()}).status, 0);
+    ASSERT_EQ(node.rounds.size(), 2U);
+    EXPECT_EQ(node.rounds[1].round, 1);
+    EXPECT_EQ(node.rounds[1].restart_count, 1);
+    EXPECT_EQ(node.rounds[1].master_port, node.rounds[0].master_port);
+    EXPECT_NE(node.rounds[1].restart_reason, "");
+    EXPECT_EQ(node.told.size(), 1U);
+}
+
+TEST(Solo, the_last_failure_decides_the_status) {
+    Node node(plan_with(1));
+    EXPECT_EQ(node.run({badly(HowEnded::exited, 3), badly(HowEnded::signalled, 0, 11)}).status, 139);
+}
+
+TEST(Solo, what_cannot_be_executed_is_not_tried_again) {
+    Node node(plan_with(5));
+    EXPECT_EQ(node.run({badly(HowEnded::not_executed, 127)}).status, 127);
+    EXPECT_EQ(node.rounds.size(), 1U);
+}
+
+TEST(Solo, a_shortage_that_may_pass_is_tried_again) {
+    RoundEnd no_process = badly(HowEnded::not_executed, 126);
+    no_process.failures.front().permanent = false;
+    Node node(plan_with(1));
+    EXPECT_EQ(node.run({no_process, no_process}).status, 126);
+    EXPECT_EQ(node.rounds.size(), 2U);
+}
+
+TEST(Solo, a_crash_loop_gives_up) {
+    Plan plan = plan_with(100);
+    plan.restarts.crash_loop = 3;
+    Node node(plan);
+    EXPECT_EQ(node.run(std::vector<RoundEnd>(100, badly(HowEnded::exited, 3))).status, exit_status::kGiveUp);
+    EXPECT_EQ(node.rounds.size(), 3U);
+}
+
+TEST(Solo, who_leaves_is_not_restarted) {
+    Node node(plan_with(5));
+    node.leave_in = 0;
+    const JobVerdict verdict = node.run({badly(HowEnded::exited, 3)});
+    EXPECT_EQ(verdict.status, 143);
+    EXPECT_EQ(verdict.reason, "SIGTERM received");
+    EXPECT_EQ(node.rounds.size(), 1U);
+}
+
+TEST(Solo, who_leaves_after_the_failure_that_ends_the_job_changes_nothing) {
+    Node node(plan_with(1));
+    node.leave_in = 1;
+    node.fails_first = true;
+    EXPECT_EQ(node.run({badly(HowEnded::exited, 3), badly(HowEnded::exited, 4)}).status, 4);
+}
+
+TEST(Solo, who_leaves_after_a_failure_that_would_be_restarted_is_not_restarted) {
+    Node node(plan_with(1));
+    node.leave_in = 0;
+    node.fails_first = true;
+    EXPECT_EQ(node.run({badly(HowEnded::exited, 3)}).status, 143);
+}
+
+TEST(Solo, a_port_in_use_is_refused_by_name) {
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+    ASSERT_EQ(listen(listener, 1), 0);
+    getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    Plan plan = plan_with(0);
+    plan.rendezvous.master_port = ntohs(address.sin_port);
+    base::Loop loop;
+    const auto made = SoloMembership::make(loop, plan);
+    ASSERT_FALSE(made.has_value());
+    EXPECT_NE(made.error().text.find(std::to_string(ntohs(address.sin_port))), std::string::npos);
+    EXPECT_NE(made.error().text.find("in use"), std::string::npos);
+    close(listener);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent

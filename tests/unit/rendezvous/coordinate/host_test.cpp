@@ -1,0 +1,187 @@
+// The coordinator over loopback: its messages, its clock, its ends; agents are sockets of the test.
+
+#include "rendezvous/coordinate/host.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "tests/unit/rendezvous/rounds/agent_fixture.hpp"
+#include "tests/unit/rendezvous/rounds/served_fixture.hpp"
+#include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Job : Served {
+    explicit Job(int nodes, Milliseconds join_timeout = 60s) : Served(options(nodes, join_timeout)) {}
+
+    static Coordinator::Options options(int nodes, Milliseconds join_timeout) {
+        Coordinator::Options options;
+        options.version = "0.1.0";
+        options.job_id = "job";
+        options.host = "here";
+        options.incarnation = 77;
+        options.min_nodes = options.max_nodes = nodes;
+        options.join_timeout = join_timeout;
+        return options;
+    }
+};
+
+/// An agent that has greeted and asked to be let in.
+class Agent : public Speaker {
+public:
+    Agent(const Job& job, int node, const std::string& job_id = "job") : Speaker(Peer(job.port())) {
+        peer().say(std::string(wire::kGreeting));
+        say(Hello{"0.1.0", job_id, 1});
+        Join join;
+        join.stamp.incarnation = 1;
+        join.record.id = fmt::format("id{}", node);
+        join.record.host = fmt::format("node{}", node);
+        join.record.address = fmt::format("10.0.0.{}", node);
+        join.record.store_port = 4000 + node;
+        join.beat = 5;
+        say(join);
+    }
+    void over(bool succeeded) { say(Report{{1, 0, 1}, Report::Phase::over, succeeded, std::nullopt}); }
+};
+
+TEST(CoordinatorHost, tells_each_agent_its_own_part) {
+    Job job(2);
+    with_clients(job.loop, [&] {
+        Agent second(job, 2);
+        const auto welcome = second.hear<Welcome>();
+        EXPECT_EQ(welcome.host, "here");
+        EXPECT_EQ(welcome.beat, 5U);
+        EXPECT_EQ(welcome.stamp.incarnation, 77U);
+        Agent first(job, 1);
+        first.hear<Welcome>();
+        const auto at_first = first.hear<Assigned>(), at_second = second.hear<Assigned>();
+        EXPECT_EQ(at_first.group_rank, 0);
+        EXPECT_EQ(at_second.group_rank, 1);
+        EXPECT_EQ(at_first.master_addr, "10.0.0.1");
+        EXPECT_EQ(at_second.master_port, 4001);
+        second.say(Beat{{1, 0, 1}, 99});
+        EXPECT_EQ(second.hear<Beat>().number, 99U);
+    });
+}
+
+TEST(CoordinatorHost, hears_that_an_agent_died) {
+    Job job(2);
+    with_clients(job.loop, [&] {
+        Agent first(job, 1), second(job, 2);
+        for (Agent* agent : {&first, &second}) {
+            agent->hear<Welcome>();
+            agent->hear<Assigned>();
+        }
+        second.peer().leave();
+        EXPECT_EQ(first.hear<StopRound>().reason, "node2 was lost");
+    });
+}
+
+TEST(CoordinatorHost, waits_for_one_whose_connection_broke) {
+    Job job(2);
+    with_clients(job.loop, [&] {
+        Agent first(job, 1), second(job, 2);
+        for (Agent* agent : {&first, &second}) {
+            agent->hear<Welcome>();
+            agent->hear<Assigned>();
+        }
+        second.peer().break_off();
+        Agent again(job, 2);  // the same incarnation
+        again.hear<Welcome>();
+        EXPECT_EQ(again.hear<Assigned>().group_rank, 1);
+        first.over(true);
+        again.over(true);
+        EXPECT_EQ(first.hear<End>().status, 0);
+    });
+}
+
+TEST(CoordinatorHost, refuses_another_job_and_closes) {
+    Job job(1);
+    with_clients(job.loop, [&] {
+        Agent other(job, 1, "another");
+        const auto refused = other.hear<Refused>();
+        EXPECT_EQ(refused.status, 83);
+        EXPECT_EQ(refused.reason, "this is job \"another\", the coordinator serves job \"job\"");
+        EXPECT_TRUE(other.peer().closed());
+    });
+}
+
+TEST(CoordinatorHost, closes_who_speaks_nonsense_and_serves_the_others) {
+    Job job(1);
+    with_clients(job.loop, [&] {
+        Peer nonsense(job.port());
+        nonsense.say(std::string(wire::kGreeting) + wire::hex("41 03000000 010203"));
+        EXPECT_TRUE(nonsense.closed());
+        Peer torch(job.port());  // a store's client, on the same port
+        torch.say(wire::validate_bytes() + wire::hex("0D 01020304"));
+        EXPECT_EQ(torch.hear(4), wire::hex("01020304"));
+        Agent agent(job, 1);
+        agent.hear<Welcome>();
+        agent.hear<Assigned>();
+    });
+}
+
+TEST(CoordinatorHost, has_a_clock) {
+    Job job(2, 20ms);
+    with_clients(job.loop, [&] {
+        Agent agent(job, 1);
+        agent.hear<Welcome>();
+        const auto end = agent.hear<End>();
+        EXPECT_EQ(end.status, 80);
+        EXPECT_TRUE(end.reason.ends_with("1 of 2 nodes")) << end.reason;
+    });
+}
+
+TEST(CoordinatorHost, says_much_to_all_who_read_late) {
+    Job job(3);
+    const std::string record(wire::kMaxRecord, 'r');
+    with_clients(job.loop, [&] {
+        std::vector<std::unique_ptr<Agent>> agents;
+        for (int node : {1, 2, 3}) agents.push_back(std::make_unique<Agent>(job, node));
+        for (auto& agent : agents) {
+            agent->hear<Welcome>();
+            agent->hear<Assigned>();
+        }
+        agents[0]->say(Report{{1, 0, 1}, Report::Phase::over, false, Cause{9, "kind", "it failed", false, record}});
+        for (auto& agent : agents) {
+            agent->hear<StopRound>();
+            agent->over(false);  // the first has said so before, which is no matter
+        }
+        for (auto& agent : agents) {
+            const auto end = agent->hear<End>();
+            EXPECT_EQ(end.status, 9);
+            EXPECT_TRUE(end.records == std::vector<std::string>{record});  // which is too long to be printed
+        }
+    });
+}
+
+TEST(CoordinatorHost, is_finished_when_everybody_has_heard_the_end) {
+    Job job(1);
+    std::atomic<bool> finished = false;
+    job.host->when_finished([&] {
+        finished = true;
+        job.loop.stop();
+    });
+    std::thread thread([&] {
+        Agent agent(job, 1);
+        agent.hear<Welcome>();
+        agent.hear<Assigned>();
+        agent.over(true);
+        EXPECT_EQ(agent.hear<End>().status, 0);
+        EXPECT_FALSE(finished);
+        agent.peer().leave();
+    });
+    job.loop.run();
+    thread.join();
+    EXPECT_TRUE(finished);
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous

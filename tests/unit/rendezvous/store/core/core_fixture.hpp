@@ -1,0 +1,73 @@
+#pragma once
+/// The core with clients that are numbers: what each was told since it was last asked.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rendezvous/store/core/core.hpp"
+#include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
+
+namespace dlaunch::store {
+
+using wire::Message;
+
+class Clients {
+public:
+    using Verdict = Core::Verdict;
+
+    Verdict ask(ConnectionId client, const wire::Request& request) {
+        Output output;
+        const auto verdict = core_.handle(client, request, output);
+        told_[client] += output.text();
+        for (const ConnectionId woken : core_.woken()) told_[woken] += '\0';
+        core_.clear_woken();
+        return verdict;
+    }
+
+    Verdict set(ConnectionId client, std::string_view key, std::string_view value) {
+        return ask(client, wire::about(Message::set, key, value));
+    }
+    Verdict add(ConnectionId client, std::string_view key, std::int64_t delta) {
+        return ask(client, wire::with_integer(Message::add, key, delta));
+    }
+    Verdict barrier(ConnectionId client, std::string_view key, std::int64_t size) {
+        return ask(client, wire::with_integer(Message::barrier, key, size));
+    }
+    Verdict wait(ConnectionId client, std::vector<std::string_view> keys) {
+        return ask(client, wire::with_words(Message::wait, keys));
+    }
+    Verdict push(ConnectionId client, std::string_view key) {
+        return ask(client, wire::about(Message::queue_push, key, "item"));
+    }
+    Verdict cancel(ConnectionId client) { return ask(client, wire::about(Message::cancel_wait)); }
+
+    /// The bytes that a client was sent since the last call.
+    std::string told(ConnectionId client) { return std::exchange(told_[client], {}); }
+    bool woken(ConnectionId client) { return told(client) == std::string(1, '\0'); }
+
+    /// A value, as another client sees it; "missing" without one.
+    std::string value(std::string_view key) {
+        constexpr ConnectionId kReader = 1000;
+        const std::vector<std::string_view> keys{key};
+        ask(kReader, wire::with_words(Message::check, keys));
+        if (told(kReader) == "\1") return "missing";
+        ask(kReader, wire::about(Message::get, key));
+        return told(kReader).substr(8);
+    }
+
+    Core& core() { return core_; }
+
+private:
+    Core core_;
+    std::map<ConnectionId, std::string> told_;
+};
+
+/// A reply of one vector.
+inline std::string vec(std::string_view bytes) {
+    std::string text;
+    wire::put_vector(text, bytes);
+    return text;
+}
+
+}  // namespace dlaunch::store

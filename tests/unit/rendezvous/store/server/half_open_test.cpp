@@ -1,0 +1,90 @@
+#include "rendezvous/store/server/half_open.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::store {
+namespace {
+
+using std::chrono::seconds;
+using Slots = std::vector<HalfOpen::Slot>;
+
+const base::Time kStart{std::chrono::hours(1)};
+constexpr bool kOld = true, kNewest = false;
+
+TEST(HalfOpen, the_silent_are_late_after_their_time) {
+    HalfOpen gate(100, seconds(10));
+    EXPECT_EQ(gate.next(), std::nullopt);
+    gate.enter(0, "a", kStart);
+    gate.enter(1, "a", kStart + seconds(3));
+    EXPECT_EQ(gate.next(), kStart + seconds(10));
+    EXPECT_EQ(gate.overdue(kStart + seconds(9)), Slots{});
+    EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{0});
+    EXPECT_EQ(gate.next(), kStart + seconds(13));
+    EXPECT_EQ(gate.overdue(kStart + seconds(20)), Slots{1});
+    EXPECT_EQ(gate.next(), std::nullopt);
+}
+
+TEST(HalfOpen, who_spoke_or_left_is_not) {
+    HalfOpen gate(100, seconds(10));
+    for (HalfOpen::Slot slot = 0; slot < 3; ++slot) gate.enter(slot, "a", kStart);
+    gate.greet(0, kNewest);
+    gate.leave(1);
+    EXPECT_EQ(gate.size(), 1U);
+    EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{2});
+}
+
+TEST(HalfOpen, the_oldest_goes_when_there_are_too_many) {
+    HalfOpen gate(2, seconds(10));
+    for (HalfOpen::Slot slot = 0; slot < 4; ++slot) gate.enter(slot, "a", kStart);
+    EXPECT_EQ(gate.overdue(kStart), (Slots{0, 1}));
+    gate.leave(0);  // as the server does when it closes it
+    EXPECT_EQ(gate.size(), 2U);
+}
+
+TEST(HalfOpen, a_client_of_1_13_may_have_a_silent_second_connection) {
+    HalfOpen gate(100, seconds(10));
+    gate.enter(0, "a", kStart);
+    gate.greet(0, kOld);
+    for (HalfOpen::Slot slot = 1; slot < 4; ++slot) gate.enter(slot, slot == 1 ? "b" : "a", kStart);
+    EXPECT_EQ(gate.overdue(kStart + seconds(10)),
+              (Slots{1, 3}));  // another host's, and one more than there are clients
+    EXPECT_EQ(gate.next(), std::nullopt);
+}
+
+TEST(HalfOpen, spared_ones_do_not_add_up) {
+    HalfOpen gate(100, seconds(10));
+    HalfOpen::Slot slot = 0, spared = 0;
+    for (int i = 0; i < 10; ++i) {
+        const auto client = slot++, silent = slot++;
+        gate.enter(client, "a", kStart);
+        gate.greet(client, kOld);
+        gate.enter(silent, "a", kStart);
+        spared += gate.overdue(kStart + seconds(10)).empty() ? 1 : 0;
+        gate.leave(client);
+    }
+    EXPECT_EQ(spared, 1U);
+}
+
+TEST(HalfOpen, a_spared_one_may_still_speak) {
+    HalfOpen gate(100, seconds(10));
+    gate.enter(0, "a", kStart);
+    gate.greet(0, kOld);
+    gate.enter(1, "a", kStart);
+    EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{});
+    gate.greet(1, kOld);
+    for (HalfOpen::Slot slot = 2; slot < 5; ++slot) gate.enter(slot, "a", kStart);
+    EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{4});
+}
+
+TEST(HalfOpen, a_slot_begins_anew) {
+    HalfOpen gate(100, seconds(10));
+    gate.enter(0, "a", kStart);
+    gate.greet(0, kNewest);
+    gate.leave(0);
+    gate.enter(0, "a", kStart + seconds(5));
+    EXPECT_EQ(gate.overdue(kStart + seconds(14)), Slots{});
+    EXPECT_EQ(gate.overdue(kStart + seconds(15)), Slots{0});
+}
+
+}  // namespace
+}  // namespace dlaunch::store

@@ -1,0 +1,262 @@
+// What the server adds to the core, with raw sockets over loopback: hooks, pushes, ends and limits.
+
+#include "rendezvous/store/server/server.hpp"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <functional>
+#include <thread>
+
+#include "rendezvous/base/listener.hpp"
+#include "tests/unit/rendezvous/peer_fixture.hpp"
+#include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
+
+namespace dlaunch::store {
+namespace {
+
+using std::chrono::milliseconds;
+using wire::hex;
+using wire::le64;
+
+const std::string kHello = wire::validate_bytes();
+
+TEST(Server, says_where_it_listens) {
+    base::Loop loop;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0);
+    EXPECT_GT(server->port(), 0);
+    EXPECT_EQ(server->endpoint(), "127.0.0.1:" + std::to_string(server->port()));
+    const auto second = Server::listen(loop, "127.0.0.1", server->port());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().text, server->endpoint() + ": Address already in use");
+    EXPECT_FALSE(Server::listen(loop, "203.0.113.7", 0));
+}
+
+TEST(Server, takes_a_socket_that_is_only_bound) {
+    base::Loop loop;
+    base::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const auto server = *Server::adopt(loop, std::move(socket));
+    with_clients(loop, [&] {
+        Peer peer(server->port());
+        peer.say(kHello + hex("0D 01020304"));
+        EXPECT_EQ(peer.hear(4), hex("01020304"));
+    });
+}
+
+TEST(Server, accepts_at_several_addresses) {
+    base::Loop loop;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0);
+    auto other = open_listener("127.0.0.2", server->port());
+    ASSERT_TRUE(other && server->listen_too(std::move(other->socket)));
+    with_clients(loop, [&] {
+        for (const in_addr_t at : {INADDR_LOOPBACK + 1, INADDR_LOOPBACK, INADDR_LOOPBACK + 1}) {
+            Peer peer(server->port(), at);
+            peer.say(kHello + hex("0D 01020304"));
+            EXPECT_EQ(peer.hear(4), hex("01020304"));
+        }
+    });
+}
+
+TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close) {
+    base::Loop loop;
+    std::vector<std::string> heard;
+    std::vector<PeerId> gone, peers;
+    std::unique_ptr<Server> server;
+    ServerHooks hooks;
+    hooks.extension = [&](PeerId peer, std::uint8_t number, std::string_view payload) {
+        heard.push_back(fmt::format("{:x} {}", number, payload));
+        peers.push_back(peer);
+        EXPECT_EQ(server->address_of(peer), "127.0.0.1");
+        if (payload == "push") server->send(peers[0], "pushed");
+        if (payload == "close") {
+            server->send(peer, "bye");
+            server->close(peer);
+        }
+    };
+    hooks.closed = [&](PeerId peer, bool) { gone.push_back(peer); };
+    server = *Server::listen(loop, "127.0.0.1", 0, hooks);
+    with_clients(loop, [&] {
+        Peer first(server->port()), second(server->port()), stranger(server->port());
+        first.say(kHello + hex("40 05000000") + "hello" + hex("0D 01000000"));
+        EXPECT_EQ(first.hear(4), hex("01000000"));
+        second.say(kHello + hex("FF 04000000") + "push");
+        EXPECT_EQ(first.hear(6), "pushed");
+        second.say(hex("41 05000000") + "close" + hex("0D 01000000"));
+        EXPECT_EQ(second.hear(3), "bye");
+        EXPECT_TRUE(second.closed());
+        first.say(hex("13"));
+        EXPECT_TRUE(first.closed());
+        stranger.say(hex("40 00000000"));
+        EXPECT_TRUE(stranger.closed());
+    });
+    EXPECT_EQ(heard, (std::vector<std::string>{"40 hello", "ff push", "41 close"}));
+    ASSERT_EQ(peers.size(), 3U);
+    EXPECT_EQ(gone, (std::vector<PeerId>{peers[1], peers[0]}));
+    EXPECT_EQ(server->address_of(peers[0]), "");
+    server->send(peers[0], "to nobody");
+}
+
+TEST(Server, may_push_from_outside_of_a_hook) {
+    base::Loop loop;
+    std::unique_ptr<Server> server;
+    base::Timer later;
+    ServerHooks hooks;
+    hooks.extension = [&](PeerId peer, std::uint8_t, std::string_view) {
+        later = loop.after(milliseconds(1), [&, peer] {
+            server->send(peer, "late");
+            server->close(peer);
+        });
+    };
+    server = *Server::listen(loop, "127.0.0.1", 0, hooks);
+    with_clients(loop, [&] {
+        Peer peer(server->port());
+        peer.say(kHello + hex("40 00000000"));
+        EXPECT_EQ(peer.hear(4), "late");
+        EXPECT_TRUE(peer.closed());
+    });
+}
+
+TEST(Server, without_a_hook_messages_of_ours_end_the_connection) {
+    base::Loop loop;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0);
+    with_clients(loop, [&] {
+        Peer peer(server->port());
+        peer.say(kHello + hex("40 00000000"));
+        EXPECT_TRUE(peer.closed());
+    });
+}
+
+TEST(Server, the_oldest_of_too_many_silent_ones_goes) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.half_open = 2;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer client(server->port());
+        client.say(kHello + hex("0D 01000000"));
+        EXPECT_EQ(client.hear(4), hex("01000000"));
+        Peer first(server->port()), second(server->port()), third(server->port());
+        EXPECT_TRUE(first.closed());
+        second.say(kHello + hex("0D 02000000"));
+        EXPECT_EQ(second.hear(4), hex("02000000"));
+        client.say(hex("0D 03000000"));
+        EXPECT_EQ(client.hear(4), hex("03000000"));
+    });
+}
+
+TEST(Server, the_silent_go_after_their_time) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.half_open_time = milliseconds(20);
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer silent(server->port()), half(server->port()), client(server->port());
+        half.say(hex("00 CEF7"));
+        client.say(kHello);
+        EXPECT_TRUE(silent.closed());
+        EXPECT_TRUE(half.closed());
+        client.say(hex("0D 01000000"));
+        EXPECT_EQ(client.hear(4), hex("01000000"));
+    });
+}
+
+TEST(Server, a_client_of_1_13_gives_its_wait_up_by_going_on) {
+    base::Loop loop;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0);
+    with_clients(loop, [&] {
+        Peer old(server->port()), other(server->port());
+        old.say(hex("05 0100000000000000 0200000000000000 2F61 06"));  // WAIT /a, GETNUMKEYS
+        EXPECT_EQ(old.hear(8), le64(0));
+        other.say(kHello + hex("01 0200000000000000 2F61 0000000000000000 0D 01000000"));
+        EXPECT_EQ(other.hear(4), hex("01000000"));
+        old.say(hex("06"));
+        EXPECT_EQ(old.hear(8), le64(1));  // and no answer to the WAIT before it
+    });
+}
+
+TEST(Server, a_client_that_does_not_read_gets_everything_in_the_end) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.unread_bytes = 1000;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer slow(server->port()), other(server->port());
+        const std::string value(3 << 20, 'v');
+        std::string bytes = kHello;
+        wire::encode(wire::about(wire::Message::set, "/k", value), bytes);
+        for (int i = 0; i < 20; ++i) wire::encode(wire::about(wire::Message::get, "/k"), bytes);
+        wire::encode(wire::with_integer(wire::Message::add, "/n", 7), bytes);
+        slow.say(bytes);
+        other.say(kHello + hex("0D 01000000"));
+        EXPECT_EQ(other.hear(4), hex("01000000"));
+        for (int i = 0; i < 20; ++i) EXPECT_TRUE(slow.hear(8 + value.size()) == le64(value.size()) + value);
+        EXPECT_EQ(slow.hear(8), le64(7));
+    });
+}
+
+TEST(Server, forgets_the_keys_and_who_may_have_known_them) {
+    base::Loop loop;
+    std::unique_ptr<Server> server;
+    ServerHooks hooks;
+    hooks.extension = [&](PeerId peer, std::uint8_t, std::string_view payload) {
+        if (payload == "forget") server->forget();
+        server->send(peer, "done");
+    };
+    server = *Server::listen(loop, "127.0.0.1", 0, hooks);
+    const std::string num_keys = hex("07");
+    with_clients(loop, [&] {
+        Peer ours(server->port()), plain(server->port()), waiting(server->port()), silent(server->port());
+        plain.say(kHello + hex("01 0200000000000000 2F61 0000000000000000 0E 0200000000000000 2F71 0000000000000000"));
+        plain.say(num_keys);
+        EXPECT_EQ(plain.hear(8), le64(1));
+        waiting.say(kHello + hex("06 0100000000000000 0200000000000000 2F62 0D 01000000"));
+        EXPECT_EQ(waiting.hear(4), hex("01000000"));
+        ours.say(kHello + hex("40 00000000"));
+        EXPECT_EQ(ours.hear(4), "done");
+        ours.say(hex("40 06000000") + "forget" + num_keys);
+        EXPECT_EQ(ours.hear(4), "done");
+        EXPECT_EQ(ours.hear(8), le64(0));
+        EXPECT_TRUE(plain.closed());
+        EXPECT_TRUE(waiting.closed());
+        EXPECT_TRUE(silent.closed());
+        Peer next(server->port());
+        next.say(kHello + hex("01 0200000000000000 2F62 0000000000000000") + num_keys);
+        EXPECT_EQ(next.hear(8), le64(1));
+    });
+}
+
+TEST(Server, does_not_hear_who_has_gone_before_it_began) {
+    base::Loop loop;
+    auto listener = open_listener("127.0.0.1", 0);
+    ASSERT_TRUE(listener);
+    Peer dead(listener->port), early(listener->port);
+    const std::string set_a = hex("01 0200000000000000 2F61 0000000000000000");
+    dead.say(kHello + set_a);
+    dead.leave();
+    early.say(kHello + hex("07"));
+    const auto server = *Server::adopt(loop, std::move(listener->socket));
+    with_clients(loop, [&] { EXPECT_EQ(early.hear(8), le64(0)); });
+}
+
+TEST(Server, stop_closes_everything_at_once) {
+    base::Loop loop;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0);
+    const int port = server->port();
+    Peer peer(port);
+    with_clients(loop, [&] {
+        peer.say(kHello + hex("06 0100000000000000 0200000000000000 2F61 0D 01000000"));
+        EXPECT_EQ(peer.hear(4), hex("01000000"));
+    });
+    server->stop();
+    EXPECT_TRUE(peer.closed());
+    EXPECT_TRUE(Server::listen(loop, "127.0.0.1", port));
+    server->send(1, "to nobody");
+}
+
+}  // namespace
+}  // namespace dlaunch::store
