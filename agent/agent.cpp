@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "agent/binding/binding.hpp"
+#include "agent/errors/escape.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/group/node_status.hpp"
 #include "agent/group/round.hpp"
@@ -28,7 +29,8 @@ namespace {
 
 class Agent {
 public:
-    Agent(const Plan& plan, GuardLink link);
+    /// Both must live longer.
+    Agent(const Plan& plan, GuardLink& link);
 
     /// Everything that can be refused before a worker starts.
     base::Result<void> prepare();
@@ -56,13 +58,14 @@ private:
     [[nodiscard]] bool is_said(const std::string& reason) const;
     void report(const JobVerdict& verdict);
 
-    void say(const std::string& text) { logs_.say("dlaunch: " + text + "\n"); }
+    /// One line, whatever peers and error files have put into it.
+    void say(const std::string& text) { logs_.say("dlaunch: " + printable(text) + "\n"); }
     void mention(const std::string& text) {
         if (plan_.verbosity >= 0) say(text);
     }
 
     const Plan& plan_;
-    GuardLink link_;
+    GuardLink& link_;
     const base::Time began_ = base::Clock::now();
     base::Loop loop_;
     NodeFacts node_;
@@ -89,9 +92,9 @@ private:
     int status_ = 0;
 };
 
-Agent::Agent(const Plan& plan, GuardLink link)
+Agent::Agent(const Plan& plan, GuardLink& link)
     : plan_(plan),
-      link_(std::move(link)),
+      link_(link),
       node_{base::host_name(), {}, {}, {}, base::usable_cores()},
       logs_(loop_, {plan.logs, plan.rendezvous.job_id, plan.role, node_.host, plan.workers,
                     plan.workers == 1 && plan.rendezvous.max_nodes == 1}),
@@ -367,16 +370,17 @@ void Agent::report(const JobVerdict& verdict) {
     for (const auto& complaint : write_reports(plan_, end)) say(complaint);
 }
 
-int prepare_and_run(const Plan& plan, GuardLink link) {
-    if (const std::string complaint = too_few_open_files(plan.rendezvous.max_nodes == 1); !complaint.empty()) {
-        dprintf(STDERR_FILENO, "dlaunch: %s\n", complaint.c_str());
-        return exit_status::kCannotExecute;
-    }
-    Agent agent(plan, std::move(link));
+int prepare_and_run(const Plan& plan, GuardLink& link) {
+    const auto refuse = [&link](int status, const std::string& why) {
+        link.announce_end(status, printable(why));
+        return status;
+    };
+    if (const std::string complaint = too_few_open_files(plan.rendezvous.max_nodes == 1); !complaint.empty())
+        return refuse(exit_status::kCannotExecute, complaint);
+    Agent agent(plan, link);
     if (auto ready = agent.prepare(); !ready) {
         agent.abandon();
-        dprintf(STDERR_FILENO, "dlaunch: %s\n", ready.error().text.c_str());
-        return ready.error().status;
+        return refuse(ready.error().status, ready.error().text);
     }
     return agent.run();
 }
@@ -386,9 +390,9 @@ int prepare_and_run(const Plan& plan, GuardLink link) {
 int run_agent(const Plan& plan, GuardLink link) {
     // Errors are values here; what is thrown comes from libraries that the system refused something basic.
     try {
-        return prepare_and_run(plan, std::move(link));
+        return prepare_and_run(plan, link);
     } catch (const std::exception& error) {
-        dprintf(STDERR_FILENO, "dlaunch: %s\n", error.what());
+        link.announce_end(exit_status::kCannotExecute, printable(error.what()));
         return exit_status::kCannotExecute;
     }
 }

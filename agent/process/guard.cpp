@@ -22,11 +22,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "agent/process/cgroup.hpp"
 #include "agent/process/guard_message.hpp"
+#include "agent/process/print_within.hpp"
 #include "agent/process/signals.hpp"
 #include "agent/process/sweep.hpp"
 #include "rendezvous/base/exit_status.hpp"
@@ -34,8 +35,12 @@
 namespace dlaunch::agent {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr int kSameRequestMs = 1;
-constexpr auto kSweepDeadline = std::chrono::milliseconds(5000);
+constexpr auto kSweepDeadline = 5000ms;
+constexpr auto kAgentMayTake = 300ms;  // from its last message to its end
+constexpr auto kMayTakeToPrint = 5000ms;
 constexpr auto kFenceDeadline = kSweepDeadline / 2;  // for the cgroup, and then for who is in none
 
 /// What ends an agent that is not ready: it may be waiting for anything, a configuration in a pipe say.
@@ -51,27 +56,32 @@ void remove_flat_folder(const char* folder) {
 }
 
 struct Guard {
-    int socket;
-    int signals;
-    pid_t agent;
-    char cgroup[PATH_MAX];
-    char folders[kMostFolders][PATH_MAX];
-    std::size_t folder_count;
-    std::span<pid_t> strangers;  ///< children that were ours before we were dlaunch: `exec dlaunch` keeps them
-    int status;                  ///< the agent's, as waitpid gives it
-    const termios* modes;        ///< of the terminal at the start; null: none
-    bool agent_alive;
-    Lease* lease;
-    bool has_lease;  ///< untouched before: one page less where nobody needs it
-    bool hangup_ignored;
-    bool agent_ready;  ///< it takes signals, and removes what it has made
-    int ended_by;      ///< the signal for which we killed an agent that was not ready; 0: none
-    int connection;    ///< the agent's to the coordinator, as long as it has one; -1: none
-    char last_word[kLongestLastWord];
-    int last_word_size;
+    int socket = -1;
+    int signals = -1;
+    pid_t agent = 0;
+    std::string cgroup;
+    std::vector<std::string> folders;
+    std::vector<pid_t> strangers;    ///< children that were ours before we were dlaunch: `exec dlaunch` keeps them
+    int status = 0;                  ///< the agent's, as waitpid gives it
+    const termios* modes = nullptr;  ///< of the terminal at the start; null: none
+    bool agent_alive = true;
+    Lease* lease = nullptr;
+    bool has_lease = false;  ///< untouched before: one page less where nobody needs it
+    bool hangup_ignored = false;
+    bool agent_ready = false;  ///< it takes signals, and removes what it has made
+    int ended_by = 0;          ///< the signal for which we killed an agent that was not ready; 0: none
+    int connection = -1;       ///< the agent's to the coordinator, as long as it has one; -1: none
+    std::string goodbye;       ///< what is sent on the connection when no worker lives
+
+    /// The agent's last message. Its threads may sit in a system call that cannot be interrupted, on a disk that does
+    /// not answer: then the agent cannot be reaped, and the guard ends without it.
+    bool agent_ends = false;
+    int announced_status = 0;
+    std::string announced_text;
+    base::Time agent_due;
 
     [[nodiscard]] bool receive(GuardMessage& message);
-    void hear();
+    void read_messages();
     void close_connection(bool none_lives);
     void stop(int by);
     void tell(const GuardMessage& message);
@@ -81,6 +91,9 @@ struct Guard {
     [[nodiscard]] int ends_at_once(const sigset_t& seen) const;
     void pass_signals();
     void collect();
+    void stop_waiting_for_agent();
+    [[nodiscard]] bool kill_workers();
+    [[nodiscard]] std::string last_text() const;
     [[noreturn]] void end();
 };
 
@@ -98,28 +111,38 @@ bool Guard::receive(GuardMessage& message) {
     connection = -1;
     const cmsghdr* with = CMSG_FIRSTHDR(&header);
     if (with && with->cmsg_type == SCM_RIGHTS) std::memcpy(&connection, CMSG_DATA(with), sizeof connection);
-    std::memcpy(last_word, message.text, sizeof last_word);
-    last_word_size = message.size;
+    goodbye.assign(message.text, std::min(static_cast<std::size_t>(message.size), kLongestGoodbye));
     return true;
 }
 
 void Guard::close_connection(bool none_lives) {
     char unread[1024];
     if (connection < 0) return;
-    if (none_lives) send(connection, last_word, static_cast<std::size_t>(last_word_size), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (none_lives) send(connection, goodbye.data(), goodbye.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     while (recv(connection, unread, sizeof unread, MSG_DONTWAIT) > 0) {}
     shutdown(connection, SHUT_WR);
 }
 
-void Guard::hear() {
+void Guard::read_messages() {
+    using Kind = GuardMessage::Kind;
     GuardMessage message;
     while (receive(message)) {
-        if (message.kind == GuardMessage::Kind::ready) agent_ready = true;
-        if (message.kind == GuardMessage::Kind::cgroup) std::memcpy(cgroup, message.text, sizeof cgroup);
-        if (message.kind == GuardMessage::Kind::folder && folder_count < kMostFolders)
-            std::memcpy(folders[folder_count++], message.text, sizeof folders[0]);
-        if (message.kind == GuardMessage::Kind::suspended) stop(message.stop_signal);
-        if (message.kind == GuardMessage::Kind::lease) has_lease = true;
+        message.text[sizeof message.text - 1] = 0;
+        switch (message.kind) {
+            case Kind::ready: agent_ready = true; break;
+            case Kind::cgroup: cgroup = message.text; break;
+            case Kind::folder: folders.emplace_back(message.text); break;
+            case Kind::suspended: stop(message.number); break;
+            case Kind::lease: has_lease = true; break;
+            case Kind::ending:
+                agent_ends = true;
+                announced_status = message.number;
+                announced_text = message.text;
+                agent_due = base::Clock::now() + kAgentMayTake;
+                break;
+            case Kind::signals:
+            case Kind::connection: break;
+        }
     }
 }
 
@@ -143,9 +166,10 @@ void Guard::tell(const GuardMessage& message) {
     kill(agent, SIGCONT);  // whoever stopped the agent must not keep it from hearing this
 }
 
-/// For poll(): until the lease is to be looked at.
+/// For poll(): until the lease is to be looked at, or the agent should have ended.
 int Guard::patience() const {
-    const base::Time due = has_lease ? lease->due() : Lease::kNever;
+    base::Time due = has_lease ? lease->due() : Lease::kNever;
+    if (agent_ends) due = std::min(due, agent_due);
     if (due == Lease::kNever) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - base::Clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
@@ -188,7 +212,7 @@ void Guard::pass_signals() {
     // unit. Nobody has heard of the first one yet, so what comes in this time cannot be an answer to it.
     poll(nullptr, 0, kSameRequestMs);
     drain_signals(seen);
-    hear();
+    read_messages();
     if (const int number = ends_at_once(seen)) {
         ended_by = number;
         kill(agent, SIGKILL);
@@ -208,55 +232,65 @@ void Guard::collect() {
     }
 }
 
+/// An agent that has announced its end and does not come to it: its status is known, and no worker of it lives.
+void Guard::stop_waiting_for_agent() {
+    if (!agent_ends || base::Clock::now() < agent_due) return;
+    kill(agent, SIGKILL);  // it takes effect when the system call returns
+    strangers.push_back(agent);
+    agent_alive = false;
+    status = announced_status << 8;
+}
+
+/// True when none lives.
+bool Guard::kill_workers() {
+    const bool agent_is_left = std::ranges::find(strangers, agent) != strangers.end();
+    kill_and_remove_cgroup(cgroup, kSweepDeadline);
+    if (agent_is_left) kill_below(agent, kSweepDeadline, [] { return true; });
+    return sweep(kSweepDeadline, strangers);
+}
+
+std::string Guard::last_text() const {
+    if (agent_ends) return announced_text.empty() ? "" : "dlaunch: " + announced_text + "\n";
+    if (!WIFSIGNALED(status)) return {};
+    char line[160];
+    if (ended_by)
+        std::snprintf(line, sizeof line, "dlaunch: SIG%s received, ending\n", sigabbrev_np(ended_by));
+    else
+        std::snprintf(line, sizeof line,
+                      "dlaunch: the agent (pid %d) was killed by signal %d (%s); every worker was killed\n", agent,
+                      WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return line;
+}
+
+/// Acts first and prints last: nobody may read our stderr, and no worker may live for that.
 void Guard::end() {
-    hear();  // the cgroup may have been told just before the end
-    const bool killed = WIFSIGNALED(status);
+    read_messages();  // the cgroup may have been announced just before the end
+    const bool killed = WIFSIGNALED(status) && !agent_ends;
     if (killed && !agent_ready && std::ranges::find(kEndAtOnce, WTERMSIG(status)) != std::end(kEndAtOnce))
         ended_by = WTERMSIG(status);
-    if (killed && ended_by)
-        dprintf(2, "dlaunch: SIG%s received, ending\n", sigabbrev_np(ended_by));
-    else if (killed)
-        dprintf(2, "dlaunch: the agent (pid %d) was killed by signal %d (%s), every worker is being killed\n", agent,
-                WTERMSIG(status), strsignal(WTERMSIG(status)));
-    kill_and_remove_cgroup(cgroup, kSweepDeadline);
+    const bool none_lives = kill_workers();
+    close_connection(none_lives);
     if (killed && modes) {  // a worker may have had the terminal, in modes of its own
         tcsetpgrp(STDIN_FILENO, getpgrp());
         tcsetattr(STDIN_FILENO, TCSANOW, modes);
     }
-    const bool none_lives = sweep(kSweepDeadline, strangers);
-    close_connection(none_lives);
-    for (std::size_t at = 0; at < folder_count; ++at) remove_flat_folder(folders[at]);
+    for (const std::string& folder : folders) remove_flat_folder(folder.c_str());
+    print_within(kMayTakeToPrint, STDERR_FILENO, last_text());
+    if (agent_ends) _exit(announced_status);
     if (!killed) _exit(WEXITSTATUS(status));
     _exit(exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status)));
 }
 
-[[noreturn]] void guard_agent(int socket, pid_t agent, const sigset_t& taken, std::span<pid_t> strangers,
-                              const termios* modes, Lease* lease, bool hangup_ignored) {
-    Guard guard{socket,
-                signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK),
-                agent,
-                {},
-                {},
-                0,
-                strangers,
-                0,
-                modes,
-                true,
-                lease,
-                false,
-                hangup_ignored,
-                false,
-                0,
-                -1,
-                {},
-                0};
+[[noreturn]] void guard_agent(Guard guard) {
+    const int socket = guard.socket;
     while (guard.agent_alive) {
         pollfd what[] = {{guard.signals, POLLIN, 0}, {guard.socket, POLLIN, 0}};
         poll(what, 2, guard.patience());
-        if (what[1].revents & POLLIN) guard.hear();
+        if (what[1].revents & POLLIN) guard.read_messages();
         if (what[0].revents & POLLIN) guard.pass_signals();
         guard.collect();
         if (guard.agent_alive) guard.fence();
+        if (guard.agent_alive) guard.stop_waiting_for_agent();
         // A dead agent's end of the link stays readable: without this the loop would spin until it is reaped.
         if (what[1].revents & (POLLHUP | POLLERR)) guard.socket = -1;
     }
@@ -294,8 +328,15 @@ GuardLink fork_from_guard() {
     }
     if (agent > 0) {
         close(ends[1]);
-        guard_agent(ends[0], agent, taken, strangers, has_terminal ? &modes : nullptr, lease,
-                    hangup.sa_handler == SIG_IGN);
+        Guard guarding;
+        guarding.socket = ends[0];
+        guarding.signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+        guarding.agent = agent;
+        guarding.strangers = std::move(strangers);
+        guarding.modes = has_terminal ? &modes : nullptr;
+        guarding.lease = lease;
+        guarding.hangup_ignored = hangup.sa_handler == SIG_IGN;
+        guard_agent(std::move(guarding));
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready(), as what follows
     sigset_t ending;

@@ -21,8 +21,7 @@
 
 namespace dlaunch::agent {
 
-inline constexpr std::size_t kMostFolders = 2;
-inline constexpr std::size_t kLongestLastWord = 64;
+inline constexpr std::size_t kLongestGoodbye = 64;
 
 /// The agent's end of the link to its guard.
 class GuardLink {
@@ -51,16 +50,20 @@ public:
     void ready();
     /// Tells the guard which cgroup it has to kill and remove if we die. Before the folder is made.
     void tell_cgroup(const std::string& folder);
-    /// A folder of plain files that goes with the job: the guard removes it if we die. Up to kMostFolders of them.
+    /// A folder of plain files that goes with the job: the guard removes it if we die.
     void tell_folder(const std::string& folder);
-    /// The guard keeps this connection open beside us; if we die it says the last word on it when it has ended the
-    /// workers, and closes it in order. The kernel alone would reset it where something lies unread, and a reset may
-    /// come from anything between the ends.
-    void keep_connection(int socket, std::string_view last_word);
+    /// The guard keeps this connection open beside us; if we die it kills the workers, sends `goodbye` (up to
+    /// kLongestGoodbye bytes) and closes in order. The kernel alone would reset the connection where something lies
+    /// unread, and a reset may come from anything between the ends.
+    void keep_connection(int socket, std::string_view goodbye);
     void drop_connection() { keep_connection(-1, {}); }
     /// The workers stand still: the guard's group stops by `stop_signal`, SIGTSTP or SIGTTIN, which gives the terminal
     /// back to the shell. Where no shell could continue it the kernel does not stop it, and SIGCONT is the answer.
     void tell_suspended(int stop_signal);
+    /// The agent is about to exit with `status`; no worker of it needs an orderly end. The guard prints `text`, if any,
+    /// after "dlaunch: " when all are gone. An agent that cannot exit, as one of its threads is inside a system call on
+    /// a disk that does not answer, is not waited for.
+    void announce_end(int status, std::string_view text = {});
 
     /// Without a later word the guard ends the workers then. False: it has done so, or is about to.
     [[nodiscard]] bool let_workers_live_until(base::Time until);

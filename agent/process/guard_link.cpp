@@ -14,7 +14,8 @@ namespace {
 
 constexpr auto kFencingTakes = std::chrono::seconds(5);  // the guard's own deadline for it
 
-// A guard that is gone is noticed by receive(); what could not be told to it does not matter any more.
+// A guard that is gone is noticed by receive(); what could not be sent to it does not matter any more. A path that does
+// not fit is longer than PATH_MAX: no system call takes it, so that nothing can be there.
 void tell(int socket, GuardMessage::Kind kind, const std::string& text, int flags = 0) {
     GuardMessage message{kind, {}, 0, {}};
     if (text.size() >= sizeof message.text) return;
@@ -44,9 +45,9 @@ void GuardLink::tell_folder(const std::string& folder) {
     if (!folder.empty()) tell(socket_.get(), GuardMessage::Kind::folder, folder);
 }
 
-void GuardLink::keep_connection(int connection, std::string_view last_word) {
+void GuardLink::keep_connection(int connection, std::string_view goodbye) {
     GuardMessage message{GuardMessage::Kind::connection, {}, 0, {}};
-    message.size = static_cast<int>(last_word.copy(message.text, kLongestLastWord));
+    message.size = static_cast<int>(goodbye.copy(message.text, kLongestGoodbye));
     iovec part{&message, sizeof message};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr header{};
@@ -67,6 +68,12 @@ void GuardLink::keep_connection(int connection, std::string_view last_word) {
 void GuardLink::tell_suspended(int stop_signal) {
     const GuardMessage message{GuardMessage::Kind::suspended, {}, stop_signal, {}};
     send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL);
+}
+
+void GuardLink::announce_end(int status, std::string_view text) {
+    GuardMessage message{GuardMessage::Kind::ending, {}, status, {}};
+    text.copy(message.text, sizeof message.text - 1);
+    send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /// A guard that is stopped, as at Ctrl-Z, may have its queue full: the same word is in it then.
