@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/random.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -23,11 +24,25 @@ bool write_all(int fd, const std::string& text) {
     return true;
 }
 
-/// Readers see the old text or the new one, whole.
-bool replace(const std::string& path, const std::string& text) {
-    const std::string fresh = fmt::format("{}.{}.part", path, getpid());
-    base::UniqueFd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+/// A new file that nobody else has open, beside `path`: other nodes that share the folder, with equal pids, get another
+/// name, and no link that waits there is followed.
+base::UniqueFd create_beside(const std::string& path, std::string& name) {
+    for (;;) {
+        name = fmt::format("{}.{:016x}.part", path, base::random_number());
+        base::UniqueFd file(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+        if (file || errno != EEXIST) return file;
+    }
+}
+
+/// Readers see the old text or the new one, whole. `before`: the file that is replaced, whose owner and mode stay.
+bool replace(const std::string& path, const std::string& text, const struct stat* before) {
+    std::string fresh;
+    base::UniqueFd file = create_beside(path, fresh);
     if (!file) return false;
+    if (before) {
+        if (fchown(file.get(), before->st_uid, before->st_gid) != 0) errno = 0;  // only root may give files away
+        fchmod(file.get(), before->st_mode & 07777);
+    }
     if (write_all(file.get(), text) && std::rename(fresh.c_str(), path.c_str()) == 0) return true;
     const int why = errno;
     unlink(fresh.c_str());
@@ -45,7 +60,7 @@ std::string write_file(const std::string& path, const std::string& text) {
     struct stat about {};
     const bool is_there = lstat(path.c_str(), &about) == 0;
     if (!is_there || S_ISREG(about.st_mode)) {
-        if (replace(path, text)) return {};
+        if (replace(path, text, is_there ? &about : nullptr)) return {};
         if (errno == ENOSPC || errno == EDQUOT) return complaint(path);  // what is there would be lost, too
     }
     // A link, a mount point, a device, a folder in which nothing can be made. O_NONBLOCK: a pipe nobody reads must not
