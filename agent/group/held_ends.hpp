@@ -33,7 +33,12 @@ public:
     }
     void release() {
         timer_ = {};
-        for (Worker* worker : std::exchange(workers_, {})) judge_(*worker);
+        // One by one: as long as an end is held the round is not over.
+        while (!workers_.empty()) {
+            Worker* const worker = workers_.front();
+            workers_.erase(workers_.begin());
+            judge_(*worker);
+        }
     }
 
 private:
