@@ -14,8 +14,9 @@ namespace {
 /// A writer's line is atomic up to PIPE_BUF, and torch's client writes no longer ones.
 constexpr std::size_t kMaxLineBytes = PIPE_BUF;
 
-/// Far more than workers have scopes; a writer gone mad shall not eat the agent's memory.
-constexpr std::size_t kMaxTimers = 65536;
+/// Far more than workers have scopes. Requests beyond either limit are ignored: a faulty writer must not exhaust the
+/// agent's memory.
+constexpr std::size_t kMaxTimers = 65536, kMaxScopeBytes = 4UL << 20;
 
 /// Seconds; what lies further away never comes and would overflow a time_point.
 constexpr double kForever = 1e9;
@@ -69,12 +70,15 @@ void TimerTable::take(std::string_view line, std::chrono::system_clock::time_poi
     if (!request) return;
     const auto key = std::make_pair(request->pid, std::move(request->scope));
     if (request->expiration < 0) {
-        timers_.erase(key);
+        if (timers_.erase(key) > 0) scope_bytes_ -= key.second.size();
         return;
     }
     const double from_now = request->expiration - std::chrono::duration<double>(wall.time_since_epoch()).count();
     const std::chrono::duration<double> left(std::clamp(from_now, 0.0, kForever));
-    if (timers_.size() >= kMaxTimers && timers_.count(key) == 0) return;
+    if (timers_.count(key) == 0) {
+        if (timers_.size() >= kMaxTimers || scope_bytes_ + key.second.size() > kMaxScopeBytes) return;
+        scope_bytes_ += key.second.size();
+    }
     timers_[key] = {now + std::chrono::duration_cast<Time::duration>(left), request->signal};
 }
 
@@ -102,7 +106,11 @@ std::vector<ExpiredTimer> TimerTable::expired(Time now, const std::function<bool
 }
 
 void TimerTable::forget(pid_t pid) {
-    std::erase_if(timers_, [&](const auto& entry) { return entry.first.first == pid; });
+    std::erase_if(timers_, [&](const auto& entry) {
+        if (entry.first.first != pid) return false;
+        scope_bytes_ -= entry.first.second.size();
+        return true;
+    });
 }
 
 }  // namespace dlaunch::agent

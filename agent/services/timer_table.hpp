@@ -52,6 +52,7 @@ private:
     void take(std::string_view line, std::chrono::system_clock::time_point wall, Time now);
 
     std::map<std::pair<pid_t, std::string>, Deadline> timers_;
+    std::size_t scope_bytes_ = 0;  ///< of all timers' scopes
     std::string partial_;
     bool skipping_ = false;  ///< inside a line that is too long
 };
