@@ -59,6 +59,11 @@ def test_threads_that_have_ended(dlaunch, program):
     assert dlaunch("--start-method=fork", "--nproc-per-node=2", program, "joined").rc == 0
 
 
+def test_a_subreaper(dlaunch, program):
+    result = dlaunch("--start-method=fork", "--nproc-per-node=2", "--max-restarts=3", program, "subreaper")
+    assert result.rc == 126 and "it is a child subreaper" in result.err, result.err
+
+
 def test_a_program_that_closes_what_it_does_not_know(dlaunch, program):
     assert dlaunch("--start-method=fork", "--nproc-per-node=2", program, "closes").rc == 0
 

@@ -16,6 +16,7 @@ PROGRAM = r"""
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #include <csignal>
 #include <cstdio>
@@ -106,6 +107,7 @@ void prepare() {
     }
     if (how == "daemon") wait_for("daemon");
     if (how == "closes") closefrom(3);
+    if (how == "subreaper") prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (how == "no-descriptors" || how == "few-descriptors") {
         int last = 0;
         for (int made; (made = open("/dev/null", O_RDONLY)) >= 0;) last = made;

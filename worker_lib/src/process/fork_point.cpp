@@ -61,6 +61,10 @@ std::string why_not() {
     for (std::filesystem::directory_iterator at("/proc/self/task", ignored); at != none; ++at)
         if (!has_ended(at->path())) ++threads;
     if (threads > 1) return fmt::format("it has {} threads (a fork has but one of them: start them later)", threads);
+    int adopts = 0;
+    if (prctl(PR_GET_CHILD_SUBREAPER, &adopts) == 0 && adopts != 0)
+        return "it is a child subreaper, so its forks would not become the agent's (prctl PR_SET_CHILD_SUBREAPER "
+               "later)";
     for (std::filesystem::directory_iterator at("/proc/self/fd", ignored); at != none; ++at) {
         const std::string target = std::filesystem::read_symlink(at->path(), ignored).string();
         if (target.starts_with("/dev/nvidia"))
