@@ -292,14 +292,15 @@ void NodeRound::time_out() {
 }
 
 void NodeRound::hang(pid_t pid, int signal, const std::string& scope) {
-    for (Worker& worker : workers_.all()) {
-        if (!worker.alive || worker.pid != pid) continue;
-        worker.hung = true;
-        worker.hung_in = scope;
-        reporting_.events.write(
-            "worker_hung", {{"rank", number(worker.rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
-        ::kill(-pid, SIGCONT);
-        ::kill(-pid, signal);
+    Worker* const owner = workers_.owner_of(pid);
+    if (!owner) return;
+    owner->hung = true;
+    owner->hung_in = scope;
+    reporting_.events.write("worker_hung",
+                            {{"rank", number(owner->rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
+    for (const pid_t target : {-owner->pid, pid}) {  // `pid` may have left the group
+        ::kill(target, SIGCONT);
+        ::kill(target, signal);
     }
 }
 

@@ -168,8 +168,14 @@ void LocalWorkers::collect(Worker& worker) {
     if (!worker.alive) return;
     siginfo_t info{};
     rusage used{};
-    if (syscall(SYS_waitid, P_PID, worker.pid, &info, WEXITED | WNOHANG, &used) != 0 || info.si_pid != worker.pid)
+    const long found = syscall(SYS_waitid, P_PID, worker.pid, &info, WEXITED | WNOHANG, &used);
+    if (found != 0 && errno == ECHILD) {
+        // Another process is the parent of this fork and has its status: the process has ended, that is all there is.
+        info.si_code = CLD_EXITED;
+        info.si_status = EXIT_FAILURE;
+    } else if (found != 0 || info.si_pid != worker.pid) {
         return;
+    }
     worker.code = info.si_code;
     worker.status = info.si_status;
     worker.usage.max_rss_kib = used.ru_maxrss;
@@ -189,6 +195,26 @@ void LocalWorkers::signal(int number) {
     if (around_.program && (number == SIGSTOP || number == SIGCONT)) around_.program->signal(number);
     for (const Worker& worker : workers_)
         if (worker.alive) send(worker, number);
+}
+
+Worker* LocalWorkers::owner_of(pid_t pid) {
+    const auto living = [this](pid_t number) -> Worker* {
+        for (Worker& worker : workers_)
+            if (worker.alive && worker.pid == number) return &worker;
+        return nullptr;
+    };
+    // Below a shell without job control, or orphaned there, the group or the session is still the worker's.
+    for (const pid_t number : {pid, getpgid(pid), getsid(pid)})
+        if (Worker* const found = living(number)) return found;
+    if (!proc_is_ours()) return nullptr;
+    constexpr int kDeepest = 64;  // a chain of parents that changes meanwhile must end
+    for (int depth = 0; depth < kDeepest && pid > 1; ++depth) {
+        const auto stat = stat_of(pid);
+        if (!stat) return nullptr;
+        pid = stat->parent;
+        if (Worker* const found = living(pid)) return found;
+    }
+    return nullptr;
 }
 
 void LocalWorkers::stop(int number) {

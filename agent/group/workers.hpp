@@ -74,6 +74,9 @@ public:
     [[nodiscard]] std::vector<Worker>& all() { return workers_; }
     [[nodiscard]] const std::vector<Worker>& all() const { return workers_; }
 
+    /// The living worker that `pid` is, or whose group, session or descendant it is; null: of none.
+    [[nodiscard]] Worker* owner_of(pid_t pid);
+
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
     /// As a request to end: a stopped worker is continued so that it hears it, and whatever it does is ours. A template

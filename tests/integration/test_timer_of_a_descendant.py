@@ -1,0 +1,31 @@
+"""A timer of torch's file timer that a process below the worker has set: the worker is ended and called hung."""
+
+import sys
+
+import pytest
+
+PROGRAM = f"#!{sys.executable} -SE\n" + """
+import json, os, time
+timer = {"pid": os.getpid(), "scope_id": "step", "expiration_time": time.time() + 0.3, "signal": 9}
+pipe = os.open(os.environ["TORCHELASTIC_TIMER_FILE"], os.O_WRONLY)
+os.write(pipe, (json.dumps(timer) + "\\n").encode())
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("words", [
+    ["sh", "-c", '"$0"; exit $?'],
+    ["sh", "-c", 'sh -c "sh -c $0; exit \\$?"; exit $?'],
+    ["setsid", "-w"],
+    ["sh", "-c", 'setsid -w "$0"; exit $?'],
+], ids=["shell", "shells", "setsid", "setsid below a shell"])  # fmt: skip
+def test_it_ends_the_worker(dlaunch, script, words):
+    env = {"TORCHELASTIC_ENABLE_FILE_TIMER": "1"}
+    result = dlaunch("--grace=2", "--no-python", *words, script("program", PROGRAM), env=env)
+    assert result.rc == 84 and "step" in result.err, result.err
+
+
+def test_it_ends_the_worker_under_a_wrapper(dlaunch, script):
+    wrapper, program = script("wrapper", '#!/bin/sh\n"$@"; exit $?\n'), script("program", PROGRAM)
+    result = dlaunch("--wrap", f"all:{wrapper}", "--no-python", program, env={"TORCHELASTIC_ENABLE_FILE_TIMER": "1"})
+    assert result.rc == 84, result.err
