@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <memory>
+#include <utility>
 
 #include "agent/binding/binding.hpp"
 #include "agent/errors/escape.hpp"
@@ -17,6 +18,7 @@
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
+#include "agent/services/losses.hpp"
 #include "agent/services/socket.hpp"
 #include "agent/services/timer_fifo.hpp"
 #include "agent/status/write_reports.hpp"
@@ -75,6 +77,7 @@ private:
     StandardInput input_;
     WorkerCgroups cgroups_;
     std::unique_ptr<AgentSocket> socket_;
+    std::unique_ptr<LossNotices> losses_;
     std::unique_ptr<Template> template_;
     std::unique_ptr<TimerFifo> timers_;
     std::unique_ptr<Membership> membership_;
@@ -86,6 +89,7 @@ private:
     RoundEnd last_round_;
     int rounds_ = 0;
     bool leaving_ = false;     ///< the membership knows that we end
+    bool signalled_ = false;   ///< a signal has asked for the end
     std::string told_;         ///< the latest line that the user was told; he need not read it again
     std::string said_reason_;  ///< of our end, "SIGTERM received"
     bool suspended_ = false;
@@ -105,6 +109,7 @@ Agent::Agent(const Plan& plan, GuardLink& link)
 
 base::Result<void> Agent::prepare() {
     ignore_write_signals();
+    keep_descriptors();
     const auto open_files = raise_open_files();
     if (!plan_.event_log.empty()) {
         auto events = EventLog::open(plan_.event_log, plan_.rendezvous.job_id);
@@ -120,7 +125,9 @@ base::Result<void> Agent::prepare() {
     const std::string temporary = logs_.temporary_directory();
     link_.tell_folder(temporary);
     logs_.on_complaint([this] { say_complaints(); });
-    socket_ = std::make_unique<AgentSocket>(loop_, temporary, [this] { return node_status(plan_, node_, *round_); });
+    socket_ = std::make_unique<AgentSocket>(loop_, temporary);
+    socket_->on_status([this] { return node_status(plan_, node_, *round_); });
+    losses_ = std::make_unique<LossNotices>(loop_, *socket_);
     node_.agent_socket = socket_->path();
     if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_);
     auto fifo = TimerFifo::open_if_asked(
@@ -145,7 +152,7 @@ base::Result<void> Agent::prepare() {
                                 if (timers_) timers_->forget(pid);
                             },
                             [this](const Failure& failure) {
-                                socket_->tell_lost({failure.rank, 1}, summary(failure));
+                                losses_->report({failure.rank, 1}, summary(failure));
                             },
                             [this] {
                                 if (rounds_ == 1) leftovers_.begin_soon();
@@ -175,7 +182,7 @@ int Agent::run() {
     if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
     membership_->join({[this](const Assignment& assignment) { on_start(assignment); },
                        [this](const std::string& reason, const rendezvous::LostRanks& lost) {
-                           socket_->tell_lost(lost, reason);
+                           losses_->report(lost, reason);
                            round_->stop(plan_.stop_signal, reason);
                        },
                        [this](const std::string& text) { on_tell(text); },
@@ -192,7 +199,7 @@ void Agent::on_start(const Assignment& assignment) {
                         assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s", assignment.first_rank,
                         assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
                         assignment.master_addr, assignment.master_port));
-    socket_->begin_round();
+    losses_->begin_round();
     round_->begin(assignment);
 }
 
@@ -259,20 +266,16 @@ void Agent::end_by_signal(int number) {
     const std::string signal_name = base::signal_name(number);
     events_.write("signal", {{"signal", std::string_view(signal_name)}});
     const int running = round_->workers().alive();
+    const bool again = std::exchange(signalled_, true);
+    const auto message = [&](Ending ending) { return ending_message(ending, signal_name, running, plan_.grace); };
+    if (leaving_ && !again) return mention(message(Ending::already));  // after --timeout: the workers keep their grace
     if (leaving_) {
-        if (running == 0)
-            mention(signal_name + " again, ending at once");
-        else
-            mention(fmt::format("{} again, killing {} worker{}", signal_name, running, running == 1 ? "" : "s"));
+        mention(message(Ending::at_once));
         round_->kill(signal_name);
         return membership_->hurry();
     }
     leaving_ = true;
-    if (running == 0)
-        say(signal_name + " received, ending");
-    else
-        say(fmt::format("{} received, ending {} worker{} (SIGKILL after {:g} s, or at a second signal)", signal_name,
-                        running, running == 1 ? "" : "s", static_cast<double>(plan_.grace.count()) / 1e3));
+    say(message(Ending::asked));
     said_reason_ = signal_name + " received";
     if (suspended_) resume();
     membership_->leave(exit_status::kSignalBase + number, said_reason_,

@@ -18,6 +18,10 @@ namespace dlaunch::agent {
 /// " (the limit is 64; raise it with ulimit -n)" where `error` is that we have too many files open; else empty.
 [[nodiscard]] std::string open_files_hint(int error);
 
+/// Marks every open descriptor but 0, 1 and 2 close-on-exec: no worker inherits what the agent's caller left open. By
+/// close_range(2); where that is missing or refused (a seccomp filter), one by one.
+void keep_descriptors();
+
 /// Signals that must not end an agent: a reader that went away, a file that may not grow. Both come back as errors.
 void ignore_write_signals();
 

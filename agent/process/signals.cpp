@@ -1,5 +1,6 @@
 #include "agent/process/signals.hpp"
 
+#include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -64,6 +65,18 @@ sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
     for (int number = 1; follows && number < NSIG; ++number)
         if (ends(number)) sigdelset(&found, number);
     return found;
+}
+
+std::string ending_message(Ending ending, const std::string& signal_name, int workers,
+                           std::chrono::milliseconds grace) {
+    const std::string all = fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
+    if (ending == Ending::already)
+        return signal_name + " received, already ending (a second signal kills the workers at once)";
+    if (ending == Ending::at_once)
+        return signal_name + (workers == 0 ? " again, ending at once" : " again, killing " + all);
+    if (workers == 0) return signal_name + " received, ending";
+    return fmt::format("{} received, ending {} (SIGKILL after {:g} s, or at a second signal)", signal_name, all,
+                       static_cast<double>(grace.count()) / 1e3);
 }
 
 SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, std::vector<int> ending, Handlers handlers)

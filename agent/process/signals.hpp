@@ -4,9 +4,10 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include <chrono>
 #include <functional>
-
 #include <map>
+#include <string>
 #include <vector>
 
 #include "agent/process/guard.hpp"
@@ -20,6 +21,16 @@ namespace dlaunch::agent {
 
 /// Not to a launcher, where nobody asks for it: its pipes, its window, its terminal.
 [[nodiscard]] bool is_of_no_matter(int number);
+
+/// How a signal ends the job.
+enum class Ending : unsigned char {
+    asked,    ///< the workers are asked to end, and have the grace
+    already,  ///< they were asked before, but by no signal
+    at_once,  ///< the grace is over
+};
+/// What the user reads of it.
+[[nodiscard]] std::string ending_message(Ending ending, const std::string& signal_name, int workers,
+                                         std::chrono::milliseconds grace);
 
 /// Two ways in, one request: schedulers, systemd and `pkill dlaunch` signal guard and agent both, and it is asked once.
 /// Which comes first is chance. No I/O, no clock.

@@ -11,6 +11,7 @@
 #include "agent/process/sweep.hpp"
 #include "agent/services/socket.hpp"
 #include "rendezvous/base/pass_files.hpp"
+#include "rendezvous/wire/fork_point.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -25,10 +26,9 @@ SpawnError failed(std::string step, int number) { return {std::move(step), numbe
 }  // namespace
 
 Template::Template(base::Loop& loop, AgentSocket& socket) : loop_(loop) {
-    socket.on_fork_point([this](pid_t peer) { return peer == pid_ && prepares(); },
-                         [this](UniqueFd connection, pid_t peer, const std::string& said) {
-                             at_fork_point(std::move(connection), peer, said);
-                         });
+    socket.on_request(std::string(wire::kForkPoint), [this](AgentSocket::Request request) {
+        at_fork_point(std::move(request.connection), request.peer, request.arguments);
+    });
 }
 
 Template::~Template() {
@@ -49,12 +49,12 @@ std::optional<SpawnError> Template::start(SpawnRequest request) {
     return std::nullopt;
 }
 
-void Template::at_fork_point(UniqueFd socket, pid_t peer, const std::string& said) {
+void Template::at_fork_point(UniqueFd socket, pid_t peer, const std::string& obstacle) {
     if (!prepares()) return;
     if (asked_to_stop_) return signal(SIGKILL);
     if (peer != pid_)
         return refuse("its fork point was reached by a process that it started (a script must exec the program)");
-    if (said != "\n") return refuse("the template cannot be forked:" + said.substr(0, said.find('\n')));
+    if (!obstacle.empty()) return refuse("the template cannot be forked: " + obstacle);
     socket_ = std::move(socket);
     listener_.ready();
 }

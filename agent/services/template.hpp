@@ -65,8 +65,8 @@ public:
     void signal(int number) const;
 
 private:
-    /// Somebody has said "fork point" on the agent's socket, and `said` after it.
-    void at_fork_point(base::UniqueFd socket, pid_t peer, const std::string& said);
+    /// Process `peer` has sent "fork point" over the agent's socket; `obstacle`: why it cannot be forked.
+    void at_fork_point(base::UniqueFd socket, pid_t peer, const std::string& obstacle);
     [[nodiscard]] std::optional<End> reap();
     void tell_end();
     void end();

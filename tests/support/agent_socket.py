@@ -1,11 +1,11 @@
-"""What DLAUNCH_AGENT_SOCKET answers."""
+"""One request to DLAUNCH_AGENT_SOCKET, and all of its answer."""
 
 import socket
 
 
-def ask(path):
+def ask(path, request=b"status\n"):
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(5)
         connection.connect(str(path))
-        connection.shutdown(socket.SHUT_WR)
+        connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -1,52 +1,92 @@
 #include "agent/services/socket.hpp"
 
-#include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
-#include <cstring>
+#include "tests/unit/agent/services/socket_fixture.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
-class AgentSocketTest : public testing::Test {
-protected:
-    base::UniqueFd connect() const {
-        base::UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strcpy(address.sun_path, socket_.path().c_str());
-        EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-        return client;
-    }
-    static void say(const base::UniqueFd& client, std::string_view words) {
-        EXPECT_EQ(send(client.get(), words.data(), words.size(), 0), static_cast<ssize_t>(words.size()));
-    }
+TEST_F(AgentSocketTest, status_is_answered_and_the_stream_ends) {
+    const base::UniqueFd client = connect();
+    send(client, "status\n");
+    turn();
+    EXPECT_EQ(received(client), "{}\n");
+    EXPECT_TRUE(ended(client));
+}
 
-    base::Loop loop_;
-    AgentSocket socket_{loop_, "", [] { return std::string("{}"); }};
-};
+TEST_F(AgentSocketTest, a_client_that_ends_its_side_without_a_line_gets_the_status) {
+    const base::UniqueFd client = connect();
+    shutdown(client.get(), SHUT_WR);
+    turn();
+    EXPECT_EQ(received(client), "{}\n");
+}
 
-TEST_F(AgentSocketTest, a_template_may_take_its_time_and_say_its_line_in_pieces) {
-    bool template_comes = true;
-    std::string reached;
-    socket_.on_fork_point([&](pid_t peer) { return peer == getpid() && std::exchange(template_comes, false); },
-                          [&](base::UniqueFd, pid_t peer, const std::string& said) {
-                              EXPECT_EQ(peer, getpid());
-                              reached = said;
-                              loop_.stop();
-                          });
-    const base::UniqueFd expected = connect(), stranger = connect();
-    const base::Watch answered = loop_.readable(stranger.get(), [&] {  // who came later has waited long enough
-        char byte = 0;
-        EXPECT_LT(recv(expected.get(), &byte, 1, MSG_DONTWAIT), 0) << "the template's connection is left alone";
-        if (recv(stranger.get(), &byte, 1, MSG_DONTWAIT) != 1 || byte != '{') return;
-        say(expected, "fork point it has");
-        loop_.post([&] { loop_.post([&] { say(expected, " 2 threads\n"); }); });
+TEST_F(AgentSocketTest, a_silent_client_is_sent_nothing) {
+    const base::UniqueFd client = connect();
+    turn();
+    EXPECT_FALSE(ended(client)) << "it may be preempted between connect and send";
+    send(client, "sta");
+    turn();
+    EXPECT_FALSE(ended(client));
+    send(client, "tus\n");
+    turn();
+    EXPECT_EQ(received(client), "{}\n");
+}
+
+TEST_F(AgentSocketTest, a_request_goes_to_its_handler_with_its_arguments) {
+    std::vector<std::string> requests;
+    socket_.on_request("fork point", [&](AgentSocket::Request request) {
+        EXPECT_EQ(request.peer, getpid());
+        EXPECT_TRUE(request.connection);
+        requests.push_back(request.arguments);
     });
-    loop_.run();
-    EXPECT_EQ(reached, " it has 2 threads\n");
+    for (const char* line : {"fork point\n", "fork point it has 2 threads\n", "fork pointless\n"}) {
+        const base::UniqueFd client = connect();
+        send(client, line);
+        turn();
+    }
+    EXPECT_EQ(requests, (std::vector<std::string>{"", "it has 2 threads"}));
+}
+
+TEST_F(AgentSocketTest, another_line_is_an_error) {
+    for (const std::string& line : {std::string("lossless\n"), std::string("\0\n", 2), std::string(20'000, 'x')}) {
+        const base::UniqueFd client = connect();
+        send(client, line);
+        turn();
+        EXPECT_TRUE(received(client).starts_with("error ")) << line.substr(0, 20);
+    }
+}
+
+TEST_F(AgentSocketTest, a_reply_longer_than_the_socket_holds_comes_whole) {
+    socket_.on_status([] { return std::string(2 << 20, 'x'); });
+    const base::UniqueFd client = connect();
+    send(client, "status\n");
+    std::string all;
+    for (int i = 0; i < 1000 && !ended(client); ++i) {
+        turn();
+        all += received(client);
+    }
+    EXPECT_EQ(all.size(), (2UL << 20) + 1);
+}
+
+TEST_F(AgentSocketTest, clients_wait_while_descriptors_are_short) {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const base::UniqueFd client = connect();
+    send(client, "status\n");
+    rlimit none = before;
+    none.rlim_cur = 3;
+    setrlimit(RLIMIT_NOFILE, &none);
+    turn();
+    EXPECT_FALSE(ended(client));
+    setrlimit(RLIMIT_NOFILE, &before);
+    std::string answer;
+    while (answer.empty()) {
+        await_callback(loop_);  // among them the end of the pause
+        answer = received(client);
+    }
+    EXPECT_EQ(answer, "{}\n");
 }
 
 }  // namespace

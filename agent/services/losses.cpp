@@ -1,0 +1,78 @@
+#include "agent/services/losses.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <iterator>
+
+#include "agent/errors/escape.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+constexpr std::size_t kMostReasonBytes = 400;
+constexpr std::size_t kMostWithReasons = 256UL * 1024;  // bytes of lines; later ones, a few per rank, have no reason
+
+}  // namespace
+
+LossNotices::LossNotices(base::Loop& loop, AgentSocket& socket) : loop_(loop) {
+    socket.on_request("losses", [this](AgentSocket::Request request) { follow(std::move(request.connection)); });
+}
+
+void LossNotices::begin_round() {
+    lines_.clear();
+    followers_.clear();
+}
+
+void LossNotices::report(const rendezvous::LostRanks& ranks, std::string_view reason) {
+    if (ranks.count <= 0) return;
+    const bool in_full = lines_.size() < kMostWithReasons;
+    lines_ += fmt::format("lost {} {} {}\n", ranks.first, ranks.count,
+                          in_full ? printable(reason.substr(0, kMostReasonBytes)) : "lost");
+    for (auto at = followers_.begin(); at != followers_.end();)
+        at = send_lines(at->second) ? std::next(at) : followers_.erase(at);
+}
+
+void LossNotices::follow(base::UniqueFd connection) {
+    const int descriptor = connection.get();
+    Follower& follower = followers_[descriptor];
+    follower.connection = std::move(connection);
+    watch(follower, false);
+    if (!send_lines(follower)) followers_.erase(descriptor);
+}
+
+void LossNotices::watch(Follower& follower, bool sending) {
+    const int descriptor = follower.connection.get();
+    follower.watch = {};  // a descriptor has one watch at a time
+    follower.sending = sending;
+    auto ready = [this, descriptor] { on_ready(descriptor); };
+    follower.watch = sending ? loop_.writable(descriptor, ready) : loop_.readable(descriptor, ready);
+}
+
+bool LossNotices::send_lines(Follower& follower) {
+    while (follower.sent < lines_.size()) {
+        const ssize_t put = send(follower.connection.get(), lines_.data() + follower.sent,
+                                 lines_.size() - follower.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0 && errno != EAGAIN) return false;
+        if (put < 0) break;
+        follower.sent += static_cast<std::size_t>(put);
+    }
+    const bool has_more = follower.sent < lines_.size();
+    if (has_more != follower.sending) watch(follower, has_more);
+    return true;
+}
+
+void LossNotices::on_ready(int descriptor) {
+    const auto at = followers_.find(descriptor);
+    if (at->second.sending) {
+        if (!send_lines(at->second)) followers_.erase(at);
+        return;
+    }
+    char bytes[64];
+    const ssize_t got = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) followers_.erase(at);
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,50 @@
+#pragma once
+/// Loss notices: each follower on the agent's socket (request "losses") is sent a line for each loss of the running
+/// round, those before its request included, until either side closes:
+///
+///     lost FIRST COUNT REASON      ranks FIRST to FIRST + COUNT - 1 are gone
+///
+/// The round's lines are kept once, and each follower has a position in them: a slow or late follower misses no line
+/// and costs no memory.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "agent/services/socket.hpp"
+#include "rendezvous/wire/messages.hpp"
+
+namespace dlaunch::agent {
+
+class LossNotices {
+public:
+    /// Both must live longer.
+    LossNotices(base::Loop& loop, AgentSocket& socket);
+
+    /// A new round without losses; followers were workers of the last one.
+    void begin_round();
+    void report(const rendezvous::LostRanks& ranks, std::string_view reason);
+
+    [[nodiscard]] std::size_t followers() const { return followers_.size(); }
+
+private:
+    struct Follower {
+        base::UniqueFd connection;
+        base::Watch watch;
+        bool sending = false;  ///< `watch` waits for room, not for the connection's end
+        std::size_t sent = 0;  ///< bytes of lines_
+    };
+    using Followers = std::map<int, Follower>;  // by descriptor
+
+    void follow(base::UniqueFd connection);
+    /// False: the connection has ended.
+    [[nodiscard]] bool send_lines(Follower& follower);
+    void watch(Follower& follower, bool sending);
+    void on_ready(int descriptor);
+
+    base::Loop& loop_;
+    std::string lines_;
+    Followers followers_;
+};
+
+}  // namespace dlaunch::agent
