@@ -119,7 +119,8 @@ Cloned clone_child(ChildOrders* orders, void* stack, int cgroup) {
     // A cgroup that takes no processes (threaded, removed, not ours) must not cost the worker its life.
     if (made.pid < 0 && cgroup >= 0 && made.error != EAGAIN && made.error != ENOMEM)
         made = by_clone3(orders, stack, -1);
-    if (made.pid >= 0 || made.error != ENOSYS) return made;
+    // Old container runtimes refuse clone3 with EPERM, as they do any call that they do not know.
+    if (made.pid >= 0 || (made.error != ENOSYS && made.error != EPERM)) return made;
 #else
     static_cast<void>(stack);
     static_cast<void>(cgroup);

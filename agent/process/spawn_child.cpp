@@ -63,7 +63,8 @@ void take_files(ChildOrders* orders) {
     for (int target = 0; target < 3; ++target)
         if (orders->files[target] >= 0)
             must(orders, SpawnStep::files, raw_syscall(SYS_dup3, orders->files[target], target, 0));
-    // What is left open here belongs to the agent; a kernel without close_range has O_CLOEXEC on all of ours anyway.
+    // Descriptors that a library of the agent opened without O_CLOEXEC. Those of the agent's caller are marked at the
+    // start already (keep_descriptors()), also where a seccomp filter refuses this call.
     raw_syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 

@@ -1,6 +1,9 @@
 """--timeout: the job ends with 84, and the report names those that were still running."""
 
 import json
+import signal
+
+from processes import until
 
 
 def test_status_and_names(job, tmp_path):
@@ -24,6 +27,16 @@ def test_a_job_in_time(dlaunch):
 def test_those_who_do_not_listen_are_killed(job):
     result = job("trap '' TERM\nready\nwhile :; do sleep 0.05; done\n", "--timeout=0.5", "--grace=0.3").wait(10)
     assert result.rc == 84 and result.seconds < 5
+
+
+def test_the_first_interrupt_afterwards_leaves_the_grace(job, seen):
+    run = job("trap 'note asked' TERM\ntrap '' INT\nready\nuntil [ -e $SEEN/go ]; do sleep 0.01; done\nnote saved\n",
+              "--timeout=0.5", "--grace=600", workers=1)  # fmt: skip
+    until((seen / "asked").exists, 10, "the end of the time")
+    run.signal(signal.SIGINT)
+    until(lambda: "SIGINT received, already ending" in run.err(), 10, "its message")
+    run.go()
+    assert run.wait(10).rc == 84 and (seen / "saved").exists()
 
 
 def test_restarts_do_not_start_it_anew(job, seen):
