@@ -36,8 +36,7 @@ public:
 
     /// Everything that can be refused before a worker starts.
     base::Result<void> prepare();
-    /// After prepare() failed: leaves nothing of it.
-    void abandon() { logs_.finish(); }
+    void abandon() { logs_.finish(); }  ///< after prepare() failed: leaves nothing of it
     int run();
 
 private:
@@ -87,13 +86,11 @@ private:
     LeftoverSweep leftovers_{loop_};
 
     RoundEnd last_round_;
-    int rounds_ = 0;
-    bool leaving_ = false;     ///< the membership knows that we end
-    bool signalled_ = false;   ///< a signal has asked for the end
-    std::string told_;         ///< the latest line that the user was told; he need not read it again
-    std::string said_reason_;  ///< of our end, "SIGTERM received"
+    int rounds_ = 0, status_ = 0;
     bool suspended_ = false;
-    int status_ = 0;
+    bool leaving_ = false, signalled_ = false;  ///< the membership knows that we end; a signal has asked for the end
+    std::string told_;                          ///< the latest line that the user was told; he need not read it again
+    std::string said_reason_;                   ///< of our end, "SIGTERM received"
 };
 
 Agent::Agent(const Plan& plan, GuardLink& link)
