@@ -23,7 +23,6 @@
 #include "agent/services/timer_fifo.hpp"
 #include "agent/status/write_reports.hpp"
 #include "rendezvous/base/aside.hpp"
-#include "rendezvous/base/host.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::agent {
@@ -96,11 +95,12 @@ private:
 Agent::Agent(const Plan& plan, GuardLink& link)
     : plan_(plan),
       link_(link),
-      node_{base::host_name(), {}, {}, {}, base::usable_cores()},
-      logs_(loop_, {plan.logs, plan.rendezvous.job_id, plan.role, node_.host, plan.workers,
+      node_{plan.host.name, {}, {}, {}, plan.host.usable_cores},
+      logs_(loop_, {plan.logs, plan.rendezvous.job_id, plan.program.role, node_.host, plan.workers,
                     plan.workers == 1 && plan.rendezvous.max_nodes == 1}),
       terminal_(link_.guard()),
-      input_(loop_, plan, terminal_) {
+      input_(loop_, plan, terminal_),
+      cgroups_(plan.use_cgroups) {
     node_.node_id = fmt::format("{}-{}", node_.host, getpid());
 }
 
@@ -115,7 +115,7 @@ base::Result<void> Agent::prepare() {
     }
     if (auto chosen = choose_membership(); !chosen) return chosen.error();
 
-    auto processors = bind_workers_here(plan_.binding, plan_.workers);
+    auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
     if (!processors) return processors.error();
     link_.ready();
     if (auto made = logs_.prepare(); !made) return made.error();
@@ -127,11 +127,11 @@ base::Result<void> Agent::prepare() {
     losses_ = std::make_unique<LossNotices>(loop_, *socket_);
     node_.agent_socket = socket_->path();
     if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_);
-    auto fifo = TimerFifo::open_if_asked(
-        loop_, [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
+    auto fifo = TimerFifo::open_if_enabled(
+        loop_, plan_.timers,
+        [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
     if (!fifo) return fifo.error();
-    timers_ = std::move(*fifo);
-    if (timers_) node_.timer_file = timers_->path();
+    if ((timers_ = std::move(*fifo))) node_.timer_file = timers_->path();
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.tell_folder(socket_->folder());
     link_.tell_cgroup(cgroups_.folder());

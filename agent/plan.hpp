@@ -1,5 +1,6 @@
 #pragma once
-/// What the launcher asks of an agent: plain data, complete and checked. The agent decides nothing that is here.
+/// What the launcher asks of an agent: plain data, complete and checked. The agent parses none of it again, and reads
+/// no environment variable beside it.
 
 #include <chrono>
 #include <cstdint>
@@ -7,10 +8,62 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "rendezvous/net/endpoint.hpp"
+
 namespace dlaunch::agent {
+
+/// NAME -> value pairs, each name once.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// This machine and the environment in which dlaunch was started, read once.
+struct Host {
+    std::string name;       ///< as gethostname(2) returns it
+    int usable_cores = 1;   ///< size of the affinity mask
+    Variables environment;  ///< inherited by the workers
+
+    /// None when unset. Empty values are values.
+    [[nodiscard]] std::optional<std::string> variable(std::string_view wanted) const {
+        for (const auto& [known, value] : environment)
+            if (known == wanted) return value;
+        return std::nullopt;
+    }
+    /// None when unset or empty.
+    [[nodiscard]] std::optional<std::string> set_variable(std::string_view wanted) const {
+        auto value = variable(wanted);
+        return value && !value->empty() ? value : std::nullopt;
+    }
+};
+
+/// --wrap RANKS:COMMAND. `words` may hold ${rank} and ${local_rank}; the program and its arguments follow them.
+struct Wrap {
+    std::optional<std::set<int>> ranks;  ///< global ranks; none: all
+    std::vector<std::string> words;
+};
+
+/// What the workers of this node execute.
+struct Program {
+    std::vector<std::string> command;  ///< argv of a worker before --wrap; command[0] is looked up in PATH
+    bool is_python = false;            ///< command is PYTHON -u ...
+    std::size_t name_index = 0;        ///< position in `command` of the user's program or module
+    std::string not_found_hint;        ///< appended to the error when PATH has no such program: "; did you mean ...?"
+    std::string role = "default";
+    Variables environment;          ///< --env
+    std::string working_directory;  ///< --chdir; empty: ours
+    std::vector<Wrap> wraps;
+    bool virtual_local_rank = false;
+    bool pass_local_rank = false;  ///< append --local-rank=N, as torch.distributed.launch does
+
+    /// The user's program without its folder, or the module's name.
+    [[nodiscard]] std::string name() const {
+        if (name_index >= command.size()) return {};
+        const std::string& path = command[name_index];
+        return path.substr(path.find_last_of('/') + 1);
+    }
+};
 
 /// Bits of a set of output streams; the numbers are torchrun's.
 enum Stream : unsigned { kStdout = 1, kStderr = 2 };
@@ -33,6 +86,7 @@ struct LogPlan {
     std::optional<std::set<int>> shown;  ///< --local-ranks-filter: local ranks that may use the console
     std::vector<std::string> stdout_filters, stderr_filters;  ///< substrings of lines copied to filtered_*.log
     std::string prefix_template = "[${role_name}${local_rank}]:";
+    bool colours = true;             ///< on a terminal
     bool timestamps = false;         ///< ISO 8601, UTC, ms, before the prefix
     bool fold = false;               ///< lines that several ranks print alike are shown once
     std::uint64_t rotate_bytes = 0;  ///< a file that grows beyond it becomes .1, .2 ...; 0: never
@@ -54,12 +108,6 @@ struct StdinPlan {
     int rank = 0;                                                           ///< global rank, for Mode::rank
 };
 
-/// --wrap RANKS:COMMAND. `words` may hold ${rank} and ${local_rank}; the program and its arguments follow them.
-struct Wrap {
-    std::optional<std::set<int>> ranks;  ///< global ranks; none: all
-    std::vector<std::string> words;
-};
-
 enum class Binding { none, cores, numa, socket, exclusive, core_complex };
 
 struct RestartPlan {
@@ -75,41 +123,50 @@ struct RestartPlan {
 /// When a node that comes late to an elastic job is taken in.
 enum class ScaleUp { immediate, on_restart, never };
 
-/// How the nodes of the job meet.
+/// torchrun's --rdzv-backend.
+enum class Backend { fixed_address, c10d };  ///< "static", "c10d"
+
+/// How the nodes of the job find each other.
 struct RendezvousPlan {
     int min_nodes = 1, max_nodes = 1;
-    std::string backend = "static";  ///< static, c10d
-    std::string endpoint;            ///< host[:port], several of them, or file:///folder, as given
-    std::map<std::string, std::string> conf;
-    std::string job_id;  ///< never empty
+    Backend backend = Backend::fixed_address;
+    rendezvous::Endpoints endpoints;  ///< where the coordinator is or will be
+    std::string endpoint;             ///< --rdzv-endpoint as given, for messages; empty: --master-addr was used
+    std::optional<bool> is_host;      ///< is_host of --rdzv-conf: whether this node hosts the coordinator
+    std::string job_id;               ///< never empty
     std::optional<int> node_rank;
-    std::string master_addr;  ///< static only; empty: choose
+    std::string order_key;    ///< the position that a scheduler gave this node; empty: none
+    std::string master_addr;  ///< fixed_address only; empty: choose
     std::optional<int> master_port;
     std::string local_addr;  ///< the address this node advertises; empty: choose
     ScaleUp scale_up = ScaleUp::immediate;
-    std::chrono::milliseconds node_timeout{5'000};  ///< of silence, after which a node is lost
-    std::vector<std::string> expected_hosts;        ///< of all nodes, where a scheduler tells; else empty
-    bool standalone = true;                         ///< one node that nobody else can join
+    std::chrono::milliseconds join_timeout{600'000};    ///< for the nodes to be complete
+    std::chrono::milliseconds answer_timeout{600'000};  ///< for the coordinator's first answer
+    std::chrono::milliseconds rejoin_timeout{60'000};   ///< for a node to find a lost coordinator again
+    std::chrono::milliseconds last_call{30'000};        ///< for further nodes once the least number is there
+    std::chrono::milliseconds node_timeout{5'000};      ///< of silence, after which a node is lost
+    std::vector<std::string> expected_hosts;            ///< all nodes of a scheduler's allocation; else empty
+    bool standalone = true;                             ///< one node that no other can join
+};
+
+/// torchrun's file timers: workers write deadlines into a FIFO.
+struct TimerPlan {
+    bool enabled = false;  ///< TORCHELASTIC_ENABLE_FILE_TIMER=1
+    std::string path;      ///< TORCHELASTIC_TIMER_FILE; empty: choose
 };
 
 struct Plan {
-    std::vector<std::string> command;  ///< argv of a worker before --wrap; command[0] is looked up in PATH
-    bool is_python = false;            ///< command is PYTHON -u ...
-    std::size_t program_index = 0;     ///< where in `command` the user's program or module stands
-    std::string not_found_hint;        ///< said where PATH knows no such program: "; did you mean ...?"
-    int workers = 1;                   ///< on this node
-    bool forks = false;                ///< workers are forks of one template, see process/template.hpp
-    std::string role = "default";
-    std::vector<std::pair<std::string, std::string>> environment;  ///< --env, in the order given
-    std::string working_directory;                                 ///< --chdir; empty: ours
-    std::vector<Wrap> wraps;
+    Host host;
+    Program program;
+    int workers = 1;          ///< on this node
+    bool forks = false;       ///< workers are forks of one template, see services/template.hpp
+    bool use_cgroups = true;  ///< false with DLAUNCH_NO_CGROUP=1: processes are found by sweeping alone
+    TimerPlan timers;
     StdinPlan standard_input;
     LogPlan logs;
     RestartPlan restarts;
     RendezvousPlan rendezvous;
     Binding binding = Binding::none;
-    bool virtual_local_rank = false;
-    bool pass_local_rank = false;      ///< append --local-rank=N, as torch.distributed.launch does
     std::vector<int> handled_signals;  ///< end the job when they arrive
     std::string handled_signals_text;  ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
     int stop_signal = 15;              ///< what stops the workers after a failure

@@ -46,7 +46,7 @@ base::Result<agent::Plan> plan_of(std::vector<std::string> words) {
     if (!line) return line.error();
     if (line->program.empty()) words.emplace_back("true");
     words.insert(words.begin(), "dlaunch");
-    auto invocation = read_command_line(words, surroundings_of_this_process());
+    auto invocation = read_command_line(words, deps_of_this_process());
     if (!invocation) return invocation.error();
     return std::move(invocation->plan);
 }
@@ -97,16 +97,15 @@ int ask(const r::Found& found, const r::Question& question) {
 }
 
 int check(const agent::Plan& plan) {
-    const Surroundings here = surroundings_of_this_process();
-    r::Question question = agent::question_of(plan, here.host);
+    r::Question question = agent::question_of(plan, plan.host.name);
     question.only_look = true;
     if (plan.rendezvous.max_nodes == 1) {
-        say("this node:", fmt::format("{}, alone: a job of one node meets nobody", here.host));
+        say("this node:", fmt::format("{}, alone: a job of one node meets nobody", plan.host.name));
         return 0;
     }
     const auto found = r::make_discovery(question)->find();
     if (!found) return complain(found.error());
-    say("this node:", fmt::format("{}, the others are told {}", here.host, found->advertised));
+    say("this node:", fmt::format("{}, the others are told {}", plan.host.name, found->advertised));
     say("because:", found->why);
     if (!found->doubt.empty()) say("doubtful:", found->doubt);
     if (!found->listener && !found->places.empty()) return ask(*found, question);

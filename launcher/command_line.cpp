@@ -42,13 +42,13 @@ const Given* asks_for_text(const std::vector<Given>& mentions) {
 }
 
 /// The file of --config, named by the strongest source that names one.
-Result<void> read_file_of(Sources& sources, const Surroundings& surroundings) {
+Result<void> read_file_of(Sources& sources, const Deps& deps) {
     const Given* config = nullptr;
     for (const auto* source : {&sources.own_variables, &sources.command_line})  // the later is the stronger
         for (const Given& given : *source)
             if (given.option->id == Id::config) config = &given;
     if (!config) return {};
-    auto text = surroundings.read_file(config->value);
+    auto text = deps.read_file(config->value);
     if (!text)
         return Error{fmt::format("{}: cannot be read ({}), expected a file of key = value lines", config->spelling,
                                  text.error().text)};
@@ -60,50 +60,50 @@ Result<void> read_file_of(Sources& sources, const Surroundings& surroundings) {
 
 /// torchrun runs whatever it is given with Python; who calls us by its name may give us what only Python can run.
 bool is_torchruns_script(const std::string& called, const Settings& settings, const Normalized& line,
-                         const Surroundings& surroundings) {
+                         const Deps& deps) {
     const bool is_torchrun = called.substr(called.rfind('/') + 1) == "torchrun";
     return is_torchrun && !settings.no_python && !settings.module && !line.program.empty() &&
-           surroundings.is_no_program(line.program[0]);
+           deps.is_no_program(line.program[0]);
 }
 
-Result<Invocation> plan_it(const std::string& called, Normalized&& line, const Surroundings& surroundings) {
+Result<Invocation> plan_it(const std::string& called, Normalized&& line, const Deps& deps) {
     Sources sources;
     sources.command_line = std::move(line.options);
-    read_variables(surroundings.environment, sources);
-    if (auto done = read_file_of(sources, surroundings); !done) return done.error();
+    read_variables(deps.host.environment, sources);
+    if (auto done = read_file_of(sources, deps); !done) return done.error();
     auto settings = parse(strongest(sources));
     if (!settings) return settings.error();
-    if (is_torchruns_script(called, *settings, line, surroundings)) settings->run_path = true;
+    if (is_torchruns_script(called, *settings, line, deps)) settings->run_path = true;
     Invocation invocation;
     invocation.warnings = settings->warnings;
-    auto plan = make_plan(*settings, line.program, surroundings, invocation.warnings);
+    auto plan = make_plan(*settings, line.program, deps, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
-    if (!invocation.plan.is_python) invocation.plan.not_found_hint = command_suggestion(line.program[0]);
+    if (!invocation.plan.program.is_python)
+        invocation.plan.program.not_found_hint = command_suggestion(line.program[0]);
     if (!settings->dry_run) return invocation;
-    auto text = dry_run(invocation.plan, surroundings);
+    auto text = dry_run(invocation.plan, deps);
     if (!text) return text.error();
     invocation.kind = Invocation::Kind::print;
     invocation.output = std::move(*text);
     return invocation;
 }
 
-Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words,
-                            const Surroundings& surroundings) {
+Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words, const Deps& deps) {
     if (!words.empty() && words[0] == "version") return print(version_text());
     auto line = normalize(words);
     if (!line) return line.error();
     const Given* text = asks_for_text(line->options);
-    if (!text) return plan_it(called, std::move(*line), surroundings);
+    if (!text) return plan_it(called, std::move(*line), deps);
     if (text->option->id == Id::print_completion) return print_completion(*text);
     return print(text->option->id == Id::help ? help_text() : version_text());
 }
 
 }  // namespace
 
-Result<Invocation> read_command_line(const std::vector<std::string>& argv, const Surroundings& surroundings) {
+Result<Invocation> read_command_line(const std::vector<std::string>& argv, const Deps& deps) {
     std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
-    auto invocation = dispatch(argv.empty() ? "" : argv[0], words, surroundings);
+    auto invocation = dispatch(argv.empty() ? "" : argv[0], words, deps);
     if (!invocation) return Error{one_line(invocation.error().text), invocation.error().status};
     return invocation;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "agent/plan.hpp"
-#include "launcher/surroundings.hpp"
+#include "launcher/deps.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
@@ -22,7 +22,6 @@ struct Invocation {
 
 /// `argv` with argv[0]: a link called torchrun runs with Python what cannot be executed, and behaves the same
 /// otherwise. An error's text is one line.
-[[nodiscard]] base::Result<Invocation> read_command_line(const std::vector<std::string>& argv,
-                                                         const Surroundings& surroundings);
+[[nodiscard]] base::Result<Invocation> read_command_line(const std::vector<std::string>& argv, const Deps& deps);
 
 }  // namespace dlaunch::launcher

@@ -30,8 +30,8 @@ agent::Assignment first_round(const agent::Plan& plan) {
 }
 
 /// <log dir>/<job id>_*/attempt_N/<local rank>, with the two parts that are not known yet in words.
-std::string run_directory(const agent::Plan& plan, const Surroundings& surroundings) {
-    std::string base = plan.logs.directory.empty() ? surroundings.set_variable("TMPDIR").value_or("/tmp") + "/dlaunch_*"
+std::string run_directory(const agent::Plan& plan) {
+    std::string base = plan.logs.directory.empty() ? plan.host.set_variable("TMPDIR").value_or("/tmp") + "/dlaunch_*"
                                                    : plan.logs.directory;
     return fmt::format("{}/{}_*", base, agent::safe_file_name(plan.rendezvous.job_id));
 }
@@ -47,12 +47,11 @@ Json files_of(const agent::Plan& plan, const std::string& directory, int local_r
     return files;
 }
 
-Json environment_of(const agent::Plan& plan, const agent::Assignment& round, const Surroundings& surroundings,
-                    int local_rank, const std::string& error_file) {
-    agent::NodeFacts node{surroundings.host, kChosenAtStart, kChosenAtStart, "", surroundings.usable_cores};
+Json environment_of(const agent::Plan& plan, const agent::Assignment& round, int local_rank,
+                    const std::string& error_file) {
+    agent::NodeFacts node{plan.host.name, kChosenAtStart, kChosenAtStart, "", plan.host.usable_cores};
     Json variables = Json::object();
-    for (const auto& [name, value] :
-         agent::worker_variables(plan, round, node, local_rank, error_file, surroundings.environment))
+    for (const auto& [name, value] : agent::worker_variables(plan, round, node, local_rank, error_file))
         variables[name] = value;
     if (round.master_port == 0) variables["MASTER_PORT"] = kChosenAtStart;
     return variables;
@@ -71,13 +70,15 @@ std::string standard_input(const agent::Plan& plan) {
 Json rendezvous(const agent::RendezvousPlan& plan) {
     Json json = {{"job_id", plan.job_id},
                  {"standalone", plan.standalone},
-                 {"backend", plan.backend},
+                 {"backend", plan.backend == agent::Backend::c10d ? "c10d" : "static"},
                  {"endpoint", plan.endpoint}};
     json["master_addr"] = plan.master_addr.empty() ? Json(kChosenAtStart) : Json(plan.master_addr);
     json["master_port"] = plan.master_port ? Json(*plan.master_port) : Json(kChosenAtStart);
     if (plan.node_rank) json["node_rank"] = *plan.node_rank;
     if (!plan.local_addr.empty()) json["local_addr"] = plan.local_addr;
-    json["conf"] = plan.conf;
+    if (plan.is_host) json["is_host"] = *plan.is_host;
+    json["join_timeout_seconds"] = seconds(plan.join_timeout);
+    json["last_call_seconds"] = seconds(plan.last_call);
     json["node_timeout_seconds"] = seconds(plan.node_timeout);
     json["scale_up"] = plan.scale_up == agent::ScaleUp::immediate ? "immediate"
                        : plan.scale_up == agent::ScaleUp::never   ? "never"
@@ -117,10 +118,10 @@ Json logs(const agent::LogPlan& plan, const std::string& directory) {
             {"rotate_keep", plan.rotate_keep}};
 }
 
-base::Result<std::vector<std::vector<int>>> processors(const agent::Plan& plan, const Surroundings& surroundings) {
+base::Result<std::vector<std::vector<int>>> processors(const agent::Plan& plan, const Deps& deps) {
     agent::Topology topology;
     if (plan.binding != agent::Binding::none) {
-        auto found = surroundings.topology();
+        auto found = deps.topology(agent::given_variable(plan, "CUDA_VISIBLE_DEVICES"));
         if (!found) return found.error();
         topology = std::move(*found);
     }
@@ -129,11 +130,11 @@ base::Result<std::vector<std::vector<int>>> processors(const agent::Plan& plan, 
 
 }  // namespace
 
-base::Result<std::string> dry_run(const agent::Plan& plan, const Surroundings& surroundings) {
-    auto units = processors(plan, surroundings);
+base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
+    auto units = processors(plan, deps);
     if (!units) return units.error();
     const agent::Assignment round = first_round(plan);
-    const std::string directory = run_directory(plan, surroundings);
+    const std::string directory = run_directory(plan);
 
     Json workers = Json::array();
     for (int local_rank = 0; local_rank < plan.workers; ++local_rank) {
@@ -141,17 +142,16 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Surroundings& s
         const auto& bound = units->at(static_cast<std::size_t>(local_rank));
         Json worker = {{"rank", round.first_rank + local_rank}, {"local_rank", local_rank}};
         worker["command"] = agent::worker_command(plan, round, local_rank);
-        worker["environment"] =
-            environment_of(plan, round, surroundings, local_rank, files["error"].get<std::string>());
+        worker["environment"] = environment_of(plan, round, local_rank, files["error"].get<std::string>());
         worker["processors"] = bound.empty() ? Json("any") : Json(agent::ranges(bound));
         worker["files"] = std::move(files);
         workers.push_back(std::move(worker));
     }
     Json job = {{"nodes", {{"min", plan.rendezvous.min_nodes}, {"max", plan.rendezvous.max_nodes}}}};
     job["workers_per_node"] = plan.workers;
-    job["role"] = plan.role;
+    job["role"] = plan.program.role;
     job["start_method"] = plan.forks ? "fork" : "spawn";
-    job["working_directory"] = plan.working_directory.empty() ? "." : plan.working_directory;
+    job["working_directory"] = plan.program.working_directory.empty() ? "." : plan.program.working_directory;
     job["stdin"] = standard_input(plan);
     job["rendezvous"] = rendezvous(plan.rendezvous);
     job["restarts"] = restarts(plan.restarts);

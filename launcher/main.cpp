@@ -12,8 +12,8 @@
 #include "launcher/backends_command.hpp"
 #include "launcher/check_command.hpp"
 #include "launcher/command_line.hpp"
+#include "launcher/deps.hpp"
 #include "launcher/store_command.hpp"
-#include "launcher/surroundings.hpp"
 
 namespace {
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});
     auto link = dlaunch::agent::fork_from_guard();
     auto invocation =
-        dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::surroundings_of_this_process());
+        dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::deps_of_this_process());
     if (!invocation) {
         complain(invocation.error().text);
         return invocation.error().status;

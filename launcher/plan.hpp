@@ -6,13 +6,13 @@
 
 #include "agent/plan.hpp"
 #include "launcher/cli/settings.hpp"
-#include "launcher/surroundings.hpp"
+#include "launcher/deps.hpp"
 
 namespace dlaunch::launcher {
 
 /// `program` is the program's name and its arguments. Errors name the option or variable that is to blame.
 /// Things that are odd but allowed are added to `warnings`.
 [[nodiscard]] base::Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::string>& program,
-                                                  const Surroundings& surroundings, std::vector<std::string>& warnings);
+                                                  const Deps& deps, std::vector<std::string>& warnings);
 
 }  // namespace dlaunch::launcher

@@ -12,7 +12,7 @@ from pathlib import Path
 MAY_INCLUDE = {
     "launcher": ["agent", "rendezvous"],
     "agent": ["rendezvous"],
-    "agent/plan": ["rendezvous/base"],
+    "agent/plan": ["rendezvous/base", "rendezvous/net/endpoint"],
     "agent/process": ["rendezvous/base", "rendezvous/wire"],
     "agent/errors": ["rendezvous/base"],
     "agent/binding": ["rendezvous/base", "agent/plan", "agent/errors"],

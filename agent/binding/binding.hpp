@@ -28,14 +28,15 @@ struct Topology {
 [[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topology, Binding strategy,
                                                                        int workers);
 
-/// Asks hwloc and NVML. An error says which library is missing and what to install.
-[[nodiscard]] base::Result<Topology> discover_topology();
+/// Asks hwloc and NVML; `visible_gpus` is the workers' CUDA_VISIBLE_DEVICES. An error says which library is missing and
+/// what to install.
+[[nodiscard]] base::Result<Topology> discover_topology(const std::optional<std::string>& visible_gpus);
 
 /// bind_workers() on this machine, which is looked at only where the strategy needs it; empty for Binding::none.
-[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers_here(Binding strategy, int workers);
+[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers_here(
+    Binding strategy, int workers, const std::optional<std::string>& visible_gpus);
 
-/// GPUs that CUDA programs started here would see: NVML's count cut down by CUDA_VISIBLE_DEVICES (`visible`, none when
-/// unset). 0 without a driver.
+/// GPUs that CUDA programs with this CUDA_VISIBLE_DEVICES (`visible`, none when unset) see. 0 without a driver.
 [[nodiscard]] int count_gpus(std::optional<std::string> visible);
 
 /// "0-3,8" for {0,1,2,3,8}.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -115,13 +114,12 @@ std::vector<ProcessingUnit> usable_units(const Loaded& loaded) {
 }
 
 /// sysfs numbers nodes as the system does, the topology as hwloc does.
-std::vector<int> gpu_nodes(const Loaded& loaded) {
+std::vector<int> gpu_nodes(const Loaded& loaded, const std::optional<std::string>& visible) {
     std::map<int, int> logical;
     loaded.each_unit(HWLOC_OBJ_NUMANODE, [&](int, const hwloc_obj& object) {
         logical.emplace(static_cast<int>(object.os_index), static_cast<int>(object.logical_index));
     });
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    std::vector<int> nodes = gpu_numa_nodes(visible ? std::optional<std::string_view>(visible) : std::nullopt);
+    std::vector<int> nodes = gpu_numa_nodes(visible);
     for (int& node : nodes) {
         const auto found = logical.find(node);
         node = found == logical.end() ? -1 : found->second;
@@ -131,21 +129,22 @@ std::vector<int> gpu_nodes(const Loaded& loaded) {
 
 }  // namespace
 
-base::Result<std::vector<std::vector<int>>> bind_workers_here(Binding strategy, int workers) {
+base::Result<std::vector<std::vector<int>>> bind_workers_here(Binding strategy, int workers,
+                                                              const std::optional<std::string>& visible_gpus) {
     if (strategy == Binding::none) return std::vector<std::vector<int>>();
-    auto topology = discover_topology();
+    auto topology = discover_topology(visible_gpus);
     if (!topology) return topology.error();
     return bind_workers(*topology, strategy, workers);
 }
 
-base::Result<Topology> discover_topology() {
+base::Result<Topology> discover_topology(const std::optional<std::string>& visible_gpus) {
     const Hwloc hwloc;
     if (!hwloc.library)
         return base::Error{
             fmt::format("binding needs hwloc: {}; install libhwloc15 or leave --bind out", hwloc.library.error())};
     const Loaded loaded(hwloc);
     if (!loaded.ok()) return base::Error{"binding: hwloc cannot read this machine's topology"};
-    return Topology{usable_units(loaded), gpu_nodes(loaded)};
+    return Topology{usable_units(loaded), gpu_nodes(loaded, visible_gpus)};
 }
 
 }  // namespace dlaunch::agent

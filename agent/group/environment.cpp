@@ -8,12 +8,6 @@
 namespace dlaunch::agent {
 namespace {
 
-const std::string* find(const Variables& variables, std::string_view name) {
-    auto at =
-        std::find_if(variables.begin(), variables.end(), [&](const auto& variable) { return variable.first == name; });
-    return at == variables.end() ? nullptr : &at->second;
-}
-
 void set(Variables& variables, const char* name, std::string value) {
     for (auto& variable : variables)
         if (variable.first == name) {
@@ -26,7 +20,7 @@ void set(Variables& variables, const char* name, std::string value) {
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
 
 /// The device of one worker when each is to see a single one: its place in CUDA_VISIBLE_DEVICES, else its number.
-std::string single_device(const std::string* visible, int local_rank) {
+std::string single_device(const std::optional<std::string>& visible, int local_rank) {
     if (!visible || visible->empty()) return std::to_string(local_rank);
     std::size_t begin = 0;
     for (int skipped = 0; skipped < local_rank; ++skipped) {
@@ -71,12 +65,12 @@ std::string substitute(std::string_view text, std::initializer_list<std::pair<st
 
 void set_identity(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
     set(variables, "RANK", assignment.first_rank + local_rank);
-    set(variables, "LOCAL_RANK", plan.virtual_local_rank ? 0 : local_rank);
+    set(variables, "LOCAL_RANK", plan.program.virtual_local_rank ? 0 : local_rank);
     set(variables, "WORLD_SIZE", assignment.world_size);
     set(variables, "LOCAL_WORLD_SIZE", assignment.local_world_size);
     set(variables, "GROUP_RANK", assignment.group_rank);
     set(variables, "GROUP_WORLD_SIZE", assignment.group_world_size);
-    set(variables, "ROLE_NAME", plan.role);
+    set(variables, "ROLE_NAME", plan.program.role);
     set(variables, "ROLE_RANK", assignment.first_role_rank + local_rank);
     set(variables, "ROLE_WORLD_SIZE", assignment.role_world_size);
     set(variables, "MASTER_ADDR", assignment.master_addr);
@@ -103,17 +97,22 @@ void set_ours(Variables& variables, const Plan& plan, const Assignment& assignme
     if (!assignment.restart_reason.empty()) set(variables, "DLAUNCH_RESTART_REASON", assignment.restart_reason);
 }
 
-void set_threads(Variables& variables, const Plan& plan, const NodeFacts& node, const Variables& inherited) {
-    if (find(variables, "OMP_NUM_THREADS") || find(inherited, "OMP_NUM_THREADS")) return;
+void set_threads(Variables& variables, const Plan& plan, const NodeFacts& node) {
+    if (given_variable(plan, "OMP_NUM_THREADS")) return;
     set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers)));
 }
 
 }  // namespace
 
-Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file,
-                             const Variables& inherited) {
-    Variables variables = plan.environment;
-    set_threads(variables, plan, node, inherited);
+std::optional<std::string> given_variable(const Plan& plan, std::string_view name) {
+    for (const auto& [known, value] : plan.program.environment)
+        if (known == name) return value;
+    return plan.host.variable(name);
+}
+
+Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file) {
+    Variables variables = plan.program.environment;
+    set_threads(variables, plan, node);
     set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);
     set(variables, "DLAUNCH_FORK_POINT", 1);
     set(variables, "TORCHELASTIC_ERROR_FILE", error_file);
@@ -121,16 +120,12 @@ Variables template_variables(const Plan& plan, const NodeFacts& node, const std:
 }
 
 Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node, int local_rank,
-                           const std::string& error_file, const Variables& inherited) {
-    Variables variables = plan.environment;
-    auto given = [&](const char* name) {
-        return find(variables, name) ? find(variables, name) : find(inherited, name);
-    };
-
-    set_threads(variables, plan, node, inherited);
-    if (!given("TORCH_NCCL_ASYNC_ERROR_HANDLING")) set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
-    if (plan.virtual_local_rank)
-        set(variables, "CUDA_VISIBLE_DEVICES", single_device(given("CUDA_VISIBLE_DEVICES"), local_rank));
+                           const std::string& error_file) {
+    Variables variables = plan.program.environment;
+    set_threads(variables, plan, node);
+    if (!given_variable(plan, "TORCH_NCCL_ASYNC_ERROR_HANDLING")) set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
+    if (plan.program.virtual_local_rank)
+        set(variables, "CUDA_VISIBLE_DEVICES", single_device(given_variable(plan, "CUDA_VISIBLE_DEVICES"), local_rank));
     set_identity(variables, plan, assignment, local_rank);
     set_torchelastic(variables, plan, assignment, node, error_file);
     set_ours(variables, plan, assignment, node);
@@ -141,15 +136,16 @@ std::vector<std::string> worker_command(const Plan& plan, const Assignment& assi
     const int rank = assignment.first_rank + local_rank;
     const std::string local_text = std::to_string(local_rank);
     std::vector<std::string> words;
-    for (const Wrap& wrap : plan.wraps) {
+    for (const Wrap& wrap : plan.program.wraps) {
         if (wrap.ranks && !wrap.ranks->contains(rank)) continue;
         for (const auto& word : wrap.words)
             words.push_back(substitute(word, {{"rank", std::to_string(rank)}, {"local_rank", local_text}}));
     }
-    for (std::size_t at = 0; at < plan.command.size(); ++at)
-        words.push_back(at <= plan.program_index ? plan.command[at]
-                                                 : substitute(plan.command[at], {{"local_rank", local_text}}));
-    if (plan.pass_local_rank) words.push_back("--local-rank=" + local_text);
+    for (std::size_t at = 0; at < plan.program.command.size(); ++at)
+        words.push_back(at <= plan.program.name_index
+                            ? plan.program.command[at]
+                            : substitute(plan.program.command[at], {{"local_rank", local_text}}));
+    if (plan.program.pass_local_rank) words.push_back("--local-rank=" + local_text);
     return words;
 }
 

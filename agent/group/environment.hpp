@@ -1,7 +1,9 @@
 #pragma once
 /// The environment of one worker: torchrun's variables with torchrun's meaning, and ours. A pure function.
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,9 +11,6 @@
 #include "agent/plan.hpp"
 
 namespace dlaunch::agent {
-
-/// NAME -> value pairs in the order of first mention; a later one replaces an earlier one.
-using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// What a node knows beside the plan.
 struct NodeFacts {
@@ -22,14 +21,15 @@ struct NodeFacts {
     int usable_cores = 1;
 };
 
-/// The variables that we set for a worker, over those that are inherited. `inherited` are the agent's own: it is asked
-/// whether OMP_NUM_THREADS, TORCH_NCCL_ASYNC_ERROR_HANDLING and CUDA_VISIBLE_DEVICES were given.
-[[nodiscard]] Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node,
-                                         int local_rank, const std::string& error_file, const Variables& inherited);
+/// What the user gave workers for a variable: --env, else the environment of dlaunch; none when it is unset.
+[[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, std::string_view name);
 
-/// The same for a template (process/template.hpp), which is no rank: only what a program reads as it is loaded.
-[[nodiscard]] Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file,
-                                           const Variables& inherited);
+/// The variables that we set for a worker, over those that it inherits.
+[[nodiscard]] Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node,
+                                         int local_rank, const std::string& error_file);
+
+/// The same for a template (services/template.hpp), which has no rank: only what a program reads as it is loaded.
+[[nodiscard]] Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file);
 
 /// The worker's whole argv: --wrap's words for this rank, then the program and its arguments with $local_rank and
 /// ${local_rank} replaced where string.Template.safe_substitute would (arguments only). Every other byte stays, `$$`

@@ -15,7 +15,7 @@ Failure NodeRound::about(const Worker& worker) const {
     failure.rank = worker.rank;
     failure.local_rank = worker.local_rank;
     failure.node_rank = assignment_.group_rank;
-    failure.role = around_.plan.role;
+    failure.role = around_.plan.program.role;
     failure.host = around_.node.host;
     failure.pid = worker.pid;
     failure.round = assignment_.round;

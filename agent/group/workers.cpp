@@ -27,10 +27,11 @@ bool is_set_by(const Variables& variables, std::string_view entry) {
     return false;
 }
 
-const std::string* search_path(const Plan& plan) {
-    for (const auto& variable : plan.environment)
-        if (variable.first == "PATH") return &variable.second;
-    return nullptr;
+std::vector<std::string> entries_of(const Variables& variables) {
+    std::vector<std::string> entries;
+    entries.reserve(variables.size());
+    for (const auto& [name, value] : variables) entries.push_back(fmt::format("{}={}", name, value));
+    return entries;
 }
 
 }  // namespace
@@ -38,7 +39,9 @@ const std::string* search_path(const Plan& plan) {
 int Worker::exit_status() const { return code == CLD_EXITED ? status : 128 + status; }
 
 LocalWorkers::LocalWorkers(const Surroundings& surroundings, Listener listener)
-    : around_(surroundings), listener_(std::move(listener)), inherited_(base::environment()) {
+    : around_(surroundings),
+      listener_(std::move(listener)),
+      inherited_(entries_of(surroundings.plan.host.environment)) {
     if (around_.program) watch_template();
 }
 
@@ -68,11 +71,11 @@ SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const
     SpawnRequest request;
     request.arguments = worker_command(around_.plan, assignment_, worker.local_rank);
     const LogSource source{worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
-    const Variables variables = worker_variables(around_.plan, assignment_, around_.node, worker.local_rank,
-                                                 around_.logs.error_file(source), inherited_);
+    const Variables variables =
+        worker_variables(around_.plan, assignment_, around_.node, worker.local_rank, around_.logs.error_file(source));
     set_variables(request, variables);
     request.files = {input.fd, ends.out.get(), ends.err.get()};
-    request.working_directory = around_.plan.working_directory;
+    request.working_directory = around_.plan.program.working_directory;
     request.open_files = around_.open_files;
     if (input.terminal) {
         request.terminal = STDIN_FILENO;
@@ -84,10 +87,10 @@ SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const
     return request;
 }
 
-void LocalWorkers::set_variables(SpawnRequest& request, const Variables& variables) {
-    for (char** at = environ; *at; ++at)
-        if (!is_set_by(variables, *at)) request.inherited.push_back(*at);
-    for (const auto& [name, value] : variables) request.variables.push_back(fmt::format("{}={}", name, value));
+void LocalWorkers::set_variables(SpawnRequest& request, const Variables& variables) const {
+    for (const std::string& entry : inherited_)
+        if (!is_set_by(variables, entry)) request.inherited.push_back(entry.c_str());
+    request.variables = entries_of(variables);
 }
 
 std::optional<SpawnError> LocalWorkers::start(int local_rank) {
@@ -112,15 +115,12 @@ std::optional<SpawnError> LocalWorkers::start(int local_rank) {
 }
 
 std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
-    const std::string* given_path = search_path(around_.plan);
-    const char* own_path = std::getenv("PATH");
-    auto program = find_program(request.arguments.front(), given_path ? *given_path
-                                                           : own_path ? own_path
-                                                                      : "/usr/bin:/bin");
+    auto program =
+        find_program(request.arguments.front(), given_variable(around_.plan, "PATH").value_or("/usr/bin:/bin"));
     if (!program) {
         const std::string& name = request.arguments.front();
-        const std::string& hint = around_.plan.not_found_hint;
-        const bool is_program = name == around_.plan.command.front();  // and not what --wrap puts before it
+        const std::string& hint = around_.plan.program.not_found_hint;
+        const bool is_program = name == around_.plan.program.command.front();  // and not what --wrap puts before it
         if (is_program && !hint.empty()) return SpawnError{name + ": not in PATH" + hint, 0, true, true, {}};
         return SpawnError{name + " (not found in PATH)", ENOENT, true, true, {}};
     }

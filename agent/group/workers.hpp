@@ -107,7 +107,7 @@ private:
     [[nodiscard]] bool awaits_unknown() const;
     void watch_template();
     static void send(const Worker& worker, int number);
-    static void set_variables(SpawnRequest& request, const Variables& variables);
+    void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);
     void watch(Worker& worker);
     SpawnRequest request(Worker& worker, const Logs::Ends& ends, const StandardInput::Given& input) const;
@@ -116,8 +116,8 @@ private:
     const Surroundings& around_;
     Listener listener_;
     Assignment assignment_;
-    Variables inherited_;
-    std::vector<Worker> workers_;  ///< by local rank; never resized within a round
+    std::vector<std::string> inherited_;  ///< "NAME=value"
+    std::vector<Worker> workers_;         ///< by local rank; never resized within a round
     int alive_ = 0;
     bool orphans_wait_ = false;  ///< behind a worker that was dead but not collected yet
     bool template_is_new_ = false;

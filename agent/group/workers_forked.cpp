@@ -56,12 +56,11 @@ std::optional<SpawnError> LocalWorkers::start_template() {
     if (!ends) return SpawnError{ends.error().text, 0, true, false, {}};
     SpawnRequest wanted;
     wanted.arguments = worker_command(around_.plan, assignment_, 0);
-    wanted.working_directory = around_.plan.working_directory;
+    wanted.working_directory = around_.plan.program.working_directory;
     wanted.open_files = around_.open_files;
     const base::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     wanted.files = {null.get(), ends->out.get(), ends->err.get()};
-    set_variables(
-        wanted, template_variables(around_.plan, around_.node, around_.logs.error_file(template_source_), inherited_));
+    set_variables(wanted, template_variables(around_.plan, around_.node, around_.logs.error_file(template_source_)));
     if (auto error = find_path(wanted)) return error;
     if (auto error = around_.program->start(std::move(wanted))) return with_hint(*error);
     template_is_new_ = true;

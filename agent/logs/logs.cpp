@@ -104,7 +104,7 @@ Logs::Impl::Impl(base::Loop& on, Options given)
     : loop(on),
       options(std::move(given)),
       raw(options.console_is_raw && !options.plan.timestamps),
-      colours_wanted(wants_colours(std::getenv("NO_COLOR"), std::getenv("TERM"))),
+      colours_wanted(options.plan.colours),
       self(std::make_shared<Impl*>(this)),
       shared{loop, options.plan.timestamps, options.workers <= 8 ? 1 << 20 : 256 << 10, {}} {
     const bool one = Console::same(options.stdout_fd, options.stderr_fd);
@@ -370,7 +370,7 @@ void Logs::finish() {
 }
 
 Logs::Options log_options(const Plan& plan, const std::string& host) {
-    Logs::Options options{plan.logs, plan.rendezvous.job_id, plan.role, host, plan.workers, false};
+    Logs::Options options{plan.logs, plan.rendezvous.job_id, plan.program.role, host, plan.workers, false};
     options.console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1;
     return options;
 }

@@ -59,9 +59,9 @@ void NetMembership::find_coordinator() {
 }
 
 void NetMembership::still_finding(int waited_s) {
-    const auto limit = first_answer_timeout(plan_.rendezvous);
+    const auto limit = plan_.rendezvous.answer_timeout;
     const std::string& place =
-        plan_.rendezvous.backend == "static" ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
+        plan_.rendezvous.backend == Backend::fixed_address ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
     const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
     if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
         return end_before_it_began(exit_status::kRendezvousTimeout,
@@ -148,15 +148,15 @@ void NetMembership::make_member(const r::Found& found) {
                       other_,
                       store_listener_.port,
                       plan_.workers,
-                      plan_.role,
-                      program_name(plan_),
-                      order_key(),
+                      plan_.program.role,
+                      plan_.program.name(),
+                      plan_.rendezvous.order_key,
                       plan_.rendezvous.node_rank,
                       host_ != nullptr};
     options.terms = {plan_.rendezvous.min_nodes, plan_.rendezvous.max_nodes, plan_.restarts.max_restarts};
     options.coordinator = names_of(found.places);
-    options.join_timeout = first_answer_timeout(plan_.rendezvous);
-    options.rejoin_timeout = rejoin_timeout(plan_.rendezvous);
+    options.join_timeout = plan_.rendezvous.answer_timeout;
+    options.rejoin_timeout = plan_.rendezvous.rejoin_timeout;
     link_ = std::make_unique<r::MemberLink>(
         loop_, found.places,
         r::MemberLink::Listener{

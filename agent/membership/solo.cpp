@@ -17,7 +17,7 @@ rendezvous::Restarts::Limits limits_of(const RestartPlan& plan) {
 std::string master_address(const RendezvousPlan& plan) {
     if (!plan.master_addr.empty()) return plan.master_addr;
     if (!plan.local_addr.empty()) return plan.local_addr;
-    if (plan.standalone || plan.backend == "static") return "127.0.0.1";
+    if (plan.standalone || plan.backend == Backend::fixed_address) return "127.0.0.1";
     return base::reachable_address();
 }
 

@@ -115,10 +115,8 @@ void kill_and_remove_cgroup(const std::string& folder, Milliseconds deadline) {
     remove_folders(folder);
 }
 
-WorkerCgroups::WorkerCgroups() {
-    // DLAUNCH_NO_CGROUP=1: the sweep alone, as where no cgroup can be made.
-    const char* refused = std::getenv("DLAUNCH_NO_CGROUP");
-    if (refused && std::strcmp(refused, "1") == 0) return;
+WorkerCgroups::WorkerCgroups(bool enabled) {
+    if (!enabled) return;
     folder_ = own_cgroup_folder();
     if (folder_.empty()) return;
     // The time keeps it apart from a folder that an earlier process of the same pid could not remove.

@@ -24,8 +24,9 @@ void kill_cgroup(const std::string& folder, std::chrono::milliseconds deadline);
 /// of the parent's own cgroup).
 class WorkerCgroups {
 public:
-    /// Names the folder only; make() creates it, so that somebody else can be told first who has to remove it.
-    WorkerCgroups();
+    /// Names the folder only; make() creates it, after the guard, which may have to remove it, knows the name. With
+    /// `enabled` false there is none, as where no cgroup can be made.
+    explicit WorkerCgroups(bool enabled = true);
 
     /// The folder; empty when cgroups are not to be used.
     [[nodiscard]] const std::string& folder() const { return folder_; }

@@ -38,13 +38,6 @@ bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
 }  // namespace
 
-base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open_if_asked(base::Loop& loop, OnExpired on_expired) {
-    const char* wish = std::getenv("TORCHELASTIC_ENABLE_FILE_TIMER");
-    if (!wish || std::strcmp(wish, "1") != 0) return std::unique_ptr<TimerFifo>();
-    const char* path = std::getenv("TORCHELASTIC_TIMER_FILE");
-    return open(loop, path ? path : "", std::move(on_expired));
-}
-
 base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open(base::Loop& loop, std::string path, OnExpired on_expired) {
     if (path.empty()) path = chosen_path();
     if (is_fifo(path)) ::unlink(path.c_str());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/plan.hpp"
 #include "agent/services/timer_table.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -25,8 +26,13 @@ public:
     [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open(base::Loop& loop, std::string path,
                                                                        OnExpired on_expired);
 
-    /// Where TORCHELASTIC_ENABLE_FILE_TIMER=1 asks for it, at TORCHELASTIC_TIMER_FILE; else null.
-    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open_if_asked(base::Loop& loop, OnExpired on_expired);
+    /// Null where the plan has no timers.
+    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open_if_enabled(base::Loop& loop,
+                                                                                  const TimerPlan& plan,
+                                                                                  OnExpired on_expired) {
+        if (!plan.enabled) return std::unique_ptr<TimerFifo>();
+        return open(loop, plan.path, std::move(on_expired));
+    }
 
     TimerFifo(const TimerFifo&) = delete;
     TimerFifo& operator=(const TimerFifo&) = delete;

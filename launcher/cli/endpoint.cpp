@@ -18,9 +18,10 @@ Result<std::string> parse_host(std::string_view text) {
     return base::text_result(std::string(host));
 }
 
-Result<std::string> parse_backend(std::string_view text) {
+Result<agent::Backend> parse_backend(std::string_view text) {
     std::string_view name = trimmed(text);
-    if (name == "static" || name == "c10d") return base::text_result(std::string(name));
+    if (name == "static") return agent::Backend::fixed_address;
+    if (name == "c10d") return agent::Backend::c10d;
     if (name == "etcd" || name == "etcd-v2")
         return Error{"expected c10d or static; torchrun's etcd backends are not served, c10d needs no etcd"};
     return Error{"expected c10d or static"};

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/plan.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
@@ -12,6 +13,6 @@ namespace dlaunch::launcher {
 [[nodiscard]] base::Result<std::string> parse_host(std::string_view text);
 
 /// static or c10d; torchrun's other backends are refused with what to use instead.
-[[nodiscard]] base::Result<std::string> parse_backend(std::string_view text);
+[[nodiscard]] base::Result<agent::Backend> parse_backend(std::string_view text);
 
 }  // namespace dlaunch::launcher

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "launcher/cli/suggest.hpp"
 #include "launcher/cli/values.hpp"
@@ -14,102 +13,142 @@ namespace {
 
 using base::Error;
 using base::Result;
+using Done = Result<void>;
+using Time = RdzvConf::Time;
 
-enum class Kind : unsigned char { time, time_above_0, count_above_0, count, truth, store_type, any };
+constexpr int kMostCount = 1'000'000;
 
-struct Key {
-    std::string_view name;
-    Kind kind;
-};
+Result<std::chrono::milliseconds> time_from_0(std::string_view value) {
+    auto time = parse_seconds(value);
+    if (!time) return Error{"expected a number of seconds from 0"};
+    return *time;
+}
 
-constexpr Key kKeys[] = {
-    {"join_timeout", Kind::time_above_0},
-    {"last_call_timeout", Kind::time},
-    {"read_timeout", Kind::time_above_0},
-    {"keep_alive_interval", Kind::time},
-    {"keep_alive_max_attempt", Kind::count_above_0},
-    {"is_host", Kind::truth},
-    {"timeout", Kind::time_above_0},         // static and etcd
-    {"rejoin_timeout", Kind::time_above_0},  // ours
-    // Without effect here.
-    {"close_timeout", Kind::time},
-    {"heartbeat_timeout", Kind::time},
-    {"cas_backoff_max_seconds", Kind::time},
-    {"use_libuv", Kind::truth},
-    {"store_type", Kind::store_type},
-    {"rank", Kind::count},
-    {"etcd_prefix", Kind::any},
-    {"protocol", Kind::any},
-    {"cert", Kind::any},
-    {"key", Kind::any},
-    {"cacert", Kind::any},
-    {"ssl_cert", Kind::any},
-    {"ssl_cert_key", Kind::any},
-    {"ca_cert", Kind::any},
-};
+template <Time RdzvConf::*member>
+Done set_time(std::string_view value, RdzvConf& conf) {
+    const auto time = parse_seconds(value);
+    if (!time || time->count() == 0) return Error{"expected a number of seconds above 0"};
+    conf.*member = *time;
+    return {};
+}
 
-Error unknown(std::string_view key) {
-    std::vector<std::string_view> names;
-    for (const Key& each : kKeys) names.push_back(each.name);
-    const std::string_view best = nearest(key, names);
-    return {fmt::format("unknown key {}, expected join_timeout, last_call_timeout or another of those in man dlaunch{}",
-                        key, best.empty() ? "" : fmt::format("; did you mean {}?", best))};
+template <Time RdzvConf::*member>
+Done set_time_from_0(std::string_view value, RdzvConf& conf) {
+    const auto time = time_from_0(value);
+    if (!time) return time.error();
+    conf.*member = *time;
+    return {};
+}
+
+Done set_attempts(std::string_view value, RdzvConf& conf) {
+    const auto count = whole_number(value, 1, kMostCount);
+    if (!count) return Error{"expected a number from 1"};
+    conf.keep_alive_max_attempt = static_cast<int>(*count);
+    return {};
 }
 
 /// As torchrun reads them, and as our own switches do.
-Result<std::string> truth(std::string_view value) {
-    if (value == "t" || value == "T" || value == "y" || value == "Y") return base::text_result("1");
-    if (value == "f" || value == "F" || value == "n" || value == "N") return base::text_result("0");
-    const auto on = parse_switch(value);
-    if (!on) return on.error();
-    return base::text_result(*on ? "1" : "0");
+Result<bool> truth(std::string_view value) {
+    for (const char* yes : {"t", "T", "y", "Y"})
+        if (value == yes) return true;
+    for (const char* no : {"f", "F", "n", "N"})
+        if (value == no) return false;
+    return parse_switch(value);
 }
 
-/// The value in the form that the plan wants, or what was expected.
-Result<std::string> checked(Kind kind, std::string_view value) {
-    constexpr int kMost = 1'000'000;
-    switch (kind) {
-        case Kind::time:
-            if (!parse_seconds(value)) return Error{"expected a number of seconds from 0"};
-            break;
-        case Kind::time_above_0:
-            if (const auto time = parse_seconds(value); !time || time->count() == 0)
-                return Error{"expected a number of seconds above 0"};
-            break;
-        case Kind::count_above_0:
-            if (!whole_number(value, 1, kMost)) return Error{"expected a number from 1"};
-            break;
-        case Kind::count:
-            if (!whole_number(value, 0, kMost)) return Error{"expected a number from 0"};
-            break;
-        case Kind::truth: return truth(value);
-        case Kind::store_type:
-            if (value == "file") return Error{"expected tcp; nodes that share a folder use file:///FOLDER as endpoint"};
-            if (value != "tcp") return Error{"expected tcp"};
-            break;
-        case Kind::any: break;
-    }
-    return base::text_result(std::string(value));
+Done set_is_host(std::string_view value, RdzvConf& conf) {
+    const auto on = truth(value);
+    if (!on) return on.error();
+    conf.is_host = *on;
+    return {};
+}
+
+// Without effect here: only checked.
+
+Done check_time(std::string_view value, RdzvConf&) {
+    const auto time = time_from_0(value);
+    return time ? Done() : Done(time.error());
+}
+
+Done check_count(std::string_view value, RdzvConf&) {
+    return whole_number(value, 0, kMostCount) ? Done() : Done(Error{"expected a number from 0"});
+}
+
+Done check_truth(std::string_view value, RdzvConf&) {
+    const auto on = truth(value);
+    return on ? Done() : Done(on.error());
+}
+
+Done check_store_type(std::string_view value, RdzvConf&) {
+    if (value == "file") return Error{"expected tcp; nodes that share a folder use file:///FOLDER as endpoint"};
+    return value == "tcp" ? Done() : Done(Error{"expected tcp"});
+}
+
+Done accept(std::string_view, RdzvConf&) { return {}; }
+
+struct Key {
+    std::string_view name;
+    Done (*set)(std::string_view value, RdzvConf& conf);
+};
+
+constexpr Key kKeys[] = {
+    {"join_timeout", set_time<&RdzvConf::join_timeout>},
+    {"last_call_timeout", set_time_from_0<&RdzvConf::last_call_timeout>},
+    {"read_timeout", set_time<&RdzvConf::read_timeout>},
+    {"keep_alive_interval", set_time_from_0<&RdzvConf::keep_alive_interval>},
+    {"keep_alive_max_attempt", set_attempts},
+    {"is_host", set_is_host},
+    {"timeout", set_time<&RdzvConf::timeout>},
+    {"rejoin_timeout", set_time<&RdzvConf::rejoin_timeout>},
+    {"close_timeout", check_time},
+    {"heartbeat_timeout", check_time},
+    {"cas_backoff_max_seconds", check_time},
+    {"use_libuv", check_truth},
+    {"store_type", check_store_type},
+    {"rank", check_count},
+    {"etcd_prefix", accept},
+    {"protocol", accept},
+    {"cert", accept},
+    {"key", accept},
+    {"cacert", accept},
+    {"ssl_cert", accept},
+    {"ssl_cert_key", accept},
+    {"ca_cert", accept},
+};
+
+std::string unknown(std::string_view key) {
+    std::vector<std::string_view> names;
+    for (const Key& each : kKeys) names.push_back(each.name);
+    const std::string_view best = nearest(key, names);
+    return fmt::format("unknown key {} is ignored{}", key, best.empty() ? "" : fmt::format("; did you mean {}?", best));
+}
+
+/// Scripts written for torchrun quote the whole list for a shell that does not see it.
+std::string_view unquoted(std::string_view text) {
+    const bool quoted = text.size() > 1 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
+    return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text) {
-    std::map<std::string, std::string> pairs;
-    if (trimmed(text).empty()) return pairs;
+Result<RdzvConf> parse_rdzv_conf(std::string_view text) {
+    RdzvConf conf;
+    text = unquoted(trimmed(text));
+    if (trimmed(text).empty()) return conf;
     for (std::string_view part : split(text, ',')) {
         const std::size_t equals = part.find('=');
-        const std::string_view key = trimmed(part.substr(0, equals));
+        const std::string_view name = trimmed(part.substr(0, equals));
         const std::string_view value =
             equals == std::string_view::npos ? std::string_view() : trimmed(part.substr(equals + 1));
-        if (key.empty() || value.empty()) return Error{"expected KEY=VALUE,KEY=VALUE"};
-        const auto known = std::ranges::find(kKeys, key, &Key::name);
-        if (known == std::end(kKeys)) return unknown(key);
-        auto right = checked(known->kind, value);
-        if (!right) return right.error().within(fmt::format("{}={}", key, value));
-        pairs[std::string(key)] = std::move(*right);
+        if (name.empty() || value.empty()) return Error{"expected KEY=VALUE,KEY=VALUE"};
+        const auto key = std::ranges::find(kKeys, name, &Key::name);
+        if (key == std::end(kKeys)) {
+            conf.warnings.push_back(unknown(name));
+            continue;
+        }
+        if (auto done = key->set(value, conf); !done) return done.error().within(fmt::format("{}={}", name, value));
     }
-    return pairs;
+    return conf;
 }
 
 }  // namespace dlaunch::launcher

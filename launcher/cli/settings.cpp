@@ -45,6 +45,27 @@ Done take_signals(Settings& settings, const std::string& value, const std::strin
     return {};
 }
 
+Done take_rdzv_conf(Settings& settings, const Given& given) {
+    auto conf = parse_rdzv_conf(given.value);
+    if (!conf) return conf.error();
+    for (const std::string& warning : conf->warnings)
+        settings.warnings.emplace_back(given.spelling).append(": ").append(warning);
+    settings.rdzv_conf = std::move(*conf);
+    return {};
+}
+
+/// Of one name given twice the last value counts: execve(2) would pass both on.
+Done take_variable(agent::Variables& variables, const std::string& value) {
+    auto variable = parse_assignment(value);
+    if (!variable) return variable.error();
+    const auto known = std::ranges::find(variables, variable->first, &agent::Variables::value_type::first);
+    if (known == variables.end())
+        variables.push_back(std::move(*variable));
+    else
+        known->second = std::move(variable->second);
+    return {};
+}
+
 Done take_rotation(agent::LogPlan& logs, const std::string& value) {
     auto rotation = parse_rotation(value);
     if (!rotation) return rotation.error();
@@ -103,7 +124,7 @@ Done take_value(const Given& given, Settings& to) {
         case Id::module: return take(to.module, parse_switch(value));
         case Id::no_python: return take(to.no_python, parse_switch(value));
         case Id::run_path: return take(to.run_path, parse_switch(value));
-        case Id::env: return append(to.environment, parse_assignment(value));
+        case Id::env: return take_variable(to.environment, value);
         case Id::chdir: return take(to.working_directory, parse_text(value, "a directory"));
         case Id::stdin_of: return take(to.standard_input, parse_stdin(value));
         case Id::wrap: return append(to.wraps, parse_wrap(value));
@@ -116,7 +137,7 @@ Done take_value(const Given& given, Settings& to) {
         case Id::rdzv_backend: return take(to.backend, parse_backend(value));
         case Id::rdzv_endpoint: return take_endpoint(to, value);
         case Id::rdzv_id: return take(to.job_id, parse_text(value, "a job id"));
-        case Id::rdzv_conf: return take(to.rdzv_conf, parse_rdzv_conf(value));
+        case Id::rdzv_conf: return take_rdzv_conf(to, given);
         case Id::node_rank: return take(to.node_rank, parse_count(value, "a rank"));
         case Id::master_addr: return take(to.master_addr, parse_host(value));
         case Id::master_port: return take(to.master_port, parse_port(value, 1));

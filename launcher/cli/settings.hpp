@@ -10,6 +10,7 @@
 
 #include "agent/plan.hpp"
 #include "launcher/cli/normalize.hpp"
+#include "launcher/cli/rdzv_conf.hpp"
 #include "launcher/cli/table.hpp"
 #include "launcher/cli/values.hpp"
 #include "rendezvous/base/result.hpp"
@@ -32,10 +33,10 @@ struct Settings {
     agent::Binding binding = agent::Binding::none;
 
     bool standalone = false;
-    std::string backend = "static";
+    agent::Backend backend = agent::Backend::fixed_address;
     std::string endpoint;
     std::optional<std::string> job_id;
-    std::map<std::string, std::string> rdzv_conf;
+    RdzvConf rdzv_conf;
     std::optional<int> node_rank;
     std::string master_addr = "127.0.0.1";
     std::optional<int> master_port;

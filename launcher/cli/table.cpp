@@ -59,7 +59,7 @@ constexpr Option kOptions[] = {
      .help = "job id, the same on all nodes; without it a fresh one on a single node, none on several",
      .torchrun = true, .pet = true},
     {.id = Id::rdzv_conf, .name = "rdzv-conf", .value = "KEY=VALUE,...", .group = Group::rendezvous,
-     .help = "times and details of the meeting: join_timeout, last_call_timeout, is_host and torchrun's others; an unknown key is an error", .torchrun = true, .pet = true},
+     .help = "times and details of the meeting: join_timeout, last_call_timeout, is_host and torchrun's others; an unknown key is a warning", .torchrun = true, .pet = true},
     {.id = Id::node_rank, .name = "node-rank", .value = "N", .group = Group::rendezvous,
      .help = "rank of this node", .torchrun = true, .pet = true},
     {.id = Id::master_addr, .name = "master-addr", .value = "HOST", .fallback = "127.0.0.1", .group = Group::rendezvous,

@@ -34,7 +34,6 @@ def refused(dlaunch, tmp_path):
         "--rdzv-endpoint=127.0.0.1:notaport",
         "--rdzv-conf=join_timeout",
         "--rdzv-conf=is_host=perhaps",
-        "--rdzv-conf=jion_timeout=3",
         "--redirects=0:9",
         "--tee=0:1,",
         "--local-ranks-filter=a",

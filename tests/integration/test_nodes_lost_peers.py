@@ -29,7 +29,7 @@ def job(hosts):
                 f"--rdzv-endpoint=node1:{PORT}",
                 "--node-rank",
                 number,
-                "--node-timeout=1",
+                "--node-timeout=2",
                 "--wrap=all:env --ignore-signal=TERM",
                 "--wrap=0:stdbuf -oL",
                 BENCH,

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "launcher/cli/table.hpp"
-#include "tests/unit/launcher/surroundings_for_tests.hpp"
+#include "tests/unit/launcher/deps_for_tests.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -13,19 +13,19 @@ namespace {
 using Kind = Invocation::Kind;
 using Words = std::vector<std::string>;
 
-base::Result<Invocation> read(Words words, const Surroundings& machine = small_machine()) {
+base::Result<Invocation> read(Words words, const Deps& machine = small_machine()) {
     words.insert(words.begin(), "dlaunch");
     return read_command_line(words, machine);
 }
 
-std::string error(const Words& words, const Surroundings& machine = small_machine()) {
+std::string error(const Words& words, const Deps& machine = small_machine()) {
     auto invocation = read(words, machine);
     return invocation ? "" : invocation.error().text;
 }
 
-Surroundings with_file(const std::string& path, const std::string& text,
-                       std::vector<std::pair<std::string, std::string>> environment = {}) {
-    Surroundings machine = small_machine(std::move(environment));
+Deps with_file(const std::string& path, const std::string& text,
+               std::vector<std::pair<std::string, std::string>> environment = {}) {
+    Deps machine = small_machine(std::move(environment));
     machine.read_file = [path, text](const std::string& asked) {
         return asked == path ? base::Result<std::string>(boost::system::in_place_value, text)
                              : base::Result<std::string>(base::Error{"Is a directory"});
@@ -38,7 +38,7 @@ TEST(CommandLine, RunsAProgram) {
     ASSERT_TRUE(invocation);
     EXPECT_EQ(invocation->kind, Kind::run);
     EXPECT_EQ(invocation->plan.workers, 2);
-    EXPECT_EQ(invocation->plan.command, (Words{"p", "--help"}));
+    EXPECT_EQ(invocation->plan.program.command, (Words{"p", "--help"}));
 }
 
 TEST(CommandLine, TextsAreAskedForBeforeAProgramIsNeeded) {
@@ -53,12 +53,12 @@ TEST(CommandLine, TextsAreAskedForBeforeAProgramIsNeeded) {
 }
 
 TEST(CommandLine, VersionIsASubcommandOnlyInFront) {
-    EXPECT_EQ(read({"--standalone", "version"})->plan.command, Words{"version"});
-    EXPECT_EQ(read({"--", "version"})->plan.command, Words{"version"});
+    EXPECT_EQ(read({"--standalone", "version"})->plan.program.command, Words{"version"});
+    EXPECT_EQ(read({"--", "version"})->plan.program.command, Words{"version"});
 }
 
 TEST(CommandLine, NamesOfLaterSubcommandsAreProgramsToday) {
-    EXPECT_EQ(read({"status"})->plan.command, Words{"status"});
+    EXPECT_EQ(read({"status"})->plan.program.command, Words{"status"});
 }
 
 TEST(CommandLine, CommandLineThenOwnVariableThenPetThenFileThenDefault) {
@@ -66,13 +66,13 @@ TEST(CommandLine, CommandLineThenOwnVariableThenPetThenFileThenDefault) {
         Words all{"--config=f"};
         all.insert(all.end(), words.begin(), words.end());
         all.push_back("p");
-        return read(all, with_file("f", "role=file\n", std::move(environment)))->plan.role;
+        return read(all, with_file("f", "role=file\n", std::move(environment)))->plan.program.role;
     };
     EXPECT_EQ(role({"--role=line"}, {{"DLAUNCH_ROLE", "own"}, {"PET_ROLE", "pet"}}), "line");
     EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}, {"DLAUNCH_ROLE", "own"}}), "own");
     EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}}), "pet");
     EXPECT_EQ(role({}, {{"PET_ROLE", ""}}), "file");
-    EXPECT_EQ(read({"p"})->plan.role, "default");
+    EXPECT_EQ(read({"p"})->plan.program.role, "default");
 }
 
 TEST(CommandLine, OtherVariablesStandBelowPet) {
@@ -98,8 +98,9 @@ TEST(CommandLine, AWeakerSourceThatIsWrongDoesNotMatter) {
 }
 
 TEST(CommandLine, ConfigFiles) {
-    EXPECT_EQ(read({"p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "f"}}))->plan.role, "file");
-    EXPECT_EQ(read({"--config=f", "p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "g"}}))->plan.role, "file");
+    EXPECT_EQ(read({"p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "f"}}))->plan.program.role, "file");
+    EXPECT_EQ(read({"--config=f", "p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "g"}}))->plan.program.role,
+              "file");
     EXPECT_EQ(error({"--config=g", "p"}, with_file("f", "")),
               "--config=g: cannot be read (Is a directory), expected a file of key = value lines");
     EXPECT_EQ(error({"--config=f", "p"}, with_file("f", "no-such-key=3\n")),

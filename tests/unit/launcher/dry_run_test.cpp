@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/command_line.hpp"
-#include "tests/unit/launcher/surroundings_for_tests.hpp"
+#include "tests/unit/launcher/deps_for_tests.hpp"
 
 namespace dlaunch::launcher {
 namespace {
 
 using Json = nlohmann::json;
 
-Json plan_of(std::vector<std::string> words, const Surroundings& machine = small_machine()) {
+Json plan_of(std::vector<std::string> words, const Deps& machine = small_machine()) {
     words.insert(words.begin(), {"dlaunch", "--dry-run"});
     auto invocation = read_command_line(words, machine);
     return invocation ? Json::parse(invocation->output) : Json(invocation.error().text);
@@ -70,8 +70,8 @@ TEST(DryRun, SaysWhereWorkersAreBound) {
 }
 
 TEST(DryRun, AskedBindingNeedsATopology) {
-    Surroundings machine = small_machine();
-    machine.topology = [] { return base::Result<agent::Topology>(base::Error{"libhwloc is missing"}); };
+    Deps machine = small_machine();
+    machine.topology = [](const auto&) { return base::Result<agent::Topology>(base::Error{"libhwloc is missing"}); };
     EXPECT_EQ(plan_of({"--bind=cores", "p"}, machine), "libhwloc is missing");
     EXPECT_TRUE(plan_of({"p"}, machine).is_object());
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "launcher/cli/parse.hpp"
-#include "tests/unit/launcher/surroundings_for_tests.hpp"
+#include "tests/unit/launcher/deps_for_tests.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -17,7 +17,7 @@ struct Planned {
     [[nodiscard]] std::string error() const { return plan ? "" : plan.error().text; }
 };
 
-Planned planned(const Words& words, const Surroundings& machine = small_machine()) {
+Planned planned(const Words& words, const Deps& machine = small_machine()) {
     auto line = normalize(words);
     Words warnings;
     auto plan = make_plan(*parse(line->options), line->program, machine, warnings);
@@ -25,7 +25,7 @@ Planned planned(const Words& words, const Surroundings& machine = small_machine(
 }
 
 Words command(const Words& words, std::vector<std::pair<std::string, std::string>> environment = {}) {
-    return planned(words, small_machine(std::move(environment))).plan->command;
+    return planned(words, small_machine(std::move(environment))).plan->program.command;
 }
 
 TEST(PlanProgram, PyFilesAndModulesRunWithPython) {
@@ -33,16 +33,16 @@ TEST(PlanProgram, PyFilesAndModulesRunWithPython) {
     EXPECT_EQ(command({"-m", "pkg.mod", "--x"}), (Words{"python3", "-u", "-m", "pkg.mod", "--x"}));
     EXPECT_EQ(command({"--run-path", "script"}), (Words{"python3", "-u", "script"}));
     EXPECT_EQ(command({"--run-path", "--no-python", "script"}), (Words{"python3", "-u", "script"})) << "as torchrun";
-    EXPECT_EQ(planned({"-m", "pkg"}).plan->program_index, 3U);
-    EXPECT_EQ(planned({"a.py"}).plan->program_index, 2U);
-    EXPECT_TRUE(planned({"a.py"}).plan->is_python);
+    EXPECT_EQ(planned({"-m", "pkg"}).plan->program.name_index, 3U);
+    EXPECT_EQ(planned({"a.py"}).plan->program.name_index, 2U);
+    EXPECT_TRUE(planned({"a.py"}).plan->program.is_python);
 }
 
 TEST(PlanProgram, EverythingElseIsExecuted) {
     EXPECT_EQ(command({"./tool", "a.py"}), (Words{"./tool", "a.py"}));
     EXPECT_EQ(command({"--no-python", "a.py"}), Words{"a.py"});
-    EXPECT_EQ(planned({"./tool"}).plan->program_index, 0U);
-    EXPECT_FALSE(planned({"--no-python", "a.py"}).plan->is_python);
+    EXPECT_EQ(planned({"./tool"}).plan->program.name_index, 0U);
+    EXPECT_FALSE(planned({"--no-python", "a.py"}).plan->program.is_python);
 }
 
 TEST(PlanProgram, WhichPython) {
@@ -60,7 +60,7 @@ TEST(PlanProgram, MustBeThere) {
 }
 
 TEST(PlanWorkers, WordsAskTheMachine) {
-    Surroundings machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0,1"}});
+    Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0,1"}});
     EXPECT_EQ(planned({"p"}, machine).plan->workers, 1);
     EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers, 4);
     EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers, 4);
@@ -83,7 +83,7 @@ TEST(PlanWorkers, WhatTheMachineLacks) {
 }
 
 TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
-    Surroundings two = small_machine({{"CUDA_VISIBLE_DEVICES", "6,3"}});
+    Deps two = small_machine({{"CUDA_VISIBLE_DEVICES", "6,3"}});
     EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, two).plan);
     EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}, two).error(),
               "--virtual-local-rank: expected a device for each of 3 workers, CUDA_VISIBLE_DEVICES=6,3 names 2");
@@ -92,8 +92,9 @@ TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
 }
 
 TEST(PlanMeeting, AFolderIsForC10d) {
-    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}).plan->rendezvous.backend, "c10d");
-    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h", "p"}).plan->rendezvous.backend, "static");
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}).plan->rendezvous.backend, agent::Backend::c10d);
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h", "p"}).plan->rendezvous.backend,
+              agent::Backend::fixed_address);
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h:0", "p"}).error(),
               "--rdzv-endpoint=h:0: expected a port that the other nodes can know, not 0");
     EXPECT_EQ(planned({"--nnodes=2:3", "--rdzv-endpoint=h:1,[::]:1", "p"}).error(),
@@ -106,10 +107,15 @@ TEST(PlanMeeting, AFolderIsForC10d) {
 TEST(PlanMeeting, SilenceAndLateNodes) {
     auto timeout = [](const Words& words) { return planned(words).plan->rendezvous.node_timeout; };
     EXPECT_EQ(timeout({"--nnodes=2", "p"}), 5s);
-    EXPECT_EQ(timeout({"--nnodes=2", "--node-timeout=1.5", "p"}), 1500ms);
+    EXPECT_EQ(timeout({"--nnodes=2", "--node-timeout=2.5", "p"}), 2500ms);
     EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_interval=2", "p"}), 6s);
     EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_max_attempt=2", "p"}), 10s);
-    EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_interval=2", "--node-timeout=1", "p"}), 1s);
+    EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_interval=2", "--node-timeout=3", "p"}), 3s);
+    EXPECT_EQ(planned({"--nnodes=2", "--node-timeout=1.9", "p"}).error(), "--node-timeout=1.9: expected 2 s at least");
+    EXPECT_EQ(
+        planned({"--nnodes=2", "--rdzv-conf=keep_alive_interval=0.5", "p"}).error(),
+        "--rdzv-conf=keep_alive_interval=0.5: expected keep_alive_interval times keep_alive_max_attempt of 2 s at "
+        "least");
     auto policy = [](const Words& words) { return planned(words).plan->rendezvous.scale_up; };
     EXPECT_EQ(policy({"--nnodes=2", "p"}), agent::ScaleUp::immediate);
     EXPECT_EQ(policy({"--nnodes=2", "--scale-up=on-restart", "p"}), agent::ScaleUp::on_restart);
@@ -151,7 +157,7 @@ TEST(PlanRendezvous, StandaloneOverridesTheRest) {
 TEST(PlanRendezvous, StaticAddress) {
     auto plan =
         planned({"--master-addr=h", "--master-port=7", "--local-addr=me", "--node-rank=0", "p"}).plan->rendezvous;
-    EXPECT_EQ(plan.backend, "static");
+    EXPECT_EQ(plan.backend, agent::Backend::fixed_address);
     EXPECT_EQ(plan.master_addr, "h");
     EXPECT_EQ(plan.master_port, 7);
     EXPECT_EQ(plan.local_addr, "me");
@@ -164,16 +170,73 @@ TEST(PlanRendezvous, StaticAddress) {
     EXPECT_EQ(planned({"--master-port=7", "p"}).plan->rendezvous.master_addr, "127.0.0.1");
 }
 
+TEST(PlanRendezvous, PlacesAreParsedOnce) {
+    auto places = [](const Words& words) { return planned(words).plan->rendezvous.endpoints.places; };
+    using Places = std::vector<rendezvous::Endpoint>;
+    EXPECT_EQ(places({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1,b", "p"}),
+              (Places{{"a", 1}, {"b", 29400}}));
+    EXPECT_EQ(places({"--nnodes=2", "--rdzv-endpoint=a:1,b", "p"}), (Places{{"a", 1}}));
+    EXPECT_EQ(places({"--nnodes=2", "--master-addr=m", "p"}), (Places{{"m", 29500}}));
+    EXPECT_EQ(places({"--nnodes=2", "--master-addr=m", "--master-port=7", "p"}), (Places{{"m", 7}}));
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}).plan->rendezvous.endpoints.folder, "/x");
+}
+
+TEST(PlanRendezvous, Times) {
+    auto plan = [](const Words& words) { return planned(words).plan->rendezvous; };
+    const auto fixed = plan({"--nnodes=2", "--rdzv-conf=timeout=9,read_timeout=2", "p"});
+    EXPECT_EQ(fixed.join_timeout, 9s);
+    EXPECT_EQ(fixed.answer_timeout, 9s) << "torchrun's static form has no read_timeout";
+    const auto elastic = plan({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h",
+                               "--rdzv-conf=timeout=9,read_timeout=2.5,rejoin_timeout=3,last_call_timeout=0", "p"});
+    EXPECT_EQ(elastic.join_timeout, 600s);
+    EXPECT_EQ(elastic.answer_timeout, 2500ms);
+    EXPECT_EQ(elastic.rejoin_timeout, 3s);
+    EXPECT_EQ(elastic.last_call, 0s);
+    EXPECT_EQ(plan({"--nnodes=2", "--rdzv-conf=join_timeout=7", "p"}).answer_timeout, 7s);
+}
+
+TEST(PlanHost, VariablesOfTheAgentArePartOfThePlan) {
+    const auto of = [](std::vector<std::pair<std::string, std::string>> environment) {
+        return *planned({"--nnodes=2", "p"}, small_machine(std::move(environment))).plan;
+    };
+    EXPECT_EQ(of({{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "3"}}).rendezvous.order_key, "3");
+    EXPECT_EQ(of({{"SLURM_PROCID", "3"}}).rendezvous.order_key, "");
+    EXPECT_FALSE(of({{"DLAUNCH_NO_CGROUP", "1"}}).use_cgroups);
+    EXPECT_TRUE(of({}).use_cgroups);
+    EXPECT_TRUE(of({{"NO_COLOR", ""}}).logs.colours);
+    EXPECT_FALSE(of({{"NO_COLOR", "1"}}).logs.colours);
+    EXPECT_FALSE(of({{"TERM", "dumb"}}).logs.colours);
+    const agent::Plan timed = of({{"TORCHELASTIC_ENABLE_FILE_TIMER", "1"}, {"TORCHELASTIC_TIMER_FILE", "/t"}});
+    EXPECT_TRUE(timed.timers.enabled);
+    EXPECT_EQ(timed.timers.path, "/t");
+    EXPECT_FALSE(of({{"TORCHELASTIC_TIMER_FILE", "/t"}}).timers.enabled);
+}
+
+TEST(PlanProgram, OfOneVariableGivenTwiceTheLastCounts) {
+    const auto variables = planned({"--env=A=1", "--env=B=", "--env=A=2", "p"}).plan->program.environment;
+    EXPECT_EQ(variables, (agent::Variables{{"A", "2"}, {"B", ""}}));
+}
+
+TEST(PlanWorkers, TheWorkersDevicesCountNotTheAgents) {
+    Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0"}});
+    machine.count_gpus = [](const std::optional<std::string>& visible) { return visible == "6,7" ? 2 : 1; };
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan->workers, 2);
+    EXPECT_TRUE(
+        planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan);
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=0", "p"}).error(),
+              "--virtual-local-rank: expected a device for each of 2 workers, CUDA_VISIBLE_DEVICES=0 names 1");
+}
+
 TEST(PlanRendezvous, C10d) {
     auto plan =
         planned({"--rdzv-backend=c10d", "--rdzv-endpoint=h:9", "--rdzv-id=x", "--rdzv-conf=join_timeout=3", "p"})
             .plan->rendezvous;
-    EXPECT_EQ(plan.backend, "c10d");
+    EXPECT_EQ(plan.backend, agent::Backend::c10d);
     EXPECT_EQ(plan.endpoint, "h:9");
     EXPECT_EQ(plan.job_id, "x");
     EXPECT_EQ(plan.master_addr, "");
     EXPECT_FALSE(plan.master_port);
-    EXPECT_EQ(plan.conf.at("join_timeout"), "3");
+    EXPECT_EQ(plan.join_timeout, 3s);
 }
 
 TEST(PlanRendezvous, SeveralNodes) {
@@ -197,7 +260,7 @@ TEST(PlanRanks, ThatDoNotExist) {
 }
 
 TEST(PlanFiles, AreLookedAtBeforeTheJobRuns) {
-    Surroundings machine = small_machine();
+    Deps machine = small_machine();
     machine.why_not_writable = [](const std::string& path) { return path == "there" ? "it is a directory" : ""; };
     EXPECT_EQ(planned({"--report=there", "p"}, machine).error(),
               "--report=there: expected a file that can be written: it is a directory");
@@ -213,9 +276,9 @@ TEST(Plan, CarriesTheRest) {
                   "--log-dir=l", "--tee=1", "--fold", "--rotate=1K:2", "--bind=socket", "--pass-local-rank", "p"},
                  small_machine({{"TORCHELASTIC_ERROR_FILE", "err.json"}}))
              .plan;
-    EXPECT_EQ(plan.role, "r");
-    EXPECT_EQ(plan.environment.at(0).second, "1");
-    EXPECT_EQ(plan.working_directory, "/d");
+    EXPECT_EQ(plan.program.role, "r");
+    EXPECT_EQ(plan.program.environment.at(0).second, "1");
+    EXPECT_EQ(plan.program.working_directory, "/d");
     EXPECT_EQ(plan.restarts.max_restarts, 3);
     EXPECT_EQ(plan.restarts.first, 1s);
     EXPECT_EQ(plan.restarts.most, 2s);
@@ -233,7 +296,7 @@ TEST(Plan, CarriesTheRest) {
     EXPECT_EQ(plan.logs.rotate_bytes, 1024U);
     EXPECT_EQ(plan.logs.rotate_keep, 2);
     EXPECT_EQ(plan.binding, agent::Binding::socket);
-    EXPECT_TRUE(plan.pass_local_rank);
+    EXPECT_TRUE(plan.program.pass_local_rank);
     EXPECT_EQ(plan.agent_error_file, "err.json");
 }
 

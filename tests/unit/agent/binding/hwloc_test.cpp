@@ -11,10 +11,10 @@
 namespace dlaunch::agent {
 namespace {
 
-/// discover_topology(), or a skipped test where hwloc is not installed.
+/// discover_topology(std::nullopt), or a skipped test where hwloc is not installed.
 // NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared has none
 #define TOPOLOGY_OR_SKIP(name)                                                          \
-    const auto discovered = discover_topology();                                        \
+    const auto discovered = discover_topology(std::nullopt);                            \
     if (!discovered && discovered.error().text.find("libhwloc15") != std::string::npos) \
         GTEST_SKIP() << discovered.error().text;                                        \
     ASSERT_TRUE(discovered) << discovered.error().text;                                 \
@@ -55,7 +55,7 @@ TEST(DiscoverTopology, FollowsANarrowerMask) {
     CPU_ZERO(&narrow);
     CPU_SET(static_cast<std::size_t>(only), &narrow);
     ASSERT_EQ(::sched_setaffinity(0, sizeof narrow, &narrow), 0);
-    const auto topology = discover_topology();
+    const auto topology = discover_topology(std::nullopt);
     ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
     if (!topology) GTEST_SKIP() << topology.error().text;
     EXPECT_EQ(indices(*topology), std::vector<int>{only});

@@ -11,7 +11,7 @@ using Map = std::map<std::string, std::string>;
 
 Plan plan_of(int workers) {
     Plan plan;
-    plan.command = {"prog"};
+    plan.program.command = {"prog"};
     plan.workers = workers;
     plan.rendezvous.job_id = "night7";
     plan.handled_signals_text = "SIGTERM";
@@ -38,10 +38,10 @@ Assignment second_node() {
 const NodeFacts kNode{
     .host = "node2", .node_id = "node2-77", .agent_socket = "/run/s", .timer_file = {}, .usable_cores = 8};
 
-Map variables(const Plan& plan, int local_rank = 0, const Variables& inherited = {}, const NodeFacts& node = kNode) {
+Map variables(Plan plan, int local_rank = 0, const Variables& inherited = {}, const NodeFacts& node = kNode) {
+    plan.host.environment = inherited;
     Map found;
-    for (const auto& [name, value] :
-         worker_variables(plan, second_node(), node, local_rank, "/logs/error.json", inherited)) {
+    for (const auto& [name, value] : worker_variables(plan, second_node(), node, local_rank, "/logs/error.json")) {
         EXPECT_FALSE(found.contains(name)) << name << " twice";
         found[name] = value;
     }
@@ -94,7 +94,7 @@ TEST(WorkerVariables, leave_what_the_user_chose) {
 
 TEST(WorkerVariables, env_options_come_before_defaults_and_after_identity) {
     Plan plan = plan_of(4);
-    plan.environment = {{"OMP_NUM_THREADS", "3"}, {"MINE", "a"}, {"RANK", "0"}};
+    plan.program.environment = {{"OMP_NUM_THREADS", "3"}, {"MINE", "a"}, {"RANK", "0"}};
     const Map seen = variables(plan, 1);
     EXPECT_EQ(seen.at("OMP_NUM_THREADS"), "3");
     EXPECT_EQ(seen.at("MINE"), "a");
@@ -103,7 +103,7 @@ TEST(WorkerVariables, env_options_come_before_defaults_and_after_identity) {
 
 TEST(WorkerVariables, a_virtual_local_rank_sees_one_device) {
     Plan plan = plan_of(2);
-    plan.virtual_local_rank = true;
+    plan.program.virtual_local_rank = true;
     const Map seen = variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "6,GPU-3"}});
     EXPECT_EQ(seen.at("LOCAL_RANK"), "0");
     EXPECT_EQ(seen.at("CUDA_VISIBLE_DEVICES"), "GPU-3");
@@ -120,7 +120,7 @@ TEST(WorkerVariables, a_timer_file_only_where_there_is_one) {
 
 std::vector<std::string> arguments(std::vector<std::string> given, int local_rank = 1) {
     Plan plan = plan_of(2);
-    for (auto& word : given) plan.command.push_back(std::move(word));
+    for (auto& word : given) plan.program.command.push_back(std::move(word));
     auto words = worker_command(plan, {.first_rank = 10}, local_rank);
     words.erase(words.begin());
     return words;
@@ -128,16 +128,17 @@ std::vector<std::string> arguments(std::vector<std::string> given, int local_ran
 
 TEST(TemplateVariables, say_where_to_become_a_worker_and_no_rank) {
     Plan plan = plan_of(2);
-    plan.environment = {{"MINE", "1"}};
+    plan.program.environment = {{"MINE", "1"}};
     NodeFacts node = kNode;
     node.agent_socket = "/tmp/socket";
-    const Variables made = template_variables(plan, node, "/tmp/error.json", {});
+    const Variables made = template_variables(plan, node, "/tmp/error.json");
     const Map found(made.begin(), made.end());
     EXPECT_EQ(found.at("TORCHELASTIC_ERROR_FILE"), "/tmp/error.json");
     EXPECT_EQ(found.at("DLAUNCH_AGENT_SOCKET"), "/tmp/socket");
     EXPECT_TRUE(found.contains("DLAUNCH_FORK_POINT") && found.contains("MINE") && found.contains("OMP_NUM_THREADS"));
     EXPECT_FALSE(found.contains("RANK") || found.contains("MASTER_PORT"));
-    const Variables chosen = template_variables(plan, node, {}, {{"OMP_NUM_THREADS", "7"}});
+    plan.host.environment = {{"OMP_NUM_THREADS", "7"}};
+    const Variables chosen = template_variables(plan, node, {});
     EXPECT_FALSE(Map(chosen.begin(), chosen.end()).contains("OMP_NUM_THREADS"));
 }
 
@@ -157,14 +158,14 @@ TEST(WorkerCommand, every_other_byte_stays) {
 
 TEST(WorkerCommand, the_programs_own_name_is_left_alone) {
     Plan plan = plan_of(1);
-    plan.command = {"python3", "-u", "$local_rank.py", "$local_rank"};
-    plan.program_index = 2;
+    plan.program.command = {"python3", "-u", "$local_rank.py", "$local_rank"};
+    plan.program.name_index = 2;
     EXPECT_EQ(worker_command(plan, {}, 0), (std::vector<std::string>{"python3", "-u", "$local_rank.py", "0"}));
 }
 
 TEST(WorkerCommand, wraps_the_ranks_that_were_named) {
     Plan plan = plan_of(2);
-    plan.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}}, {std::nullopt, {"nice"}}};
+    plan.program.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}}, {std::nullopt, {"nice"}}};
     EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 1),
               (std::vector<std::string>{"nsys", "-o", "out.11.1", "nice", "prog"}));
     EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 0), (std::vector<std::string>{"nice", "prog"}));
@@ -172,8 +173,8 @@ TEST(WorkerCommand, wraps_the_ranks_that_were_named) {
 
 TEST(WorkerCommand, passes_the_local_rank_when_asked) {
     Plan plan = plan_of(2);
-    plan.command.push_back("x");
-    plan.pass_local_rank = true;
+    plan.program.command.push_back("x");
+    plan.program.pass_local_rank = true;
     EXPECT_EQ(worker_command(plan, {}, 1), (std::vector<std::string>{"prog", "x", "--local-rank=1"}));
 }
 

@@ -92,14 +92,15 @@ struct Job {
         plan.restarts.max_restarts = max_restarts;
         plan.restarts.first = plan.restarts.most = 1ms;
         plan.rendezvous.standalone = false;
-        plan.rendezvous.backend = "c10d";
+        plan.rendezvous.backend = Backend::c10d;
         plan.rendezvous.endpoint = own_endpoint();
+        plan.rendezvous.endpoints = *rendezvous::parse_endpoints(plan.rendezvous.endpoint, 0);
         plan.rendezvous.job_id = "job";
         plan.rendezvous.min_nodes = min_nodes;
         plan.rendezvous.max_nodes = max_nodes;
         for (int number = 1; number <= count; ++number) {
             Plan its = plan;
-            if (number > 1) its.rendezvous.conf["is_host"] = "0";  // all are at its address: who comes first hosts
+            if (number > 1) its.rendezvous.is_host = false;  // all are at its address: who comes first hosts
             add(fmt::format("node{}", number), its);
         }
     }
@@ -236,7 +237,7 @@ TEST(NetMembership, another_job_is_refused) {
     Job job(1);
     Plan plan = job.plan;
     plan.rendezvous.job_id = "another";
-    plan.rendezvous.conf["is_host"] = "0";
+    plan.rendezvous.is_host = false;
     Node& other = job.add("node2", plan);
     job[0].on_start = [&](Node&) { other.join(); };
     other.on_end = [&] { job[0].succeed(); };
@@ -250,7 +251,7 @@ TEST(NetMembership, another_job_is_refused) {
 TEST(NetMembership, too_few_nodes_end_with_80) {
     Job job(0, 2, 2, 0);
     Plan plan = job.plan;
-    plan.rendezvous.conf["join_timeout"] = "0.05";
+    plan.rendezvous.join_timeout = 50ms;
     job.add("node1", plan);
     job.run();
     EXPECT_EQ(job[0].verdict->status, 80);
@@ -272,10 +273,11 @@ TEST(NetMembership, the_store_is_where_the_user_named_it) {
     Job job(0, 1, 1, 0);
     Plan plan = job.plan;
     const std::string endpoint = own_endpoint();
-    plan.rendezvous.backend = "static";
+    plan.rendezvous.backend = Backend::fixed_address;
     plan.rendezvous.endpoint.clear();
-    plan.rendezvous.master_addr = endpoint.substr(0, endpoint.find(':'));
-    plan.rendezvous.master_port = std::stoi(endpoint.substr(endpoint.find(':') + 1));
+    plan.rendezvous.endpoints = *rendezvous::parse_endpoints(endpoint, 0);
+    plan.rendezvous.master_addr = plan.rendezvous.endpoints.places.front().host;
+    plan.rendezvous.master_port = plan.rendezvous.endpoints.places.front().port;
     plan.rendezvous.node_rank = 0;
     job.add("node1", plan);
     job.run([&](Node& node) {

@@ -9,8 +9,9 @@ using namespace std::chrono_literals;
 
 Plan elastic() {
     Plan plan;
-    plan.rendezvous.backend = "c10d";
+    plan.rendezvous.backend = Backend::c10d;
     plan.rendezvous.endpoint = "a:1,b";
+    plan.rendezvous.endpoints.places = {{"a", 1}, {"b", 29400}};
     plan.rendezvous.job_id = "job";
     plan.rendezvous.min_nodes = 2;
     plan.rendezvous.max_nodes = 4;
@@ -25,14 +26,10 @@ TEST(NetOptions, ask_for_the_endpoint) {
     EXPECT_FALSE(question.must_host);
 }
 
-TEST(NetOptions, the_static_form_has_one_place_and_its_first_rank_hosts) {
+TEST(NetOptions, in_the_static_form_the_first_rank_hosts) {
     Plan plan = elastic();
-    plan.rendezvous.backend = "static";
-    plan.rendezvous.master_addr = "node1";
-    EXPECT_EQ(question_of(plan, "x").at.places, (std::vector<rendezvous::Endpoint>{{"node1", 29500}}));
-    plan.rendezvous.master_port = 7;
+    plan.rendezvous.backend = Backend::fixed_address;
     plan.rendezvous.node_rank = 0;
-    EXPECT_EQ(question_of(plan, "x").at.places, (std::vector<rendezvous::Endpoint>{{"node1", 7}}));
     EXPECT_TRUE(question_of(plan, "x").may_host);
     plan.rendezvous.node_rank = 1;
     EXPECT_FALSE(question_of(plan, "x").may_host);
@@ -42,7 +39,7 @@ TEST(NetOptions, node_rank_0_should_host_and_knows_how_the_user_named_the_place)
     Plan plan = elastic();
     EXPECT_FALSE(question_of(plan, "x").should_host);
     EXPECT_EQ(question_of(plan, "x").option, "--rdzv-endpoint");
-    plan.rendezvous.backend = "static";
+    plan.rendezvous.backend = Backend::fixed_address;
     EXPECT_FALSE(question_of(plan, "x").should_host) << "it has no rank of its own";
     plan.rendezvous.node_rank = 0;
     EXPECT_TRUE(question_of(plan, "x").should_host);
@@ -50,32 +47,18 @@ TEST(NetOptions, node_rank_0_should_host_and_knows_how_the_user_named_the_place)
     EXPECT_EQ(question_of(plan, "x").option, "--master-addr");
 }
 
-TEST(NetOptions, the_first_answer_may_take_as_long_as_the_join_or_as_the_user_says) {
-    Plan plan = elastic();
-    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 600s);
-    plan.rendezvous.conf = {{"join_timeout", "9"}};
-    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 9s);
-    plan.rendezvous.conf["read_timeout"] = "2.5";
-    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 2500ms);
-    EXPECT_EQ(join_timeout(plan.rendezvous), 9s);
-    EXPECT_EQ(rejoin_timeout(plan.rendezvous), 60s);
-    plan.rendezvous.conf["rejoin_timeout"] = "3";
-    EXPECT_EQ(rejoin_timeout(plan.rendezvous), 3s);
-    plan.rendezvous.backend = "static";
-    EXPECT_EQ(first_answer_timeout(plan.rendezvous), 9s) << "torchrun's static form has no such key";
-}
-
 TEST(NetOptions, the_user_may_say_who_hosts) {
     Plan plan = elastic();
-    plan.rendezvous.conf["is_host"] = "1";
+    plan.rendezvous.is_host = true;
     EXPECT_TRUE(question_of(plan, "x").must_host);
-    plan.rendezvous.conf["is_host"] = "0";
+    plan.rendezvous.is_host = false;
     EXPECT_FALSE(question_of(plan, "x").may_host);
 }
 
 TEST(NetOptions, the_coordinator_is_told_the_plan) {
     Plan plan = elastic();
-    plan.rendezvous.conf = {{"last_call_timeout", "2.5"}, {"join_timeout", "9"}};
+    plan.rendezvous.last_call = 2500ms;
+    plan.rendezvous.join_timeout = 9s;
     plan.rendezvous.node_timeout = 3s;
     plan.rendezvous.scale_up = ScaleUp::never;
     plan.rendezvous.expected_hosts = {"a", "b"};

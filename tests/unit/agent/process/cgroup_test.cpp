@@ -85,9 +85,7 @@ TEST_F(Cgroups, everything_goes_with_the_folder) {
 }
 
 TEST(CgroupsRefused, leave_the_sweep_alone) {
-    setenv("DLAUNCH_NO_CGROUP", "1", 1);
-    WorkerCgroups groups;
-    unsetenv("DLAUNCH_NO_CGROUP");
+    WorkerCgroups groups(false);
     groups.make();
     EXPECT_TRUE(groups.folder().empty());
     EXPECT_FALSE(groups.open_worker(0, 0));

@@ -13,8 +13,8 @@ TEST(Host, NamesAndAddresses) {
 }
 
 TEST(Backend, OnlyTwoAreServed) {
-    EXPECT_EQ(*parse_backend("static"), "static");
-    EXPECT_EQ(*parse_backend("c10d"), "c10d");
+    EXPECT_EQ(*parse_backend("static"), agent::Backend::fixed_address);
+    EXPECT_EQ(*parse_backend("c10d"), agent::Backend::c10d);
     for (const char* text : {"etcd", "etcd-v2", "nonsense", ""}) {
         auto wrong = parse_backend(text);
         ASSERT_FALSE(wrong) << text;

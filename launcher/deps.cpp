@@ -1,4 +1,4 @@
-#include "launcher/surroundings.hpp"
+#include "launcher/deps.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -103,25 +103,12 @@ bool is_no_program(const std::string& path) {
 
 }  // namespace
 
-std::optional<std::string> Surroundings::variable(std::string_view name) const {
-    for (const auto& [known, value] : environment)
-        if (known == name) return value;
-    return std::nullopt;
-}
-
-std::optional<std::string> Surroundings::set_variable(std::string_view name) const {
-    auto value = variable(name);
-    return value && !value->empty() ? value : std::nullopt;
-}
-
-Surroundings surroundings_of_this_process() {
-    Surroundings now;
-    now.environment = base::environment();
-    now.host = base::host_name();
-    now.usable_cores = base::usable_cores();
+Deps deps_of_this_process() {
+    Deps now;
+    now.host = {base::host_name(), base::usable_cores(), base::environment()};
     now.count_gpus = [](std::optional<std::string> visible) { return agent::count_gpus(std::move(visible)); };
     now.most_processes = most_processes;
-    now.topology = [] { return agent::discover_topology(); };
+    now.topology = [](const std::optional<std::string>& visible) { return agent::discover_topology(visible); };
     now.fresh_id = fresh_id;
     now.read_file = read_file;
     now.why_not_writable = why_not_writable;

@@ -3,18 +3,16 @@
 
 #include <utility>
 
-#include "launcher/surroundings.hpp"
+#include "launcher/deps.hpp"
 
 namespace dlaunch::launcher {
 
-inline Surroundings small_machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
-    Surroundings machine;
-    machine.environment = std::move(environment);
-    machine.host = "node7";
-    machine.usable_cores = 4;
+inline Deps small_machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
+    Deps machine;
+    machine.host = {"node7", 4, std::move(environment)};
     machine.count_gpus = [](const std::optional<std::string>&) { return 0; };
     machine.most_processes = [] { return std::int64_t{32768}; };
-    machine.topology = [] { return agent::Topology{{{0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}}, {}}; };
+    machine.topology = [](const auto&) { return agent::Topology{{{0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}}, {}}; };
     machine.fresh_id = [] { return std::string("fresh"); };
     machine.read_file = [](const std::string&) {
         return base::Result<std::string>(base::Error{"No such file or directory"});
