@@ -14,7 +14,6 @@
 #include "agent/group/node_status.hpp"
 #include "agent/group/round.hpp"
 #include "agent/membership/net_membership.hpp"
-#include "agent/membership/solo.hpp"
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
@@ -39,7 +38,6 @@ public:
     int run();
 
 private:
-    base::Result<void> choose_membership();
     void on_start(const Assignment& assignment);
     void on_tell(const std::string& text);
     void on_end(const JobVerdict& verdict);
@@ -113,7 +111,7 @@ base::Result<void> Agent::prepare() {
         if (!events) return events.error();
         events_ = std::move(*events);
     }
-    if (auto chosen = choose_membership(); !chosen) return chosen.error();
+    membership_ = std::make_unique<NetMembership>(loop_, plan_, node_.host, link_);
 
     auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
     if (!processors) return processors.error();
@@ -154,17 +152,6 @@ base::Result<void> Agent::prepare() {
                             [this] {
                                 if (rounds_ == 1) leftovers_.begin_soon();
                             }});
-    return {};
-}
-
-base::Result<void> Agent::choose_membership() {
-    if (plan_.rendezvous.max_nodes == 1) {
-        auto solo = SoloMembership::make(loop_, plan_);
-        if (!solo) return solo.error();
-        membership_ = std::move(*solo);
-        return {};
-    }
-    membership_ = std::make_unique<NetMembership>(loop_, plan_, node_.host, link_);
     return {};
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-/// What an agent and its job tell each other. One node alone is a job whose coordinator is inside (solo.hpp); several
-/// nodes speak to the coordinator on the network.
+/// What an agent and its job ask of each other.
 
 #include <chrono>
 #include <functional>

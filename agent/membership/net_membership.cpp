@@ -1,6 +1,5 @@
 #include "agent/membership/net_membership.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -13,9 +12,12 @@
 #include "agent/errors/failure_record.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/membership/net_options.hpp"
+#include "rendezvous/base/address.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
+#include "rendezvous/coordinate/memory_link.hpp"
 #include "rendezvous/net/addresses.hpp"
+#include "rendezvous/net/link.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
@@ -38,16 +40,32 @@ constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that h
 }  // namespace
 
 NetMembership::NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard)
-    : loop_(loop), plan_(plan), host_name_(std::move(host_name)), guard_(guard) {}
+    : loop_(loop),
+      plan_(plan),
+      host_name_(std::move(host_name)),
+      guard_(guard),
+      alone_(plan.rendezvous.max_nodes == 1),
+      store_(loop, [this](const std::string& text) { orders_.tell(text); }) {}
 NetMembership::~NetMembership() = default;
 
 // --- before there is a member: where is the job? --------------------------------------------------------------------
 
 void NetMembership::join(Orders orders) {
     orders_ = std::move(orders);
+    if (alone_) return begin_alone();
     discovery_ = r::make_discovery(question_of(plan_, host_name_));
     find_coordinator();
     still_finding(0);
+}
+
+/// No other node can join: the coordinator is in memory, and nothing is looked for.
+void NetMembership::begin_alone() {
+    const RendezvousPlan& rendezvous = plan_.rendezvous;
+    advertised_ = bind_to_ = address_alone(rendezvous);
+    if (auto listens = store_.listen(bind_to_, {}, rendezvous.master_port.value_or(0)); !listens)
+        return end_before_it_began(listens.error().status, cannot_serve(listens.error().text));
+    make_member({});
+    act();
 }
 
 /// Names are asked for and files are read aside: the loop must hear signals meanwhile.
@@ -91,19 +109,12 @@ void NetMembership::end_before_it_began(int status, std::string reason) {
     again_timer_ = {};
     finding_ = {};
     over_ = true;
-    discovery_->withdraw();
+    if (discovery_) discovery_->withdraw();
     order([this, verdict = JobVerdict{status, std::move(reason)}] { orders_.end(verdict); });
 }
 
 base::Result<void> NetMembership::open_ports(r::Found& found) {
-    auto listener = store::open_listener(found.bind_to, 0);
-    if (!listener) return listener.error();
-    store_listener_ = std::move(*listener);
-    if (!found.other.empty())
-        if (auto other = store::open_listener(found.other, store_listener_.port)) {
-            other_ = found.other;
-            other_listener_ = std::move(*other);
-        }
+    if (auto listens = store_.listen(found.bind_to, found.other); !listens) return listens.error();
     advertised_ = found.advertised;
     name_is_loopback_ = found.name_is_loopback;
     bind_to_ = found.bind_to;
@@ -145,30 +156,36 @@ void NetMembership::make_member(const r::Found& found) {
     options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), base::random_number()),
                       host_name_,
                       found.advertised,
-                      other_,
-                      store_listener_.port,
+                      store_.other_address(),
+                      store_.port(),
                       plan_.workers,
                       plan_.program.role,
                       plan_.program.name(),
                       plan_.rendezvous.order_key,
                       plan_.rendezvous.node_rank,
-                      host_ != nullptr};
+                      host_ != nullptr || alone_};
     options.terms = {plan_.rendezvous.min_nodes, plan_.rendezvous.max_nodes, plan_.restarts.max_restarts};
     options.coordinator = names_of(found.places);
     options.join_timeout = plan_.rendezvous.answer_timeout;
     options.rejoin_timeout = plan_.rendezvous.rejoin_timeout;
-    link_ = std::make_unique<r::MemberLink>(
-        loop_, found.places,
-        r::MemberLink::Listener{
-            [this] {
-                guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
-                change([this](base::Time now) { member_->connected(now); });
-            },
-            [this](const r::ConnectFailure& failure) {
-                change([&](base::Time now) { member_->connect_failed(now, failure); });
-            },
-            [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
-            [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }});
+    r::CoordinatorLink::Observer observer{
+        [this] {
+            if (link_->socket() >= 0) guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
+            change([this](base::Time now) { member_->connected(now); });
+        },
+        [this](const r::ConnectFailure& failure) {
+            change([&](base::Time now) { member_->connect_failed(now, failure); });
+        },
+        [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
+        [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }};
+    if (alone_) {
+        auto job = coordinator_options(plan_, host_name_, base::random_number());
+        job.node_timeout = r::MemoryLink::kNeverSilent;
+        job.master_addr = advertised_;
+        link_ = std::make_unique<r::MemoryLink>(loop_, std::move(job), std::move(observer));
+    } else {
+        link_ = std::make_unique<r::MemberLink>(loop_, found.places, std::move(observer));
+    }
     member_.emplace(std::move(options), base::Clock::now(), base::random_number());
 }
 
@@ -182,7 +199,7 @@ void NetMembership::failed(const Failure& failure) {
 
 void NetMembership::round_over(const RoundEnd& end) {
     round_runs_ = false;
-    if (!end.succeeded) store_.reset();  // else the other nodes' workers still need it
+    if (!end.succeeded) store_.end_round();  // else the other nodes' workers still need it
     if (dying_) return order([this] { orders_.end(*dying_); });
     std::optional<r::Cause> cause;
     std::vector<Failure> own;
@@ -210,6 +227,7 @@ void NetMembership::leave(int status, const std::string& reason, bool workers_to
     const Scope scope = status == exit_status::kHang            ? Scope::job
                         : status == exit_status::kNodeUnhealthy ? Scope::node
                                                                 : Scope::node_if_enough;
+    own_reason_ = reason;
     own_leave_ = reason + " on " + host_name_;
     change([&](base::Time) { member_->leave(scope, status, reason, workers_too); });
 }
@@ -242,12 +260,14 @@ void NetMembership::act() {
 
 /// Before anything else is heard after a frozen time: how the workers ended then is nobody's failure.
 void NetMembership::heed_guard(base::Time now) {
+    if (alone_) return;
     by_guard_ = guard_.has_fenced();
     if (by_guard_)
         member_->fenced_by_guard(now, "this agent stood still for too long: its guard has killed the workers");
 }
 
 void NetMembership::renew_lease() {
+    if (alone_) return;  // no other node starts a round because this one is silent
     const base::Time until = member_->lease_until();
     if (until == r::kNever)
         guard_.no_workers_live();
@@ -257,10 +277,10 @@ void NetMembership::renew_lease() {
 
 void NetMembership::perform(r::Member::Action& action) {
     if (std::holds_alternative<r::Member::Connect>(action)) {
-        guard_.drop_connection();
+        if (!alone_) guard_.drop_connection();
         link_->connect();
     } else if (std::holds_alternative<r::Member::Disconnect>(action)) {
-        guard_.drop_connection();
+        if (!alone_) guard_.drop_connection();
         link_->disconnect();
     } else if (auto* send = std::get_if<r::Member::SendOut>(&action)) {
         link_->send(send->message);
@@ -273,10 +293,10 @@ void NetMembership::perform(r::Member::Action& action) {
             orders_.stop(reason, lost);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
-        store_.reset();
+        store_.end_round();
     } else if (auto* kill = std::get_if<r::Member::KillWorkers>(&action)) {
-        order([this, reason = kill->reason, done = by_guard_] {
-            if (round_runs_ || done) orders_.tell(reason + (done ? "" : ": killing the workers"));
+        order([this, reason = kill->reason, done = by_guard_, told = kill->reason == own_leave_] {
+            if ((round_runs_ || done) && !told) orders_.tell(reason + (done ? "" : ": killing the workers"));
             if (round_runs_) orders_.kill(reason);
         });
     } else if (auto* tell = std::get_if<r::Member::TellUser>(&action)) {
@@ -323,25 +343,19 @@ void NetMembership::start(const r::Assigned& told) {
     order([this, assignment = std::move(assignment)] { orders_.start(assignment); });
 }
 
-/// An empty store for this round. Where the user named the port the coordinator may live there too: one port, one
-/// server, which it has emptied.
+/// Where the user named the port the coordinator may live there too: one port, one server, which it has emptied.
 bool NetMembership::serve_store(const r::Assigned& told) {
-    store_.reset();
+    store_.end_round();
     if (host_ && host_->server().port() == told.master_port) return true;
-    const store::Listener& listener = !other_.empty() && told.master_addr == other_ ? other_listener_ : store_listener_;
-    base::UniqueFd socket(fcntl(listener.socket.get(), F_DUPFD_CLOEXEC, 0));
-    if (told.master_port != store_listener_.port) {
-        const std::string& address = told.master_addr == advertised_ ? bind_to_ : told.master_addr;
-        auto asked_for = store::open_listener(address, told.master_port);
-        if (!asked_for) {
-            order([this, text = cannot_serve(asked_for.error().text)] { orders_.tell(text); });
-            return false;
-        }
-        socket = std::move(asked_for->socket);
+    if (told.master_port == store_.port()) {
+        store_.begin_round(!store_.other_address().empty() && told.master_addr == store_.other_address(),
+                           alone_ ? WorkerStore::Serve::from_first_client : WorkerStore::Serve::at_once);
+        return true;
     }
-    auto server = store::ThreadedServer::adopt(std::move(socket));
-    if (server) store_ = std::move(*server);
-    return store_ != nullptr;
+    auto serves =
+        store_.begin_round_at(told.master_addr == advertised_ ? bind_to_ : told.master_addr, told.master_port);
+    if (!serves) order([this, text = cannot_serve(serves.error().text)] { orders_.tell(text); });
+    return serves.has_value();
 }
 
 /// Who hosts the coordinator stays until everybody has heard.
@@ -352,8 +366,12 @@ void NetMembership::end(const r::Member::EndJob& how) {
     for (const std::string& record : how.records)
         if (auto failures = unpack_failures(record))
             verdict.failures->insert(verdict.failures->end(), failures->begin(), failures->end());
+    if (alone_) {  // what failed here last has the details, and nobody asks where
+        verdict.failures.reset();
+        if (verdict.reason == own_leave_) verdict.reason = own_reason_;
+    }
     auto tell = [this, verdict = std::move(verdict)] {
-        discovery_->withdraw();
+        if (discovery_) discovery_->withdraw();
         orders_.end(verdict);
     };
     if (host_ && host_->coordinator().phase() == r::Coordinator::Phase::over)

@@ -8,17 +8,16 @@
 #include <vector>
 
 #include "agent/membership/membership.hpp"
+#include "agent/membership/worker_store.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/guard.hpp"
 #include "rendezvous/base/aside.hpp"
-#include "rendezvous/base/listener.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/coordinate/host.hpp"
 #include "rendezvous/discovery/discovery.hpp"
-#include "rendezvous/net/link.hpp"
+#include "rendezvous/net/coordinator_link.hpp"
 #include "rendezvous/rounds/member.hpp"
-#include "rendezvous/store/server/threaded_server.hpp"
 
 namespace dlaunch::agent {
 
@@ -36,6 +35,7 @@ public:
     void hurry() override;
 
 private:
+    void begin_alone();
     void find_coordinator();
     void still_finding(int waited_s);
     void come_in(base::Result<rendezvous::Found> found);
@@ -59,23 +59,23 @@ private:
     const Plan& plan_;
     const std::string host_name_;
     GuardLink& guard_;
+    const bool alone_;  ///< a job of one node: the coordinator is in memory
     Orders orders_;
     std::shared_ptr<rendezvous::Discovery> discovery_;  ///< a thread that hangs holds it too
     base::Aside finding_, keeping_;
     base::Timer finding_timer_, again_timer_, keep_timer_;
     std::string problem_;  ///< with the names that are looked up
     std::optional<rendezvous::Member> member_;
-    std::unique_ptr<rendezvous::MemberLink> link_;
+    std::unique_ptr<rendezvous::CoordinatorLink> link_;
     std::unique_ptr<rendezvous::CoordinatorHost> host_;
-    store::Listener store_listener_, other_listener_;
     bool name_is_loopback_ = false;     ///< the endpoint's, on this node alone
     std::string advertised_, bind_to_;  ///< this node's address for the others, and the same as a number
-    std::string other_;                 ///< where other_listener_ listens, at the same port; empty: nowhere
-    std::unique_ptr<store::ThreadedServer> store_;
+    WorkerStore store_;
     base::Timer timer_;
     rendezvous::Time timer_due_ = rendezvous::kNever;
     bool acting_ = false;
     bool own_failure_ = false;  ///< in the running round
+    std::string own_reason_;    ///< why this node leaves
     std::string own_leave_;     ///< how the job's other nodes are told of it; empty: this node stays
     std::optional<JobVerdict> dying_;
     bool over_ = false;  ///< the last order is on its way

@@ -1,5 +1,8 @@
 #include "agent/membership/net_options.hpp"
 
+#include "rendezvous/base/address.hpp"
+#include "rendezvous/net/addresses.hpp"
+
 namespace dlaunch::agent {
 
 namespace r = rendezvous;
@@ -57,6 +60,15 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.master_addr = meeting.master_addr;
     options.master_port = meeting.master_port;
     return options;
+}
+
+std::string address_alone(const RendezvousPlan& plan) {
+    if (!plan.master_addr.empty()) return plan.master_addr;
+    if (!plan.local_addr.empty()) return plan.local_addr;
+    const auto& named = plan.endpoints.places;
+    const bool is_loopback = !named.empty() && r::means_loopback(named.front().host);
+    const bool is_fixed = plan.backend == Backend::fixed_address;
+    return plan.standalone || is_fixed || is_loopback ? "127.0.0.1" : base::reachable_address();
 }
 
 }  // namespace dlaunch::agent

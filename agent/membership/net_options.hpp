@@ -15,4 +15,7 @@ namespace dlaunch::agent {
 [[nodiscard]] rendezvous::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name,
                                                                    std::uint64_t incarnation);
 
+/// Where a job of one node has its worker store: loopback, unless the user named an address or an endpoint elsewhere.
+[[nodiscard]] std::string address_alone(const RendezvousPlan& plan);
+
 }  // namespace dlaunch::agent

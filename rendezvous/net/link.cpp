@@ -22,8 +22,8 @@ namespace dlaunch::rendezvous {
 constexpr int kMostMute = 3;
 constexpr std::size_t kFirstBytes = 64;
 
-MemberLink::MemberLink(base::Loop& loop, const std::vector<Place>& places, Listener listener)
-    : loop_(loop), listener_(std::move(listener)) {
+MemberLink::MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer)
+    : loop_(loop), observer_(std::move(observer)) {
     for (const Place& place : places) targets_.push_back({place, {}});
 }
 
@@ -118,7 +118,7 @@ void MemberLink::fail(bool refused, const std::string& why) {
     targets_[current_].hopeless = refused;
     const ConnectFailure failure{refused && all_hopeless(), note_problem(why)};
     loop_.post([this, failure, life = life_] {
-        if (life == life_) listener_.failed(failure);
+        if (life == life_) observer_.failed(failure);
     });
 }
 
@@ -127,7 +127,7 @@ void MemberLink::fail_as_stranger(const std::string& how) {
     mute_ = 0;
     targets_[current_].hopeless = true;
     next_ = (current_ + 1) % targets_.size();
-    listener_.failed({false, note_problem("what listens there is none, " + how), all_hopeless()});
+    observer_.failed({false, note_problem("what listens there is none, " + how), all_hopeless()});
 }
 
 void MemberLink::on_connected() {
@@ -141,7 +141,7 @@ void MemberLink::on_connected() {
     reader_ = std::make_unique<wire::FrameReader>();
     unsent_ = wire::kGreeting;
     readable_ = loop_.readable(socket_.get(), [this] { on_readable(); });
-    listener_.connected();
+    observer_.connected();
 }
 
 void MemberLink::send(const Message& message) {
@@ -185,7 +185,7 @@ void MemberLink::on_readable() {
     if (first_bytes_.empty() && ++mute_ >= kMostMute)
         return fail_as_stranger("it closes every connection without a word");
     drop();
-    listener_.closed(count == 0);
+    observer_.closed(count == 0);
 }
 
 void MemberLink::take_messages() {
@@ -196,12 +196,12 @@ void MemberLink::take_messages() {
         if (outcome == Outcome::more) return;
         if (outcome == Outcome::message) {
             spoke_ = true;
-            listener_.received(message);
+            observer_.received(message);
             continue;
         }
         if (!spoke_) return fail_as_stranger(who_speaks_so(first_bytes_));
         drop();
-        return listener_.closed(false);  // a coordinator that has lost its senses
+        return observer_.closed(false);  // a coordinator that has lost its senses
     }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 /// A member's connection to the coordinator: a socket, the frames on it, nothing else.
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,35 +8,25 @@
 #include "rendezvous/base/aside.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/net/coordinator_link.hpp"
 #include "rendezvous/net/endpoint.hpp"
-#include "rendezvous/rounds/member.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::rendezvous {
 
-class MemberLink {
+class MemberLink : public CoordinatorLink {
 public:
-    /// Called from the loop. They may call connect(), disconnect() and send().
-    struct Listener {
-        std::function<void()> connected;
-        std::function<void(const ConnectFailure&)> failed;
-        std::function<void(const Message&)> received;
-        std::function<void(bool by_its_end)> closed;
-    };
-
     /// Several places are tried in turn. A name is looked up until it is found, and then never again; the loop goes on
     /// meanwhile.
-    MemberLink(base::Loop& loop, const std::vector<Place>& places, Listener listener);
-    ~MemberLink();
+    MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer);
+    ~MemberLink() override;
     MemberLink(const MemberLink&) = delete;
     MemberLink& operator=(const MemberLink&) = delete;
 
-    /// Dials; a connection that stands is reset first, and nothing is heard of it any more.
-    void connect();
-    /// Closes in order, without a word to the listener.
-    void disconnect();
-    void send(const Message& message);
-    [[nodiscard]] int socket() const { return socket_.get(); }
+    void connect() override;
+    void disconnect() override;
+    void send(const Message& message) override;
+    [[nodiscard]] int socket() const override { return socket_.get(); }
 
 private:
     struct Target {
@@ -65,7 +54,7 @@ private:
     base::Loop& loop_;
     std::vector<Target> targets_;
     std::size_t next_ = 0, current_ = 0;
-    Listener listener_;
+    Observer observer_;
     base::UniqueFd socket_, second_;  ///< the second is the same socket, while there is more to send than it takes
     base::Watch readable_, writable_;
     std::unique_ptr<wire::FrameReader> reader_;

@@ -234,8 +234,10 @@ TEST(NetMembership, a_leave_is_no_matter_where_enough_are_left) {
 }
 
 TEST(NetMembership, another_job_is_refused) {
-    Job job(1);
+    Job job(0, 1, 2, 0);
     Plan plan = job.plan;
+    plan.rendezvous.conf["last_call_timeout"] = "0";
+    job.add("node1", plan);
     plan.rendezvous.job_id = "another";
     plan.rendezvous.is_host = false;
     Node& other = job.add("node2", plan);

@@ -15,7 +15,7 @@ const Beat kBeat{{1, 2, 3}, 4};
 
 /// What a link says to its member. `then` runs after each word.
 struct Heard {
-    MemberLink::Listener listener() {
+    MemberLink::Observer listener() {
         return {[this] { note("connected"); },
                 [this](const ConnectFailure& failure) {
                     failures.push_back(failure);

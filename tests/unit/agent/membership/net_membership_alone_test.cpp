@@ -1,4 +1,6 @@
-#include "agent/membership/solo.hpp"
+// A job of one node: what the agent is ordered when its rounds end as a script says.
+
+#include "agent/membership/net_membership.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -16,28 +18,27 @@ struct Node {
     explicit Node(Plan given) : plan(std::move(given)) {}
 
     JobVerdict run(std::vector<RoundEnd> ends) {
-        auto made = SoloMembership::make(loop, plan);
-        EXPECT_TRUE(made.has_value());
-        auto solo = std::move(*made);
+        NetMembership membership(loop, plan, "node1", guard);
         JobVerdict verdict;
-        solo->join({[&](const Assignment& assignment) {
-                        rounds.push_back(assignment);
-                        if (fails_first) solo->failed({});
-                        if (leave_in == assignment.round) solo->leave(143, "SIGTERM received", false);
-                        solo->round_over(ends.at(static_cast<std::size_t>(assignment.round)));
-                    },
-                    [](const std::string&, const auto&) { ADD_FAILURE() << "nobody else could ask for a stop"; },
-                    [&](const std::string& text) { told.push_back(text); },
-                    [&](const JobVerdict& end) {
-                        verdict = end;
-                        loop.stop();
-                    }});
+        membership.join({[&](const Assignment& assignment) {
+                             rounds.push_back(assignment);
+                             const auto round = static_cast<std::size_t>(assignment.round);
+                             if (fails_first) membership.failed(ends.at(round).failures.front());
+                             if (leave_in == assignment.round) membership.leave(143, "SIGTERM received", false);
+                             membership.round_over(ends.at(round));
+                         },
+                         [](const std::string&, const auto&) {}, [&](const std::string& text) { told.push_back(text); },
+                         [&](const JobVerdict& end) {
+                             verdict = end;
+                             loop.stop();
+                         }});
         loop.run();
         return verdict;
     }
 
     Plan plan;
     base::Loop loop;
+    GuardLink guard;
     std::vector<Assignment> rounds;
     std::vector<std::string> told;
     int leave_in = -1;
@@ -64,7 +65,7 @@ RoundEnd badly(HowEnded how, int code, int signal = 0) {
     return {.succeeded = false, .failures = {failure}, .lasted = 5ms};
 }
 
-TEST(Solo, one_round_that_succeeds) {
+TEST(OneNode, one_round_that_succeeds) {
     Node node(plan_with(0));
     EXPECT_EQ(node.run({well()}).status, 0);
     ASSERT_EQ(node.rounds.size(), 1U);
@@ -77,7 +78,7 @@ TEST(Solo, one_round_that_succeeds) {
     EXPECT_EQ(round.restart_reason, "");
 }
 
-TEST(Solo, a_failure_is_restarted_and_counted) {
+TEST(OneNode, a_failure_is_restarted_and_counted) {
     Node node(plan_with(2));
     EXPECT_EQ(node.run({badly(HowEnded::exited, 3), well()}).status, 0);
     ASSERT_EQ(node.rounds.size(), 2U);
@@ -88,18 +89,18 @@ TEST(Solo, a_failure_is_restarted_and_counted) {
     EXPECT_EQ(node.told.size(), 1U);
 }
 
-TEST(Solo, the_last_failure_decides_the_status) {
+TEST(OneNode, the_last_failure_decides_the_status) {
     Node node(plan_with(1));
     EXPECT_EQ(node.run({badly(HowEnded::exited, 3), badly(HowEnded::signalled, 0, 11)}).status, 139);
 }
 
-TEST(Solo, what_cannot_be_executed_is_not_tried_again) {
+TEST(OneNode, what_cannot_be_executed_is_not_tried_again) {
     Node node(plan_with(5));
     EXPECT_EQ(node.run({badly(HowEnded::not_executed, 127)}).status, 127);
     EXPECT_EQ(node.rounds.size(), 1U);
 }
 
-TEST(Solo, a_shortage_that_may_pass_is_tried_again) {
+TEST(OneNode, a_shortage_that_may_pass_is_tried_again) {
     RoundEnd no_process = badly(HowEnded::not_executed, 126);
     no_process.failures.front().permanent = false;
     Node node(plan_with(1));
@@ -107,7 +108,7 @@ TEST(Solo, a_shortage_that_may_pass_is_tried_again) {
     EXPECT_EQ(node.rounds.size(), 2U);
 }
 
-TEST(Solo, a_crash_loop_gives_up) {
+TEST(OneNode, a_crash_loop_gives_up) {
     Plan plan = plan_with(100);
     plan.restarts.crash_loop = 3;
     Node node(plan);
@@ -115,7 +116,7 @@ TEST(Solo, a_crash_loop_gives_up) {
     EXPECT_EQ(node.rounds.size(), 3U);
 }
 
-TEST(Solo, who_leaves_is_not_restarted) {
+TEST(OneNode, a_leave_is_not_restarted) {
     Node node(plan_with(5));
     node.leave_in = 0;
     const JobVerdict verdict = node.run({badly(HowEnded::exited, 3)});
@@ -124,21 +125,31 @@ TEST(Solo, who_leaves_is_not_restarted) {
     EXPECT_EQ(node.rounds.size(), 1U);
 }
 
-TEST(Solo, who_leaves_after_the_failure_that_ends_the_job_changes_nothing) {
+TEST(OneNode, a_leave_after_the_failure_that_ends_the_job_changes_nothing) {
     Node node(plan_with(1));
     node.leave_in = 1;
     node.fails_first = true;
     EXPECT_EQ(node.run({badly(HowEnded::exited, 3), badly(HowEnded::exited, 4)}).status, 4);
 }
 
-TEST(Solo, who_leaves_after_a_failure_that_would_be_restarted_is_not_restarted) {
+TEST(OneNode, a_leave_after_a_failure_prevents_its_restart) {
     Node node(plan_with(1));
     node.leave_in = 0;
     node.fails_first = true;
     EXPECT_EQ(node.run({badly(HowEnded::exited, 3)}).status, 143);
 }
 
-TEST(Solo, a_port_in_use_is_refused_by_name) {
+TEST(OneNode, an_endpoint_on_loopback_has_its_store_there) {
+    Plan plan = plan_with(0);
+    plan.rendezvous.backend = Backend::c10d;
+    plan.rendezvous.endpoints.places = {{"localhost", 0}};
+    plan.rendezvous.standalone = false;
+    Node node(plan);
+    EXPECT_EQ(node.run({well()}).status, 0);
+    EXPECT_EQ(node.rounds.at(0).master_addr, "127.0.0.1");
+}
+
+TEST(OneNode, a_port_in_use_is_refused_by_name) {
     const int listener = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -149,11 +160,12 @@ TEST(Solo, a_port_in_use_is_refused_by_name) {
     getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
     Plan plan = plan_with(0);
     plan.rendezvous.master_port = ntohs(address.sin_port);
-    base::Loop loop;
-    const auto made = SoloMembership::make(loop, plan);
-    ASSERT_FALSE(made.has_value());
-    EXPECT_NE(made.error().text.find(std::to_string(ntohs(address.sin_port))), std::string::npos);
-    EXPECT_NE(made.error().text.find("in use"), std::string::npos);
+    Node node(plan);
+    const JobVerdict verdict = node.run({});
+    EXPECT_TRUE(node.rounds.empty());
+    EXPECT_EQ(verdict.status, exit_status::kUsage);
+    EXPECT_NE(verdict.reason.find(std::to_string(ntohs(address.sin_port))), std::string::npos);
+    EXPECT_NE(verdict.reason.find("in use"), std::string::npos);
     close(listener);
 }
 

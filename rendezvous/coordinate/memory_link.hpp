@@ -1,0 +1,37 @@
+#pragma once
+/// The coordinator of a job of one node, in the memory of its only member: the same machines as over TCP, no socket.
+
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/net/coordinator_link.hpp"
+#include "rendezvous/rounds/coordinator.hpp"
+
+namespace dlaunch::rendezvous {
+
+class MemoryLink : public CoordinatorLink {
+public:
+    /// As the node time-out of a job that only has this link, which cannot be cut: no lease ends, and no beat is due.
+    static constexpr Milliseconds kNeverSilent = std::chrono::days(20);
+
+    /// The loop must outlive it.
+    MemoryLink(base::Loop& loop, Coordinator::Options options, Observer observer);
+
+    void connect() override;
+    void disconnect() override;
+    void send(const Message& message) override;
+    [[nodiscard]] int socket() const override { return -1; }
+
+private:
+    void act();
+    void set_timer();
+
+    base::Loop& loop_;
+    Observer observer_;
+    Coordinator coordinator_;
+    ConnectionId connection_ = 0;  ///< the open one; 0: none
+    ConnectionId connections_ = 0;
+    bool acting_ = false;
+    base::Timer timer_;
+    Time timer_due_ = kNever;
+};
+
+}  // namespace dlaunch::rendezvous
