@@ -236,7 +236,7 @@ TEST(NetMembership, a_leave_is_no_matter_where_enough_are_left) {
 TEST(NetMembership, another_job_is_refused) {
     Job job(0, 1, 2, 0);
     Plan plan = job.plan;
-    plan.rendezvous.conf["last_call_timeout"] = "0";
+    plan.rendezvous.last_call = 0ms;
     job.add("node1", plan);
     plan.rendezvous.job_id = "another";
     plan.rendezvous.is_host = false;
