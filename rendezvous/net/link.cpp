@@ -24,7 +24,15 @@ constexpr std::size_t kFirstBytes = 64;
 
 MemberLink::MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer)
     : loop_(loop), observer_(std::move(observer)) {
+    retarget(places);
+}
+
+void MemberLink::retarget(const std::vector<Place>& places) {
+    drop();
+    targets_.clear();
     for (const Place& place : places) targets_.push_back({place, {}});
+    next_ = current_ = 0;
+    cycle_failed_ = false;
 }
 
 MemberLink::~MemberLink() { disconnect(); }
@@ -58,6 +66,7 @@ void MemberLink::disconnect() {
 /// With the problems of all places that have been tried, as none of them answers.
 std::string MemberLink::note_problem(const std::string& why) {
     Target& current = targets_[current_];
+    cycle_failed_ = next_ <= current_;
     current.problem = fmt::format("{}: {}", current.place.endpoint.text(), why);
     std::vector<std::string_view> all;
     for (const Target& target : targets_)  // one name may have several addresses
@@ -68,35 +77,64 @@ std::string MemberLink::note_problem(const std::string& why) {
 
 void MemberLink::connect() {
     if (socket_) {
-        if (!reader_) static_cast<void>(note_problem("no answer"));
+        if (!spoke_) {
+            next_ = (current_ + 1) % targets_.size();
+            static_cast<void>(note_problem("no answer"));
+        }
         const linger reset{1, 0};
         setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     }
     drop();
+    if (std::exchange(cycle_failed_, false)) forget_addresses();
     current_ = next_;
     next_ = (next_ + 1) % targets_.size();
     Target& target = targets_[current_];
     target.hopeless = false;
+    if (!target.stale && !target.place.address.empty()) return dial();
+    if (!target.look_up.busy()) return look_up(current_);
     if (!target.place.address.empty()) return dial();
-    if (target.look_up.busy()) return fail(false, "its name is still being looked up");
-    look_up(current_);
+    fail(false, "its name is still being looked up");
+}
+
+/// A name may stand for another address by now: a pod that was started again has a new one. Its old address serves as
+/// long as the name has none.
+void MemberLink::forget_addresses() {
+    std::vector<Target> names;
+    for (Target& target : targets_) {
+        const auto is_same = [&](const Target& one) { return one.place.endpoint == target.place.endpoint; };
+        if (std::any_of(names.begin(), names.end(), is_same)) continue;
+        target.stale = !socket_address(target.place.endpoint.host, 0);
+        names.push_back(std::move(target));
+    }
+    targets_ = std::move(names);
+    next_ = 0;
 }
 
 /// Its answer counts for this call of connect() or, if that has been given up, for a later one.
 void MemberLink::look_up(std::size_t which) {
-    auto take = [this, which, life = life_](const base::Result<std::vector<std::string>>& found) {
-        targets_[which].look_up = {};
-        if (found && !found->empty()) targets_[which].place.address = found->front();
-        for (std::size_t at = 1; found && at < found->size(); ++at)
-            targets_.push_back({{targets_[which].place.endpoint, (*found)[at]}, {}});
+    auto take = [this, endpoint = targets_[which].place.endpoint,
+                 life = life_](const base::Result<std::vector<std::string>>& found) {
+        const auto target = std::find_if(targets_.begin(), targets_.end(),
+                                         [&](const Target& each) { return each.place.endpoint == endpoint; });
+        if (target == targets_.end()) return;
+        target->look_up = {};
+        const bool has_address = found && !found->empty();
+        if (has_address) take_addresses(static_cast<std::size_t>(target - targets_.begin()), *found);
         if (life != life_) return;
-        if (found && !found->empty()) return dial();
+        if (!targets_[current_].place.address.empty()) return dial();
         fail(false, found ? "it has no address" : found.error().text);
     };
     targets_[which].look_up =
         base::Aside(loop_, [take, host = targets_[which].place.endpoint.host]() -> std::function<void()> {
             return [take, found = addresses_of(host)] { take(found); };
         });
+}
+
+void MemberLink::take_addresses(std::size_t which, const std::vector<std::string>& found) {
+    targets_[which].stale = false;
+    targets_[which].place.address = found.front();
+    for (std::size_t at = 1; at < found.size(); ++at)
+        targets_.push_back({{targets_[which].place.endpoint, found[at]}, {}});
 }
 
 void MemberLink::dial() {

@@ -16,13 +16,14 @@ namespace dlaunch::rendezvous {
 
 class MemberLink : public CoordinatorLink {
 public:
-    /// Several places are tried in turn. A name is looked up until it is found, and then never again; the loop goes on
-    /// meanwhile.
+    /// Several places are tried in turn. When all have failed their names are looked up again, while the loop goes on.
     MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer);
     ~MemberLink() override;
     MemberLink(const MemberLink&) = delete;
     MemberLink& operator=(const MemberLink&) = delete;
 
+    /// Other places from now on. A connection that stands is given up without a call of the observer.
+    void retarget(const std::vector<Place>& places);
     void connect() override;
     void disconnect() override;
     void send(const Message& message) override;
@@ -32,11 +33,14 @@ private:
     struct Target {
         Place place;
         base::Aside look_up;
+        bool stale = false;     ///< its name is to be looked up again
         bool hopeless = false;  ///< the latest dial met a closed port or a stranger
         std::string problem;    ///< of the latest dial, "node1:29400: Connection refused"
     };
 
+    void forget_addresses();
     void look_up(std::size_t which);
+    void take_addresses(std::size_t which, const std::vector<std::string>& found);
     void dial();
     void fail(int error);
     void fail(bool refused, const std::string& why);
@@ -54,6 +58,7 @@ private:
     base::Loop& loop_;
     std::vector<Target> targets_;
     std::size_t next_ = 0, current_ = 0;
+    bool cycle_failed_ = false;  ///< every place has been tried since the names were looked up
     Observer observer_;
     base::UniqueFd socket_, second_;  ///< the second is the same socket, while there is more to send than it takes
     base::Watch readable_, writable_;

@@ -48,7 +48,7 @@ struct Line {
             then(heard);
         };
         link.connect();
-        EXPECT_TRUE(heard.words.empty()) << "a word from inside the call";
+        EXPECT_TRUE(heard.words.empty()) << "a call from inside of connect()";
         std::thread thread([&] {
             if (coordinator) coordinator();
         });
@@ -89,6 +89,32 @@ TEST(MemberLink, greets_and_carries_messages_both_ways) {
     ASSERT_EQ(line.heard.words, (std::vector<std::string>{"connected", "received", "received"}));
     EXPECT_EQ(std::get<Tell>(line.heard.messages[0]).text, "hello");
     EXPECT_EQ(std::get<Beat>(line.heard.messages[1]), kBeat);
+}
+
+TEST(MemberLink, looks_a_name_up_again_when_all_its_addresses_have_failed) {
+    const store::Listener port = *store::open_listener("127.0.0.1", 0);
+    base::Loop loop;
+    Heard heard;
+    // Nobody listens at the address that the name had.
+    MemberLink link(loop, {{{"localhost", port.port}, "127.0.0.9"}}, heard.listener());
+    heard.then = [&] {
+        if (heard.words.back() == "connected") return loop.stop();
+        EXPECT_EQ(heard.words.back(), "failed");
+        if (heard.words.size() < 10) link.connect();
+    };
+    link.connect();
+    loop.run();
+    EXPECT_EQ(heard.words.back(), "connected");
+}
+
+TEST(MemberLink, goes_to_another_place_when_it_is_told_of_one) {
+    Line line;
+    const store::Listener other = *store::open_listener("127.0.0.1", 0);
+    line.link.retarget({here(other.port)});
+    line.run_until("connected", [&] {
+        pollfd wait{other.socket.get(), POLLIN, 0};
+        EXPECT_EQ(poll(&wait, 1, 30'000), 1);
+    });
 }
 
 TEST(MemberLink, takes_a_message_that_comes_in_pieces) {
