@@ -20,10 +20,14 @@ struct Listener {
 /// Listens on a numeric address, or on the first address of a name; port 0 is a free one.
 [[nodiscard]] base::Result<Listener> open_listener(const std::string& address, int port);
 
-/// Takes a bound socket, listening already or not. What it accepts sends without delay and notices dead peers.
+/// Takes a bound socket, listening already or not. What it accepts sends without delay, and notices
+/// within half a minute that a peer's host is gone.
 [[nodiscard]] base::Result<Listener> adopt_listener(base::UniqueFd socket);
 
-/// The address alone as text, without asking anybody for a name. IPv4 in IPv6's clothes is shown as IPv4.
+/// The port of a bound socket; -1 where there is none.
+[[nodiscard]] int bound_port(int socket);
+
+/// The address alone as text, without a look-up. A mapped IPv4 address is shown as IPv4.
 [[nodiscard]] std::string address_text(const sockaddr_storage& address);
 
 }  // namespace dlaunch::store
