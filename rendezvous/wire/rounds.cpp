@@ -237,28 +237,20 @@ std::optional<r::Message> decode(std::uint8_t number, std::string_view payload) 
                       std::make_index_sequence<std::variant_size_v<r::Message>>());
 }
 
+void FrameReader::feed(std::string_view bytes) {
+    decoder_.feed(bytes);
+    decoder_.keep();
+}
+
 FrameReader::Outcome FrameReader::next(r::Message& message) {
     if (refused_) return Outcome::refused;
-    const std::string_view rest = std::string_view(held_).substr(start_);
-    if (rest.size() < kFrameHead) {
-        held_.erase(0, std::exchange(start_, 0));
-        return Outcome::more;
-    }
-    std::uint32_t size = 0;
-    for (std::size_t byte = 0; byte < 4; ++byte)
-        size |= std::uint32_t{static_cast<unsigned char>(rest[1 + byte])} << (8 * byte);
-    const auto number = static_cast<std::uint8_t>(rest[0]);
-    refused_ = size > kMaxFrame || number < kFirstNumber || number >= kFirstNumber + std::variant_size_v<r::Message>;
-    if (refused_) return Outcome::refused;
-    if (rest.size() - kFrameHead < size) {
-        held_.erase(0, std::exchange(start_, 0));
-        return Outcome::more;
-    }
-    auto read = decode(number, rest.substr(kFrameHead, size));
+    Request request;
+    const auto outcome = decoder_.next(request);
+    if (outcome == Decoder::Outcome::more) return Outcome::more;
+    auto read = outcome == Decoder::Outcome::request ? decode(request.number, request.value) : std::nullopt;
     refused_ = !read;
     if (refused_) return Outcome::refused;
     message = std::move(*read);
-    start_ += kFrameHead + size;
     return Outcome::message;
 }
 

@@ -15,10 +15,9 @@
 #include <string_view>
 
 #include "rendezvous/wire/messages.hpp"
+#include "rendezvous/wire/tcpstore.hpp"
 
 namespace dlaunch::wire {
-
-inline constexpr std::string_view kGreeting{"\x00\xCE\xF7\x85\x3C", 5};
 
 inline constexpr std::size_t kMaxText = 4 << 10;      ///< of a name or a line; a longer one is cut when encoded
 inline constexpr std::size_t kMaxRecord = 256 << 10;  ///< of a failure record; a longer one is left out
@@ -36,13 +35,14 @@ class FrameReader {
 public:
     enum class Outcome : std::uint8_t { message, more, refused };
 
-    void feed(std::string_view bytes) { held_.append(bytes); }
+    FrameReader() { decoder_.limit_payload(kMaxFrame); }
+
+    void feed(std::string_view bytes);
     /// refused: this is no coordinator; there is no next message.
     [[nodiscard]] Outcome next(rendezvous::Message& message);
 
 private:
-    std::string held_;
-    std::size_t start_ = 0;
+    Decoder decoder_{Decoder::Takes::frames};
     bool refused_ = false;
 };
 

@@ -10,7 +10,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the protocol's integers are copied as they lie in memory");
 
-constexpr std::string_view kHello("\x00\xCE\xF7\x85\x3C", 5);
 constexpr std::size_t kKeepCapacity = 64 << 10;  // larger buffers are given back after use
 
 /// By 1.13's number. 7 is WATCH_KEY, which nothing in torch sends by itself.
@@ -100,14 +99,14 @@ Decoder::Outcome Decoder::greet() {
     if (view_.empty()) return Outcome::more;
     const auto first = static_cast<std::uint8_t>(view_[0]);
     if (first >= kOldMessages.size()) return Outcome::refused;
-    const std::string_view head = view_.substr(0, kHello.size());
-    if (!kHello.starts_with(head)) {
+    const std::string_view head = view_.substr(0, kGreeting.size());
+    if (!kGreeting.starts_with(head)) {
         numbering_ = Numbering::torch_1_13;
-    } else if (head.size() < kHello.size()) {
+    } else if (head.size() < kGreeting.size()) {
         return Outcome::more;
     } else {
         numbering_ = Numbering::newest;
-        start_ = at_ = kHello.size();
+        start_ = at_ = kGreeting.size();
     }
     return Outcome::request;
 }
@@ -118,12 +117,15 @@ Decoder::Outcome Decoder::begin() {
     number_ = static_cast<std::uint8_t>(view_[at_]);
     if (*numbering_ == Numbering::torch_1_13) {
         if (number_ >= kOldMessages.size() || !kOldMessages[number_]) return Outcome::refused;
+        if (takes_ == Takes::extensions) return Outcome::refused;
         message_ = kOldMessages[number_];
     } else if (number_ >= static_cast<std::uint8_t>(Message::extension)) {
-        if (!extensions_) return Outcome::refused;
+        if (takes_ == Takes::requests) return Outcome::refused;
         message_ = Message::extension;
     } else if (number_ > static_cast<std::uint8_t>(Message::barrier) || number_ == 0) {
         return Outcome::refused;  // a second VALIDATE among them
+    } else if (takes_ == Takes::extensions || takes_ == Takes::frames) {
+        return Outcome::refused;
     } else {
         message_ = static_cast<Message>(number_);
     }
@@ -137,7 +139,7 @@ Decoder::Outcome Decoder::step(Field field) {
     switch (field) {
         case Field::key: return take(8, kMaxKeyBytes);
         case Field::value: return take(8, kMaxValueBytes);
-        case Field::payload: return take(4, kMaxValueBytes);
+        case Field::payload: return take(4, payload_limit_);
         case Field::integer: return take_fixed(8);
         case Field::nonce: return take_fixed(4);
         case Field::keys: return step_list(false);
@@ -241,8 +243,6 @@ void encode(const Request& request, std::string& out, Numbering numbering) {
         }
     }
 }
-
-std::string validate_bytes() { return std::string(kHello); }
 
 void put_u32(std::string& out, std::uint32_t number) {
     char bytes[sizeof number];

@@ -53,9 +53,9 @@ inline constexpr std::uint8_t kStopWaiting = 0, kWaitCanceled = 1;  ///< replies
 inline constexpr std::size_t kMaxKeyBytes = 8 << 10;
 inline constexpr std::size_t kMaxValueBytes = 8 << 20;  ///< also of an extension's payload
 inline constexpr std::size_t kMaxKeys = 128 << 10;      ///< in one message
-/// The longest list of the longest keys. Only a MULTI_SET could be longer; as a request takes effect whole, its
-/// bytes are held until the last one is there.
-inline constexpr std::size_t kMaxMessageBytes = 1 + 8 + kMaxKeys * (8 + kMaxKeyBytes);
+/// A request takes effect whole, so its bytes are held until the last one is there. The longest single request is a
+/// COMPARE_SET of two of the largest values; longer lists must be sent in parts.
+inline constexpr std::size_t kMaxMessageBytes = 2 * kMaxValueBytes + kMaxKeyBytes + 25;
 
 /// One request. Which members count depends on the message; the others are empty. Views, no owner.
 struct Request {
@@ -83,9 +83,18 @@ public:
         refused,  ///< not the protocol, or over a limit: end this connection; there is no next request
     };
 
-    /// `extensions`: whether numbers from 0x40 up are taken; else they are refused.
-    explicit Decoder(bool extensions = false, std::size_t message_limit = kMaxMessageBytes)
-        : extensions_(extensions), message_limit_(message_limit) {}
+    /// Which numbers are taken; the others are refused before their fields are read.
+    enum class Takes : std::uint8_t {
+        requests,    ///< of the store
+        extensions,  ///< from 0x40 up, behind the newest handshake
+        both,
+        frames,  ///< extensions without a handshake before the first: what the coordinator sends to a member
+    };
+
+    explicit Decoder(Takes takes = Takes::requests, std::size_t message_limit = kMaxMessageBytes)
+        : takes_(takes), message_limit_(message_limit) {
+        if (takes == Takes::frames) numbering_ = Numbering::newest;
+    }
     Decoder(const Decoder&) = delete;
     Decoder& operator=(const Decoder&) = delete;
 
@@ -95,6 +104,8 @@ public:
     [[nodiscard]] Outcome next(Request& request);
     /// Copies what next() has not handed out, so that the bytes given to feed() are free again.
     void keep();
+    /// The longest payload of an extension that is taken from now on.
+    void limit_payload(std::size_t bytes) { payload_limit_ = bytes; }
 
     /// How many of the bytes fed no request handed out so far has used.
     [[nodiscard]] std::size_t pending() const { return view_.size() - start_; }
@@ -121,8 +132,9 @@ private:
     [[nodiscard]] std::uint64_t integer_at(std::size_t offset, std::size_t size) const;
     [[nodiscard]] std::size_t rest() const { return view_.size() - at_; }
 
-    const bool extensions_;
+    const Takes takes_;
     const std::size_t message_limit_;
+    std::size_t payload_limit_ = kMaxValueBytes;
     std::optional<Numbering> numbering_;
     std::string held_;                // bytes of earlier feeds that are still needed
     std::string_view view_;           // all bytes there are: in held_, or the caller's
@@ -139,8 +151,8 @@ private:
 /// the caller.
 void encode(const Request& request, std::string& out, Numbering numbering = Numbering::newest);
 
-/// The first five bytes of a client of the newest protocol.
-[[nodiscard]] std::string validate_bytes();
+/// The first five bytes of a client of the newest protocol, and of a member: VALIDATE.
+inline constexpr std::string_view kGreeting{"\x00\xCE\xF7\x85\x3C", 5};
 
 /// Little-endian integers, as everything on the wire.
 void put_u32(std::string& out, std::uint32_t number);

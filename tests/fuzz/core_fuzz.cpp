@@ -20,8 +20,7 @@ constexpr std::size_t kClients = 4;
 struct Client {
     Client() {
         wire::Request none;
-        const auto hello = wire::validate_bytes();
-        decoder.feed(hello);
+        decoder.feed(wire::kGreeting);
         if (decoder.next(none) != wire::Decoder::Outcome::more) std::abort();
         decoder.keep();
     }
@@ -32,7 +31,7 @@ struct Client {
 std::array<std::unique_ptr<Client>, kClients> clients;
 
 void start(std::size_t who, Core& core) {
-    core.close(static_cast<dlaunch::store::ConnectionId>(who));
+    core.close(static_cast<dlaunch::store::Slot>(who));
     clients[who] = std::make_unique<Client>();
 }
 
@@ -42,7 +41,7 @@ void handle(Core& core, std::size_t who, const wire::Request& request) {
     Client& client = *clients[who];
     const bool waits = request.message == wire::Message::wait || request.message == wire::Message::barrier;
     client.answers_due += waits ? 1 : 0;
-    if (core.handle(static_cast<dlaunch::store::ConnectionId>(who), request, output) == Core::Verdict::refused) {
+    if (core.handle(static_cast<dlaunch::store::Slot>(who), request, output) == Core::Verdict::refused) {
         if (!output.empty()) std::abort();
         return start(who, core);
     }

@@ -17,7 +17,7 @@ namespace {
 
 /// Everything handed out, encoded again, and how it ended.
 std::string again(std::string_view bytes, std::size_t piece, bool extensions) {
-    wire::Decoder decoder(extensions);
+    wire::Decoder decoder(extensions ? wire::Decoder::Takes::both : wire::Decoder::Takes::requests);
     std::string encoded;
     wire::Request request;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
@@ -30,7 +30,7 @@ std::string again(std::string_view bytes, std::size_t piece, bool extensions) {
         decoder.keep();
         if (decoder.pending() > bytes.size()) std::abort();
     }
-    const std::size_t hello = decoder.numbering() == wire::Numbering::newest ? wire::validate_bytes().size() : 0;
+    const std::size_t hello = decoder.numbering() == wire::Numbering::newest ? wire::kGreeting.size() : 0;
     const std::string_view rest = bytes.substr(hello + encoded.size());
     if (decoder.numbering() && (bytes.substr(hello, encoded.size()) != encoded || rest.size() != decoder.pending()))
         std::abort();

@@ -69,7 +69,7 @@ Result<std::unique_ptr<FileStore>> FileStore::open(const std::string& path) {
 
 Result<std::string> FileStore::exchange(const wire::Request& request, Time deadline) {
     const std::lock_guard guard(mutex_);
-    const ConnectionId call = core_->begin();
+    const Slot call = core_->begin();
     auto reply = carry_out(call, request, deadline);
     core_->end(call);
     if (!reply) return reply.error();
@@ -78,7 +78,7 @@ Result<std::string> FileStore::exchange(const wire::Request& request, Time deadl
 
 Result<void> FileStore::await(const wire::Request& request, Time deadline) {
     std::unique_lock guard(mutex_);
-    const ConnectionId call = core_->begin();
+    const Slot call = core_->begin();
     const auto reply = carry_out(call, request, deadline);
     Result<void> done;
     if (!reply) {
@@ -102,7 +102,7 @@ Result<void> FileStore::await(const wire::Request& request, Time deadline) {
 }
 
 /// Reads what others have written, carries out one request on top of it, and writes it down if it changed something.
-Result<LocalCore::Reply> FileStore::carry_out(ConnectionId call, const wire::Request& request, Time deadline) {
+Result<LocalCore::Reply> FileStore::carry_out(Slot call, const wire::Request& request, Time deadline) {
     if (broken_) return *broken_;
     if (auto locked = lock(request, deadline); !locked) return locked.error();
     const auto current = catch_up();
@@ -169,7 +169,7 @@ void FileStore::decode_from_here() {
     decoder_ = std::make_unique<wire::Decoder>();
     if (read_ == 0) return;
     wire::Request none;
-    const std::string magic = wire::validate_bytes();
+    const std::string magic(wire::kGreeting);
     decoder_->feed(magic);
     [[maybe_unused]] const auto more = decoder_->next(none);
     decoder_->keep();
@@ -177,7 +177,7 @@ void FileStore::decode_from_here() {
 
 /// Adds a request, which is in core_ already, to the end of the file.
 Result<void> FileStore::write_down(const wire::Request& request) {
-    std::string bytes = read_ == 0 ? wire::validate_bytes() : std::string();
+    std::string bytes = read_ == 0 ? std::string(wire::kGreeting) : std::string();
     const bool fresh = read_ == 0;
     wire::encode(request, bytes);
     int error = ftruncate(file_.get(), static_cast<off_t>(read_)) == 0 ? 0 : errno;

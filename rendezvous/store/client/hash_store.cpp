@@ -4,7 +4,7 @@ namespace dlaunch::store {
 
 Result<std::string> HashStore::exchange(const wire::Request& request, Time) {
     const std::lock_guard lock(mutex_);
-    const ConnectionId call = core_.begin();
+    const Slot call = core_.begin();
     auto reply = core_.handle(call, request);
     core_.end(call);
     if (!reply) return reply.error();
@@ -14,7 +14,7 @@ Result<std::string> HashStore::exchange(const wire::Request& request, Time) {
 
 Result<void> HashStore::await(const wire::Request& request, Time deadline) {
     std::unique_lock lock(mutex_);
-    const ConnectionId call = core_.begin();
+    const Slot call = core_.begin();
     const auto reply = core_.handle(call, request);
     if (reply && reply->changed) something_changed_.notify_all();
     const bool done = reply && (!reply->bytes.empty() ||

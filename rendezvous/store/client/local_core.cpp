@@ -4,22 +4,22 @@
 
 namespace dlaunch::store {
 
-ConnectionId LocalCore::begin() {
-    ConnectionId free = 0;
+Slot LocalCore::begin() {
+    Slot free = 0;
     while (calls_.contains(free)) ++free;
     calls_[free] = false;
     return free;
 }
 
-void LocalCore::end(ConnectionId call) {
+void LocalCore::end(Slot call) {
     core_.close(call);
     calls_.erase(call);
 }
 
-Result<LocalCore::Reply> LocalCore::handle(ConnectionId call, const wire::Request& request) {
+Result<LocalCore::Reply> LocalCore::handle(Slot call, const wire::Request& request) {
     Output output;
     const auto verdict = core_.handle(call, request, output);
-    for (const ConnectionId woken : core_.woken()) calls_[woken] = true;
+    for (const Slot woken : core_.woken()) calls_[woken] = true;
     core_.clear_woken();
     if (verdict != Core::Verdict::refused) return Reply{output.text(), verdict == Core::Verdict::changed};
     const bool growth = request.message == wire::Message::append;

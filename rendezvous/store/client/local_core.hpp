@@ -11,20 +11,20 @@ namespace dlaunch::store {
 class LocalCore {
 public:
     /// One call in progress.
-    ConnectionId begin();
-    void end(ConnectionId call);
+    Slot begin();
+    void end(Slot call);
 
     struct Reply {
         std::string bytes;
         bool changed = false;  ///< whether a key or a queue is not as before
     };
-    Result<Reply> handle(ConnectionId call, const wire::Request& request);
+    Result<Reply> handle(Slot call, const wire::Request& request);
     /// Whether a WAIT or BARRIER of this call that was not answered at once has been answered since.
-    [[nodiscard]] bool answered(ConnectionId call) const { return calls_.at(call); }
+    [[nodiscard]] bool answered(Slot call) const { return calls_.at(call); }
 
 private:
     Core core_;
-    std::map<ConnectionId, bool> calls_;
+    std::map<Slot, bool> calls_;
 };
 
 }  // namespace dlaunch::store

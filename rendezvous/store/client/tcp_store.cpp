@@ -23,7 +23,7 @@ Result<void> TcpStore::greet(Time deadline) {
     wire::Request ping;
     ping.message = wire::Message::ping;
     ping.integer = getpid();
-    std::string hello = wire::validate_bytes(), expected;
+    std::string hello(wire::kGreeting), expected;
     wire::encode(ping, hello);
     wire::put_u32(expected, static_cast<std::uint32_t>(ping.integer));
     if (auto sent = connection_.send(hello, deadline); !sent) return sent;

@@ -1,6 +1,7 @@
 #pragma once
 /// An agent or a coordinator on the wire, as a test plays it: messages over a blocking socket.
 
+#include <memory>
 #include <utility>
 
 #include "rendezvous/wire/rounds.hpp"
@@ -20,14 +21,14 @@ public:
         using Outcome = wire::FrameReader::Outcome;
         Message message;
         for (;;) {
-            const Outcome outcome = reader_.next(message);
+            const Outcome outcome = reader_->next(message);
             if (outcome == Outcome::message) break;
             const std::string byte = outcome == Outcome::more ? peer_.hear(1) : std::string();
             if (byte.empty()) {
                 ADD_FAILURE() << (outcome == Outcome::more ? "nothing more came" : "that is no message");
                 return {};
             }
-            reader_.feed(byte);
+            reader_->feed(byte);
         }
         const auto* said = std::get_if<Said>(&message);
         EXPECT_TRUE(said) << "message number " << message.index();
@@ -37,7 +38,7 @@ public:
 
 private:
     Peer peer_;
-    wire::FrameReader reader_;
+    std::unique_ptr<wire::FrameReader> reader_ = std::make_unique<wire::FrameReader>();
 };
 
 }  // namespace dlaunch::rendezvous

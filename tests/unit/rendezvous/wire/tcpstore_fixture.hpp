@@ -64,7 +64,7 @@ inline std::string text_of(const Request& request) {
 
 /// What the decoder makes of some pieces of bytes, given one after the other; "..." when it wants more, "refused".
 inline std::vector<std::string> decoded(const std::vector<std::string>& pieces, bool extensions = false) {
-    Decoder decoder(extensions);
+    Decoder decoder(extensions ? Decoder::Takes::both : Decoder::Takes::requests);
     std::vector<std::string> texts;
     Request request;
     auto outcome = Decoder::Outcome::more;

@@ -205,7 +205,7 @@ TEST(TcpStoreDecoder, a_message_that_grows_too_long_is_refused_by_its_next_claim
     const std::size_t limit = 9 + 3 * (9 + 108);
     const std::string value(100, 'v');
     for (const std::size_t values : {3U, 4U}) {
-        Decoder decoder(false, limit);
+        Decoder decoder(Decoder::Takes::requests, limit);
         Request request;
         std::string bytes = kHello + hex("0B") + le64(values);
         for (std::size_t i = 0; i < values; ++i) {
@@ -227,7 +227,7 @@ TEST(TcpStoreEncoder, every_message_in_both_numberings) {
         encode(example.request, bytes, Numbering::torch_1_13);
         EXPECT_EQ(bytes, old_bytes(example));
     }
-    EXPECT_EQ(validate_bytes(), kHello);
+    EXPECT_EQ(kGreeting, kHello);
 }
 
 }  // namespace
