@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rendezvous/base/listener.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::rendezvous {
@@ -20,13 +21,14 @@ base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop
                                                                       Coordinator::Options options) {
     std::unique_ptr<CoordinatorHost> host(new CoordinatorHost(loop, std::move(options)));
     store::ServerHooks hooks;
-    hooks.extension = [self = host.get()](store::PeerId peer, std::uint8_t number, std::string_view payload) {
+    hooks.extension = [self = host.get()](base::ConnectionId peer, std::uint8_t number, std::string_view payload) {
         self->on_message(peer, number, payload);
     };
-    hooks.closed = [self = host.get()](store::PeerId peer, bool by_its_end) {
+    hooks.closed = [self = host.get()](base::ConnectionId peer, bool by_its_end) {
         self->coordinator_.closed(base::Clock::now(), peer, by_its_end);
         self->act();
     };
+    hooks.serves_requests = host->worker_port_ == store::bound_port(listener.get());
     auto server = store::Server::adopt(loop, std::move(listener), std::move(hooks));
     if (!server) return server.error();
     host->server_ = std::move(*server);
@@ -39,7 +41,7 @@ void CoordinatorHost::when_finished(std::function<void()> callback) {
     act();
 }
 
-void CoordinatorHost::on_message(store::PeerId peer, std::uint8_t number, std::string_view payload) {
+void CoordinatorHost::on_message(base::ConnectionId peer, std::uint8_t number, std::string_view payload) {
     const auto message = wire::decode(number, payload);
     if (!message) return server_->close(peer);
     coordinator_.received(base::Clock::now(), peer, *message);
@@ -50,7 +52,7 @@ void CoordinatorHost::on_message(store::PeerId peer, std::uint8_t number, std::s
 void CoordinatorHost::empty_worker_store() {
     if (coordinator_.phase() != Coordinator::Phase::running || coordinator_.round() == round_) return;
     round_ = coordinator_.round();
-    if (worker_port_ == server_->port()) server_->forget();
+    if (worker_port_ == server_->port()) server_->clear();
 }
 
 void CoordinatorHost::act() {
@@ -62,7 +64,9 @@ void CoordinatorHost::act() {
         }
         const auto& send = std::get<Coordinator::Send>(action);
         const store::Value frame(wire::encode(send.message));  // once, whoever gets it
+        const bool admits = std::holds_alternative<Welcome>(send.message);
         for (ConnectionId to : send.to) {
+            if (admits) server_->admit(to);
             if (server_->unread(to) < kMostUnread)
                 server_->send(to, frame);
             else

@@ -34,7 +34,7 @@ public:
 private:
     CoordinatorHost(base::Loop& loop, Coordinator::Options options);
 
-    void on_message(store::PeerId peer, std::uint8_t number, std::string_view payload);
+    void on_message(base::ConnectionId peer, std::uint8_t number, std::string_view payload);
     void act();
     void empty_worker_store();
 

@@ -41,7 +41,7 @@ private:
     std::mutex mutex_;
     std::unique_ptr<LocalCore> core_;
     std::unique_ptr<wire::Decoder> decoder_;
-    Slot others_ = 0;            // whose requests those in the file are
+    Slot others_ = 0;                    // whose requests those in the file are
     std::uint64_t read_ = 0;             // this much of the file is in core_
     std::optional<base::Error> broken_;  // core_ and the file may differ from now on
 };

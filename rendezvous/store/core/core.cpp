@@ -24,15 +24,17 @@ std::optional<std::int64_t> counter_of(std::string_view text) {
 }  // namespace
 
 Core::~Core() {
-    for (ConnectionId id = 0; id < waiters_.size(); ++id) give_up(id);
+    for (Slot id = 0; id < waiters_.size(); ++id) give_up(id);
 }
 
-void Core::forget() {
+void Core::clear() {
+    for (const auto& [key, value] : values_) retire(value);
     values_.clear();
     queues_.clear();
+    listing_.reset();
 }
 
-Core::Verdict Core::handle(ConnectionId from, const wire::Request& request, Output& replies) {
+Core::Verdict Core::handle(Slot from, const wire::Request& request, Output& replies) {
     using wire::Message;
     current_ = from;
     replies_ = &replies;
@@ -59,7 +61,11 @@ Core::Verdict Core::handle(ConnectionId from, const wire::Request& request, Outp
         case Message::delete_key: {
             const auto found = values_.find(key);
             const bool was_there = found != values_.end();
-            if (was_there) values_.erase(found);
+            if (was_there) {
+                retire(found->second);
+                values_.erase(found);
+                listing_.reset();
+            }
             replies.u64(was_there);
             return was_there ? Verdict::changed : Verdict::unchanged;
         }
@@ -91,7 +97,7 @@ Core::Verdict Core::handle(ConnectionId from, const wire::Request& request, Outp
 }
 
 Core::Verdict Core::set(std::string_view key, std::string_view value) {
-    value_of(key).assign(value);
+    put(key, value);
     wake_all(key);
     return Verdict::changed;
 }
@@ -135,7 +141,7 @@ std::optional<std::int64_t> Core::add(std::string_view key, std::int64_t delta) 
     if (found != values_.end())
         found->second.assign(digits);
     else
-        values_.emplace(std::string(key), Value(digits));
+        put(key, digits);
     return sum;
 }
 
@@ -143,14 +149,19 @@ Core::Verdict Core::append(const wire::Request& request) {
     const auto found = values_.find(request.key);
     const std::size_t before = found == values_.end() ? 0 : found->second.bytes().size();
     if (before + request.value.size() > wire::kMaxValueBytes) return Verdict::refused;
-    value_of(request.key).append(request.value);
+    if (found == values_.end()) {
+        put(request.key, request.value);
+    } else {
+        retire(found->second);
+        found->second.append(request.value);
+    }
     wake_all(request.key);
     return Verdict::changed;
 }
 
 Core::Verdict Core::multi_set(const wire::Request& request) {
     const auto words = request.words;
-    for (std::size_t i = 0; i + 1 < words.size(); i += 2) value_of(words[i]).assign(words[i + 1]);
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) put(words[i], words[i + 1]);
     for (std::size_t i = 0; i + 1 < words.size(); i += 2) wake_all(words[i]);
     return words.empty() ? Verdict::unchanged : Verdict::changed;
 }
@@ -172,27 +183,52 @@ Core::Verdict Core::queue_pop(const wire::Request& request, Output& replies) {
     Queue& queue = found->second;
     replies.u64(queue.size());
     replies.vector(queue.front());
+    retire(queue.front());
     queue.pop_front();
     if (queue.empty()) queues_.erase(found);
     return Verdict::changed;
 }
 
-void Core::list_keys(Output& replies) const {
-    replies.u64(values_.size());
-    for (const auto& [key, value] : values_) replies.vector(key);
+/// The number of keys comes first, so the list is made at once; all replies share it until a key comes or goes.
+void Core::list_keys(Output& replies) {
+    Value::Shared listing = listing_.lock();
+    if (!listing) {
+        auto made = std::make_shared<std::string>();
+        std::size_t bytes = sizeof(std::uint64_t);
+        for (const auto& [key, value] : values_) bytes += sizeof(std::uint64_t) + key.size();
+        made->reserve(bytes);
+        wire::put_u64(*made, values_.size());
+        for (const auto& [key, value] : values_) wire::put_vector(*made, key);
+        listing = std::move(made);
+        listing_ = listing;
+        if (bytes >= Value::kSharedBytes) retired_.add(listing);
+    }
+    if (listing->size() < Value::kSharedBytes)
+        replies.raw(*listing);
+    else
+        replies.attach(std::move(listing));
 }
 
 bool Core::exists(std::string_view key) const { return values_.contains(key) || queues_.contains(key); }
 
-/// The value under a key; an empty one, to be filled, where there was none.
-Value& Core::value_of(std::string_view key) {
-    const auto found = values_.find(key);
-    return found != values_.end() ? found->second : values_.emplace(std::string(key), Value()).first->second;
+void Core::put(std::string_view key, std::string_view value) {
+    if (const auto found = values_.find(key); found != values_.end()) {
+        retire(found->second);
+        found->second.assign(value);
+    } else {
+        values_.emplace(std::string(key), Value(value));
+        listing_.reset();
+    }
+}
+
+/// The store is about to drop these bytes, which replies may still carry.
+void Core::retire(const Value& value) {
+    if (value.is_shared()) retired_.add(value.shared());
 }
 
 // --- waiting --------------------------------------------------------------------------------------------------------
 
-Core::Verdict Core::wait(ConnectionId from, const wire::Request& request, Output& replies) {
+Core::Verdict Core::wait(Slot from, const wire::Request& request, Output& replies) {
     const auto missing = static_cast<std::size_t>(
         std::count_if(request.words.begin(), request.words.end(), [&](auto key) { return !exists(key); }));
     if (missing > 0) return pend(from, request.words, missing) ? Verdict::unchanged : Verdict::refused;
@@ -201,8 +237,13 @@ Core::Verdict Core::wait(ConnectionId from, const wire::Request& request, Output
 }
 
 /// The counter stays under its key, so a late comer passes. The count alone wakes nobody before it is full.
-Core::Verdict Core::barrier(ConnectionId from, const wire::Request& request, Output& replies) {
+Core::Verdict Core::barrier(Slot from, const wire::Request& request, Output& replies) {
     if (from < waiters_.size() && waiters_[from].keys == kMaxPendingKeys) return Verdict::refused;
+    if (pending_bytes_ + line_bytes(request.key) + sizeof(Ticket) > most_pending_bytes_) {
+        const auto found = values_.find(request.key);
+        const auto before = found == values_.end() ? std::optional<std::int64_t>(0) : counter_of(found->second.bytes());
+        if (!before || *before + 1 < request.integer) return Verdict::refused;
+    }
     const auto count = add(request.key, 1);
     if (!count) return Verdict::refused;
     if (*count >= request.integer) {
@@ -218,10 +259,13 @@ Core::Verdict Core::barrier(ConnectionId from, const wire::Request& request, Out
 }
 
 /// Makes a wait with `missing` tickets and lines them up for those of `keys` that do not exist. False: too many.
-bool Core::pend(ConnectionId from, std::span<const std::string_view> keys, std::size_t missing) {
+bool Core::pend(Slot from, std::span<const std::string_view> keys, std::size_t missing) {
     if (from >= waiters_.size()) waiters_.resize(from + 1);
     Waiter& waiter = waiters_[from];
     if (missing > kMaxPendingKeys - waiter.keys) return false;
+    std::size_t bytes = pending_bytes_ + missing * sizeof(Ticket);
+    for (const auto key : keys) bytes += exists(key) ? 0 : line_bytes(key);
+    if (bytes > most_pending_bytes_) return false;
     waiter.keys += missing;
     Wait& wait = waiter.waits.emplace_back();
     wait.connection = from;
@@ -236,8 +280,15 @@ bool Core::pend(ConnectionId from, std::span<const std::string_view> keys, std::
     return true;
 }
 
+/// What a line takes beside its tickets: a node of the table and its key.
+std::size_t Core::line_bytes(std::string_view key) {
+    constexpr std::size_t kNode = sizeof(std::string) + sizeof(Line) + 4 * sizeof(void*);
+    return kNode + (key.size() < sizeof(std::string) / 2 ? 0 : key.size() + sizeof(void*));
+}
+
 void Core::take_place(Ticket& ticket, std::string_view key) {
-    const auto place = lines_.try_emplace(std::string(key)).first;
+    const auto [place, is_new] = lines_.try_emplace(std::string(key));
+    pending_bytes_ += sizeof(Ticket) + (is_new ? line_bytes(key) : 0);
     place->second.key = &place->first;
     ticket.line = &place->second;
     ticket.line->tickets.push_back(ticket);
@@ -253,6 +304,7 @@ void Core::wake_all(std::string_view key) {
         tickets.pop_front();
         if (--wait.missing == 0) answer(wait);
     }
+    pending_bytes_ -= line_bytes(key);
     lines_.erase(found);
 }
 
@@ -275,7 +327,9 @@ void Core::wake_one(std::string_view key) {
         answer(wait);
         answered = true;
     }
-    if (tickets.empty()) lines_.erase(found);
+    if (!tickets.empty()) return;
+    pending_bytes_ -= line_bytes(key);
+    lines_.erase(found);
 }
 
 /// The wait has no ticket in any line any more.
@@ -286,13 +340,15 @@ void Core::answer(Wait& wait) {
         woken_.push_back(wait.connection);
     Waiter& waiter = waiters_[wait.connection];
     waiter.keys -= wait.keys;
+    pending_bytes_ -= wait.keys * sizeof(Ticket);
     waiter.waits.erase(wait.self);
 }
 
-bool Core::give_up(ConnectionId connection) {
+bool Core::give_up(Slot connection) {
     if (connection >= waiters_.size() || waiters_[connection].waits.empty()) return false;
     for (Wait& wait : waiters_[connection].waits) {
         for (std::size_t i = 0; i < wait.keys; ++i) unlink(wait.tickets[i]);
+        pending_bytes_ -= wait.keys * sizeof(Ticket);
     }
     waiters_[connection] = {};
     return true;
@@ -302,7 +358,9 @@ void Core::unlink(Ticket& ticket) {
     if (!ticket.is_linked()) return;
     Line& line = *ticket.line;
     line.tickets.erase(line.tickets.iterator_to(ticket));
-    if (line.tickets.empty()) lines_.erase(lines_.find(*line.key));
+    if (!line.tickets.empty()) return;
+    pending_bytes_ -= line_bytes(*line.key);
+    lines_.erase(lines_.find(*line.key));
 }
 
 }  // namespace dlaunch::store

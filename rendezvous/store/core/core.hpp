@@ -1,6 +1,6 @@
 #pragma once
-/// The store itself: keys, values, queues and who waits for what. No I/O, no clock; connections are numbers, requests
-/// go in and the bytes of replies come out.
+/// The store itself: keys, values, queues and pending waits. No I/O, no clock; connections are numbers, requests go in
+/// and the bytes of replies come out.
 ///
 /// A key *exists* when it has a value or is a queue that is not empty. A WAIT is answered when each of its keys has
 /// existed at some moment since it was asked: a key that came and went still counts, and what stored nothing counts for
@@ -23,13 +23,12 @@
 #include <vector>
 
 #include "rendezvous/store/core/output.hpp"
+#include "rendezvous/store/core/retired.hpp"
+#include "rendezvous/store/core/slot.hpp"
 #include "rendezvous/store/core/value.hpp"
 #include "rendezvous/wire/tcpstore.hpp"
 
 namespace dlaunch::store {
-
-/// Chosen by the caller; small numbers, as they index a table. Free again after close().
-using ConnectionId = std::uint32_t;
 
 class Core {
 public:
@@ -39,25 +38,34 @@ public:
         refused,    ///< nothing was done and nothing replied: this connection must end
     };
 
-    Core() = default;
     ~Core();
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
+    /// `most_pending_bytes` is the memory that pending WAITs and BARRIERs may take; one that would take more is
+    /// refused.
+    explicit Core(std::size_t most_pending_bytes = SIZE_MAX) : most_pending_bytes_(most_pending_bytes) {}
+
     /// Carries out one request, whole or not at all, and appends its reply, where it has one by now, to `replies`.
-    Verdict handle(ConnectionId from, const wire::Request& request, Output& replies);
+    /// Connections are numbered by the caller.
+    Verdict handle(Slot from, const wire::Request& request, Output& replies);
 
     /// Other connections whose WAIT or BARRIER the requests since the last call have answered: each is to be sent one
     /// kStopWaiting for every time it is named.
-    [[nodiscard]] const std::vector<ConnectionId>& woken() const { return woken_; }
+    [[nodiscard]] const std::vector<Slot>& woken() const { return woken_; }
     void clear_woken() { woken_.clear(); }
 
     /// Ends the pending WAITs and BARRIERs of a connection; true if there were any. A BARRIER stays counted.
-    bool give_up(ConnectionId connection);
+    bool give_up(Slot connection);
     /// The connection is gone.
-    void close(ConnectionId connection) { give_up(connection); }
-    /// Forgets every key and every queue. Who waits goes on waiting.
-    void forget();
+    void close(Slot connection) { give_up(connection); }
+    /// Removes every key and every queue. Pending WAITs and BARRIERs stay.
+    void clear();
+
+    /// The reply of GET: what a MULTI_GET answers for each of its keys.
+    void get(std::string_view key, Output& replies) const;
+    /// Large values that only replies hold.
+    [[nodiscard]] Retired& retired() { return retired_; }
 
     /// Most keys for which one connection may wait at a time.
     static constexpr std::size_t kMaxPendingKeys = wire::kMaxKeys;
@@ -78,7 +86,7 @@ private:
         boost::intrusive::list<Ticket, boost::intrusive::constant_time_size<false>> tickets;
     };
     struct Wait {
-        ConnectionId connection = 0;
+        Slot connection = 0;
         std::size_t missing = 0, keys = 0;
         std::unique_ptr<Ticket[]> tickets;
         std::list<Wait>::iterator self;
@@ -95,15 +103,16 @@ private:
     Verdict multi_set(const wire::Request& request);
     Verdict queue_push(const wire::Request& request);
     Verdict queue_pop(const wire::Request& request, Output& replies);
-    Verdict wait(ConnectionId from, const wire::Request& request, Output& replies);
-    Verdict barrier(ConnectionId from, const wire::Request& request, Output& replies);
+    Verdict wait(Slot from, const wire::Request& request, Output& replies);
+    Verdict barrier(Slot from, const wire::Request& request, Output& replies);
     std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
-    void get(std::string_view key, Output& replies) const;
-    void list_keys(Output& replies) const;
+    void list_keys(Output& replies);
 
     [[nodiscard]] bool exists(std::string_view key) const;
-    Value& value_of(std::string_view key);
-    bool pend(ConnectionId from, std::span<const std::string_view> keys, std::size_t missing);
+    void put(std::string_view key, std::string_view value);
+    void retire(const Value& value);
+    bool pend(Slot from, std::span<const std::string_view> keys, std::size_t missing);
+    static std::size_t line_bytes(std::string_view key);
     void take_place(Ticket& ticket, std::string_view key);
     void wake_all(std::string_view key);
     void wake_one(std::string_view key);
@@ -114,9 +123,13 @@ private:
     boost::unordered_flat_map<std::string, Queue, Hash, std::equal_to<>> queues_;
     std::unordered_map<std::string, Line> lines_;  // tickets point into it: nodes that stay where they are
     std::vector<Waiter> waiters_;                  // by connection
-    std::vector<ConnectionId> woken_;
-    ConnectionId current_ = 0;   // whose request is under way
-    Output* replies_ = nullptr;  // where that connection's answers go
+    std::vector<Slot> woken_;
+    const std::size_t most_pending_bytes_;
+    std::size_t pending_bytes_ = 0;  // of tickets and lines
+    Retired retired_;
+    std::weak_ptr<const std::string> listing_;  // of all keys, while a reply holds it and no key has come or gone
+    Slot current_ = 0;                          // whose request is under way
+    Output* replies_ = nullptr;                 // where that connection's answers go
 };
 
 }  // namespace dlaunch::store

@@ -8,6 +8,7 @@ namespace dlaunch::store {
 namespace {
 
 constexpr std::size_t kKeepCapacity = 64 << 10;  // a larger buffer is given back when it is empty
+constexpr std::size_t kKeepAttachments = 64;
 
 iovec part_of(std::string_view bytes) {
     return {const_cast<char*>(bytes.data()), bytes.size()};  // writev() only reads
@@ -29,8 +30,12 @@ void Output::vector(const Value& value) {
 void Output::raw(const Value& value) {
     Value::Shared shared = value.shared();
     if (!shared) return raw(value.bytes());
-    shared_bytes_ += shared->size();
-    attachments_.push_back({bytes_.size(), std::move(shared)});
+    attach(std::move(shared));
+}
+
+void Output::attach(Value::Shared bytes) {
+    shared_bytes_ += bytes->size();
+    attachments_.push_back({bytes_.size(), std::move(bytes)});
 }
 
 std::size_t Output::gather(std::span<iovec> parts) const {
@@ -39,7 +44,8 @@ std::size_t Output::gather(std::span<iovec> parts) const {
         if (!bytes.empty()) parts[count++] = part_of(bytes);
         return count == parts.size();
     };
-    for (const auto& [position, value] : attachments_) {
+    for (std::size_t each = first_; each < attachments_.size(); ++each) {
+        const auto& [position, value] = attachments_[each];
         if (add(std::string_view(bytes_).substr(at, position - at))) return count;
         if (add(std::string_view(*value).substr(skip))) return count;
         at = position;
@@ -50,8 +56,8 @@ std::size_t Output::gather(std::span<iovec> parts) const {
 }
 
 void Output::consume(std::size_t count) {
-    while (!attachments_.empty()) {
-        auto& [position, value] = attachments_.front();
+    for (; first_ < attachments_.size(); ++first_, attachment_at_ = 0) {
+        auto& [position, value] = attachments_[first_];
         const std::size_t before = std::min(count, position - at_);
         at_ += before;
         count -= before;
@@ -59,21 +65,38 @@ void Output::consume(std::size_t count) {
         attachment_at_ += inside;
         shared_bytes_ -= inside;
         count -= inside;
-        if (at_ < position || attachment_at_ < value->size()) return;
-        attachments_.pop_front();
-        attachment_at_ = 0;
+        if (at_ < position || attachment_at_ < value->size()) return compact();
+        value.reset();
     }
     at_ += count;
-    if (at_ < bytes_.size()) return;
-    bytes_.clear();
+    compact();
+}
+
+/// Gives back what was consumed. A client that always leaves something unread must not make the rest grow for ever.
+void Output::compact() {
+    if (empty()) {
+        bytes_.clear();
+        attachments_.clear();
+        at_ = first_ = 0;
+        if (bytes_.capacity() > kKeepCapacity) bytes_.shrink_to_fit();
+        if (attachments_.capacity() > kKeepAttachments) attachments_.shrink_to_fit();
+        return;
+    }
+    if (first_ > kKeepAttachments && first_ * 2 >= attachments_.size()) {
+        attachments_.erase(attachments_.begin(), attachments_.begin() + static_cast<std::ptrdiff_t>(first_));
+        first_ = 0;
+    }
+    if (at_ < kKeepCapacity || at_ * 2 < bytes_.size()) return;
+    bytes_.erase(0, at_);
+    for (std::size_t each = first_; each < attachments_.size(); ++each) attachments_[each].position -= at_;
     at_ = 0;
-    if (bytes_.capacity() > kKeepCapacity) bytes_.shrink_to_fit();
 }
 
 std::string Output::text() const {
     std::string all;
     std::size_t at = at_, skip = attachment_at_;
-    for (const auto& [position, value] : attachments_) {
+    for (std::size_t each = first_; each < attachments_.size(); ++each) {
+        const auto& [position, value] = attachments_[each];
         all.append(bytes_, at, position - at).append(*value, skip);
         at = position;
         skip = 0;

@@ -3,10 +3,10 @@
 #include <sys/uio.h>
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rendezvous/store/core/value.hpp"
 
@@ -21,6 +21,8 @@ public:
     /// As it is, without a length.
     void raw(std::string_view bytes) { bytes_ += bytes; }
     void raw(const Value& value);
+    /// Large bytes as they are, by reference.
+    void attach(Value::Shared bytes);
     /// `u64 length` and the bytes.
     void vector(std::string_view bytes);
     void vector(const Value& value);
@@ -28,6 +30,10 @@ public:
     /// Bytes not yet consumed.
     [[nodiscard]] std::size_t size() const { return bytes_.size() - at_ + shared_bytes_; }
     [[nodiscard]] bool empty() const { return size() == 0; }
+    /// Memory that belongs to this output alone.
+    [[nodiscard]] std::size_t owned_bytes() const { return bytes_.size() + attachments_.size() * sizeof(Attachment); }
+    /// Of large values, not yet consumed.
+    [[nodiscard]] std::size_t shared_bytes() const { return shared_bytes_; }
     /// Fills `parts` with what comes next, as writev() takes it; returns how many were needed.
     [[nodiscard]] std::size_t gather(std::span<iovec> parts) const;
     /// The first `count` bytes are gone.
@@ -41,10 +47,13 @@ private:
         Value::Shared value;
     };
 
+    void compact();
+
     std::string bytes_;
     std::size_t at_ = 0;  // first byte of bytes_ not yet consumed
-    std::deque<Attachment> attachments_;
-    std::size_t attachment_at_ = 0;  // first byte not yet consumed of the first attachment
+    std::vector<Attachment> attachments_;
+    std::size_t first_ = 0;          // attachment not yet consumed
+    std::size_t attachment_at_ = 0;  // its first byte not yet consumed
     std::size_t shared_bytes_ = 0;   // not yet consumed, of all attachments
 };
 

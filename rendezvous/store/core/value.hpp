@@ -41,12 +41,15 @@ public:
     }
 
     [[nodiscard]] std::string_view bytes() const { return large_ ? *large_ : small_; }
+    /// Whether a reply carries these bytes by reference.
+    [[nodiscard]] bool is_shared() const { return large_.use_count() > 1; }
+
     /// Null where the value is small. What it points to does not change.
     [[nodiscard]] Shared shared() const { return large_; }
 
 private:
     std::string small_;
-    std::shared_ptr<std::string> large_;  // changed only while nobody shares it
+    std::shared_ptr<std::string> large_;  // changed only while it is not shared
 };
 
 }  // namespace dlaunch::store

@@ -3,40 +3,39 @@
 namespace dlaunch::store {
 
 void HalfOpen::enter(Slot slot, std::string address, base::Time now) {
-    if (slot >= places_.size()) places_.resize(slot + 1);
-    places_[slot] = {State::waiting, std::move(address), now, waiting_.insert(waiting_.end(), slot)};
+    if (slot >= entries_.size()) entries_.resize(slot + 1);
+    entries_[slot] = {State::waiting, std::move(address), now, waiting_.insert(waiting_.end(), slot)};
 }
 
 void HalfOpen::greet(Slot slot, bool torch_1_13) {
-    Place& place = places_[slot];
-    if (place.state == State::waiting) waiting_.erase(place.at);
-    if (place.state == State::spared) --addresses_[place.address].spared;
-    if (torch_1_13) ++addresses_[place.address].torch_1_13;
-    place.state = torch_1_13 ? State::torch_1_13 : State::served;
+    Entry& entry = entries_[slot];
+    if (entry.state == State::waiting) waiting_.erase(entry.at);
+    if (entry.state == State::spared) --addresses_[entry.address].spared;
+    if (torch_1_13) ++addresses_[entry.address].torch_1_13;
+    entry.state = torch_1_13 ? State::torch_1_13 : State::served;
 }
 
 void HalfOpen::leave(Slot slot) {
-    Place& place = places_[slot];
-    if (place.state == State::waiting) waiting_.erase(place.at);
-    if (const auto found = addresses_.find(place.address); found != addresses_.end()) {
+    Entry& entry = entries_[slot];
+    if (entry.state == State::waiting) waiting_.erase(entry.at);
+    if (const auto found = addresses_.find(entry.address); found != addresses_.end()) {
         Address& address = found->second;
-        if (place.state == State::spared) --address.spared;
-        if (place.state == State::torch_1_13) --address.torch_1_13;
+        if (entry.state == State::spared) --address.spared;
+        if (entry.state == State::torch_1_13) --address.torch_1_13;
         if (address.spared == 0 && address.torch_1_13 == 0) addresses_.erase(found);
     }
-    place = {};
+    entry = {};
 }
 
-std::vector<HalfOpen::Slot> HalfOpen::overdue(base::Time now) {
+std::vector<Slot> HalfOpen::overdue(base::Time now) {
     std::vector<Slot> late;
-    while (!waiting_.empty()) {
+    for (auto due = next(); due && *due <= now; due = next()) {
         const Slot slot = waiting_.front();
-        Place& place = places_[slot];
-        if (waiting_.size() <= limit_ && now - place.since < patience_) break;
-        const auto found = addresses_.find(place.address);
+        Entry& entry = entries_[slot];
+        const auto found = addresses_.find(entry.address);
         if (found != addresses_.end() && found->second.spared < found->second.torch_1_13) {
             waiting_.pop_front();
-            place.state = State::spared;
+            entry.state = State::spared;
             ++found->second.spared;
         } else {
             leave(slot);
@@ -48,7 +47,7 @@ std::vector<HalfOpen::Slot> HalfOpen::overdue(base::Time now) {
 
 std::optional<base::Time> HalfOpen::next() const {
     if (waiting_.empty()) return std::nullopt;
-    return places_[waiting_.front()].since + patience_;
+    return entries_[waiting_.front()].since + (hurry_ ? hurried_ : patience_);
 }
 
 }  // namespace dlaunch::store

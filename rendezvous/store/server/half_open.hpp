@@ -1,7 +1,7 @@
 #pragma once
-/// Connections that have not said their first message yet: how many may wait, and how long. No I/O and no clock.
+/// Connections whose client has not shown yet that it belongs here: how many may wait, and how long. No I/O, no clock.
 ///
-/// One kind of silence is honest: every client of torch 1.13 opens a second connection on which it never says a word,
+/// One kind of silence is honest: every client of torch 1.13 opens a second connection on which it never sends a byte,
 /// and would spin if that were closed. So an address that has n such clients may have n silent connections.
 
 #include <cstdint>
@@ -12,32 +12,38 @@
 #include <vector>
 
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/store/core/slot.hpp"
 
 namespace dlaunch::store {
 
 class HalfOpen {
 public:
-    using Slot = std::uint32_t;
+    /// `hurried` is the patience while newcomers have to wait for a place.
+    HalfOpen(std::size_t limit, base::Duration patience, base::Duration hurried)
+        : limit_(limit), patience_(patience), hurried_(hurried) {}
 
-    HalfOpen(std::size_t limit, base::Duration patience) : limit_(limit), patience_(patience) {}
-
-    /// A connection is there.
+    /// A connection was accepted.
     void enter(Slot slot, std::string address, base::Time now);
-    /// It has said its first message.
+    /// Its client belongs here.
     void greet(Slot slot, bool torch_1_13);
-    /// It is gone.
+    /// The connection is gone.
     void leave(Slot slot);
 
-    /// Those to close now: whose time is over, and the oldest where there are too many. They have left already.
+    /// No more newcomers may be accepted; nobody is closed to make room.
+    [[nodiscard]] bool full() const { return waiting_.size() >= limit_; }
+    /// Whether newcomers have to wait, for this or for another reason.
+    void hurry(bool newcomers_wait) { hurry_ = newcomers_wait; }
+
+    /// Connections to close now, as their time is over. They have left already.
     [[nodiscard]] std::vector<Slot> overdue(base::Time now);
-    /// When to ask again; none while nobody is half open.
+    /// When to ask again; none while no connection is half open.
     [[nodiscard]] std::optional<base::Time> next() const;
 
     [[nodiscard]] std::size_t size() const { return waiting_.size(); }
 
 private:
     enum class State : std::uint8_t { gone, waiting, spared, served, torch_1_13 };
-    struct Place {
+    struct Entry {
         State state = State::gone;
         std::string address;
         base::Time since;
@@ -48,8 +54,9 @@ private:
     };
 
     const std::size_t limit_;
-    const base::Duration patience_;
-    std::vector<Place> places_;                           // by slot
+    const base::Duration patience_, hurried_;
+    bool hurry_ = false;
+    std::vector<Entry> entries_;                          // by slot
     std::list<Slot> waiting_;                             // oldest first
     std::unordered_map<std::string, Address> addresses_;  // those with clients of 1.13
 };

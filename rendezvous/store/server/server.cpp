@@ -39,39 +39,44 @@ int Server::port() const { return impl_->listener.port; }
 
 const std::string& Server::endpoint() const { return impl_->listener.endpoint; }
 
-std::string Server::address_of(PeerId peer) const {
-    const Client* client = impl_->find(peer);
+std::string Server::address_of(ConnectionId connection) const {
+    const Client* client = impl_->find(connection);
     return client ? client->address : std::string();
 }
 
 template <class Bytes>
-void Server::push(PeerId peer, const Bytes& bytes) {
-    Client* client = impl_->find(peer);
+void Server::push(ConnectionId to, const Bytes& bytes) {
+    Client* client = impl_->find(to);
     if (!client || client->ending) return;
     client->output.raw(bytes);
     if (!client->stuck) impl_->touch(*client);
 }
 
-void Server::send(PeerId peer, std::string_view bytes) { push(peer, bytes); }
+void Server::send(ConnectionId to, std::string_view bytes) { push(to, bytes); }
 
-void Server::send(PeerId peer, const Value& bytes) { push(peer, bytes); }
+void Server::send(ConnectionId to, const Value& bytes) { push(to, bytes); }
 
-std::size_t Server::unread(PeerId peer) const {
-    const Client* client = impl_->find(peer);
+std::size_t Server::unread(ConnectionId connection) const {
+    const Client* client = impl_->find(connection);
     return client ? client->output.size() : 0;
 }
 
-void Server::close(PeerId peer) {
-    if (Client* client = impl_->find(peer)) impl_->end(*client);
+void Server::admit(ConnectionId connection) {
+    if (Client* client = impl_->find(connection)) impl_->admit(*client);
 }
 
-void Server::forget() { impl_->forget(); }
+void Server::close(ConnectionId connection) {
+    if (Client* client = impl_->find(connection)) impl_->end(*client);
+}
+
+void Server::clear() { impl_->clear(); }
 
 void Server::serve_until(int stop) { impl_->serve_until(stop); }
 
 void Server::stop() {
     impl_->watch = {};
     impl_->timer = {};
+    impl_->next_turn = {};
     impl_->reaper = {};
     impl_->clients.clear();
     impl_->listener.socket.reset();

@@ -3,6 +3,8 @@
 /// of the loop serves every client that is ready, at two system calls a request; waiting for each socket in the loop
 /// itself would cost four. A round first reads from all that are ready and then writes to all that have replies, so
 /// that several clients on one host are woken once and not for each reply.
+///
+/// server_accept.cpp: accepting. server_io.cpp: reading, serving, writing. server_limits.cpp: ends, times, budgets.
 
 #include <sys/epoll.h>
 
@@ -17,35 +19,51 @@
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/store/core/core.hpp"
 #include "rendezvous/store/core/output.hpp"
+#include "rendezvous/store/server/deadlines.hpp"
 #include "rendezvous/store/server/half_open.hpp"
 #include "rendezvous/store/server/server.hpp"
+#include "rendezvous/store/server/unanswered_keys.hpp"
 #include "rendezvous/wire/tcpstore.hpp"
 
 namespace dlaunch::store {
 
-using Slot = ConnectionId;
-
 inline constexpr std::size_t kReadBytes = 64 << 10;  // most that one client is read from before the others' turn
+inline constexpr std::size_t kWriteBytes = 1 << 20;  // likewise
+inline constexpr std::size_t kShare = 4 << 10;       // a client may hold as much, however much all others hold
+
+/// The number of a listener in the set; the number of a client is its slot.
+inline constexpr std::uint64_t kListenerEvent = ~std::uint64_t{0};
+/// Before newcomers are accepted again for whom there was no descriptor.
+inline constexpr auto kNoDescriptorsPause = std::chrono::milliseconds(100);
+
+/// A ConnectionId is its slot and, above, a number that grows with each connection.
+inline constexpr int kSlotBits = 24;
+inline Slot slot_of(ConnectionId id) { return static_cast<Slot>(id & ((ConnectionId{1} << kSlotBits) - 1)); }
 
 /// One accepted connection.
 struct Client {
-    Client(base::UniqueFd fd, PeerId id, std::string from, bool extensions)
-        : socket(std::move(fd)), peer(id), address(std::move(from)), decoder(extensions) {}
+    Client(base::UniqueFd fd, ConnectionId own_id, std::string from, wire::Decoder::Takes takes)
+        : socket(std::move(fd)), id(own_id), address(std::move(from)), decoder(takes) {}
 
     base::UniqueFd socket;
-    const PeerId peer;
+    const ConnectionId id;
     const std::string address;
     wire::Decoder decoder;
     Output output;
-    std::uint32_t events = EPOLLIN;  // what the set watches it for
-    bool greeted = false;            // has said its first message
-    bool touched = false;            // to be settled
-    bool extended = false;           // has sent a message of ours
-    bool full = false;               // has too much unread: requests wait in the decoder
-    bool stuck = false;              // the kernel took no more of the output
-    bool ending = false;             // to be closed when the output is gone
-    bool by_its_end = false;         // it has closed in order
-    bool dead = false;               // to be freed at the end of this turn
+    std::unique_ptr<UnansweredKeys> unanswered;  // of the MULTI_GET under way
+    std::size_t held = 0;                        // as counted in held_bytes
+    base::Time unread_since;                     // while stuck: when the kernel took no more for the first time
+    std::uint32_t events = EPOLLIN;              // what the set watches it for
+    bool greeted = false;                        // belongs here
+    bool touched = false;                        // to be settled
+    bool extended = false;                       // has sent a message from 0x40 up
+    bool full = false;                           // has too much unread: requests wait in the decoder
+    bool stuck = false;                          // the kernel took no more of the output
+    bool late = false;                           // a message is incomplete: its time runs
+    bool suspended = false;                      // holds much, and the budget is used up: not read from
+    bool ending = false;                         // to be closed when the output is gone
+    bool by_its_end = false;                     // it has closed in order
+    bool dead = false;                           // to be freed at the end of this turn
 };
 
 struct Server::Impl {
@@ -54,29 +72,42 @@ struct Server::Impl {
           listener(std::move(the_listener)),
           hooks(std::move(the_hooks)),
           limits(the_limits),
-          half_open(limits.half_open, limits.half_open_time),
+          core(limits.pending_bytes),
+          half_open(limits.half_open, limits.half_open_time, limits.hurried_half_open_time),
+          joins(limits.half_open_time),
+          messages(limits.message_time),
+          endings(limits.half_open_time),
           set(epoll_create1(EPOLL_CLOEXEC)) {}
 
+    // accepting
     bool start();
     bool listen_too(base::UniqueFd socket);
-    void watch_listeners(std::uint32_t events);
-    void forget();
+    void clear();
+    base::UniqueFd accept_one(std::string& address) const;
+    void accept_some();
+    void add(base::UniqueFd socket, std::string address);
+    [[nodiscard]] bool has_descriptors() const;
+    [[nodiscard]] int descriptor_limit() const;
+    void renew_accepting();
+
+    // reading, serving, writing
     bool watch_for(int fd, int operation, std::uint32_t events, std::uint64_t data);
     void turn();
     void serve_until(int stop);
     int round(int timeout_ms);
-    base::UniqueFd accept_one(std::string& address) const;
-    void accept_some();
-    void add(base::UniqueFd socket, std::string address);
     void on_event(Client& client, std::uint32_t events);
     void read(Client& client);
     void serve(Client& client);
+    bool answer_keys(Client& client);
     bool carry_out(Client& client, const wire::Request& request);
     void touch(Client& client);
     void settle_all();
     void settle(Client& client);
-    void flush(Client& client);
+    std::size_t flush(Client& client);
     void renew_watch(Client& client);
+
+    // ends, times, budgets
+    void admit(Client& client);
     void end(Client& client);
     void kill(Client& client);
     void reap_later();
@@ -84,7 +115,15 @@ struct Server::Impl {
     void check_times();
     [[nodiscard]] std::optional<base::Time> next_time() const;
     void arm_timer();
-    [[nodiscard]] Client* find(PeerId peer) const;
+    [[nodiscard]] Client* find(ConnectionId id) const;
+    [[nodiscard]] bool is_crowded() const { return held_bytes > limits.held_bytes; }
+    /// Unread replies that a client may have and still be served.
+    [[nodiscard]] std::size_t room() const { return is_crowded() ? kShare : limits.unread_bytes; }
+    void count(Client& client);
+    void time_message(Client& client, bool made_progress);
+    bool suspend(Client& client);
+    void resume();
+    void drop_retired();
 
     base::Loop& loop;
     Listener listener;
@@ -93,15 +132,20 @@ struct Server::Impl {
     const ServerLimits limits;
     Core core;
     HalfOpen half_open;
+    Deadlines joins, messages, endings;  // of clients to be admitted; of incomplete messages; of ending clients
     base::UniqueFd set;
     base::Watch watch;
-    base::Timer timer, reaper;
+    base::Timer timer, next_turn, reaper;
     base::Time timer_at;
-    std::optional<base::Time> accept_again;        // after a pause without descriptors
+    std::optional<base::Time> accept_again;        // after a pause for want of descriptors
     std::vector<std::unique_ptr<Client>> clients;  // by slot
-    std::vector<Slot> free_slots, touched, dead;
-    std::deque<std::pair<base::Time, PeerId>> endings;  // when an ending connection is closed whatever is unread
-    std::uint32_t accepted = 0;
+    std::vector<Slot> free_slots, touched, unfinished, dead;
+    std::deque<ConnectionId> suspended;  // in the order in which they are read from again
+    ConnectionId favoured = 0;           // read from whatever it holds, until its message is complete
+    std::size_t held_bytes = 0;          // by all clients
+    std::uint64_t accepted = 0;
+    bool accepting = true;
+    bool draining = true;  // clients of before the server may still wait to be accepted
     bool turning = false;  // inside of a round, which settles and reaps at its end
     bool alone = false;    // in serve_until()
     std::array<char, kReadBytes> buffer;

@@ -37,6 +37,19 @@ public:
     void say(const std::string& bytes) {
         EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
     }
+    /// False: the other side has closed.
+    bool try_say(const std::string& bytes) {
+        return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+    }
+    /// What comes within a tenth of a second.
+    std::string hear_now(std::size_t size) {
+        timeval patience{0, 100'000};
+        setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        std::string bytes = hear(size);
+        patience = {30, 0};
+        setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        return bytes;
+    }
     std::string hear(std::size_t size) {
         std::string bytes(size, '\0');
         const ssize_t count = recv(socket_.get(), bytes.data(), size, MSG_WAITALL);

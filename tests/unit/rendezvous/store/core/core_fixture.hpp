@@ -16,39 +16,39 @@ class Clients {
 public:
     using Verdict = Core::Verdict;
 
-    Verdict ask(ConnectionId client, const wire::Request& request) {
+    Verdict ask(Slot client, const wire::Request& request) {
         Output output;
         const auto verdict = core_.handle(client, request, output);
         told_[client] += output.text();
-        for (const ConnectionId woken : core_.woken()) told_[woken] += '\0';
+        for (const Slot woken : core_.woken()) told_[woken] += '\0';
         core_.clear_woken();
         return verdict;
     }
 
-    Verdict set(ConnectionId client, std::string_view key, std::string_view value) {
+    Verdict set(Slot client, std::string_view key, std::string_view value) {
         return ask(client, wire::about(Message::set, key, value));
     }
-    Verdict add(ConnectionId client, std::string_view key, std::int64_t delta) {
+    Verdict add(Slot client, std::string_view key, std::int64_t delta) {
         return ask(client, wire::with_integer(Message::add, key, delta));
     }
-    Verdict barrier(ConnectionId client, std::string_view key, std::int64_t size) {
+    Verdict barrier(Slot client, std::string_view key, std::int64_t size) {
         return ask(client, wire::with_integer(Message::barrier, key, size));
     }
-    Verdict wait(ConnectionId client, std::vector<std::string_view> keys) {
+    Verdict wait(Slot client, std::vector<std::string_view> keys) {
         return ask(client, wire::with_words(Message::wait, keys));
     }
-    Verdict push(ConnectionId client, std::string_view key) {
+    Verdict push(Slot client, std::string_view key) {
         return ask(client, wire::about(Message::queue_push, key, "item"));
     }
-    Verdict cancel(ConnectionId client) { return ask(client, wire::about(Message::cancel_wait)); }
+    Verdict cancel(Slot client) { return ask(client, wire::about(Message::cancel_wait)); }
 
     /// The bytes that a client was sent since the last call.
-    std::string told(ConnectionId client) { return std::exchange(told_[client], {}); }
-    bool woken(ConnectionId client) { return told(client) == std::string(1, '\0'); }
+    std::string told(Slot client) { return std::exchange(told_[client], {}); }
+    bool woken(Slot client) { return told(client) == std::string(1, '\0'); }
 
     /// A value, as another client sees it; "missing" without one.
     std::string value(std::string_view key) {
-        constexpr ConnectionId kReader = 1000;
+        constexpr Slot kReader = 1000;
         const std::vector<std::string_view> keys{key};
         ask(kReader, wire::with_words(Message::check, keys));
         if (told(kReader) == "\1") return "missing";
@@ -60,7 +60,7 @@ public:
 
 private:
     Core core_;
-    std::map<ConnectionId, std::string> told_;
+    std::map<Slot, std::string> told_;
 };
 
 /// A reply of one vector.

@@ -20,7 +20,7 @@ using wire::le64;
 
 /// One step of a random conversation. `keys` are letters, each a key.
 struct Step {
-    ConnectionId client;
+    Slot client;
     Message message;
     std::string keys, value, desired;
     std::int64_t integer;
@@ -45,7 +45,7 @@ wire::Request request_of(const Step& step, std::vector<std::string_view>& words)
 
 class Model {
 public:
-    std::map<ConnectionId, std::string> told;
+    std::map<Slot, std::string> told;
 
     /// False: refused.
     bool take(const Step& step) {
@@ -122,7 +122,7 @@ public:
 
 private:
     struct Wait {
-        ConnectionId client;
+        Slot client;
         std::set<std::string> lacks;
     };
 
@@ -179,11 +179,10 @@ rc::Gen<Step> any_step() {
     const auto value = rc::gen::element<std::string>("", "x", "1", "2", "-3", std::string(5000, 'y'));
     const auto message = rc::gen::map(rc::gen::inRange(1, 19), [](int number) { return static_cast<Message>(number); });
     return rc::gen::apply(
-        [](ConnectionId client, Message what, std::string names, std::string one, std::string other,
-           std::int64_t number) {
+        [](Slot client, Message what, std::string names, std::string one, std::string other, std::int64_t number) {
             return Step{client, what, std::move(names), std::move(one), std::move(other), number};
         },
-        rc::gen::inRange<ConnectionId>(0, 4), message, keys, value, value, rc::gen::inRange<std::int64_t>(-2, 5));
+        rc::gen::inRange<Slot>(0, 4), message, keys, value, value, rc::gen::inRange<std::int64_t>(-2, 5));
 }
 
 RC_GTEST_PROP(CoreProperties, tells_what_the_model_tells, ()) {
@@ -194,7 +193,7 @@ RC_GTEST_PROP(CoreProperties, tells_what_the_model_tells, ()) {
         std::vector<std::string_view> words;
         const auto verdict = clients.ask(step.client, request_of(step, words));
         RC_ASSERT(model.take(step) == (verdict != Core::Verdict::refused));
-        for (ConnectionId client = 0; client < 4; ++client)
+        for (Slot client = 0; client < 4; ++client)
             RC_ASSERT(clients.told(client) == std::exchange(model.told[client], {}));
     }
 }

@@ -73,10 +73,10 @@ TEST_F(CoreWaiting, a_refused_request_wakes_nobody) {
 }
 
 TEST_F(CoreWaiting, one_store_wakes_all_and_a_multi_set_after_it_is_whole) {
-    for (ConnectionId client = 2; client < 50; ++client) wait(client, {"/a", "/b"});
+    for (Slot client = 2; client < 50; ++client) wait(client, {"/a", "/b"});
     const std::vector<std::string_view> words{"/a", "1", "/b", "2"};
     ask(1, with_words(Message::multi_set, words));
-    for (ConnectionId client = 2; client < 50; ++client) EXPECT_TRUE(woken(client));
+    for (Slot client = 2; client < 50; ++client) EXPECT_TRUE(woken(client));
 }
 
 TEST_F(CoreWaiting, a_key_named_twice) {
@@ -163,10 +163,10 @@ TEST_F(CoreWaiting, the_next_connection_of_that_number_inherits_nothing) {
 }
 
 TEST_F(CoreWaiting, one_push_wakes_one_the_longest_waiting) {
-    for (const ConnectionId client : {5U, 3U, 4U}) wait(client, {"/q"});
-    for (const ConnectionId client : {5U, 3U, 4U}) {
+    for (const Slot client : {5U, 3U, 4U}) wait(client, {"/q"});
+    for (const Slot client : {5U, 3U, 4U}) {
         push(1, "/q");
-        for (const ConnectionId other : {3U, 4U, 5U}) EXPECT_EQ(told(other), other == client ? kStop : "");
+        for (const Slot other : {3U, 4U, 5U}) EXPECT_EQ(told(other), other == client ? kStop : "");
     }
     push(1, "/q");
     EXPECT_EQ(told(3) + told(4) + told(5), "");

@@ -6,13 +6,13 @@ namespace dlaunch::store {
 namespace {
 
 using std::chrono::seconds;
-using Slots = std::vector<HalfOpen::Slot>;
+using Slots = std::vector<Slot>;
 
 const base::Time kStart{std::chrono::hours(1)};
 constexpr bool kOld = true, kNewest = false;
 
 TEST(HalfOpen, the_silent_are_late_after_their_time) {
-    HalfOpen gate(100, seconds(10));
+    HalfOpen gate(100, seconds(10), seconds(3));
     EXPECT_EQ(gate.next(), std::nullopt);
     gate.enter(0, "a", kStart);
     gate.enter(1, "a", kStart + seconds(3));
@@ -25,35 +25,49 @@ TEST(HalfOpen, the_silent_are_late_after_their_time) {
 }
 
 TEST(HalfOpen, who_spoke_or_left_is_not) {
-    HalfOpen gate(100, seconds(10));
-    for (HalfOpen::Slot slot = 0; slot < 3; ++slot) gate.enter(slot, "a", kStart);
+    HalfOpen gate(100, seconds(10), seconds(3));
+    for (Slot slot = 0; slot < 3; ++slot) gate.enter(slot, "a", kStart);
     gate.greet(0, kNewest);
     gate.leave(1);
     EXPECT_EQ(gate.size(), 1U);
     EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{2});
 }
 
-TEST(HalfOpen, the_oldest_goes_when_there_are_too_many) {
-    HalfOpen gate(2, seconds(10));
-    for (HalfOpen::Slot slot = 0; slot < 4; ++slot) gate.enter(slot, "a", kStart);
-    EXPECT_EQ(gate.overdue(kStart), (Slots{0, 1}));
-    gate.leave(0);  // as the server does when it closes it
-    EXPECT_EQ(gate.size(), 2U);
+TEST(HalfOpen, is_full_at_its_limit_and_closes_nobody_for_that) {
+    HalfOpen gate(2, seconds(10), seconds(3));
+    gate.enter(0, "a", kStart);
+    EXPECT_FALSE(gate.full());
+    gate.enter(1, "a", kStart);
+    EXPECT_TRUE(gate.full());
+    EXPECT_EQ(gate.overdue(kStart), Slots{});
+    gate.greet(0, kNewest);
+    EXPECT_FALSE(gate.full());
+}
+
+TEST(HalfOpen, has_less_patience_while_newcomers_wait) {
+    HalfOpen gate(2, seconds(10), seconds(3));
+    gate.enter(0, "a", kStart);
+    gate.enter(1, "a", kStart + seconds(1));
+    gate.hurry(true);
+    EXPECT_EQ(gate.next(), kStart + seconds(3));
+    EXPECT_EQ(gate.overdue(kStart + seconds(3)), Slots{0});
+    gate.hurry(false);
+    EXPECT_EQ(gate.next(), kStart + seconds(11));
 }
 
 TEST(HalfOpen, a_client_of_1_13_may_have_a_silent_second_connection) {
-    HalfOpen gate(100, seconds(10));
+    HalfOpen gate(100, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     gate.greet(0, kOld);
-    for (HalfOpen::Slot slot = 1; slot < 4; ++slot) gate.enter(slot, slot == 1 ? "b" : "a", kStart);
+    for (Slot slot = 1; slot < 4; ++slot) gate.enter(slot, slot == 1 ? "b" : "a", kStart);
     EXPECT_EQ(gate.overdue(kStart + seconds(10)),
               (Slots{1, 3}));  // another host's, and one more than there are clients
     EXPECT_EQ(gate.next(), std::nullopt);
 }
 
 TEST(HalfOpen, spared_ones_do_not_add_up) {
-    HalfOpen gate(100, seconds(10));
-    HalfOpen::Slot slot = 0, spared = 0;
+    HalfOpen gate(100, seconds(10), seconds(3));
+    Slot slot = 0, spared = 0;
     for (int i = 0; i < 10; ++i) {
         const auto client = slot++, silent = slot++;
         gate.enter(client, "a", kStart);
@@ -66,18 +80,18 @@ TEST(HalfOpen, spared_ones_do_not_add_up) {
 }
 
 TEST(HalfOpen, a_spared_one_may_still_speak) {
-    HalfOpen gate(100, seconds(10));
+    HalfOpen gate(100, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     gate.greet(0, kOld);
     gate.enter(1, "a", kStart);
     EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{});
     gate.greet(1, kOld);
-    for (HalfOpen::Slot slot = 2; slot < 5; ++slot) gate.enter(slot, "a", kStart);
+    for (Slot slot = 2; slot < 5; ++slot) gate.enter(slot, "a", kStart);
     EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{4});
 }
 
 TEST(HalfOpen, a_slot_begins_anew) {
-    HalfOpen gate(100, seconds(10));
+    HalfOpen gate(100, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     gate.greet(0, kNewest);
     gate.leave(0);

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 using wire::hex;
 using wire::le64;
 
-const std::string kHello = wire::validate_bytes();
+const std::string kHello(wire::kGreeting);
 
 TEST(Server, says_where_it_listens) {
     base::Loop loop;
@@ -65,10 +65,10 @@ TEST(Server, accepts_at_several_addresses) {
 TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close) {
     base::Loop loop;
     std::vector<std::string> heard;
-    std::vector<PeerId> gone, peers;
+    std::vector<ConnectionId> gone, peers;
     std::unique_ptr<Server> server;
     ServerHooks hooks;
-    hooks.extension = [&](PeerId peer, std::uint8_t number, std::string_view payload) {
+    hooks.extension = [&](ConnectionId peer, std::uint8_t number, std::string_view payload) {
         heard.push_back(fmt::format("{:x} {}", number, payload));
         peers.push_back(peer);
         EXPECT_EQ(server->address_of(peer), "127.0.0.1");
@@ -78,7 +78,7 @@ TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close)
             server->close(peer);
         }
     };
-    hooks.closed = [&](PeerId peer, bool) { gone.push_back(peer); };
+    hooks.closed = [&](ConnectionId peer, bool) { gone.push_back(peer); };
     server = *Server::listen(loop, "127.0.0.1", 0, hooks);
     with_clients(loop, [&] {
         Peer first(server->port()), second(server->port()), stranger(server->port());
@@ -96,7 +96,7 @@ TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close)
     });
     EXPECT_EQ(heard, (std::vector<std::string>{"40 hello", "ff push", "41 close"}));
     ASSERT_EQ(peers.size(), 3U);
-    EXPECT_EQ(gone, (std::vector<PeerId>{peers[1], peers[0]}));
+    EXPECT_EQ(gone, (std::vector<ConnectionId>{peers[1], peers[0]}));
     EXPECT_EQ(server->address_of(peers[0]), "");
     server->send(peers[0], "to nobody");
 }
@@ -106,7 +106,7 @@ TEST(Server, may_push_from_outside_of_a_hook) {
     std::unique_ptr<Server> server;
     base::Timer later;
     ServerHooks hooks;
-    hooks.extension = [&](PeerId peer, std::uint8_t, std::string_view) {
+    hooks.extension = [&](ConnectionId peer, std::uint8_t, std::string_view) {
         later = loop.after(milliseconds(1), [&, peer] {
             server->send(peer, "late");
             server->close(peer);
@@ -128,24 +128,6 @@ TEST(Server, without_a_hook_messages_of_ours_end_the_connection) {
         Peer peer(server->port());
         peer.say(kHello + hex("40 00000000"));
         EXPECT_TRUE(peer.closed());
-    });
-}
-
-TEST(Server, the_oldest_of_too_many_silent_ones_goes) {
-    base::Loop loop;
-    ServerLimits limits;
-    limits.half_open = 2;
-    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
-    with_clients(loop, [&] {
-        Peer client(server->port());
-        client.say(kHello + hex("0D 01000000"));
-        EXPECT_EQ(client.hear(4), hex("01000000"));
-        Peer first(server->port()), second(server->port()), third(server->port());
-        EXPECT_TRUE(first.closed());
-        second.say(kHello + hex("0D 02000000"));
-        EXPECT_EQ(second.hear(4), hex("02000000"));
-        client.say(hex("0D 03000000"));
-        EXPECT_EQ(client.hear(4), hex("03000000"));
     });
 }
 
@@ -199,12 +181,12 @@ TEST(Server, a_client_that_does_not_read_gets_everything_in_the_end) {
     });
 }
 
-TEST(Server, forgets_the_keys_and_who_may_have_known_them) {
+TEST(Server, clears_the_keys_and_closes_the_clients_that_may_know_them) {
     base::Loop loop;
     std::unique_ptr<Server> server;
     ServerHooks hooks;
-    hooks.extension = [&](PeerId peer, std::uint8_t, std::string_view payload) {
-        if (payload == "forget") server->forget();
+    hooks.extension = [&](ConnectionId peer, std::uint8_t, std::string_view payload) {
+        if (payload == "clear") server->clear();
         server->send(peer, "done");
     };
     server = *Server::listen(loop, "127.0.0.1", 0, hooks);
@@ -218,7 +200,7 @@ TEST(Server, forgets_the_keys_and_who_may_have_known_them) {
         EXPECT_EQ(waiting.hear(4), hex("01000000"));
         ours.say(kHello + hex("40 00000000"));
         EXPECT_EQ(ours.hear(4), "done");
-        ours.say(hex("40 06000000") + "forget" + num_keys);
+        ours.say(hex("40 05000000") + "clear" + num_keys);
         EXPECT_EQ(ours.hear(4), "done");
         EXPECT_EQ(ours.hear(8), le64(0));
         EXPECT_TRUE(plain.closed());

@@ -1,0 +1,283 @@
+// What one client cannot do to a server: with raw sockets over loopback.
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "rendezvous/store/server/server.hpp"
+#include "tests/unit/rendezvous/peer_fixture.hpp"
+#include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
+
+namespace dlaunch::store {
+namespace {
+
+using std::chrono::milliseconds;
+using wire::hex;
+using wire::le64;
+using wire::Message;
+
+const std::string kHello(wire::kGreeting);
+const std::string kPing = hex("0D 01000000");
+
+std::string encoded(const wire::Request& request) {
+    std::string bytes;
+    wire::encode(request, bytes);
+    return bytes;
+}
+
+std::string set(std::string_view key, std::string_view value) { return encoded(wire::about(Message::set, key, value)); }
+
+std::string get(std::string_view key) { return encoded(wire::about(Message::get, key)); }
+
+std::string multi_get(std::string_view key, std::size_t times) {
+    const std::vector<std::string_view> keys(times, key);
+    wire::Request request = wire::about(Message::multi_get);
+    request.words = keys;
+    return encoded(request);
+}
+
+TEST(ServerLimits, newcomers_wait_while_too_many_are_half_open) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.half_open = 2;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer client(server->port());
+        client.say(kHello + kPing);
+        EXPECT_EQ(client.hear(4), hex("01000000"));
+        Peer first(server->port()), second(server->port()), third(server->port());
+        third.say(kHello + kPing);
+        first.say(kHello + kPing);  // makes room, and was not closed
+        EXPECT_EQ(first.hear(4), hex("01000000"));
+        EXPECT_EQ(third.hear(4), hex("01000000"));
+        second.say(kHello + kPing);
+        EXPECT_EQ(second.hear(4), hex("01000000"));
+    });
+}
+
+TEST(ServerLimits, silent_clients_have_less_time_while_newcomers_wait) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.half_open = 1;
+    limits.half_open_time = std::chrono::hours(1);
+    limits.hurried_half_open_time = milliseconds(10);
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer silent(server->port()), client(server->port());
+        EXPECT_TRUE(silent.closed());
+        client.say(kHello + kPing);
+        EXPECT_EQ(client.hear(4), hex("01000000"));
+    });
+}
+
+TEST(ServerLimits, a_message_that_never_ends_ends_its_connection) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.message_time = milliseconds(30);
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer half(server->port()), silent(server->port());
+        silent.say(kHello + kPing);
+        EXPECT_EQ(silent.hear(4), hex("01000000"));
+        half.say(kHello + kPing + hex("01 0200000000000000 2F61 FF"));
+        EXPECT_EQ(half.hear(4), hex("01000000"));
+        EXPECT_TRUE(half.closed());
+        silent.say(kPing);  // a silent client has no message to end
+        EXPECT_EQ(silent.hear(4), hex("01000000"));
+    });
+}
+
+TEST(ServerLimits, progress_within_a_message_gives_it_no_more_time) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.message_time = milliseconds(50);
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer slow(server->port());
+        slow.say(kHello + hex("01 0200000000000000 2F61") + le64(1 << 20));
+        timeval pause{0, 5'000};
+        const auto start = base::Clock::now();
+        bool closed = false;
+        for (int i = 0; i < 2000 && !closed; ++i) {
+            closed = !slow.try_say("x");
+            select(0, nullptr, nullptr, nullptr, &pause);
+            pause = {0, 5'000};
+        }
+        EXPECT_TRUE(closed);
+        EXPECT_LT(base::Clock::now() - start, std::chrono::seconds(5));
+    });
+}
+
+TEST(ServerLimits, a_long_reply_is_made_as_it_is_read) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.unread_bytes = 1000;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        const std::string value(4000, 'v'), other(4000, 'w');
+        constexpr std::size_t kTimes = 65'536;
+        Peer reader(server->port()), writer(server->port());
+        rusage before{}, after{};
+        getrusage(RUSAGE_SELF, &before);
+        reader.say(kHello + set("k", value) + multi_get("k", kTimes) + kPing);
+        EXPECT_EQ(reader.hear(8 + value.size()), le64(value.size()) + value);
+        writer.say(kHello + set("k", other) + kPing);
+        EXPECT_EQ(writer.hear(4), hex("01000000"));
+        std::string last;
+        for (std::size_t count = 1; count < kTimes; ++count) last = reader.hear(8 + value.size());
+        EXPECT_EQ(last, le64(other.size()) + other);  // each key is read when its turn comes
+        EXPECT_EQ(reader.hear(4), hex("01000000"));   // and what came behind has waited
+        getrusage(RUSAGE_SELF, &after);
+        EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);
+    });
+}
+
+TEST(ServerLimits, long_messages_are_taken_one_after_the_other_where_all_hold_too_much) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.held_bytes = 100'000;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        const std::string message = set("k", std::string(1 << 20, 'v'));
+        std::vector<Peer> clients;
+        for (int i = 0; i < 8; ++i) clients.emplace_back(server->port());
+        for (Peer& client : clients) client.say(kHello + message.substr(0, 60'000));
+        Peer small(server->port());
+        small.say(kHello + kPing);
+        EXPECT_EQ(small.hear(4), hex("01000000"));
+        std::vector<std::thread> senders;
+        for (Peer& client : clients)
+            senders.emplace_back([&client, &message] {
+                client.say(message.substr(60'000) + kPing);
+                EXPECT_EQ(client.hear(4), hex("01000000"));
+            });
+        for (std::thread& sender : senders) sender.join();
+    });
+}
+
+TEST(ServerLimits, old_values_that_only_replies_hold_cost_the_clients_that_read_last) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.retired_bytes = 20 << 20;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        const std::string value(8 << 20, 'v');
+        Peer writer(server->port());
+        writer.say(kHello);
+        std::vector<Peer> readers;
+        for (int i = 0; i < 4; ++i) {
+            writer.say(set("k", value) + kPing);
+            EXPECT_EQ(writer.hear(4), hex("01000000"));
+            readers.emplace_back(server->port());
+            readers.back().say(kHello + get("k"));
+            EXPECT_EQ(readers.back().hear(8), le64(value.size()));
+        }
+        EXPECT_LT(readers.front().hear(value.size()).size(), value.size());
+        EXPECT_EQ(readers.back().hear(value.size()).size(), value.size());
+    });
+}
+
+TEST(ServerLimits, a_wait_for_too_much_ends_its_connection_and_no_other) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.pending_bytes = 1000;
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        const auto wait_for = [](std::vector<std::string_view> keys) {
+            wire::Request request = wire::about(Message::wait);
+            request.words = keys;
+            return encoded(request);
+        };
+        Peer modest(server->port()), greedy(server->port()), writer(server->port());
+        modest.say(kHello + wait_for({"a"}) + kPing);
+        EXPECT_EQ(modest.hear(4), hex("01000000"));
+        greedy.say(kHello + wait_for({"b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}));
+        EXPECT_TRUE(greedy.closed());
+        writer.say(kHello + set("a", "1"));
+        EXPECT_EQ(modest.hear(1), hex("00"));
+    });
+}
+
+/// A server whose messages from 0x40 up are answered with "yes"; 0x41 admits.
+struct Meeting {
+    explicit Meeting(ServerLimits limits, bool serves_requests = false) {
+        ServerHooks hooks;
+        hooks.serves_requests = serves_requests;
+        hooks.extension = [this](ConnectionId from, std::uint8_t number, std::string_view) {
+            if (number == 0x41) server->admit(from);
+            server->send(from, "yes");
+        };
+        server = *Server::listen(loop, "127.0.0.1", 0, std::move(hooks), limits);
+    }
+    base::Loop loop;
+    std::unique_ptr<Server> server;
+};
+
+TEST(ServerLimits, where_members_join_nobody_else_may_stay) {
+    for (const bool serves_requests : {false, true}) {
+        ServerLimits limits;
+        limits.half_open_time = milliseconds(50);
+        Meeting meeting(limits, serves_requests);
+        with_clients(meeting.loop, [&] {
+            Peer member(meeting.server->port()), stranger(meeting.server->port()), client(meeting.server->port());
+            client.say(kHello + kPing);
+            if (serves_requests)
+                EXPECT_EQ(client.hear(4), hex("01000000"));
+            else
+                EXPECT_TRUE(client.closed());
+            member.say(kHello + hex("40 00000000 41 00000000"));
+            EXPECT_EQ(member.hear(6), "yesyes");
+            stranger.say(kHello + hex("40 00000000"));
+            EXPECT_EQ(stranger.hear(3), "yes");
+            EXPECT_TRUE(stranger.closed());
+            member.say(hex("40 00000000"));
+            EXPECT_EQ(member.hear(3), "yes");
+        });
+    }
+}
+
+TEST(ServerLimits, a_greeting_is_short) {
+    ServerLimits limits;
+    limits.first_payload_bytes = 100;
+    Meeting meeting(limits);
+    with_clients(meeting.loop, [&] {
+        const std::string payload(101, 'x'), frame = hex("40 65000000") + payload;
+        Peer member(meeting.server->port()), stranger(meeting.server->port());
+        stranger.say(kHello + hex("40 65000000"));
+        EXPECT_TRUE(stranger.closed());
+        member.say(kHello + hex("41 00000000") + frame);
+        EXPECT_EQ(member.hear(6), "yesyes");
+    });
+}
+
+TEST(ServerLimits, connections_leave_descriptors_free) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    few.rlim_cur = 128;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    {
+        base::Loop loop;
+        ServerLimits limits;
+        limits.spare_descriptors = 64;
+        const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+        with_clients(loop, [&] {
+            // A client is two descriptors of this process.
+            std::vector<Peer> clients;
+            for (int i = 0; i < 40; ++i) {
+                clients.emplace_back(server->port());
+                clients.back().say(kHello + kPing);
+            }
+            std::size_t answered = 0;
+            for (Peer& client : clients) answered += client.hear_now(4).empty() ? 0U : 1U;
+            EXPECT_GT(answered, 10U);
+            EXPECT_LT(answered, 40U);
+            // Clients that go make room for those that wait.
+            while (clients.size() > 1) clients.erase(clients.begin());
+            EXPECT_EQ(clients.front().hear(4), hex("01000000"));
+        });
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+}  // namespace
+}  // namespace dlaunch::store
