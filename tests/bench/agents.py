@@ -1,13 +1,17 @@
 """A job of many simulated agents and one dlaunch, which hosts their coordinator: for meet.py and failure.py."""
-import json
 import os
+import resource
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 from common import free_port, median
 
 COUNTS = (100, 1000, 10000)
 JOB = "bench"
+PROCESSES = 4
+WORKER = '[ "$DLAUNCH_ROUND" = 1 ] || exec sleep 600'  # of the one real agent: the second round succeeds at once
 
 
 def cpu_seconds(pid):
@@ -15,52 +19,140 @@ def cpu_seconds(pid):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def agent_below(guard):
-    return int(Path(f"/proc/{guard}/task/{guard}/children").read_text().split()[0])
+def children(pid):
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def serving(port):
-    wanted = f":{port:04X}"
-    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    return any(line.split()[1].endswith(wanted) and line.split()[3] == "0A" for line in lines)
+def name_of(pid):
+    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
-def one_job(options, count, beating=0):
-    """Meets, fails, meets again, ends; what agents_load printed, and the coordinator's share of a core under beats."""
-    port = free_port()
-    dlaunch = subprocess.Popen(
-        [options.build.resolve() / "bin" / "dlaunch", f"--nnodes={count + 1}", "--nproc-per-node=1",
-         "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", f"--rdzv-id={JOB}", "--max-restarts=1",
-         "--node-timeout=60", "--no-python", "/bin/sh", "-c", '[ "$DLAUNCH_ROUND" = 1 ] || exec sleep 600'],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+def allow_descriptors(count):
+    """For this process and its children. Root may have more than the hard limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
-        while not serving(port):
-            if dlaunch.poll() is not None:
-                raise SystemExit(f"dlaunch: {dlaunch.stderr.read()}")
-        words = [options.programs / "agents_load", str(port), JOB, str(count), *([str(beating)] if beating else [])]
-        load = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        before = share = None
-        for line in load.stdout:
-            if line.startswith("{"):
-                figures = json.loads(line)
-                continue
-            now = cpu_seconds(agent_below(dlaunch.pid))
-            share = (now - before) / beating if before is not None else None
-            before = now
-            load.stdin.write("\n")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count)))
+    except (ValueError, OSError):
+        raise SystemExit(f"{count} open files are needed, {hard} are allowed: run it as root, or with fewer agents")
+
+
+class Agents:
+    """`count` simulated agents in several processes, and a dlaunch that waits for them."""
+
+    def __init__(self, options, count, more=()):
+        allow_descriptors(count + 1000)
+        self.count, self.port = count, free_port()
+        words = [options.build.resolve() / "bin" / "dlaunch", f"--nnodes={count + 1}", "--nproc-per-node=1",
+                 "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{self.port}", f"--rdzv-id={JOB}",
+                 "--max-restarts=1", *more, "--no-python", "/bin/sh", "-c", WORKER]
+        self.dlaunch = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        self.loads = []
+        try:
+            self.await_listener()
+            shares = [count * (n + 1) // PROCESSES - count * n // PROCESSES for n in range(PROCESSES)]
+            for n, share in enumerate(shares):
+                words = [options.programs / "agents_load", self.port, JOB, sum(shares[:n]), share, f"127.0.0.{n + 2}"]
+                self.loads.append(subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE,
+                                                   stdout=subprocess.PIPE, text=True))
+            self.hear("ready")
+        except BaseException:
+            self.close()
+            raise
+
+    def await_listener(self):
+        wanted = f":{self.port:04X}"
+        while not any(line.split()[1].endswith(wanted) and line.split()[3] == "0A"
+                      for line in Path("/proc/net/tcp").read_text().splitlines()[1:]):
+            if self.dlaunch.poll() is not None:
+                raise SystemExit(f"dlaunch ended with {self.dlaunch.returncode}")
+            time.sleep(0.01)
+
+    def say(self, command, loads=None):
+        for load in loads or self.loads:
+            load.stdin.write(command + "\n")
             load.stdin.flush()
-        if load.wait() != 0 or dlaunch.wait(30) != 0:
-            raise SystemExit(f"agents_load ended with {load.returncode}, dlaunch with {dlaunch.returncode}")
-        return figures | ({"beats_core_share": share} if beating else {})
-    finally:
-        dlaunch.kill()
-        dlaunch.communicate()
+
+    def hear(self, event):
+        """What each process says of this event, as lists of numbers."""
+        heard = []
+        for load in self.loads:
+            words = load.stdout.readline().split()
+            if not words or words[0] != event:
+                raise SystemExit(f"agents_load: {' '.join(words) or 'ended'} instead of {event}")
+            heard.append([int(word) for word in words[1:]])
+        return heard
+
+    def meet(self):
+        """Milliseconds from the first connect() to the last assignment; bytes of one agent, sent and received."""
+        self.say("go")
+        began = min(time for [time] in self.hear("began"))
+        self.hear("welcomed")
+        heard = self.hear("assigned")
+        return (max(line[1] for line in heard) - began) / 1e6, *(sum(line[n] for line in heard) / self.count
+                                                                 for n in (2, 3))
+
+    def coordinator(self):
+        """The process that the agents are connected to: one of its own, where there is one, else the real agent."""
+        below = children(self.dlaunch.pid)
+        below += [grandchild for child in below for grandchild in children(child)]
+        return next((pid for pid in below if name_of(pid) == "dlaunch-coord"), below[0])
+
+    def has_coordinator_process(self):
+        return name_of(self.coordinator()) == "dlaunch-coord"
+
+    def kill_coordinator(self):
+        """Milliseconds from its death until the last agent is welcomed by the next; agents whose workers were stopped."""
+        killed = time.monotonic_ns()
+        os.kill(self.coordinator(), signal.SIGKILL)
+        heard = self.hear("welcomed")
+        return (max(line[1] for line in heard) - killed) / 1e6, sum(line[2] for line in heard)
+
+    def core_share(self, seconds):
+        """The coordinator's share of a core while every agent beats."""
+        pid = self.coordinator()
+        before, start = cpu_seconds(pid), time.monotonic()
+        time.sleep(seconds)
+        return (cpu_seconds(pid) - before) / (time.monotonic() - start)
+
+    def fail_and_end(self):
+        """Milliseconds: one agent's failure told to all; from the last stop to all assigned again; all told the end."""
+        start = time.monotonic_ns()
+        self.say("fail", self.loads[:1])
+        told = (max(line[1] for line in self.hear("stopped")) - start) / 1e6
+        start = time.monotonic_ns()
+        self.say("over")
+        heard = self.hear("assigned")
+        again = (max(line[1] for line in heard) - start) / 1e6
+        start = time.monotonic_ns()
+        self.say("succeed")
+        end = (max(time for [time] in self.hear("ended")) - start) / 1e6
+        if self.dlaunch.wait(30) != 0 or any(load.wait(30) != 0 for load in self.loads):
+            raise SystemExit(f"dlaunch ended with {self.dlaunch.returncode}")
+        return {"told_ms": told, "again_ms": again, "end_ms": end,
+                "again_sent": sum(line[2] for line in heard) / self.count,
+                "again_received": sum(line[3] for line in heard) / self.count}
+
+    def close(self):
+        for process in [self.dlaunch, *self.loads]:
+            process.kill()
+            process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
 
 
-def medians(options, beating=0):
-    """Of each figure, by number of agents."""
+def failures(options):
+    """Of each figure of fail_and_end(), the median, by number of agents."""
     result = {}
     for count in COUNTS:
-        runs = [one_job(options, count, beating) for _ in range(options.repeats)]
+        runs = []
+        for _ in range(options.repeats):
+            with Agents(options, count, ["--node-timeout=60"]) as agents:
+                agents.meet()
+                runs.append(agents.fail_and_end())
         result[count] = {name: median([run[name] for run in runs]) for name in runs[0]}
     return result

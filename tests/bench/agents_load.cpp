@@ -1,15 +1,21 @@
-// Simulated agents that meet at a coordinator, are told of a failure, meet again and end well; one line of JSON.
+// Many agents in one process, each with a connection and a Member of its own, so they do what real agents do: dial,
+// beat, redial, report where they stand. Started several times by agents.py, which speaks to it in lines.
 //
-//   agents_load PORT JOB AGENTS [BEATING_SECONDS]
+//   agents_load PORT JOB FIRST COUNT SOURCE_ADDRESS
 //
-// The coordinator is a dlaunch of its own on 127.0.0.1 that waits for AGENTS + 1 nodes. All agents connect at the same
-// moment and say what agents say; each has its own connection. Times are from the first connect() until the last agent
-// has its assignment; from one agent's report of a failure until the last one is told to stop; and from the last report
-// that all has stopped until the last one has its next assignment. Bytes are those of one agent, its own and the
-// coordinator's, without the headers of TCP. With BEATING_SECONDS all agents beat for so long twice a second, spread
-// evenly, before the failure.
+// The coordinator is at 127.0.0.1:PORT. Connections come from SOURCE_ADDRESS, as a port of one address has at most
+// 28,000 clients. Commands on stdin, one a line:
+//   go         all agents dial at the same moment
+//   fail       the first agent reports a failure of its round
+//   over       every agent reports that its workers have ended, as they were stopped
+//   succeed    every agent reports that its workers have ended well
+// On stdout, one a line, with the monotonic clock in nanoseconds: "ready", "began TIME", and when the last agent has
+// it:
+//   assigned ROUND TIME SENT RECEIVED | stopped ROUND TIME | welcomed EPOCH TIME TOUCHED | ended TIME
+// SENT and RECEIVED are bytes of all agents since the line before, TOUCHED how many agents' workers had to stop before.
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -19,222 +25,280 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
+#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/rounds/member.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace {
 
 using namespace dlaunch::rendezvous;
-using Clock = std::chrono::steady_clock;
+using dlaunch::base::Clock;
+using dlaunch::base::UniqueFd;
 
 [[noreturn]] void fail(const std::string& what) {
     std::fprintf(stderr, "agents_load: %s\n", what.c_str());
     std::exit(1);
 }
 
-double ms_since(Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
+struct Load {
+    int port = 0;
+    std::string job;
+    std::size_t first = 0, count = 0;
+    in_addr_t source = 0;
+};
 
-constexpr int kAtOnce = 32;
+struct Agent {
+    UniqueFd socket;
+    bool connecting = false;
+    std::unique_ptr<dlaunch::wire::FrameReader> reader;
+    std::unique_ptr<Member> member;
+    Time due = kNever;
+    std::int32_t assigned = -1, stopped = -1;  ///< the latest round
+    std::uint64_t epoch = 0;                   ///< of the latest welcome
+};
 
 class Agents {
 public:
-    struct Agent {
-        int socket = -1;
-        std::string hello;
-        dlaunch::wire::FrameReader reader;
-        int assigned = -1;  ///< the latest round
-        int stopped = -1;
-        bool ended = false;
-    };
+    explicit Agents(Load load) : load_(std::move(load)), all_(load_.count) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.u64 = kCommands;
+        epoll_ctl(set_, EPOLL_CTL_ADD, STDIN_FILENO, &event);
+        fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
+    }
 
-    Agents(int port, const std::string& job, int count) : all_(static_cast<std::size_t>(count)), port_(port) {
-        for (std::size_t number = 0; number < all_.size(); ++number) {
-            Join join;
-            join.stamp.incarnation = 1;
-            join.record.id = fmt::format("node{0:05}-4711-{0:016x}", number + 1);
-            join.record.host = fmt::format("node{:05}", number + 1);
-            join.record.address = "127.0.0.1";
-            join.record.store_port = 40'000;
-            join.record.role = "default";
-            all_[number].hello = std::string(dlaunch::wire::kGreeting);
-            all_[number].hello += dlaunch::wire::encode(Hello{DLAUNCH_VERSION, job, 1}) + dlaunch::wire::encode(join);
+    /// Until every agent has ended.
+    void run() {
+        print("ready");
+        std::array<epoll_event, 256> events;
+        while (ended_ < all_.size()) {
+            const int count = epoll_wait(set_, events.data(), events.size(), timeout());
+            for (int i = 0; i < count; ++i) {
+                const auto which = events[static_cast<std::size_t>(i)].data.u64;
+                which == kCommands ? take_commands() : serve(all_[which]);
+            }
+            tick();
         }
     }
-
-    void connect_all() {
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_port = htons(static_cast<std::uint16_t>(port_));
-        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        int connecting = 0;
-        for (Agent& agent : all_) {
-            agent.socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-            const int yes = 1;
-            setsockopt(agent.socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-            if (connect(agent.socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 && errno != EINPROGRESS)
-                fail(fmt::format("connect: {}", std::strerror(errno)));
-            epoll_event event{};
-            event.events = EPOLLIN | EPOLLOUT | EPOLLET;
-            event.data.ptr = &agent;
-            if (epoll_ctl(set_, EPOLL_CTL_ADD, agent.socket, &event) != 0) fail("epoll_ctl");
-            if (++connecting % kAtOnce == 0) serve_ready(0);  // an agent speaks as soon as it is connected
-        }
-    }
-
-    /// Serves until `done` or, where it is given, the time.
-    void until(const std::function<bool()>& done, Clock::time_point end = Clock::now() + std::chrono::minutes(1)) {
-        while (!done()) {
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
-            if (left <= 0) return;
-            serve_ready(static_cast<int>(left));
-        }
-    }
-
-    void say(Agent& agent, const Message& message) { send_bytes(agent, dlaunch::wire::encode(message)); }
-    void say_all(const Message& message) {
-        const std::string bytes = dlaunch::wire::encode(message);
-        for (Agent& agent : all_) send_bytes(agent, bytes);
-    }
-    [[nodiscard]] Stamp stamp() const { return {epoch_, round_, 1}; }
-    Agent& operator[](std::size_t which) { return all_[which]; }
-    [[nodiscard]] std::size_t size() const { return all_.size(); }
-    [[nodiscard]] bool all(std::size_t count) const { return count == all_.size(); }
-
-    std::size_t assigned = 0, stopped = 0, ended = 0;  ///< agents that were told so in the current round
-    std::size_t sent = 0, received = 0;                ///< bytes
-    std::int32_t round_ = -1;
 
 private:
-    void send_bytes(Agent& agent, const std::string& bytes) {
-        if (send(agent.socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
-            fail(fmt::format("send: {}", std::strerror(errno)));
-        sent += bytes.size();
+    static constexpr std::uint64_t kCommands = ~std::uint64_t{0};
+
+    static void print(const std::string& line) {
+        std::puts(line.c_str());
+        std::fflush(stdout);
+    }
+    static long long nanoseconds() {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
     }
 
-    void serve_ready(int timeout_ms) {
-        std::array<epoll_event, 256> events;
-        const int count = epoll_wait(set_, events.data(), events.size(), timeout_ms);
-        for (int i = 0; i < count; ++i) serve(*static_cast<Agent*>(events[static_cast<std::size_t>(i)].data.ptr));
+    void take_commands() {
+        std::array<char, 256> bytes;
+        const ssize_t count = read(STDIN_FILENO, bytes.data(), bytes.size());
+        if (count == 0) fail("nobody reads what it measures");
+        for (ssize_t i = 0; i < count; ++i) {
+            if (bytes[static_cast<std::size_t>(i)] != '\n')
+                command_ += bytes[static_cast<std::size_t>(i)];
+            else
+                carry_out(std::exchange(command_, {}));
+        }
+    }
+
+    void carry_out(const std::string& command) {
+        const Cause cause{3, "rank exited with 3", "rank 7 (node7, pid 4711) exited with 3 after 1.0 s", false, {}};
+        const auto over = [&](bool succeeded) {
+            for (Agent& agent : all_)
+                change(agent, [&](Member& member, Time now) { member.round_over(now, succeeded, {}); });
+        };
+        if (command == "go") {
+            print(fmt::format("began {}", nanoseconds()));
+            for (std::size_t each = 0; each < all_.size(); ++each) begin(each);
+        } else if (command == "fail") {
+            change(all_.front(), [&](Member& member, Time now) { member.failed(now, cause); });
+        } else if (command == "over" || command == "succeed") {
+            over(command == "succeed");
+        } else {
+            fail("unknown command " + command);
+        }
+    }
+
+    void begin(std::size_t which) {
+        const std::size_t number = load_.first + which + 1;
+        Member::Options options;
+        options.version = DLAUNCH_VERSION;
+        options.job_id = load_.job;
+        options.record.id = fmt::format("node{0:05}-4711-{0:016x}", number);
+        options.record.host = fmt::format("node{:05}", number);
+        options.record.address = "127.0.0.1";
+        options.record.store_port = 40'000;
+        options.record.role = "default";
+        options.coordinator = "127.0.0.1";
+        options.fixed_coordinator = false;
+        all_[which].member = std::make_unique<Member>(std::move(options), Clock::now(), number);
+        act(all_[which]);
+    }
+
+    template <class Change>
+    void change(Agent& agent, Change change) {
+        if (!agent.member) return;
+        change(*agent.member, Clock::now());
+        act(agent);
+    }
+
+    void act(Agent& agent) {
+        for (auto actions = agent.member->take_actions(); !actions.empty(); actions = agent.member->take_actions())
+            for (const Member::Action& action : actions) perform(agent, action);
+        if (const Time due = agent.member->deadline(); due != agent.due) {
+            agent.due = due;
+            if (due != kNever) timers_.emplace(due, &agent);
+        }
+    }
+
+    void perform(Agent& agent, const Member::Action& action) {
+        if (std::holds_alternative<Member::Connect>(action)) {
+            dial(agent);
+        } else if (std::holds_alternative<Member::Disconnect>(action)) {
+            agent.socket.reset();
+        } else if (const auto* out = std::get_if<Member::SendOut>(&action)) {
+            send_bytes(agent, dlaunch::wire::encode(out->message));
+        } else if (const auto* start = std::get_if<Member::StartWorkers>(&action)) {
+            agent.assigned = start->assigned.stamp.round;
+            if (++assigned_[agent.assigned] != all_.size()) return;
+            print(fmt::format("assigned {} {} {} {}", agent.assigned, nanoseconds(), std::exchange(sent_, 0),
+                              std::exchange(received_, 0)));
+        } else if (std::holds_alternative<Member::StopWorkers>(action)) {
+            agent.stopped = agent.assigned;
+            if (++stopped_[agent.stopped] == all_.size())
+                print(fmt::format("stopped {} {}", agent.stopped, nanoseconds()));
+        } else if (std::holds_alternative<Member::KillWorkers>(action)) {
+            ++touched_;
+        } else if (const auto* end = std::get_if<Member::EndJob>(&action)) {
+            if (end->status != 0) fail(fmt::format("an agent ended with {}: {}", end->status, end->reason));
+            if (++ended_ == all_.size()) print(fmt::format("ended {}", nanoseconds()));
+        }
+    }
+
+    void dial(Agent& agent) {
+        const linger reset{1, 0};
+        if (agent.socket) setsockopt(agent.socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        agent.socket = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (!agent.socket) fail(fmt::format("socket: {}", std::strerror(errno)));
+        const int yes = 1;
+        setsockopt(agent.socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        setsockopt(agent.socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
+        sockaddr_in from{}, to{};
+        from.sin_family = to.sin_family = AF_INET;
+        from.sin_addr.s_addr = load_.source;
+        to.sin_port = htons(static_cast<std::uint16_t>(load_.port));
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        if (bind(agent.socket.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0)
+            fail(fmt::format("bind: {}", std::strerror(errno)));
+        agent.connecting = true;
+        agent.reader = std::make_unique<dlaunch::wire::FrameReader>();
+        const int done = connect(agent.socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+        epoll_event event{};
+        event.events = EPOLLIN | EPOLLOUT | EPOLLET;
+        event.data.u64 = static_cast<std::uint64_t>(&agent - all_.data());
+        epoll_ctl(set_, EPOLL_CTL_ADD, agent.socket.get(), &event);
+        if (done != 0 && errno != EINPROGRESS) fail_to_connect(agent, errno);
+    }
+
+    void fail_to_connect(Agent& agent, int error) {
+        agent.socket.reset();
+        change(agent, [&](Member& member, Time now) {
+            member.connect_failed(now, {error == ECONNREFUSED, std::strerror(error)});
+        });
     }
 
     void serve(Agent& agent) {
-        std::array<char, 16'384> bytes;
-        if (!agent.hello.empty()) {
+        if (!agent.socket) return;
+        if (std::exchange(agent.connecting, false)) {
             int error = 0;
             socklen_t size = sizeof error;
-            getsockopt(agent.socket, SOL_SOCKET, SO_ERROR, &error, &size);
-            if (error != 0) fail(fmt::format("connect: {}", std::strerror(error)));
-            send_bytes(agent, std::exchange(agent.hello, {}));
+            getsockopt(agent.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+            if (error != 0) return fail_to_connect(agent, error);
+            unsent_ = dlaunch::wire::kGreeting;  // leaves with the first message, as MemberLink sends them
+            change(agent, [](Member& member, Time now) { member.connected(now); });
         }
-        for (;;) {
-            const ssize_t count = recv(agent.socket, bytes.data(), bytes.size(), 0);
+        std::array<char, 16'384> bytes;
+        while (agent.socket) {
+            const ssize_t count = recv(agent.socket.get(), bytes.data(), bytes.size(), 0);
             if (count < 0 && errno == EAGAIN) return;
-            if (count <= 0 && agent.ended) return;
-            if (count <= 0) fail("an agent was closed");
-            received += static_cast<std::size_t>(count);
-            agent.reader.feed({bytes.data(), static_cast<std::size_t>(count)});
-            Message message;
-            while (agent.reader.next(message) == dlaunch::wire::FrameReader::Outcome::message) hear(agent, message);
-        }
-    }
-
-    void hear(Agent& agent, const Message& message) {
-        if (const auto* told = std::get_if<Assigned>(&message)) {
-            if (told->stamp.round > round_) {
-                round_ = told->stamp.round;
-                assigned = stopped = 0;
+            if (count <= 0) {
+                agent.socket.reset();
+                return change(agent, [&](Member& member, Time now) { member.closed(now, count == 0); });
             }
-            epoch_ = told->stamp.epoch;
-            if (std::exchange(agent.assigned, told->stamp.round) < round_) ++assigned;
-        } else if (const auto* stop = std::get_if<StopRound>(&message)) {
-            if (std::exchange(agent.stopped, stop->stamp.round) < round_) ++stopped;
-        } else if (std::holds_alternative<End>(message)) {
-            if (!std::exchange(agent.ended, true)) ++ended;
-        } else if (const auto* refused = std::get_if<Refused>(&message)) {
-            fail("refused: " + refused->reason);
+            received_ += static_cast<std::size_t>(count);
+            agent.reader->feed({bytes.data(), static_cast<std::size_t>(count)});
+            Message message;
+            while (agent.socket && agent.reader->next(message) == dlaunch::wire::FrameReader::Outcome::message) {
+                if (const auto* welcome = std::get_if<Welcome>(&message)) note_welcome(agent, welcome->stamp.epoch);
+                change(agent, [&](Member& member, Time now) { member.received(now, message); });
+            }
         }
     }
 
-    std::vector<Agent> all_;
-    int port_;
-    int set_ = epoll_create1(EPOLL_CLOEXEC);
-    std::uint64_t epoch_ = 1;
-};
+    void note_welcome(Agent& agent, std::uint64_t epoch) {
+        if (std::exchange(agent.epoch, epoch) == epoch || ++welcomed_[epoch] != all_.size()) return;
+        print(fmt::format("welcomed {} {} {}", epoch, nanoseconds(), touched_));
+    }
 
-/// CPU time of the processes that hold the port is read by who calls us: a line tells when.
-void say_phase(const char* name) {
-    std::printf("%s\n", name);
-    std::fflush(stdout);
-    if (std::getchar() == EOF) fail("nobody listens");
-}
+    void send_bytes(Agent& agent, const std::string& message) {
+        const std::string bytes = std::exchange(unsent_, {}) + message;
+        if (!agent.socket) return;
+        if (send(agent.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()))
+            sent_ += bytes.size();  // else its end is read
+    }
+
+    [[nodiscard]] int timeout() const {
+        if (timers_.empty()) return -1;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers_.top().first - Clock::now()).count();
+        return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+    }
+
+    void tick() {
+        for (const Time now = Clock::now(); !timers_.empty() && timers_.top().first <= now;) {
+            const auto [due, agent] = timers_.top();
+            timers_.pop();
+            if (agent->due != due) continue;  // it has another by now
+            agent->due = kNever;
+            change(*agent, [](Member& member, Time at) { member.tick(at); });
+        }
+    }
+
+    using Timer = std::pair<Time, Agent*>;
+
+    const Load load_;
+    std::vector<Agent> all_;
+    const int set_ = epoll_create1(EPOLL_CLOEXEC);
+    std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+    std::string command_, unsent_;
+    std::map<std::int32_t, std::size_t> assigned_, stopped_;  // agents, by round
+    std::map<std::uint64_t, std::size_t> welcomed_;           // by epoch
+    std::size_t ended_ = 0, touched_ = 0, sent_ = 0, received_ = 0;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 4) fail("expected PORT JOB AGENTS [BEATING_SECONDS]");
+    if (argc != 6) fail("expected PORT JOB FIRST COUNT SOURCE_ADDRESS");
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
-    Agents agents(std::atoi(argv[1]), argv[2], std::atoi(argv[3]));
-    const double seconds = argc > 4 ? std::atof(argv[4]) : 0;
-    const double count = static_cast<double>(agents.size());
-    const auto check = [](bool good, const char* what) { good ? void() : fail(what); };
-
-    auto start = Clock::now();
-    agents.connect_all();
-    agents.until([&] { return agents.all(agents.assigned); });
-    check(agents.all(agents.assigned), "not all agents were assigned within a minute");
-    const double meet_ms = ms_since(start);
-    const double meet_sent = static_cast<double>(agents.sent) / count;
-    const double meet_received = static_cast<double>(agents.received) / count;
-
-    if (seconds > 0) {
-        say_phase("beating");
-        start = Clock::now();
-        for (std::size_t turn = 0; ms_since(start) < seconds * 1e3; ++turn) {
-            const auto due = start + std::chrono::milliseconds(10) * static_cast<int>(turn + 1);
-            for (std::size_t at = turn % 50; at < agents.size(); at += 50)
-                agents.say(agents[at], Beat{agents.stamp(), turn});
-            agents.until([] { return false; }, due);
-        }
-        say_phase("silent");
-    }
-
-    const Cause cause{3, "rank exited with 3", "rank 7 (node7, pid 4711) exited with 3 after 1.0 s", false, {}};
-    const std::size_t sent = agents.sent, received = agents.received;
-    start = Clock::now();
-    agents.say(agents[agents.size() / 2], Report{agents.stamp(), Report::Phase::failed, false, cause});
-    agents.until([&] { return agents.all(agents.stopped); });
-    check(agents.all(agents.stopped), "not all agents were told to stop within a minute");
-    const double told_ms = ms_since(start);
-
-    const auto first = agents.round_;
-    start = Clock::now();
-    agents.say_all(Report{agents.stamp(), Report::Phase::over, false, {}});
-    agents.until([&] { return agents.round_ > first && agents.all(agents.assigned); });
-    check(agents.round_ > first, "no second round within a minute");
-    const double again_ms = ms_since(start);
-    const double again_sent = static_cast<double>(agents.sent - sent) / count;
-    const double again_received = static_cast<double>(agents.received - received) / count;
-
-    start = Clock::now();
-    agents.say_all(Report{agents.stamp(), Report::Phase::over, true, {}});
-    agents.until([&] { return agents.all(agents.ended); });
-    check(agents.all(agents.ended), "not all agents were told the end within a minute");
-    fmt::print(
-        "{{\"meet_ms\": {:.2f}, \"told_ms\": {:.2f}, \"again_ms\": {:.2f}, \"end_ms\": {:.2f}, \"meet_sent\": {:.1f}, "
-        "\"meet_received\": {:.1f}, \"again_sent\": {:.1f}, \"again_received\": {:.1f}}}\n",
-        meet_ms, told_ms, again_ms, ms_since(start), meet_sent, meet_received, again_sent, again_received);
+    Agents({std::atoi(argv[1]), argv[2], static_cast<std::size_t>(std::atoll(argv[3])),
+            static_cast<std::size_t>(std::atoll(argv[4])), inet_addr(argv[5])})
+        .run();
 }

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from agents import medians
+from agents import failures
 from common import free_port, median, parse, show
 
 NODES, WORKERS = 2, 2
@@ -56,10 +56,10 @@ def program_ms(options):
 
 def main():
     options = parse(__doc__, repeats=5)
-    result = {"agents": medians(options)}
+    result = {"agents": failures(options)}
     rows = [[count, *(f"{its[name]:.1f} ms" for name in ("told_ms", "again_ms", "end_ms")), f"{its['again_sent']:.0f}",
              f"{its['again_received']:.0f}"] for count, its in result["agents"].items()]
-    header = ["agents", "all told", "all assigned again", "all ended", "bytes sent", "bytes heard"]
+    header = ["agents", "all told", "all assigned again", "all ended", "bytes sent", "bytes received"]
     show(options, f"failure: of simulated agents, medians of {options.repeats}", header, rows, result)
 
     fronts = launchers(options)
