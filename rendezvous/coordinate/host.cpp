@@ -12,6 +12,10 @@ namespace {
 /// A member that leaves so much unread has been frozen for long; it is told what holds when it comes again.
 constexpr std::size_t kMostUnread = 8 << 20;
 
+/// All agents of a large job come at once, and those that find the kernel's backlog full (4096) try again a second
+/// later. A half-open connection takes about a kilobyte.
+constexpr std::size_t kMostHalfOpen = 16'384;
+
 }  // namespace
 
 CoordinatorHost::CoordinatorHost(base::Loop& loop, Coordinator::Options options)
@@ -29,7 +33,9 @@ base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop
         self->act();
     };
     hooks.serves_requests = host->worker_port_ == store::bound_port(listener.get());
-    auto server = store::Server::adopt(loop, std::move(listener), std::move(hooks));
+    store::ServerLimits limits;
+    limits.half_open = kMostHalfOpen;
+    auto server = store::Server::adopt(loop, std::move(listener), std::move(hooks), limits);
     if (!server) return server.error();
     host->server_ = std::move(*server);
     host->act();

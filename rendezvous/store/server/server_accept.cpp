@@ -15,7 +15,7 @@
 namespace dlaunch::store {
 namespace {
 
-constexpr int kAccepts = 512;  // most newcomers before the others' turn
+constexpr int kAccepts = 4096;  // newcomers before the others' turn: a full backlog, which a herd would overflow
 constexpr std::size_t kMostSpare = 4096;
 constexpr int kMostCleared = 65'536;  // of those that wait to be accepted: a flood must not hold the loop
 
