@@ -128,9 +128,10 @@ Cloned clone_child(ChildOrders* orders, void* stack, int cgroup) {
     return by_vfork(orders);
 }
 
+bool is_on_its_way(const ChildOrders* orders) { return __atomic_load_n(&orders->running, __ATOMIC_ACQUIRE) != 0; }
+
 void await_child(ChildOrders* orders) {
-    while (__atomic_load_n(&orders->running, __ATOMIC_ACQUIRE) != 0)
-        syscall(SYS_futex, &orders->running, FUTEX_WAIT, 1, nullptr, nullptr, 0);
+    while (is_on_its_way(orders)) syscall(SYS_futex, &orders->running, FUTEX_WAIT, 1, nullptr, nullptr, 0);
 }
 
 }  // namespace dlaunch::agent

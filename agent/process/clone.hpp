@@ -22,6 +22,9 @@ inline constexpr std::size_t kChildStackBytes = 32UL * 1024;
 /// at once, each with a stack of kChildStackBytes and orders of its own. All signals must be blocked.
 [[nodiscard]] Cloned clone_child(ChildOrders* orders, void* stack, int cgroup);
 
+/// The child reads its orders still: it has neither executed its program nor ended.
+[[nodiscard]] bool is_on_its_way(const ChildOrders* orders);
+
 /// Waits until the child of these orders has executed its program or ended.
 void await_child(ChildOrders* orders);
 

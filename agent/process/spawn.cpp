@@ -1,5 +1,6 @@
 #include "agent/process/spawn.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -120,7 +121,7 @@ struct Spawning::State {
     std::vector<unsigned long> affinity;
     WorkerLauncher launcher;
     Cloned made;
-    base::UniqueFd pidfd;
+    base::UniqueFd pidfd, result;
 };
 
 Spawning::Spawning(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -128,7 +129,7 @@ Spawning::Spawning(Spawning&&) noexcept = default;
 Spawning& Spawning::operator=(Spawning&&) noexcept = default;
 
 Spawning::~Spawning() {
-    if (state_) await_child(&state_->launcher.orders);
+    if (state_ && is_on_its_way(&state_->launcher.orders)) (void)state_.release();
 }
 
 std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
@@ -143,22 +144,30 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
 
     state->affinity = affinity_mask(request.processors);
     state->launcher.env = state->environment.data();
+    // The child's copy of the writing end is closed by its execve or its end, and no other copy stays.
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return SpawnError{.step = "pipe", .number = errno};
+    state->result.reset(ends[0]);
+    base::UniqueFd writing_end(ends[1]);
     error_code error;
     const Cloned made = state->launcher(error, request.path.c_str(), state->arguments.data(),
                                         StandardFiles{request.files}, Place{request, state->affinity});
-    if (made.pid < 0) return SpawnError{"fork", error ? error.value() : made.error, false, false, {}};
+    writing_end.reset();
+    if (made.pid < 0) return SpawnError{.step = "fork", .number = error ? error.value() : made.error};
     state->made = made;
     state->pidfd.reset(made.pidfd);
     Spawning spawning(std::move(state));
     if (made.pidfd >= 0) return spawning;
     kill(made.pid, SIGKILL);
     reap(made.pid);
-    return SpawnError{"cannot watch it", made.error, false, false, {}};
+    return SpawnError{.step = "cannot watch it", .number = made.error};
 }
 
 pid_t Spawning::pid() const { return state_->made.pid; }
 bool Spawning::in_cgroup() const { return state_->made.in_cgroup; }
 base::UniqueFd Spawning::take_pidfd() { return std::move(state_->pidfd); }
+
+int Spawning::result() const { return state_->result.get(); }
 
 std::optional<SpawnError> Spawning::finish() {
     const ChildOrders& orders = state_->launcher.orders;

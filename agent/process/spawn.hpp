@@ -51,7 +51,7 @@ public:
 
     Spawning(Spawning&&) noexcept;
     Spawning& operator=(Spawning&&) noexcept;
-    /// Waits as finish() does: the child reads what is stored here.
+    /// A child that is still on its way keeps what it reads.
     ~Spawning();
 
     [[nodiscard]] pid_t pid() const;
@@ -59,7 +59,10 @@ public:
     /// Readable when the process has ended. Once.
     [[nodiscard]] base::UniqueFd take_pidfd();
 
-    /// Waits until the worker runs its program: nothing then, else why it does not; it is reaped then.
+    /// Readable as soon as the worker runs its program, or has failed to; finish() does not wait then.
+    [[nodiscard]] int result() const;
+    /// Waits until the worker runs its program: nothing then, else why it does not; it is reaped then. A program on a
+    /// file system that does not answer takes as long as that.
     [[nodiscard]] std::optional<SpawnError> finish();
 
 private:

@@ -88,44 +88,86 @@ std::vector<pid_t> children_by_number(std::span<const pid_t> spared) {
     return found;
 }
 
-std::vector<pid_t> descendants_of(pid_t ancestor, std::span<const pid_t> spared) {
-    if (!proc_is_ours()) return ancestor == getpid() ? children_by_number(spared) : std::vector<pid_t>{};
-    const std::string self = std::to_string(getpid());
-    const bool lists_children = access(("/proc/self/task/" + self + "/children").c_str(), R_OK) == 0;
-    std::multimap<pid_t, pid_t> parents;
-    if (!lists_children) parents = processes_by_parent();
-    std::vector<pid_t> found{ancestor};
-    auto add = [&](pid_t child) {
-        if (std::find(spared.begin(), spared.end(), child) == spared.end()) found.push_back(child);
+struct Descendant {
+    pid_t pid = 0, parent = 0;
+};
+
+/// Level by level: a parent stands before its children.
+std::vector<Descendant> descendants_of(pid_t ancestor, std::span<const pid_t> spared) {
+    std::vector<Descendant> found{{ancestor, 0}};
+    const auto add = [&](pid_t child, pid_t parent) {
+        if (std::find(spared.begin(), spared.end(), child) == spared.end()) found.push_back({child, parent});
     };
-    for (std::size_t next = 0; next < found.size(); ++next) {
-        if (lists_children) {
-            for (pid_t child : children_of(found[next])) add(child);
-        } else {
-            for (auto [at, end] = parents.equal_range(found[next]); at != end; ++at) add(at->second);
+    if (!proc_is_ours()) {
+        if (ancestor == getpid())
+            for (pid_t child : children_by_number(spared)) add(child, ancestor);
+    } else {
+        const std::string self = std::to_string(getpid());
+        const bool lists_children = access(("/proc/self/task/" + self + "/children").c_str(), R_OK) == 0;
+        std::multimap<pid_t, pid_t> parents;
+        if (!lists_children) parents = processes_by_parent();
+        for (std::size_t next = 0; next < found.size(); ++next) {
+            const pid_t parent = found[next].pid;
+            if (lists_children) {
+                for (pid_t child : children_of(parent)) add(child, parent);
+            } else {
+                for (auto [at, end] = parents.equal_range(parent); at != end; ++at) add(at->second, parent);
+            }
         }
     }
     found.erase(found.begin());
     return found;
 }
 
-/// Not dead, nor a zombie that waits for its parent.
+/// Not dead, nor a zombie that waits for its parent. Without /proc any child that is not reaped counts.
 bool lives(pid_t pid) {
+    if (!proc_is_ours()) return true;
     const auto stat = stat_of(pid);
     return stat && stat->state != 'Z' && stat->state != 'X';
+}
+
+std::vector<Descendant> living_below(pid_t ancestor, std::span<const pid_t> spared) {
+    std::vector<Descendant> found = descendants_of(ancestor, spared);
+    std::erase_if(found, [](const Descendant& descendant) { return !lives(descendant.pid); });
+    return found;
+}
+
+/// The descendant may have ended since it was found, and its number be a stranger's: a process that is neither its
+/// parent's child still nor, as an orphan, ours is left alone. The pidfd keeps the number from changing hands between
+/// that look and the signal.
+void kill_if_still_below(const Descendant& descendant) {
+    if (descendant.parent == getpid()) {  // a child that is not reaped keeps its number
+        ::kill(descendant.pid, SIGKILL);
+        return;
+    }
+    const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, descendant.pid, 0)));
+    const auto stat = stat_of(descendant.pid);
+    if (!stat || (stat->parent != descendant.parent && stat->parent != getpid())) return;
+    if (!process || syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0)
+        ::kill(descendant.pid, SIGKILL);  // no descriptors left, or calls that a filter refuses
+}
+
+std::vector<Descendant> kill_living_below(pid_t ancestor, std::span<const pid_t> spared) {
+    std::vector<Descendant> living = living_below(ancestor, spared);
+    for (const Descendant& descendant : living) kill_if_still_below(descendant);
+    return living;
 }
 
 }  // namespace
 
 std::vector<pid_t> descendants(std::span<const pid_t> spared) {
-    return has_children() ? descendants_of(getpid(), spared) : std::vector<pid_t>();
+    std::vector<pid_t> found;
+    if (!has_children()) return found;
+    for (const Descendant& descendant : descendants_of(getpid(), spared)) found.push_back(descendant.pid);
+    return found;
 }
 
 std::vector<Swept> survey(std::span<const pid_t> spared) {
     std::vector<Swept> found;
+    if (!has_children()) return found;
     const bool has_names = proc_is_ours();
-    reap_all();
-    for (pid_t pid : descendants(spared)) {
+    for (const Descendant& descendant : living_below(getpid(), spared)) {
+        const pid_t pid = descendant.pid;
         std::string name = has_names ? base::text_of("/proc/" + std::to_string(pid) + "/comm") : "?";
         while (!name.empty() && name.back() == '\n') name.pop_back();
         if (!name.empty()) found.push_back({pid, std::move(name)});
@@ -133,18 +175,23 @@ std::vector<Swept> survey(std::span<const pid_t> spared) {
     return found;
 }
 
+std::size_t kill_descendants(std::span<const pid_t> spared) {
+    return has_children() ? kill_living_below(getpid(), spared).size() : 0;
+}
+
 bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + deadline;
     for (;;) {
         reap_all();
-        const std::vector<pid_t> left = descendants(spared);
         const auto now = Clock::now();
-        if (left.empty() || now >= end) return left.empty();
-        for (pid_t pid : left) kill(pid, SIGKILL);
+        if (!has_children()) return true;
+        if (now >= end) return living_below(getpid(), spared).empty();
+        const std::vector<Descendant> left = kill_living_below(getpid(), spared);
+        if (left.empty()) return reap_all(), true;
         const auto soon = std::min(end, now + std::chrono::milliseconds(50));
-        for (pid_t pid : left)  // all of them: to look again is dear without /proc
-            await_end(pid, std::chrono::duration_cast<std::chrono::milliseconds>(soon - Clock::now()));
+        for (const Descendant& descendant : left)  // all of them: to look again is dear without /proc
+            await_end(descendant.pid, std::chrono::duration_cast<std::chrono::milliseconds>(soon - Clock::now()));
     }
 }
 
@@ -152,13 +199,13 @@ void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::f
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + deadline;
     while (goes_on()) {
-        std::vector<pid_t> left = descendants_of(ancestor, {});
-        std::erase_if(left, [](pid_t pid) { return !lives(pid); });
+        if (!proc_is_ours()) return;  // a number without its parent may be a stranger's
+        const std::vector<Descendant> left = living_below(ancestor, {});
         const auto now = Clock::now();
         if (left.empty() || now >= end) return;
-        for (pid_t pid : left) kill(pid, SIGKILL);
-        await_end(left.front(), std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now),
-                                         std::chrono::milliseconds(50)));
+        for (const Descendant& descendant : left) ::kill(descendant.pid, SIGKILL);
+        await_end(left.front().pid, std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now),
+                                             std::chrono::milliseconds(50)));
     }
 }
 

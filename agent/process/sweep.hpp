@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -25,8 +26,12 @@ struct Swept {
 /// Descendants that live, by name.
 [[nodiscard]] std::vector<Swept> survey(std::span<const pid_t> spared = {});
 
-/// Kills and reaps every descendant, those too that appear meanwhile, until none is left or `deadline` has passed.
-/// Blocks: for the end of a round, or for a process without a loop. False when some are left.
+/// Sends SIGKILL to every living descendant, once, and tells how many there were. Neither waits nor reaps: the caller
+/// looks again when children have ended. A number that another process has got meanwhile is not signalled.
+std::size_t kill_descendants(std::span<const pid_t> spared = {});
+
+/// Kills and reaps every descendant, those too that appear meanwhile, until none lives or `deadline` has passed.
+/// Blocks, and reaps any child: for a process without a loop. False when some live.
 bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared = {});
 
 /// Kills every descendant of another process, which may be stopped and reap none of them, until none of them lives,
