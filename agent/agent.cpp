@@ -11,8 +11,8 @@
 #include "agent/binding/binding.hpp"
 #include "agent/errors/escape.hpp"
 #include "agent/errors/report.hpp"
+#include "agent/group/group_shell.hpp"
 #include "agent/group/node_status.hpp"
-#include "agent/group/round.hpp"
 #include "agent/membership/net_membership.hpp"
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
@@ -27,7 +27,7 @@
 namespace dlaunch::agent {
 namespace {
 
-class Agent {
+class Agent final : private GroupOwner {
 public:
     /// Both must live longer.
     Agent(const Plan& plan, GuardLink& link);
@@ -41,7 +41,6 @@ private:
     void on_start(const Assignment& assignment);
     void on_tell(const std::string& text);
     void on_end(const JobVerdict& verdict);
-    void on_round_over(const RoundEnd& end);
     void on_signals(const sigset_t& set);
     bool takes_lightly(int number);
     void on_child();
@@ -56,11 +55,23 @@ private:
     [[nodiscard]] bool is_said(const std::string& reason) const;
     void report(const JobVerdict& verdict);
 
+    // GroupOwner
     /// One line, whatever peers and error files have put into it.
-    void say(const std::string& text) { logs_.say("dlaunch: " + printable(text) + "\n"); }
-    void mention(const std::string& text) {
+    void say(const std::string& text) override { logs_.say("dlaunch: " + printable(text) + "\n"); }
+    void mention(const std::string& text) override {
         if (plan_.verbosity >= 0) say(text);
     }
+    [[nodiscard]] bool is_fenced() const override { return link_.has_fenced(); }
+    [[nodiscard]] bool is_asked_to_end() const override { return signals_->is_asked(); }
+    void on_started() override {
+        if (rounds_ == 1) leftovers_.begin_soon();
+    }
+    void on_reaped(pid_t worker) override {
+        if (timers_) timers_->forget(worker);
+    }
+    void on_failure(const Failure& cause) override { membership_->failed(cause); }
+    void on_lost(const Failure& failure) override { losses_->report({failure.rank, 1}, summary(failure)); }
+    void on_round_over(const RoundEnd& end) override;
 
     const Plan& plan_;
     GuardLink& link_;
@@ -72,12 +83,14 @@ private:
     Terminal terminal_;
     StandardInput input_;
     WorkerCgroups cgroups_;
+    Children children_;
     std::unique_ptr<AgentSocket> socket_;
     std::unique_ptr<LossNotices> losses_;
     std::unique_ptr<Template> template_;
     std::unique_ptr<TimerFifo> timers_;
     std::unique_ptr<Membership> membership_;
-    std::unique_ptr<NodeRound> round_;
+    std::unique_ptr<WorkerHost> host_;
+    std::unique_ptr<GroupShell> round_;
     std::unique_ptr<SignalIntake> signals_;
     base::Timer time_limit_;
     LeftoverSweep leftovers_{loop_};
@@ -124,7 +137,7 @@ base::Result<void> Agent::prepare() {
     socket_->on_status([this] { return node_status(plan_, node_, *round_); });
     losses_ = std::make_unique<LossNotices>(loop_, *socket_);
     node_.agent_socket = socket_->path();
-    if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_);
+    if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_, children_);
     auto fifo = TimerFifo::open_if_enabled(
         loop_, plan_.timers,
         [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
@@ -135,23 +148,9 @@ base::Result<void> Agent::prepare() {
     link_.tell_cgroup(cgroups_.folder());
     cgroups_.make();
 
-    round_ = std::make_unique<NodeRound>(
-        LocalWorkers::Surroundings{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, std::move(*processors),
-                                   open_files, template_.get()},
-        NodeRound::Reporting{events_, [this](const std::string& text) { say(text); },
-                             [this](const std::string& text) { mention(text); }, [this] { return link_.has_fenced(); },
-                             [this] { return signals_->is_asked(); }},
-        NodeRound::Listener{[this](const Failure& failure) { membership_->failed(failure); },
-                            [this](const RoundEnd& end) { on_round_over(end); },
-                            [this](pid_t pid) {
-                                if (timers_) timers_->forget(pid);
-                            },
-                            [this](const Failure& failure) {
-                                losses_->report({failure.rank, 1}, summary(failure));
-                            },
-                            [this] {
-                                if (rounds_ == 1) leftovers_.begin_soon();
-                            }});
+    host_.reset(new WorkerHost{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, children_,
+                               std::move(*processors), open_files, template_.get()});
+    round_ = std::make_unique<GroupShell>(*host_, events_, static_cast<GroupOwner&>(*this));
     return {};
 }
 

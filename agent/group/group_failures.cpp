@@ -1,4 +1,4 @@
-// What NodeRound says about a bad end.
+// What GroupShell reports of each failure.
 
 #include <fmt/format.h>
 
@@ -6,17 +6,34 @@
 #include <csignal>
 
 #include "agent/errors/error_file.hpp"
-#include "agent/group/round.hpp"
+#include "agent/group/group_shell.hpp"
 
 namespace dlaunch::agent {
+namespace {
 
-Failure NodeRound::about(const Worker& worker) const {
+void set_not_executed(Failure& failure, const SpawnError& error) {
+    failure.how = HowEnded::not_executed;
+    failure.permanent = error.permanent;
+    failure.code = error.exit_status();
+    failure.text = error.text();
+}
+
+/// `status` as waitid(2) has it with `code`.
+void set_exit(Failure& failure, int code, int status) {
+    failure.how = code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
+    (code == CLD_EXITED ? failure.code : failure.signal) = status;
+    failure.core_dumped = code == CLD_DUMPED;
+}
+
+}  // namespace
+
+Failure GroupShell::describe(const Worker& worker) const {
     Failure failure;
     failure.rank = worker.rank;
     failure.local_rank = worker.local_rank;
     failure.node_rank = assignment_.group_rank;
-    failure.role = around_.plan.program.role;
-    failure.host = around_.node.host;
+    failure.role = host_.plan.program.role;
+    failure.host = host_.node.host;
     failure.pid = worker.pid;
     failure.round = assignment_.round;
     failure.after = base::Clock::now() - started_;
@@ -24,49 +41,55 @@ Failure NodeRound::about(const Worker& worker) const {
     return failure;
 }
 
-Failure NodeRound::failure_of(const Worker& worker) const {
-    Failure failure = about(worker);
-    failure.how = worker.hung ? HowEnded::hung : worker.code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
-    (worker.code == CLD_EXITED ? failure.code : failure.signal) = worker.status;
-    failure.core_dumped = worker.code == CLD_DUMPED;
-    failure.victim = worker.asked_to_stop || reporting_.fenced();
-    if (worker.hung) failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
+Failure GroupShell::make_failure(const GroupCommand& command) const {
+    const Worker& worker = workers_.all()[static_cast<std::size_t>(command.worker)];
+    Failure failure = describe(worker);
+    failure.victim = command.collateral;
+    switch (command.failure) {
+        case FailureKind::ended:
+            set_exit(failure, worker.code, worker.status);
+            if (!worker.hung) break;
+            failure.how = HowEnded::hung;
+            failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
+            break;
+        case FailureKind::not_started: set_not_executed(failure, spawn_errors_.at(command.worker)); break;
+        case FailureKind::template_refused: set_not_executed(failure, *template_error_); break;
+        case FailureKind::template_passed:
+            set_not_executed(failure, {.step = fmt::format("it ended with 0 {} dlaunch::fork_point() (call it where "
+                                                           "workers shall begin, or use --start-method=spawn)",
+                                                           template_end_->at_fork_point ? "at" : "before"),
+                                       .permanent = true});
+            break;
+        case FailureKind::template_ended:
+            failure.pid = template_end_->pid;
+            set_exit(failure, template_end_->code, template_end_->status);
+            failure.text = template_end_->at_fork_point ? "at its fork point" : "before its fork point";
+            break;
+        case FailureKind::timed_out:
+            failure.how = HowEnded::timed_out;
+            failure.text = fmt::format("of {:g} s", static_cast<double>(host_.plan.timeout.count()) / 1e3);
+            break;
+    }
     return failure;
 }
 
-Failure NodeRound::failure_of(const Worker& worker, const Template::End& end) const {
-    Failure failure = about(worker);
-    failure.pid = end.pid;
-    failure.how = end.code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
-    (end.code == CLD_EXITED ? failure.code : failure.signal) = end.status;
-    failure.core_dumped = end.code == CLD_DUMPED;
-    failure.text = end.at_fork_point ? "at its fork point" : "before its fork point";
-    failure.victim = group_.state() != GroupState::starting || reporting_.fenced();
-    return failure;
-}
-
-Failure NodeRound::failure_of(const Worker& worker, const SpawnError& error) const {
-    Failure failure = about(worker);
-    failure.permanent = error.permanent;
-    failure.how = HowEnded::not_executed;
-    failure.code = error.exit_status();
-    failure.text = error.text();
-    return failure;
+void GroupShell::add_failure(const GroupCommand& command) {
+    const Failure& failure = failures_.emplace_back(make_failure(command));
+    if (!failure.victim && failure.how != HowEnded::timed_out) owner_.on_lost(failure);
 }
 
 /// What can only be known now: files are written, pipes are read to their end.
-void NodeRound::complete(Failure& failure) {
+void GroupShell::complete(Failure& failure) {
     const LogSource source =
         failure.of_template() ? workers_.template_source()
                               : LogSource{failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};
-    failure.stdout_file = around_.logs.file_of(source, kStdout);
-    failure.stderr_file = around_.logs.file_of(source, kStderr);
+    failure.stdout_file = host_.logs.file_of(source, kStdout);
+    failure.stderr_file = host_.logs.file_of(source, kStderr);
     if (failure.victim) return;
-    failure.last_words = around_.logs.last_words(source.local_rank);
-    const std::string error_file = around_.logs.error_file(source);
+    failure.last_words = host_.logs.last_words(source.local_rank);
+    const std::string error_file = host_.logs.error_file(source);
     failure.record = read_error_file(error_file);
-    if (failure.record && around_.plan.logs.keeps_files())
-        failure.error_file = error_file;  // else it goes with the job
+    if (failure.record && host_.plan.logs.keeps_files()) failure.error_file = error_file;  // else it goes with the job
     // A helper process that ran out of memory shows as an exit of its worker.
     if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
         const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;

@@ -1,10 +1,10 @@
-#include "agent/group/round.hpp"
+#include "agent/group/group_shell.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
-#include <stdexcept>
+#include <utility>
 
 #include "agent/process/proc.hpp"
 #include "agent/process/sweep.hpp"
@@ -17,383 +17,329 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kUnkillable = 10s;  // after SIGKILL; who lives then hangs in the kernel
-constexpr auto kSweepDeadline = 5000ms;
 constexpr auto kDrainDeadline = 5000ms;
-constexpr auto kLongPreparation = 10s;  // from then on the user should know that the program only prepares
-constexpr int kOnTheirWay = 4;  // so many processes between clone and exec: enough to keep the other cores at work
 
-std::int64_t number(int value) { return value; }
+std::int64_t number(std::int64_t value) { return value; }
+const char* plural(std::size_t count, const char* ending) { return count == 1 ? "" : ending; }
 
 }  // namespace
 
-NodeRound::NodeRound(LocalWorkers::Surroundings surroundings, Reporting reporting, Listener listener)
-    : around_(std::move(surroundings)),
-      reporting_(std::move(reporting)),
-      listener_(std::move(listener)),
-      workers_(around_,
-               {[this](const Worker& worker) { on_started(worker); },
-                [this](Worker& worker) { on_end(worker); },
-                [this](const Worker& worker, const SpawnError& error) { on_not_started(worker, error); },
-                {[this] { on_template_ready(); }, [this](const SpawnError& error) { on_template_refused(error); },
-                 [this](const Template::End& end) { on_template_ended(end); }},
-                [this] { go_on_starting(); }}),
-      held_(around_.loop, [this](Worker& worker) { judge(worker); }),
+GroupShell::GroupShell(const WorkerHost& host, EventLog& events, GroupOwner& owner)
+    : host_(host),
+      events_(events),
+      owner_(owner),
+      workers_(host, *this),
+      group_({.stop_signal = host.plan.stop_signal, .grace = host.plan.grace, .forks = host.program != nullptr}),
       memory_(OomCounter::of_this_process()) {
-    if (around_.plan.rendezvous.max_nodes > 1 && around_.cgroups.folder().empty() && !proc_is_ours())
-        reporting_.mention(
+    if (host_.plan.rendezvous.max_nodes > 1 && host_.cgroups.folder().empty() && !proc_is_ours())
+        owner_.mention(
             "/proc does not show this process, and no cgroup can be made: should the agent freeze, its workers live "
             "on");
 }
 
-void NodeRound::feed(GroupEvent event) {
-    const GroupState before = group_.state();
-    switch (group_.on(event)) {
-        case GroupAction::spawn: start_next(); break;
-        case GroupAction::fail:
-            listener_.failed(failures_.front());
-            stop_signal_ = around_.plan.stop_signal;
-            ask_to_stop();
-            break;
-        case GroupAction::stop: ask_to_stop(); break;
-        case GroupAction::kill: kill_all(event); break;
-        case GroupAction::clear: clear(); break;
-        case GroupAction::finish: finish(before != GroupState::over); break;
-        case GroupAction::ignore:
-        case GroupAction::note:
-        case GroupAction::resign:  // whoever asked has told the membership
-        case GroupAction::end: break;
-        case GroupAction::unset:
-        case GroupAction::impossible:
-            throw std::logic_error(fmt::format("worker group: {} in state {}", name(event), name(before)));
+/// Runs to completion: what happens while commands are carried out waits until they all are.
+void GroupShell::feed(Event event) {
+    queue_.push_back(std::move(event));
+    if (std::exchange(handling_, true)) return;
+    for (; !queue_.empty(); queue_.pop_front()) {
+        queue_.front()(base::Clock::now());
+        for (const GroupCommand& command : group_.take_commands()) perform(command);
     }
-    if (group_.state() != before)
-        reporting_.events.write("group_state", {{"state", name(group_.state())}, {"because", name(event)}});
+    handling_ = false;
+    arm_timer();
 }
 
-void NodeRound::begin(const Assignment& assignment) {
-    assignment_ = assignment;
-    started_ = base::Clock::now();
-    if (group_.state() == GroupState::over) return feed(GroupEvent::assigned);
-    failures_.clear();
-    remarks_.clear();
-    next_to_start_ = next_to_settle_ = 0;
-    none_left_told_ = orphans_told_ = false;
-    memory_before_ = memory_.read();
-    workers_.begin(assignment);
-    reporting_.events.write("round_assigned", {{"round", number(assignment.round)},
-                                               {"group_rank", number(assignment.group_rank)},
-                                               {"world_size", number(assignment.world_size)},
-                                               {"first_rank", number(assignment.first_rank)},
-                                               {"local_world_size", number(assignment.local_world_size)},
-                                               {"restart_count", number(assignment.restart_count)},
-                                               {"master_addr", std::string_view(assignment.master_addr)},
-                                               {"master_port", number(assignment.master_port)}});
-    feed(GroupEvent::assigned);
+void GroupShell::arm_timer() {
+    const auto next = group_.next_deadline();
+    if (next == timer_at_) return;
+    timer_at_ = next;
+    timer_ = {};
+    if (!next) return;
+    timer_ = host_.loop.after(std::max(*next - base::Clock::now(), base::Duration::zero()), [this] {
+        timer_at_.reset();
+        feed([this](base::Time now) { group_.tick(now); });
+    });
 }
 
-/// One worker a turn of the loop, so that signals, output and deaths are heard between them. Some are on their way to
-/// their programs while the next are made ready.
-void NodeRound::start_next() {
-    pending_start_ = false;
-    if (group_.state() != GroupState::starting || suspended_) return;
-    if (next_to_start_ == 0 && !may_start()) return;
-    const int count = assignment_.local_world_size;
-    if (next_to_start_ < count && next_to_start_ - next_to_settle_ < kOnTheirWay) {
-        Worker& worker = workers_.all()[static_cast<std::size_t>(next_to_start_++)];
-        if (auto error = workers_.start(worker.local_rank)) return on_not_started(worker, *error);
+void GroupShell::perform(const GroupCommand& command) {
+    using Kind = GroupCommand::Kind;
+    switch (command.kind) {
+        case Kind::enter:
+            clearing_ = false;
+            return events_.write("group_state", {{"state", name(command.state)}, {"because", name(command.event)}});
+        case Kind::start_template: return start_template();
+        case Kind::start: return start(command.worker);
+        case Kind::hint: return hint();
+        case Kind::started: host_.input.start_copying(); return owner_.on_started();
+        case Kind::fail: return add_failure(command);
+        case Kind::announce: return owner_.on_failure(failures_.front());
+        case Kind::stop:
+            events_.write("stopping", {{"signal", std::string_view(base::signal_name(command.signal))},
+                                       {"workers", number(workers_.alive())}});
+            return workers_.stop(command.signal);
+        case Kind::kill: return kill_workers(command.event);
+        case Kind::look_for_orphans: return look_for_orphans();
+        case Kind::end_orphans: return end_orphans();
+        case Kind::signal: return workers_.signal(command.signal);
+        case Kind::report_unkillable: return report_unkillable();
+        case Kind::cut_drain: return host_.logs.cut_drain();
+        case Kind::sweep: return sweep();
+        case Kind::drain: return drain();
+        case Kind::finish: return finish(command.succeeded);
     }
-    while (next_to_settle_ < next_to_start_ &&
-           (next_to_start_ == count || next_to_start_ - next_to_settle_ >= kOnTheirWay)) {
-        if (!workers_.settle(next_to_settle_)) return;  // we are told when it is time to go on
-        ++next_to_settle_;
-        if (group_.state() != GroupState::starting) return;
-    }
-    if (next_to_settle_ < count) {
-        pending_start_ = true;
-        return around_.loop.post([this] { start_next(); });
-    }
-    feed(GroupEvent::started);
-    around_.input.start_copying();
-    if (listener_.started) listener_.started();
-    note_if_none_left();
 }
 
-bool NodeRound::may_start() {
-    if (workers_.may_start()) return true;
-    if (workers_.template_prepares())
-        hint_ = around_.loop.after(kLongPreparation, [this] {
-            if (group_.state() != GroupState::starting) return;
-            reporting_.mention(
-                fmt::format("no worker runs yet: in {} s the program (pid {}) has not come to dlaunch::fork_point(); "
-                            "one that never calls it needs --start-method=spawn",
-                            std::chrono::seconds(kLongPreparation).count(), around_.program->pid()));
-        });
-    return false;
-}
+// --- requests --------------------------------------------------------------------------------------------------------
 
-void NodeRound::on_template_ready() {
-    hint_ = {};
-    reporting_.events.write("template_ready", {{"pid", number(around_.program->pid())}});
-    go_on_starting();
-    note_if_none_left();  // a stop may have waited for it
-}
-
-/// It was for any of them: the first one is as good as another.
-void NodeRound::on_template_refused(const SpawnError& error) {
-    hint_ = {};
-    if (group_.state() == GroupState::starting) return on_not_started(workers_.all().front(), error);
-    note_if_none_left();
-}
-
-/// A round that needs it fails with it, as with a worker. One of an earlier round that has made nobody of this one, as
-/// it was at its end before, is replaced: it must not cost a restart.
-void NodeRound::on_template_ended(const Template::End& end) {
-    hint_ = {};
-    const bool well = end.code == CLD_EXITED && end.status == 0;
-    reporting_.events.write(
-        "template_ended",
-        {{"pid", number(end.pid)},
-         {"status", number(end.code == CLD_EXITED ? end.status : exit_status::kSignalBase + end.status)},
-         {"signal", end.code == CLD_EXITED ? std::string_view() : std::string_view(base::signal_name(end.status))},
-         {"at_fork_point", end.at_fork_point}});
-    const bool starting = group_.state() == GroupState::starting;
-    if (starting && !workers_.template_is_new() && workers_.none_made()) {
-        next_to_start_ = next_to_settle_ = 0;
-        return go_on_starting();
-    }
-    const Worker* missing = workers_.first_missing();
-    if (starting && missing && well) {
-        const std::string text = fmt::format(
-            "it ended with 0 {} dlaunch::fork_point() (call it where workers shall begin, or use --start-method=spawn)",
-            end.at_fork_point ? "at" : "before");
-        return on_not_started(*missing, {text, 0, true, false, {}});
-    }
-    const bool asked = group_.state() == GroupState::stopping || group_.state() == GroupState::killing;
-    if (missing && !well && (starting || (asked && !end.at_fork_point))) {
-        add_failure(failure_of(*missing, end));
-        feed(GroupEvent::ended_badly);
-    }
-    note_if_none_left();
-}
-
-void NodeRound::go_on_starting() {
-    if (group_.state() != GroupState::starting || pending_start_) return;
-    pending_start_ = true;
-    around_.loop.post([this] { start_next(); });
-}
-
-void NodeRound::on_started(const Worker& worker) {
-    reporting_.events.write(
-        "worker_started",
-        {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"pid", number(worker.pid)}});
-}
-
-void NodeRound::on_not_started(const Worker& worker, const SpawnError& error) {
-    if (group_.state() == GroupState::starting) add_failure(failure_of(worker, error));  // once is enough
-    reporting_.events.write(
-        "worker_not_started",
-        {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"why", std::string_view(error.text())}});
-    feed(GroupEvent::spawn_failed);
-    note_if_none_left();
-}
-
-void NodeRound::on_end(Worker& worker) {
-    listener_.reaped(worker.pid);
-    // Now, while its cgroup is there. It is new in every round: the count begins at 0.
-    const std::string counted_in = around_.cgroups.worker_folder(assignment_.round, worker.local_rank);
-    if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
-    const bool well = worker.exit_status() == 0;
-    reporting_.events.write("worker_ended", {{"round", number(assignment_.round)},
-                                             {"rank", number(worker.rank)},
-                                             {"pid", number(worker.pid)},
-                                             {"status", number(worker.exit_status())},
-                                             {"signal", well || worker.code == CLD_EXITED
-                                                            ? std::string_view()
-                                                            : std::string_view(base::signal_name(worker.status))},
-                                             {"asked_to_stop", worker.asked_to_stop},
-                                             {"max_rss_kib", worker.usage.max_rss_kib},
-                                             {"user_seconds", worker.usage.user_seconds},
-                                             {"system_seconds", worker.usage.system_seconds}});
-    if (!held_.empty() || may_be_asked(worker)) return held_.add(worker);
-    judge(worker);
-}
-
-/// Whether a request to end that the agent has not heard yet may be why it ended.
-bool NodeRound::may_be_asked(const Worker& worker) const {
-    if (group_.state() != GroupState::starting && group_.state() != GroupState::running) return false;
-    const auto& asks = around_.plan.handled_signals;
-    return reporting_.asked() ||
-           (!worker.hung && std::find(asks.begin(), asks.end(), worker.exit_status() - 128) != asks.end());
-}
-
-void NodeRound::judge(const Worker& worker) {
-    const bool well = worker.exit_status() == 0;
-    if (!well) add_failure(failure_of(worker));
-    feed(well ? GroupEvent::ended_well : GroupEvent::ended_badly);
-    note_if_none_left();
-}
-
-void NodeRound::note_if_none_left() {
-    const bool more_to_start = group_.state() == GroupState::starting;
-    if (!workers_.none_left() || more_to_start || none_left_told_ || !held_.empty()) return;
-    if (group_.state() == GroupState::stopping && wait_for_orphans()) return;
-    none_left_told_ = true;
-    feed(GroupEvent::none_left);
-}
-
-/// What a worker had started in its group has the same grace, whether the worker died of the stop signal, failed or
-/// had ended before. SIGTERM reaches those too that a shell made deaf to SIGINT.
-bool NodeRound::wait_for_orphans() {
-    const std::vector<pid_t> orphans = workers_.orphans();
-    if (!orphans.empty() && !orphans_told_) {
-        orphans_told_ = true;
-        for (pid_t pid : orphans) {
-            ::kill(pid, SIGTERM);
-            ::kill(pid, SIGCONT);
+void GroupShell::begin(const Assignment& assignment) {
+    feed([this, assignment](base::Time now) {
+        assignment_ = assignment;
+        started_ = now;
+        if (group_.state() != GroupState::over) {
+            failures_.clear();
+            remarks_.clear();
+            spawn_errors_.clear();
+            memory_before_ = memory_.read();
+            workers_.begin(assignment);
+            if (!workers_.has_template()) group_.template_gone();
+            events_.write("round_assigned", {{"round", number(assignment.round)},
+                                             {"group_rank", number(assignment.group_rank)},
+                                             {"world_size", number(assignment.world_size)},
+                                             {"first_rank", number(assignment.first_rank)},
+                                             {"local_world_size", number(assignment.local_world_size)},
+                                             {"restart_count", number(assignment.restart_count)},
+                                             {"master_addr", std::string_view(assignment.master_addr)},
+                                             {"master_port", number(assignment.master_port)}});
         }
-    }
-    return !orphans.empty();
+        group_.assign(assignment.local_world_size, now);
+    });
 }
 
-bool NodeRound::on_child() {
-    const bool terminal_stopped = workers_.reap_orphans();
-    if (group_.state() == GroupState::stopping) note_if_none_left();
-    return terminal_stopped;
+void GroupShell::stop(int signal, const std::string& why) {
+    events_.write("stop_asked", {{"why", std::string_view(why)}});
+    feed([this, signal](base::Time now) { group_.stop(signal, now); });
 }
 
-void NodeRound::stop(int signal, const std::string& why) {
-    reporting_.events.write("stop_asked", {{"why", std::string_view(why)}});
-    stop_signal_ = signal;
-    held_.excuse();
-    feed(GroupEvent::stop_asked);
-    held_.release();
-    note_if_none_left();  // a stop may find a group of which nobody runs yet
+void GroupShell::kill(const std::string& why) {
+    events_.write("kill_asked", {{"why", std::string_view(why)}});
+    feed([this](base::Time now) { group_.kill(now); });
 }
 
-void NodeRound::kill(const std::string& why) {
-    reporting_.events.write("kill_asked", {{"why", std::string_view(why)}});
-    held_.excuse();
-    feed(GroupEvent::kill_asked);
-    held_.release();
-    around_.logs.cut_drain();
-    note_if_none_left();
+void GroupShell::time_out() {
+    events_.write("stop_asked", {{"why", "--timeout"}});
+    feed([this](base::Time now) { group_.time_out(now); });
 }
 
-void NodeRound::time_out() {
-    for (const Worker& worker : workers_.all()) {
-        if (!worker.alive || worker.asked_to_stop) continue;
-        Failure failure = about(worker);
-        failure.how = HowEnded::timed_out;
-        failure.text = fmt::format("of {:g} s", static_cast<double>(around_.plan.timeout.count()) / 1e3);
-        add_failure(std::move(failure));
-    }
-    stop(around_.plan.stop_signal, "--timeout");
-}
-
-void NodeRound::hang(pid_t pid, int signal, const std::string& scope) {
+void GroupShell::hang(pid_t pid, int signal, const std::string& scope) {
     Worker* const owner = workers_.owner_of(pid);
     if (!owner) return;
     owner->hung = true;
     owner->hung_in = scope;
-    reporting_.events.write("worker_hung",
-                            {{"rank", number(owner->rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
+    events_.write("worker_hung",
+                  {{"rank", number(owner->rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
     for (const pid_t target : {-owner->pid, pid}) {  // `pid` may have left the group
         ::kill(target, SIGCONT);
         ::kill(target, signal);
     }
 }
 
-void NodeRound::suspend() {
-    suspended_ = true;
-    workers_.signal(SIGSTOP);
-    reporting_.events.write("suspended", {});
+void GroupShell::suspend() {
+    feed([this](base::Time) { group_.suspend(); });
+    events_.write("suspended", {});
 }
 
-void NodeRound::resume() {
-    if (!suspended_) return workers_.signal(SIGCONT);
-    suspended_ = false;
-    workers_.signal(SIGCONT);
-    reporting_.events.write("resumed", {});
-    go_on_starting();
-}
-
-void NodeRound::ask_to_stop() {
-    workers_.stop(stop_signal_);
-    reporting_.events.write("stopping", {{"signal", std::string_view(base::signal_name(stop_signal_))},
-                                         {"workers", number(workers_.alive())}});
-    if (around_.plan.grace.count() == 0) return around_.loop.post([this] { feed(GroupEvent::grace_over); });
-    grace_ = around_.loop.after(around_.plan.grace, [this] { feed(GroupEvent::grace_over); });
-}
-
-/// Whoever asked for it has said so.
-void NodeRound::kill_all(GroupEvent why) {
-    if (workers_.alive() > 0 && why == GroupEvent::grace_over)
-        reporting_.mention(
-            fmt::format("killing {} worker{} that did not end", workers_.alive(), workers_.alive() == 1 ? "" : "s"));
-    if (workers_.template_prepares() && why == GroupEvent::grace_over)
-        reporting_.mention("killing the program, which did not end before its fork point");
-    reporting_.events.write("killing", {{"workers", number(workers_.alive())}});
-    workers_.kill();
-    around_.loop.post([this] { note_if_none_left(); });  // nobody but orphans may be left
-    last_resort_ = around_.loop.after(kUnkillable, [this] { give_up_on_unkillable(); });
-}
-
-void NodeRound::give_up_on_unkillable() {
-    for (const Worker& worker : workers_.all())
-        if (worker.alive)
-            reporting_.say(fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank,
-                                       worker.pid, base::text_of(fmt::format("/proc/{}/wchan", worker.pid))));
-    unkillable_ = true;
-    none_left_told_ = true;
-    feed(GroupEvent::none_left);
-}
-
-void NodeRound::clear() {
-    grace_ = {};
-    last_resort_ = {};
-    around_.input.stop_copying();
-    const std::vector<pid_t> spared = workers_.spared();
-    const std::vector<Swept> swept = survey(spared);  // by name, before they are gone
-    around_.cgroups.kill_all();
-    for (pid_t pid : workers_.orphans()) ::kill(pid, SIGKILL);  // without /proc the sweep is slow
-    sweep(unkillable_ ? 0ms : kSweepDeadline, spared);
-    if (!swept.empty()) {
-        std::string names;
-        for (std::size_t at = 0; at < std::min<std::size_t>(swept.size(), 5); ++at)
-            names += fmt::format("{}{} (pid {})", at ? ", " : "", swept[at].command, swept[at].pid);
-        remarks_.push_back(fmt::format("ended {} process{} that workers had left behind: {}{}", swept.size(),
-                                       swept.size() == 1 ? "" : "es", names, swept.size() > 5 ? " ..." : ""));
-        reporting_.events.write(
-            "swept", {{"processes", number(static_cast<int>(swept.size()))}, {"names", std::string_view(names)}});
-    }
-    around_.cgroups.end_round();
-    around_.logs.drain(kDrainDeadline, [this](std::uint64_t dropped) {
-        if (dropped)
-            remarks_.push_back(
-                fmt::format("{} bytes of the workers' output could not be shown: nobody reads it", dropped));
-        feed(GroupEvent::cleared);
+void GroupShell::resume() {
+    if (group_.suspended()) events_.write("resumed", {});
+    feed([this](base::Time now) {
+        group_.resume();
+        group_.proceed(now);
     });
 }
 
-void NodeRound::finish(bool began) {
+bool GroupShell::on_child() {
+    host_.children.reap_others();
+    const bool terminal_stopped = workers_.terminal_stopped();
+    feed([this](base::Time now) { group_.child(now); });
+    return terminal_stopped;
+}
+
+// --- what workers and the template do --------------------------------------------------------------------------------
+
+void GroupShell::on_made(const Worker& worker) {
+    feed([this, local = worker.local_rank](base::Time) { group_.made(local); });
+}
+
+void GroupShell::on_executed(const Worker& worker) {
+    events_.write("worker_started",
+                  {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"pid", number(worker.pid)}});
+    feed([this, local = worker.local_rank](base::Time now) { group_.executed(local, now); });
+}
+
+void GroupShell::on_not_started(const Worker& worker, const SpawnError& error) {
+    events_.write(
+        "worker_not_started",
+        {{"round", number(assignment_.round)}, {"rank", number(worker.rank)}, {"why", std::string_view(error.text())}});
+    spawn_errors_[worker.local_rank] = error;
+    feed([this, local = worker.local_rank](base::Time now) { group_.not_started(local, now); });
+}
+
+void GroupShell::on_unmade(const Worker& worker) {
+    feed([this, local = worker.local_rank](base::Time now) { group_.unmade(local, now); });
+}
+
+void GroupShell::on_ended(Worker& worker) {
+    owner_.on_reaped(worker.pid);
+    // Now, while its cgroup is there. It is new in every round: the count begins at 0.
+    const std::string counted_in = host_.cgroups.worker_folder(assignment_.round, worker.local_rank);
+    if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
+    const bool well = worker.exit_status() == 0;
+    const auto& ending = host_.plan.handled_signals;
+    const bool as_if_asked =
+        !worker.hung && std::find(ending.begin(), ending.end(), worker.exit_status() - 128) != ending.end();
+    const WorkerGroup::End end{
+        .well = well, .may_hold = owner_.is_asked_to_end() || as_if_asked, .fenced = owner_.is_fenced()};
+    events_.write("worker_ended",
+                  {{"round", number(assignment_.round)},
+                   {"rank", number(worker.rank)},
+                   {"pid", number(worker.pid)},
+                   {"status", number(worker.exit_status())},
+                   {"signal", well || worker.code == CLD_EXITED ? std::string_view()
+                                                                : std::string_view(base::signal_name(worker.status))},
+                   {"asked_to_stop", worker.asked_to_stop},
+                   {"max_rss_kib", worker.usage.max_rss_kib},
+                   {"user_seconds", worker.usage.user_seconds},
+                   {"system_seconds", worker.usage.system_seconds}});
+    feed([this, local = worker.local_rank, end](base::Time now) { group_.ended(local, end, now); });
+}
+
+void GroupShell::on_template_ready() {
+    events_.write("template_ready", {{"pid", number(host_.program->pid())}});
+    feed([this](base::Time now) { group_.template_ready(now); });
+}
+
+void GroupShell::on_template_refused(const SpawnError& error) {
+    template_error_ = error;
+    feed([this](base::Time now) { group_.template_refused(now); });
+}
+
+void GroupShell::on_template_ended(const Template::End& end) {
+    const bool exited = end.code == CLD_EXITED;
+    events_.write("template_ended",
+                  {{"pid", number(end.pid)},
+                   {"status", number(exited ? end.status : exit_status::kSignalBase + end.status)},
+                   {"signal", exited ? std::string_view() : std::string_view(base::signal_name(end.status))},
+                   {"at_fork_point", end.at_fork_point}});
+    template_end_ = end;
+    const WorkerGroup::TemplateEnd told{
+        .well = exited && end.status == 0, .at_fork_point = end.at_fork_point, .fenced = owner_.is_fenced()};
+    feed([this, told](base::Time now) { group_.template_ended(told, now); });
+}
+
+// --- commands --------------------------------------------------------------------------------------------------------
+
+/// One worker a turn of the loop, so that signals, output and ends are served between them.
+void GroupShell::start(int local_rank) {
+    workers_.start(local_rank);
+    host_.loop.post([this] { feed([this](base::Time now) { group_.proceed(now); }); });
+}
+
+void GroupShell::start_template() {
+    if (const auto error = workers_.start_template()) on_template_refused(*error);
+}
+
+void GroupShell::hint() {
+    owner_.mention(
+        fmt::format("no worker runs yet: in {} s the program (pid {}) has not come to dlaunch::fork_point(); one that "
+                    "never calls it needs --start-method=spawn",
+                    std::chrono::seconds(WorkerGroup::kLongPreparation).count(), host_.program->pid()));
+}
+
+void GroupShell::kill_workers(GroupEvent because) {
+    const auto alive = static_cast<std::size_t>(workers_.alive());
+    if (because == GroupEvent::grace_over && alive > 0)
+        owner_.mention(fmt::format("killing {} worker{} that did not end", alive, plural(alive, "s")));
+    if (because == GroupEvent::grace_over && workers_.template_prepares())
+        owner_.mention("killing the program, which did not end before its fork point");
+    events_.write("killing", {{"workers", number(workers_.alive())}});
+    workers_.kill();
+}
+
+void GroupShell::report_unkillable() {
+    for (const Worker& worker : workers_.all())
+        if (worker.alive)
+            owner_.say(fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank,
+                                   worker.pid, base::text_of(fmt::format("/proc/{}/wchan", worker.pid))));
+}
+
+/// Each orphan's end is watched: one whose living parent has left the group ends without a SIGCHLD to this process.
+void GroupShell::look_for_orphans() {
+    orphans_ = workers_.orphans();
+    for (LocalWorkers::Orphan& orphan : orphans_) {
+        if (!orphan.pidfd) continue;
+        orphan.watch = host_.loop.readable(orphan.pidfd.get(), [this, &orphan] {
+            orphan.watch = {};
+            feed([this](base::Time now) { group_.child(now); });
+        });
+    }
+    feed([this, living = orphans_.size()](base::Time now) { group_.orphans(living, now); });
+}
+
+void GroupShell::end_orphans() {
+    for (const LocalWorkers::Orphan& orphan : orphans_) {
+        ::kill(orphan.pid, SIGTERM);
+        ::kill(orphan.pid, SIGCONT);
+    }
+}
+
+/// The remains are named before they are gone. Returns how many in the workers' groups were killed.
+std::size_t GroupShell::begin_clearing() {
+    clearing_ = true;
+    orphans_.clear();
+    host_.input.stop_copying();
+    host_.children.reap_others();
+    const std::vector<Swept> swept = survey(host_.children.lasting());
+    host_.cgroups.kill_all();
+    const auto orphans = workers_.orphans();
+    for (const LocalWorkers::Orphan& orphan : orphans) ::kill(orphan.pid, SIGKILL);
+    if (swept.empty()) return orphans.size();
+    constexpr std::size_t kMostNames = 5;
+    std::string names;
+    for (std::size_t at = 0; at < std::min(swept.size(), kMostNames); ++at)
+        names += fmt::format("{}{} (pid {})", at ? ", " : "", swept[at].command, swept[at].pid);
+    remarks_.push_back(fmt::format("ended {} process{} that workers had left behind: {}{}", swept.size(),
+                                   plural(swept.size(), "es"), names, swept.size() > kMostNames ? " ..." : ""));
+    events_.write("swept", {{"processes", number(static_cast<int>(swept.size()))}, {"names", std::string_view(names)}});
+    return orphans.size();
+}
+
+void GroupShell::sweep() {
+    std::size_t living = clearing_ ? 0 : begin_clearing();
+    host_.children.reap_others();
+    // Without /proc a search for descendants is slow: those just killed are probably the last.
+    if (living == 0 || proc_is_ours()) living = kill_descendants(host_.children.lasting());
+    feed([this, living](base::Time now) { group_.swept(living, now); });
+}
+
+void GroupShell::drain() {
+    host_.cgroups.end_round();
+    host_.logs.drain(kDrainDeadline, [this](std::uint64_t dropped) {
+        if (dropped)
+            remarks_.push_back(
+                fmt::format("{} bytes of the workers' output could not be shown: nobody reads it", dropped));
+        feed([this](base::Time now) { group_.drained(now); });
+    });
+}
+
+void GroupShell::finish(bool succeeded) {
     RoundEnd end;
     for (Failure& failure : failures_) complete(failure);
     std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& failure) { return !failure.victim; });
-    end.succeeded = began && failures_.empty();
+    end.succeeded = succeeded;
     end.failures = failures_;
     end.remarks = std::move(remarks_);
     end.lasted = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock::now() - started_);
-    reporting_.events.write("round_over", {{"round", number(assignment_.round)}, {"succeeded", end.succeeded}});
-    listener_.over(end);
-}
-
-/// The first word about a rank is its cause; what follows from our stopping it adds nothing.
-void NodeRound::add_failure(Failure failure) {
-    const bool known = std::any_of(failures_.begin(), failures_.end(),
-                                   [&](const Failure& earlier) { return earlier.rank == failure.rank; });
-    if (!known && !failure.victim && failure.how != HowEnded::timed_out) listener_.lost(failure);
-    if (!known) failures_.push_back(std::move(failure));
+    events_.write("round_over", {{"round", number(assignment_.round)}, {"succeeded", end.succeeded}});
+    owner_.on_round_over(end);
 }
 
 }  // namespace dlaunch::agent

@@ -1,49 +1,56 @@
 #pragma once
-/// One round on this node: feeds the table of table.hpp with what happens and carries out what it says.
+/// Carries out the commands of the worker group's machine (worker_group.hpp) and feeds it what happens: the processes
+/// of LocalWorkers, timers, the sweep, the drain of the logs.
 
+#include <deque>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/errors/memory.hpp"
-#include "agent/group/held_ends.hpp"
-#include "agent/group/table.hpp"
+#include "agent/group/worker_group.hpp"
 #include "agent/group/workers.hpp"
 #include "agent/membership/membership.hpp"
 #include "agent/status/events.hpp"
 
 namespace dlaunch::agent {
 
-class NodeRound {
+/// The agent, as its worker group needs it.
+class GroupOwner {
 public:
-    struct Reporting {
-        EventLog& events;
-        std::function<void(const std::string&)> say;      ///< a line for the user, always
-        std::function<void(const std::string&)> mention;  ///< a line that --quiet keeps back
-        std::function<bool()> fenced;                     ///< the guard has killed the workers while we stood still
-        std::function<bool()> asked;                      ///< to end, by a signal that has not been read yet
-    };
-    struct Listener {
-        std::function<void(const Failure&)> failed;  ///< the first failure, before anybody is stopped
-        std::function<void(const RoundEnd&)> over;   ///< nobody lives; the round can be followed by another
-        std::function<void(pid_t)> reaped;           ///< a worker's pid is free for others
-        std::function<void(const Failure&)> lost;    ///< any that nobody had asked to end, at once
-        std::function<void()> started = nullptr;     ///< all workers of the round have been started
-    };
+    virtual void say(const std::string& text) = 0;      ///< a line for the user, always
+    virtual void mention(const std::string& text) = 0;  ///< a line that --quiet keeps back
+    /// The guard has killed the workers while this process stood still.
+    [[nodiscard]] virtual bool is_fenced() const = 0;
+    /// A signal that ends the job is pending and has not been read.
+    [[nodiscard]] virtual bool is_asked_to_end() const = 0;
 
-    NodeRound(LocalWorkers::Surroundings surroundings, Reporting reporting, Listener listener);
+    virtual void on_started() = 0;                      ///< all workers of the round run
+    virtual void on_reaped(pid_t worker) = 0;           ///< its pid is free for other processes
+    virtual void on_failure(const Failure& cause) = 0;  ///< the first one, before any worker is stopped
+    virtual void on_lost(const Failure& failure) = 0;   ///< each one that is no consequence of a stop, at once
+    virtual void on_round_over(const RoundEnd& end) = 0;
+
+protected:
+    ~GroupOwner() = default;
+};
+
+/// Belongs to the agent, on its loop's thread.
+class GroupShell final : private WorkerObserver {
+public:
+    /// All of `host`, `events` and `owner` must live longer.
+    GroupShell(const WorkerHost& host, EventLog& events, GroupOwner& owner);
 
     void begin(const Assignment& assignment);
-
-    /// Asks the workers to end with `signal`; SIGKILL follows after the grace. In words, `why` goes to the event log.
+    /// Asks the workers to end with `signal`; SIGKILL follows after the grace. `why` is for the event log.
     void stop(int signal, const std::string& why);
     /// Ends them at once.
     void kill(const std::string& why);
-    /// The job outlived its time: every worker that still runs is a cause.
+    /// The job outlived its time: each worker that still runs is a cause.
     void time_out();
-    /// A deadline that a worker had set itself has passed (torch's file timer).
+    /// A deadline that process `pid`, a worker or a descendant of one, had set itself has passed.
     void hang(pid_t pid, int signal, const std::string& scope);
 
     void forward(int signal) { workers_.signal(signal); }
@@ -56,55 +63,62 @@ public:
     [[nodiscard]] const LocalWorkers& workers() const { return workers_; }
     [[nodiscard]] const Assignment& assignment() const { return assignment_; }
     [[nodiscard]] std::string_view state() const { return name(group_.state()); }
-    [[nodiscard]] bool unkillable() const { return unkillable_; }
-    /// Of workers that were asked to end, it seems, when we were not yet.
-    [[nodiscard]] bool holds_ends() const { return !held_.empty(); }
+    [[nodiscard]] bool unkillable() const { return group_.unkillable(); }
+    /// Of workers whose ends may follow from a request that has not been read yet.
+    [[nodiscard]] bool holds_ends() const { return group_.holds_ends(); }
 
 private:
-    void feed(GroupEvent event);
-    void start_next();
-    void go_on_starting();
-    void on_template_ready();
-    void on_template_refused(const SpawnError& error);
-    void on_template_ended(const Template::End& end);
-    [[nodiscard]] bool may_start();
-    void on_started(const Worker& worker);
-    void on_not_started(const Worker& worker, const SpawnError& error);
-    void on_end(Worker& worker);
-    [[nodiscard]] bool may_be_asked(const Worker& worker) const;
-    void judge(const Worker& worker);
-    void ask_to_stop();
-    void kill_all(GroupEvent why);
-    void give_up_on_unkillable();
-    void clear();
-    void finish(bool began);
-    void note_if_none_left();
-    bool wait_for_orphans();
+    using Event = std::function<void(base::Time now)>;
 
-    [[nodiscard]] Failure failure_of(const Worker& worker) const;
-    [[nodiscard]] Failure failure_of(const Worker& worker, const SpawnError& error) const;
-    [[nodiscard]] Failure failure_of(const Worker& worker, const Template::End& end) const;
-    [[nodiscard]] Failure about(const Worker& worker) const;
+    // WorkerObserver
+    void on_made(const Worker& worker) override;
+    void on_executed(const Worker& worker) override;
+    void on_not_started(const Worker& worker, const SpawnError& error) override;
+    void on_unmade(const Worker& worker) override;
+    void on_ended(Worker& worker) override;
+    void on_template_ready() override;
+    void on_template_refused(const SpawnError& error) override;
+    void on_template_ended(const Template::End& end) override;
+
+    void feed(Event event);
+    void arm_timer();
+    void perform(const GroupCommand& command);
+    void start(int local_rank);
+    void start_template();
+    void hint();
+    void kill_workers(GroupEvent because);
+    void report_unkillable();
+    void look_for_orphans();
+    void end_orphans();
+    [[nodiscard]] std::size_t begin_clearing();
+    void sweep();
+    void drain();
+    void finish(bool succeeded);
+
+    void add_failure(const GroupCommand& command);
+    [[nodiscard]] Failure make_failure(const GroupCommand& command) const;
+    [[nodiscard]] Failure describe(const Worker& worker) const;
     void complete(Failure& failure);
-    void add_failure(Failure failure);
 
-    LocalWorkers::Surroundings around_;
-    Reporting reporting_;
-    Listener listener_;
+    const WorkerHost& host_;
+    EventLog& events_;
+    GroupOwner& owner_;
     LocalWorkers workers_;
     WorkerGroup group_;
     Assignment assignment_;
-    HeldEnds held_;
     OomCounter memory_;
     std::int64_t memory_before_ = -1;
     std::vector<Failure> failures_;
     std::vector<std::string> remarks_;
+    std::map<int, SpawnError> spawn_errors_;     ///< by local rank
+    std::optional<SpawnError> template_error_;   ///< why the template cannot be forked
+    std::optional<Template::End> template_end_;  ///< of the latest template
+    std::vector<LocalWorkers::Orphan> orphans_;  ///< as they were looked for last
+    std::deque<Event> queue_;                    ///< events that happened while another was handled
     base::Time started_{};
-    base::Timer grace_, last_resort_, hint_;
-    int next_to_start_ = 0, next_to_settle_ = 0;
-    int stop_signal_ = 0;
-    bool none_left_told_ = false, orphans_told_ = false, suspended_ = false, unkillable_ = false,
-         pending_start_ = false;
+    base::Timer timer_;
+    std::optional<base::Time> timer_at_;
+    bool handling_ = false, clearing_ = false;
 };
 
 }  // namespace dlaunch::agent

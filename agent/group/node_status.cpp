@@ -4,7 +4,7 @@
 
 namespace dlaunch::agent {
 
-std::string node_status(const Plan& plan, const NodeFacts& node, const NodeRound& round) {
+std::string node_status(const Plan& plan, const NodeFacts& node, const GroupShell& round) {
     using Json = nlohmann::ordered_json;
     Json workers = Json::array();
     for (const Worker& worker : round.workers().all()) {

@@ -3,95 +3,49 @@
 namespace dlaunch::agent {
 namespace {
 
-using A = GroupAction;
-using S = GroupState;
+using enum GroupState;
 
-constexpr GroupCell kNever{A::impossible, S::over};
+constexpr GroupCell never{GroupAction::impossible, over};
+
+// Each cell reads action(next state).
+#define CELL(action) \
+    constexpr GroupCell action(GroupState next) { return {GroupAction::action, next}; }
+CELL(ignore)
+CELL(spawn)
+CELL(note)
+CELL(fail) CELL(stop) CELL(kill) CELL(clear) CELL(resign) CELL(end) CELL(finish)
+#undef CELL
+
+    /// One row per event, one column per state, as it is read; kGroupTable is its transpose.
+    using Rows = std::array<std::array<GroupCell, kGroupStates>, kGroupEvents>;
+
+// clang-format off
+constexpr Rows kRows = {{
+    //                   idle             starting        running          stopping          killing          clearing          over
+    {{ /* assigned     */ spawn(starting), never,          never,           never,            never,           never,            finish(over) }},
+    {{ /* started      */ never,           note(running),  never,           never,            never,           never,            ignore(over) }},
+    {{ /* spawn_failed */ never,           fail(stopping), never,           note(stopping),   note(killing),   never,            ignore(over) }},
+    {{ /* ended_well   */ never,           note(starting), note(running),   note(stopping),   note(killing),   never,            ignore(over) }},
+    {{ /* ended_badly  */ never,           fail(stopping), fail(stopping),  note(stopping),   note(killing),   never,            ignore(over) }},
+    {{ /* none_left    */ never,           never,          clear(clearing), clear(clearing),  clear(clearing), never,            ignore(over) }},
+    {{ /* stop_asked   */ end(over),       stop(stopping), stop(stopping),  resign(stopping), resign(killing), resign(clearing), ignore(over) }},
+    {{ /* kill_asked   */ end(over),       kill(killing),  kill(killing),   kill(killing),    ignore(killing), resign(clearing), ignore(over) }},
+    {{ /* grace_over   */ never,           never,          never,           kill(killing),    never,           never,            ignore(over) }},
+    {{ /* unkillable   */ never,           never,          never,           never,            clear(clearing), never,            ignore(over) }},
+    {{ /* cleared      */ never,           never,          never,           never,            never,           finish(idle),     ignore(over) }},
+}};
+// clang-format on
+
+constexpr GroupTable transposed(const Rows& rows) {
+    GroupTable table;
+    for (std::size_t event = 0; event < kGroupEvents; ++event)
+        for (std::size_t state = 0; state < kGroupStates; ++state) table[state][event] = rows[event][state];
+    return table;
+}
 
 }  // namespace
 
-// One row a state, one column an event, in the order of the enumerations:
-//   assigned, started, spawn_failed, ended_well, ended_badly,
-//   none_left, stop_asked, kill_asked, grace_over, cleared
-const GroupTable kGroupTable = {{
-    // idle: before the first round, between two, while a restart backs off
-    {{{A::spawn, S::starting},
-      kNever,
-      kNever,
-      kNever,
-      kNever,
-      kNever,
-      {A::end, S::over},
-      {A::end, S::over},
-      {A::ignore, S::idle},
-      kNever}},
-    // starting: workers are being started, some may have ended already
-    {{kNever,
-      {A::note, S::running},
-      {A::fail, S::stopping},
-      {A::note, S::starting},
-      {A::fail, S::stopping},
-      kNever,
-      {A::stop, S::stopping},
-      {A::kill, S::killing},
-      {A::ignore, S::starting},
-      kNever}},
-    // running
-    {{kNever,
-      kNever,
-      kNever,
-      {A::note, S::running},
-      {A::fail, S::stopping},
-      {A::clear, S::clearing},
-      {A::stop, S::stopping},
-      {A::kill, S::killing},
-      {A::ignore, S::running},
-      kNever}},
-    // stopping: all have been asked; who ends now is a victim
-    {{kNever,
-      kNever,
-      {A::note, S::stopping},
-      {A::note, S::stopping},
-      {A::note, S::stopping},
-      {A::clear, S::clearing},
-      {A::resign, S::stopping},
-      {A::kill, S::killing},
-      {A::kill, S::killing},
-      kNever}},
-    // killing: SIGKILL is on its way
-    {{kNever,
-      kNever,
-      {A::note, S::killing},
-      {A::note, S::killing},
-      {A::note, S::killing},
-      {A::clear, S::clearing},
-      {A::resign, S::killing},
-      {A::ignore, S::killing},
-      {A::ignore, S::killing},
-      kNever}},
-    // clearing: no worker lives
-    {{kNever,
-      kNever,
-      kNever,
-      kNever,
-      kNever,
-      kNever,
-      {A::resign, S::clearing},
-      {A::resign, S::clearing},
-      {A::ignore, S::clearing},
-      {A::finish, S::idle}}},
-    // over: the job has ended for this node; a round that was on its way to us is over before it began
-    {{{A::finish, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over},
-      {A::ignore, S::over}}},
-}};
+const GroupTable kGroupTable = transposed(kRows);
 
 std::string_view name(GroupState state) {
     constexpr std::array<std::string_view, kGroupStates> kNames{"idle",    "starting", "running", "stopping",
@@ -101,8 +55,8 @@ std::string_view name(GroupState state) {
 
 std::string_view name(GroupEvent event) {
     constexpr std::array<std::string_view, kGroupEvents> kNames{
-        "assigned",  "started",    "spawn_failed", "ended_well", "ended_badly",
-        "none_left", "stop_asked", "kill_asked",   "grace_over", "cleared"};
+        "assigned",   "started",    "spawn_failed", "ended_well", "ended_badly", "none_left",
+        "stop_asked", "kill_asked", "grace_over",   "unkillable", "cleared"};
     return kNames[static_cast<std::size_t>(event)];
 }
 

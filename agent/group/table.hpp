@@ -1,5 +1,5 @@
 #pragma once
-/// The life of a node's worker group in one round: a table of states and events, no I/O, no clock (s6-supervise's way).
+/// The life of a node's worker group in one round, as a table of states and events (s6-supervise's way).
 ///
 ///   idle ──assigned──▶ starting ──started──▶ running ──none_left──▶ clearing ──cleared──▶ idle
 ///                         │ failure, stop       │ failure, stop        ▲
@@ -7,8 +7,8 @@
 ///                                        │ grace_over, kill            │
 ///                                        └──────▶ killing ──none_left──┘
 ///
-/// `clearing` is the sweep of what workers left behind and the drain of their pipes; no worker lives then. The driver
-/// (round.cpp) feeds events as they come and carries out the one action each cell names.
+/// `clearing` is the sweep of what workers left behind and the drain of their pipes; no worker lives then. The machine
+/// (worker_group.hpp) feeds events and carries out the one action that each cell names.
 
 #include <array>
 #include <cstddef>
@@ -20,32 +20,33 @@ enum class GroupState : unsigned char { idle, starting, running, stopping, killi
 inline constexpr std::size_t kGroupStates = 7;
 
 enum class GroupEvent : unsigned char {
-    assigned,      ///< a round with us in it begins
+    assigned,      ///< a round with this node in it begins
     started,       ///< the last worker runs its program
     spawn_failed,  ///< a worker could not be started
     ended_well,    ///< a worker exited with 0
     ended_badly,   ///< a worker ended in another way
-    none_left,     ///< nobody lives and nobody is still to be started
+    none_left,     ///< no worker lives and none is to be started
     stop_asked,    ///< by a signal, a time-out, or the job
-    kill_asked,    ///< a second interrupt, a dead guard, a fence
-    grace_over,    ///< the time the workers had to stop in
+    kill_asked,    ///< by a second interrupt, a dead guard, a fence
+    grace_over,    ///< the workers' time to stop has passed
+    unkillable,    ///< a worker outlived SIGKILL
     cleared,       ///< swept and drained
 };
-inline constexpr std::size_t kGroupEvents = 10;
+inline constexpr std::size_t kGroupEvents = 11;
 
 enum class GroupAction : unsigned char {
     unset,       ///< a hole in the table; a test proves there is none
     ignore,      ///< nothing: the event comes late
-    spawn,       ///< start the workers one by one
-    note,        ///< write it down
-    fail,        ///< the round's first failure: write it down, tell the job, stop the others
-    stop,        ///< send the stop signal, start the grace
-    kill,        ///< SIGKILL to all, and to what hides below them
+    spawn,       ///< start the workers
+    note,        ///< nothing beyond the change of state
+    fail,        ///< the round's first failure: report it to the job, stop the workers
+    stop,        ///< send the stop signal; the grace begins
+    kill,        ///< SIGKILL to all workers and to their descendants
     clear,       ///< sweep and drain
     resign,      ///< no further round after this one
     end,         ///< nothing runs: end now
-    finish,      ///< tell the job how the round went
-    impossible,  ///< a broken invariant of the driver
+    finish,      ///< report to the job how the round went
+    impossible,  ///< a broken invariant of the machine
 };
 
 struct GroupCell {
@@ -58,21 +59,5 @@ extern const GroupTable kGroupTable;
 
 [[nodiscard]] std::string_view name(GroupState state);
 [[nodiscard]] std::string_view name(GroupEvent event);
-
-/// Walks the table.
-class WorkerGroup {
-public:
-    [[nodiscard]] GroupState state() const { return state_; }
-
-    /// The action to carry out; the state is the next one already.
-    GroupAction on(GroupEvent event) {
-        const GroupCell& cell = kGroupTable[static_cast<std::size_t>(state_)][static_cast<std::size_t>(event)];
-        state_ = cell.next;
-        return cell.action;
-    }
-
-private:
-    GroupState state_ = GroupState::idle;
-};
 
 }  // namespace dlaunch::agent

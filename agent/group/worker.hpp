@@ -18,10 +18,11 @@ struct Worker {
     int rank = 0, local_rank = 0;
     pid_t pid = 0;  ///< 0: not started. It leads a process group of that number
     base::UniqueFd pidfd;
-    base::Watch ended;                   ///< the pidfd became readable
-    std::optional<Spawning> on_its_way;  ///< until it is known that it runs its program
-    std::optional<Forking> forking;      ///< the same, of a fork; its pid may not be known yet
-    base::Watch told;                    ///< its line has something to tell
+    base::Watch ended;                 ///< the pidfd became readable
+    std::optional<Spawning> spawning;  ///< until it is known whether it runs its program
+    std::optional<Forking> forking;    ///< the same, of a fork; its pid may not be known yet
+    base::Watch progress;              ///< of one of the two
+    bool expected = false;             ///< a fork's pid is not known yet: no child is reaped meanwhile
     bool alive = false;
     bool has_terminal = false;
     bool asked_to_stop = false;  ///< by us: what follows is no cause

@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +22,8 @@
 
 namespace dlaunch::agent {
 namespace {
+
+constexpr auto kResultsSoon = std::chrono::milliseconds(20);
 
 bool is_set_by(const Variables& variables, std::string_view entry) {
     const std::string_view name = entry.substr(0, entry.find('='));
@@ -38,16 +43,13 @@ std::vector<std::string> entries_of(const Variables& variables) {
 
 int Worker::exit_status() const { return code == CLD_EXITED ? status : 128 + status; }
 
-LocalWorkers::LocalWorkers(const Surroundings& surroundings, Listener listener)
-    : around_(surroundings),
-      listener_(std::move(listener)),
-      inherited_(entries_of(surroundings.plan.host.environment)) {
-    if (around_.program) watch_template();
+LocalWorkers::LocalWorkers(const WorkerHost& host, WorkerObserver& observer)
+    : host_(host), observer_(observer), inherited_(entries_of(host.plan.host.environment)) {
+    if (host_.program) host_.program->observe(*this);
 }
 
 void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
-    template_is_new_ = false;
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.local_world_size));
     for (int local_rank = 0; local_rank < assignment.local_world_size; ++local_rank) {
@@ -58,7 +60,7 @@ void LocalWorkers::begin(const Assignment& assignment) {
 }
 
 void LocalWorkers::keep_terminal_output(SpawnRequest& request, int local_rank) const {
-    const LogPlan& logs = around_.plan.logs;
+    const LogPlan& logs = host_.plan.logs;
     for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
         const unsigned bit = stream == STDOUT_FILENO ? kStdout : kStderr;
         const bool shown = !logs.shown || logs.shown->contains(local_rank);
@@ -69,21 +71,21 @@ void LocalWorkers::keep_terminal_output(SpawnRequest& request, int local_rank) c
 
 SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const StandardInput::Given& input) const {
     SpawnRequest request;
-    request.arguments = worker_command(around_.plan, assignment_, worker.local_rank);
+    request.arguments = worker_command(host_.plan, assignment_, worker.local_rank);
     const LogSource source{worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
     const Variables variables =
-        worker_variables(around_.plan, assignment_, around_.node, worker.local_rank, around_.logs.error_file(source));
+        worker_variables(host_.plan, assignment_, host_.node, worker.local_rank, host_.logs.error_file(source));
     set_variables(request, variables);
     request.files = {input.fd, ends.out.get(), ends.err.get()};
-    request.working_directory = around_.plan.program.working_directory;
-    request.open_files = around_.open_files;
+    request.working_directory = host_.plan.program.working_directory;
+    request.open_files = host_.open_files;
     if (input.terminal) {
         request.terminal = STDIN_FILENO;
-        request.foreground = around_.terminal.usable();
+        request.foreground = host_.terminal.usable();
         keep_terminal_output(request, worker.local_rank);
     }
     const auto index = static_cast<std::size_t>(worker.local_rank);
-    if (index < around_.processors.size()) request.processors = around_.processors[index];
+    if (index < host_.processors.size()) request.processors = host_.processors[index];
     return request;
 }
 
@@ -93,36 +95,41 @@ void LocalWorkers::set_variables(SpawnRequest& request, const Variables& variabl
     request.variables = entries_of(variables);
 }
 
-std::optional<SpawnError> LocalWorkers::start(int local_rank) {
+void LocalWorkers::start(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
-    auto ends = around_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
-    if (!ends) return SpawnError{ends.error().text, 0, true, false, {}};
-    StandardInput::Given input = around_.input.give(worker.rank, assignment_.world_size);
+    auto ends = host_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
+    if (!ends) return observer_.on_not_started(worker, {.step = ends.error().text, .permanent = true});
+    StandardInput::Given input = host_.input.give(worker.rank, assignment_.world_size);
     SpawnRequest wanted = request(worker, *ends, input);
-    const base::UniqueFd cgroup = around_.cgroups.open_worker(assignment_.round, local_rank);
+    const base::UniqueFd cgroup = host_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
-    if (around_.program) return fork(worker, wanted);
-
-    if (auto error = find_path(wanted)) return error;
+    if (host_.program) {
+        if (const auto error = fork(worker, wanted)) observer_.on_not_started(worker, *error);
+        return;
+    }
+    if (const auto error = find_path(wanted)) return observer_.on_not_started(worker, *error);
     auto outcome = Spawning::begin(std::move(wanted));
-    if (auto* error = std::get_if<SpawnError>(&outcome)) return with_hint(*error);
-    worker.on_its_way = std::move(std::get<Spawning>(outcome));
-    worker.pid = worker.on_its_way->pid();
-    worker.pidfd = worker.on_its_way->take_pidfd();
+    if (auto* error = std::get_if<SpawnError>(&outcome)) return observer_.on_not_started(worker, with_hint(*error));
+    worker.spawning = std::move(std::get<Spawning>(outcome));
+    worker.pid = worker.spawning->pid();
+    worker.pidfd = worker.spawning->take_pidfd();
     worker.has_terminal = input.terminal;
     watch(worker);
-    return std::nullopt;
+    worker.progress = host_.loop.readable(worker.spawning->result(), [this, &worker] { finish_spawning(worker); });
+    observer_.on_made(worker);
 }
 
 std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
     auto program =
-        find_program(request.arguments.front(), given_variable(around_.plan, "PATH").value_or("/usr/bin:/bin"));
+        find_program(request.arguments.front(), given_variable(host_.plan, "PATH").value_or("/usr/bin:/bin"));
     if (!program) {
         const std::string& name = request.arguments.front();
-        const std::string& hint = around_.plan.program.not_found_hint;
-        const bool is_program = name == around_.plan.program.command.front();  // and not what --wrap puts before it
-        if (is_program && !hint.empty()) return SpawnError{name + ": not in PATH" + hint, 0, true, true, {}};
-        return SpawnError{name + " (not found in PATH)", ENOENT, true, true, {}};
+        const std::string& hint = host_.plan.program.not_found_hint;
+        const bool is_program = name == host_.plan.program.command.front();  // and not what --wrap puts before it
+        if (is_program && !hint.empty())
+            return SpawnError{.step = name + ": not in PATH" + hint, .permanent = true, .no_program = true};
+        return SpawnError{
+            .step = name + " (not found in PATH)", .number = ENOENT, .permanent = true, .no_program = true};
     }
     request.path = *program;
     return std::nullopt;
@@ -131,40 +138,55 @@ std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
 void LocalWorkers::watch(Worker& worker) {
     worker.alive = true;
     ++alive_;
-    worker.ended = around_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
+    host_.children.add(worker.pid, Children::Kind::worker);
+    worker.ended = host_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
 }
 
-bool LocalWorkers::settle(int local_rank) {
-    Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
-    if (!worker.on_its_way) return !worker.forking;
-    const auto error = worker.on_its_way->finish();
-    worker.on_its_way.reset();
+/// Takes the results of the first `count` workers that are on their way, waiting for a moment: a program is executed in
+/// less, unless its file system does not answer.
+void LocalWorkers::await_results(std::size_t count) {
+    const base::Time deadline = base::Clock::now() + kResultsSoon;
+    for (Worker& worker : std::span(workers_).first(count)) {
+        if (!worker.spawning) continue;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - base::Clock::now());
+        pollfd result{worker.spawning->result(), POLLIN, 0};
+        if (poll(&result, 1, std::max(0, static_cast<int>(left.count()))) > 0 && worker.spawning)
+            finish_spawning(worker);
+    }
+}
+
+/// Its result is there: nothing waits.
+void LocalWorkers::finish_spawning(Worker& worker) {
+    const auto error = worker.spawning->finish();
+    worker.progress = {};
+    worker.spawning.reset();
+    // The same program fails for all: the first rank is to be named.
+    if (error) await_results(static_cast<std::size_t>(worker.local_rank));
     if (!error) {
-        if (worker.has_terminal) around_.terminal.give(worker.pid);
-        listener_.started(worker);
-        return true;
+        if (worker.has_terminal) host_.terminal.give(worker.pid);
+        return observer_.on_executed(worker);
     }
     forget_process(worker);
     worker.pid = 0;  // it never was that program
-    listener_.not_started(worker, *error);
-    return true;
+    observer_.on_not_started(worker, *error);
 }
 
 void LocalWorkers::forget_process(Worker& worker) {
     worker.alive = false;
     worker.ended = {};
-    worker.told = {};
+    worker.progress = {};
     worker.forking.reset();
     worker.pidfd.reset();
     --alive_;
+    host_.children.remove(worker.pid);
     if (!worker.has_terminal) return;
-    around_.terminal.take_back();
-    if (worker.asked_to_stop || worker.code != CLD_EXITED) around_.terminal.restore_modes();
+    host_.terminal.take_back();
+    if (worker.asked_to_stop || worker.code != CLD_EXITED) host_.terminal.restore_modes();
 }
 
 void LocalWorkers::collect(Worker& worker) {
-    if (worker.on_its_way) settle(worker.local_rank);  // the end of one that could not execute is no worker's end
-    if (worker.forking) hear(worker);                  // nor is that of one that could not take its place
+    if (worker.spawning) finish_spawning(worker);  // the end of one that could not execute is no worker's end
+    if (worker.forking) read_line(worker);         // nor is that of one that could not take its place
     if (!worker.alive) return;
     siginfo_t info{};
     rusage used{};
@@ -184,15 +206,16 @@ void LocalWorkers::collect(Worker& worker) {
     worker.usage.system_seconds =
         static_cast<double>(used.ru_stime.tv_sec) + static_cast<double>(used.ru_stime.tv_usec) / 1e6;
     forget_process(worker);
-    if (orphans_wait_) reap_orphans();  // before anybody asks who is left
-    listener_.ended(worker);
+    observer_.on_ended(worker);
 }
 
-/// A fork that is on its way has no group of its own yet.
-void LocalWorkers::send(const Worker& worker, int number) { ::kill(worker.forking ? worker.pid : -worker.pid, number); }
+/// A worker that does not run its program yet may have no group of its own.
+void LocalWorkers::send(const Worker& worker, int number) {
+    ::kill(worker.forking || worker.spawning ? worker.pid : -worker.pid, number);
+}
 
 void LocalWorkers::signal(int number) {
-    if (around_.program && (number == SIGSTOP || number == SIGCONT)) around_.program->signal(number);
+    if (host_.program && (number == SIGSTOP || number == SIGCONT)) host_.program->signal(number);
     for (const Worker& worker : workers_)
         if (worker.alive) send(worker, number);
 }
@@ -218,11 +241,10 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
 }
 
 void LocalWorkers::stop(int number) {
-    if (around_.program) around_.program->stop(number);
+    if (host_.program) host_.program->stop(number);
     forget_unmade();
-    if (orphans_wait_) reap_orphans();
+    await_results(workers_.size());  // a worker that runs its program may handle the signal
     for (Worker& worker : workers_) {
-        if (worker.on_its_way) settle(worker.local_rank);  // it has no group of its own yet
         if (!worker.alive) continue;
         worker.asked_to_stop = true;
         send(worker, number);
@@ -230,55 +252,48 @@ void LocalWorkers::stop(int number) {
     }
 }
 
-/// A child of ours in a group, be it a zombie, keeps the group's number from being somebody else's.
-std::vector<pid_t> LocalWorkers::groups_with_orphans() const {
-    std::vector<pid_t> found;
+/// Where /proc shows no processes: a child in a group keeps the group's number from being another's.
+std::vector<LocalWorkers::Orphan> LocalWorkers::groups_with_orphans() const {
+    std::vector<Orphan> found;
     for (const Worker& worker : workers_) {
         siginfo_t info{};
         if (worker.alive || worker.pid == 0) continue;
         if (waitid(P_PGID, static_cast<id_t>(worker.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-            found.push_back(-worker.pid);
+            found.push_back({.pid = -worker.pid});
     }
     return found;
 }
 
-std::vector<pid_t> LocalWorkers::orphans() const {
+std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
     if (!proc_is_ours()) return groups_with_orphans();
-    std::vector<pid_t> found;
+    std::vector<Orphan> found;
     for (pid_t pid : descendants()) {
         const pid_t group = getpgid(pid);
-        for (const Worker& worker : workers_)
-            if (!worker.alive && worker.pid != 0 && worker.pid == group) found.push_back(pid);
+        const bool is_orphan = std::any_of(workers_.begin(), workers_.end(), [group](const Worker& worker) {
+            return !worker.alive && worker.pid != 0 && worker.pid == group;
+        });
+        if (!is_orphan) continue;
+        base::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+        const auto stat = stat_of(pid);  // a zombie that its parent leaves does not count
+        if (stat && stat->state != 'Z' && stat->state != 'X') found.push_back({.pid = pid, .pidfd = std::move(pidfd)});
     }
     return found;
 }
 
 void LocalWorkers::kill() {
     stop(SIGKILL);
-    around_.cgroups.kill_all();
+    host_.cgroups.kill_all();
 }
 
-bool LocalWorkers::reap_orphans() {
-    bool terminal_stopped = false;
+bool LocalWorkers::terminal_stopped() const {
+    bool stopped = false;
     for (const Worker& worker : workers_) {
         siginfo_t info{};
         if (worker.alive && worker.has_terminal)
-            terminal_stopped = waitid(P_PID, static_cast<id_t>(worker.pid), &info, WSTOPPED | WNOHANG) == 0 &&
-                               info.si_pid == worker.pid;
+            stopped = waitid(P_PID, static_cast<id_t>(worker.pid), &info, WSTOPPED | WNOHANG) == 0 &&
+                      info.si_pid == worker.pid;
     }
-    orphans_wait_ = awaits_unknown();
-    while (!orphans_wait_) {
-        siginfo_t info{};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
-        // A worker and the template are collected by their pidfds, whose events come in the order of deaths; the
-        // orphans behind them wait.
-        for (const Worker& worker : workers_)
-            if (worker.alive && worker.pid == info.si_pid) orphans_wait_ = true;
-        if (around_.program && around_.program->pid() == info.si_pid) orphans_wait_ = true;
-        if (orphans_wait_) break;
-        waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
-    }
-    return terminal_stopped;
+    return stopped;
 }
 
 }  // namespace dlaunch::agent

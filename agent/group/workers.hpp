@@ -1,7 +1,6 @@
 #pragma once
 /// The processes of this node's workers: starts them, signals them, collects them. Decides nothing.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "agent/membership/assignment.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/cgroup.hpp"
+#include "agent/process/children.hpp"
 #include "agent/process/spawn.hpp"
 #include "agent/process/terminal.hpp"
 #include "agent/services/input.hpp"
@@ -20,58 +20,57 @@
 
 namespace dlaunch::agent {
 
-class LocalWorkers {
-public:
-    /// What outlives every round, owned by the agent.
-    struct Surroundings {
-        base::Loop& loop;
-        const Plan& plan;
-        const NodeFacts& node;
-        Logs& logs;
-        WorkerCgroups& cgroups;
-        StandardInput& input;
-        Terminal& terminal;
-        std::vector<std::vector<int>> processors;  ///< per local rank; empty: not bound
-        std::optional<rlimit> open_files;          ///< the limit workers get back
-        Template* program = nullptr;               ///< what workers are forks of; null: each executes it
-    };
-    struct Listener {
-        std::function<void(const Worker&)> started;  ///< it runs its program
-        std::function<void(Worker&)> ended;          ///< once for each worker that ran, in the order of their deaths
-        std::function<void(Worker&, const SpawnError&)> not_started;
-        Template::Listener program;   ///< of the template
-        std::function<void()> go_on;  ///< what may_start() or settle() waited for has come
-    };
+/// What outlives every round, owned by the agent.
+struct WorkerHost {
+    base::Loop& loop;
+    const Plan& plan;
+    const NodeFacts& node;
+    Logs& logs;
+    WorkerCgroups& cgroups;
+    StandardInput& input;
+    Terminal& terminal;
+    Children& children;
+    std::vector<std::vector<int>> processors;  ///< per local rank; empty: not bound
+    std::optional<rlimit> open_files;          ///< the limit workers get back
+    Template* program = nullptr;               ///< what workers are forks of; null: each executes it
+};
 
-    /// The listener is called from the loop, and from settle().
-    /// `surroundings` must live longer.
-    LocalWorkers(const Surroundings& surroundings, Listener listener);
+/// Of what happens to the workers' processes and to the template's.
+class WorkerObserver {
+public:
+    virtual void on_made(const Worker& worker) = 0;                                  ///< it has a process
+    virtual void on_executed(const Worker& worker) = 0;                              ///< it runs its program
+    virtual void on_not_started(const Worker& worker, const SpawnError& error) = 0;  ///< it has no process
+    virtual void on_unmade(const Worker& worker) = 0;  ///< a fork that was ordered will not be made
+    virtual void on_ended(Worker& worker) = 0;         ///< once for each that had a process, in the order of deaths
+    virtual void on_template_ready() = 0;
+    virtual void on_template_refused(const SpawnError& error) = 0;
+    virtual void on_template_ended(const Template::End& end) = 0;
+
+protected:
+    ~WorkerObserver() = default;
+};
+
+class LocalWorkers final : private TemplateObserver {
+public:
+    /// Both must live longer. The observer is called from the loop, and from start(), start_template() and stop().
+    LocalWorkers(const WorkerHost& host, WorkerObserver& observer);
 
     /// Forgets the last round.
     void begin(const Assignment& assignment);
 
-    /// Whether start() may be called. If not, the template is on its way to its fork point: its listener is told.
-    [[nodiscard]] bool may_start();
-    /// The first who has no process; null: all have one, or have had.
-    [[nodiscard]] Worker* first_missing();
-    [[nodiscard]] bool none_made() const;
-    [[nodiscard]] bool template_prepares() const { return around_.program && around_.program->prepares(); }
-    /// It was started in this round.
-    [[nodiscard]] bool template_is_new() const { return template_is_new_; }
+    /// The template runs, be it on its way to its fork point. One that has died there unseen is forgotten.
+    [[nodiscard]] bool has_template();
+    [[nodiscard]] bool template_prepares() const { return host_.program && host_.program->prepares(); }
     /// Whose output the template's is, and its error file.
     [[nodiscard]] const LogSource& template_source() const { return template_source_; }
 
-    /// Sends the worker on its way; nothing when there is a process for it, else why not.
-    [[nodiscard]] std::optional<SpawnError> start(int local_rank);
-
-    /// Waits until the worker runs its program; tells the listener if it could not. False: it is a fork on its way, for
-    /// which nobody waits.
-    bool settle(int local_rank);
+    /// Nothing, or why there is none. What becomes of it is the observer's to know.
+    [[nodiscard]] std::optional<SpawnError> start_template();
+    /// Makes a process for the worker, or orders it from the template.
+    void start(int local_rank);
 
     [[nodiscard]] int alive() const { return alive_; }
-    /// Nobody lives, and no template runs that the round would have to stop.
-    [[nodiscard]] bool none_left() const { return alive_ == 0 && !template_prepares() && !awaits_unknown(); }
-    [[nodiscard]] std::vector<Worker>& all() { return workers_; }
     [[nodiscard]] const std::vector<Worker>& all() const { return workers_; }
 
     /// The living worker that `pid` is, or whose group, session or descendant it is; null: of none.
@@ -82,30 +81,37 @@ public:
     /// As a request to end: a stopped worker is continued so that it hears it, and whatever it does is ours. A template
     /// that is not at its fork point is asked likewise. Nobody is forked any more.
     void stop(int number);
-    /// Nobody of those is a worker's: the template, as long as there is one.
-    [[nodiscard]] std::vector<pid_t> spared() const;
-    /// For kill(2): processes that are left in the groups of workers that have ended; where /proc does not show them,
-    /// the groups themselves.
-    [[nodiscard]] std::vector<pid_t> orphans() const;
+    struct Orphan {
+        pid_t pid = 0;         ///< for kill(2); where /proc does not show processes, the negative number of a group
+        base::UniqueFd pidfd;  ///< none where there is no pid, or no descriptor left
+        base::Watch watch;     ///< for the caller
+    };
+    /// Living processes in the groups of workers that have ended.
+    [[nodiscard]] std::vector<Orphan> orphans() const;
     /// SIGKILL to every living worker's group, and to everything in their cgroups.
     void kill();
 
-    /// SIGCHLD: reaps orphans that were left to us. True when the worker that owns the terminal was stopped there.
-    bool reap_orphans();
+    /// The worker that owns the terminal was stopped there. Once per stop.
+    [[nodiscard]] bool terminal_stopped() const;
 
 private:
+    // TemplateObserver
+    void on_ready() override;
+    void on_refused(const SpawnError& error) override;
+    void on_ended(const Template::End& end) override;
+
+    [[nodiscard]] std::vector<Orphan> groups_with_orphans() const;
     void collect(Worker& worker);
-    [[nodiscard]] std::vector<pid_t> groups_with_orphans() const;
     void forget_process(Worker& worker);
     [[nodiscard]] std::optional<SpawnError> find_path(SpawnRequest& request) const;
-    [[nodiscard]] std::optional<SpawnError> start_template();
+    void finish_spawning(Worker& worker);
+    void await_results(std::size_t count);
     [[nodiscard]] std::optional<SpawnError> fork(Worker& worker, const SpawnRequest& wanted);
-    void hear(Worker& worker);
+    void read_line(Worker& worker);
     void on_silence(Worker& worker);
     void on_not_forked(Worker& worker, const SpawnError& error);
+    void end_forking(Worker& worker);
     void forget_unmade();
-    [[nodiscard]] bool awaits_unknown() const;
-    void watch_template();
     static void send(const Worker& worker, int number);
     void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);
@@ -113,14 +119,12 @@ private:
     SpawnRequest request(Worker& worker, const Logs::Ends& ends, const StandardInput::Given& input) const;
     void keep_terminal_output(SpawnRequest& request, int local_rank) const;
 
-    const Surroundings& around_;
-    Listener listener_;
+    const WorkerHost& host_;
+    WorkerObserver& observer_;
     Assignment assignment_;
     std::vector<std::string> inherited_;  ///< "NAME=value"
     std::vector<Worker> workers_;         ///< by local rank; never resized within a round
     int alive_ = 0;
-    bool orphans_wait_ = false;  ///< behind a worker that was dead but not collected yet
-    bool template_is_new_ = false;
     LogSource template_source_;
 };
 

@@ -92,7 +92,6 @@ Forking::Step Forking::begin(pid_t pid) {
     place_ = {};
     if (!error) return Made{pid, std::move(pidfd)};
     kill(pid, SIGKILL);
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
     return *error;
 }
 

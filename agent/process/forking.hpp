@@ -43,8 +43,8 @@ public:
     struct Silence {};  ///< nothing will be said any more: whoever should have spoken has ended
     using Step = std::variant<Nothing, Made, Runs, Killed, Silence, SpawnError>;
 
-    /// The next thing that is told. An error of a worker that was made has left no process, else it has been made and
-    /// is about to exit.
+    /// The next thing that is told. An error of a worker that was made leaves a process that was killed, a child that
+    /// is not registered.
     [[nodiscard]] Step step();
 
 private:

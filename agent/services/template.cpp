@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "agent/process/sweep.hpp"
 #include "agent/services/socket.hpp"
@@ -20,33 +21,50 @@ using base::UniqueFd;
 
 constexpr auto kSweepDeadline = std::chrono::seconds(5);
 
-SpawnError permanent(std::string text) { return {std::move(text), 0, true, false, {}}; }
-SpawnError failed(std::string step, int number) { return {std::move(step), number, false, false, {}}; }
-
 }  // namespace
 
-Template::Template(base::Loop& loop, AgentSocket& socket) : loop_(loop) {
+Template::Template(base::Loop& loop, AgentSocket& socket, Children& children) : loop_(loop), children_(children) {
     socket.on_request(std::string(wire::kForkPoint), [this](AgentSocket::Request request) {
         at_fork_point(std::move(request.connection), request.peer, request.arguments);
     });
 }
 
 Template::~Template() {
-    if (absent()) return;
-    end();
+    if (absent() && dying_.empty()) return;
+    abandon();
     sweep(kSweepDeadline);
 }
 
 std::optional<SpawnError> Template::start(SpawnRequest request) {
     auto outcome = Spawning::begin(std::move(request));
     if (auto* error = std::get_if<SpawnError>(&outcome)) return *error;
-    auto& spawning = std::get<Spawning>(outcome);
-    if (auto error = spawning.finish()) return error;
-    pid_ = spawning.pid();
+    spawning_ = std::move(std::get<Spawning>(outcome));
+    pid_ = spawning_->pid();
     asked_to_stop_ = false;
-    pidfd_ = spawning.take_pidfd();
-    ended_ = loop_.readable(pidfd_.get(), [this] { tell_end(); });
+    pidfd_ = spawning_->take_pidfd();
+    children_.add(pid_, Children::Kind::lasting);
+    result_ = loop_.readable(spawning_->result(), [this] { on_result(); });
+    ended_ = loop_.readable(pidfd_.get(), [this] { on_end(); });
     return std::nullopt;
+}
+
+void Template::forget() {
+    children_.remove(std::exchange(pid_, 0));
+    spawning_.reset();
+    result_ = {};
+    ended_ = {};
+    pidfd_.reset();
+    socket_.reset();
+}
+
+/// It runs the program, or could not.
+void Template::on_result() {
+    const auto error = spawning_->finish();
+    result_ = {};
+    spawning_.reset();
+    if (!error) return;
+    forget();
+    observer_->on_refused(*error);
 }
 
 void Template::at_fork_point(UniqueFd socket, pid_t peer, const std::string& obstacle) {
@@ -56,7 +74,7 @@ void Template::at_fork_point(UniqueFd socket, pid_t peer, const std::string& obs
         return refuse("its fork point was reached by a process that it started (a script must exec the program)");
     if (!obstacle.empty()) return refuse("the template cannot be forked: " + obstacle);
     socket_ = std::move(socket);
-    listener_.ready();
+    observer_->on_ready();
 }
 
 bool Template::ready() {
@@ -66,12 +84,13 @@ bool Template::ready() {
 
 std::variant<UniqueFd, SpawnError> Template::order() {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return failed("socketpair", errno);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return SpawnError{.step = "socketpair", .number = errno};
     UniqueFd ours(pair[0]);
     const UniqueFd theirs(pair[1]);
     // Where it has just died its end is told, and the line ends.
     if (!base::send_files(socket_.get(), std::array{theirs.get()}) && errno != EPIPE && errno != ECONNRESET)
-        return failed("order it from the template", errno);
+        return SpawnError{.step = "order it from the template", .number = errno};
     return ours;
 }
 
@@ -86,36 +105,45 @@ void Template::signal(int number) const {
     if (pid_ != 0) kill(-pid_, number);
 }
 
-/// Nothing while it lives. The sweep at a round's end may have taken its status.
+/// Nothing while it lives.
 std::optional<Template::End> Template::reap() {
     siginfo_t info{};
     if (absent()) return std::nullopt;
-    const bool gone = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) != 0 && errno == ECHILD;
-    if (!gone && info.si_pid != pid_) return std::nullopt;
-    End end{pid_, info.si_code, info.si_status, static_cast<bool>(socket_)};
-    if (gone) end.code = CLD_KILLED, end.status = SIGKILL;
-    pid_ = 0;
-    ended_ = {};
-    pidfd_.reset();
-    socket_.reset();
+    if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) != 0 || info.si_pid != pid_)
+        return std::nullopt;
+    const End end{pid_, info.si_code, info.si_status, static_cast<bool>(socket_)};
+    forget();
     return end;
 }
 
-void Template::tell_end() {
-    if (const auto end = reap()) listener_.ended(*end);
+void Template::on_end() {
+    if (spawning_) return on_result();
+    if (const auto end = reap()) observer_->on_ended(*end);
 }
 
-void Template::end() {
+/// Kills it without waiting: a tracer, or much memory, may hold it for long. Its descendants are the next sweep's.
+void Template::abandon() {
     if (absent()) return;
     kill(pid_, SIGKILL);
-    siginfo_t info{};
-    while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
-    (void)reap();
+    children_.add(pid_, Children::Kind::worker);
+    Dying& dying = dying_[pid_];
+    dying.pidfd = std::move(pidfd_);
+    ended_ = {};
+    dying.watch = loop_.readable(dying.pidfd.get(), [this, pid = pid_] {
+        siginfo_t info{};
+        if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG) == 0 && info.si_pid != pid) return;
+        dying_.erase(pid);
+        children_.remove(pid);
+    });
+    pid_ = 0;
+    spawning_.reset();
+    result_ = {};
+    socket_.reset();
 }
 
 void Template::refuse(const std::string& why) {
-    end();
-    listener_.refused(permanent(why));
+    abandon();
+    observer_->on_refused({.step = why, .permanent = true});
 }
 
 }  // namespace dlaunch::agent

@@ -7,11 +7,12 @@
 
 #include <sys/types.h>
 
-#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 
+#include "agent/process/children.hpp"
 #include "agent/process/spawn.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -19,6 +20,7 @@
 namespace dlaunch::agent {
 
 class AgentSocket;
+class TemplateObserver;
 
 /// Not thread-safe; belongs to the agent, whose child the template is.
 class Template {
@@ -29,21 +31,16 @@ public:
         int code = 0, status = 0;
         bool at_fork_point = false;
     };
-    struct Listener {
-        std::function<void()> ready;                     ///< it is at its fork point
-        std::function<void(const SpawnError&)> refused;  ///< it cannot be forked, and has gone
-        std::function<void(const End&)> ended;           ///< by itself; the next worker needs another
-    };
-    /// Both must live longer.
-    Template(base::Loop& loop, AgentSocket& socket);
+    /// All must live longer.
+    Template(base::Loop& loop, AgentSocket& socket, Children& children);
     Template(const Template&) = delete;
     Template& operator=(const Template&) = delete;
     /// Ends it, and all that it started.
     ~Template();
 
-    void listen(Listener listener) { listener_ = std::move(listener); }
+    void observe(TemplateObserver& observer) { observer_ = &observer; }
 
-    /// Nobody runs: start() is due.
+    /// None runs: start() is due.
     [[nodiscard]] bool absent() const { return pid_ == 0; }
     /// On its way to its fork point.
     [[nodiscard]] bool prepares() const { return pid_ != 0 && !socket_; }
@@ -52,7 +49,7 @@ public:
     /// 0: absent.
     [[nodiscard]] pid_t pid() const { return pid_; }
 
-    /// Executes the program.
+    /// Executes the program. A failure to do so may also come later, as a refusal.
     [[nodiscard]] std::optional<SpawnError> start(SpawnRequest request);
 
     /// Orders a worker. What becomes of it is said on the line (forking.hpp); a template that has died, or dies before
@@ -68,17 +65,39 @@ private:
     /// Process `peer` has sent "fork point" over the agent's socket; `obstacle`: why it cannot be forked.
     void at_fork_point(base::UniqueFd socket, pid_t peer, const std::string& obstacle);
     [[nodiscard]] std::optional<End> reap();
-    void tell_end();
-    void end();
+    void forget();
+    void on_result();
+    void on_end();
+    void abandon();
     void refuse(const std::string& why);
 
+    /// Killed, and no longer waited for by any round.
+    struct Dying {
+        base::UniqueFd pidfd;
+        base::Watch watch;
+    };
+
     base::Loop& loop_;
-    Listener listener_;
+    Children& children_;
+    TemplateObserver* observer_ = nullptr;
     pid_t pid_ = 0;
+    std::optional<Spawning> spawning_;  ///< until it is known whether it runs the program
+    base::Watch result_;
+    std::map<pid_t, Dying> dying_;
     bool asked_to_stop_ = false;
     base::UniqueFd pidfd_;
     base::Watch ended_;
     base::UniqueFd socket_;  ///< once it is at its fork point
+};
+
+class TemplateObserver {
+public:
+    virtual void on_ready() = 0;                           ///< it is at its fork point
+    virtual void on_refused(const SpawnError& error) = 0;  ///< it cannot be executed or forked, and was killed
+    virtual void on_ended(const Template::End& end) = 0;   ///< by itself; the next worker needs another
+
+protected:
+    ~TemplateObserver() = default;
 };
 
 }  // namespace dlaunch::agent
