@@ -13,7 +13,8 @@ constexpr GroupCell never{GroupAction::impossible, over};
 CELL(ignore)
 CELL(spawn)
 CELL(note)
-CELL(fail) CELL(stop) CELL(kill) CELL(clear) CELL(resign) CELL(end) CELL(finish)
+CELL(fail)
+CELL(stop) CELL(kill) CELL(clear) CELL(resign) CELL(end) CELL(finish)
 #undef CELL
 
     /// One row per event, one column per state, as it is read; kGroupTable is its transpose.

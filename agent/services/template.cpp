@@ -102,7 +102,7 @@ void Template::stop(int number) {
 }
 
 void Template::signal(int number) const {
-    if (pid_ != 0) kill(-pid_, number);
+    if (pid_ != 0) kill(spawning_ ? pid_ : -pid_, number);  // it makes its group before it runs the program
 }
 
 /// Nothing while it lives.

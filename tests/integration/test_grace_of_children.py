@@ -46,3 +46,14 @@ def test_a_child_that_is_deaf_to_interrupts_hears_the_next_signal(start, script,
     run.signal(signal.SIGINT)
     result = run.wait(10)
     assert result.rc == 130 and result.seconds < 8
+
+
+def test_a_zombie_of_a_process_that_left_the_group_costs_no_grace(start, script, tmp_path):
+    """SIGTERM ends the child; its parent, in a session of its own, never reaps it, and no SIGCHLD reaches the agent."""
+    worker = script("worker", """#!/bin/sh
+( sh -c 'sleep 600 & exec setsid sh -c "touch $FOLDER/left; exec sleep 600"' ) &
+until [ -e $FOLDER/left ]; do sleep 0.01; done
+exit 3
+""")
+    result = start("--grace=60", "--no-python", worker, env={"FOLDER": tmp_path}).wait(20)
+    assert result.rc == 3 and result.seconds < 15

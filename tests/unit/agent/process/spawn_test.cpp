@@ -207,5 +207,21 @@ TEST_F(Spawn, a_program_is_found_as_a_shell_would_find_it) {
     EXPECT_EQ(find_program("", path), std::nullopt);
 }
 
+TEST_F(Spawn, its_result_is_readable_when_the_program_runs_or_cannot) {
+    for (const char* path : {"/bin/sleep", "/nowhere/at/all"}) {
+        SpawnRequest request;
+        request.path = path;
+        request.arguments = {"sleep", "600"};
+        Spawning spawning = begun(std::move(request));
+        pollfd result{spawning.result(), POLLIN, 0};
+        EXPECT_EQ(poll(&result, 1, 10'000), 1);
+        const bool runs = !spawning.finish();
+        EXPECT_EQ(runs, std::string(path) == "/bin/sleep");
+        if (!runs) continue;
+        kill(spawning.pid(), SIGKILL);
+        EXPECT_EQ(status_of(spawning.pid()), 128 + SIGKILL);
+    }
+}
+
 }  // namespace
 }  // namespace dlaunch::agent

@@ -133,5 +133,26 @@ TEST(Sweep, reaps_what_is_dead_already_without_naming_it) {
               0);
 }
 
+TEST(Sweep, kills_once_and_leaves_reaping_to_others) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t shell = ready_script("(setsid sleep 600 >/dev/null 2>&1 9>&- &); exec 9>&-; sleep 600");
+                  const std::size_t killed = kill_descendants();
+                  siginfo_t info{};
+                  waitid(P_PID, static_cast<id_t>(shell), &info, WEXITED | WNOWAIT);
+                  const bool keeps_status = info.si_code == CLD_KILLED && info.si_status == SIGKILL;
+                  return killed >= 2 && keeps_status && sweep(5s) && kill_descendants() == 0;
+              }),
+              0);
+}
+
+TEST(Sweep, a_zombie_is_not_waited_for) {
+    EXPECT_EQ(in_a_process([] {
+                  const pid_t parent = ready_script("sleep 0.01 & exec 9>&-; exec sleep 600");
+                  const std::vector<pid_t> spared{parent};
+                  return kill_descendants(spared) == 0 && sweep(5s);
+              }),
+              0);
+}
+
 }  // namespace
 }  // namespace dlaunch::agent
