@@ -8,17 +8,21 @@ using enum GroupState;
 constexpr GroupCell never{GroupAction::impossible, over};
 
 // Each cell reads action(next state).
-#define CELL(action) \
-    constexpr GroupCell action(GroupState next) { return {GroupAction::action, next}; }
-CELL(ignore)
-CELL(spawn)
-CELL(note)
-CELL(fail)
-CELL(stop) CELL(kill) CELL(clear) CELL(resign) CELL(end) CELL(finish)
-#undef CELL
+// clang-format off
+constexpr GroupCell ignore(GroupState next) { return {GroupAction::ignore, next}; }
+constexpr GroupCell spawn(GroupState next) { return {GroupAction::spawn, next}; }
+constexpr GroupCell note(GroupState next) { return {GroupAction::note, next}; }
+constexpr GroupCell fail(GroupState next) { return {GroupAction::fail, next}; }
+constexpr GroupCell stop(GroupState next) { return {GroupAction::stop, next}; }
+constexpr GroupCell kill(GroupState next) { return {GroupAction::kill, next}; }
+constexpr GroupCell clear(GroupState next) { return {GroupAction::clear, next}; }
+constexpr GroupCell resign(GroupState next) { return {GroupAction::resign, next}; }
+constexpr GroupCell end(GroupState next) { return {GroupAction::end, next}; }
+constexpr GroupCell finish(GroupState next) { return {GroupAction::finish, next}; }
+// clang-format on
 
-    /// One row per event, one column per state, as it is read; kGroupTable is its transpose.
-    using Rows = std::array<std::array<GroupCell, kGroupStates>, kGroupEvents>;
+/// One row per event, one column per state, as it is read; kGroupTable is its transpose.
+using Rows = std::array<std::array<GroupCell, kGroupStates>, kGroupEvents>;
 
 // clang-format off
 constexpr Rows kRows = {{
