@@ -1,16 +1,16 @@
 #include "rendezvous/base/listener.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+
+#include "rendezvous/base/address.hpp"
 
 namespace dlaunch::store {
 namespace {
@@ -19,11 +19,6 @@ constexpr int kBacklog = 65535;  // the kernel takes the smaller of this and net
 
 base::Error failed(const std::string& endpoint, int number) {
     return {fmt::format("{}: {}", endpoint, std::strerror(number))};
-}
-
-std::string endpoint_text(const std::string& address, int port) {
-    if (address.find(':') == std::string::npos) return fmt::format("{}:{}", address, port);
-    return fmt::format("[{}]:{}", address, port);
 }
 
 int port_of(const sockaddr_storage& address) {
@@ -35,10 +30,11 @@ int port_of(const sockaddr_storage& address) {
 }
 
 /// Accepted sockets inherit the options: no system call for each of them. A host that vanished with nothing in flight
-/// is noticed after 10 + 4 * 5 s; one that acknowledges nothing of what was sent, after 30 s.
+/// is noticed after 10 + 4 * 5 s; one that takes nothing of what was sent, after 60 s. The latter also ends a client
+/// that leaves a reply unread for so long while its receive buffer is full.
 bool notice_dead_peers(int fd) {
     constexpr int kYes = 1, kIdle_s = 10, kInterval_s = 5, kProbes = 4;
-    constexpr unsigned kUnacknowledged_ms = 30'000;
+    constexpr unsigned kUnacknowledged_ms = 60'000;
     const auto set = [fd](int level, int option, const auto& value) {
         return setsockopt(fd, level, option, &value, sizeof value) == 0;
     };
@@ -56,22 +52,8 @@ int bound_port(int socket) {
     return port_of(address);
 }
 
-std::string address_text(const sockaddr_storage& address) {
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    const auto* start = reinterpret_cast<const char*>(&address);
-    const void* bytes =
-        start + (address.ss_family == AF_INET ? offsetof(sockaddr_in, sin_addr) : offsetof(sockaddr_in6, sin6_addr));
-    int family = address.ss_family;
-    if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(static_cast<const in6_addr*>(bytes))) {
-        bytes = static_cast<const char*>(bytes) + 12;
-        family = AF_INET;
-    }
-    inet_ntop(family, bytes, text.data(), text.size());
-    return text.data();
-}
-
 base::Result<Listener> open_listener(const std::string& address, int port) {
-    const std::string wanted = endpoint_text(address, port);
+    const std::string wanted = base::endpoint_text(address, port);
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -92,7 +74,7 @@ base::Result<Listener> adopt_listener(base::UniqueFd socket) {
     socklen_t size = sizeof address;
     const int fd = socket.get(), yes = 1;
     if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return failed("listening socket", errno);
-    std::string endpoint = endpoint_text(address_text(address), port_of(address));
+    std::string endpoint = base::endpoint_text(base::address_text(address), port_of(address));
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) != 0 || !notice_dead_peers(fd) ||
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0 || ::listen(fd, kBacklog) != 0)
         return failed(endpoint, errno);

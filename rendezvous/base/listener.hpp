@@ -1,8 +1,6 @@
 #pragma once
 /// Listening TCP sockets.
 
-#include <sys/socket.h>
-
 #include <string>
 
 #include "rendezvous/base/fd.hpp"
@@ -21,13 +19,10 @@ struct Listener {
 [[nodiscard]] base::Result<Listener> open_listener(const std::string& address, int port);
 
 /// Takes a bound socket, listening already or not. What it accepts sends without delay, and notices
-/// within half a minute that a peer's host is gone.
+/// within a minute that a peer's host is gone.
 [[nodiscard]] base::Result<Listener> adopt_listener(base::UniqueFd socket);
 
 /// The port of a bound socket; -1 where there is none.
 [[nodiscard]] int bound_port(int socket);
-
-/// The address alone as text, without a look-up. A mapped IPv4 address is shown as IPv4.
-[[nodiscard]] std::string address_text(const sockaddr_storage& address);
 
 }  // namespace dlaunch::store

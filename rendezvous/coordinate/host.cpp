@@ -9,7 +9,7 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-/// A member that leaves so much unread has been frozen for long; it is told what holds when it comes again.
+/// A member that leaves so much unread has been frozen for long. It is closed, and synchronized when it joins again.
 constexpr std::size_t kMostUnread = 8 << 20;
 
 /// All agents of a large job come at once, and those that find the kernel's backlog full (4096) try again a second

@@ -7,10 +7,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <memory>
 
+#include "rendezvous/base/address.hpp"
 #include "rendezvous/base/fd.hpp"
 
 namespace dlaunch::rendezvous {
@@ -18,16 +18,10 @@ namespace {
 
 constexpr std::string_view kMapped = "::ffff:";
 
-/// IPv4 in IPv6's clothes is IPv4.
+/// A mapped IPv4 address is IPv4.
 std::string plain(std::string text) {
     if (text.starts_with(kMapped) && text.find('.') != std::string::npos) text.erase(0, kMapped.size());
     return text;
-}
-
-std::string numeric(const sockaddr* address, socklen_t size) {
-    std::array<char, NI_MAXHOST> text{};
-    if (getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) return {};
-    return plain(text.data());
 }
 
 std::string lower(std::string text) {
@@ -69,7 +63,7 @@ base::Result<std::vector<std::string>> addresses_of(const std::string& host) {
     if (!list) return list.error();
     std::vector<std::string> found;
     for (const addrinfo* at = list->get(); at; at = at->ai_next)
-        if (std::string text = numeric(at->ai_addr, at->ai_addrlen); !text.empty() && !contains(found, text))
+        if (std::string text = base::address_text(at->ai_addr); !contains(found, text))
             found.push_back(std::move(text));
     std::stable_partition(found.begin(), found.end(), is_version_4);
     return found;
@@ -81,8 +75,7 @@ std::vector<std::string> own_addresses() {
     if (getifaddrs(&list) != 0) return found;
     for (const ifaddrs* at = list; at; at = at->ifa_next) {
         if (!at->ifa_addr || (at->ifa_addr->sa_family != AF_INET && at->ifa_addr->sa_family != AF_INET6)) continue;
-        const socklen_t size = at->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-        found.push_back(numeric(at->ifa_addr, size));
+        found.push_back(base::address_text(at->ifa_addr));
     }
     freeifaddrs(list);
     return found;
@@ -118,7 +111,7 @@ std::string own_address_towards(const std::string& address) {
     sockaddr_storage here{};
     socklen_t size = sizeof here;
     if (getsockname(probe.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) return {};
-    return numeric(reinterpret_cast<const sockaddr*>(&here), size);
+    return base::address_text(here);
 }
 
 std::string in_our_scope(std::string address, const std::string& ours) {

@@ -11,34 +11,34 @@
 
 namespace dlaunch::rendezvous {
 
-/// The numeric addresses of a host name, IPv4 first: where nodes have both, all tell each other the same kind. A
-/// numeric one stands for itself. Blocks as long as the resolver does.
+/// The numeric addresses of a host name, IPv4 first, so that nodes that have both advertise the same kind. A numeric
+/// address stands for itself. Blocks as long as the resolver does.
 [[nodiscard]] base::Result<std::vector<std::string>> addresses_of(const std::string& host);
 
 /// Addresses of this host's interfaces, loopback included.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
-/// Else IPv6. Of numeric addresses.
+/// Of a numeric address; else it is IPv6.
 [[nodiscard]] bool is_version_4(const std::string& address);
 
 [[nodiscard]] bool is_loopback(const std::string& address);
 
-/// Whether the user wants to meet on this host alone.
+/// Whether the user names this host alone.
 [[nodiscard]] bool means_loopback(const std::string& written);
 
-/// The addresses that a coordinator at `place` listens on when it is this host's part to host it; none: it is
-/// another's. Loopback counts only where the user wrote it. A name of ours, with or without its domain, that stands for
-/// 127.0.1.1, as Debian has it, means the address that others reach us at.
+/// The addresses that a coordinator at `place` listens on where this host is to host it; none: another host is.
+/// Loopback counts only where the user wrote it. This host's name, with or without its domain, that stands for
+/// 127.0.1.1, as Debian has it, means the address that other hosts reach this one at.
 [[nodiscard]] std::vector<std::string> own_addresses_at(const Endpoint& place, const std::vector<std::string>& resolved,
                                                         const std::vector<std::string>& own,
                                                         const std::string& host_name, const std::string& reachable);
 
-/// The address of ours that the kernel would speak from to a numeric address; empty where there is no way. Sends
+/// This host's address from which the kernel would send to a numeric address; empty where there is no route. Sends
 /// nothing.
 [[nodiscard]] std::string own_address_towards(const std::string& address);
 
-/// A link-local address as this node must write it, which speaks to such ones from `ours`: the interface behind the %
-/// is each node's own. Any other stays as it is.
+/// A link-local address with the interface of `ours` behind the %, as that differs between nodes. Any other address
+/// stays as it is.
 [[nodiscard]] std::string in_our_scope(std::string address, const std::string& ours);
 
 /// A socket address of a numeric address.

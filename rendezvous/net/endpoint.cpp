@@ -1,10 +1,10 @@
 #include "rendezvous/net/endpoint.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
+
+#include "rendezvous/base/address.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -52,9 +52,7 @@ bool is_host(std::string_view text) {
     });
 }
 
-std::string Endpoint::text() const {
-    return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
-}
+std::string Endpoint::text() const { return base::endpoint_text(host, port); }
 
 base::Result<Endpoints> parse_endpoints(std::string_view text, int default_port) {
     Endpoints found;

@@ -18,7 +18,8 @@
 
 namespace dlaunch::rendezvous {
 
-/// A store of torch's closes when it hears a coordinator's message. So may we, when there are too many half-open ones.
+/// A store of torch's closes a connection at the first message of a member, without a byte. After so many in a row what
+/// listens is taken for a stranger.
 constexpr int kMostMute = 3;
 constexpr std::size_t kFirstBytes = 64;
 
@@ -63,7 +64,7 @@ void MemberLink::disconnect() {
     drop();
 }
 
-/// With the problems of all places that have been tried, as none of them answers.
+/// Returns the problems of all places tried so far, as none of them answers.
 std::string MemberLink::note_problem(const std::string& why) {
     Target& current = targets_[current_];
     cycle_failed_ = next_ <= current_;
@@ -110,7 +111,7 @@ void MemberLink::forget_addresses() {
     next_ = 0;
 }
 
-/// Its answer counts for this call of connect() or, if that has been given up, for a later one.
+/// The answer serves this call of connect() or, where another call came first, a later one.
 void MemberLink::look_up(std::size_t which) {
     auto take = [this, endpoint = targets_[which].place.endpoint,
                  life = life_](const base::Result<std::vector<std::string>>& found) {
@@ -239,7 +240,7 @@ void MemberLink::take_messages() {
         }
         if (!spoke_) return fail_as_stranger(who_speaks_so(first_bytes_));
         drop();
-        return observer_.closed(false);  // a coordinator that has lost its senses
+        return observer_.closed(false);  // what follows valid messages is none
     }
 }
 

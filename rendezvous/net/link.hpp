@@ -51,7 +51,7 @@ private:
     void flush();
     void await_room();
     void drop();
-    /// With several places one that refuses is no proof that nobody is there: all of them are, one after the other.
+    /// That no coordinator is there is proven only when every place refuses, one after the other.
     [[nodiscard]] bool all_hopeless() const;
     [[nodiscard]] std::string note_problem(const std::string& why);
 
@@ -64,9 +64,9 @@ private:
     base::Watch readable_, writable_;
     std::unique_ptr<wire::FrameReader> reader_;
     std::string unsent_;
-    std::string first_bytes_;  ///< of this connection, to name who is no coordinator
-    bool spoke_ = false;       ///< it has said one whole message
-    int mute_ = 0;             ///< connections in a row that were closed without a word
+    std::string first_bytes_;  ///< of this connection, to name what is no coordinator
+    bool spoke_ = false;       ///< one whole message has come
+    int mute_ = 0;             ///< connections in a row that were closed without a byte
     std::uint64_t life_ = 0;   ///< grows with each connection: a callback may have replaced it
 };
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/connect.hpp"
 #include "rendezvous/net/addresses.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
@@ -18,21 +18,14 @@ namespace {
 
 using Kind = Answer::Kind;
 
-/// Waits for an event on the socket; false when the time is over.
-bool await(int socket, short event, Time end) {
-    const auto left = std::chrono::ceil<Milliseconds>(end - std::chrono::steady_clock::now());
-    pollfd what{socket, event, 0};
-    return poll(&what, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) > 0;
-}
-
 Answer failed(int error) { return {error == ECONNREFUSED ? Kind::nobody : Kind::unreachable, std::strerror(error)}; }
 
-/// Reads until a message says who is there.
+/// Reads until a message shows what is there.
 Answer listen(int socket, Time end) {
     wire::FrameReader reader;
     std::string first;
     for (std::array<char, 4096> bytes;;) {
-        if (!await(socket, POLLIN, end)) return {Kind::silent, "it takes connections and says nothing"};
+        if (!base::await_ready(socket, POLLIN, end)) return {Kind::silent, "it takes connections and says nothing"};
         const ssize_t count = recv(socket, bytes.data(), bytes.size(), 0);
         if (count <= 0) return {Kind::stranger, "it closes the connection without a word"};
         first.append(bytes.data(), static_cast<std::size_t>(count));
@@ -61,15 +54,9 @@ Answer probe(const std::string& address, int port, const std::string& version, c
     const Time end = std::chrono::steady_clock::now() + patience;
     const auto there = socket_address(address, port);
     if (!there) return {Kind::unreachable, there.error().text};
-    const base::UniqueFd socket(::socket(there->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&there->storage), there->size) != 0) {
-        if (errno != EINPROGRESS) return failed(errno);
-        if (!await(socket.get(), POLLOUT, end)) return {Kind::unreachable, std::strerror(ETIMEDOUT)};
-        int error = 0;
-        socklen_t size = sizeof error;
-        getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-        if (error != 0) return failed(error);
-    }
+    base::UniqueFd socket;
+    const auto* to = reinterpret_cast<const sockaddr*>(&there->storage);
+    if (const int error = base::connect_by(socket, to, there->size, end); error != 0) return failed(error);
     const std::string words =
         std::string(wire::kGreeting) + wire::encode(Hello{version, job_id, 1}) + wire::encode(Beat{{}, 1});
     if (send(socket.get(), words.data(), words.size(), MSG_NOSIGNAL) < 0) return failed(errno);

@@ -1,5 +1,5 @@
 #pragma once
-/// Asks who answers at a place, without joining anything.
+/// Finds out what listens at a place, without joining a job.
 
 #include <cstdint>
 #include <string>
@@ -11,17 +11,17 @@ namespace dlaunch::rendezvous {
 struct Answer {
     enum class Kind : std::uint8_t {
         coordinator,  ///< of this job
-        refused,      ///< a coordinator that does not want us; `text` is its reason
+        refused,      ///< a coordinator that refuses this node; `text` is its reason
         stranger,     ///< something else listens there
-        silent,       ///< it takes connections and says nothing
+        silent,       ///< it takes connections and sends nothing
         nobody,       ///< the machine is there, the port is closed
         unreachable,
     };
     Kind kind = Kind::unreachable;
-    std::string text;  ///< one line for people: what it said, or why nothing came
+    std::string text;  ///< one line for people: the answer, or why nothing came
 };
 
-/// Who sent these bytes, which are not a coordinator's, in words: `it says "HTTP/1.1 400 Bad Request"`.
+/// Describes bytes that are not a coordinator's: `it says "HTTP/1.1 400 Bad Request"`.
 [[nodiscard]] std::string who_speaks_so(const std::string& first_bytes);
 
 /// Blocks up to `patience`. The address is numeric.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -14,6 +12,9 @@
 #include <memory>
 #include <random>
 #include <thread>
+
+#include "rendezvous/base/address.hpp"
+#include "rendezvous/base/connect.hpp"
 
 namespace dlaunch::store {
 namespace {
@@ -29,32 +30,6 @@ constexpr Duration kFirstPause = std::chrono::milliseconds(1), kLongestPause = s
 constexpr Duration kOneAttempt = std::chrono::seconds(5);
 constexpr std::size_t kReadBytes = 64 << 10;
 
-/// Waits until the socket is ready; false: the deadline passed.
-bool await(int fd, short events, Time deadline) {
-    for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        pollfd one{fd, events, 0};
-        const int count = poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
-        if (count > 0) return true;
-        if (count == 0 && Clock::now() >= deadline) return false;
-    }
-}
-
-/// 0, or why there is no connection.
-int connect_to(base::UniqueFd& socket, const addrinfo& address, Time deadline) {
-    socket.reset(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket) return errno;
-    const int yes = 1;
-    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
-    if (errno != EINPROGRESS && errno != EINTR) return errno;
-    if (!await(socket.get(), POLLOUT, std::min(deadline, Clock::now() + kOneAttempt))) return ETIMEDOUT;
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    return error;
-}
-
 /// Half of it to all of it, so that a thousand clients do not come in step.
 Duration jittered(Duration pause) {
     static thread_local std::minstd_rand random{std::random_device{}()};
@@ -63,10 +38,7 @@ Duration jittered(Duration pause) {
 
 }  // namespace
 
-std::string Connection::name() const {
-    if (host_.find(':') == std::string::npos) return fmt::format("{}:{}", host_, port_);
-    return fmt::format("[{}]:{}", host_, port_);
-}
+std::string Connection::name() const { return base::endpoint_text(host_, port_); }
 
 void Connection::close() {
     socket_.reset();
@@ -95,7 +67,7 @@ Result<void> Connection::connect(Time deadline) {
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
     int error = 0;
     for (const addrinfo* at = list; at; at = at->ai_next) {
-        error = connect_to(socket_, *at, deadline);
+        error = base::connect_by(socket_, at->ai_addr, at->ai_addrlen, std::min(deadline, Clock::now() + kOneAttempt));
         if (error == 0) return {};
     }
     return lost(error);
@@ -123,7 +95,7 @@ Result<void> Connection::send(std::string_view bytes, Time deadline) {
         const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (count >= 0)
             bytes.remove_prefix(static_cast<std::size_t>(count));
-        else if (errno == EAGAIN && !await(socket_.get(), POLLOUT, deadline))
+        else if (errno == EAGAIN && !base::await_ready(socket_.get(), POLLOUT, deadline))
             return timed_out();
         else if (errno != EAGAIN && errno != EINTR)
             return lost(errno);
@@ -133,7 +105,7 @@ Result<void> Connection::send(std::string_view bytes, Time deadline) {
 
 Result<bool> Connection::readable(Time deadline) {
     if (at_ < buffer_.size()) return true;
-    return await(socket_.get(), POLLIN, deadline);
+    return base::await_ready(socket_.get(), POLLIN, deadline);
 }
 
 Result<std::string> Connection::take(std::size_t size, Time deadline) {
@@ -153,7 +125,7 @@ Result<std::string> Connection::take(std::size_t size, Time deadline) {
         } else if (count == 0) {
             return lost(0).error();
         } else if (errno == EAGAIN) {
-            if (!await(socket_.get(), POLLIN, deadline)) return timed_out().error();
+            if (!base::await_ready(socket_.get(), POLLIN, deadline)) return timed_out().error();
         } else if (errno != EINTR) {
             return lost(errno).error();
         }

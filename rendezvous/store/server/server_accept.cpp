@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "rendezvous/base/address.hpp"
 #include "rendezvous/store/server/server_impl.hpp"
 
 namespace dlaunch::store {
@@ -63,7 +64,7 @@ base::UniqueFd Server::Impl::accept_one(std::string& address) const {
     base::UniqueFd socket = accept_from(listener.socket);
     for (auto at = more_listeners.begin(); !socket && errno == EAGAIN && at != more_listeners.end(); ++at)
         socket = accept_from(*at);
-    if (socket) address = address_text(from);
+    if (socket) address = base::address_text(from);
     return socket;
 }
 

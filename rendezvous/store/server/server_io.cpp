@@ -113,7 +113,7 @@ void Server::Impl::serve(Client& client) {
         }
         if (outcome == wire::Decoder::Outcome::more) break;
         made_progress = true;
-        // A client of 1.13 cannot cancel a WAIT: that it goes on says that it has given up.
+        // A client of 1.13 cannot cancel a WAIT: its next request shows that it gave up.
         if (is_request && is_old) core.give_up(slot_of(client.id));
         if (!is_request || !carry_out(client, request)) end(client);
     }
