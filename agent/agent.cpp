@@ -17,6 +17,7 @@
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
+#include "agent/services/input.hpp"
 #include "agent/services/losses.hpp"
 #include "agent/services/socket.hpp"
 #include "agent/services/timer_fifo.hpp"
@@ -66,9 +67,6 @@ private:
     void on_started() override {
         if (rounds_ == 1) leftovers_.begin_soon();
     }
-    void on_reaped(pid_t worker) override {
-        if (timers_) timers_->forget(worker);
-    }
     void on_failure(const Failure& cause) override { membership_->failed(cause); }
     void on_lost(const Failure& failure) override { losses_->report({failure.rank, 1}, summary(failure)); }
     void on_round_over(const RoundEnd& end) override;
@@ -106,7 +104,7 @@ private:
 Agent::Agent(const Plan& plan, GuardLink& link)
     : plan_(plan),
       link_(link),
-      node_{plan.host.name, {}, {}, {}, plan.host.usable_cores},
+      node_{plan.host.name, {}, {}, plan.host.usable_cores},
       logs_(loop_, {plan.logs, plan.rendezvous.job_id, plan.program.role, node_.host, plan.workers,
                     plan.workers == 1 && plan.rendezvous.max_nodes == 1}),
       terminal_(link_.guard()),
@@ -142,14 +140,25 @@ base::Result<void> Agent::prepare() {
         loop_, plan_.timers,
         [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
     if (!fifo) return fifo.error();
-    if ((timers_ = std::move(*fifo))) node_.timer_file = timers_->path();
+    timers_ = std::move(*fifo);
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.tell_folder(socket_->folder());
     link_.tell_cgroup(cgroups_.folder());
     cgroups_.make();
 
-    host_.reset(new WorkerHost{loop_, plan_, node_, logs_, cgroups_, input_, terminal_, children_,
-                               std::move(*processors), open_files, template_.get()});
+    std::vector<RoundService*> services{losses_.get(), &input_};
+    if (timers_) services.push_back(timers_.get());
+    host_.reset(new WorkerHost{.loop = loop_,
+                               .plan = plan_,
+                               .node = node_,
+                               .logs = logs_,
+                               .cgroups = cgroups_,
+                               .terminal = terminal_,
+                               .children = children_,
+                               .services = std::move(services),
+                               .processors = std::move(*processors),
+                               .open_files = open_files,
+                               .program = template_.get()});
     round_ = std::make_unique<GroupShell>(*host_, events_, static_cast<GroupOwner&>(*this));
     return {};
 }
@@ -182,7 +191,6 @@ void Agent::on_start(const Assignment& assignment) {
                         assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s", assignment.first_rank,
                         assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
                         assignment.master_addr, assignment.master_port));
-    losses_->begin_round();
     round_->begin(assignment);
 }
 

@@ -49,7 +49,7 @@ Json files_of(const agent::Plan& plan, const std::string& directory, int local_r
 
 Json environment_of(const agent::Plan& plan, const agent::Assignment& round, int local_rank,
                     const std::string& error_file) {
-    agent::NodeFacts node{plan.host.name, kChosenAtStart, kChosenAtStart, "", plan.host.usable_cores};
+    agent::NodeFacts node{plan.host.name, kChosenAtStart, kChosenAtStart, plan.host.usable_cores};
     Json variables = Json::object();
     for (const auto& [name, value] : agent::worker_variables(plan, round, node, local_rank, error_file))
         variables[name] = value;

@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "agent/binding": ["rendezvous/base", "agent/plan", "agent/errors"],
     "agent/logs": ["rendezvous/base", "agent/plan", "agent/process", "agent/binding"],
     "agent/status": ["rendezvous/base", "agent/plan", "agent/errors"],
-    "agent/services": ["rendezvous", "agent/plan", "agent/process", "agent/errors"],
+    "agent/services": ["rendezvous", "agent/plan", "agent/process", "agent/errors", "agent/membership/assignment"],
     "agent/membership": ["rendezvous", "agent/plan", "agent/process", "agent/errors"],
     "agent/group": ["rendezvous", "agent/plan", "agent/process", "agent/errors", "agent/binding", "agent/logs", "agent/status",
                     "agent/services", "agent/membership"],

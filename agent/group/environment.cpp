@@ -8,16 +8,13 @@
 namespace dlaunch::agent {
 namespace {
 
-void set(Variables& variables, const char* name, std::string value) {
-    for (auto& variable : variables)
-        if (variable.first == name) {
-            variable.second = std::move(value);
-            return;
-        }
-    variables.emplace_back(name, std::move(value));
-}
-
+void set(Variables& variables, const char* name, std::string value) { set_variable(variables, name, std::move(value)); }
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
+
+std::string without_blanks_around(const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
 
 /// The device of one worker when each is to see a single one: its place in CUDA_VISIBLE_DEVICES, else its number.
 std::string single_device(const std::optional<std::string>& visible, int local_rank) {
@@ -28,7 +25,7 @@ std::string single_device(const std::optional<std::string>& visible, int local_r
         if (comma == std::string::npos) return {};
         begin = comma + 1;
     }
-    return visible->substr(begin, visible->find(',', begin) - begin);
+    return without_blanks_around(visible->substr(begin, visible->find(',', begin) - begin));
 }
 
 bool is_name_byte(char c) {
@@ -77,7 +74,7 @@ void set_identity(Variables& variables, const Plan& plan, const Assignment& assi
     set(variables, "MASTER_PORT", assignment.master_port);
 }
 
-void set_torchelastic(Variables& variables, const Plan& plan, const Assignment& assignment, const NodeFacts& node,
+void set_torchelastic(Variables& variables, const Plan& plan, const Assignment& assignment,
                       const std::string& error_file) {
     set(variables, "TORCHELASTIC_RESTART_COUNT", assignment.restart_count);
     set(variables, "TORCHELASTIC_MAX_RESTARTS", assignment.max_restarts);
@@ -85,7 +82,6 @@ void set_torchelastic(Variables& variables, const Plan& plan, const Assignment& 
     set(variables, "TORCHELASTIC_USE_AGENT_STORE", assignment.agent_store ? "True" : "False");
     set(variables, "TORCHELASTIC_ERROR_FILE", error_file);
     set(variables, "TORCHELASTIC_SIGNALS_TO_HANDLE", plan.handled_signals_text);
-    if (!node.timer_file.empty()) set(variables, "TORCHELASTIC_TIMER_FILE", node.timer_file);
 }
 
 void set_ours(Variables& variables, const Plan& plan, const Assignment& assignment, const NodeFacts& node) {
@@ -103,6 +99,15 @@ void set_threads(Variables& variables, const Plan& plan, const NodeFacts& node) 
 }
 
 }  // namespace
+
+void set_variable(Variables& variables, std::string_view name, std::string value) {
+    for (auto& variable : variables) {
+        if (variable.first != name) continue;
+        variable.second = std::move(value);
+        return;
+    }
+    variables.emplace_back(name, std::move(value));
+}
 
 std::optional<std::string> given_variable(const Plan& plan, std::string_view name) {
     for (const auto& [known, value] : plan.program.environment)
@@ -127,7 +132,7 @@ Variables worker_variables(const Plan& plan, const Assignment& assignment, const
     if (plan.program.virtual_local_rank)
         set(variables, "CUDA_VISIBLE_DEVICES", single_device(given_variable(plan, "CUDA_VISIBLE_DEVICES"), local_rank));
     set_identity(variables, plan, assignment, local_rank);
-    set_torchelastic(variables, plan, assignment, node, error_file);
+    set_torchelastic(variables, plan, assignment, error_file);
     set_ours(variables, plan, assignment, node);
     return variables;
 }

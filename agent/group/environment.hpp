@@ -17,9 +17,11 @@ struct NodeFacts {
     std::string host;          ///< as gethostname says
     std::string node_id;       ///< DLAUNCH_NODE_ID
     std::string agent_socket;  ///< DLAUNCH_AGENT_SOCKET; may be empty
-    std::string timer_file;    ///< TORCHELASTIC_TIMER_FILE; empty: not set
     int usable_cores = 1;
 };
+
+/// Replaces a variable's value, or adds it.
+void set_variable(Variables& variables, std::string_view name, std::string value);
 
 /// What the user gave workers for a variable: --env, else the environment of dlaunch; none when it is unset.
 [[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, std::string_view name);

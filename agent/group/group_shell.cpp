@@ -70,7 +70,9 @@ void GroupShell::perform(const GroupCommand& command) {
         case Kind::start_template: return start_template();
         case Kind::start: return start(command.worker);
         case Kind::hint: return hint();
-        case Kind::started: host_.input.start_copying(); return owner_.on_started();
+        case Kind::started:
+            for (RoundService* service : host_.services) service->started();
+            return owner_.on_started();
         case Kind::fail: return add_failure(command);
         case Kind::announce: return owner_.on_failure(failures_.front());
         case Kind::stop:
@@ -101,6 +103,7 @@ void GroupShell::begin(const Assignment& assignment) {
             spawn_errors_.clear();
             memory_before_ = memory_.read();
             workers_.begin(assignment);
+            for (RoundService* service : host_.services) service->prepare(assignment);
             if (!workers_.has_template()) group_.template_gone();
             events_.write("round_assigned", {{"round", number(assignment.round)},
                                              {"group_rank", number(assignment.group_rank)},
@@ -188,7 +191,7 @@ void GroupShell::on_unmade(const Worker& worker) {
 }
 
 void GroupShell::on_ended(Worker& worker) {
-    owner_.on_reaped(worker.pid);
+    for (RoundService* service : host_.services) service->ended(worker.pid);
     // Now, while its cgroup is there. It is new in every round: the count begins at 0.
     const std::string counted_in = host_.cgroups.worker_folder(assignment_.round, worker.local_rank);
     if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
@@ -295,7 +298,7 @@ void GroupShell::end_orphans() {
 std::size_t GroupShell::begin_clearing() {
     clearing_ = true;
     orphans_.clear();
-    host_.input.stop_copying();
+    for (RoundService* service : host_.services) service->finish();
     host_.children.reap_others();
     const std::vector<Swept> swept = survey(host_.children.lasting());
     host_.cgroups.kill_all();

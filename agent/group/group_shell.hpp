@@ -28,7 +28,6 @@ public:
     [[nodiscard]] virtual bool is_asked_to_end() const = 0;
 
     virtual void on_started() = 0;                      ///< all workers of the round run
-    virtual void on_reaped(pid_t worker) = 0;           ///< its pid is free for other processes
     virtual void on_failure(const Failure& cause) = 0;  ///< the first one, before any worker is stopped
     virtual void on_lost(const Failure& failure) = 0;   ///< each one that is no consequence of a stop, at once
     virtual void on_round_over(const RoundEnd& end) = 0;

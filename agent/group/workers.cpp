@@ -69,17 +69,18 @@ void LocalWorkers::keep_terminal_output(SpawnRequest& request, int local_rank) c
     }
 }
 
-SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const StandardInput::Given& input) const {
+SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const Contribution& contribution) const {
     SpawnRequest request;
     request.arguments = worker_command(host_.plan, assignment_, worker.local_rank);
     const LogSource source{worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
-    const Variables variables =
+    Variables variables =
         worker_variables(host_.plan, assignment_, host_.node, worker.local_rank, host_.logs.error_file(source));
+    for (const auto& [name, value] : contribution.variables) set_variable(variables, name, value);
     set_variables(request, variables);
-    request.files = {input.fd, ends.out.get(), ends.err.get()};
+    request.files = {contribution.input, ends.out.get(), ends.err.get()};
     request.working_directory = host_.plan.program.working_directory;
     request.open_files = host_.open_files;
-    if (input.terminal) {
+    if (contribution.terminal) {
         request.terminal = STDIN_FILENO;
         request.foreground = host_.terminal.usable();
         keep_terminal_output(request, worker.local_rank);
@@ -99,8 +100,9 @@ void LocalWorkers::start(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
     auto ends = host_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
     if (!ends) return observer_.on_not_started(worker, {.step = ends.error().text, .permanent = true});
-    StandardInput::Given input = host_.input.give(worker.rank, assignment_.world_size);
-    SpawnRequest wanted = request(worker, *ends, input);
+    Contribution contribution;
+    for (RoundService* service : host_.services) service->contribute(assignment_, local_rank, contribution);
+    SpawnRequest wanted = request(worker, *ends, contribution);
     const base::UniqueFd cgroup = host_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
     if (host_.program) {
@@ -113,7 +115,7 @@ void LocalWorkers::start(int local_rank) {
     worker.spawning = std::move(std::get<Spawning>(outcome));
     worker.pid = worker.spawning->pid();
     worker.pidfd = worker.spawning->take_pidfd();
-    worker.has_terminal = input.terminal;
+    worker.has_terminal = contribution.terminal;
     watch(worker);
     worker.progress = host_.loop.readable(worker.spawning->result(), [this, &worker] { finish_spawning(worker); });
     observer_.on_made(worker);

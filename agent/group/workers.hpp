@@ -14,7 +14,7 @@
 #include "agent/process/children.hpp"
 #include "agent/process/spawn.hpp"
 #include "agent/process/terminal.hpp"
-#include "agent/services/input.hpp"
+#include "agent/services/round_service.hpp"
 #include "agent/services/template.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -27,9 +27,9 @@ struct WorkerHost {
     const NodeFacts& node;
     Logs& logs;
     WorkerCgroups& cgroups;
-    StandardInput& input;
     Terminal& terminal;
     Children& children;
+    std::vector<RoundService*> services;
     std::vector<std::vector<int>> processors;  ///< per local rank; empty: not bound
     std::optional<rlimit> open_files;          ///< the limit workers get back
     Template* program = nullptr;               ///< what workers are forks of; null: each executes it
@@ -116,7 +116,7 @@ private:
     void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);
     void watch(Worker& worker);
-    SpawnRequest request(Worker& worker, const Logs::Ends& ends, const StandardInput::Given& input) const;
+    SpawnRequest request(Worker& worker, const Logs::Ends& ends, const Contribution& contribution) const;
     void keep_terminal_output(SpawnRequest& request, int local_rank) const;
 
     const WorkerHost& host_;

@@ -24,23 +24,27 @@ bool can_wait_for(int fd) {
 StandardInput::StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal)
     : loop_(loop), plan_(plan.standard_input), terminal_(terminal), null_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
 
-StandardInput::Given StandardInput::give(int rank, int world_size) {
+void StandardInput::contribute(const Assignment& assignment, int local_rank, Contribution& to) {
     using Mode = StdinPlan::Mode;
+    const int rank = assignment.first_rank + local_rank;
     const bool is_out_of_reach = terminal_.taken() && !terminal_.usable() && terminal_.orphaned();
-    if (plan_.mode == Mode::rank && plan_.rank == rank && !is_out_of_reach) return {{}, -1, terminal_.is_ours()};
+    if (plan_.mode == Mode::rank && plan_.rank == rank && !is_out_of_reach) {
+        to.terminal = terminal_.is_ours();
+        return;
+    }
     // A background job must not take what is typed at the shell: in a session of its own nothing would stop the worker.
     const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
-    if (plan_.mode == Mode::automatic && world_size == 1 && !in_background) return {};
+    if (plan_.mode == Mode::automatic && assignment.world_size == 1 && !in_background) return;
+    to.input = null_.get();
     int ends[2];
-    if (plan_.mode == Mode::all && !ended_ && pipe2(ends, O_CLOEXEC) == 0) {
-        fcntl(ends[1], F_SETFL, O_NONBLOCK);
-        readers_.push_back({base::UniqueFd(ends[1]), {}, 0});
-        return {base::UniqueFd(ends[0]), ends[0], false};
-    }
-    return {{}, null_.get(), false};
+    if (plan_.mode != Mode::all || ended_ || pipe2(ends, O_CLOEXEC) != 0) return;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    readers_.push_back({base::UniqueFd(ends[1]), {}, 0});
+    to.input = ends[0];
+    to.owned.emplace_back(ends[0]);
 }
 
-void StandardInput::start_copying() {
+void StandardInput::started() {
     if (readers_.empty()) return;
     must_wait_ = can_wait_for(STDIN_FILENO);
     buffer_.clear();  // an earlier round's rest is not for these
@@ -57,7 +61,7 @@ void StandardInput::resume() {
     if (!readers_.empty()) read_more();
 }
 
-void StandardInput::stop_copying() {
+void StandardInput::finish() {
     readers_.clear();
     nobody_reads();
 }

@@ -8,32 +8,26 @@
 
 #include "agent/plan.hpp"
 #include "agent/process/terminal.hpp"
+#include "agent/services/round_service.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
 
-class StandardInput {
+class StandardInput final : public RoundService {
 public:
     StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal);
 
-    struct Given {
-        base::UniqueFd owned;   ///< closed here after the worker has it
-        int fd = -1;            ///< -1: the worker keeps our fd 0
-        bool terminal = false;  ///< the worker reads from the terminal, in a process group of its own
-    };
     /// `wanted`: copying needs the terminal, which the shell has. The job waits, stopped, for fg.
     void on_terminal_wanted(std::function<void()> wanted) { terminal_wanted_ = std::move(wanted); }
-    /// What worker `rank` of a job of `world_size` gets.
-    [[nodiscard]] Given give(int rank, int world_size);
-
-    /// All workers of the round run: copying to all of them begins (--stdin=all).
-    void start_copying();
+    void contribute(const Assignment& assignment, int local_rank, Contribution& to) override;
+    /// Copying to all workers begins (--stdin=all).
+    void started() override;
+    /// Copies end.
+    void finish() override;
     /// Ctrl-Z: nothing is read, and the terminal is left alone, until resume().
     void suspend();
     void resume();
-    /// The round is over: copies end.
-    void stop_copying();
 
 private:
     void copy_some();

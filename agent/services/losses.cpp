@@ -20,7 +20,7 @@ LossNotices::LossNotices(base::Loop& loop, AgentSocket& socket) : loop_(loop) {
     socket.on_request("losses", [this](AgentSocket::Request request) { follow(std::move(request.connection)); });
 }
 
-void LossNotices::begin_round() {
+void LossNotices::prepare(const Assignment&) {
     lines_.clear();
     followers_.clear();
 }

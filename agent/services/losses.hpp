@@ -11,18 +11,19 @@
 #include <string>
 #include <string_view>
 
+#include "agent/services/round_service.hpp"
 #include "agent/services/socket.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::agent {
 
-class LossNotices {
+class LossNotices final : public RoundService {
 public:
     /// Both must live longer.
     LossNotices(base::Loop& loop, AgentSocket& socket);
 
     /// A new round without losses; followers were workers of the last one.
-    void begin_round();
+    void prepare(const Assignment& assignment) override;
     void report(const rendezvous::LostRanks& ranks, std::string_view reason);
 
     [[nodiscard]] std::size_t followers() const { return followers_.size(); }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/plan.hpp"
+#include "agent/services/round_service.hpp"
 #include "agent/services/timer_table.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -15,7 +16,7 @@
 namespace dlaunch::agent {
 
 /// One per agent, on its loop's thread; the loop outlives it. The FIFO goes with it.
-class TimerFifo {
+class TimerFifo final : public RoundService {
 public:
     /// A deadline of this process passed; `signal` is what the worker asked to be killed with. The process was alive a
     /// moment ago. May destroy the TimerFifo.
@@ -36,13 +37,15 @@ public:
 
     TimerFifo(const TimerFifo&) = delete;
     TimerFifo& operator=(const TimerFifo&) = delete;
-    ~TimerFifo();
+    ~TimerFifo() override;
 
     /// For TORCHELASTIC_TIMER_FILE of the workers.
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    /// A worker was reaped.
-    void forget(pid_t pid) { table_.forget(pid); }
+    void contribute(const Assignment&, int, Contribution& to) override {
+        to.variables.emplace_back("TORCHELASTIC_TIMER_FILE", path_);
+    }
+    void ended(pid_t worker) override { table_.forget(worker); }
 
 private:
     TimerFifo(base::Loop& loop, std::string path, base::UniqueFd fifo, OnExpired on_expired);

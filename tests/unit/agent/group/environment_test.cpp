@@ -35,8 +35,7 @@ Assignment second_node() {
             .restart_reason = "rank 0 failed"};
 }
 
-const NodeFacts kNode{
-    .host = "node2", .node_id = "node2-77", .agent_socket = "/run/s", .timer_file = {}, .usable_cores = 8};
+const NodeFacts kNode{.host = "node2", .node_id = "node2-77", .agent_socket = "/run/s", .usable_cores = 8};
 
 Map variables(Plan plan, int local_rank = 0, const Variables& inherited = {}, const NodeFacts& node = kNode) {
     plan.host.environment = inherited;
@@ -111,11 +110,18 @@ TEST(WorkerVariables, a_virtual_local_rank_sees_one_device) {
     EXPECT_FALSE(variables(plan_of(2), 1, {{"CUDA_VISIBLE_DEVICES", "6,3"}}).contains("CUDA_VISIBLE_DEVICES"));
 }
 
-TEST(WorkerVariables, a_timer_file_only_where_there_is_one) {
-    EXPECT_FALSE(variables(plan_of(1)).contains("TORCHELASTIC_TIMER_FILE"));
-    NodeFacts node = kNode;
-    node.timer_file = "/run/fifo";
-    EXPECT_EQ(variables(plan_of(1), 0, {}, node).at("TORCHELASTIC_TIMER_FILE"), "/run/fifo");
+TEST(WorkerVariables, blanks_around_devices_are_no_part_of_their_names) {
+    Plan plan = plan_of(2);
+    plan.program.virtual_local_rank = true;
+    EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "4, 5 "}}).at("CUDA_VISIBLE_DEVICES"), "5");
+    EXPECT_EQ(variables(plan, 0, {{"CUDA_VISIBLE_DEVICES", " GPU-1 ,GPU-2"}}).at("CUDA_VISIBLE_DEVICES"), "GPU-1");
+}
+
+TEST(SetVariable, replaces_or_adds) {
+    Variables set{{"A", "1"}, {"B", "2"}};
+    set_variable(set, "A", "3");
+    set_variable(set, "C", "4");
+    EXPECT_EQ(set, (Variables{{"A", "3"}, {"B", "2"}, {"C", "4"}}));
 }
 
 std::vector<std::string> arguments(std::vector<std::string> given, int local_rank = 1) {

@@ -30,7 +30,7 @@ TEST_F(LossNoticesTest, a_follower_gets_earlier_and_later_losses) {
 TEST_F(LossNoticesTest, a_new_round_has_no_losses_and_no_followers) {
     const base::UniqueFd client = follow();
     losses_.report({3, 1}, "exited with 1");
-    losses_.begin_round();
+    losses_.prepare({});
     turn();
     EXPECT_EQ(losses_.followers(), 0U);
     EXPECT_EQ(received(follow()), "");
