@@ -163,7 +163,7 @@ TEST(SpawnTest, a_program_that_cannot_be_started_anew_is_told_why) {
         spawn(kNothing, 1, {.args = {std::string(1 << 20, 'x')}});
         ADD_FAILURE() << "no error";
     } catch (const ProcessError& error) {
-        EXPECT_EQ(error.message(), "the program cannot be started anew: Argument list too long");
+        EXPECT_EQ(error.message(), "the program cannot be started again: Argument list too long");
     }
 }
 

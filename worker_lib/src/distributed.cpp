@@ -2,9 +2,9 @@
 
 #include <numeric>
 
+#include "worker_lib/src/bootstrap/environment.hpp"
 #include "worker_lib/src/core/group.hpp"
-#include "worker_lib/src/core/lookout.hpp"
-#include "worker_lib/src/meeting/environment.hpp"
+#include "worker_lib/src/core/liveness_check.hpp"
 
 namespace dlaunch {
 namespace {
@@ -14,35 +14,36 @@ struct World {
     std::optional<ProcessGroup> group;
 };
 
-/// Never destroyed: a program that ends without destroy_process_group() just ends.
+/// Never destroyed, so that a program may end without destroy_process_group().
 World& world() {
-    static World& only = *new World;
-    return only;
+    static World& instance = *new World;
+    return instance;
 }
 
 }  // namespace
 
 ProcessGroup join_process_group(const InitOptions& options) {
     const worker::Time deadline = worker::after(options.timeout);
-    worker::Meeting meeting = worker::meet(options, deadline);
+    worker::Bootstrap bootstrap = worker::bootstrap(options, deadline);
     worker::GroupParts parts{
         .name = options.group_name,
-        .rank = meeting.rank,
+        .rank = bootstrap.rank,
         .backend = options.backend.empty() ? worker::variable("DLAUNCH_BACKEND").value_or("auto") : options.backend,
         .timeout = options.timeout,
-        .store = {meeting.store, meeting.prefix},
-        .host = meeting.host,
-        .in_job = meeting.in_job};
-    parts.ranks.resize(static_cast<std::size_t>(meeting.world_size));
+        .store = {bootstrap.store, bootstrap.prefix},
+        .host = bootstrap.host,
+        .in_job = bootstrap.in_job};
+    parts.ranks.resize(static_cast<std::size_t>(bootstrap.world_size));
     std::iota(parts.ranks.begin(), parts.ranks.end(), 0);
     {
-        const auto lookout = std::make_shared<worker::Lookout>(
-            "init_process_group", worker::Lookout::Group{.name = parts.name,
-                                                         .rank = parts.rank,
-                                                         .ranks = parts.ranks,
-                                                         .in_job = meeting.in_job ? parts.ranks : std::vector<int>{}});
-        parts.members =
-            worker::introduce(worker::Lookout::guard(parts.store, lookout), meeting.rank, meeting.world_size, deadline);
+        const auto liveness = std::make_shared<worker::LivenessCheck>(
+            "init_process_group",
+            worker::LivenessCheck::Group{.name = parts.name,
+                                         .rank = parts.rank,
+                                         .ranks = parts.ranks,
+                                         .in_job = bootstrap.in_job ? parts.ranks : std::vector<int>{}});
+        parts.members = worker::exchange_members(worker::LivenessCheck::guarded(parts.store, liveness), bootstrap.rank,
+                                                 bootstrap.world_size, deadline);
     }
     return ProcessGroup(worker::Group::make(std::move(parts), deadline));
 }

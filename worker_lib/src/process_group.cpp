@@ -21,8 +21,8 @@ using worker::Op;
 
 /// A call that reads `in` and writes `out`.
 Call make_call(const Group& group, Op op, const ConstBuffer& in, const MutableBuffer& out) {
-    if (!worker::makes_sense(in)) refuse(name_of(op), group, worker::nonsense(in));
-    if (!worker::makes_sense(out)) refuse(name_of(op), group, worker::nonsense(out));
+    if (!worker::is_valid(in)) refuse(name_of(op), group, worker::why_invalid(in));
+    if (!worker::is_valid(out)) refuse(name_of(op), group, worker::why_invalid(out));
     if (in.type != out.type)
         refuse(name_of(op), group,
                fmt::format("{} in, {} out: they must be alike", name_of(in.type), name_of(out.type)));
@@ -43,7 +43,7 @@ void expect(const Group& group, Op op, const char* what, std::size_t count, std:
         refuse(name_of(op), group, fmt::format("{} has {} elements, expected {}", what, count, expected));
 }
 
-/// The share of one rank in a buffer that has one for each.
+/// Number of elements per rank in a buffer with one block per rank.
 std::size_t share(const Group& group, Op op, const char* what, std::size_t count) {
     const auto ranks = static_cast<std::size_t>(group.size());
     if (count % ranks != 0)
@@ -51,7 +51,7 @@ std::size_t share(const Group& group, Op op, const char* what, std::size_t count
     return count / ranks;
 }
 
-/// More than any buffer has where it would be more than a number can say.
+/// The sum, saturated on overflow: no buffer has SIZE_MAX elements.
 std::size_t sum(Counts counts) {
     std::size_t total = 0;
     for (const std::size_t count : counts)
@@ -59,14 +59,14 @@ std::size_t sum(Counts counts) {
     return total;
 }
 
-/// The counts of a v-form, which has no other form to fall back on where none are given.
+/// The counts of a v-form; an empty span is refused here, because Call takes it for the plain form.
 Counts one_each(const Group& group, Op op, Counts counts) {
     if (counts.size() != static_cast<std::size_t>(group.size()))
         refuse(name_of(op), group, fmt::format("{} counts for a group of {}", counts.size(), group.size()));
     return counts;
 }
 
-// Each makes the call that a member's arguments mean. Outside the group nothing is looked at.
+// Functions that build a Call from a member's arguments. Arguments outside the group are not examined.
 
 Call broadcast_call(const Group& group, MutableBuffer data, int root) {
     Call call = make_call(group, Op::broadcast, data, data);
@@ -141,7 +141,7 @@ worker::Transfer make_transfer(bool sends, const ConstBuffer& data, int peer, in
     return transfer;
 }
 
-/// The group, where this process is a member; else nothing is to be done.
+/// The group if this process is a member, else nullptr; throws for an empty handle.
 Group* member(const std::shared_ptr<Group>& group) {
     if (!group) throw Error(ErrorCode::invalid_argument, "this ProcessGroup is empty: call init_process_group() first");
     return group->is_member() ? group.get() : nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-/// What the backends can do, and which of them can be used here: what `dlaunch backends` prints.
+/// Capabilities and availability of the backends, as printed by `dlaunch backends`.
 
 #include <span>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace dlaunch {
 
-/// What a backend may or may not carry.
+/// Kinds of calls that a backend may or may not support.
 enum class Feature : std::uint8_t {
     send_recv,
-    recv_any,  ///< a receive from any rank, tags, and receives of "up to" so many
+    recv_any,  ///< receives from any rank, tags, and RecvOptions::up_to
     broadcast,
     reduce,
     all_reduce,
@@ -20,33 +20,33 @@ enum class Feature : std::uint8_t {
     all_gather,
     reduce_scatter,
     all_to_all,
-    counts,   ///< gatherv, all_to_allv and so on
+    counts,   ///< the v-forms: gatherv, all_to_allv, ...
     bitwise,  ///< band, bor, bxor; and reductions of int16, uint16 and bool
     barrier,
 };
 inline constexpr int kFeatures = 13;
 
 enum class Support : std::uint8_t {
-    no,      ///< refused, with an invalid_argument Error
-    yes,     ///< where the memory is
-    copied,  ///< by way of the other memory, and the caller's thread waits
+    no,      ///< refused with Error (invalid_argument)
+    yes,     ///< operates directly on the memory
+    copied,  ///< staged through the other kind of memory; blocks the calling thread
 };
 
 struct Capabilities {
     const char* backend;  ///< "shm"
-    Device device;        ///< where the buffers are
+    Device device;        ///< memory of the buffers
     Support support[kFeatures];
 };
 
-/// Every backend with every kind of memory.
+/// One entry for each backend and kind of memory.
 [[nodiscard]] std::span<const Capabilities> capabilities();
-/// Where one of the two is unknown: no.
+/// Support::no for an unknown backend.
 [[nodiscard]] Support supports(const std::string& backend, Feature feature, Device device);
 
-/// Why no group on this machine could use the backend, in one line; empty: it can. Loads what the backend needs.
+/// Why the backend cannot be used on this machine, in one line; empty: it can. Loads the backend's libraries.
 [[nodiscard]] std::string why_unusable(const std::string& backend);
 
-/// All of that as text of several lines.
+/// The capabilities and availability of all backends as text of several lines.
 [[nodiscard]] std::string describe_backends();
 
 }  // namespace dlaunch

@@ -1,6 +1,6 @@
 #pragma once
-/// What calls read and write: any contiguous range of elements, or one element. The memory stays the caller's, and must
-/// live and be left alone until the call, or the Work it returned, is done.
+/// Arguments of calls: any contiguous range of elements, or a single element. The caller owns the memory and must keep
+/// it valid and unmodified until the call, or the Work that it returned, is done.
 
 #include <concepts>
 #include <memory>
@@ -12,9 +12,9 @@ namespace dlaunch {
 
 enum class Device : std::uint8_t { cpu, cuda };
 
-/// Elements in the memory of a GPU: a type of their own, so that no CPU backend takes them by mistake. A call begins
-/// when what `stream` holds so far is done, and what is given to the stream after the call, or after its Work::wait(),
-/// finds the result: the host does not wait (libdlaunch(3), "Device memory").
+/// Elements in device memory; a separate type, so that no backend for host memory accepts them by mistake. A call
+/// starts after all work that `stream` holds at that time. Work enqueued on the stream after the call, or after its
+/// Work::wait(), sees the result; the host does not wait (libdlaunch(3), "Device memory").
 template <class T>
 struct DeviceSpan {
     T* data = nullptr;
@@ -22,7 +22,7 @@ struct DeviceSpan {
     void* stream = nullptr;  ///< a cudaStream_t or CUstream; nullptr: the default stream
 };
 
-/// A vector, an array, a span ...; a temporary only if its elements live elsewhere.
+/// A vector, an array, a span ...; temporaries only if they do not own their elements (std::span).
 template <class R>
 concept ElementRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     std::ranges::borrowed_range<R> && Element<std::ranges::range_value_t<R>>;
@@ -31,7 +31,8 @@ template <class R>
 concept MutableElementRange =
     ElementRange<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-// Whatever holds elements is a buffer. NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload)
+// Implicit conversions from all element ranges. NOLINTBEGIN(google-explicit-constructor,
+// bugprone-forwarding-reference-overload)
 
 struct ConstBuffer {
     const void* data = nullptr;

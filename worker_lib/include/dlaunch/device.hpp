@@ -1,7 +1,8 @@
 #pragma once
-/// Memory and streams of a GPU, for programs that bring no CUDA of their own: what calls with a DeviceSpan need. Those
-/// that do use pointers and streams of theirs. CUDA's driver is loaded when it is needed; all throw Error (backend)
-/// where there is no GPU. Any thread, one at a time; it uses the GPU of its worker from then on (use_device()).
+/// Memory and streams of a GPU for calls with a DeviceSpan, for programs that do not link CUDA. Programs that do can
+/// use their own pointers and streams. The first use loads CUDA's driver; without a GPU every function throws Error
+/// (backend). Objects may be used from any thread, by one at a time; each use makes the worker's GPU current in the
+/// calling thread, see use_device().
 
 #include <span>
 #include <vector>
@@ -10,14 +11,14 @@
 
 namespace dlaunch {
 
-/// GPUs that this process sees; 0 where there is no driver.
+/// Number of GPUs visible to this process; 0 without a driver.
 [[nodiscard]] int device_count();
 
-/// Has the calling thread use the GPU of its worker: the one it uses already, else the one numbered LOCAL_RANK, else,
-/// where only one is visible, that.
+/// Makes the worker's GPU current in the calling thread: the GPU that is current already, else GPU number LOCAL_RANK,
+/// or the only visible one.
 void use_device();
 
-/// A queue of the GPU's work, independent of all others.
+/// A CUDA stream, created non-blocking (independent of the default stream).
 class DeviceStream {
 public:
     DeviceStream();
@@ -25,16 +26,16 @@ public:
     DeviceStream(const DeviceStream&) = delete;
     DeviceStream& operator=(const DeviceStream&) = delete;
 
-    /// A cudaStream_t and a CUstream.
+    /// Usable as cudaStream_t and CUstream.
     [[nodiscard]] void* handle() const { return stream_; }
-    /// Returns when all that it holds is done.
+    /// Waits until the stream has executed all its work.
     void synchronize() const;
 
 private:
     void* stream_ = nullptr;
 };
 
-/// Bytes on the GPU; copies are ordered by the stream, and the host waits for them.
+/// Bytes in device memory. Copies run in stream order and block the host until they are done.
 class DeviceMemory {
 public:
     DeviceMemory(std::size_t bytes, void* stream);
@@ -51,29 +52,29 @@ protected:
     void* data_ = nullptr;
 };
 
-/// Elements on the GPU.
+/// Elements in device memory.
 template <Element T>
 class DeviceBuffer : DeviceMemory {
 public:
-    /// Not initialized. `stream` orders copies and calls.
+    /// Uninitialized elements. Copies and calls run in the order of `stream`.
     explicit DeviceBuffer(std::size_t count, void* stream = nullptr) : DeviceMemory(count * sizeof(T), stream) {}
     explicit DeviceBuffer(std::span<const T> values, void* stream = nullptr) : DeviceBuffer(values.size(), stream) {
         write(values.data());
     }
 
     [[nodiscard]] std::size_t size() const { return bytes_ / sizeof(T); }
-    /// For calls: all elements, or some of them.
+    /// All elements, or a range of them, as an argument for calls.
     [[nodiscard]] DeviceSpan<T> span() const { return span(0, size()); }
     [[nodiscard]] DeviceSpan<T> span(std::size_t begin, std::size_t count) const {
         return {static_cast<T*>(data_) + begin, count, stream_};
     }
-    /// What is there when the stream has done all that it holds now.
+    /// A copy of the elements, taken after all present work of the stream.
     [[nodiscard]] std::vector<T> to_host() const {
         std::vector<T> values(size());
         read(values.data());
         return values;
     }
-    /// The same, into as many elements of the caller's.
+    /// The same, into size() elements at `values`.
     void to_host(T* values) const { read(values); }
 };
 

@@ -1,20 +1,20 @@
 #pragma once
-/// The default group, as torch.distributed has it: one call at the start, then functions without a group.
+/// The default group and functions on it, in the style of torch.distributed.
 
 #include <dlaunch/process_group.hpp>
 
 namespace dlaunch {
 
-/// Joins the other ranks and makes the default group, the world. Returns when all have joined; throws Error that names
-/// who is missing, or which variable is not set and how to start the program.
+/// Creates the default group, the world, together with all other ranks. Returns when all ranks have joined. Throws
+/// Error that names the missing ranks, or the missing environment variable and how to start the program.
 ProcessGroup init_process_group(const InitOptions& options = {});
-/// The same, but another group than the default one: a process may join several worlds.
+/// Creates a group in the same way, but does not make it the default: a process may join several worlds.
 [[nodiscard]] ProcessGroup join_process_group(const InitOptions& options);
-/// Ends the default group, without waiting for others; calls that are under way go on until they are done. A program
-/// that leaves it out ends cleanly too.
+/// Releases the default group without waiting for other ranks; pending calls run to completion. Optional: a program may
+/// end without this call.
 void destroy_process_group();
 [[nodiscard]] bool is_initialized();
-/// Throws where init_process_group() was not called.
+/// Throws Error (invalid_argument) before init_process_group().
 [[nodiscard]] ProcessGroup default_group();
 
 [[nodiscard]] inline int get_rank() { return default_group().rank(); }

@@ -1,5 +1,5 @@
 #pragma once
-/// All of the library.
+/// Includes all public headers.
 
 #include <dlaunch/backends.hpp>
 #include <dlaunch/device.hpp>

@@ -8,24 +8,24 @@
 namespace dlaunch {
 
 enum class ErrorCode {
-    timeout,           ///< ranks() did not come in time
-    peer_lost,         ///< the processes of ranks() ended
-    mismatch,          ///< ranks() called different things; the group can be used on
-    aborted,           ///< the group ended before: an earlier error, abort(), or the Work's owner went away
-    invalid_argument,  ///< refused before anything was sent; the group can be used on
-    backend,           ///< the transport, the store or the system says no
+    timeout,           ///< ranks() did not take part in time
+    peer_lost,         ///< the processes of ranks() have ended
+    mismatch,          ///< ranks() made different calls; the group remains usable
+    aborted,           ///< the group has ended: an earlier error, abort(), or a Work destroyed by an exception
+    invalid_argument,  ///< refused before anything was sent; the group remains usable
+    backend,           ///< failure of the transport, the store or the system
 };
 
-/// "peer_lost" and so on.
+/// The enumerator's name, such as "peer_lost".
 [[nodiscard]] const char* name_of(ErrorCode code);
 
-/// The one exception of this library. what() is one line: who, what happened, to whom, and what to do.
+/// The exception type of this library. what() is one line: the call, the ranks, what happened and what to do.
 class Error : public std::runtime_error {
 public:
     struct Where {
-        std::string op;              ///< "all_reduce"; empty where no call was made
-        std::uint64_t sequence = 0;  ///< number of the call in its group, from 1; 0: none
-        std::string group;           ///< name of the group; empty: none
+        std::string op;              ///< "all_reduce"; empty: no call is concerned
+        std::uint64_t sequence = 0;  ///< number of the collective in its group, from 1; 0: none
+        std::string group;           ///< name of the group; empty: no group is concerned
     };
 
     Error(ErrorCode code, const std::string& text) : Error(code, text, {}, {}) {}
@@ -33,7 +33,7 @@ public:
         : std::runtime_error(text), code_(code), ranks_(std::move(ranks)), where_(std::move(where)) {}
 
     [[nodiscard]] ErrorCode code() const { return code_; }
-    /// Who is to blame or missing, by their ranks in the group.
+    /// The failed, missing or mismatching ranks, as ranks in the group.
     [[nodiscard]] const std::vector<int>& ranks() const { return ranks_; }
     [[nodiscard]] const std::string& op() const { return where_.op; }
     [[nodiscard]] std::uint64_t sequence() const { return where_.sequence; }

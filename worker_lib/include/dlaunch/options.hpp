@@ -6,14 +6,14 @@
 
 namespace dlaunch {
 
-/// Of every call and group that names no other.
+/// The time-out of groups unless another is given.
 inline constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::minutes(30);
 
 inline constexpr int kAnySource = -1;
 inline constexpr int kAnyTag = -1;
 
 struct CallOptions {
-    std::optional<std::chrono::milliseconds> timeout = {};  ///< the group's if unset
+    std::optional<std::chrono::milliseconds> timeout = {};  ///< unset: the group's
 };
 
 struct SendOptions {
@@ -23,13 +23,13 @@ struct SendOptions {
 
 struct RecvOptions {
     int tag = kAnyTag;
-    bool up_to = false;  ///< a shorter message is welcome; a longer one is an error in any case
+    bool up_to = false;  ///< accept a shorter message; a longer one is always an error
     std::optional<std::chrono::milliseconds> timeout = {};
 };
 
 struct BarrierOptions {
     std::optional<std::chrono::milliseconds> timeout = {};
-    bool wait_all_ranks = true;  ///< at time-out name all that are missing, not only the first
+    bool wait_all_ranks = true;  ///< a time-out names all missing ranks, not only the first
 };
 
 struct InitOptions {
@@ -37,14 +37,14 @@ struct InitOptions {
     std::string init_method = "env://";  ///< or "tcp://host:port", "file:///path"
     std::optional<int> rank = {};        ///< unset: $RANK
     std::optional<int> world_size = {};  ///< unset: $WORLD_SIZE
-    std::chrono::milliseconds timeout = kDefaultTimeout;  ///< of joining, and of the group's calls
+    std::chrono::milliseconds timeout = kDefaultTimeout;  ///< of joining and of the group's calls
     std::string group_name = "world";
 };
 
 struct GroupOptions {
     std::string backend = {};                               ///< empty: the parent's choice
-    std::optional<std::chrono::milliseconds> timeout = {};  ///< the parent's if unset
-    std::string name = {};                                  ///< empty: "world/1" and so on
+    std::optional<std::chrono::milliseconds> timeout = {};  ///< unset: the parent's
+    std::string name = {};  ///< empty: the parent's name and a number, such as "world/1"
 };
 
 }  // namespace dlaunch

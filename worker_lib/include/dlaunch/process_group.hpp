@@ -1,15 +1,15 @@
 #pragma once
-/// Groups of processes, and all that they do together.
+/// Groups of processes, their messages and collectives.
 ///
-/// Every rank of a group makes the same collective calls in the same order; a call that differs in kind, type, count,
-/// root or operation is a mismatch Error on every rank, and the group goes on (on nccl: libdlaunch(3)). A time-out, a
-/// lost peer or abort() end the group: later calls are refused with that cause, and a new group may be made of those
-/// who are left.
+/// Every rank of a group makes the same collective calls in the same order. If calls differ in kind, type, count, root
+/// or operation, all ranks throw Error (mismatch) and the group remains usable (for nccl see libdlaunch(3)). A
+/// time-out, a lost peer or abort() ends the group: later calls throw Error (aborted) with the cause, and the remaining
+/// ranks may create a new group.
 ///
-/// Ranks, roots, sources and destinations are ranks in the group. Counts are elements. Every call has a blocking form
-/// and one that returns a Work and has `_async` (collectives) or `i` (messages) in its name. Collectives of a group are
-/// carried out one after the other, in the order of the calls, whichever form was used; messages overtake them. Several
-/// threads may use one group as long as their order is the same on all ranks, and different groups as they like.
+/// Ranks, roots, sources and destinations are ranks in the group. Counts are numbers of elements. Every call has a
+/// blocking form and one that returns a Work, named with `_async` (collectives) or `i` (messages). The collectives of a
+/// group run one at a time in the order of the calls, in either form; messages may overtake them. Several threads may
+/// use one group if the order of their calls is the same on all ranks; different groups need no common order.
 
 #include <initializer_list>
 #include <memory>
@@ -35,12 +35,13 @@ using Counts = std::span<const std::size_t>;  ///< one for each rank
 /// One message of a batch.
 struct P2POp {
     enum class Kind { send, recv } kind;
-    MutableBuffer data;  ///< only read by a send
-    int peer;            ///< a receive may name kAnySource
+    MutableBuffer data;  ///< a send only reads it
+    int peer;            ///< kAnySource is allowed for a receive
     int tag = 0;
 };
 
-/// A handle: copies are the same group. In a process outside the group every call returns at once and does nothing.
+/// A handle of a group; copies refer to the same group. On a rank outside the group calls return at once without
+/// effect.
 class ProcessGroup {
 public:
     ProcessGroup() = default;
@@ -50,21 +51,21 @@ public:
     [[nodiscard]] int size() const;
     [[nodiscard]] const std::string& name() const;
     [[nodiscard]] std::string backend() const;            ///< "shm", "gloo", "auto"
-    [[nodiscard]] const std::vector<int>& ranks() const;  ///< by rank in the group: rank in the world
+    [[nodiscard]] const std::vector<int>& ranks() const;  ///< ranks in the world, by rank in the group
     [[nodiscard]] bool is_member() const { return rank() >= 0; }
-    [[nodiscard]] Store store() const;  ///< for the program's own keys
+    [[nodiscard]] Store store() const;  ///< for keys of the program
 
-    /// A group of some of this one's ranks, in that order. Every rank of this group calls it, members or not, in the
-    /// same order as other calls of new_group.
+    /// A group of the given ranks of this group, in that order. All ranks of this group must call it, members or not,
+    /// in the same order relative to other calls of new_group.
     [[nodiscard]] ProcessGroup new_group(std::span<const int> ranks, const GroupOptions& options = {}) const;
     [[nodiscard]] ProcessGroup new_group(std::initializer_list<int> ranks, const GroupOptions& options = {}) const {
         return new_group(std::span(ranks.begin(), ranks.size()), options);
     }
-    /// Ends pending and later calls with an `aborted` Error, here and, as soon as they wait for us, at the others.
+    /// Ends pending and later calls with Error (aborted): on this rank at once, on other ranks when they wait for it.
     void abort(const std::string& why = "abort() was called");
 
     // --- messages ---------------------------------------------------------------------------------------------------
-    // Messages of one sender to one receiver with one tag arrive in their order.
+    // Messages with the same sender, receiver and tag arrive in order.
 
     void send(ConstBuffer data, int to, const SendOptions& options = {}) const;
     Received recv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) const;
@@ -77,13 +78,13 @@ public:
 
     void barrier(const CallOptions& options = {}) const;
     Work barrier_async(const CallOptions& options = {}) const;
-    /// A barrier that names the ranks that did not come.
+    /// A barrier whose time-out names the missing ranks.
     void monitored_barrier(const BarrierOptions& options = {}) const;
 
     void broadcast(MutableBuffer data, int root = 0, const CallOptions& options = {}) const;
     Work broadcast_async(MutableBuffer data, int root = 0, const CallOptions& options = {}) const;
 
-    /// In place, or from `in` to `out`; both have the same count on all ranks.
+    /// Reduces in place, or from `in` to `out`; counts are equal on all ranks.
     void all_reduce(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
     void all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                     const CallOptions& options = {}) const;
@@ -91,31 +92,31 @@ public:
     Work all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                           const CallOptions& options = {}) const;
 
-    /// The result is the root's; the others' buffers stay as they were. `out` counts at the root only.
+    /// Stores the result at the root; buffers of other ranks remain unchanged. `out` is used at the root only.
     void reduce(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
     void reduce(ConstBuffer in, MutableBuffer out, int root = 0, ReduceOp op = ReduceOp::sum(),
                 const CallOptions& options = {}) const;
     Work reduce_async(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(),
                       const CallOptions& options = {}) const;
 
-    /// `in` of every rank, one after the other, into `out` of the root; elsewhere `out` is not looked at.
+    /// Concatenates `in` of all ranks in the root's `out`; `out` is ignored on other ranks.
     void gather(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     Work gather_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
-    /// The same where lengths differ; every rank gives all counts.
+    /// gather() with different lengths; every rank passes the counts of all ranks.
     void gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) const;
 
-    /// The r-th part of the root's `in` goes into `out` of rank r; elsewhere `in` is not looked at.
+    /// Sends the r-th block of the root's `in` to `out` of rank r; `in` is ignored on other ranks.
     void scatter(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     Work scatter_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
                   const CallOptions& options = {}) const;
 
-    /// `in` of every rank into everybody's `out`. In place: `in` is this rank's part of `out`.
+    /// Concatenates `in` of all ranks in `out` of every rank. In place: `in` is this rank's block of `out`.
     void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     Work all_gather_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) const;
 
-    /// Of the element-wise reduction of everybody's `in`, the r-th part goes to rank r.
+    /// Reduces `in` of all ranks element by element; rank r gets the r-th block of the result.
     void reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                         const CallOptions& options = {}) const;
     Work reduce_scatter_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
@@ -123,7 +124,7 @@ public:
     void reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op = ReduceOp::sum(),
                          const CallOptions& options = {}) const;
 
-    /// The j-th part of `in` goes to rank j, as the r-th part of its `out`.
+    /// Sends the j-th block of `in` to rank j, which stores it as the r-th block of `out` (r: the sender's rank).
     void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     Work all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     void all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
@@ -134,7 +135,7 @@ public:
     void broadcast_object(std::string& object, int root = 0, const CallOptions& options = {}) const;
     [[nodiscard]] std::vector<std::string> all_gather_object(const std::string& object,
                                                              const CallOptions& options = {}) const;
-    /// Empty but at the root.
+    /// The strings of all ranks at the root; empty on other ranks.
     [[nodiscard]] std::vector<std::string> gather_object(const std::string& object, int root = 0,
                                                          const CallOptions& options = {}) const;
 

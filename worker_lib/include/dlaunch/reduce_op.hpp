@@ -4,12 +4,13 @@
 
 namespace dlaunch {
 
-/// How elements of the ranks become one. They are taken in the ranks' order (by auto, over several hosts, those of each
-/// host first): bitwise the same on all ranks and from run to run. 16-bit floats are added up as float, rounded once.
+/// A reduction of elements, one per rank. Elements are combined in rank order (backend auto on several hosts: within
+/// each host first), so that results are bitwise equal on all ranks and in every run. 16-bit floats are accumulated in
+/// float and rounded once.
 ///
-/// Not every type has every operation: band, bor and bxor need integers or bool, avg and premul_sum anything but bool.
-/// On bool, sum and max are "or", product and min "and". On integers avg is rounded towards zero, and the factor of
-/// premul_sum must be a whole number.
+/// band, bor and bxor require integers or bool; avg and premul_sum are not defined for bool. On bool, sum and max are
+/// "or", product and min are "and". On integers avg rounds towards zero, and the factor of premul_sum must be an
+/// integer.
 class ReduceOp {
 public:
     enum class Kind : std::uint8_t { sum, product, min, max, avg, band, bor, bxor, premul_sum };
@@ -22,7 +23,7 @@ public:
     static constexpr ReduceOp band() { return ReduceOp(Kind::band); }
     static constexpr ReduceOp bor() { return ReduceOp(Kind::bor); }
     static constexpr ReduceOp bxor() { return ReduceOp(Kind::bxor); }
-    /// The sum of the elements, each multiplied by `factor` first.
+    /// The sum of all elements multiplied by `factor`; each element is multiplied before the addition.
     static constexpr ReduceOp premul_sum(double factor) { return ReduceOp(Kind::premul_sum, factor); }
 
     [[nodiscard]] constexpr Kind kind() const { return kind_; }

@@ -1,15 +1,16 @@
 #pragma once
-/// Processes of this program's own, as torch.multiprocessing makes them: for programs that start without a launcher.
+/// Child processes in the style of torch.multiprocessing, for programs that run without a launcher.
 ///
 ///     void work(int rank, const std::vector<std::string>& args) { ... }
 ///     const dlaunch::Spawnable kWork("work", work);
 ///
 ///     int main() {
-///         dlaunch::run_if_spawned();  // first: a spawned process comes through here and does not return
+///         dlaunch::run_if_spawned();  // first: does not return in a spawned process
 ///         dlaunch::spawn(kWork, 4);
 ///     }
 ///
-/// Children die with the thread that started them, so start them from one that stays, such as main()'s.
+/// The kernel kills the children when the thread that started them ends (PR_SET_PDEATHSIG), so start them from a
+/// long-lived thread such as main()'s.
 
 #include <chrono>
 #include <functional>
@@ -23,7 +24,7 @@ namespace dlaunch {
 
 using SpawnFunction = void (*)(int rank, const std::vector<std::string>& args);
 
-/// A function that a new process can find by its name. Global, and unique in the program.
+/// A function that a new process can find by name. Must be a global object; the name must be unique in the program.
 class Spawnable {
 public:
     Spawnable(const char* name, SpawnFunction run);
@@ -36,26 +37,26 @@ private:
 };
 
 enum class StartMethod {
-    spawn,  ///< the program anew, from main() to run_if_spawned(): nothing of the parent's state
-    fork,   ///< a copy of the parent as it is; only before it has threads
+    spawn,  ///< starts the program again, up to run_if_spawned(); no state of the parent is inherited
+    fork,   ///< a copy of the parent; only safe while the parent has a single thread
 };
 
 struct SpawnOptions {
     std::vector<std::string> args = {};
     StartMethod start_method = StartMethod::spawn;
-    bool daemon = false;  ///< killed, not waited for, when the last handle goes
+    bool daemon = false;  ///< killed, instead of waited for, when the last handle is destroyed
     std::chrono::milliseconds grace =
-        std::chrono::seconds(30);  ///< between SIGTERM and SIGKILL of the others after a failure
+        std::chrono::seconds(30);  ///< between SIGTERM and SIGKILL of the siblings after a failure
 };
 
-/// A process has failed: the first of its siblings.
+/// The first failure among sibling processes.
 class ProcessError : public std::runtime_error {
 public:
     ProcessError(int index, int pid, int exit_code, const std::string& message);
     [[nodiscard]] int index() const { return index_; }
     [[nodiscard]] int pid() const { return pid_; }
-    [[nodiscard]] int exit_code() const { return exit_code_; }  ///< -n when signal n ended it, 255: taken (see Process)
-    /// What its exception said, else "exit status 3" or "SIGSEGV".
+    [[nodiscard]] int exit_code() const { return exit_code_; }  ///< as Process::exit_code()
+    /// The what() of the process's exception; without one "exit status 3" or "SIGSEGV".
     [[nodiscard]] const std::string& message() const { return message_; }
 
 private:
@@ -63,23 +64,24 @@ private:
     std::string message_;
 };
 
-/// One child. Copies are the same child. One thread at a time.
+/// A handle of one child process; copies refer to the same child. Not thread-safe. The last handle waits for the child
+/// (kills it first if SpawnOptions::daemon is set).
 class Process {
 public:
-    /// Starts it; it runs the function as rank `index`, and ends with 1 where that throws.
+    /// Starts a child that calls the function with rank `index`; it exits with 1 if the function throws.
     Process(const Spawnable& function, int index, const SpawnOptions& options = {});
     /// A copy of this process (start method fork) that runs `function`.
     Process(std::function<void()> function, int index, const SpawnOptions& options = {});
 
     [[nodiscard]] int pid() const;
     [[nodiscard]] bool is_alive();
-    /// Unset while it runs; -n when signal n ended it; 255 where another wait() of this program was told instead of us.
+    /// Unset while the child runs; -n if signal n ended it; 255 if another wait() of this program consumed its status.
     [[nodiscard]] std::optional<int> exit_code();
-    /// What its exception said, once it has ended; else empty.
+    /// The what() of the child's exception once the child has exited; else empty.
     [[nodiscard]] std::string error() const;
     void terminate();  ///< SIGTERM
     void kill();       ///< SIGKILL
-    /// Whether it has ended, within the time if one is given.
+    /// Waits for the exit, at most for `timeout`; true: the child has exited.
     bool join(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
     struct Impl;
@@ -89,13 +91,13 @@ private:
     std::shared_ptr<Impl> impl_;
 };
 
-/// Siblings, by rank.
+/// Sibling processes, by rank.
 class ProcessContext {
 public:
     ProcessContext(std::vector<Process> processes, SpawnOptions options);
     [[nodiscard]] std::vector<Process>& processes() { return processes_; }
-    /// Whether all have ended well, within the time if one is given. At the first failure ends the others and throws
-    /// its ProcessError.
+    /// Waits until all processes have exited with 0, at most for `timeout`; false: some still run. At the first failure
+    /// ends the siblings and throws ProcessError.
     bool join(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
 private:
@@ -105,17 +107,17 @@ private:
     std::shared_ptr<Order> order_;
 };
 
-/// Starts `nprocs` processes of ranks 0, 1, ...; none where it is 0. Throws Error.
+/// Starts `nprocs` processes with the ranks 0, 1, ... (`nprocs` may be 0). Throws Error.
 [[nodiscard]] ProcessContext start_processes(const Spawnable& function, int nprocs, const SpawnOptions& options = {});
 [[nodiscard]] ProcessContext start_processes(const std::function<void(int rank)>& function, int nprocs,
                                              const SpawnOptions& options = {});
-/// The same, and joins them.
+/// start_processes() and join().
 void spawn(const Spawnable& function, int nprocs, const SpawnOptions& options = {});
-/// By fork, as a new process could not find a function object.
+/// The same by fork: a program that is started again could not find a function object.
 void spawn(const std::function<void(int rank)>& function, int nprocs, const SpawnOptions& options = {});
 
-/// In a process that spawn() started: runs its function and ends. Else returns at once. A process that has not come
-/// through here cannot start others: each would start the next.
+/// In a process that spawn() has started: runs the function and exits. In any other process: returns at once. Until a
+/// spawned process has called this function it must not spawn others, which would recurse without end.
 void run_if_spawned();
 
 }  // namespace dlaunch

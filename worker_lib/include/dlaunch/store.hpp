@@ -17,18 +17,19 @@ namespace worker {
 class StoreHandle;
 }
 
-/// A map of keys to bytes that a group's ranks share; the group's own keys are out of its sight. Any thread. A call
-/// that could not be done in time, or at all, throws Error (timeout, backend).
+/// A key-value store shared by the ranks of a group; internal keys of the group are invisible. Any thread. Calls throw
+/// Error (timeout, backend).
 class Store {
 public:
     explicit Store(std::shared_ptr<worker::StoreHandle> handle) : handle_(std::move(handle)) {}
 
     void set(std::string_view key, std::string_view value);
-    /// Waits until the key is there.
+    /// Waits until the key exists.
     [[nodiscard]] std::string get(std::string_view key, std::chrono::milliseconds timeout = kDefaultTimeout);
-    /// Adds to a counter, which starts at 0; the new count.
+    /// Adds to a counter, which starts at 0; returns the new value.
     std::int64_t add(std::string_view key, std::int64_t delta);
-    /// Stores `desired` where the value is `expected` (empty: or missing); the value that is there afterwards.
+    /// Stores `desired` if the value equals `expected`; an empty `expected` also matches a missing key. Returns the
+    /// value after the call.
     std::string compare_set(std::string_view key, std::string_view expected, std::string_view desired);
     [[nodiscard]] bool check(std::span<const std::string> keys);
     void wait(std::span<const std::string> keys, std::chrono::milliseconds timeout = kDefaultTimeout);

@@ -1,5 +1,5 @@
 #pragma once
-/// The elements that groups can send and reduce.
+/// Element types of messages and collectives.
 
 #include <bit>
 #include <concepts>
@@ -31,16 +31,16 @@ inline constexpr int kDTypes = 13;
     constexpr std::size_t sizes[kDTypes] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, sizeof(bool)};
     return sizes[static_cast<int>(type)];
 }
-/// "float32", as torch calls it; bool is "bool".
+/// Torch's name of the type, such as "float32"; "bool" for boolean.
 [[nodiscard]] const char* name_of(DType type);
 
-/// IEEE 754 half precision: a place to keep a number; arithmetic is float's.
+/// IEEE 754 half precision. A storage type: convert to float for arithmetic.
 struct Float16 {
     std::uint16_t bits = 0;
     Float16() = default;
     explicit Float16(float value);
     explicit operator float() const;
-    friend bool operator==(Float16, Float16) = default;  ///< of the bits
+    friend bool operator==(Float16, Float16) = default;  ///< compares the bits
 };
 
 /// The upper half of a float, rounded to nearest even.
@@ -49,7 +49,7 @@ struct BFloat16 {
     BFloat16() = default;
     explicit BFloat16(float value);
     explicit operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-    friend bool operator==(BFloat16, BFloat16) = default;  ///< of the bits
+    friend bool operator==(BFloat16, BFloat16) = default;  ///< compares the bits
 };
 
 template <class T>

@@ -11,21 +11,21 @@ class Group;
 class WorkState;
 }  // namespace worker
 
-/// What a receive received.
+/// Result of a receive.
 struct Received {
     int source = -1;  ///< rank in the group
     int tag = 0;
     std::size_t count = 0;  ///< elements
 };
 
-/// A call that is under way. Copies are the same call.
+/// A handle of an asynchronous call; copies refer to the same call.
 ///
-/// The last handle does what wait() does when it goes, as the call's buffers may go next; an error that nobody was told
-/// is then said on standard error. Where an exception is the reason, the group is aborted first, so that nobody waits
-/// for long. A handle keeps its group alive, whatever destroy_process_group() says.
+/// The destructor of the last handle waits for the call, because the call's buffers may be freed next, and prints an
+/// error that no wait() has thrown to stderr. During stack unwinding it aborts the group first, so that the wait is
+/// short. A handle keeps its group alive, even after destroy_process_group().
 class [[nodiscard]] Work {
 public:
-    Work();  ///< done already
+    Work();  ///< a completed call
     explicit Work(std::shared_ptr<worker::WorkState> state, std::shared_ptr<worker::Group> group = nullptr);
     Work(const Work&) = default;
     Work(Work&&) = default;
@@ -33,14 +33,14 @@ public:
     Work& operator=(Work&&) = default;
     ~Work();
 
-    /// Returns when the call is done; throws its Error. May be called again. Of device memory it does not wait: it has
-    /// the call's stream wait, and throws what is known by then.
+    /// Waits for the call and throws its Error; may be called repeatedly. For calls on device memory it makes the
+    /// caller's stream wait instead of the host, and throws an Error that is known already.
     void wait();
-    /// Waits, in any case, no longer than this: whether the call is done. Throws its Error.
+    /// Blocks the host for at most `duration`, also for device memory; true: the call is done. Throws its Error.
     bool wait_for(std::chrono::nanoseconds duration);
-    /// Whether the call has ended, well or not; never waits.
+    /// True: the call has completed or failed. Never blocks.
     [[nodiscard]] bool done() const;
-    /// Of a receive that is done.
+    /// The result of a completed receive.
     [[nodiscard]] Received received() const;
 
 private:

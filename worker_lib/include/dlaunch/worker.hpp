@@ -1,5 +1,6 @@
 #pragma once
-/// A worker and its agent: errors, restarts, signs of life. All of it works, and does nothing, without a launcher.
+/// The interface between a worker and its agent: error records, restarts, heartbeats. Without a launcher every function
+/// works and has no effect beyond this process.
 
 #include <chrono>
 #include <functional>
@@ -7,35 +8,36 @@
 
 namespace dlaunch {
 
-/// Runs `main` and returns what it returns. What it throws is written into the worker's error file
-/// ($TORCHELASTIC_ERROR_FILE, in torch's format), so that the launcher's report says it, and to standard error; then it
-/// returns 1. A fatal signal leaves its name and a stack there.
+/// Calls `main` and returns its result. An exception is written to stderr and to the worker's error file
+/// ($TORCHELASTIC_ERROR_FILE, in torch's format), which the launcher's report quotes; record() then returns 1. A fatal
+/// signal writes its name and a backtrace to the error file.
 int record(const std::function<int()>& main);
 int record(int argc, char** argv, int (*main)(int, char**));
 
-/// Under `dlaunch --start-method=fork` the program runs once per node up to here; each worker is a fork of it, begins
-/// here, and so does each one of a later round after a restart: what came before, tables, models, files that were read,
-/// is paid once. Before it there is no rank yet ($RANK and the others are set when it returns), no standard input, and
-/// the output is nobody's ("[template]:"). Without that option it does nothing. Call it once, in the program's first
-/// process. Where the program cannot be forked, as it has other threads than this one or has opened a GPU, the launcher
-/// ends it and says why. Throws Error (invalid_argument) where there is no launcher any more.
+/// With `dlaunch --start-method=fork` one process per node, the template, runs the program up to fork_point(). Each
+/// worker is a fork of the template and continues from here, also in later rounds after a restart; initialization
+/// before fork_point() (tables, models, files) is paid once per node. Before fork_point() returns, $RANK and the other
+/// variables are unset, stdin is empty, and output is prefixed "[template]:". Without the option fork_point() does
+/// nothing. Call it once, in the program's first process. If the program cannot be forked, because it has several
+/// threads or has opened a GPU, the launcher ends it and reports the reason. Throws Error (invalid_argument) if the
+/// launcher is gone.
 void fork_point();
 
-/// How often the job has been restarted: 0 in the first attempt.
+/// Number of restarts of the job so far; 0 in the first attempt.
 [[nodiscard]] int restart_count();
 
-/// `callback` is called once, from a thread of its own, when this process is told to stop (by SIGTERM, or by the
-/// launcher's --stop-signal, which $DLAUNCH_WORKER_STOP_SIGNAL names): time to write a checkpoint. Then the process
-/// goes on; it is killed when the launcher's grace is over. Called with nullptr, these signals end the process again;
-/// so they do in a fork of it, which may call on_stop() itself.
+/// Calls `callback` once, from its own thread, when this process receives SIGTERM or the launcher's --stop-signal
+/// ($DLAUNCH_WORKER_STOP_SIGNAL), for example to write a checkpoint. The process continues afterwards; the launcher
+/// kills it after the grace period. nullptr restores the default action of these signals. A fork of the process starts
+/// with the default action and may call on_stop() itself.
 void on_stop(std::function<void()> callback);
-/// Whether it has been told so.
+/// True: a stop signal has arrived.
 [[nodiscard]] bool is_stopping();
 
-/// A part of the program that must not take longer than `timeout`: else the launcher ends this worker, and names the
-/// section. Sections of one name are one, which the first end ends. Torch's timers do the same; the launcher hears of
-/// both through $TORCHELASTIC_TIMER_FILE, which it sets where it was itself started with
-/// TORCHELASTIC_ENABLE_FILE_TIMER=1. Else nobody watches.
+/// A scope that must not last longer than `timeout`; otherwise the launcher kills this worker and names the section in
+/// its report. Sections are identified by name: the first end ends all open sections of that name. The launcher watches
+/// sections, like torch's timers, only if it was started with TORCHELASTIC_ENABLE_FILE_TIMER=1; it then sets
+/// $TORCHELASTIC_TIMER_FILE. Without the variable a section has no effect.
 class Section {
 public:
     explicit Section(const std::string& name, std::chrono::milliseconds timeout = std::chrono::minutes(30));
@@ -51,7 +53,7 @@ private:
     return Section(name, timeout);
 }
 
-/// "I am alive, and expect to say so again within `next`." Heard as sections are.
+/// Promises another heartbeat() within `next`; otherwise the launcher kills this worker. Watched like sections.
 void heartbeat(std::chrono::milliseconds next = std::chrono::minutes(30));
 
 }  // namespace dlaunch

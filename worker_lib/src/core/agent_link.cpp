@@ -10,41 +10,41 @@
 #include <cstring>
 #include <sstream>
 
+#include "worker_lib/src/bootstrap/environment.hpp"
 #include "worker_lib/src/core/group.hpp"
-#include "worker_lib/src/core/of_this_process.hpp"
-#include "worker_lib/src/core/sentinel.hpp"
-#include "worker_lib/src/meeting/environment.hpp"
+#include "worker_lib/src/core/pid_watcher.hpp"
+#include "worker_lib/src/core/process_singleton.hpp"
 
 namespace dlaunch::worker {
 namespace {
 
 constexpr std::size_t kLongestLine = 4096;
-constexpr timeval kPatience{1, 0};  // for an agent that stands still
+constexpr timeval kSendTimeout{1, 0};  // bounds the wait for a stopped agent
 
 }  // namespace
 
 AgentLink& AgentLink::instance() {
-    return of_this_process<AgentLink>([] { return new AgentLink; });
+    return process_singleton<AgentLink>([] { return new AgentLink; });
 }
 
-void AgentLink::follow(const std::shared_ptr<Group>& group) {
+void AgentLink::subscribe(const std::shared_ptr<Group>& group) {
     std::vector<Loss> before;
     {
         const std::lock_guard lock(mutex_);
-        if (!tried_) connect();
+        if (!attempted_) connect();
         if (!socket_) return;
         std::erase_if(groups_, [](const auto& other) { return other.expired(); });
         groups_.push_back(group);
         before = losses_;
     }
-    for (const Loss& loss : before) group->lose(loss.first, loss.count, loss.words);
+    for (const Loss& loss : before) group->fail_lost(loss.first, loss.count, loss.reason);
 }
 
-std::optional<std::string> AgentLink::why_lost(int rank) {
+std::optional<std::string> AgentLink::loss_reason(int rank) {
     const std::lock_guard lock(mutex_);
-    if (!tried_) connect();
+    if (!attempted_) connect();
     for (const Loss& loss : losses_)
-        if (rank >= loss.first && rank - loss.first < loss.count) return loss.words;
+        if (rank >= loss.first && rank - loss.first < loss.count) return loss.reason;
     return std::nullopt;
 }
 
@@ -55,41 +55,41 @@ base::UniqueFd connect_to_agent() {
     if (!path || path->size() >= sizeof address.sun_path) return {};
     std::memcpy(address.sun_path, path->c_str(), path->size() + 1);
     base::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket || setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience) != 0 ||
+    if (!socket || setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout) != 0 ||
         ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         return {};
     return socket;
 }
 
 void AgentLink::connect() {
-    tried_ = true;
+    attempted_ = true;
     base::UniqueFd socket = connect_to_agent();
-    constexpr std::string_view kFollow = "losses\n";
-    if (!socket ||
-        send(socket.get(), kFollow.data(), kFollow.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(kFollow.size()))
+    constexpr std::string_view kSubscribe = "losses\n";
+    if (!socket || send(socket.get(), kSubscribe.data(), kSubscribe.size(), MSG_NOSIGNAL) !=
+                       static_cast<ssize_t>(kSubscribe.size()))
         return;
     socket_ = std::move(socket);
-    Sentinel::instance().listen(socket_.get(), [this] { return hear(); });
+    PidWatcher::instance().watch_fd(socket_.get(), [this] { return receive(); });
 }
 
-/// False: nothing will come any more.
-bool AgentLink::hear() {
+/// Reads complete lines. False: the connection has ended.
+bool AgentLink::receive() {
     char bytes[1024];
     const ssize_t got = recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (got <= 0 || held_.size() > kLongestLine) return false;
-    held_.append(bytes, static_cast<std::size_t>(got));
-    for (std::size_t end; (end = held_.find('\n')) != std::string::npos; held_.erase(0, end + 1))
-        take(held_.substr(0, end));
+    if (got <= 0 || partial_.size() > kLongestLine) return false;
+    partial_.append(bytes, static_cast<std::size_t>(got));
+    for (std::size_t end; (end = partial_.find('\n')) != std::string::npos; partial_.erase(0, end + 1))
+        handle_line(partial_.substr(0, end));
     return true;
 }
 
-void AgentLink::take(const std::string& line) {
+void AgentLink::handle_line(const std::string& line) {
     std::istringstream text(line);
-    std::string word;
+    std::string kind;
     Loss loss{};
-    if (!(text >> word >> loss.first >> loss.count) || word != "lost") return;
-    std::getline(text >> std::ws, loss.words);
+    if (!(text >> kind >> loss.first >> loss.count) || kind != "lost") return;
+    std::getline(text >> std::ws, loss.reason);
     std::vector<std::shared_ptr<Group>> groups;
     {
         const std::lock_guard lock(mutex_);
@@ -97,7 +97,7 @@ void AgentLink::take(const std::string& line) {
         for (const auto& group : groups_)
             if (auto alive = group.lock()) groups.push_back(std::move(alive));
     }
-    for (const auto& group : groups) group->lose(loss.first, loss.count, loss.words);
+    for (const auto& group : groups) group->fail_lost(loss.first, loss.count, loss.reason);
 }
 
 }  // namespace dlaunch::worker

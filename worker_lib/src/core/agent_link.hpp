@@ -12,34 +12,35 @@ namespace dlaunch::worker {
 
 class Group;
 
-/// A connection to $DLAUNCH_AGENT_SOCKET; none where there is no agent.
+/// A connection to $DLAUNCH_AGENT_SOCKET; an empty descriptor where there is no agent.
 [[nodiscard]] base::UniqueFd connect_to_agent();
 
-/// A lasting connection to the agent ($DLAUNCH_AGENT_SOCKET), over which it tells which ranks of the job are gone. Made
-/// for the first group that wants to know; heard by the thread that watches peers. Without an agent nothing is told.
+/// A persistent connection to the agent ($DLAUNCH_AGENT_SOCKET), which sends a loss notice for every rank of the job
+/// that is gone. The first subscribing group opens the connection; PidWatcher's thread reads it. Without an agent there
+/// are no notices.
 class AgentLink {
 public:
-    /// This process's. It is never destroyed, as its thread may be at it when the process ends.
+    /// The link of this process. Never destroyed: the watcher's thread may use it while the process ends.
     static AgentLink& instance();
 
-    /// What the group's ranks wait for ends as soon as one of them is gone. Its ranks in the world are the job's.
-    void follow(const std::shared_ptr<Group>& group);
-    /// The agent's words about a rank of the job that is gone; unset: it has said nothing.
-    [[nodiscard]] std::optional<std::string> why_lost(int rank);
+    /// Fails the group (Group::fail_lost) for every lost rank, past and future. Ranks of the world must be the job's.
+    void subscribe(const std::shared_ptr<Group>& group);
+    /// The reason in the agent's loss notice for a rank of the job; unset: no notice has arrived.
+    [[nodiscard]] std::optional<std::string> loss_reason(int rank);
 
 private:
     struct Loss {
         int first, count;
-        std::string words;
+        std::string reason;
     };
     void connect();
-    bool hear();
-    void take(const std::string& line);
+    bool receive();
+    void handle_line(const std::string& line);
 
     std::mutex mutex_;
-    bool tried_ = false;
+    bool attempted_ = false;
     base::UniqueFd socket_;
-    std::string held_;
+    std::string partial_;
     std::vector<Loss> losses_;
     std::vector<std::weak_ptr<Group>> groups_;
 };

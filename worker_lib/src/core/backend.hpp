@@ -12,23 +12,23 @@
 
 namespace dlaunch::worker {
 
-/// One message, as far as its sender or receiver names it.
+/// One send or receive, as its caller describes it.
 struct Transfer {
     bool sends = false;
     void* data = nullptr;  ///< only read by a send
     std::size_t count = 0;
     DType type = DType::uint8;
     Device device = Device::cpu;
-    void* stream = nullptr;  ///< of device memory
-    int peer = -1;           ///< kAnySource of a receive
-    int tag = 0;             ///< kAnyTag of a receive
-    bool up_to = false;
-    bool background = false;  ///< nobody may be waiting: it must go on by itself
+    void* stream = nullptr;   ///< of device memory
+    int peer = -1;            ///< kAnySource: a receive from any rank
+    int tag = 0;              ///< kAnyTag: a receive of any tag
+    bool up_to = false;       ///< a receive of at most `count` elements
+    bool background = false;  ///< must progress without a thread in wait()
     Time deadline{};
 };
 
-/// A way to carry calls between the ranks of one group; made by all of them at once. Both functions throw Error; an
-/// error other than mismatch and invalid_argument ends the backend, and what is called later throws at once.
+/// The transport of one group; all ranks construct it together. Calls throw Error. An error other than mismatch and
+/// invalid_argument ends the backend: every later call throws at once.
 class Backend {
 public:
     Backend() = default;
@@ -37,11 +37,12 @@ public:
     virtual ~Backend() = default;
 
     [[nodiscard]] virtual std::string name() const = 0;
-    /// Carries out one collective. Calls come one at a time, from any thread.
+    /// Runs one collective. Called from any thread, never concurrently.
     virtual void run(const Call& call) = 0;
-    /// Gives one collective to its stream and does not wait; nullptr where it can only be run(). Not beside run().
+    /// Enqueues one collective on its stream without waiting; nullptr: the backend can only run() this call. Never
+    /// concurrent with run().
     virtual std::shared_ptr<WorkState> enqueue(const Call&) { return nullptr; }
-    /// Starts one message; any thread, any time. May be done already.
+    /// Starts one message; any thread, concurrently with everything else. The result may be complete already.
     virtual std::shared_ptr<WorkState> post(const Transfer& transfer) = 0;
     /// Starts several messages at once.
     virtual std::vector<std::shared_ptr<WorkState>> post(std::span<const Transfer> transfers) {
@@ -49,30 +50,31 @@ public:
         for (const Transfer& transfer : transfers) states.push_back(post(transfer));
         return states;
     }
-    /// Ends what is pending, from any thread.
+    /// Ends all pending calls with Error (aborted); any thread.
     virtual void abort(const std::string& why) = 0;
-    /// The same with a reason of another's, which the other ranks are told as this one's.
+    /// Ends all pending calls with `why` and publishes `why` to the other ranks as this rank's reason; any thread.
     virtual void give_up(const Error& why) { abort(why.what()); }
-    /// run() among these ranks alone, which the call counts from 0; all that run() does come one at a time. Whose call
-    /// fails gives up himself, when he has told those who need it sooner. Empty where a backend has no such thing.
+    /// A function that runs one collective among `ranks` only, numbered from 0 in the call. Never concurrent with
+    /// itself. After an error the caller must call give_up(): the function itself leaves the backend usable, so that
+    /// the caller can first inform the ranks outside the subset. Empty: the backend has no subsets.
     using Runner = std::function<void(const Call&)>;
     virtual Runner subset(const std::vector<int>&) { return {}; }
     [[nodiscard]] virtual Support supports(Feature feature, Device device) const {
         return dlaunch::supports(name(), feature, device);
     }
     struct Split;
-    /// A backend for some of this one's ranks; nullptr: none, or it must be made anew. Called by all ranks, also by
-    /// those that are not meant, in the order of collectives.
+    /// A backend for some of this backend's ranks; nullptr: this rank is no member, or the backend cannot be split and
+    /// a new one must be made. Called by all ranks, members or not, in the order of collectives.
     virtual std::unique_ptr<Backend> split(const Split&) { return nullptr; }
 };
 
-/// Who the group is, for a backend and its messages.
-struct Place {
-    std::string group;
+/// A group as one of its ranks sees it: names for error texts, and this rank's position.
+struct GroupInfo {
+    std::string name;
     int rank = 0, size = 1;
-    std::vector<int> names{};  ///< what errors are to call the ranks; empty: as they are
+    std::vector<int> labels{};  ///< rank numbers to report in errors, by rank; empty: the ranks themselves
 
-    [[nodiscard]] int name(int r) const { return names.empty() ? r : names[static_cast<std::size_t>(r)]; }
+    [[nodiscard]] int label(int r) const { return labels.empty() ? r : labels[static_cast<std::size_t>(r)]; }
 };
 
 }  // namespace dlaunch::worker

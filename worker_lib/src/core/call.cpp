@@ -20,7 +20,7 @@ bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == O
 
 }  // namespace
 
-/// The counts of an all_to_allv differ between ranks; whether they fit is its algorithm's to see.
+/// The counts of an all_to_allv differ between ranks by design; the algorithm itself checks that they fit together.
 Signature::Signature(const Call& call)
     : sequence(call.sequence),
       count(call.counts.empty() ? call.count : 0),
@@ -36,7 +36,7 @@ Signature::Signature(const Call& call)
 }
 
 std::uint64_t Signature::digest() const {
-    // Odd numbers: no difference in one word is lost.
+    // Odd multipliers are invertible modulo 2^64, so a difference in a single word always changes the digest.
     static constexpr std::uint64_t kFactors[] = {0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB,
                                                  0xD6E8FEB86659FD93, 0xCA5A826395121157};
     const auto words = std::bit_cast<std::array<std::uint64_t, std::size(kFactors)>>(*this);
@@ -96,8 +96,8 @@ Error ended_before(const Error& why, const std::string& group) {
 }
 
 Error::Where where(const Call& call, const std::string& group) {
-    const Call& told = call.part_of ? *call.part_of : call;
-    return {told.monitored ? "monitored_barrier" : name_of(told.op), told.sequence, group};
+    const Call& program_call = call.part_of ? *call.part_of : call;
+    return {program_call.monitored ? "monitored_barrier" : name_of(program_call.op), program_call.sequence, group};
 }
 
 Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what) {
@@ -105,7 +105,7 @@ Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks,
     return {code, fmt::format("{}{} in group {}: {}", where.op, number, where.group, what), std::move(ranks), where};
 }
 
-std::vector<std::byte> room_for_early(int rank, int from, std::size_t bytes) {
+std::vector<std::byte> allocate_unexpected(int rank, int from, std::size_t bytes) {
     try {
         return std::vector<std::byte>(bytes);
     } catch (const std::bad_alloc&) {

@@ -1,5 +1,5 @@
 #pragma once
-/// A call as the backends see it: what, how much, where, until when.
+/// A collective call as the backends see it: operation, buffers, counts, deadline.
 
 #include <cstdint>
 #include <span>
@@ -30,17 +30,17 @@ enum class Op : std::uint8_t {
     return kNames[static_cast<int>(op)];
 }
 
-/// One collective call. Which of the fields mean something depends on the operation:
+/// One collective call. The operation decides which fields are used:
 ///
-///   broadcast       `count` elements of the root's `in` into the others' `out`; both are the same buffer
-///   reduce          `count` of `in`; `out` at the root
-///   all_reduce      `count` of `in` into `out`
-///   gather, scatter `count` per rank, or `counts`; the whole is the root's `out`, or `in`
-///   all_gather      `count` of each rank's `in`, or `counts`; the whole is `out`
-///   reduce_scatter  `count` for each rank's `out`, or `counts`; the whole is `in`
-///   all_to_all      `count` for each pair; or `counts` of what goes to each rank, `out_counts` of what comes from each
+///   broadcast       `count` elements from the root's `in` to every other rank's `out`; `in` and `out` are one buffer
+///   reduce          `count` elements of `in`; `out` at the root only
+///   all_reduce      `count` elements of `in`, result in `out`
+///   gather, scatter `count` elements per rank, or `counts`; the concatenation is the root's `out` (gather), `in`
+///   (scatter) all_gather      `count` elements of each rank's `in`, or `counts`; the concatenation is `out`
+///   reduce_scatter  `count` elements for each rank's `out`, or `counts`; the concatenation is `in`
+///   all_to_all      `count` elements per pair; or `counts` to send to each rank, `out_counts` to receive from each
 ///
-/// Arguments have been checked as far as one rank can: pointers are there where counts are, types and operations fit.
+/// check() has validated all that one rank can validate alone: non-null pointers, matching types and operations.
 struct Call {
     Op op = Op::barrier;
     DType type = DType::uint8;
@@ -48,29 +48,30 @@ struct Call {
     Device device = Device::cpu;
     void* stream = nullptr;  ///< of device memory
     int root = -1;           ///< -1: the operation has none
-    bool monitored = false;  ///< a barrier whose time-out names everybody who is missing
+    bool monitored = false;  ///< a barrier whose time-out names every missing rank
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
     std::size_t count = 0;
     std::vector<std::size_t> counts, out_counts;  ///< of the v-forms; else empty
     Deadline deadline;
-    std::uint64_t sequence = 0;  ///< of the group's collectives, from 1
-    /// The program's call, where this is a step of one: errors name that one, and the ranks have compared it already.
+    std::uint64_t sequence = 0;  ///< number of the collective in the group, from 1
+    /// The program's call if this call is a step of it: errors name the program's call, and its signature has been
+    /// compared across ranks already. nullptr: this is the program's call.
     const Call* part_of = nullptr;
 
-    /// Elements of rank r's part, in the forms that have one per rank.
+    /// Elements of rank r's block, in operations with one block per rank.
     [[nodiscard]] std::size_t count_of(int r) const {
         return counts.empty() ? count : counts[static_cast<std::size_t>(r)];
     }
     [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type); }
 };
 
-/// A call as others see it: what must be alike on all ranks. Lies in shared memory and goes over wires as it is.
+/// The part of a call that must be equal on all ranks. Stored in shared memory and sent between hosts byte by byte.
 struct Signature {
     std::uint64_t sequence = 0;
     std::uint64_t count = 0;
     std::uint64_t counts = 0;  ///< a hash of the v-form's counts; 0 for the plain form
-    std::uint64_t factor = 0;  ///< the bits of premul_sum's
+    std::uint64_t factor = 0;  ///< premul_sum's factor, as bits
     std::int32_t root = -1;
     Op op = Op::barrier;
     DType type = DType::uint8;
@@ -79,7 +80,7 @@ struct Signature {
 
     Signature() = default;
     explicit Signature(const Call& call);
-    /// Differs where signatures do, but for one chance in 2^64 or so.
+    /// A hash of all fields; two different signatures collide with probability of about 2^-64.
     [[nodiscard]] std::uint64_t digest() const;
     friend bool operator==(const Signature&, const Signature&) = default;
 };
@@ -88,21 +89,22 @@ static_assert(sizeof(Signature) == 40);
 /// "all_reduce(float32, 20, sum)", "broadcast(int64, 3, root 1)", "barrier".
 [[nodiscard]] std::string describe(const Signature& signature);
 
-/// The same text on every rank: who differs from rank 0 first, and what both called. Where nobody does: no error.
 [[nodiscard]] bool all_alike(std::span<const Signature> by_rank);
+/// Names the first rank whose call differs from rank 0's, and both calls; the same text on every rank.
 [[nodiscard]] Error mismatch(std::span<const Signature> by_rank, const std::string& group);
 [[nodiscard]] Error mismatch(const Signature& of_rank_0, int rank, const Signature& odd, const std::string& group);
 
-/// What a call throws whose group ends meanwhile, because of `why`.
+/// The Error of a pending call whose group ends because of `why`.
 [[nodiscard]] Error interrupted(const Error& why, const Error::Where& where);
-/// What a call of an ended group throws: why it ended.
+/// The Error of a call that starts after the group has ended because of `why`.
 [[nodiscard]] Error ended_before(const Error& why, const std::string& group);
 
 [[nodiscard]] Error::Where where(const Call& call, const std::string& group);
 /// "all_reduce #17 in group world: rank 1 ...".
 [[nodiscard]] Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what);
-/// At this rank, for a message of `from` that has come before what is to be received; throws Error where there is none.
-[[nodiscard]] std::vector<std::byte> room_for_early(int rank, int from, std::size_t bytes);
+/// Memory at `rank` for an unexpected message: one from `from` that arrived before a matching receive was posted.
+/// Throws Error (backend) when memory is exhausted.
+[[nodiscard]] std::vector<std::byte> allocate_unexpected(int rank, int from, std::size_t bytes);
 /// "rank 3", "ranks 1, 2 and 5".
 [[nodiscard]] std::string list_ranks(const std::vector<int>& ranks);
 /// "3 s", "250 ms".

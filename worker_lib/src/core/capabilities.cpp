@@ -13,10 +13,10 @@ namespace {
 
 constexpr auto kNo = Support::no, kYes = Support::yes, kCopied = Support::copied;
 
-// The one table: calls are refused by it, and `dlaunch backends` prints it.
+// Used both to refuse calls and by `dlaunch backends`.
 constexpr Capabilities kTable[] = {
     // clang-format off
-    // In the order of Feature: messages, nine collectives, forms with counts, bitwise, barrier.
+    // Columns in the order of enum Feature.
     {"shm",  Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
     {"gloo", Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
     {"nccl", Device::cpu,  {kNo, kNo, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied,
@@ -88,7 +88,7 @@ std::string describe_backends() {
     }
     text += "mpi   is none of these: MPI programs run under dlaunch themselves\n";
     text += "xccl  is absent\n";
-    // Columns end where their last word does.
+    // Remove the padding at the ends of lines.
     std::string trimmed;
     for (const char c : text) {
         if (c == '\n') trimmed.erase(trimmed.find_last_not_of(' ') + 1);
@@ -124,7 +124,7 @@ std::string refusal(const std::string& backend, Feature feature, Device device) 
 }  // namespace worker
 }  // namespace dlaunch
 
-/// For `dlaunch backends`, which loads us: the matrix on standard output; 0, or 1 where it cannot be written.
+/// Entry point for `dlaunch backends`, which loads this library: prints the matrix to stdout; 1 if the write fails.
 extern "C" __attribute__((visibility("default"))) int dlaunch_print_backends() {
     const std::string text = dlaunch::describe_backends();
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;

@@ -15,9 +15,9 @@ namespace {
 
 }  // namespace
 
-std::string nonsense(const ConstBuffer& buffer) {
-    if (makes_sense(buffer)) return "";
-    if (buffer.count > kMostElements)
+std::string why_invalid(const ConstBuffer& buffer) {
+    if (is_valid(buffer)) return "";
+    if (buffer.count > kMaxElements)
         return fmt::format("{} elements of {} are more than there can be", buffer.count, name_of(buffer.type));
     return fmt::format("{} elements of {} at no address", buffer.count, name_of(buffer.type));
 }
@@ -51,7 +51,7 @@ void check(const Transfer& transfer, const GroupParts& group) {
     if (transfer.tag < 0 && (transfer.sends || transfer.tag != kAnyTag))
         refuse(op, group, fmt::format("tag {} is negative", transfer.tag));
     const ConstBuffer buffer{transfer.data, transfer.count, transfer.type, transfer.device};
-    if (!makes_sense(buffer)) refuse(op, group, nonsense(buffer));
+    if (!is_valid(buffer)) refuse(op, group, why_invalid(buffer));
 }
 
 }  // namespace dlaunch::worker

@@ -8,7 +8,7 @@ namespace dlaunch::worker {
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
-/// This long from now. For ever is a century: it can be reckoned with.
+/// Now plus `duration`. Longer durations are cut to a century so that arithmetic on the result cannot overflow.
 template <class Rep, class Period>
 [[nodiscard]] Time after(std::chrono::duration<Rep, Period> duration) {
     constexpr std::chrono::hours kForEver(24 * 365 * 100);
@@ -16,13 +16,13 @@ template <class Rep, class Period>
     return duration > duration.zero() ? Clock::now() + duration : Clock::now();
 }
 
-/// A point in time, or a while from when somebody first asks: many a call takes less time than a look at the clock, and
-/// asks only when it has to wait. One thread at a time.
+/// A point in time, or a duration that starts with the first at(). Short calls finish without reading the clock; calls
+/// that wait read it once. Not thread-safe.
 class Deadline {
 public:
     Deadline() = default;
-    Deadline(Time at) : at_(at) {}  // NOLINT(google-explicit-constructor): it is one
-    /// Of no duration at all: long ago.
+    Deadline(Time at) : at_(at) {}  // NOLINT(google-explicit-constructor): a Time is a Deadline
+    /// A zero or negative duration has passed already.
     explicit Deadline(std::chrono::milliseconds duration) : left_(duration) {}
 
     [[nodiscard]] Time at() const {

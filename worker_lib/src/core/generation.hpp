@@ -2,8 +2,8 @@
 
 namespace dlaunch::worker {
 
-/// Differs between a process and the copies that fork() makes of it: these have its groups, and none of the threads
-/// that carry their calls.
+/// Number of forks between the program's start and this process. A forked child inherits its parent's groups but none
+/// of their threads; a different generation identifies such a copy.
 [[nodiscard]] unsigned generation();
 
 }  // namespace dlaunch::worker

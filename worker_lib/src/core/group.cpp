@@ -6,14 +6,15 @@
 #include <algorithm>
 
 #include "worker_lib/src/core/agent_link.hpp"
-#include "worker_lib/src/core/lookout.hpp"
+#include "worker_lib/src/core/liveness_check.hpp"
 
 namespace dlaunch::worker {
 
-/// A forked copy of this process must not say goodbye in its name, nor wait for threads that it has not.
+/// Skips the destructor in a forked child: it would leave the group in the parent's name and join threads that the
+/// child does not have.
 std::shared_ptr<Group> Group::hold(GroupParts parts) {
-    return {new Group(std::move(parts)), [](Group* it) {
-                if (it->generation_ == generation()) delete it;
+    return {new Group(std::move(parts)), [](Group* group) {
+                if (group->generation_ == generation()) delete group;
             }};
 }
 
@@ -31,7 +32,7 @@ void Group::adopt(std::unique_ptr<Backend> backend) {
         for (int feature = 0; feature < kFeatures; ++feature)
             refused_[device][feature] =
                 backend_->supports(static_cast<Feature>(feature), static_cast<Device>(device)) == Support::no;
-    if (size() > 1 && parts_.in_job) AgentLink::instance().follow(shared_from_this());
+    if (size() > 1 && parts_.in_job) AgentLink::instance().subscribe(shared_from_this());
 }
 
 void Group::refuse(const std::string& op, Feature feature, Device device) const {
@@ -71,12 +72,13 @@ void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& time
     check(call, parts_);
     check_support(call);
     call.deadline = Deadline(timeout.value_or(parts_.timeout));
-    lane_.run(
+    executor_.run(
         call.deadline, [&] { run_next(call); },
         [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
 }
 
-/// In the lane. What is refused has not been called: the other ranks' numbers do not count it.
+/// Runs in the executor. A refused call (invalid_argument) gets no sequence number, because the other ranks never see
+/// it.
 void Group::run_next(Call& call) {
     call.sequence = sequence_ + 1;
     try {
@@ -88,7 +90,7 @@ void Group::run_next(Call& call) {
     ++sequence_;
 }
 
-/// The ranks' order of calls is lost with one that is left out, and so is the group.
+/// A skipped call breaks the common order of calls on all ranks, so the group ends.
 Error Group::end_late(const Error::Where& call, std::chrono::milliseconds timeout) {
     Error error =
         failure(ErrorCode::timeout, call, {},
@@ -105,7 +107,7 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
     call.deadline = deadline(timeout);
     std::shared_ptr<WorkState> state;
     if (call.device != Device::cpu)
-        lane_.run(
+        executor_.run(
             call.deadline,
             [&] {
                 call.sequence = sequence_ + 1;
@@ -116,7 +118,7 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
     if (state) return Work(std::move(state), shared_from_this());
     state = std::make_shared<WorkState>();
     auto job = [this, call]() mutable { run_next(call); };
-    carry_out([&] { return where(call, parts_.name); }, [&] { lane_.start(state, std::move(job)); });
+    carry_out([&] { return where(call, parts_.name); }, [&] { executor_.start(state, std::move(job)); });
     return Work(std::move(state), shared_from_this());
 }
 
@@ -154,42 +156,42 @@ void Group::abort(const std::string& why) {
     if (backend_ && generation_ == generation()) backend_->abort(why);
 }
 
-void Group::lose(int first, int count, const std::string& words) {
+void Group::fail_lost(int first, int count, const std::string& reason) {
     std::vector<int> lost;
     for (int r = 0; r < size(); ++r) {
         const int in_world = parts_.ranks[static_cast<std::size_t>(r)];
         if (r != rank() && in_world >= first && in_world - first < count) lost.push_back(r);
     }
     if (lost.empty()) return;
-    const std::string text = fmt::format("{} {} gone: {}", list_ranks(lost), lost.size() == 1 ? "is" : "are", words);
+    const std::string text = fmt::format("{} {} gone: {}", list_ranks(lost), lost.size() == 1 ? "is" : "are", reason);
     try {
         backend_->give_up({ErrorCode::peer_lost, text, lost, {"", 0, parts_.name}});
     } catch (const std::exception&) {
-        // Connections that cannot even be closed: the transport sees the loss by itself.
+        // Connections cannot be closed; the transport detects the loss by itself.
     }
 }
 
 void Group::agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const {
     const Error::Where where{"new_group", 0, parts_.name};
-    const auto lookout = std::make_shared<Lookout>(
-        "new_group", Lookout::Group{.name = parts_.name,
-                                    .rank = subgroup.rank,
-                                    .ranks = ranks,
-                                    .in_job = subgroup.in_job ? subgroup.ranks : std::vector<int>{},
-                                    .members = subgroup.members});
-    const auto heard = roll_call(Lookout::guard(subgroup.store, lookout), where, ranks, rank(),
-                                 fmt::format("{} of {}", subgroup.backend, fmt::join(ranks, ", ")), deadline);
-    // The same words for all, whatever the order in which they were given.
+    const auto liveness = std::make_shared<LivenessCheck>(
+        "new_group", LivenessCheck::Group{.name = parts_.name,
+                                          .rank = subgroup.rank,
+                                          .ranks = ranks,
+                                          .in_job = subgroup.in_job ? subgroup.ranks : std::vector<int>{},
+                                          .members = subgroup.members});
+    const auto received = roll_call(LivenessCheck::guarded(subgroup.store, liveness), where, ranks, rank(),
+                                    fmt::format("{} of {}", subgroup.backend, fmt::join(ranks, ", ")), deadline);
+    // Compare with the lowest rank, so that the error text is the same on all ranks whatever the order of `ranks`.
     const auto first = std::min_element(ranks.begin(), ranks.end());
-    const std::string& expected = heard[static_cast<std::size_t>(first - ranks.begin())];
+    const std::string& expected = received[static_cast<std::size_t>(first - ranks.begin())];
     int odd = -1;
-    std::string meant;
+    std::string requested;
     for (std::size_t i = 0; i < ranks.size(); ++i)
-        if (heard[i] != expected && (odd < 0 || ranks[i] < odd)) odd = ranks[i], meant = heard[i];
+        if (received[i] != expected && (odd < 0 || ranks[i] < odd)) odd = ranks[i], requested = received[i];
     if (odd < 0) return;
     throw Error(ErrorCode::mismatch,
                 fmt::format("mismatch in group {}: as new_group #{} rank {} called for {}, rank {} for {}", parts_.name,
-                            number, *first, expected, odd, meant),
+                            number, *first, expected, odd, requested),
                 {*first, odd}, where);
 }
 
@@ -218,7 +220,7 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
     auto group = hold(std::move(parts));
     std::unique_ptr<Backend> made;
     if (backend_ && group->parts_.backend == parts_.backend)
-        lane_.run(
+        executor_.run(
             deadline,
             [&] {
                 made = backend_->split({ranks, group->parts_, deadline});

@@ -8,36 +8,37 @@
 #include <vector>
 
 #include <dlaunch/options.hpp>
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/core/backend.hpp"
+#include "worker_lib/src/core/executor.hpp"
 #include "worker_lib/src/core/generation.hpp"
-#include "worker_lib/src/core/lane.hpp"
-#include "worker_lib/src/meeting/meeting.hpp"
 
 namespace dlaunch::worker {
 
-/// What a group is made of.
+/// The constituents of a group.
 struct GroupParts {
     std::string name;
     int rank = -1;                 ///< of this process; -1: not a member
-    std::vector<int> ranks;        ///< in the world, by rank in the group
+    std::vector<int> ranks;        ///< ranks in the world, by rank in the group
     std::vector<Member> members;   ///< by rank in the group
-    std::string backend = "auto";  ///< as it was asked for
+    std::string backend = "auto";  ///< as requested
     std::chrono::milliseconds timeout = kDefaultTimeout;
     StoreHandle store;
-    std::shared_ptr<store::ThreadedServer> host;  ///< kept as long as the group lives
-    bool in_job = false;                          ///< ranks in the world are those of the agent's job
+    std::shared_ptr<store::ThreadedServer>
+        host;             ///< the store's server if this rank runs it; lives as long as the group
+    bool in_job = false;  ///< ranks in the world equal the ranks of the agent's job
 };
 
 struct Backend::Split {
-    std::span<const int> ranks;  ///< the subgroup's, by their rank in this group
+    std::span<const int> ranks;  ///< the subgroup's members, as ranks of this group
     const GroupParts& parts;     ///< of the subgroup
     Time deadline;
 };
 
-/// What ProcessGroup is a handle of: the backend, and the order of its calls.
+/// The state behind ProcessGroup handles: the backend and the order of its calls.
 class Group : public std::enable_shared_from_this<Group> {
 public:
-    /// Meets the other members; throws Error.
+    /// Connects to the other members; throws Error.
     static std::shared_ptr<Group> make(GroupParts parts, Time deadline);
     ~Group();
 
@@ -50,22 +51,23 @@ public:
 
     [[nodiscard]] std::shared_ptr<Group> make_subgroup(std::span<const int> ranks, const GroupOptions& options);
 
-    /// Both check the call first; outside the group they do nothing.
+    /// run() and start() validate the call first; on a rank outside the group they do nothing.
     void run(Call& call, const std::optional<std::chrono::milliseconds>& timeout);
     [[nodiscard]] Work start(Call call, const std::optional<std::chrono::milliseconds>& timeout);
-    /// Without waiting.
+    /// Starts messages without waiting.
     [[nodiscard]] std::shared_ptr<WorkState> post(Transfer transfer,
                                                   const std::optional<std::chrono::milliseconds>& timeout);
     [[nodiscard]] std::vector<Work> post(std::vector<Transfer> transfers,
                                          const std::optional<std::chrono::milliseconds>& timeout);
     void abort(const std::string& why);
-    /// Ranks of the world are gone, and why: what waits for them ends. Any thread.
-    void lose(int first, int count, const std::string& words);
+    /// The ranks [first, first + count) of the world are lost: fails the group if it has one of them. Any thread.
+    void fail_lost(int first, int count, const std::string& reason);
 
 private:
     explicit Group(GroupParts parts) : parts_(std::move(parts)) {}
     static std::shared_ptr<Group> hold(GroupParts parts);
-    /// The members of a subgroup, by their ranks here, see that all mean the same one; throws Error.
+    /// Compares the arguments of new_group() among the subgroup's members; throws Error (mismatch). `ranks` are ranks
+    /// of this group.
     void agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const;
     void adopt(std::unique_ptr<Backend> backend);
     void check_support(const Call& call) const { check_support(name_of(call.op), feature_of(call), call.device); }
@@ -76,17 +78,17 @@ private:
         if (refused_[static_cast<int>(device)][static_cast<int>(feature)]) refuse(op, feature, device);
     }
     [[noreturn]] void refuse(const std::string& op, Feature feature, Device device) const;
-    /// Throws in a fork of the process that made the group: it would speak in its name, or wait for ever.
+    /// Throws in a fork of the process that made the group: the copy would act as the same rank, or wait forever.
     void check_process(const char* op) const {
         if (generation_ != generation()) refuse_copy(op);
     }
     [[noreturn]] void refuse_copy(const char* op) const;
-    /// As the backend does; what is no Error (memory, threads) leaves the others waiting for this rank: it ends the
-    /// group, and becomes one.
+    /// Runs `f`. An exception other than Error (out of memory, no thread) would leave the other ranks waiting for this
+    /// one; therefore carry_out() ends the group and throws the exception as an Error.
     template <class Where, class F>
     auto carry_out(Where&& call, F&& f) -> decltype(f());
     void run_next(Call& call);
-    /// A call's turn did not come in time: ends the group; what the call is to throw.
+    /// A call's turn did not come in time: ends the group and returns the call's Error.
     [[nodiscard]] Error end_late(const Error::Where& call, std::chrono::milliseconds timeout);
     [[nodiscard]] Time deadline(const std::optional<std::chrono::milliseconds>& timeout) const;
 
@@ -94,24 +96,24 @@ private:
     const unsigned generation_ = generation();
     std::unique_ptr<Backend> backend_;
     bool refused_[2][kFeatures] = {};  // by device
-    std::uint64_t sequence_ = 0;       // of the lane's current job
+    std::uint64_t sequence_ = 0;       // number of the last collective; guarded by the executor's order
     std::atomic<int> subgroups_{0};
-    Lane lane_;  // goes first, as it uses the backend
+    Executor executor_;  // destroyed first, because its jobs use the backend
 };
 
-/// No process has more; and ranks times as much is a number.
-inline constexpr std::size_t kMostElements = std::size_t{1} << 45;
-[[nodiscard]] inline bool makes_sense(const ConstBuffer& buffer) {
-    return buffer.count <= kMostElements && (buffer.data != nullptr || buffer.count == 0);
+/// More than any address space holds; the product with a number of ranks does not overflow.
+inline constexpr std::size_t kMaxElements = std::size_t{1} << 45;
+[[nodiscard]] inline bool is_valid(const ConstBuffer& buffer) {
+    return buffer.count <= kMaxElements && (buffer.data != nullptr || buffer.count == 0);
 }
-/// Why a buffer does not; empty: it does.
-[[nodiscard]] std::string nonsense(const ConstBuffer& buffer);
+/// Why a buffer is invalid; empty: it is valid.
+[[nodiscard]] std::string why_invalid(const ConstBuffer& buffer);
 
-/// Refuses what cannot be meant, before anything is sent; throws Error (invalid_argument).
+/// Validates arguments before anything is sent; throws Error (invalid_argument).
 void check(const Call& call, const GroupParts& group);
 void check(const Transfer& transfer, const GroupParts& group);
 
-/// By name: "shm", "gloo", "nccl", "auto". Throws Error.
+/// The backend named by parts.backend: "shm", "gloo", "nccl", "auto". Throws Error.
 [[nodiscard]] std::unique_ptr<Backend> make_backend(const GroupParts& parts, Time deadline);
 
 }  // namespace dlaunch::worker

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "worker_lib/src/core/group.hpp"
-#include "worker_lib/src/core/lookout.hpp"
-#include "worker_lib/src/core/refusal.hpp"
+#include "worker_lib/src/core/liveness_check.hpp"
+#include "worker_lib/src/core/setup_failure.hpp"
 #include "worker_lib/src/gloo/plugin.hpp"
 #include "worker_lib/src/hierarchy/backend.hpp"
 #include "worker_lib/src/nccl/backend.hpp"
@@ -14,7 +14,7 @@
 namespace dlaunch::worker {
 namespace {
 
-/// One host: shm. One rank on each: gloo. Else both.
+/// The backend that `auto` stands for: shm on one host, gloo with one rank per host, else the hierarchy of both.
 auto choose(const std::vector<Member>& members) {
     std::set<std::string> hosts;
     for (const Member& member : members) hosts.insert(member.host_id);
@@ -23,18 +23,18 @@ auto choose(const std::vector<Member>& members) {
                                             : hierarchy::make_backend;
 }
 
-std::unique_ptr<Backend> make_watched(const GroupParts& parts, Time deadline, const Refusal& refusal) {
-    const Place place{parts.name, parts.rank, static_cast<int>(parts.ranks.size())};
+std::unique_ptr<Backend> make_watched(const GroupParts& parts, Time deadline, const SetupFailure& setup_failure) {
+    const GroupInfo group{parts.name, parts.rank, static_cast<int>(parts.ranks.size())};
     std::vector<int> ranks(parts.ranks.size());
     std::iota(ranks.begin(), ranks.end(), 0);
-    const auto lookout =
-        std::make_shared<Lookout>("new_group", Lookout::Group{.name = parts.name,
-                                                              .rank = parts.rank,
-                                                              .ranks = ranks,
-                                                              .in_job = parts.in_job ? parts.ranks : std::vector<int>{},
-                                                              .members = parts.members});
-    const StoreHandle store = Lookout::guard(parts.store, lookout, [refusal] { refusal.look(); });
-    const auto make = [&](auto function) { return function(place, parts.members, store, deadline); };
+    const auto liveness = std::make_shared<LivenessCheck>(
+        "new_group", LivenessCheck::Group{.name = parts.name,
+                                          .rank = parts.rank,
+                                          .ranks = ranks,
+                                          .in_job = parts.in_job ? parts.ranks : std::vector<int>{},
+                                          .members = parts.members});
+    const StoreHandle store = LivenessCheck::guarded(parts.store, liveness, [setup_failure] { setup_failure.check(); });
+    const auto make = [&](auto function) { return function(group, parts.members, store, deadline); };
     if (parts.backend == "auto") return make(choose(parts.members));
     if (parts.backend == "shm") return make(shm::make_backend);
     if (parts.backend == "gloo") return make(make_gloo_backend);
@@ -42,15 +42,15 @@ std::unique_ptr<Backend> make_watched(const GroupParts& parts, Time deadline, co
                 fmt::format("backend '{}' is unknown, expected auto, shm, gloo or nccl", parts.backend));
 }
 
-/// What one rank cannot do all hear of.
+/// Publishes a failure of this rank to the ranks that wait for it.
 std::unique_ptr<Backend> make_host_backend(const GroupParts& parts, Time deadline) {
-    const Refusal refusal(parts.store, parts.name, parts.rank);
+    const SetupFailure setup_failure(parts.store, parts.name, parts.rank);
     try {
-        return make_watched(parts, deadline, refusal);
+        return make_watched(parts, deadline, setup_failure);
     } catch (const Error& error) {
-        refusal.say(error);
+        setup_failure.publish(error);
     } catch (const std::exception& error) {
-        refusal.say({ErrorCode::backend, fmt::format("group {}: {}", parts.name, error.what())});
+        setup_failure.publish({ErrorCode::backend, fmt::format("group {}: {}", parts.name, error.what())});
     }
 }
 

@@ -9,8 +9,8 @@
 namespace dlaunch::worker {
 namespace {
 
-/// Beside the library that this code is in.
-std::string beside_us(const char* name) {
+/// Path of a file in the directory of the library that contains this code.
+std::string path_beside_library(const char* name) {
     Dl_info info{};
     if (dladdr(reinterpret_cast<void*>(&make_gloo_backend), &info) == 0 || !info.dli_fname) return name;
     const std::string path = info.dli_fname;
@@ -18,9 +18,9 @@ std::string beside_us(const char* name) {
     return slash == std::string::npos ? name : path.substr(0, slash + 1) + name;
 }
 
-/// The plug-in's function; throws Error.
+/// Loads the plug-in on the first call and returns its function; throws Error.
 MakeGlooBackend loaded() {
-    static void* const library = dlopen(beside_us(kGlooPlugin).c_str(), RTLD_NOW | RTLD_LOCAL);
+    static void* const library = dlopen(path_beside_library(kGlooPlugin).c_str(), RTLD_NOW | RTLD_LOCAL);
     static const auto make = library ? reinterpret_cast<MakeGlooBackend>(dlsym(library, kGlooFunction)) : nullptr;
     if (!make) {
         const char* why = dlerror();
@@ -35,10 +35,10 @@ MakeGlooBackend loaded() {
 
 void load_gloo_backend() { loaded(); }
 
-std::unique_ptr<Backend> make_gloo_backend(const Place& place, const std::vector<Member>& members,
+std::unique_ptr<Backend> make_gloo_backend(const GroupInfo& group, const std::vector<Member>& members,
                                            const StoreHandle& store, Time deadline) {
     std::unique_ptr<Backend> made;
-    loaded()(place, members, store, deadline, made);
+    loaded()(group, members, store, deadline, made);
     return made;
 }
 

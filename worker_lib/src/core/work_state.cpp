@@ -8,7 +8,7 @@ namespace dlaunch::worker {
 
 bool WorkState::wait_until(Time deadline) {
     std::unique_lock lock(mutex_);
-    if (deadline == Time::max()) {  // which wait_until() of the library would overflow
+    if (deadline == Time::max()) {  // condition_variable::wait_until() overflows on Time::max()
         changed_.wait(lock, [&] { return done_; });
         return true;
     }
@@ -25,7 +25,7 @@ bool WorkState::done() {
 }
 
 void WorkState::check_process() const {
-    if (is_from_here()) return;
+    if (is_same_process()) return;
     throw Error(ErrorCode::invalid_argument, "Work: this process is a fork of the one that began the call");
 }
 
@@ -33,7 +33,7 @@ void WorkState::rethrow() {
     std::exception_ptr error;
     {
         const std::lock_guard lock(mutex_);
-        told_ = true;
+        reported_ = true;
         error = error_;
     }
     if (error) std::rethrow_exception(error);
@@ -66,13 +66,13 @@ void WorkState::will_receive(Received received) {
 }
 
 void WorkState::abandon(const std::function<void()>& abort) noexcept {
-    const bool thrown_away = std::uncaught_exceptions() > 0;  // then that exception is the story
+    const bool unwinding = std::uncaught_exceptions() > 0;  // the exception in flight is the error to report
     try {
-        if (thrown_away && !done()) abort();
+        if (unwinding && !done()) abort();
         join();
-        if (!told_ && !thrown_away) rethrow();
+        if (!reported_ && !unwinding) rethrow();
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "dlaunch: nobody waited for this call: %s\n", error.what());
+        std::fprintf(stderr, "dlaunch: a call failed whose Work was never waited for: %s\n", error.what());
     }
 }
 
@@ -82,14 +82,14 @@ namespace dlaunch {
 
 namespace {
 
-/// The handles' share of a call: what the last of them leaves is abandoned. The backend's own share is not counted. As
-/// long as there is a handle the group lives.
+/// The reference that Work handles share: the last handle abandons the call. The backend's own reference does not
+/// count. Each handle keeps the group alive.
 std::shared_ptr<worker::WorkState> handle(std::shared_ptr<worker::WorkState> state,
                                           std::shared_ptr<worker::Group> group) {
     worker::WorkState* raw = state.get();
-    raw->made_here();
+    raw->bind_to_process();
     return {raw, [state = std::move(state), group = std::move(group)](worker::WorkState* call) {
-                if (!call->is_from_here()) return;
+                if (!call->is_same_process()) return;
                 call->abandon([&] {
                     if (group) group->abort("a Work was destroyed by an exception");
                 });

@@ -13,39 +13,40 @@
 
 namespace dlaunch::worker {
 
-/// What a Work points at. Whoever carries the call out holds it too, and says finish() once.
+/// The shared state behind a Work handle. The code that carries out the call holds it too and calls finish() once.
 class WorkState {
 public:
     virtual ~WorkState() = default;
 
-    /// Whether the call is done at the deadline. A backend may use the caller's time to get on with it.
+    /// Waits; false: the call is still pending at the deadline. A backend may make progress in the caller's thread.
     virtual bool wait_until(Time deadline);
-    /// What Work::wait() does: waits for the end, or has the call's stream wait for it.
+    /// Implements Work::wait(): blocks until the call is done, or makes the caller's stream wait for it.
     virtual void join();
     [[nodiscard]] virtual bool done();
-    /// For handles: which process's call it is. The other one throws in a fork of that, which nobody would ever tell.
-    void made_here() { generation_ = generation(); }
-    [[nodiscard]] bool is_from_here() const { return generation_ == generation(); }
+    /// Remembers this process as the owner of the call.
+    void bind_to_process() { generation_ = generation(); }
+    [[nodiscard]] bool is_same_process() const { return generation_ == generation(); }
+    /// Throws in a fork of the owner, where no thread would ever finish the call.
     void check_process() const;
     /// Throws the call's Error, if it has one.
     void rethrow();
     [[nodiscard]] Received received() const;
 
-    /// Once; what is said later does not count.
+    /// Completes the call; only the first finish() has an effect.
     void finish(std::exception_ptr error = nullptr);
     void finish(Received received);
-    /// For a receive that can receive nothing else.
+    /// Sets received() in advance, for a receive whose source, tag and count are fixed.
     void will_receive(Received received);
 
-    /// The last handle has gone: waits, and sees that an error is not lost. Where an exception is the reason, `abort`
-    /// ends the call first.
+    /// The last handle was destroyed: waits for the call and prints an error that no wait() has thrown. During stack
+    /// unwinding, `abort` ends a pending call first.
     void abandon(const std::function<void()>& abort) noexcept;
 
 private:
     unsigned generation_ = 0;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    bool done_ = false, told_ = false;
+    bool done_ = false, reported_ = false;
     std::exception_ptr error_;
     Received received_;
 };

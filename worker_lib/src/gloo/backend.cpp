@@ -8,19 +8,19 @@ namespace {
 
 class GlooBackend final : public Backend {
 public:
-    GlooBackend(const Place& place, const std::vector<Member>& members, const StoreHandle& store, Time deadline)
-        : place_(place), mesh_(place, members, store, deadline), messages_(std::make_shared<Messages>(mesh_)) {}
+    GlooBackend(const GroupInfo& group, const std::vector<Member>& members, const StoreHandle& store, Time deadline)
+        : group_(group), mesh_(group, members, store, deadline), messages_(std::make_shared<Messages>(mesh_)) {}
     ~GlooBackend() override {
         messages_->close(
-            {ErrorCode::aborted, fmt::format("group {} was destroyed", place_.group), {}, {"", 0, place_.group}});
+            {ErrorCode::aborted, fmt::format("group {} was destroyed", group_.name), {}, {"", 0, group_.name}});
     }
 
     [[nodiscard]] std::string name() const override { return "gloo"; }
 
     void run(const Call& call) override {
-        mesh_.check_going();
+        mesh_.check_usable();
         try {
-            run_collective(everybody_, call);
+            run_collective(all_ranks_, call);
         } catch (const Error& error) {
             if (error.code() == ErrorCode::mismatch) throw;
             messages_->close(error);
@@ -31,7 +31,7 @@ public:
 
     std::shared_ptr<WorkState> post(const Transfer& transfer) override {
         try {
-            mesh_.check_going();
+            mesh_.check_usable();
         } catch (const Error&) {
             auto ended = std::make_shared<WorkState>();
             ended->finish(std::current_exception());
@@ -42,7 +42,7 @@ public:
 
     void abort(const std::string& why) override {
         give_up(
-            {ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank}, {"", 0, place_.group}});
+            {ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
     }
 
     void give_up(const Error& why) override {
@@ -52,16 +52,16 @@ public:
     }
 
     Runner subset(const std::vector<int>& ranks) override {
-        return [this, part = Part(mesh_, ranks, kSubsetSlots)](const Call& call) {
-            mesh_.check_going();
-            run_collective(part, call);
+        return [this, subset = RankSubset(mesh_, ranks, kSubsetSlots)](const Call& call) {
+            mesh_.check_usable();
+            run_collective(subset, call);
         };
     }
 
 private:
-    const Place place_;
+    const GroupInfo group_;
     Mesh mesh_;
-    const Part everybody_{mesh_};
+    const RankSubset all_ranks_{mesh_};
     const std::shared_ptr<Messages> messages_;
 };
 
@@ -69,8 +69,8 @@ private:
 }  // namespace dlaunch::worker::gloo_backend
 
 extern "C" __attribute__((visibility("default"))) void dlaunch_make_gloo_backend(
-    const dlaunch::worker::Place& place, const std::vector<dlaunch::worker::Member>& members,
+    const dlaunch::worker::GroupInfo& group, const std::vector<dlaunch::worker::Member>& members,
     const dlaunch::worker::StoreHandle& store, dlaunch::worker::Time deadline,
     std::unique_ptr<dlaunch::worker::Backend>& made) {
-    made = std::make_unique<dlaunch::worker::gloo_backend::GlooBackend>(place, members, store, deadline);
+    made = std::make_unique<dlaunch::worker::gloo_backend::GlooBackend>(group, members, store, deadline);
 }

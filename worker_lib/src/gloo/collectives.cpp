@@ -1,8 +1,8 @@
 /// Collectives over connections between all pairs of ranks.
 ///
-/// Every call begins with a frame from everybody to everybody. (Steps of a call that has been compared leave it out.)
-/// When the frames are alike all lengths are known, and calls whose data they had room for are done. Else the data
-/// moves straight to where it belongs.
+/// Every call starts with an exchange of frames between all ranks (frames.hpp); steps of a call that has been compared
+/// already skip it. Equal signatures determine all lengths. Data that fits into the frames has then been delivered;
+/// larger data goes directly from its source to its destination.
 
 #include <fmt/format.h>
 
@@ -17,15 +17,15 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
     if (to != from && bytes > 0) std::memcpy(to, from, bytes);
 }
 
-/// One call of one rank that moves data.
+/// One call that moves data without combining it, as one rank executes it.
 class Movement {
 public:
-    Movement(const Part& part, const Call& call)
-        : part_(part),
+    Movement(const RankSubset& subset, const Call& call)
+        : subset_(subset),
           call_(call),
-          ranks_(part.size()),
-          rank_(part.rank()),
-          room_(call.part_of ? 0 : part.mesh().frames().room()),
+          ranks_(subset.size()),
+          rank_(subset.rank()),
+          capacity_(call.part_of ? 0 : subset.mesh().frames().capacity()),
           to_(index(ranks_)),
           from_(index(ranks_)) {}
 
@@ -33,13 +33,13 @@ public:
         plan();
         const bool tree = call_.op == Op::broadcast && !fits(call_.bytes(call_.count));
         const bool differing = call_.op == Op::all_to_all && !call_.counts.empty();
-        if (!call_.part_of) meet(tree || differing ? 0 : room_);
+        if (!call_.part_of) exchange_frames(tree || differing ? 0 : capacity_);
         if (tree) return broadcast();
         if (differing) {
             agree_on_counts();
-            room_ = 0;
+            capacity_ = 0;
         }
-        Step step(part_, call_, 2);
+        Step step(subset_, call_, 2);
         for (int r = 0; r < ranks_; ++r) {
             if (r == rank_) continue;
             if (!fits(from_[index(r)].bytes)) step.receive(r, from_[index(r)].data, from_[index(r)].bytes);
@@ -51,9 +51,9 @@ public:
 
 private:
     static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-    [[nodiscard]] bool fits(std::size_t bytes) const { return bytes <= room_; }
+    [[nodiscard]] bool fits(std::size_t bytes) const { return bytes <= capacity_; }
 
-    /// What this rank has for each, itself too, and where what it gets from each belongs.
+    /// Fills to_ and from_: the data for each rank, and the destination of each rank's data; this rank included.
     void plan() {
         std::size_t in = 0, out = 0;
         for (int r = 0; r < ranks_; ++r) {
@@ -87,41 +87,42 @@ private:
         }
     }
 
-    /// Frames take along what is no more than `room`.
-    void meet(std::size_t room) {
-        Frames& frames = part_.mesh().frames();
+    /// Exchanges frames; blocks of at most `capacity` bytes travel in them.
+    void exchange_frames(std::size_t capacity) {
+        Frames& frames = subset_.mesh().frames();
         for (int r = 0; r < ranks_; ++r)
-            if (r != rank_ && to_[index(r)].bytes <= room) frames.attach(r, to_[index(r)].data, to_[index(r)].bytes);
+            if (r != rank_ && to_[index(r)].bytes <= capacity)
+                frames.attach(r, to_[index(r)].data, to_[index(r)].bytes);
         frames.exchange(call_);
         for (int r = 0; r < ranks_; ++r)
-            if (r != rank_ && from_[index(r)].bytes <= room)
+            if (r != rank_ && from_[index(r)].bytes <= capacity)
                 copy_bytes(from_[index(r)].data, frames.data(r), from_[index(r)].bytes);
     }
 
-    /// Down a binomial tree whose root is the call's.
+    /// Sends down a binomial tree from the call's root.
     void broadcast() {
         const std::size_t bytes = call_.bytes(call_.count);
-        const int place = (rank_ - call_.root + ranks_) % ranks_;
+        const int position = (rank_ - call_.root + ranks_) % ranks_;
         int reach = 1;
         while (reach < ranks_) reach *= 2;
         for (int distance = reach / 2; distance > 0; distance /= 2) {
-            Step step(part_, call_, 1);
-            if (place % (2 * distance) == 0 && place + distance < ranks_)
+            Step step(subset_, call_, 1);
+            if (position % (2 * distance) == 0 && position + distance < ranks_)
                 step.send((rank_ + distance) % ranks_, call_.out, bytes);
-            if (place % (2 * distance) == distance)
+            if (position % (2 * distance) == distance)
                 step.receive((rank_ - distance + ranks_) % ranks_, call_.out, bytes);
             step.finish();
         }
     }
 
-    /// Shows everybody all counts, so that all find the same pair that does not fit.
+    /// Exchanges all counts, so that all ranks find the same mismatched pair.
     void agree_on_counts() {
         const std::size_t n = index(ranks_);
         std::vector<std::size_t> all(2 * n * n);
         std::size_t* own = &all[index(rank_) * 2 * n];
         std::copy(call_.counts.begin(), call_.counts.end(), own);
         std::copy(call_.out_counts.begin(), call_.out_counts.end(), own + n);
-        Step step(part_, call_, 1);
+        Step step(subset_, call_, 1);
         for (int r = 0; r < ranks_; ++r) {
             if (r == rank_) continue;
             step.receive(r, &all[index(r) * 2 * n], 2 * n * sizeof(std::size_t));
@@ -132,7 +133,7 @@ private:
             for (std::size_t j = 0; j < n; ++j)
                 if (const std::size_t sent = all[i * 2 * n + j], expected = all[j * 2 * n + n + i]; sent != expected)
                     throw failure(
-                        ErrorCode::mismatch, where(call_, part_.mesh().group()),
+                        ErrorCode::mismatch, where(call_, subset_.mesh().group()),
                         {static_cast<int>(i), static_cast<int>(j)},
                         fmt::format("rank {} sends {} elements to rank {}, which expects {}", i, sent, j, expected));
     }
@@ -145,19 +146,19 @@ private:
         std::byte* data = nullptr;
         std::size_t bytes = 0;
     };
-    const Part& part_;
+    const RankSubset& subset_;
     const Call& call_;
     const int ranks_, rank_;
-    std::size_t room_;  // of frames, for this call
+    std::size_t capacity_;  // of frames, for this call
     std::vector<Source> to_;
     std::vector<Target> from_;
 };
 
 }  // namespace
 
-void run_collective(const Part& part, const Call& call) {
+void run_collective(const RankSubset& subset, const Call& call) {
     const bool combines = call.op == Op::reduce || call.op == Op::all_reduce || call.op == Op::reduce_scatter;
-    combines ? run_reduction(part, call) : Movement(part, call).run();
+    combines ? run_reduction(subset, call) : Movement(subset, call).run();
 }
 
 }  // namespace dlaunch::worker::gloo_backend

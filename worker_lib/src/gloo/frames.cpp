@@ -8,27 +8,27 @@
 namespace dlaunch::worker::gloo_backend {
 namespace {
 
-/// A rank's frames have no more than this together in each direction, and each has room for a few numbers.
-constexpr std::size_t kMostBytes = std::size_t{1} << 20, kMostRoom = std::size_t{64} << 10, kLeastRoom = 256;
+/// Bounds on the total of a rank's frames in each direction, and on the capacity of one frame.
+constexpr std::size_t kMaxTotalBytes = std::size_t{1} << 20, kMaxCapacity = std::size_t{64} << 10, kMinCapacity = 256;
 
-/// For a look at what must have come by now.
-constexpr std::chrono::milliseconds kGlance{1};
+/// Time-out to poll for a frame after the deadline.
+constexpr std::chrono::milliseconds kPollTime{1};
 
-/// No step of a call has this one.
+/// Slot of frames; steps of calls never use it.
 constexpr std::uint64_t kSlot = 0;
 
-std::size_t room_among(int ranks) {
-    return std::clamp(std::bit_floor(kMostBytes / static_cast<std::size_t>(ranks)), kLeastRoom, kMostRoom);
+std::size_t capacity_among(int ranks) {
+    return std::clamp(std::bit_floor(kMaxTotalBytes / static_cast<std::size_t>(ranks)), kMinCapacity, kMaxCapacity);
 }
 
 }  // namespace
 
 Frames::Frames(Mesh& mesh)
     : mesh_(mesh),
-      room_(room_among(mesh.size())),
+      capacity_(capacity_among(mesh.size())),
       peers_(static_cast<std::size_t>(mesh.size())),
       signatures_(peers_.size()) {
-    const std::size_t bytes = kDataOffset + room_;
+    const std::size_t bytes = kDataOffset + capacity_;
     memory_ = std::make_unique_for_overwrite<std::byte[]>(3 * bytes * peers_.size());
     std::byte* next = memory_.get();
     for (int r = 0; r < mesh.size(); ++r) {
@@ -39,65 +39,65 @@ Frames::Frames(Mesh& mesh)
         }
         if (r == mesh.rank()) continue;
         peer.sends = std::make_unique<Flow>(mesh, r, true, kSlot, peer.sent, bytes);
-        for (const int turn : {0, 1})
-            peer.receives[turn] = std::make_unique<Flow>(mesh, r, false, kSlot, peer.received[turn], bytes);
+        for (const int parity : {0, 1})
+            peer.receives[parity] = std::make_unique<Flow>(mesh, r, false, kSlot, peer.received[parity], bytes);
     }
     begin_receives(0);
 }
 
-void Frames::begin_receives(int turn) {
+void Frames::begin_receives(int parity) {
     for (Peer& peer : peers_)
-        if (peer.sends) peer.receives[turn]->begin(0, kDataOffset + room_);
+        if (peer.sends) peer.receives[parity]->begin(0, kDataOffset + capacity_);
 }
 
-/// Names all whose frames are missing, not only the first.
+/// Throws the reason of `first` if it gave up this call, else a time-out that names every rank whose frame is missing.
 void Frames::fail(const Call& call, int first, Time began) {
     const Error::Where here = where(call, mesh_.group());
     if (const auto why = mesh_.given_up(first, here)) throw Error(*why);
     std::vector<int> missing;
     for (int r = 0; r < mesh_.size(); ++r)
-        if (r == first || (r != mesh_.rank() && !has_come(r, call, after(kGlance)))) missing.push_back(r);
+        if (r == first || (r != mesh_.rank() && !has_arrived(r, call, after(kPollTime)))) missing.push_back(r);
     throw failure(
         ErrorCode::timeout, here, missing,
         fmt::format("rank {} waited {} for {}", mesh_.rank(), describe(Clock::now() - began), list_ranks(missing)));
 }
 
-/// Whether it has by then; throws where it will not.
-bool Frames::has_come(int rank, const Call& call, Time then) {
+/// Waits for the frame until `then`; throws if it can no longer arrive.
+bool Frames::has_arrived(int rank, const Call& call, Time then) {
     Call patient = call;
     patient.deadline = Time::max();
-    return peers_[static_cast<std::size_t>(rank)].receives[turn_]->wait(patient, then);
+    return peers_[static_cast<std::size_t>(rank)].receives[parity_]->wait(patient, then);
 }
 
 void Frames::wait_for(int rank, const Call& call, Time began) {
-    while (!has_come(rank, call, std::min(call.deadline.at(), after(kTurn)))) {
+    while (!has_arrived(rank, call, std::min(call.deadline.at(), after(kLivenessInterval)))) {
         if (Clock::now() < call.deadline.at()) {
-            look_around(call, began);
+            check_peers(call, began);
             continue;
         }
-        // Who was stopped himself has not been told yet what has come meanwhile.
-        if (has_come(rank, call, after(kGlance))) return;
+        // If this process was stopped (SIGSTOP), the frame may have arrived meanwhile without having been processed.
+        if (has_arrived(rank, call, after(kPollTime))) return;
         fail(call, rank, began);
     }
 }
 
-/// Whose connection is gone may have given up this call, and has said why then; or else has left after a call that went
-/// well for him, and so it will here, if his frame has come.
-void Frames::look_around(const Call& call, Time began) {
+/// Checks all peers whose connections have closed. Such a peer has either given up this call and published its reason,
+/// or completed the call and left; in the latter case its frame has arrived or is about to be processed.
+void Frames::check_peers(const Call& call, Time began) {
     const Error::Where here = where(call, mesh_.group());
     for (int r = 0; r < mesh_.size(); ++r) {
         if (r == mesh_.rank() || !mesh_.is_broken(r)) continue;
         if (const auto why = mesh_.given_up(r, here)) throw Error(*why);
-        const bool came = std::any_of(std::begin(kLooks), std::end(kLooks),
-                                      [&](auto look) { return has_come(r, call, after(look)); });
-        if (!came) throw mesh_.translate(Broken(), r, here, began);
+        const bool arrived = std::any_of(std::begin(kFinalPolls), std::end(kFinalPolls),
+                                         [&](auto poll) { return has_arrived(r, call, after(poll)); });
+        if (!arrived) throw mesh_.translate(Broken(), r, here, began);
     }
 }
 
 void Frames::exchange(const Call& call) {
-    turn_ ^= 1;
-    // Before anything is sent: who has everybody's frame may leave.
-    begin_receives(turn_ ^ 1);
+    parity_ ^= 1;
+    // Post the next call's receives before sending: a rank that has received all frames may leave at once.
+    begin_receives(parity_ ^ 1);
     const Time began = Clock::now();
     const Signature own(call);
     for (Peer& peer : peers_) {
@@ -111,7 +111,7 @@ void Frames::exchange(const Call& call) {
             continue;
         }
         wait_for(static_cast<int>(r), call, began);
-        std::memcpy(&signatures_[r], peers_[r].received[turn_], sizeof own);
+        std::memcpy(&signatures_[r], peers_[r].received[parity_], sizeof own);
     }
     for (Peer& peer : peers_)
         if (peer.sends) peer.sends->wait(call);

@@ -1,10 +1,10 @@
 #pragma once
-/// The first message of every call, from everybody to everybody: the call's signature and, where it has room, what the
-/// sender has for this receiver. A frame's receiver has room for the longest of frames, so its length need not be known
-/// before the signatures have been compared.
+/// The first message of every call, sent by every rank to every other rank: the call's signature and, as far as its
+/// capacity permits, the sender's data for this receiver. Every receive has the full capacity, so that a frame can be
+/// received before the signatures have been compared and the length is known.
 ///
-/// Gloo asks the receiver before it sends. The receives of a call are begun with the call before it, so that this
-/// answer is there when somebody wants to send; frames of two calls take turns.
+/// Gloo sends after the receiver has posted its receive. The receives for a call are therefore posted during the
+/// previous call, in two alternating sets of buffers, so that a sender finds them.
 
 #include <cstring>
 
@@ -16,19 +16,19 @@ class Frames {
 public:
     explicit Frames(Mesh& mesh);
 
-    /// The most that a frame has room for, in bytes; a power of two.
-    [[nodiscard]] std::size_t room() const { return room_; }
-    /// With the next call, to this rank: no more than there is room for.
+    /// The largest payload of a frame, in bytes; a power of two.
+    [[nodiscard]] std::size_t capacity() const { return capacity_; }
+    /// Adds data for `rank` to the next call's frame; at most capacity() bytes.
     void attach(int rank, const void* data, std::size_t bytes) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         if (bytes > 0) std::memcpy(peer.sent + kDataOffset, data, bytes);
         peer.attached = bytes;
     }
-    /// Shows everybody this rank's call, and sees all others'. Throws Error, also where they are not alike.
+    /// Sends this rank's frames, receives all others and compares the signatures. Throws Error (mismatch and others).
     void exchange(const Call& call);
-    /// What this rank's frame had in it, until the next call.
+    /// The payload of the frame from `rank`; valid until the next call.
     [[nodiscard]] const std::byte* data(int rank) const {
-        return peers_[static_cast<std::size_t>(rank)].received[turn_] + kDataOffset;
+        return peers_[static_cast<std::size_t>(rank)].received[parity_] + kDataOffset;
     }
 
 private:
@@ -39,18 +39,18 @@ private:
         std::size_t attached = 0;
         std::unique_ptr<Flow> sends, receives[2];
     };
-    void begin_receives(int turn);
+    void begin_receives(int parity);
     void wait_for(int rank, const Call& call, Time began);
-    void look_around(const Call& call, Time began);
-    [[nodiscard]] bool has_come(int rank, const Call& call, Time then);
+    void check_peers(const Call& call, Time began);
+    [[nodiscard]] bool has_arrived(int rank, const Call& call, Time then);
     [[noreturn]] void fail(const Call& call, int first, Time began);
 
     Mesh& mesh_;
-    const std::size_t room_;
-    std::unique_ptr<std::byte[]> memory_;  // of all frames; the system gives what is used
-    std::vector<Peer> peers_;              // by rank; this one's has no frames
+    const std::size_t capacity_;
+    std::unique_ptr<std::byte[]> memory_;  // of all frames; untouched pages cost nothing
+    std::vector<Peer> peers_;              // by rank; no frames for this rank
     std::vector<Signature> signatures_;
-    int turn_ = 1;
+    int parity_ = 1;
 };
 
 }  // namespace dlaunch::worker::gloo_backend

@@ -9,20 +9,20 @@
 #include <sstream>
 
 #include "rendezvous/base/address.hpp"
-#include "worker_lib/src/gloo/alarms.hpp"
+#include "worker_lib/src/bootstrap/environment.hpp"
 #include "worker_lib/src/gloo/frames.hpp"
-#include "worker_lib/src/gloo/submissions.hpp"
-#include "worker_lib/src/meeting/environment.hpp"
+#include "worker_lib/src/gloo/submission_queue.hpp"
+#include "worker_lib/src/gloo/wait_timers.hpp"
 
 namespace dlaunch::worker::gloo_backend {
 namespace {
 
-/// The group's store, as Gloo wants one. Its own time-outs are ignored: the group's deadline holds.
+/// Adapts the group's store to Gloo's interface. Uses the group's deadline instead of Gloo's time-outs.
 class GlooStore final : public gloo::rendezvous::Store {
 public:
-    /// `peer`: whom Gloo connects to, from then on.
-    GlooStore(const Place& place, StoreHandle store, Time deadline, int& peer)
-        : place_(place), store_(std::move(store)), deadline_(deadline), peer_(peer) {}
+    /// `peer`: set to the rank to which Gloo currently connects, for error texts.
+    GlooStore(const GroupInfo& group, StoreHandle store, Time deadline, int& peer)
+        : group_(group), store_(std::move(store)), deadline_(deadline), peer_(peer) {}
     void set(const std::string& key, const std::vector<char>& data) override {
         store_.set(key, std::string(data.begin(), data.end()), deadline_);
     }
@@ -33,7 +33,7 @@ public:
     }
     void wait(const std::vector<std::string>& keys) override {
         const Time began = Clock::now();
-        // Each of its keys is one rank's: "rank_RANK" before there is a connection, "RANK" to make one.
+        // Gloo's keys end with a rank: "rank_RANK" before it connects, "RANK" while it connects.
         const std::string& key = keys.back();
         const std::size_t number = key.find_last_not_of("0123456789") + 1;
         const int rank = number < key.size() ? std::stoi(key.substr(number)) : -1;
@@ -43,14 +43,14 @@ public:
         } catch (const Error& error) {
             if (error.code() != ErrorCode::timeout || !error.ranks().empty() || rank < 0) throw;
             throw failure(
-                ErrorCode::timeout, {"new_group", 0, place_.group}, {rank},
-                fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), rank));
+                ErrorCode::timeout, {"new_group", 0, group_.name}, {rank},
+                fmt::format("rank {} waited {} for rank {}", group_.rank, describe(Clock::now() - began), rank));
         }
     }
     void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override { wait(keys); }
 
 private:
-    const Place& place_;
+    const GroupInfo& group_;
     const StoreHandle store_;
     const Time deadline_;
     int& peer_;
@@ -69,44 +69,44 @@ std::string write_reason(const Error& why) {
                        fmt::join(ranks, " "), ranks.empty() ? "" : " ", why.what());
 }
 Mesh::Reason read_reason(int rank, const std::string& reason) {
-    std::istringstream said(reason);
+    std::istringstream fields(reason);
     int code = 0;
     std::uint64_t sequence = 0;
     std::size_t count = 0;
-    said >> code >> sequence >> count;
+    fields >> code >> sequence >> count;
     std::vector<int> ranks;
-    for (int r = 0; ranks.size() < count && said >> r;) ranks.push_back(r);
+    for (int r = 0; ranks.size() < count && fields >> r;) ranks.push_back(r);
     std::string text;
-    std::getline(said >> std::ws, text, '\0');
+    std::getline(fields >> std::ws, text, '\0');
     return {{static_cast<ErrorCode>(code), fmt::format("rank {} gave up: {}", rank, text), ranks, {}}, sequence};
 }
 
-/// Gloo waits so many time-outs for a connection; for nothing else its own time-out counts.
-constexpr int kTimesAsLong = 5;
+/// Gloo waits for a connection five times as long as its time-out; the time-out has no other use here.
+constexpr int kTimeoutsPerConnect = 5;
 
-/// For a look at the store when something has gone wrong already.
+/// Time-out of store requests after a failure.
 constexpr auto kPatience = std::chrono::seconds(2);
 
 }  // namespace
 
-Mesh::Mesh(Place place, const std::vector<Member>& members, StoreHandle store, Time deadline)
-    : place_(std::move(place)), store_(std::move(store)) {
-    // Gloo writes to connections that may be closed.
+Mesh::Mesh(GroupInfo group, const std::vector<Member>& members, StoreHandle store, Time deadline)
+    : group_(std::move(group)), store_(std::move(store)) {
+    // Gloo writes to sockets without MSG_NOSIGNAL.
     struct sigaction action {};
     if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
     int peer = -1;
     try {
         connect(members, deadline, peer);
     } catch (const Error& error) {
-        if (frames_) give_up(error);  // before connections close, about which the others would wonder
+        if (frames_) give_up(error);  // publish the reason before the connections close
         throw;
     } catch (const std::exception& error) {
-        store_.look();  // somebody is gone, or has said what is the matter
+        store_.check_liveness();  // throws if a rank is lost or has published a failure
         const bool late = Clock::now() >= deadline;
         throw Error(late ? ErrorCode::timeout : ErrorCode::backend,
-                    fmt::format("gloo: group {}: rank {} cannot connect {}: {}", place_.group, place_.rank,
+                    fmt::format("gloo: group {}: rank {} cannot connect {}: {}", group_.name, group_.rank,
                                 peer < 0 ? "to the others" : fmt::format("to rank {}", peer), error.what()),
-                    peer < 0 ? std::vector<int>{} : std::vector<int>{peer}, {"new_group", 0, place_.group});
+                    peer < 0 ? std::vector<int>{} : std::vector<int>{peer}, {"new_group", 0, group_.name});
     }
 }
 
@@ -119,31 +119,31 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline, int& peer)
     else
         attributes.hostname = one_host ? "127.0.0.1" : base::reachable_address();
     auto device = gloo::transport::tcp::CreateDevice(attributes);
-    alarms_ = std::make_unique<Alarms>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
-    submissions_ = std::make_unique<Submissions>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
-    GlooStore store(place_, store_.below("gloo"), deadline, peer);
-    context_ = std::make_shared<gloo::rendezvous::Context>(place_.rank, place_.size);
-    context_->setTimeout(std::max(std::chrono::milliseconds(1), left_until(deadline) / kTimesAsLong));
-    if (place_.size > 1) context_->connectFullMesh(store, device);
-    probes_.resize(static_cast<std::size_t>(place_.size));
-    for (int r = 0; r < place_.size; ++r) {
-        if (r == place_.rank) continue;
+    timers_ = std::make_unique<WaitTimers>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
+    submission_queue_ = std::make_unique<SubmissionQueue>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
+    GlooStore store(group_, store_.below("gloo"), deadline, peer);
+    context_ = std::make_shared<gloo::rendezvous::Context>(group_.rank, group_.size);
+    context_->setTimeout(std::max(std::chrono::milliseconds(1), left_until(deadline) / kTimeoutsPerConnect));
+    if (group_.size > 1) context_->connectFullMesh(store, device);
+    probes_.resize(static_cast<std::size_t>(group_.size));
+    for (int r = 0; r < group_.size; ++r) {
+        if (r == group_.rank) continue;
         peer = r;
         Buffer& probe = probes_[static_cast<std::size_t>(r)];
         probe = buffer(nullptr, 0);
         probe->recv(r, kProbeSlot);
     }
     frames_ = std::make_unique<Frames>(*this);
-    // Nobody may use, and perhaps leave, what others have not finished.
+    // A barrier: no rank may use or leave the mesh before all ranks have connected.
     Call hello;
     hello.deadline = deadline;
-    run_collective(Part(*this), hello);
+    run_collective(RankSubset(*this), hello);
 }
 
 Mesh::~Mesh() {
     frames_.reset();
     probes_.clear();
-    context_.reset();  // and with it the device, whose thread ends
+    context_.reset();  // also destroys the device and joins its thread
 }
 
 Mesh::Buffer Mesh::buffer(const void* data, std::size_t bytes) {
@@ -155,7 +155,9 @@ Error Mesh::translate(const std::exception& thrown, int peer, const Error::Where
         const std::lock_guard lock(mutex_);
         if (why_) return interrupted(*why_, where);
     }
-    if (dynamic_cast<const TimedOut*>(&thrown))  // who was stopped himself is late for himself, too
+    // After a SIGSTOP of this process both sides have timed out: prefer the reason that the peer published for this
+    // call.
+    if (dynamic_cast<const TimedOut*>(&thrown))
         if (const auto why = given_up(peer, where)) return *why;
     const Error why = blame(thrown, peer, began);
     return failure(why.code(), where, why.ranks(), why.what());
@@ -168,10 +170,10 @@ Error Mesh::blame(const std::exception& thrown, int peer, Time began) const {
     }
     if (dynamic_cast<const TimedOut*>(&thrown))
         return {ErrorCode::timeout,
-                fmt::format("rank {} waited {} for rank {}", place_.rank, describe(Clock::now() - began), peer),
+                fmt::format("rank {} waited {} for rank {}", group_.rank, describe(Clock::now() - began), peer),
                 {peer},
                 {}};
-    if (const auto said = reason(peer)) return said->why;
+    if (const auto published = reason(peer)) return published->why;
     return {ErrorCode::peer_lost, fmt::format("rank {} is gone: it ended, or left the group", peer), {peer}, {}};
 }
 
@@ -181,7 +183,7 @@ std::optional<Mesh::Reason> Mesh::reason(int peer) const {
         const Time soon = Clock::now() + kPatience;
         if (store_.check(keys, soon)) return read_reason(peer, store_.get(keys[0], soon));
     } catch (const Error&) {
-        // Without the store there is nothing better to say.
+        // The store is gone; the caller uses its own finding.
     }
     return std::nullopt;
 }
@@ -190,7 +192,7 @@ bool Mesh::is_broken(int peer) {
     const std::lock_guard one_at_a_time(probing_);
     gloo::transport::UnboundBuffer& probe = *probes_[static_cast<std::size_t>(peer)];
     try {
-        probe.abortWaitRecv();  // the wait that comes
+        probe.abortWaitRecv();  // makes the next wait return at once: false if the connection is open, else it throws
         probe.waitRecv(kPatience);
         return false;
     } catch (const std::exception&) {
@@ -199,9 +201,9 @@ bool Mesh::is_broken(int peer) {
 }
 
 std::optional<Error> Mesh::given_up(int peer, const Error::Where& call) const {
-    const auto said = reason(peer);
-    if (!said || call.sequence == 0 || said->sequence != call.sequence) return std::nullopt;
-    return failure(said->why.code(), call, said->why.ranks(), said->why.what());
+    const auto published = reason(peer);
+    if (!published || call.sequence == 0 || published->sequence != call.sequence) return std::nullopt;
+    return failure(published->why.code(), call, published->why.ranks(), published->why.what());
 }
 
 void Mesh::interrupt(const Error& why) {
@@ -215,34 +217,34 @@ void Mesh::interrupt(const Error& why) {
 
 void Mesh::give_up(const Error& why) {
     interrupt(why);
-    if (told_.exchange(true)) return;
+    if (published_.exchange(true)) return;
     try {
-        store_.set(reason_key(place_.rank), write_reason(why), Clock::now() + kPatience);
+        store_.set(reason_key(group_.rank), write_reason(why), Clock::now() + kPatience);
     } catch (const Error&) {
-        // The others will say that this rank is gone, which is near enough.
+        // The store is gone; the peers see closed connections and report this rank as lost.
     }
-    submissions_->stop();
+    submission_queue_->stop();
     context_->closeConnections();
 }
 
-void Mesh::check_going() const {
+void Mesh::check_usable() const {
     const std::lock_guard lock(mutex_);
     if (!why_) return;
-    throw ended_before(*why_, place_.group);
+    throw ended_before(*why_, group_.name);
 }
 
 bool Mesh::wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline) {
     for (;;) {
-        const Time turn = std::min(deadline, after(kTurn));
+        const Time until = std::min(deadline, after(kLivenessInterval));
         try {
-            return alarms_->wait(buffer, sends, turn);
+            return timers_->wait(buffer, sends, until);
         } catch (const TimedOut&) {
-            if (turn == deadline) throw;
+            if (until == deadline) throw;
         }
         if (!is_broken(peer)) continue;
-        for (const auto look : kLooks) {  // it may have been the last thing that came
+        for (const auto poll : kFinalPolls) {  // the transfer may have completed before the connection closed
             try {
-                return alarms_->wait(buffer, sends, after(look));
+                return timers_->wait(buffer, sends, after(poll));
             } catch (const TimedOut&) {
                 continue;
             }
@@ -256,7 +258,7 @@ bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, T
         const std::lock_guard lock(mutex_);
         awaited_ = why_ ? nullptr : &buffer;
     }
-    check_going();
+    check_usable();
     const auto forget = [&] {
         const std::lock_guard lock(mutex_);
         awaited_ = nullptr;
@@ -269,7 +271,7 @@ bool Mesh::await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, T
         throw;
     }
     forget();
-    check_going();
+    check_usable();
     return done;
 }
 
@@ -281,23 +283,23 @@ std::byte* Mesh::scratch(std::size_t bytes) {
     return scratch_.get();
 }
 
-Part::Part(Mesh& mesh) : mesh_(mesh), rank_(mesh.rank()), ranks_(static_cast<std::size_t>(mesh.size())) {
+RankSubset::RankSubset(Mesh& mesh) : mesh_(mesh), rank_(mesh.rank()), ranks_(static_cast<std::size_t>(mesh.size())) {
     std::iota(ranks_.begin(), ranks_.end(), 0);
 }
 
-Part::Part(Mesh& mesh, std::vector<int> ranks, std::uint64_t slots)
+RankSubset::RankSubset(Mesh& mesh, std::vector<int> ranks, std::uint64_t slots)
     : mesh_(mesh),
       rank_(static_cast<int>(std::find(ranks.begin(), ranks.end(), mesh.rank()) - ranks.begin())),
       slots_(slots),
       ranks_(std::move(ranks)) {}
 
 Flow::~Flow() {
-    if (begun_ > 0) mesh_.submissions().forget(*this);
+    if (begun_ > 0) mesh_.submission_queue().cancel(*this);
 }
 
 void Flow::begin(std::size_t offset, std::size_t bytes) {
     if (bytes == 0) return;
-    mesh_.submissions().add({this, offset, bytes});
+    mesh_.submission_queue().add({this, offset, bytes});
     ++begun_;
 }
 
@@ -310,14 +312,14 @@ void Flow::begin_now(std::size_t offset, std::size_t bytes) noexcept {
     }
 }
 
-bool Flow::wait(const Call& call, Time turn) {
+bool Flow::wait(const Call& call, Time until) {
     if (begun_ == 0) return true;
-    mesh_.submissions().submit();
+    mesh_.submission_queue().submit();
     const Time began = Clock::now();
     try {
-        if (!mesh_.await(*buffer_, sends_, peer_, std::min(turn, call.deadline.at()))) std::rethrow_exception(failed_);
+        if (!mesh_.await(*buffer_, sends_, peer_, std::min(until, call.deadline.at()))) std::rethrow_exception(failed_);
     } catch (const std::exception& error) {
-        if (turn < call.deadline.at() && dynamic_cast<const TimedOut*>(&error)) return false;
+        if (until < call.deadline.at() && dynamic_cast<const TimedOut*>(&error)) return false;
         throw mesh_.translate(error, peer_, where(call, mesh_.group()), began);
     }
     --begun_;

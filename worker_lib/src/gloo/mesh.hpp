@@ -1,7 +1,7 @@
 #pragma once
-/// Gloo's connections between the ranks of a group, and nothing else of Gloo's: its collectives end the process where
-/// ranks disagree on a length, and never say which rank an error is about. So a length is only ever used after all have
-/// agreed on it, and every wait is for one peer.
+/// Connections between the ranks of a group. Gloo provides the connections and point-to-point transfers only; Gloo's
+/// collectives are not used, because they abort the process when ranks disagree on a length and report errors without
+/// the rank. Hence all ranks agree on a length before it is used, and every wait concerns exactly one peer.
 
 #include <gloo/rendezvous/context.h>
 
@@ -12,33 +12,33 @@
 #include <optional>
 #include <vector>
 
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/core/backend.hpp"
-#include "worker_lib/src/meeting/meeting.hpp"
 
 namespace dlaunch::worker::gloo_backend {
 
-/// How often a rank that waits looks whether those are still there that it needs: Gloo does not say that a connection
-/// has gone to whom it has begun to send, or to receive, something for.
-inline constexpr std::chrono::milliseconds kTurn{500};
+/// Interval between liveness checks of a waiting rank. Gloo does not fail a transfer in progress when its connection
+/// closes.
+inline constexpr std::chrono::milliseconds kLivenessInterval{500};
 
-/// How long one looks for what may be there already, one look after the other: a wait that its alarm ends before this
-/// thread has got as far as to look does not see it.
-inline constexpr std::chrono::milliseconds kLooks[] = {std::chrono::milliseconds(1), std::chrono::milliseconds(10),
-                                                       std::chrono::milliseconds(100)};
+/// Durations of successive polls for a transfer that may be complete already. A timer that fires before the thread has
+/// entered Gloo's wait aborts that wait without a look at the transfer; the next, longer poll finds it.
+inline constexpr std::chrono::milliseconds kFinalPolls[] = {std::chrono::milliseconds(1), std::chrono::milliseconds(10),
+                                                            std::chrono::milliseconds(100)};
 
-/// Thrown by a wait whose connection has gone.
+/// Thrown by a wait whose connection has closed.
 struct Broken final : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "the connection was closed"; }
 };
 
-class Alarms;
+class WaitTimers;
 class Frames;
-class Submissions;
+class SubmissionQueue;
 
 class Mesh {
 public:
     /// Connects all ranks; throws Error.
-    Mesh(Place place, const std::vector<Member>& members, StoreHandle store, Time deadline);
+    Mesh(GroupInfo group, const std::vector<Member>& members, StoreHandle store, Time deadline);
     ~Mesh();
     Mesh(const Mesh&) = delete;
     Mesh& operator=(const Mesh&) = delete;
@@ -46,37 +46,38 @@ public:
     using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
     [[nodiscard]] Buffer buffer(const void* data, std::size_t bytes);
 
-    [[nodiscard]] int rank() const { return place_.rank; }
-    [[nodiscard]] int size() const { return place_.size; }
-    [[nodiscard]] const std::string& group() const { return place_.group; }
+    [[nodiscard]] int rank() const { return group_.rank; }
+    [[nodiscard]] int size() const { return group_.size; }
+    [[nodiscard]] const std::string& group() const { return group_.name; }
 
-    /// What Gloo threw while this rank dealt with `peer`, from `began` on, in words of ours: the peer's own reason
-    /// where it left one. Of no call yet. Where this rank has given up itself: why.
+    /// Translates an exception of Gloo during a transfer with `peer` that started at `began`: this rank's reason if it
+    /// has given up itself, else a time-out, else the reason that the peer has published, else a lost peer. The Error
+    /// names no call.
     [[nodiscard]] Error blame(const std::exception& thrown, int peer, Time began) const;
-    /// The same as the Error of a call.
+    /// blame() as the Error of a call.
     [[nodiscard]] Error translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const;
-    /// Why `peer` gave up this call, where it has said so.
+    /// The reason that `peer` has published for giving up this call, if there is one.
     [[nodiscard]] std::optional<Error> given_up(int peer, const Error::Where& call) const;
-    /// Whether nothing will go to this rank, or come from it, any more; any thread.
+    /// True: the connection to `peer` has closed. Any thread.
     [[nodiscard]] bool is_broken(int peer);
-    /// Ends what this rank waits for, and all that comes. The first reason counts.
+    /// Ends the pending wait of a collective and refuses later ones. Only the first reason is kept.
     void interrupt(const Error& why);
-    /// The same, and closes all connections, so that nobody waits for this rank any more, and leaves the reason.
+    /// interrupt(), publishes the reason in the store and closes all connections, which ends the peers' waits.
     void give_up(const Error& why);
-    /// Throws where this rank has given up before.
-    void check_going() const;
-    /// Waits for what a collective sends or receives; give_up() ends the wait. False: the wait was aborted.
+    /// Throws if this rank has given up.
+    void check_usable() const;
+    /// Waits for a transfer of a collective; interrupt() ends the wait. False: the wait was aborted.
     bool await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
-    /// The same for anybody, whom give_up() leaves alone.
+    /// The same for messages; interrupt() does not end this wait.
     bool wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
-    /// What the ranks begin their calls with.
+    /// The first messages of every call.
     [[nodiscard]] Frames& frames() const { return *frames_; }
-    /// Memory for a collective's own use, as it was left; made once, as new pages cost more than what is done with
-    /// them.
+    /// Uninitialized memory for the current collective. Allocated once and reused: page faults on new memory cost more
+    /// than the work done in it.
     [[nodiscard]] std::byte* scratch(std::size_t bytes);
-    [[nodiscard]] Submissions& submissions() const { return *submissions_; }
+    [[nodiscard]] SubmissionQueue& submission_queue() const { return *submission_queue_; }
 
-    /// Why a rank gave up, and in which call (0: in none).
+    /// Why a rank gave up, and in which call (0: outside a call).
     struct Reason {
         Error why;
         std::uint64_t sequence;
@@ -86,28 +87,28 @@ private:
     [[nodiscard]] std::optional<Reason> reason(int peer) const;
     void connect(const std::vector<Member>& members, Time deadline, int& peer);
 
-    const Place place_;
+    const GroupInfo group_;
     const StoreHandle store_;
-    std::unique_ptr<Alarms> alarms_;
-    std::unique_ptr<Submissions> submissions_;
+    std::unique_ptr<WaitTimers> timers_;
+    std::unique_ptr<SubmissionQueue> submission_queue_;
     std::shared_ptr<gloo::rendezvous::Context> context_;
     mutable std::mutex mutex_;
     std::unique_ptr<Error> why_;
-    std::atomic<bool> told_{false};
-    gloo::transport::UnboundBuffer* awaited_ = nullptr;  // collectives come one at a time
+    std::atomic<bool> published_{false};
+    gloo::transport::UnboundBuffer* awaited_ = nullptr;  // at most one: collectives do not overlap
     std::mutex probing_;
-    std::vector<Buffer> probes_;  // receives of what nobody sends; by rank, nullptr for this one
+    std::vector<Buffer> probes_;  // receives in kProbeSlot, which fail when the connection closes; by rank
     std::unique_ptr<Frames> frames_;
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;
 };
 
-/// The ranks of a mesh that make a call together, numbered from 0.
-class Part {
+/// Some ranks of a mesh that make calls together, numbered from 0.
+class RankSubset {
 public:
-    explicit Part(Mesh& mesh);
-    /// `slots` keeps its calls apart from those of all ranks.
-    Part(Mesh& mesh, std::vector<int> ranks, std::uint64_t slots);
+    explicit RankSubset(Mesh& mesh);
+    /// `slots`: bits that separate the slots of the subset's calls from those of the whole mesh.
+    RankSubset(Mesh& mesh, std::vector<int> ranks, std::uint64_t slots);
 
     [[nodiscard]] Mesh& mesh() const { return mesh_; }
     [[nodiscard]] int rank() const { return rank_; }
@@ -122,13 +123,13 @@ private:
     std::vector<int> ranks_;
 };
 
-/// Slots of messages have the first of these bits, those of subsets' collectives the second.
+/// Set in the slots of messages; set in the slots of subsets' collectives.
 inline constexpr std::uint64_t kMessageSlots = std::uint64_t{1} << 63, kSubsetSlots = std::uint64_t{1} << 62;
-/// Nobody sends anything in this one.
+/// No rank ever sends in this slot.
 inline constexpr std::uint64_t kProbeSlot = kMessageSlots - 1;
 
-/// Messages to one peer, or from one, out of one piece of memory, or into it. Those of a slot arrive in their order;
-/// one may be shorter than its receiver has room for, never longer.
+/// A sequence of transfers to or from one peer, out of or into one buffer. Transfers in a slot arrive in order. A
+/// transfer may be shorter than the receiver's capacity, never longer.
 class Flow {
 public:
     Flow(Mesh& mesh, int peer, bool sends, std::uint64_t slot, const void* data, std::size_t bytes)
@@ -137,17 +138,16 @@ public:
     Flow(const Flow&) = delete;
     Flow& operator=(const Flow&) = delete;
 
-    /// Has the next one begun, at the latest with the next wait for any flow of the mesh. Nothing is sent where there
-    /// is nothing.
+    /// Queues the next transfer; the next wait for any flow of the mesh submits the queue. Zero bytes: no transfer.
     void begin(std::size_t offset, std::size_t bytes);
-    /// Waits for the first of those that have been begun, if there is one; throws an Error that names the peer.
+    /// Waits for the oldest transfer that has begun, if there is one; throws an Error that names the peer.
     void wait(const Call& call) { (void)wait(call, call.deadline.at()); }
-    /// The same; false where the turn is over before the call's deadline.
-    [[nodiscard]] bool wait(const Call& call, Time turn);
+    /// The same until `until`; false: the transfer is pending at that time, before the call's deadline.
+    [[nodiscard]] bool wait(const Call& call, Time until);
     void finish(const Call& call) {
         while (begun_ > 0) wait(call);
     }
-    /// In Gloo's thread.
+    /// Starts a transfer; runs in Gloo's thread.
     void begin_now(std::size_t offset, std::size_t bytes) noexcept;
 
 private:
@@ -157,34 +157,36 @@ private:
     const std::uint64_t slot_;
     Mesh::Buffer buffer_;
     int begun_ = 0;
-    std::exception_ptr failed_;  // to begin; whoever waits is told by an aborted wait
+    std::exception_ptr failed_;  // a transfer could not start; an aborted wait signals it to the waiting thread
 };
 
-/// Sends and receives that belong together: all are begun, then all are waited for. Lengths are known on both sides.
+/// A set of transfers that proceed concurrently: begin all, then wait for all. Both sides know the lengths.
 class Step {
 public:
-    /// `number` is the same on all ranks, from 1 on, and no other step's of the call.
-    Step(const Part& part, const Call& call, int number)
-        : part_(part), call_(call), slot_(part.slots() | ((call.sequence << 2) + static_cast<std::uint64_t>(number))) {}
+    /// `number`: 1, 2, ..., unique within the call and equal on all ranks.
+    Step(const RankSubset& subset, const Call& call, int number)
+        : subset_(subset),
+          call_(call),
+          slot_(subset.slots() | ((call.sequence << 2) + static_cast<std::uint64_t>(number))) {}
     void send(int to, const void* data, std::size_t bytes) { flow(to, true, data, bytes).begin(0, bytes); }
     void receive(int from, void* data, std::size_t bytes) { flow(from, false, data, bytes).begin(0, bytes); }
-    /// For several messages; lives as long as the step.
+    /// For several transfers with one peer; lives as long as the step.
     Flow& flow(int peer, bool sends, const void* data, std::size_t bytes) {
-        return flows_.emplace_back(part_.mesh(), part_.in_mesh(peer), sends, slot_, data, bytes);
+        return flows_.emplace_back(subset_.mesh(), subset_.in_mesh(peer), sends, slot_, data, bytes);
     }
     void finish() {
         for (Flow& flow : flows_) flow.finish(call_);
     }
 
 private:
-    const Part& part_;
+    const RankSubset& subset_;
     const Call& call_;
     const std::uint64_t slot_;
     std::deque<Flow> flows_;
 };
 
-void run_collective(const Part& part, const Call& call);
-/// Those that combine.
-void run_reduction(const Part& part, const Call& call);
+void run_collective(const RankSubset& subset, const Call& call);
+/// reduce, all_reduce, reduce_scatter.
+void run_reduction(const RankSubset& subset, const Call& call);
 
 }  // namespace dlaunch::worker::gloo_backend

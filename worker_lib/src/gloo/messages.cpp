@@ -9,12 +9,12 @@
 #include <dlaunch/options.hpp>
 
 #include "rendezvous/base/signals_blocked.hpp"
-#include "worker_lib/src/gloo/alarms.hpp"
+#include "worker_lib/src/gloo/wait_timers.hpp"
 
 namespace dlaunch::worker::gloo_backend {
 namespace {
 
-/// Of waits that only their peer, or the end of the group, ends.
+/// Deadline of waits that end with a message, the loss of the peer or the end of the group.
 constexpr Time kForEver = Time::max();
 
 std::uint64_t slot(std::uint64_t number, bool payload) { return kMessageSlots | number << 1 | (payload ? 1 : 0); }
@@ -28,7 +28,7 @@ struct Messages::Pending final : WorkState {
     const Transfer transfer;
     const std::shared_ptr<Messages> owner;
     const Time began = Clock::now();
-    bool under_way = false;  // a send that its peer's thread has begun
+    bool in_flight = false;  // a send that the writer thread has started
     [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
 };
 
@@ -53,11 +53,11 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     if (closed_) return fail(*closed_);
     if (transfer.sends && transfer.peer == mesh_.rank()) {
         const auto* begin = static_cast<const std::byte*>(transfer.data);
-        earlies_.push_back({transfer.peer,
-                            {call->bytes(), transfer.tag, transfer.type, {}},
-                            std::vector<std::byte>(begin, begin + call->bytes())});
+        unexpected_.push_back({transfer.peer,
+                               {call->bytes(), transfer.tag, transfer.type, {}},
+                               std::vector<std::byte>(begin, begin + call->bytes())});
         call->finish();
-        match_early();
+        match_unexpected();
     } else if (transfer.sends) {
         Peer& peer = peers_[static_cast<std::size_t>(transfer.peer)];
         if (peer.lost) return fail(lost(*peer.lost, true));
@@ -65,7 +65,7 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
         start(transfer.peer, false);
     } else {
         receives_.push_back(call);
-        match_early();
+        match_unexpected();
         for (int r = 0; r < mesh_.size() && !call->WorkState::done(); ++r)
             if (transfer.peer == r || transfer.peer == kAnySource) start(r, true);
         const Error* const nobody = nobody_sends(transfer.peer);
@@ -78,7 +78,7 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     return call;
 }
 
-/// Why nothing will come from this rank, or from any; nullptr: something may.
+/// Why no message can come from `rank` (kAnySource: from any rank); nullptr: messages can still come.
 const Error* Messages::nobody_sends(int rank) const {
     if (rank != kAnySource) return peers_[static_cast<std::size_t>(rank)].lost.get();
     const Error* why = nullptr;
@@ -99,7 +99,7 @@ bool Messages::accepts(const Call& call, int source, const Envelope& envelope) c
     return (t.peer == source || t.peer == kAnySource) && (t.tag == envelope.tag || t.tag == kAnyTag);
 }
 
-/// Whether the message may go into the receive's buffer; else the receive has failed.
+/// True: type and count permit to receive the message into the buffer. False: the receive has been failed.
 bool Messages::fits(const Call& call, int source, const Envelope& envelope) const {
     const Transfer& t = call->transfer;
     const std::size_t count = envelope.bytes / size_of(envelope.type);
@@ -111,27 +111,29 @@ bool Messages::fits(const Call& call, int source, const Envelope& envelope) cons
     return false;
 }
 
-void Messages::match_early() {
+void Messages::match_unexpected() {
     for (auto at = receives_.begin(); at != receives_.end();) {
         const Call call = *at;
-        const auto early = std::find_if(earlies_.begin(), earlies_.end(),
-                                        [&](const Early& e) { return accepts(call, e.source, e.envelope); });
-        if (early == earlies_.end()) {
+        const auto unexpected = std::find_if(unexpected_.begin(), unexpected_.end(),
+                                             [&](const Unexpected& e) { return accepts(call, e.source, e.envelope); });
+        if (unexpected == unexpected_.end()) {
             ++at;
             continue;
         }
         at = receives_.erase(at);
-        if (fits(call, early->source, early->envelope)) {
-            if (!early->bytes.empty()) std::memcpy(call->transfer.data, early->bytes.data(), early->bytes.size());
-            call->finish({early->source, early->envelope.tag, early->envelope.bytes / size_of(early->envelope.type)});
+        if (fits(call, unexpected->source, unexpected->envelope)) {
+            if (!unexpected->bytes.empty())
+                std::memcpy(call->transfer.data, unexpected->bytes.data(), unexpected->bytes.size());
+            call->finish({unexpected->source, unexpected->envelope.tag,
+                          unexpected->envelope.bytes / size_of(unexpected->envelope.type)});
         }
-        earlies_.erase(early);
+        unexpected_.erase(unexpected);
     }
 }
 
-// --- the peers' threads ----------------------------------------------------------------------------------------------
+// --- reader and writer threads ---------------------------------------------------------------------------------------
 
-/// Waits for the buffer's transfer; throws what Gloo throws, and Error where the group has been closed.
+/// Waits for the buffer's transfer; throws Gloo's exceptions, and Error if the group has been closed.
 void Messages::await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     {
@@ -162,7 +164,7 @@ void Messages::read(int rank) {
     }
 }
 
-/// `began`: when the call did whose message is being read.
+/// `began`: set to the start of the call whose message is being read.
 void Messages::read_one(int rank, std::uint64_t number, Time& began) {
     Envelope envelope;
     auto head = mesh_.buffer(&envelope, sizeof envelope);
@@ -171,7 +173,7 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
 
     Call receiver;
     std::vector<std::byte> elsewhere;
-    bool discards = false;
+    bool discarding = false;
     {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] {
@@ -190,12 +192,12 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
         if (closed_) throw Error(*closed_);
         if (receiver && !fits(receiver, rank, envelope)) {
             receiver.reset();
-            discards = true;
+            discarding = true;
         }
         if (receiver)
             began = receiver->began;
         else
-            elsewhere = room_for_early(mesh_.rank(), rank, envelope.bytes);
+            elsewhere = allocate_unexpected(mesh_.rank(), rank, envelope.bytes);
     }
     try {
         if (envelope.bytes > 0) {
@@ -209,10 +211,10 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
         throw;
     }
     if (receiver) return receiver->finish({rank, envelope.tag, envelope.bytes / size_of(envelope.type)});
-    if (discards) return;
+    if (discarding) return;
     const std::lock_guard lock(mutex_);
-    earlies_.push_back({rank, envelope, std::move(elsewhere)});
-    match_early();
+    unexpected_.push_back({rank, envelope, std::move(elsewhere)});
+    match_unexpected();
 }
 
 void Messages::write(int rank) {
@@ -224,7 +226,7 @@ void Messages::write(int rank) {
             changed_.wait(lock, [&] { return closed_ || !peer.sends.empty(); });
             if (closed_) return;
             call = peer.sends.front();
-            call->under_way = true;
+            call->in_flight = true;
         }
         try {
             const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type, {}};
@@ -247,7 +249,7 @@ void Messages::write(int rank) {
     }
 }
 
-/// Nothing will come from this peer, or go to it, any more.
+/// The connection to a peer has failed: fails its pending sends and all receives that only this peer could serve.
 void Messages::lose(int rank, const std::exception& thrown, Time began, bool reads) {
     {
         const std::lock_guard lock(mutex_);
@@ -269,8 +271,8 @@ void Messages::lose(int rank, const std::exception& thrown, Time began, bool rea
     });
 }
 
-/// Whether the call is done at the deadline. A call whose own is over ends, unless its bytes are on their way: that is
-/// bound by the same time.
+/// False: the call is pending at `deadline`. A call past its own deadline fails here, unless its transfer is in
+/// progress: then the reader or writer thread fails it at the same deadline.
 bool Messages::wait(Pending& call, Time deadline) {
     if (call.WorkState::wait_until(std::min(deadline, call.transfer.deadline))) return true;
     if (Clock::now() < call.transfer.deadline) return false;
@@ -278,9 +280,9 @@ bool Messages::wait(Pending& call, Time deadline) {
         const std::lock_guard lock(mutex_);
         const bool sends = call.transfer.sends;
         const int peer = call.transfer.peer;
-        const auto is_it = [&](const Call& other) { return other.get() == &call && !call.under_way; };
-        const std::size_t found = sends ? std::erase_if(peers_[static_cast<std::size_t>(peer)].sends, is_it)
-                                        : std::erase_if(receives_, is_it);
+        const auto is_idle = [&](const Call& other) { return other.get() == &call && !call.in_flight; };
+        const std::size_t found = sends ? std::erase_if(peers_[static_cast<std::size_t>(peer)].sends, is_idle)
+                                        : std::erase_if(receives_, is_idle);
         const std::vector<int> ranks = peer == kAnySource ? std::vector<int>{} : std::vector<int>{peer};
         if (found > 0)
             call.finish(std::make_exception_ptr(

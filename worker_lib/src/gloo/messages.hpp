@@ -1,10 +1,10 @@
 #pragma once
-/// Messages over a mesh: an envelope of fixed size, then the bytes, each in a slot of its own, so that a length is
-/// known before it is used. Each peer has a thread that writes to it and one that reads from it, from the first message
-/// on.
+/// Messages over a mesh. A message is an envelope of fixed size and a payload, each in a slot of its own, so that the
+/// receiver knows the length before it posts the payload's receive. Each peer has a writer and a reader thread, started
+/// by the first message.
 ///
-/// As on shared memory a message goes to the first receive that fits by source and tag; one that fits none is left
-/// where it is until a message behind it is wanted.
+/// As in shared memory, a message goes to the first posted receive that matches source and tag. An unmatched message is
+/// read only when a receive is posted for a message behind it.
 
 #include <condition_variable>
 #include <deque>
@@ -25,7 +25,7 @@ public:
     Messages& operator=(const Messages&) = delete;
 
     std::shared_ptr<WorkState> post(const Transfer& transfer);
-    /// Ends what is pending and all that comes, and the threads. The mesh may go afterwards.
+    /// Fails all pending and future calls and joins the threads; the mesh may be destroyed afterwards.
     void close(const Error& why);
 
 private:
@@ -37,7 +37,7 @@ private:
     };
     struct Pending;
     using Call = std::shared_ptr<Pending>;
-    struct Early {
+    struct Unexpected {
         int source;
         Envelope envelope;
         std::vector<std::byte> bytes;
@@ -45,9 +45,9 @@ private:
     struct Peer {
         std::thread reader, writer;
         std::deque<Call> sends;
-        gloo::transport::UnboundBuffer* reading = nullptr;  // what its reader waits for
-        gloo::transport::UnboundBuffer* writing = nullptr;
-        std::unique_ptr<Error> lost;  // why; not yet said of any call
+        gloo::transport::UnboundBuffer* reading = nullptr;  // awaited by the reader
+        gloo::transport::UnboundBuffer* writing = nullptr;  // awaited by the writer
+        std::unique_ptr<Error> lost;                        // why the peer is lost; names no call
     };
 
     void start(int rank, bool reads);
@@ -58,7 +58,7 @@ private:
     void lose(int rank, const std::exception& thrown, Time began, bool reads);
     [[nodiscard]] const Error* nobody_sends(int rank) const;
     [[nodiscard]] Error lost(const Error& why, bool sends) const;
-    void match_early();
+    void match_unexpected();
     bool accepts(const Call& call, int source, const Envelope& envelope) const;
     bool fits(const Call& call, int source, const Envelope& envelope) const;
     bool wait(Pending& call, Time deadline);
@@ -66,12 +66,12 @@ private:
 
     Mesh& mesh_;
     std::mutex mutex_;
-    std::condition_variable changed_;  // a call came, or it is over
+    std::condition_variable changed_;  // a call was posted, or the group has ended
     std::vector<Peer> peers_;
     std::list<Call> receives_;
-    std::list<Early> earlies_;
+    std::list<Unexpected> unexpected_;
     std::unique_ptr<Error> closed_;
-    std::mutex joining_;  // of the peers' threads: a call that fails and who aborts it may close at a time
+    std::mutex joining_;  // serializes concurrent close() of a failing call and an abort()
 };
 
 }  // namespace dlaunch::worker::gloo_backend

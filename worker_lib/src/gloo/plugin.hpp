@@ -1,23 +1,22 @@
 #pragma once
-/// Gloo and what it needs are loaded when somebody asks for them: the backend is a library of its own, beside
-/// libdlaunch.
+/// The gloo backend is a plug-in beside libdlaunch, so that Gloo and its dependencies are loaded on first use only.
 
 #include <memory>
 
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/core/backend.hpp"
-#include "worker_lib/src/meeting/meeting.hpp"
 
 namespace dlaunch::worker {
 
-/// The plug-in's one function. Both sides are built from one source, so C++ types may pass.
-using MakeGlooBackend = void (*)(const Place& place, const std::vector<Member>& members, const StoreHandle& store,
+/// The plug-in's only function. Plug-in and library are built from the same sources, hence may exchange C++ types.
+using MakeGlooBackend = void (*)(const GroupInfo& group, const std::vector<Member>& members, const StoreHandle& store,
                                  Time deadline, std::unique_ptr<Backend>& made);
 inline constexpr const char* kGlooPlugin = "libdlaunch-gloo.so";
 inline constexpr const char* kGlooFunction = "dlaunch_make_gloo_backend";
 
-/// Loads the plug-in if need be; throws Error.
+/// Loads the plug-in unless it is loaded already; throws Error.
 void load_gloo_backend();
-[[nodiscard]] std::unique_ptr<Backend> make_gloo_backend(const Place& place, const std::vector<Member>& members,
+[[nodiscard]] std::unique_ptr<Backend> make_gloo_backend(const GroupInfo& group, const std::vector<Member>& members,
                                                          const StoreHandle& store, Time deadline);
 
 }  // namespace dlaunch::worker

@@ -1,7 +1,6 @@
-/// Three steps. On each host everybody shows everybody its call's signature, with room for a few bytes of data. The
-/// ranks that speak for their hosts exchange who was the first of theirs to differ, and what the data comes to. Then
-/// they show it to the others of their host. Whom rank 0 differs from first is the same on all ranks, and so is the
-/// text.
+/// Three steps: an all_gather of signatures, with up to kInlineBytes of data, on each host; an all_gather among the
+/// hosts' leaders of each host's first mismatch and combined data; a broadcast of the result on each host. All ranks
+/// then hold the same summaries, find the same first mismatch with rank 0, and throw the same text.
 
 #include "worker_lib/src/hierarchy/agreement.hpp"
 
@@ -14,19 +13,19 @@
 namespace dlaunch::worker::hierarchy {
 namespace {
 
-constexpr std::size_t kInline = 216;
+constexpr std::size_t kInlineBytes = 216;
 
 struct Frame {
     Signature signature;
-    std::array<std::byte, kInline> data{};
+    std::array<std::byte, kInlineBytes> data{};
 };
 static_assert(sizeof(Frame) == 256);
 
-/// What one host says.
+/// The summary of one host.
 struct HostFrame {
-    Signature first, odd;  // of its lowest rank; of the first that differs from it
+    Signature first, odd;  // of the host's lowest rank; of its first rank with another signature
     std::int64_t odd_rank = -1;
-    std::array<std::byte, kInline> data{};
+    std::array<std::byte, kInlineBytes> data{};
 };
 
 Call bytes_call(Op op, const void* in, void* out, std::size_t count) {
@@ -49,7 +48,7 @@ public:
         const bool reduces = whole.op == Op::all_reduce || whole.op == Op::reduce;
         const std::size_t most = whole.op == Op::all_gather ? bytes_ * static_cast<std::size_t>(layout_.most) : bytes_;
         small_ = (reduces || whole.op == Op::broadcast || (whole.op == Op::all_gather && whole.counts.empty())) &&
-                 most <= kInline;
+                 most <= kInlineBytes;
     }
 
     void exchange() {
@@ -60,8 +59,8 @@ public:
         levels_.on_host(bytes_call(Op::all_gather, &own, ranks_.data(), sizeof own), 0);
         hosts_.resize(static_cast<std::size_t>(layout_.hosts()));
         if (levels_.local == 0) {
-            const HostFrame said = sum_up();
-            levels_.between_hosts(bytes_call(Op::all_gather, &said, hosts_.data(), sizeof said));
+            const HostFrame summary = summarize();
+            levels_.between_hosts(bytes_call(Op::all_gather, &summary, hosts_.data(), sizeof summary));
         }
         Call show = bytes_call(Op::broadcast, hosts_.data(), hosts_.data(), hosts_.size() * sizeof(HostFrame));
         show.root = 0;
@@ -75,11 +74,11 @@ public:
             if (odd < 0 || rank < odd) odd = rank, differs = signature;
         };
         for (int h = 0; h < layout_.hosts(); ++h) {
-            const HostFrame& said = hosts_[static_cast<std::size_t>(h)];
-            if (said.first != hosts_[0].first)
-                take(layout_.on(h)[0], said.first);
-            else if (said.odd_rank >= 0)
-                take(static_cast<int>(said.odd_rank), said.odd);
+            const HostFrame& summary = hosts_[static_cast<std::size_t>(h)];
+            if (summary.first != hosts_[0].first)
+                take(layout_.on(h)[0], summary.first);
+            else if (summary.odd_rank >= 0)
+                take(static_cast<int>(summary.odd_rank), summary.odd);
         }
         if (odd >= 0) throw mismatch(hosts_[0].first, odd, differs, group);
     }
@@ -110,30 +109,30 @@ private:
         return hosts_[static_cast<std::size_t>(host)].data.data();
     }
 
-    [[nodiscard]] HostFrame sum_up() const {
-        HostFrame said;
-        said.first = ranks_[0].signature;
+    [[nodiscard]] HostFrame summarize() const {
+        HostFrame summary;
+        summary.first = ranks_[0].signature;
         const auto odd = std::find_if(ranks_.begin(), ranks_.end(),
-                                      [&](const Frame& frame) { return frame.signature != said.first; });
+                                      [&](const Frame& frame) { return frame.signature != summary.first; });
         if (odd != ranks_.end()) {
-            said.odd = odd->signature;
-            said.odd_rank = layout_.on(levels_.host)[static_cast<std::size_t>(odd - ranks_.begin())];
-            return said;
+            summary.odd = odd->signature;
+            summary.odd_rank = layout_.on(levels_.host)[static_cast<std::size_t>(odd - ranks_.begin())];
+            return summary;
         }
-        if (!small_ || bytes_ == 0) return said;
+        if (!small_ || bytes_ == 0) return summary;
         if (whole_.op == Op::all_gather) {
             for (std::size_t i = 0; i < ranks_.size(); ++i)
-                std::memcpy(said.data.data() + i * bytes_, ranks_[i].data.data(), bytes_);
+                std::memcpy(summary.data.data() + i * bytes_, ranks_[i].data.data(), bytes_);
         } else if (whole_.op == Op::broadcast) {
             const auto root = static_cast<std::size_t>(whole_.root);
             if (layout_.host_of[root] == levels_.host)
-                said.data = ranks_[static_cast<std::size_t>(layout_.local_of[root])].data;
+                summary.data = ranks_[static_cast<std::size_t>(layout_.local_of[root])].data;
         } else {
             std::vector<const void*> parts;
             for (const Frame& frame : ranks_) parts.push_back(frame.data.data());
-            combine(whole_, on_host(whole_.reduce), said.data.data(), parts);
+            combine(whole_, on_host(whole_.reduce), summary.data.data(), parts);
         }
-        return said;
+        return summary;
     }
 
     Levels& levels_;

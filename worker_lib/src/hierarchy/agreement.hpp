@@ -1,19 +1,20 @@
 #pragma once
-/// How every call begins: all ranks learn whether they call the same, and small ones are done by the way.
+/// The start of every call: all ranks compare their signatures; data of small calls travels with the signatures.
 
 #include "worker_lib/src/hierarchy/levels.hpp"
 
 namespace dlaunch::worker::hierarchy {
 
-/// Throws the same Error (mismatch) on all ranks. `whole` is what the call is to carry out (another type than `call`'s
-/// where sums are kept wider). True: it is done.
+/// Throws the same Error (mismatch) on all ranks. `whole` is the call to execute; it differs from the program's `call`
+/// in the type if sums are accumulated in a wider one. True: the data fitted in and the call is complete.
 [[nodiscard]] bool agree(Levels& levels, const Call& call, const Call& whole, const std::string& group);
 
-// --- reductions by two levels: on the host, then over the hosts' results, then what comes at the end -----------------
+// --- the parts of a two-level reduction ------------------------------------------------------------------------------
 
+/// The operation among a host's ranks, then among the hosts' results.
 [[nodiscard]] ReduceOp on_host(ReduceOp op);
 [[nodiscard]] ReduceOp between_hosts(ReduceOp op);
-/// Divides, where the operation is an average.
+/// The final step: divides by the number of ranks if the operation is an average.
 void finish(const Call& call, int ranks, std::byte* data, std::size_t count);
 
 }  // namespace dlaunch::worker::hierarchy

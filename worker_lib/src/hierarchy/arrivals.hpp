@@ -1,6 +1,6 @@
 #pragma once
-/// Who has come to a monitored barrier. No rank sees more than its own host and its rail, so each says in the store
-/// that it is there, and who has waited in vain looks there for all that are missing.
+/// Arrivals at monitored barriers. A rank observes only its own host and its plane. Therefore each rank records its
+/// arrival in the store, and a rank whose barrier times out reads there which ranks are missing.
 
 #include <vector>
 
@@ -11,15 +11,15 @@ namespace dlaunch::worker::hierarchy {
 
 class Arrivals {
 public:
-    Arrivals(Place place, StoreHandle store) : place_(std::move(place)), store_(std::move(store)) {}
+    Arrivals(GroupInfo group, StoreHandle store) : group_(std::move(group)), store_(std::move(store)) {}
 
-    /// Without the store nobody is told, and the barrier does what it can.
-    void come(const Call& call);
-    /// The time-out of a call with everybody named who has not come; `late` as it is where that cannot be found out.
-    [[nodiscard]] Error name_all(const Call& call, const Error& late) const;
+    /// Records this rank's arrival. A failure of the store is ignored; the barrier itself does not depend on it.
+    void record(const Call& call);
+    /// The time-out Error of a call with all missing ranks named; `late` unchanged if the store does not answer.
+    [[nodiscard]] Error name_missing(const Call& call, const Error& late) const;
 
 private:
-    const Place place_;
+    const GroupInfo group_;
     const StoreHandle store_;
 };
 

@@ -12,20 +12,21 @@ namespace {
 
 class HierarchyBackend final : public Backend {
 public:
-    HierarchyBackend(const Place& place, const std::vector<Member>& members, const StoreHandle& store, Time deadline)
-        : place_(place), levels_(place, members, store, deadline), arrivals_(place, store) {}
+    HierarchyBackend(const GroupInfo& group, const std::vector<Member>& members, const StoreHandle& store,
+                     Time deadline)
+        : group_(group), levels_(group, members, store, deadline), arrivals_(group, store) {}
 
     [[nodiscard]] std::string name() const override { return "auto"; }
 
     void run(const Call& call) override {
-        check_going();
-        if (call.monitored) arrivals_.come(call);
+        check_usable();
+        if (call.monitored) arrivals_.record(call);
         try {
-            run_collective(levels_, call, place_.group);
+            run_collective(levels_, call, group_.name);
         } catch (const Error& error) {
             if (error.code() == ErrorCode::mismatch) throw;
             const bool asks = call.monitored && error.code() == ErrorCode::timeout;
-            const Error why = asks ? arrivals_.name_all(call, error) : error;
+            const Error why = asks ? arrivals_.name_missing(call, error) : error;
             give_up(why);
             throw why;
         }
@@ -35,7 +36,7 @@ public:
 
     void abort(const std::string& why) override {
         give_up(
-            {ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank}, {"", 0, place_.group}});
+            {ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
     }
 
     void give_up(const Error& why) override {
@@ -48,12 +49,12 @@ public:
     }
 
 private:
-    void check_going() {
+    void check_usable() {
         const std::lock_guard lock(mutex_);
-        if (why_) throw ended_before(*why_, place_.group);
+        if (why_) throw ended_before(*why_, group_.name);
     }
 
-    const Place place_;
+    const GroupInfo group_;
     Levels levels_;
     Arrivals arrivals_;
     std::mutex mutex_;
@@ -62,9 +63,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Backend> make_backend(const Place& place, const std::vector<Member>& members, const StoreHandle& store,
-                                      Time deadline) {
-    return std::make_unique<HierarchyBackend>(place, members, store, deadline);
+std::unique_ptr<Backend> make_backend(const GroupInfo& group, const std::vector<Member>& members,
+                                      const StoreHandle& store, Time deadline) {
+    return std::make_unique<HierarchyBackend>(group, members, store, deadline);
 }
 
 }  // namespace dlaunch::worker::hierarchy

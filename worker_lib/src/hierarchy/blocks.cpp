@@ -17,18 +17,18 @@ Blocks::Blocks(const Layout& layout, const Call& call)
     }
 }
 
-Counts Blocks::by_rail(int local_size) const {
+Counts Blocks::by_plane(int local_size) const {
     Counts counts(static_cast<std::size_t>(local_size));
-    for (int rail = 0; rail < layout_.rails; ++rail)
+    for (int plane = 0; plane < layout_.planes; ++plane)
         for (int host = 0; host < layout_.hosts(); ++host)
-            counts[static_cast<std::size_t>(rail)] += on_rail(rail, host);
+            counts[static_cast<std::size_t>(plane)] += on_plane(plane, host);
     return counts;
 }
 
-/// copy(where in the whole, where in the packed part, how much), in bytes.
+/// Calls copy(offset in the whole, offset in the packed part, size) for each piece, in bytes.
 template <class Copy>
-void Blocks::for_each_piece(int rail, int host, Copy copy) const {
-    const Range wanted = part(rail, host);
+void Blocks::for_each_piece(int plane, int host, Copy copy) const {
+    const Range wanted = part(plane, host);
     std::size_t at = 0, packed = 0;  // of the host's blocks as one
     for (const int rank : layout_.on(host)) {
         const auto r = static_cast<std::size_t>(rank);
@@ -42,14 +42,14 @@ void Blocks::for_each_piece(int rail, int host, Copy copy) const {
     }
 }
 
-void Blocks::pack(const std::byte* whole, int rail, int host, std::byte* packed) const {
-    for_each_piece(rail, host, [&](std::size_t from, std::size_t to, std::size_t bytes) {
+void Blocks::pack(const std::byte* whole, int plane, int host, std::byte* packed) const {
+    for_each_piece(plane, host, [&](std::size_t from, std::size_t to, std::size_t bytes) {
         std::memcpy(packed + to, whole + from, bytes);
     });
 }
 
-void Blocks::unpack(const std::byte* packed, int rail, int host, std::byte* whole) const {
-    for_each_piece(rail, host, [&](std::size_t to, std::size_t from, std::size_t bytes) {
+void Blocks::unpack(const std::byte* packed, int plane, int host, std::byte* whole) const {
+    for_each_piece(plane, host, [&](std::size_t to, std::size_t from, std::size_t bytes) {
         std::memcpy(whole + to, packed + from, bytes);
     });
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Who has which part of what is moved between hosts.
+/// The partition of buffers among planes for transfers between hosts.
 
 #include <cstddef>
 #include <span>
@@ -11,36 +11,37 @@ namespace dlaunch::worker::hierarchy {
 
 using Counts = std::vector<std::size_t>;
 
-/// A part of something that is counted in elements.
+/// A range of elements.
 struct Range {
     std::size_t begin = 0, size = 0;
 };
 
-/// Part `number` of `count` elements in `parts` parts of nearly the same size.
+/// Part `number` of `count` elements that are split into `parts` parts; sizes differ by at most one.
 [[nodiscard]] inline Range share(std::size_t count, int parts, int number) {
     const auto n = static_cast<std::size_t>(parts), i = static_cast<std::size_t>(number);
     const std::size_t each = count / n, more = count % n;
     return {each * i + std::min(i, more), each + (i < more ? 1 : 0)};
 }
 
-/// A buffer with a block for each rank, in which the blocks of a host's ranks count as one behind the other.
+/// A buffer with one block per rank. The blocks of a host's ranks are treated as one contiguous sequence, which the
+/// planes share.
 class Blocks {
 public:
     Blocks(const Layout& layout, const Call& call);
 
-    /// Elements of all blocks of a host, and of the part of them that a rail carries.
+    /// Number of elements in a host's blocks; and in the part of them that a plane carries.
     [[nodiscard]] std::size_t of_host(int host) const { return of_hosts_[static_cast<std::size_t>(host)]; }
-    [[nodiscard]] std::size_t on_rail(int rail, int host) const { return part(rail, host).size; }
-    /// Of all hosts, by rail; 0 for local ranks that have none.
-    [[nodiscard]] Counts by_rail(int local_size) const;
-    /// Copies a rail's part of a host's blocks to `packed`, or from there.
-    void pack(const std::byte* whole, int rail, int host, std::byte* packed) const;
-    void unpack(const std::byte* packed, int rail, int host, std::byte* whole) const;
+    [[nodiscard]] std::size_t on_plane(int plane, int host) const { return part(plane, host).size; }
+    /// Elements per plane over all hosts, by local rank; 0 for local ranks without a plane.
+    [[nodiscard]] Counts by_plane(int local_size) const;
+    /// Copy a plane's part of a host's blocks to or from contiguous memory.
+    void pack(const std::byte* whole, int plane, int host, std::byte* packed) const;
+    void unpack(const std::byte* packed, int plane, int host, std::byte* whole) const;
 
 private:
-    [[nodiscard]] Range part(int rail, int host) const { return share(of_host(host), layout_.rails, rail); }
+    [[nodiscard]] Range part(int plane, int host) const { return share(of_host(host), layout_.planes, plane); }
     template <class Copy>
-    void for_each_piece(int rail, int host, Copy copy) const;
+    void for_each_piece(int plane, int host, Copy copy) const;
 
     const Layout& layout_;
     const std::size_t element_;

@@ -1,20 +1,17 @@
-/// Between hosts each byte goes once, and as many connections carry it at a time as the hosts have ranks.
+/// Two-level collectives. Each byte crosses between two hosts once, and all planes transfer concurrently.
 ///
-///   all_reduce       on each host the ranks of the rails get a slice each of the host's sum; each rail sums up its
-///   slice
-///                    over the hosts; on each host everybody gets all slices
-///   reduce           the same, but the rails' results go to the root's host, and there to the root
-///   broadcast        on the root's host to everybody; each rail carries a slice; on the other hosts to everybody
-///   all_gather       each rail exchanges its ranks' blocks; on each host everybody gets what the rails brought
-///   reduce_scatter   on each host the ranks get the host's sums of their own blocks and of their rail's on other
-///   hosts;
-///                    each rail exchanges and sums them up
-///   gather, scatter, all_to_all    straight to where each block belongs
+///   all_reduce       per host: reduce_scatter, one slice per plane; per plane: all_reduce; per host: all_gather
+///   reduce           per host: reduce_scatter; per plane: reduce to the root's host; there: gather to the root
+///   broadcast        on the root's host: broadcast; per plane: broadcast of a slice; on the other hosts: all_gather
+///   all_gather       per plane: all_gather of its ranks' blocks; per host: all_gather of what the planes received
+///   reduce_scatter   per host: reduce_scatter, one block per host of the plane; per plane: reduce_scatter
+///   gather, scatter, all_to_all    directly between the ranks
 ///
-/// The last two are that simple where all hosts have as many ranks, one behind the other. Elsewhere a rail carries a
-/// slice of each host's blocks instead (blocks.hpp), which are brought together before, or taken apart afterwards.
+/// all_gather and reduce_scatter work like this if all hosts have equally many consecutive ranks. In other layouts a
+/// plane carries a slice of each host's blocks instead (blocks.hpp); the blocks are packed before the transfer and
+/// unpacked after it.
 ///
-/// Sums are taken in the order of a host's ranks, then of the hosts: the same on all ranks and in all sizes.
+/// Sums are formed in the order of a host's ranks, then of the hosts: the same on all ranks and for all sizes.
 
 #include "worker_lib/src/hierarchy/collectives.hpp"
 
@@ -49,9 +46,9 @@ public:
     }
 
 private:
-    /// Room that nobody has written to.
-    struct Room {
-        explicit Room(std::size_t size) : data(new std::byte[size]) {}
+    /// Uninitialized memory.
+    struct Buffer {
+        explicit Buffer(std::size_t size) : data(new std::byte[size]) {}
         [[nodiscard]] std::byte* get() const { return data.get(); }
         std::unique_ptr<std::byte[]> data;
     };
@@ -71,25 +68,25 @@ private:
         return made;
     }
 
-    /// The slice of the call's elements that this rank's rail carries; nothing where it has none.
+    /// The slice of the call's elements that this rank's plane carries; empty for a rank without a plane.
     [[nodiscard]] Range slice() const {
-        return levels_.has_rail() ? share(call_.count, layout_.rails, levels_.local) : Range{call_.count, 0};
+        return levels_.has_plane() ? share(call_.count, layout_.planes, levels_.local) : Range{call_.count, 0};
     }
     [[nodiscard]] Counts slices() const {
         Counts counts(static_cast<std::size_t>(levels_.local_size));
-        for (int i = 0; i < layout_.rails; ++i)
-            counts[static_cast<std::size_t>(i)] = share(call_.count, layout_.rails, i).size;
+        for (int i = 0; i < layout_.planes; ++i)
+            counts[static_cast<std::size_t>(i)] = share(call_.count, layout_.planes, i).size;
         return counts;
     }
 
-    /// On the host: from everybody's `in` to each rank its part.
+    /// reduce_scatter among the host's ranks.
     void reduce_scatter_on_host(const std::byte* in, std::byte* out, Counts counts) {
         Call made = step(Op::reduce_scatter, in, out);
         made.reduce = on_host(call_.reduce);
         made.counts = std::move(counts);
         levels_.on_host(std::move(made), 0);
     }
-    /// From everybody's part the whole, to all or to one of the host's ranks.
+    /// all_gather among the host's ranks; gather with a root.
     void gather_on_host(const std::byte* in, std::byte* out, Counts counts, int root = -1) {
         Call made = step(root < 0 ? Op::all_gather : Op::gather, in, out);
         made.count = counts[static_cast<std::size_t>(levels_.local)];
@@ -102,19 +99,19 @@ private:
         const Range mine = slice();
         std::byte* part = call_.out + mine.begin * element_;
         reduce_scatter_on_host(call_.in, part, slices());
-        if (levels_.has_rail()) sum_on_rail(Op::all_reduce, part, mine.size, -1);
+        if (levels_.has_plane()) sum_on_plane(Op::all_reduce, part, mine.size, -1);
         gather_on_host(part, call_.out, slices());
     }
 
     void reduce() {
         const Range mine = slice();
-        const Room part(mine.size * element_);
+        const Buffer part(mine.size * element_);
         reduce_scatter_on_host(call_.in, part.get(), slices());
-        if (levels_.has_rail()) sum_on_rail(Op::reduce, part.get(), mine.size, host_of(call_.root));
+        if (levels_.has_plane()) sum_on_plane(Op::reduce, part.get(), mine.size, host_of(call_.root));
         if (is_on_host(call_.root)) gather_on_host(part.get(), call_.out, slices(), local_of(call_.root));
     }
 
-    void sum_on_rail(Op op, std::byte* data, std::size_t count, int root) {
+    void sum_on_plane(Op op, std::byte* data, std::size_t count, int root) {
         Call made = step(op, data, data);
         made.reduce = between_hosts(call_.reduce);
         made.count = count;
@@ -132,7 +129,7 @@ private:
         }
         const Range mine = slice();
         std::byte* part = call_.out + mine.begin * element_;
-        if (levels_.has_rail()) {
+        if (levels_.has_plane()) {
             Call made = step(Op::broadcast, part, part);
             made.count = mine.size;
             made.root = host_of(call_.root);
@@ -141,28 +138,28 @@ private:
         if (!is_on_host(call_.root)) gather_on_host(part, call_.out, slices());
     }
 
-    // --- blocks, where all hosts are alike ---
+    // --- one block per rank, regular layout ---
 
     [[nodiscard]] Counts counts_on(int host) const {
         Counts counts;
         for (const int r : layout_.on(host)) counts.push_back(call_.count_of(r));
         return counts;
     }
-    [[nodiscard]] Counts counts_on_rail() const {
+    [[nodiscard]] Counts counts_on_plane() const {
         Counts counts;
-        for (const int r : layout_.rail(levels_.local)) counts.push_back(call_.count_of(r));
+        for (const int r : layout_.plane(levels_.local)) counts.push_back(call_.count_of(r));
         return counts;
     }
 
     void all_gather() {
         if (!layout_.regular) return all_gather_slices();
-        const Counts counts = counts_on_rail();
-        const Room brought(sum(counts) * element_);
-        Call exchange = step(Op::all_gather, call_.in, brought.get());
+        const Counts counts = counts_on_plane();
+        const Buffer gathered(sum(counts) * element_);
+        Call exchange = step(Op::all_gather, call_.in, gathered.get());
         exchange.count = call_.count_of(levels_.rank);
         exchange.counts = counts;
         levels_.between_hosts(std::move(exchange));
-        const std::byte* in = brought.get();
+        const std::byte* in = gathered.get();
         std::byte* out = call_.out;
         for (int h = 0; h < layout_.hosts(); ++h) {
             const Counts there = counts_on(h);
@@ -174,8 +171,8 @@ private:
 
     void reduce_scatter() {
         if (!layout_.regular) return reduce_scatter_slices();
-        const Counts counts = counts_on_rail();
-        const Room sums(sum(counts) * element_);
+        const Counts counts = counts_on_plane();
+        const Buffer sums(sum(counts) * element_);
         const std::byte* in = call_.in;
         std::byte* out = sums.get();
         for (int h = 0; h < layout_.hosts(); ++h) {
@@ -184,10 +181,10 @@ private:
             in += sum(there) * element_;
             out += counts[static_cast<std::size_t>(h)] * element_;
         }
-        reduce_scatter_on_rail(sums.get(), call_.out, counts);
+        reduce_scatter_on_plane(sums.get(), call_.out, counts);
     }
 
-    void reduce_scatter_on_rail(const std::byte* in, std::byte* out, Counts counts) {
+    void reduce_scatter_on_plane(const std::byte* in, std::byte* out, Counts counts) {
         const std::size_t own = counts[static_cast<std::size_t>(levels_.host)];
         Call exchange = step(Op::reduce_scatter, in, out);
         exchange.reduce = between_hosts(call_.reduce);
@@ -196,50 +193,51 @@ private:
         finish(call_, static_cast<int>(layout_.host_of.size()), out, own);
     }
 
-    // --- blocks anywhere ---
+    // --- one block per rank, any layout ---
 
-    [[nodiscard]] Counts on_own_rail(const Blocks& blocks) const {
+    [[nodiscard]] Counts on_own_plane(const Blocks& blocks) const {
         Counts counts;
-        for (int h = 0; h < layout_.hosts(); ++h) counts.push_back(blocks.on_rail(levels_.local, h));
+        for (int h = 0; h < layout_.hosts(); ++h) counts.push_back(blocks.on_plane(levels_.local, h));
         return counts;
     }
 
     void all_gather_slices() {
         const Blocks blocks(layout_, call_);
-        const Room here(blocks.of_host(levels_.host) * element_);
+        const Buffer here(blocks.of_host(levels_.host) * element_);
         gather_on_host(call_.in, here.get(), counts_on(levels_.host));
 
-        const Counts by_rail = blocks.by_rail(levels_.local_size);
-        const Room brought(by_rail[static_cast<std::size_t>(levels_.local)] * element_), all(sum(by_rail) * element_);
-        if (levels_.has_rail()) {
-            const Range mine = share(blocks.of_host(levels_.host), layout_.rails, levels_.local);
-            Call exchange = step(Op::all_gather, here.get() + mine.begin * element_, brought.get());
+        const Counts by_plane = blocks.by_plane(levels_.local_size);
+        const Buffer gathered(by_plane[static_cast<std::size_t>(levels_.local)] * element_),
+            all(sum(by_plane) * element_);
+        if (levels_.has_plane()) {
+            const Range mine = share(blocks.of_host(levels_.host), layout_.planes, levels_.local);
+            Call exchange = step(Op::all_gather, here.get() + mine.begin * element_, gathered.get());
             exchange.count = mine.size;
-            exchange.counts = on_own_rail(blocks);
+            exchange.counts = on_own_plane(blocks);
             levels_.between_hosts(std::move(exchange));
         }
-        gather_on_host(brought.get(), all.get(), by_rail);
+        gather_on_host(gathered.get(), all.get(), by_plane);
         const std::byte* at = all.get();
-        for (int i = 0; i < layout_.rails; ++i)
-            for (int h = 0; h < layout_.hosts(); at += blocks.on_rail(i, h++) * element_)
+        for (int i = 0; i < layout_.planes; ++i)
+            for (int h = 0; h < layout_.hosts(); at += blocks.on_plane(i, h++) * element_)
                 blocks.unpack(at, i, h, call_.out);
     }
 
     void reduce_scatter_slices() {
         const Blocks blocks(layout_, call_);
-        const Counts by_rail = blocks.by_rail(levels_.local_size);
-        const Room packed(sum(by_rail) * element_),
-            of_rail(by_rail[static_cast<std::size_t>(levels_.local)] * element_);
+        const Counts by_plane = blocks.by_plane(levels_.local_size);
+        const Buffer packed(sum(by_plane) * element_),
+            of_plane(by_plane[static_cast<std::size_t>(levels_.local)] * element_);
         std::byte* at = packed.get();
-        for (int i = 0; i < layout_.rails; ++i)
-            for (int h = 0; h < layout_.hosts(); at += blocks.on_rail(i, h++) * element_)
+        for (int i = 0; i < layout_.planes; ++i)
+            for (int h = 0; h < layout_.hosts(); at += blocks.on_plane(i, h++) * element_)
                 blocks.pack(call_.in, i, h, at);
-        reduce_scatter_on_host(packed.get(), of_rail.get(), by_rail);
+        reduce_scatter_on_host(packed.get(), of_plane.get(), by_plane);
 
         Counts counts(static_cast<std::size_t>(levels_.local_size));
-        for (int i = 0; i < layout_.rails; ++i) counts[static_cast<std::size_t>(i)] = blocks.on_rail(i, levels_.host);
-        const Room part(counts[static_cast<std::size_t>(levels_.local)] * element_), here(sum(counts) * element_);
-        if (levels_.has_rail()) reduce_scatter_on_rail(of_rail.get(), part.get(), on_own_rail(blocks));
+        for (int i = 0; i < layout_.planes; ++i) counts[static_cast<std::size_t>(i)] = blocks.on_plane(i, levels_.host);
+        const Buffer part(counts[static_cast<std::size_t>(levels_.local)] * element_), here(sum(counts) * element_);
+        if (levels_.has_plane()) reduce_scatter_on_plane(of_plane.get(), part.get(), on_own_plane(blocks));
         gather_on_host(part.get(), here.get(), counts);
         const Counts sizes = counts_on(levels_.host);
         const std::size_t before = std::accumulate(sizes.begin(), sizes.begin() + levels_.local, std::size_t{0});
@@ -258,11 +256,11 @@ private:
 };
 
 void run_wide(Levels& levels, const Call& call, const Call& wide, const std::string& group) {
-    levels.begin(call);
+    levels.begin_call(call);
     if (!agree(levels, call, wide, group)) Collective(levels, wide).run();
 }
 
-/// 16-bit floats are added up as float and rounded once, at the end.
+/// 16-bit floats are accumulated in float and rounded once, at the end.
 bool is_kept_wider(const Call& call) {
     using Kind = ReduceOp::Kind;
     const bool reduces = call.op == Op::reduce || call.op == Op::all_reduce || call.op == Op::reduce_scatter;

@@ -11,9 +11,8 @@
 namespace dlaunch::worker::hierarchy {
 namespace {
 
-/// How much longer a step waits than the one before it: a part of the call's time, at least what a busy host needs to
-/// pass a word on, and no more than is worth it.
-constexpr std::chrono::milliseconds kLeastPatience{250}, kMostPatience{1000};
+/// Bounds on the additional time of each dependent step. The minimum lets a busy host publish an error first.
+constexpr std::chrono::milliseconds kMinPatience{250}, kMaxPatience{1000};
 
 }  // namespace
 
@@ -29,42 +28,42 @@ Layout::Layout(const std::vector<Member>& members) {
     }
     const auto [fewest, largest] = std::minmax_element(
         ranks.begin(), ranks.end(), [](const auto& one, const auto& other) { return one.size() < other.size(); });
-    rails = static_cast<int>(fewest->size());
+    planes = static_cast<int>(fewest->size());
     most = static_cast<int>(largest->size());
-    regular = rails == most;
+    regular = planes == most;
     for (std::size_t r = 1; r < host_of.size(); ++r) regular = regular && host_of[r] >= host_of[r - 1];
 }
 
-std::vector<int> Layout::rail(int number) const {
+std::vector<int> Layout::plane(int number) const {
     std::vector<int> on_it;
     for (const auto& there : ranks) on_it.push_back(there[static_cast<std::size_t>(number)]);
     return on_it;
 }
 
-Levels::Levels(const Place& place, const std::vector<Member>& members, const StoreHandle& store, Time deadline)
+Levels::Levels(const GroupInfo& group, const std::vector<Member>& members, const StoreHandle& store, Time deadline)
     : layout(members),
-      rank(place.rank),
+      rank(group.rank),
       host(layout.host_of[static_cast<std::size_t>(rank)]),
       local(layout.local_of[static_cast<std::size_t>(rank)]),
       local_size(static_cast<int>(layout.on(host).size())) {
     std::vector<Member> here;
     for (const int r : layout.on(host)) here.push_back(members[static_cast<std::size_t>(r)]);
-    host_ranks_ = shm::make_backend({place.group, local, local_size, layout.on(host)}, here,
+    host_ranks_ = shm::make_backend({group.name, local, local_size, layout.on(host)}, here,
                                     store.below(fmt::format("host/{}", host)), deadline);
-    all_ = make_gloo_backend(place, members, store, deadline);
-    if (local < layout.rails) rail_ = all_->subset(layout.rail(local));
+    all_ = make_gloo_backend(group, members, store, deadline);
+    if (local < layout.planes) plane_ = all_->subset(layout.plane(local));
 }
 
-void Levels::begin(const Call& call) {
+void Levels::begin_call(const Call& call) {
     call_ = &call;
     patience_ =
-        std::clamp<std::chrono::nanoseconds>((call.deadline.at() - Clock::now()) / 4, kLeastPatience, kMostPatience);
+        std::clamp<std::chrono::nanoseconds>((call.deadline.at() - Clock::now()) / 4, kMinPatience, kMaxPatience);
 }
 
-Call Levels::prepare(Call step, int late, std::uint64_t& sequence) const {
+Call Levels::prepare(Call step, int extra_waits, std::uint64_t& sequence) const {
     step.part_of = call_;
     step.sequence = ++sequence;
-    step.deadline = call_->deadline.at() + late * patience_;
+    step.deadline = call_->deadline.at() + extra_waits * patience_;
     return step;
 }
 

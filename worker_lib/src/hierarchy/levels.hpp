@@ -1,61 +1,62 @@
 #pragma once
-/// A group whose ranks are on several hosts, as one of them sees it. On each host its ranks share memory; the ranks of
-/// all hosts are connected by TCP. Some of these connections are rails: rail i joins the i-th rank of every host, and
-/// there are as many rails as the host with the fewest ranks has. A host's rank 0 speaks for it, on rail 0.
+/// The two levels of a group on several hosts. Ranks on the same host communicate through shared memory, all ranks are
+/// connected by TCP. A plane is the set of TCP connections between the i-th ranks of all hosts; there are as many
+/// planes as the smallest host has ranks. The first rank of a host is its leader; leaders communicate on plane 0.
 
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/core/backend.hpp"
-#include "worker_lib/src/meeting/meeting.hpp"
 
 namespace dlaunch::worker::hierarchy {
 
-/// Which ranks are on which host. Hosts are numbered by their lowest rank, ranks of a host are in the group's order.
+/// The mapping of ranks to hosts. Hosts are numbered by their lowest rank; ranks of a host keep the group's order.
 struct Layout {
     explicit Layout(const std::vector<Member>& members);
 
     [[nodiscard]] int hosts() const { return static_cast<int>(ranks.size()); }
     [[nodiscard]] const std::vector<int>& on(int host) const { return ranks[static_cast<std::size_t>(host)]; }
-    [[nodiscard]] std::vector<int> rail(int number) const;
+    [[nodiscard]] std::vector<int> plane(int number) const;
 
     std::vector<std::vector<int>> ranks;  ///< by host
     std::vector<int> host_of, local_of;   ///< by rank
-    int rails = 0, most = 0;              ///< the fewest ranks of a host, and the most
-    bool regular = true;                  ///< all have as many, one behind the other
+    int planes = 0, most = 0;             ///< fewest and most ranks of a host
+    bool regular = true;                  ///< equally many consecutive ranks on every host
 };
 
-/// Carries out the steps of calls: sees to their numbers and their deadlines.
+/// Runs the steps of calls on either level and assigns their sequence numbers and deadlines.
 class Levels {
 public:
-    Levels(const Place& place, const std::vector<Member>& members, const StoreHandle& store, Time deadline);
+    Levels(const GroupInfo& group, const std::vector<Member>& members, const StoreHandle& store, Time deadline);
 
     const Layout layout;
     const int rank, host, local, local_size;
 
-    /// Of the steps that follow.
-    void begin(const Call& call);
-    /// A step of the call. What waits for ranks that may themselves be waiting has more patience than they: so those
-    /// who know who is late can tell the others. `late` is 0 for the first of them.
-    void on_host(Call step, int late) { host_ranks_->run(prepare(std::move(step), late, host_calls_)); }
-    /// On this rank's rail.
-    void between_hosts(Call step) { rail_(prepare(std::move(step), 1, rail_calls_)); }
+    /// The steps that follow belong to `call`.
+    void begin_call(const Call& call);
+    /// A step among the host's ranks. A step that depends on ranks which may be waiting themselves gets a later
+    /// deadline, so that the ranks that can identify the late rank time out first and publish it. `extra_waits`: the
+    /// number of such preceding waits, 0 for the first step.
+    void on_host(Call step, int extra_waits) { host_ranks_->run(prepare(std::move(step), extra_waits, host_calls_)); }
+    /// A step on this rank's plane.
+    void between_hosts(Call step) { plane_(prepare(std::move(step), 1, plane_calls_)); }
     void everywhere(Call step) { all_->run(prepare(std::move(step), 1, all_calls_)); }
-    [[nodiscard]] bool has_rail() const { return static_cast<bool>(rail_); }
+    [[nodiscard]] bool has_plane() const { return static_cast<bool>(plane_); }
 
     [[nodiscard]] std::shared_ptr<WorkState> post(const Transfer& transfer) { return all_->post(transfer); }
-    /// Ends both levels; any thread.
+    /// give_up() on both levels; any thread.
     void give_up(const Error& why);
 
 private:
-    [[nodiscard]] Call prepare(Call step, int late, std::uint64_t& sequence) const;
+    [[nodiscard]] Call prepare(Call step, int extra_waits, std::uint64_t& sequence) const;
 
     std::unique_ptr<Backend> host_ranks_, all_;
-    Backend::Runner rail_;
+    Backend::Runner plane_;
     const Call* call_ = nullptr;
     std::chrono::nanoseconds patience_{};
-    std::uint64_t host_calls_ = 0, rail_calls_ = 0, all_calls_ = 0;
+    std::uint64_t host_calls_ = 0, plane_calls_ = 0, all_calls_ = 0;
 };
 
 }  // namespace dlaunch::worker::hierarchy

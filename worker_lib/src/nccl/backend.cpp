@@ -10,15 +10,15 @@
 namespace dlaunch::worker::nccl {
 namespace {
 
-/// Calls that are remembered for the case that a rank is that far behind.
+/// Number of signatures to keep: the largest distance between ranks for which a mismatch can be diagnosed.
 constexpr std::size_t kHistory = 1024;
-/// Others may be busy for longer than we care to wait before we go.
-constexpr auto kFarewell = std::chrono::seconds(5);
+/// How long the destructor waits for the other ranks to complete their part of ncclCommFinalize.
+constexpr auto kLeaveTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
 NcclBackend::NcclBackend(const GroupParts& parts)
-    : place_{parts.name, parts.rank, static_cast<int>(parts.ranks.size())}, store_(parts.store.below("nccl")) {}
+    : group_{parts.name, parts.rank, static_cast<int>(parts.ranks.size())}, store_(parts.store.below("nccl")) {}
 
 NcclBackend::~NcclBackend() {
     for (std::unique_lock lock(mutex_); !pending_.empty() && !why_;) {
@@ -36,26 +36,28 @@ NcclBackend::~NcclBackend() {
     if (watchdog_.joinable()) watchdog_.join();
     if (gpu_) {
         const Gpu::InUse in_use(*gpu_);
-        const Time soon = Clock::now() + kFarewell;
+        const Time soon = Clock::now() + kLeaveTimeout;
         if (communicator_ && !why_) {
-            // Who waits for a call that this rank will not make gives up, and so ends our wait for him.
-            if (place_.size > 1)
-                alarm_->show({.last = history_.empty() ? 0 : history_.back().sequence, .left = true, .calls = {}});
+            // A rank that waits for a call which this rank will never make reads the record, gives up, and its failure
+            // notice ends the wait below.
+            if (group_.size > 1)
+                notice_->publish_calls(
+                    {.last = history_.empty() ? 0 : history_.back().sequence, .left = true, .calls = {}});
             communicator_->leave([&] {
                 const std::lock_guard lock(mutex_);
-                if (heard_ || Clock::now() >= soon) throw std::runtime_error("the others do not come");
+                if (reported_ || Clock::now() >= soon) throw std::runtime_error("the others do not come");
             });
         }
         communicator_.reset();
         if (stream_) cuda().destroy_stream(stream_);
-        byte_.reset();  // what was aborted may have held it
+        byte_.reset();  // after the abort: a barrier may have used it
         for (Scratch* scratch : {&in_, &out_, &gathered_}) *scratch = {};
     }
-    for (const auto id : watches_) Sentinel::instance().forget(id);
+    for (const auto id : watches_) PidWatcher::instance().unwatch(id);
 }
 
 void NcclBackend::run(const Call& call) {
-    check_going();
+    check_usable();
     const Gpu::InUse in_use(*gpu_);
     if (call.op != Op::barrier && call.device == Device::cpu) return run_copied(call);
     if (!is_native(call)) return combine(call);
@@ -69,26 +71,26 @@ void NcclBackend::run(const Call& call) {
 
 std::shared_ptr<WorkState> NcclBackend::enqueue(const Call& call) {
     if (call.op == Op::barrier || call.device == Device::cpu || !is_native(call)) return nullptr;
-    check_going();
+    check_usable();
     const Gpu::InUse in_use(*gpu_);
     return start(call);
 }
 
 template <class Issue>
-void NcclBackend::give(const Error::Where& where, Issue&& issue) {
+void NcclBackend::submit(const Error::Where& where, Issue&& issue) {
     try {
-        communicator_->call([&](const NcclTable&, Comm comm) { return issue(lane(comm)); });
-        communicator_->settle(while_going(where));
+        communicator_->call([&](const NcclTable&, Comm comm) { return issue(channel(comm)); });
+        communicator_->settle(unless_ended(where));
     } catch (const Failure& failure) {
         const Error error = translate(failure, where);
-        if (failure.harmless() && going()) {
+        if (failure.harmless() && is_usable()) {
             const std::lock_guard lock(mutex_);
-            if (where.sequence > 0) history_.pop_back();  // it was not called
+            if (where.sequence > 0) history_.pop_back();  // a refused call has no number
             throw Error(ErrorCode::invalid_argument, error.what(), {}, where);
         }
-        if (const auto said = said_by_others()) end(*said);
-        while_going(where)();
-        alarm_->raise(error);
+        if (const auto notice = peer_notice()) end(*notice);
+        unless_ended(where)();
+        notice_->publish(error);
         end(error);
         throw error;
     }
@@ -96,25 +98,25 @@ void NcclBackend::give(const Error::Where& where, Issue&& issue) {
 
 void NcclBackend::wait_for_caller(Stream callers) const {
     if (callers == stream_) return;
-    const Mark begin;
-    begin.set(callers);
-    begin.hold_up(stream_);
+    const StreamEvent begin;
+    begin.record(callers);
+    begin.make_wait(stream_);
 }
 
-/// What `issue` gives the lane's stream, between the caller's stream before and after.
+/// Enqueues `issue` on the channel's stream after all work of the caller's stream; the caller's stream waits in join().
 template <class Issue>
 NcclBackend::Work NcclBackend::start(const Call& call, Issue&& issue) {
-    auto work = std::make_shared<StreamWork>(*gpu_, call.stream, where(call, place_.group), call.deadline.at());
+    auto work = std::make_shared<StreamWork>(*gpu_, call.stream, where(call, group_.name), call.deadline.at());
     {
         const std::lock_guard lock(mutex_);
         history_.emplace_back(call);
         if (history_.size() > kHistory) history_.pop_front();
     }
     if (call.op != Op::barrier) wait_for_caller(call.stream);
-    watch_over(work);
+    track(work);
     try {
-        give(work->where, issue);
-        work->mark_end(stream_);
+        submit(work->where, issue);
+        work->record_end(stream_);
     } catch (...) {
         work->finish(std::current_exception());
         throw;
@@ -125,21 +127,21 @@ NcclBackend::Work NcclBackend::start(const Call& call, Issue&& issue) {
 NcclBackend::Work NcclBackend::start(const Call& call) {
     Call given = call;
     if (call.op == Op::barrier) given.in = given.out = byte_->data();
-    return start(call, [&](const Lane& lane) { return issue(lane, given); });
+    return start(call, [&](const Channel& channel) { return issue(channel, given); });
 }
 
-void NcclBackend::watch_over(const Work& work) {
+void NcclBackend::track(const Work& work) {
     const std::lock_guard lock(mutex_);
     if (why_) throw failure(why_->code(), work->where, why_->ranks(), why_->what());
-    // Whoever gives much takes away what is done, so that the watchdog never has much to look at.
+    // Each new call removes up to two completed ones, which bounds the watchdog's queue.
     for (int i = 0; i < 2 && !pending_.empty() && pending_.front()->done(); ++i) pending_.pop_front();
     if (pending_.empty()) changed_.notify_all();
     pending_.push_back(work);
 }
 
-/// Host memory, by way of the device's.
+/// A call on host memory, staged through device memory.
 void NcclBackend::run_copied(const Call& call) {
-    const Extent elements = extent(call, place_.rank, place_.size);
+    const Extent elements = extent(call, group_.rank, group_.size);
     const bool in_place = call.in == call.out;
     const std::size_t in_bytes = call.bytes(elements.in), out_bytes = call.bytes(elements.out);
     std::byte* const in = in_.of(in_place ? std::max(in_bytes, out_bytes) : in_bytes);
@@ -160,43 +162,44 @@ void NcclBackend::run_copied(const Call& call) {
     cuda().check(cuda().synchronize_stream(stream_), "copy from the GPU");
 }
 
-/// A reduction that NCCL has not: what is to be combined comes together on the device, and is combined on the host.
+/// A reduction that NCCL lacks: gathers the inputs in device memory and combines them on the host.
 void NcclBackend::combine(const Call& call) {
-    const std::size_t count = part_of(call, place_.rank), bytes = call.bytes(count);
-    const auto ranks = static_cast<std::size_t>(place_.size);
+    const std::size_t count = part_of(call, group_.rank), bytes = call.bytes(count);
+    const auto ranks = static_cast<std::size_t>(group_.size);
     std::byte* const gathered = gathered_.of(bytes * ranks);
-    const Work work = start(call, [&](const Lane& lane) { return issue_inputs(lane, call, gathered); });
+    const Work work = start(call, [&](const Channel& channel) { return issue_inputs(channel, call, gathered); });
     work->wait_until(Time::max());
     work->rethrow();
-    if (bytes == 0 || (call.op == Op::reduce && call.root != place_.rank)) return;
+    if (bytes == 0 || (call.op == Op::reduce && call.root != group_.rank)) return;
     std::vector<std::byte> inputs(bytes * ranks), result(bytes);
     copy_to_host(inputs.data(), gathered, inputs.size(), stream_);
     cuda().check(cuda().synchronize_stream(stream_), "copy from the GPU");
     std::vector<const void*> parts;
     for (std::size_t r = 0; r < ranks; ++r) parts.push_back(inputs.data() + r * bytes);
-    kernel(call.type, call.reduce)(result.data(), parts.data(), place_.size, count, call.reduce.factor(), place_.size);
+    kernel(call.type, call.reduce)(result.data(), parts.data(), group_.size, count, call.reduce.factor(), group_.size);
     copy_to_device(call.out, result.data(), bytes, stream_);
     cuda().check(cuda().synchronize_stream(stream_), "copy to the GPU");
 }
 
 std::shared_ptr<WorkState> NcclBackend::post(const Transfer& transfer) { return post(std::span(&transfer, 1)).front(); }
 
-/// One mark for each message, behind all of them: they go together.
+/// Posts all messages as one NCCL group, which completes as a whole; every work's event is recorded behind the group.
 std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transfer> transfers) {
     std::vector<Work> works;
     try {
-        check_going();
+        check_usable();
         const Gpu::InUse in_use(*gpu_);
         for (const Transfer& one : transfers) {
-            const Error::Where where{one.sends ? "send" : "recv", 0, place_.group};
+            const Error::Where where{one.sends ? "send" : "recv", 0, group_.name};
             works.push_back(std::make_shared<StreamWork>(*gpu_, one.stream, where, one.deadline));
             works.back()->will_receive({one.peer, 0, one.count});
             works.back()->peer = one.peer;
             wait_for_caller(one.stream);
         }
-        for (const Work& work : works) watch_over(work);
-        if (!works.empty()) give(works.front()->where, [&](const Lane& lane) { return issue(lane, transfers); });
-        for (const Work& work : works) work->mark_end(stream_);
+        for (const Work& work : works) track(work);
+        if (!works.empty())
+            submit(works.front()->where, [&](const Channel& channel) { return issue(channel, transfers); });
+        for (const Work& work : works) work->record_end(stream_);
         return {works.begin(), works.end()};
     } catch (const Error&) {
         for (const Work& work : works) work->finish(std::current_exception());
@@ -207,12 +210,12 @@ std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transf
 }
 
 void NcclBackend::abort(const std::string& why) {
-    give_up({ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank}, {"", 0, place_.group}});
+    give_up({ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
 }
 
 void NcclBackend::give_up(const Error& why) {
-    if (why.code() == ErrorCode::peer_lost) return hear(why, true);  // as if it had been seen here
-    alarm_->raise(why);
+    if (why.code() == ErrorCode::peer_lost) return report_failure(why, true);  // as if this rank had detected it
+    notice_->publish(why);
     end(why);
 }
 

@@ -11,14 +11,14 @@ namespace dlaunch::worker::nccl {
 namespace {
 
 constexpr Type kBytes = Type::uint8;
-constexpr int kNotThere = -1;
+constexpr int kUnsupported = -1;
 
 /// By DType; movement goes by bytes and needs none.
 constexpr int kTypes[kDTypes] = {
     static_cast<int>(Type::int8),
     static_cast<int>(Type::uint8),
-    kNotThere,
-    kNotThere,
+    kUnsupported,
+    kUnsupported,
     static_cast<int>(Type::int32),
     static_cast<int>(Type::uint32),
     static_cast<int>(Type::int64),
@@ -27,10 +27,10 @@ constexpr int kTypes[kDTypes] = {
     static_cast<int>(Type::bfloat16),
     static_cast<int>(Type::float32),
     static_cast<int>(Type::float64),
-    kNotThere,
+    kUnsupported,
 };
 /// By ReduceOp::Kind: sum, product, min, max, avg, band, bor, bxor, premul_sum, which is made for each call.
-constexpr Reduction kReductions[] = {0, 1, 3, 2, 4, kNotThere, kNotThere, kNotThere, 0};
+constexpr Reduction kReductions[] = {0, 1, 3, 2, 4, kUnsupported, kUnsupported, kUnsupported, 0};
 
 bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter; }
 Type type_of(const Call& call) { return static_cast<Type>(kTypes[static_cast<int>(call.type)]); }
@@ -39,7 +39,7 @@ std::size_t sum(const std::vector<std::size_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
-/// The first of several results that is no success.
+/// Keeps the first result of a sequence that is not a success.
 class First {
 public:
     void operator()(Result result) {
@@ -52,13 +52,13 @@ private:
     Result result_ = Result::success;
 };
 
-/// Everything in `body` at once.
+/// Runs `body` inside an NCCL group.
 template <class Body>
-Result grouped(const Lane& lane, Body&& body) {
+Result grouped(const Channel& channel, Body&& body) {
     First first;
-    first(lane.table.group_start());
+    first(channel.table.group_start());
     body(first);
-    first(lane.table.group_end());
+    first(channel.table.group_end());
     return first.result();
 }
 
@@ -68,7 +68,7 @@ void put(std::byte* to, double factor) {
         if constexpr (std::same_as<T, Float16> || std::same_as<T, BFloat16>)
             return T(static_cast<float>(factor));
         else if constexpr (std::integral<T>)
-            return static_cast<T>(static_cast<std::int64_t>(factor));  // out of range it wraps around
+            return static_cast<T>(static_cast<std::int64_t>(factor));  // out-of-range factors wrap around
         else
             return static_cast<T>(factor);
     }();
@@ -94,61 +94,66 @@ void put_factor(std::byte* to, DType type, double factor) {
     }
 }
 
-Result reduce(const Lane& lane, const Call& call, Reduction reduction) {
+Result reduce(const Channel& channel, const Call& call, Reduction reduction) {
     const Type type = type_of(call);
     if (call.op == Op::all_reduce)
-        return lane.table.all_reduce(call.in, call.out, call.count, type, reduction, lane.comm, lane.stream);
+        return channel.table.all_reduce(call.in, call.out, call.count, type, reduction, channel.comm, channel.stream);
     if (call.op == Op::reduce)
-        return lane.table.reduce(call.in, call.out, call.count, type, reduction, call.root, lane.comm, lane.stream);
+        return channel.table.reduce(call.in, call.out, call.count, type, reduction, call.root, channel.comm,
+                                    channel.stream);
     if (call.counts.empty())
-        return lane.table.reduce_scatter(call.in, call.out, call.count, type, reduction, lane.comm, lane.stream);
-    return grouped(lane, [&](First& first) {
-        for (auto [r, begin] = std::pair(0, call.in); r < lane.ranks; begin += call.bytes(call.count_of(r)), ++r)
-            first(lane.table.reduce(begin, r == lane.rank ? call.out : nullptr, call.count_of(r), type, reduction, r,
-                                    lane.comm, lane.stream));
+        return channel.table.reduce_scatter(call.in, call.out, call.count, type, reduction, channel.comm,
+                                            channel.stream);
+    return grouped(channel, [&](First& first) {
+        for (auto [r, begin] = std::pair(0, call.in); r < channel.ranks; begin += call.bytes(call.count_of(r)), ++r)
+            first(channel.table.reduce(begin, r == channel.rank ? call.out : nullptr, call.count_of(r), type, reduction,
+                                       r, channel.comm, channel.stream));
     });
 }
 
-Result premul_sum(const Lane& lane, const Call& call) {
+Result premul_sum(const Channel& channel, const Call& call) {
     alignas(8) std::byte factor[8]{};
     put_factor(factor, call.type, call.reduce.factor());
     Reduction made = 0;
     First first;
-    first(lane.table.create_premul_sum(&made, factor, type_of(call), kScalarOnHost, lane.comm));
+    first(channel.table.create_premul_sum(&made, factor, type_of(call), kScalarOnHost, channel.comm));
     if (first.result() != Result::success) return first.result();
-    first(reduce(lane, call, made));
-    first(lane.table.destroy_reduction(made, lane.comm));
+    first(reduce(channel, call, made));
+    first(channel.table.destroy_reduction(made, channel.comm));
     return first.result();
 }
 
 /// Blocks of bytes to and from each rank.
 using Blocks = std::vector<std::size_t>;
-Result exchange(const Lane& lane, const std::byte* in, const Blocks& to, std::byte* out, const Blocks& from) {
-    return grouped(lane, [&](First& first) {
+Result exchange(const Channel& channel, const std::byte* in, const Blocks& to, std::byte* out, const Blocks& from) {
+    return grouped(channel, [&](First& first) {
         for (std::size_t r = 0, read = 0, written = 0; r < to.size(); read += to[r], written += from[r], ++r) {
             const int peer = static_cast<int>(r);
-            if (to[r] > 0) first(lane.table.send(in + read, to[r], kBytes, peer, lane.comm, lane.stream));
-            if (from[r] > 0) first(lane.table.recv(out + written, from[r], kBytes, peer, lane.comm, lane.stream));
+            if (to[r] > 0) first(channel.table.send(in + read, to[r], kBytes, peer, channel.comm, channel.stream));
+            if (from[r] > 0)
+                first(channel.table.recv(out + written, from[r], kBytes, peer, channel.comm, channel.stream));
         }
     });
 }
 
-Result all_gather(const Lane& lane, const Call& call) {
+Result all_gather(const Channel& channel, const Call& call) {
     if (call.counts.empty())
-        return lane.table.all_gather(call.in, call.out, call.bytes(call.count), kBytes, lane.comm, lane.stream);
-    return grouped(lane, [&](First& first) {
+        return channel.table.all_gather(call.in, call.out, call.bytes(call.count), kBytes, channel.comm,
+                                        channel.stream);
+    return grouped(channel, [&](First& first) {
         std::byte* out = call.out;
-        for (int r = 0; r < lane.ranks; out += call.bytes(call.count_of(r)), ++r)
-            first(lane.table.broadcast(r == lane.rank ? call.in : out, out, call.bytes(call.count_of(r)), kBytes, r,
-                                       lane.comm, lane.stream));
+        for (int r = 0; r < channel.ranks; out += call.bytes(call.count_of(r)), ++r)
+            first(channel.table.broadcast(r == channel.rank ? call.in : out, out, call.bytes(call.count_of(r)), kBytes,
+                                          r, channel.comm, channel.stream));
     });
 }
 
-/// Bytes for, or of, each rank: all of them at this rank, or this rank's own at `only`.
-Blocks blocks(const Lane& lane, const Call& call, const std::vector<std::size_t>& counts, bool all, int only) {
+/// Block sizes in bytes, by rank: with `all`, the sizes of all blocks; else this rank's own block at `only`, 0
+/// elsewhere.
+Blocks blocks(const Channel& channel, const Call& call, const std::vector<std::size_t>& counts, bool all, int only) {
     Blocks made;
-    for (int r = 0; r < lane.ranks; ++r) {
-        const std::size_t own = call.count_of(lane.rank);
+    for (int r = 0; r < channel.ranks; ++r) {
+        const std::size_t own = call.count_of(channel.rank);
         const std::size_t elements = !all             ? (r == only ? own : 0)
                                      : counts.empty() ? call.count
                                                       : counts[static_cast<std::size_t>(r)];
@@ -160,8 +165,8 @@ Blocks blocks(const Lane& lane, const Call& call, const std::vector<std::size_t>
 }  // namespace
 
 bool is_native(const Call& call) {
-    return !reduces(call.op) || (kTypes[static_cast<int>(call.type)] != kNotThere &&
-                                 kReductions[static_cast<int>(call.reduce.kind())] != kNotThere);
+    return !reduces(call.op) || (kTypes[static_cast<int>(call.type)] != kUnsupported &&
+                                 kReductions[static_cast<int>(call.reduce.kind())] != kUnsupported);
 }
 
 Extent extent(const Call& call, int rank, int ranks) {
@@ -182,40 +187,41 @@ Extent extent(const Call& call, int rank, int ranks) {
     return {};
 }
 
-Result issue(const Lane& lane, const Call& call) {
-    const bool root = call.root == lane.rank;
+Result issue(const Channel& channel, const Call& call) {
+    const bool root = call.root == channel.rank;
     switch (call.op) {
-        case Op::barrier: return lane.table.all_reduce(call.in, call.out, 1, kBytes, 0, lane.comm, lane.stream);
+        case Op::barrier:
+            return channel.table.all_reduce(call.in, call.out, 1, kBytes, 0, channel.comm, channel.stream);
         case Op::broadcast:
-            return lane.table.broadcast(call.in, call.out, call.bytes(call.count), kBytes, call.root, lane.comm,
-                                        lane.stream);
+            return channel.table.broadcast(call.in, call.out, call.bytes(call.count), kBytes, call.root, channel.comm,
+                                           channel.stream);
         case Op::reduce:
         case Op::all_reduce:
         case Op::reduce_scatter:
-            if (call.reduce.kind() == ReduceOp::Kind::premul_sum) return premul_sum(lane, call);
-            return reduce(lane, call, kReductions[static_cast<int>(call.reduce.kind())]);
-        case Op::all_gather: return all_gather(lane, call);
+            if (call.reduce.kind() == ReduceOp::Kind::premul_sum) return premul_sum(channel, call);
+            return reduce(channel, call, kReductions[static_cast<int>(call.reduce.kind())]);
+        case Op::all_gather: return all_gather(channel, call);
         case Op::gather:
-            return exchange(lane, call.in, blocks(lane, call, {}, false, call.root), call.out,
-                            root ? blocks(lane, call, call.counts, true, -1) : blocks(lane, call, {}, false, -1));
+            return exchange(channel, call.in, blocks(channel, call, {}, false, call.root), call.out,
+                            root ? blocks(channel, call, call.counts, true, -1) : blocks(channel, call, {}, false, -1));
         case Op::scatter:
-            return exchange(lane, call.in,
-                            root ? blocks(lane, call, call.counts, true, -1) : blocks(lane, call, {}, false, -1),
-                            call.out, blocks(lane, call, {}, false, call.root));
+            return exchange(channel, call.in,
+                            root ? blocks(channel, call, call.counts, true, -1) : blocks(channel, call, {}, false, -1),
+                            call.out, blocks(channel, call, {}, false, call.root));
         case Op::all_to_all:
-            return exchange(lane, call.in, blocks(lane, call, call.counts, true, -1), call.out,
-                            blocks(lane, call, call.out_counts, true, -1));
+            return exchange(channel, call.in, blocks(channel, call, call.counts, true, -1), call.out,
+                            blocks(channel, call, call.out_counts, true, -1));
     }
     return Result::internal_error;
 }
 
-Result issue(const Lane& lane, std::span<const Transfer> transfers) {
-    return grouped(lane, [&](First& first) {
+Result issue(const Channel& channel, std::span<const Transfer> transfers) {
+    return grouped(channel, [&](First& first) {
         for (const Transfer& one : transfers) {
             const std::size_t bytes = one.count * size_of(one.type);
             if (bytes == 0) continue;
-            first(one.sends ? lane.table.send(one.data, bytes, kBytes, one.peer, lane.comm, lane.stream)
-                            : lane.table.recv(one.data, bytes, kBytes, one.peer, lane.comm, lane.stream));
+            first(one.sends ? channel.table.send(one.data, bytes, kBytes, one.peer, channel.comm, channel.stream)
+                            : channel.table.recv(one.data, bytes, kBytes, one.peer, channel.comm, channel.stream));
         }
     });
 }
@@ -224,11 +230,12 @@ std::size_t part_of(const Call& call, int rank) {
     return call.op == Op::reduce_scatter ? call.count_of(rank) : call.count;
 }
 
-Result issue_inputs(const Lane& lane, const Call& call, std::byte* gathered) {
+Result issue_inputs(const Channel& channel, const Call& call, std::byte* gathered) {
     if (call.op != Op::reduce_scatter)
-        return lane.table.all_gather(call.in, gathered, call.bytes(call.count), kBytes, lane.comm, lane.stream);
-    const Blocks own(static_cast<std::size_t>(lane.ranks), call.bytes(call.count_of(lane.rank)));
-    return exchange(lane, call.in, blocks(lane, call, call.counts, true, -1), gathered, own);
+        return channel.table.all_gather(call.in, gathered, call.bytes(call.count), kBytes, channel.comm,
+                                        channel.stream);
+    const Blocks own(static_cast<std::size_t>(channel.ranks), call.bytes(call.count_of(channel.rank)));
+    return exchange(channel, call.in, blocks(channel, call, call.counts, true, -1), gathered, own);
 }
 
 }  // namespace dlaunch::worker::nccl

@@ -1,5 +1,5 @@
 #pragma once
-/// Calls as NCCL knows them.
+/// Translation of calls to NCCL's functions.
 
 #include <span>
 
@@ -8,31 +8,31 @@
 
 namespace dlaunch::worker::nccl {
 
-/// Whether NCCL has the reduction: no bitwise ones, and none of int16, uint16 and bool. All else it has.
+/// False for reductions that NCCL lacks: bitwise ones, and those of int16, uint16 and bool.
 [[nodiscard]] bool is_native(const Call& call);
 
-/// Elements that this rank reads from `in` and writes to `out`.
+/// Number of elements that this rank reads from `in` and writes to `out`.
 struct Extent {
     std::size_t in = 0, out = 0;
 };
 [[nodiscard]] Extent extent(const Call& call, int rank, int ranks);
 
-/// A communicator, and this rank's place in it.
-struct Lane {
+/// A communicator with its stream, and this rank's position in it.
+struct Channel {
     const NcclTable& table;
     Comm comm;
     Stream stream;
     int rank, ranks;
 };
 
-/// Gives a call on device memory to the stream; what is native, or moves only. A barrier reduces the byte at `in`.
-[[nodiscard]] Result issue(const Lane& lane, const Call& call);
-/// All messages in one group, so that they need no order.
-[[nodiscard]] Result issue(const Lane& lane, std::span<const Transfer> transfers);
-/// The first half of a reduction that NCCL has not: everybody's part of what this rank shall combine, one after the
-/// other by rank, into `gathered`.
-[[nodiscard]] Result issue_inputs(const Lane& lane, const Call& call, std::byte* gathered);
-/// Elements of each of these parts.
+/// Issues a call on device memory: a native reduction or data movement. A barrier reduces the byte at `in`.
+[[nodiscard]] Result issue(const Channel& channel, const Call& call);
+/// Issues all messages in one NCCL group, so that their order does not matter.
+[[nodiscard]] Result issue(const Channel& channel, std::span<const Transfer> transfers);
+/// The first half of a reduction that NCCL lacks: gathers all ranks' inputs for this rank's part of the result in
+/// `gathered`, in rank order.
+[[nodiscard]] Result issue_inputs(const Channel& channel, const Call& call, std::byte* gathered);
+/// Number of elements of each of these inputs.
 [[nodiscard]] std::size_t part_of(const Call& call, int rank);
 
 }  // namespace dlaunch::worker::nccl

@@ -13,7 +13,7 @@ std::string error_text(Result result, Comm comm) {
     std::string text = nccl().get_error_string(result);
     const char* last = nccl().get_last_error(comm);
     if (last && *last) text += fmt::format(" ({})", last);
-    // One line, whatever the library says.
+    // Join NCCL's text into one line.
     std::replace(text.begin(), text.end(), '\n', ' ');
     text.erase(text.find_last_not_of(' ') + 1);
     return text;

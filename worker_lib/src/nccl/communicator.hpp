@@ -1,6 +1,6 @@
 #pragma once
-/// A communicator that never blocks its caller: what NCCL has begun is polled, so that a deadline, a lost peer or
-/// abort() can end it.
+/// A non-blocking communicator: operations in progress are polled, so that a deadline, a lost peer or abort() can end
+/// them.
 
 #include <functional>
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace dlaunch::worker::nccl {
 
-/// What NCCL says when it refuses or fails.
+/// A result of NCCL other than success and in_progress.
 class Failure : public std::runtime_error {
 public:
     Failure(Result result, const std::string& text) : std::runtime_error(text), result_(result) {}
     [[nodiscard]] Result result() const { return result_; }
-    /// Arguments were refused; the communicator can be used on.
+    /// NCCL has refused the arguments; the communicator remains usable.
     [[nodiscard]] bool harmless() const {
         return result_ == Result::invalid_argument || result_ == Result::invalid_usage;
     }
@@ -28,32 +28,32 @@ private:
 /// Any thread; its functions throw Failure.
 class Communicator {
 public:
-    /// Called while something is in progress; throws to give it up.
+    /// Called repeatedly while an operation is in progress; throws to abandon it.
     using Check = std::function<void()>;
 
-    /// Begins to join the others; settle() ends it.
+    /// Starts the initialization; settle() completes it.
     Communicator(int ranks, const UniqueId& id, int rank);
     /// Aborts.
     ~Communicator();
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
 
-    /// `use(table, comm)` gives work to NCCL and returns its result.
+    /// Runs `use(table, comm)`, which returns NCCL's result, under the communicator's lock.
     template <class Use>
     void call(Use&& use) {
         const std::lock_guard lock(mutex_);
         judge(comm_ ? use(nccl(), comm_) : Result::invalid_usage);
     }
-    /// Waits until NCCL has taken what it was given.
+    /// Waits until NCCL has accepted the operations issued so far.
     void settle(const Check& check);
-    /// Throws where something has gone wrong behind our back.
+    /// Throws if NCCL has an asynchronous error.
     void look();
-    /// A communicator of the ranks that give the same color, in the order of their keys; kNoColor: none. All ranks call
-    /// it. nullptr: this library cannot, or no color.
+    /// Splits off a communicator of the ranks with the same color, ordered by key; called by all ranks. nullptr:
+    /// `color` is kNoColor, or this NCCL has no ncclCommSplit.
     [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key, const Check& check);
-    /// Waits, until `check` throws, for the others to have all they need of this rank; what is left is aborted.
+    /// Finalizes and destroys the communicator: waits until no peer needs this rank any more. Aborts if `check` throws.
     void leave(const Check& check) noexcept;
-    /// Ends what is under way, and the communicator.
+    /// Aborts pending operations and destroys the communicator.
     void abort() noexcept;
 
 private:
@@ -65,7 +65,7 @@ private:
     Comm comm_ = nullptr;
 };
 
-/// The text of the library for a result and, where it has one, for its last error.
+/// NCCL's text for a result, followed by the text of its last error if there is one.
 [[nodiscard]] std::string error_text(Result result, Comm comm);
 
 }  // namespace dlaunch::worker::nccl

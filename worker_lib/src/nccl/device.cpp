@@ -4,7 +4,7 @@
 
 #include <dlaunch/device.hpp>
 #include <dlaunch/error.hpp>
-#include "worker_lib/src/meeting/environment.hpp"
+#include "worker_lib/src/bootstrap/environment.hpp"
 
 namespace dlaunch::worker::nccl {
 
@@ -53,14 +53,14 @@ namespace nccl = worker::nccl;
 
 namespace {
 
-/// In whatever thread a thing of the GPU's goes.
+/// Releases a resource of the GPU; callable from any thread.
 template <class F>
-void let_go(F&& f) noexcept {
+void release(F&& f) noexcept {
     try {
         use_device();
         f();
     } catch (const Error&) {
-        // The GPU has failed, and what was on it is gone with it.
+        // The GPU has failed; its resources are gone.
     }
 }
 
@@ -75,7 +75,7 @@ int device_count() {
 }
 
 void use_device() {
-    // For good: this thread's calls of CUDA find it.
+    // Not a scoped guard: later CUDA calls of this thread are to use this GPU.
     const nccl::Gpu device;
     device.use();
 }
@@ -85,7 +85,7 @@ DeviceStream::DeviceStream() {
     nccl::cuda().check(nccl::cuda().create_stream(&stream_, nccl::kStreamNonBlocking), "make a stream");
 }
 DeviceStream::~DeviceStream() {
-    let_go([&] { nccl::cuda().destroy_stream(stream_); });
+    release([&] { nccl::cuda().destroy_stream(stream_); });
 }
 void DeviceStream::synchronize() const {
     use_device();
@@ -100,7 +100,7 @@ DeviceMemory::DeviceMemory(std::size_t bytes, void* stream) : bytes_(bytes), str
     data_ = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): so CUDA's addresses are
 }
 DeviceMemory::~DeviceMemory() {
-    if (data_) let_go([&] { nccl::cuda().free(reinterpret_cast<nccl::DevicePointer>(data_)); });
+    if (data_) release([&] { nccl::cuda().free(reinterpret_cast<nccl::DevicePointer>(data_)); });
 }
 void DeviceMemory::write(const void* from) {
     use_device();

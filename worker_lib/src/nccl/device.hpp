@@ -1,5 +1,5 @@
 #pragma once
-/// One GPU, and what is ordered on it.
+/// RAII wrappers of a GPU's context, events and memory.
 
 #include <algorithm>
 #include <memory>
@@ -9,16 +9,16 @@
 
 namespace dlaunch::worker::nccl {
 
-/// The GPU of this worker: the one that the calling thread uses already, else the one numbered LOCAL_RANK, else, where
-/// only one is visible, that. Throws Error.
+/// The GPU of this worker: that of the calling thread's current context; without one, GPU number LOCAL_RANK, or the
+/// only visible GPU. Throws Error.
 class Gpu {
 public:
     Gpu();
     [[nodiscard]] int ordinal() const { return ordinal_; }
-    /// Has the calling thread use it from now on.
+    /// Makes the GPU current in the calling thread.
     void use() const { cuda().check(cuda().set_current_context(context_), "use the GPU"); }
 
-    /// While it lives the calling thread uses the device.
+    /// Makes the GPU current in the calling thread for the guard's lifetime.
     class InUse {
     public:
         explicit InUse(const Gpu& device);
@@ -35,20 +35,20 @@ private:
     Context context_ = nullptr;
 };
 
-/// A point of a stream.
-class Mark {
+/// A CUDA event: a point in a stream.
+class StreamEvent {
 public:
-    Mark() { cuda().check(cuda().create_event(&event_, kEventWithoutTiming), "make an event"); }
-    ~Mark() { cuda().destroy_event(event_); }
-    Mark(const Mark&) = delete;
-    Mark& operator=(const Mark&) = delete;
+    StreamEvent() { cuda().check(cuda().create_event(&event_, kEventWithoutTiming), "make an event"); }
+    ~StreamEvent() { cuda().destroy_event(event_); }
+    StreamEvent(const StreamEvent&) = delete;
+    StreamEvent& operator=(const StreamEvent&) = delete;
 
-    /// Here is what the stream holds so far.
-    void set(Stream stream) const { cuda().check(cuda().record_event(event_, stream), "record an event"); }
-    /// What is given to the stream from now on waits for it.
-    void hold_up(Stream stream) const { cuda().check(cuda().wait_for_event(stream, event_, 0), "wait for an event"); }
-    /// Whether the stream has come here. Throws where the GPU has failed.
-    [[nodiscard]] bool reached() const {
+    /// Records the event behind all work of the stream so far.
+    void record(Stream stream) const { cuda().check(cuda().record_event(event_, stream), "record an event"); }
+    /// Makes later work of the stream wait for the event.
+    void make_wait(Stream stream) const { cuda().check(cuda().wait_for_event(stream, event_, 0), "wait for an event"); }
+    /// True: the stream has passed the event. Throws if the GPU has failed.
+    [[nodiscard]] bool completed() const {
         const int state = cuda().query_event(event_);
         if (state != kCudaNotReady) cuda().check(state, "look at an event");
         return state != kCudaNotReady;
@@ -58,7 +58,7 @@ private:
     Event event_ = nullptr;
 };
 
-/// Gpu memory.
+/// Device memory.
 class Memory {
 public:
     explicit Memory(std::size_t bytes) {
@@ -77,8 +77,8 @@ private:
     DevicePointer address_ = 0;
 };
 
-/// Memory for one user's own calls. What it has outgrown is kept as long as it lives: freeing waits for all that the
-/// GPU has to do, other groups' calls included, and these may wait for a thread that does the same on another rank.
+/// A growing staging buffer. Outgrown pieces are kept until destruction: cuMemFree waits for all work of the GPU,
+/// including other groups' calls, which may depend on a rank that is blocked in cuMemFree as well (deadlock).
 class Scratch {
 public:
     [[nodiscard]] std::byte* of(std::size_t bytes) {
@@ -92,10 +92,10 @@ public:
 
 private:
     std::vector<std::unique_ptr<Memory>> pieces_;
-    std::size_t bytes_ = 0;  // of the last
+    std::size_t bytes_ = 0;  // of the last piece
 };
 
-/// Both are ordered by the stream; the host's memory may be used again when the stream has come past them.
+/// Asynchronous copies in stream order; the host buffer is in use until the stream has executed the copy.
 void copy_to_device(void* to, const void* from, std::size_t bytes, Stream stream);
 void copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream);
 

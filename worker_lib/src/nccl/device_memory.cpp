@@ -6,7 +6,7 @@
 namespace dlaunch::worker::nccl {
 namespace {
 
-/// A CPU backend, and beside it NCCL's from the first collective on device memory on.
+/// Combines a backend for host memory with an nccl backend that the first collective on device memory creates.
 class WithDeviceMemory final : public Backend {
 public:
     WithDeviceMemory(std::unique_ptr<Backend> host, const GroupParts& parts) : host_(std::move(host)), parts_(parts) {}
@@ -53,13 +53,13 @@ public:
     }
 
 private:
-    /// All ranks come here in their first collective on device memory.
+    /// Creates the nccl backend in the first collective on device memory, which all ranks call.
     Backend& connected(Time deadline) {
         {
             const std::lock_guard lock(mutex_);
             if (device_) return *device_;
         }
-        // It may take long, and abort() must not wait for it. Collectives come one at a time.
+        // Without the lock: connecting may take long and abort() must not wait for it. Collectives never overlap.
         auto made = nccl::make_backend(parts_, deadline);
         const std::lock_guard lock(mutex_);
         device_ = std::move(made);

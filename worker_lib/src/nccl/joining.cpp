@@ -1,4 +1,5 @@
-/// How a group's communicator comes to be: rank 0's id goes through the store, or the parent's communicator is split.
+/// Creation of a group's communicator: by rank 0's unique id, exchanged through the store, or by ncclCommSplit of the
+/// parent's communicator.
 
 #include <fmt/format.h>
 
@@ -11,73 +12,74 @@
 namespace dlaunch::worker::nccl {
 namespace {
 
-/// How soon an alarm is noticed by who waits for the store.
-constexpr auto kRound = std::chrono::milliseconds(200);
+/// Interval at which a rank that waits for the store checks for failure notices.
+constexpr auto kPollInterval = std::chrono::milliseconds(200);
 
 std::string here_key(int rank) { return fmt::format("here/{}", rank); }
 
 }  // namespace
 
 void NcclBackend::connect(const std::vector<Member>& members, std::unique_ptr<Communicator> made, Time deadline) {
-    const Error::Where where{"connect", 0, place_.group};
+    const Error::Where where{"connect", 0, group_.name};
     const auto adopt = [&](std::unique_ptr<Communicator> communicator) {
         const std::lock_guard lock(mutex_);
         communicator_ = std::move(communicator);
     };
     if (made) adopt(std::move(made));
-    alarm_.emplace(store_, place_, [this](const Error& why) { hear(why); });
+    notice_.emplace(store_, group_, [this](const Error& why) { report_failure(why); });
     start_watching(members);
     try {
-        store_.set(here_key(place_.rank), "here", deadline);
+        store_.set(here_key(group_.rank), "here", deadline);
         gpu_.emplace();
         const Gpu::InUse in_use(*gpu_);
         cuda().check(cuda().create_stream(&stream_, kStreamNonBlocking), "make a stream");
         byte_ = std::make_unique<Memory>(1);
         if (communicator_) return;
         (void)nccl();
-        adopt(std::make_unique<Communicator>(place_.size, exchange_id(deadline), place_.rank));
+        adopt(std::make_unique<Communicator>(group_.size, exchange_id(deadline), group_.rank));
         communicator_->settle(until(deadline, where));
     } catch (const Failure& failure) {
-        if (const auto said = said_by_others()) throw worker::failure(said->code(), where, said->ranks(), said->what());
+        if (const auto notice = peer_notice())
+            throw worker::failure(notice->code(), where, notice->ranks(), notice->what());
         const Error error = translate(failure, where);
-        alarm_->raise(error);
+        notice_->publish(error);
         throw error;
     } catch (const Error& error) {
-        if (going()) alarm_->raise(error);
+        if (is_usable()) notice_->publish(error);
         throw;
     }
 }
 
-/// An alarm of rank 0 ends the wait for its id.
+/// A failure notice of rank 0 ends the wait for its id.
 UniqueId NcclBackend::exchange_id(Time deadline) {
     UniqueId id{};
-    if (place_.rank == 0) {
+    if (group_.rank == 0) {
         const Result result = nccl().get_unique_id(&id);
         if (result != Result::success) throw Failure(result, error_text(result, nullptr));
         store_.set("id", std::string_view(id.bytes, sizeof(id.bytes)), deadline);
     } else {
-        const auto check = until(deadline, {"connect", 0, place_.group});
+        const auto check = until(deadline, {"connect", 0, group_.name});
         const std::vector<std::string> keys{"id"};
         while (!store_.check(keys, deadline)) {
             check();
             try {
-                store_.wait(keys, Clock::now() + kRound);
+                store_.wait(keys, Clock::now() + kPollInterval);
             } catch (const Error& error) {
                 if (error.code() != ErrorCode::timeout) throw;
             }
         }
-        const std::string said = store_.get("id", deadline);
-        std::memcpy(id.bytes, said.data(), std::min(said.size(), sizeof(id.bytes)));
+        const std::string bytes = store_.get("id", deadline);
+        std::memcpy(id.bytes, bytes.data(), std::min(bytes.size(), sizeof(id.bytes)));
     }
     return id;
 }
 
-bool NcclBackend::going() const {
+bool NcclBackend::is_usable() const {
     const std::lock_guard lock(mutex_);
     return !why_;
 }
 
-Communicator::Check NcclBackend::while_going(const Error::Where& where) const {
+Communicator::Check NcclBackend::unless_ended(const Error::Where& where) const {
     return [this, where] {
         const std::lock_guard lock(mutex_);
         if (!why_) return;
@@ -87,11 +89,11 @@ Communicator::Check NcclBackend::while_going(const Error::Where& where) const {
 }
 
 Communicator::Check NcclBackend::until(Time deadline, const Error::Where& where) const {
-    return [this, deadline, where, check = while_going(where), began = Clock::now()] {
+    return [this, deadline, where, check = unless_ended(where), began = Clock::now()] {
         check();
         if (Clock::now() < deadline) return;
         std::vector<int> missing;
-        for (int r = 0; r < place_.size; ++r) {
+        for (int r = 0; r < group_.size; ++r) {
             const std::vector<std::string> keys{here_key(r)};
             if (!store_.check(keys, Clock::now() + std::chrono::seconds(2))) missing.push_back(r);
         }
@@ -101,17 +103,17 @@ Communicator::Check NcclBackend::until(Time deadline, const Error::Where& where)
     };
 }
 
-/// A group that has ended cannot be split; its ranks meet anew.
+/// The communicator of an ended group cannot be split; nullptr makes the subgroup create a new one.
 std::unique_ptr<Backend> NcclBackend::split(const Split& what) {
-    const Error::Where where{"new_group", 0, place_.group};
+    const Error::Where where{"new_group", 0, group_.name};
     const auto give_up = [&](const Error& error) {
-        if (!going()) return;
-        alarm_->raise(error);
+        if (!is_usable()) return;
+        notice_->publish(error);
         end(error);
         throw error;
     };
     try {
-        if (!going()) return nullptr;
+        if (!is_usable()) return nullptr;
         const Gpu::InUse in_use(*gpu_);
         const bool member = what.parts.rank >= 0;
         auto made = communicator_->split(member ? what.ranks.front() : kNoColor, std::max(what.parts.rank, 0),

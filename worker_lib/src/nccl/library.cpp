@@ -7,20 +7,20 @@
 #include <mutex>
 
 #include <dlaunch/error.hpp>
-#include "worker_lib/src/meeting/environment.hpp"
+#include "worker_lib/src/bootstrap/environment.hpp"
 
 namespace dlaunch::worker::nccl {
 namespace {
 
 [[noreturn]] void fail(const std::string& text) { throw Error(ErrorCode::backend, text); }
 
-/// A library that is being looked at; kept when it is what it should be.
+/// A dlopen handle; closed by the destructor unless keep() is called.
 class Library {
 public:
     Library(const char* usual, const char* variable_name, const char* advice)
         : path_(variable(variable_name).value_or(usual)), handle_(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
         if (handle_) return;
-        const char* why = dlerror();  // names the file
+        const char* why = dlerror();  // includes the file name
         fail(fmt::format("nccl: {}; {}, or name the file in {}", why ? why : path_, advice, variable_name));
     }
     ~Library() {
@@ -70,7 +70,7 @@ std::unique_ptr<CudaTable> load_cuda() {
     library.bind(table->free, "cuMemFree_v2");
     library.bind(table->copy_to_device, "cuMemcpyHtoDAsync_v2");
     library.bind(table->copy_to_host, "cuMemcpyDtoHAsync_v2");
-    library.keep();  // what has been started is not unloaded
+    library.keep();  // an initialized driver must not be unloaded
     table->check(table->init(0), "start CUDA");
     table->check(table->get_device_count(&table->devices), "count GPUs");
     if (table->devices == 0) fail("nccl: this machine has a CUDA driver, but no GPU");
@@ -113,7 +113,7 @@ std::unique_ptr<NcclTable> load_nccl() {
 template <class Table>
 const Table& once(std::unique_ptr<Table> (*load)()) {
     static std::mutex mutex;
-    // Never destroyed, as threads may still use it when the program ends. After a failure the next call tries again.
+    // Never destroyed: threads may use the table while the program ends. After a failure the next call tries again.
     static const Table* table = nullptr;
     const std::lock_guard lock(mutex);
     if (!table) table = load().release();
@@ -133,7 +133,7 @@ void CudaTable::check(int result, const char* what) const {
 }
 
 std::string version_text(int version) {
-    // Until 2.8 a version was four digits.
+    // Versions before 2.9 are encoded in four digits.
     if (version < 10'000) return fmt::format("{}.{}.{}", version / 1000, version % 1000 / 100, version % 100);
     return fmt::format("{}.{}.{}", version / 10'000, version % 10'000 / 100, version % 100);
 }

@@ -1,10 +1,10 @@
 #pragma once
-/// Tables of the functions that we use of NCCL and of the CUDA driver, filled when somebody asks for them: neither is
-/// needed to build, to install or to start a program. What they pass by value or by layout is declared here; both
-/// libraries keep it stable.
+/// Tables of the functions used from NCCL and from the CUDA driver, filled by dlopen on first use: neither library is
+/// needed to build, to install or to start a program. Types that cross the interface by value or layout are declared
+/// here; both libraries keep them stable.
 ///
-/// Of CUDA it is the driver's own library, which every machine with a driver has and whose name has no version;
-/// programs that use the run-time library share its contexts and streams.
+/// The driver API is used instead of the CUDA runtime: every machine with a GPU driver has libcuda.so.1, whose name
+/// never changes, and programs that use the runtime share its contexts and streams.
 
 #include <climits>
 #include <cstddef>
@@ -31,7 +31,7 @@ enum class Result : int {
     timeout,  // since 2.30
 };
 enum class Type : int { int8, uint8, int32, uint32, int64, uint64, float16, float32, float64, bfloat16 };
-using Reduction = int;  // 0 to 4: sum, product, max, min, avg; others are made
+using Reduction = int;  // 0 to 4: sum, product, max, min, avg; others are created per communicator
 inline constexpr int kScalarOnHost = 1;
 inline constexpr int kNoColor = -1;
 
@@ -39,7 +39,7 @@ struct UniqueId {
     char bytes[128];
 };
 
-/// As 2.14 had it: later libraries fill in what this one does not have.
+/// ncclConfig_t of 2.14; later libraries use defaults for the fields that this version lacks.
 struct Config {
     std::size_t size = sizeof(Config);
     unsigned magic = 0xCAFEBEEF;
@@ -49,12 +49,12 @@ struct Config {
 };
 static_assert(sizeof(Config) == 24);
 
-/// Communicators that can be polled, and so be given up, exist since 2.14.
+/// The first version with non-blocking communicators, which can be polled and aborted.
 inline constexpr int kOldestVersion = 21400;
 
 struct NcclTable {
     int version = 0;   ///< 22809 is 2.28.9
-    std::string path;  ///< as it was loaded
+    std::string path;  ///< as passed to dlopen
 
     Result (*get_version)(int*);
     Result (*get_unique_id)(UniqueId*);
@@ -116,8 +116,8 @@ struct CudaTable {
     void check(int result, const char* what) const;
 };
 
-/// Loads libcuda.so.1, or $DLAUNCH_CUDA_LIBRARY, and starts it. Throws Error (backend) that says what is missing: the
-/// library, a function of it, a device. Any thread; what has been loaded stays.
+/// Loads libcuda.so.1, or $DLAUNCH_CUDA_LIBRARY, and initializes it. Throws Error (backend) that names what is missing:
+/// the library, a function, a device. Any thread; a loaded library is never unloaded.
 [[nodiscard]] const CudaTable& cuda();
 /// The same for libnccl.so.2, or $DLAUNCH_NCCL_LIBRARY.
 [[nodiscard]] const NcclTable& nccl();

@@ -1,18 +1,18 @@
 #pragma once
-/// Calls on a stream of the backend's own: it waits for the caller's stream, and the caller's for it, so the host waits
-/// for nobody. One thread, the watchdog, sees to all that the host would otherwise miss: deadlines, NCCL's asynchronous
-/// errors, processes that are gone, other ranks' alarms. Whatever it is, it ends the group: the communicator is
-/// aborted, pending calls get the Error, later ones are refused.
+/// The nccl backend. Calls run on the backend's own stream; events order this stream after the caller's stream and the
+/// caller's stream after the call, so that the host never blocks. A watchdog thread monitors deadlines, NCCL's
+/// asynchronous errors, lost processes and other ranks' failure notices. Each of these ends the group: the communicator
+/// is aborted, pending calls fail with the Error, later calls are refused.
 
 #include <condition_variable>
 #include <deque>
 #include <thread>
 
 #include "worker_lib/src/core/group.hpp"
-#include "worker_lib/src/core/sentinel.hpp"
-#include "worker_lib/src/nccl/alarm.hpp"
+#include "worker_lib/src/core/pid_watcher.hpp"
 #include "worker_lib/src/nccl/calls.hpp"
 #include "worker_lib/src/nccl/communicator.hpp"
+#include "worker_lib/src/nccl/failure_notice.hpp"
 #include "worker_lib/src/nccl/work.hpp"
 
 namespace dlaunch::worker::nccl {
@@ -22,8 +22,7 @@ public:
     explicit NcclBackend(const GroupParts& parts);
     ~NcclBackend() override;
 
-    /// Throws Error. `made` is the group's communicator, where its parent was split; else all members meet through the
-    /// store.
+    /// Throws Error. `made`: the communicator split from the parent's; nullptr: create one through the store.
     void connect(const std::vector<Member>& members, std::unique_ptr<Communicator> made, Time deadline);
 
     [[nodiscard]] std::string name() const override { return "nccl"; }
@@ -41,54 +40,55 @@ private:
     [[nodiscard]] UniqueId exchange_id(Time deadline);
     void start_watching(const std::vector<Member>& members);
     void watch();
-    void look_after(std::unique_lock<std::mutex>& lock);
-    void hear(const Error& why, bool seen_only = false);
-    [[nodiscard]] std::optional<Error> said_by_others();
-    /// What others need to know of this rank's calls while that one is under way. With the mutex.
-    [[nodiscard]] Alarm::Shown calls_around(std::uint64_t sequence) const;
+    void poll_pending(std::unique_lock<std::mutex>& lock);
+    void report_failure(const Error& why, bool inferred = false);
+    [[nodiscard]] std::optional<Error> peer_notice();
+    /// This rank's calls around `sequence`, to publish while that call is pending. Requires the mutex.
+    [[nodiscard]] FailureNotice::CallRecord calls_around(std::uint64_t sequence) const;
     void end(const Error& why);
     [[nodiscard]] Error overdue(const StreamWork& late) const;
 
-    [[nodiscard]] Lane lane(Comm comm) const { return {nccl(), comm, stream_, place_.rank, place_.size}; }
+    [[nodiscard]] Channel channel(Comm comm) const { return {nccl(), comm, stream_, group_.rank, group_.size}; }
     [[nodiscard]] Work start(const Call& call);
     template <class Issue>
     [[nodiscard]] Work start(const Call& call, Issue&& issue);
     void wait_for_caller(Stream callers) const;
-    void watch_over(const Work& work);
+    void track(const Work& work);
     void run_copied(const Call& call);
     void combine(const Call& call);
-    /// Gives NCCL what `issue` does; errors of NCCL become ours.
+    /// Runs `issue` on the communicator and settles it; translates NCCL's failures.
     template <class Issue>
-    void give(const Error::Where& where, Issue&& issue);
+    void submit(const Error::Where& where, Issue&& issue);
     [[nodiscard]] Error translate(const Failure& failure, const Error::Where& where) const;
-    /// Ends a wait for NCCL when the watchdog has ended the group; the other, also when the time is over.
-    [[nodiscard]] Communicator::Check while_going(const Error::Where& where) const;
+    /// Checks that end a wait for NCCL: unless_ended() when the watchdog has ended the group, until() also at a
+    /// deadline.
+    [[nodiscard]] Communicator::Check unless_ended(const Error::Where& where) const;
     [[nodiscard]] Communicator::Check until(Time deadline, const Error::Where& where) const;
-    [[nodiscard]] bool going() const;
-    void check_going() const;
+    [[nodiscard]] bool is_usable() const;
+    void check_usable() const;
     [[nodiscard]] std::optional<Signature> called(std::uint64_t sequence) const;
 
-    const Place place_;
+    const GroupInfo group_;
     const StoreHandle store_;
     std::optional<Gpu> gpu_;
     Stream stream_ = nullptr;
-    std::unique_ptr<Memory> byte_;  // of barriers
-    Scratch in_, out_, gathered_;   // of calls with host memory
+    std::unique_ptr<Memory> byte_;  // reduced by barriers
+    Scratch in_, out_, gathered_;   // staging buffers of calls with host memory
     std::unique_ptr<Communicator> communicator_;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Work> pending_;
-    std::deque<Signature> history_;  // of the last calls, by sequence
-    std::optional<Error> heard_;     // what the watchdog shall end the group with
-    bool seen_only_ = false;         // it is that a rank has gone, and no rank has said it
-    std::unique_ptr<Error> why_;     // why it has ended
+    std::deque<Signature> history_;  // of the last calls, by sequence number
+    std::optional<Error> reported_;  // the failure with which the watchdog is to end the group
+    bool inferred_ = false;          // reported_ is a loss observed by this process, not a rank's own notice
+    std::unique_ptr<Error> why_;     // why the group has ended
     bool leaving_ = false;
-    Time next_look_{};  // at what others show
+    Time next_compare_{};  // with other ranks' calls
     bool spans_hosts_ = false;
 
-    std::optional<Alarm> alarm_;
-    std::vector<Sentinel::Id> watches_;
+    std::optional<FailureNotice> notice_;
+    std::vector<PidWatcher::Id> watches_;
     std::thread watchdog_;
 };
 

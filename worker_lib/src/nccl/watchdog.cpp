@@ -1,4 +1,4 @@
-/// What ends a group, and how.
+/// The watchdog thread: detects failures and ends the group.
 
 #include <fmt/format.h>
 
@@ -10,102 +10,104 @@
 namespace dlaunch::worker::nccl {
 namespace {
 
-/// How often pending calls are looked at; the precision of time-outs.
-constexpr auto kRound = std::chrono::milliseconds(10);
-/// What a lost rank has sent may still arrive.
-constexpr auto kLastWords = std::chrono::milliseconds(100);
-/// After so long a call may be one that others did not make. For each rank more: the store is asked by all of them.
-constexpr std::chrono::milliseconds kLong{1000}, kLongPerRank{1};
-/// Ranks are not many calls apart, but a stream may hold many that wait for a long one.
-constexpr std::uint64_t kShownAround = 32;
+/// Interval between checks of pending calls; the precision of time-outs.
+constexpr auto kPollInterval = std::chrono::milliseconds(10);
+/// Time for the failure notice of a lost rank or of a peer to arrive.
+constexpr auto kNoticeGrace = std::chrono::milliseconds(100);
+/// Calls are compared across ranks after this time, then at intervals that grow with the number of ranks, because all
+/// ranks load the same store.
+constexpr std::chrono::milliseconds kCompareAfter{1000}, kComparePerRank{1};
+/// Number of signatures before and after the pending call to publish: ranks are at most a few calls apart, but a stream
+/// may hold many calls behind a slow one.
+constexpr std::uint64_t kRecordedAround = 32;
 
 }  // namespace
 
 void NcclBackend::start_watching(const std::vector<Member>& members) {
-    const std::string& host = members[static_cast<std::size_t>(place_.rank)].host_id;
-    for (int r = 0; r < place_.size; ++r) {
+    const std::string& host = members[static_cast<std::size_t>(group_.rank)].host_id;
+    for (int r = 0; r < group_.size; ++r) {
         const Member& member = members[static_cast<std::size_t>(r)];
         spans_hosts_ |= member.host_id != host;
-        if (r == place_.rank || member.host_id != host) continue;
-        watches_.push_back(Sentinel::instance().watch(member.pid, [this, r] {
-            hear({ErrorCode::peer_lost, fmt::format("rank {} is gone", r), {r}, {"", 0, place_.group}}, true);
+        if (r == group_.rank || member.host_id != host) continue;
+        watches_.push_back(PidWatcher::instance().watch(member.pid, [this, r] {
+            report_failure({ErrorCode::peer_lost, fmt::format("rank {} is gone", r), {r}, {"", 0, group_.name}}, true);
         }));
     }
     const base::SignalsBlocked for_the_new_thread;
     watchdog_ = std::thread([this] { watch(); });
 }
 
-void NcclBackend::hear(const Error& why, bool seen_only) {
+void NcclBackend::report_failure(const Error& why, bool inferred) {
     const std::lock_guard lock(mutex_);
-    // The first counts, but what a rank says itself is better than to see it go.
-    if (!heard_ || (seen_only_ && !seen_only)) {
-        heard_ = why;
-        seen_only_ = seen_only;
+    // The first report is kept, but a rank's own notice replaces an inferred loss of that rank.
+    if (!reported_ || (inferred_ && !inferred)) {
+        reported_ = why;
+        inferred_ = inferred;
     }
     changed_.notify_all();
 }
 
 void NcclBackend::watch() {
     for (std::unique_lock lock(mutex_); !leaving_;) {
-        const auto awake = [&] { return leaving_ || (heard_ && !why_); };
+        const auto awake = [&] { return leaving_ || (reported_ && !why_); };
         if (pending_.empty() || why_)
             changed_.wait(lock, [&] { return awake() || (!pending_.empty() && !why_); });
         else
-            changed_.wait_for(lock, kRound, awake);
-        if (!leaving_ && !why_) look_after(lock);
+            changed_.wait_for(lock, kPollInterval, awake);
+        if (!leaving_ && !why_) poll_pending(lock);
     }
 }
 
-void NcclBackend::look_after(std::unique_lock<std::mutex>& lock) {
-    // They end in their order.
+void NcclBackend::poll_pending(std::unique_lock<std::mutex>& lock) {
+    // Calls of a stream complete in order.
     const auto retire = [&] {
         while (!pending_.empty() && pending_.front()->done()) pending_.pop_front();
     };
     retire();
-    for (const auto began = Clock::now(); heard_ && seen_only_ && Clock::now() < began + kLastWords; retire())
-        changed_.wait_for(lock, kRound / 10);
-    std::optional<Error> heard = heard_;
+    for (const auto began = Clock::now(); reported_ && inferred_ && Clock::now() < began + kNoticeGrace; retire())
+        changed_.wait_for(lock, kPollInterval / 10);
+    std::optional<Error> found = reported_;
     const Time now = Clock::now();
     const auto first_late =
         std::find_if(pending_.begin(), pending_.end(), [&](const Work& work) { return now >= work->deadline; });
     const Work late = first_late == pending_.end() ? nullptr : *first_late;
     Communicator* const communicator = communicator_.get();
-    const bool seen_only = heard_ && seen_only_;
+    const bool inferred = reported_ && inferred_;
     const auto collective =
         std::find_if(pending_.begin(), pending_.end(), [](const Work& work) { return work->where.sequence > 0; });
-    const bool looks =
-        place_.size > 1 && collective != pending_.end() && now >= next_look_ && now >= (*collective)->began + kLong;
-    const Error::Where pending = looks ? (*collective)->where : Error::Where{};
-    const Alarm::Shown ours = looks ? calls_around(pending.sequence) : Alarm::Shown{};
-    if (looks) next_look_ = now + kLong + place_.size * kLongPerRank;
+    const bool compares = group_.size > 1 && collective != pending_.end() && now >= next_compare_ &&
+                          now >= (*collective)->began + kCompareAfter;
+    const Error::Where pending = compares ? (*collective)->where : Error::Where{};
+    const FailureNotice::CallRecord ours = compares ? calls_around(pending.sequence) : FailureNotice::CallRecord{};
+    if (compares) next_compare_ = now + kCompareAfter + group_.size * kComparePerRank;
     lock.unlock();
-    if (seen_only) {
-        if (const auto said = alarm_->said())
-            heard = said;
+    if (inferred) {
+        if (const auto notice = notice_->received())
+            found = notice;
         else if (spans_hosts_)
-            alarm_->raise(*heard);  // ranks on other hosts do not see it
+            notice_->publish(*found);  // other hosts cannot observe the process
     }
-    if (!heard && late) {
-        heard = overdue(*late);
-        alarm_->raise(*heard);
+    if (!found && late) {
+        found = overdue(*late);
+        notice_->publish(*found);
     }
-    if (!heard && looks) {
-        alarm_->show(ours);
-        heard = alarm_->compare(pending, ours);
-        if (heard) alarm_->raise(*heard);
+    if (!found && compares) {
+        notice_->publish_calls(ours);
+        found = notice_->compare_calls(pending, ours);
+        if (found) notice_->publish(*found);
     }
-    // A time-out, or a difference, is explained by all together.
-    if (heard && (heard->code() == ErrorCode::timeout || heard->code() == ErrorCode::mismatch) && heard->sequence() > 0)
-        heard = alarm_->explain(*heard, called(heard->sequence()));
-    if (!heard && communicator) {
+    // All ranks diagnose a time-out or mismatch together.
+    if (found && (found->code() == ErrorCode::timeout || found->code() == ErrorCode::mismatch) && found->sequence() > 0)
+        found = notice_->diagnose(*found, called(found->sequence()));
+    if (!found && communicator) {
         try {
             communicator->look();
         } catch (const Failure& failure) {
-            heard = said_by_others();
-            if (!heard) alarm_->raise(*(heard = translate(failure, {"", 0, place_.group})));
+            found = peer_notice();
+            if (!found) notice_->publish(*(found = translate(failure, {"", 0, group_.name})));
         }
     }
-    if (heard) end(*heard);
+    if (found) end(*found);
     lock.lock();
 }
 
@@ -115,15 +117,15 @@ Error NcclBackend::overdue(const StreamWork& late) const {
         return failure(ErrorCode::timeout, late.where, {},
                        fmt::format("all ranks called it, and it is not done after {}", waited));
     return failure(ErrorCode::timeout, late.where, {late.peer},
-                   fmt::format("rank {} waited {} for rank {}", place_.rank, waited, late.peer));
+                   fmt::format("rank {} waited {} for rank {}", group_.rank, waited, late.peer));
 }
 
-/// When NCCL fails, another rank may be the cause, and may be about to say so.
-std::optional<Error> NcclBackend::said_by_others() {
+/// Waits for a notice after a failure of NCCL: another rank may be the cause, and its notice may be on the way.
+std::optional<Error> NcclBackend::peer_notice() {
     std::unique_lock lock(mutex_);
-    const auto said = [&] { return why_ || (heard_ && !seen_only_); };
-    if (!changed_.wait_for(lock, kLastWords, said)) return {};
-    return why_ ? *why_ : *heard_;
+    const auto has_notice = [&] { return why_ || (reported_ && !inferred_); };
+    if (!changed_.wait_for(lock, kNoticeGrace, has_notice)) return {};
+    return why_ ? *why_ : *reported_;
 }
 
 void NcclBackend::end(const Error& why) {
@@ -139,7 +141,7 @@ void NcclBackend::end(const Error& why) {
     }
     std::erase_if(pending, [](const Work& work) { return work->done(); });
     for (const Work& work : pending) work->doom();
-    // Before anybody is told, as their buffers may go then.
+    // Abort before the calls finish: the program may free their buffers as soon as it sees the Error.
     if (communicator) communicator->abort();
     for (const Work& work : pending) {
         const Error::Where& where = work->where;
@@ -155,19 +157,19 @@ std::optional<Signature> NcclBackend::called(std::uint64_t sequence) const {
     return {};
 }
 
-Alarm::Shown NcclBackend::calls_around(std::uint64_t sequence) const {
-    Alarm::Shown shown;
+FailureNotice::CallRecord NcclBackend::calls_around(std::uint64_t sequence) const {
+    FailureNotice::CallRecord shown;
     for (const Signature& call : history_) {
         shown.last = call.sequence;
-        if (call.sequence + kShownAround >= sequence && call.sequence <= sequence + kShownAround)
+        if (call.sequence + kRecordedAround >= sequence && call.sequence <= sequence + kRecordedAround)
             shown.calls.push_back(call);
     }
     return shown;
 }
 
-void NcclBackend::check_going() const {
+void NcclBackend::check_usable() const {
     const std::lock_guard lock(mutex_);
-    if (why_) throw ended_before(*why_, place_.group);
+    if (why_) throw ended_before(*why_, group_.name);
 }
 
 Error NcclBackend::translate(const Failure& failure, const Error::Where& where) const {
@@ -175,7 +177,7 @@ Error NcclBackend::translate(const Failure& failure, const Error::Where& where) 
     ErrorCode code = ErrorCode::backend;
     if (failure.result() == Result::remote_error) code = ErrorCode::peer_lost;
     if (failure.result() == Result::timeout) code = ErrorCode::timeout;
-    if (where.op.empty()) return {code, fmt::format("group {}: {}", place_.group, text), {}, where};
+    if (where.op.empty()) return {code, fmt::format("group {}: {}", group_.name, text), {}, where};
     return worker::failure(code, where, {}, text);
 }
 

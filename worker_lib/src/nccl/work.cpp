@@ -18,7 +18,7 @@ void StreamWork::join() {
     if (WorkState::done()) return;
     try {
         const Gpu::InUse in_use(gpu_);
-        end_.hold_up(callers_);
+        end_.make_wait(callers_);
     } catch (...) {
         finish(std::current_exception());
     }
@@ -26,9 +26,9 @@ void StreamWork::join() {
 
 bool StreamWork::done() {
     if (WorkState::done()) return true;
-    if (!marked_ || doomed_) return false;
+    if (!recorded_ || doomed_) return false;
     try {
-        if (!end_.reached() || doomed_) return false;
+        if (!end_.completed() || doomed_) return false;
         finish();
     } catch (...) {
         finish(std::current_exception());

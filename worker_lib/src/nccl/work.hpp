@@ -7,19 +7,19 @@
 
 namespace dlaunch::worker::nccl {
 
-/// A call that a stream holds. To join() it is to have the caller's stream wait; whoever wants to know the end on the
-/// host looks at the mark behind the call.
+/// A call enqueued on a stream. join() makes the caller's stream wait for it; done() queries the event that is recorded
+/// behind the call.
 class StreamWork final : public WorkState {
 public:
     StreamWork(const Gpu& device, Stream callers, Error::Where what, Time until)
         : where(std::move(what)), began(Clock::now()), deadline(until), gpu_(device), callers_(callers) {}
 
-    /// Where the call ends: what the stream holds so far.
-    void mark_end(Stream stream) {
-        end_.set(stream);
-        marked_ = true;
+    /// Records the event behind the call.
+    void record_end(Stream stream) {
+        end_.record(stream);
+        recorded_ = true;
     }
-    /// The call will be ended by force, so its mark says nothing any more; finish() follows.
+    /// The communicator is about to be aborted, which makes the event meaningless; finish() follows.
     void doom() { doomed_ = true; }
 
     bool wait_until(Time deadline) override;
@@ -33,8 +33,8 @@ public:
 private:
     const Gpu gpu_;
     const Stream callers_;
-    const Mark end_;
-    std::atomic<bool> marked_{false}, doomed_{false};
+    const StreamEvent end_;
+    std::atomic<bool> recorded_{false}, doomed_{false};
 };
 
 }  // namespace dlaunch::worker::nccl

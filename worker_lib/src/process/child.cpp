@@ -25,14 +25,14 @@ namespace {
     throw Error(ErrorCode::backend, fmt::format("spawn: {}: {}", what, std::strerror(errno)));
 }
 
-/// What has been printed but not written would be written twice.
+/// Flushes stdio before a fork: unwritten output would be written by both processes.
 void flush() {
     std::cout.flush();
     std::fflush(nullptr);
 }
 
 Child prepared() {
-    if (std::getenv(kSpawnVariable))  // a child like this one would make another, and so on without end
+    if (std::getenv(kSpawnVariable))  // the child would spawn another child, and so on without end
         throw Error(ErrorCode::invalid_argument,
                     "spawn: this process was itself spawned, and main() did not begin with "
                     "run_if_spawned()");
@@ -40,20 +40,20 @@ Child prepared() {
     if (sigaction(SIGCHLD, nullptr, &action) == 0 &&
         (action.sa_handler == SIG_IGN || (action.sa_flags & SA_NOCLDWAIT) != 0))
         throw Error(ErrorCode::backend,
-                    "spawn: SIGCHLD is ignored, so nobody can learn how a process ends; call std::signal(SIGCHLD, "
+                    "spawn: SIGCHLD is ignored, so the exit status of a process is lost; call std::signal(SIGCHLD, "
                     "SIG_DFL) first");
     Child child;
     const base::UniqueFd file(memfd_create("dlaunch-error", MFD_CLOEXEC));
     if (!file) fail("memfd_create");
-    // Where a program has closed a standard stream, what it prints must not end up here.
+    // Avoid descriptors 0 to 2: if the program has closed one of them, its output would go into this file.
     child.error.reset(fcntl(file.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!child.error) fail("dup");
     flush();
     return child;
 }
 
-/// In the child. Nothing that is not safe after a fork in a process with threads.
-void follow(int parent) {
+/// Makes the child die with its parent. Runs between fork and exec; async-signal-safe.
+void die_with_parent(int parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
 }
@@ -74,16 +74,16 @@ Child& started(Child& child, int pid) {
     return child;
 }
 
-bool is_same(int file, const struct stat& as) {
-    struct stat about {};
-    return fstat(file, &about) == 0 && about.st_dev == as.st_dev && about.st_ino == as.st_ino;
+bool is_same_file(int fd, const struct stat& expected) {
+    struct stat status {};
+    return fstat(fd, &status) == 0 && status.st_dev == expected.st_dev && status.st_ino == expected.st_ino;
 }
 
 }  // namespace
 
 void run_child(int error_fd, const std::function<void()>& work) {
-    struct stat meant {};
-    fstat(error_fd, &meant);
+    struct stat expected {};
+    fstat(error_fd, &expected);
     const int parent = getppid();
     std::string text;
     try {
@@ -96,10 +96,10 @@ void run_child(int error_fd, const std::function<void()>& work) {
         text = "an exception of unknown type";
     }
     flush();
-    // Daemons close all that is open, and the number may have become another file's; the parent has it still.
-    if (!is_same(error_fd, meant)) {
+    // `work` may have closed all descriptors (as daemons do) and reused the number; the parent still holds the file.
+    if (!is_same_file(error_fd, expected)) {
         error_fd = open(fmt::format("/proc/{}/fd/{}", parent, error_fd).c_str(), O_WRONLY | O_CLOEXEC);
-        if (!is_same(error_fd, meant)) error_fd = -1;
+        if (!is_same_file(error_fd, expected)) error_fd = -1;
     }
     if (write(error_fd, text.data(), text.size()) < 0) std::fprintf(stderr, "dlaunch: %s\n", text.c_str());
     _exit(1);
@@ -109,7 +109,7 @@ Child fork_child(const std::function<void()>& work) {
     Child child = prepared();
     const int parent = getpid(), pid = fork();
     if (pid == 0) {
-        follow(parent);
+        die_with_parent(parent);
         run_child(child.error.get(), work);
     }
     return std::move(started(child, pid));
@@ -131,10 +131,10 @@ Child exec_child(const std::string& name, int index, const std::vector<std::stri
     variables.push_back(nullptr);
     const int parent = getpid(), pid = fork();
     if (pid == 0) {
-        follow(parent);
+        die_with_parent(parent);
         fcntl(child.error.get(), F_SETFD, 0);
         execve("/proc/self/exe", words.data(), variables.data());
-        for (const char* part : {"the program cannot be started anew: ", strerrordesc_np(errno)})
+        for (const char* part : {"the program cannot be started again: ", strerrordesc_np(errno)})
             if (write(child.error.get(), part, std::strlen(part)) < 0) break;
         _exit(127);
     }

@@ -5,7 +5,7 @@
 namespace dlaunch::worker {
 namespace {
 
-/// Bytes of the UTF-8 character at the beginning of `text`; 0: there is none.
+/// Length in bytes of the UTF-8 character at the start of `text`; 0: invalid.
 std::size_t character(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(0);

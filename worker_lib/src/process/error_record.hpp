@@ -6,13 +6,13 @@
 
 namespace dlaunch::worker {
 
-/// The text as a JSON string, quotes included; what is no UTF-8 becomes \ufffd.
+/// The text as a JSON string with quotes; bytes that are not UTF-8 become \ufffd.
 [[nodiscard]] std::string json_string(std::string_view text);
 
-/// An error file as torch's record() writes it; `seconds` since 1970.
+/// The contents of an error file in the format of torch's record(); `seconds` since 1970.
 [[nodiscard]] std::string error_record(const std::string& message, const std::string& stack, std::int64_t seconds);
 
-/// record() has been called and $TORCHELASTIC_ERROR_FILE has changed since: a fatal signal leaves its record there.
+/// Reads $TORCHELASTIC_ERROR_FILE again, for the record of a fatal signal. Call it when the variable has changed.
 void renew_error_file();
 
 }  // namespace dlaunch::worker

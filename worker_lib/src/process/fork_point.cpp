@@ -1,5 +1,6 @@
-// What agent and template say to each other stands in rendezvous/wire/fork_point.hpp. Two forks make a worker: its
-// parent ends at once, so that the worker becomes a child of the nearest subreaper, the agent.
+// The template process. Its protocol with the agent is described in rendezvous/wire/fork_point.hpp. A worker is the
+// result of two forks: the intermediate process exits at once, so that the worker is reparented to the nearest
+// subreaper, the agent.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -29,8 +30,8 @@
 #include "rendezvous/base/pass_files.hpp"
 #include "rendezvous/base/receive.hpp"
 #include "rendezvous/wire/fork_point.hpp"
+#include "worker_lib/src/bootstrap/environment.hpp"
 #include "worker_lib/src/core/agent_link.hpp"
-#include "worker_lib/src/meeting/environment.hpp"
 #include "worker_lib/src/process/error_record.hpp"
 
 namespace dlaunch {
@@ -40,7 +41,8 @@ using base::UniqueFd;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorCode::invalid_argument, "fork_point: " + why); }
 
-/// One that has ended may still be seen, even after pthread_join; the kernel marks it before it lets others know.
+/// True for a thread that is exiting. It may still be listed in /proc after pthread_join() has returned; the kernel
+/// sets PF_EXITING before it wakes the joining thread.
 bool has_ended(const std::filesystem::path& task) {
     constexpr unsigned long kExiting = 4;  // PF_EXITING
     std::ifstream file(task / "stat");
@@ -48,13 +50,13 @@ bool has_ended(const std::filesystem::path& task) {
     std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
     std::string other;
     for (int skipped = 0; skipped < 6; ++skipped) fields >> other;  // state, ppid, pgrp, session, tty_nr, tpgid
-    unsigned long flags = kExiting;                                 // of one that has gone meanwhile
+    unsigned long flags = kExiting;                                 // default: the thread's file is gone already
     fields >> flags;
     return (flags & kExiting) != 0;
 }
 
-/// Why a copy of this process would not be whole; empty: it would.
-std::string why_not() {
+/// Why a fork of this process would be incomplete; empty: it can be forked.
+std::string why_not_forkable() {
     const std::filesystem::directory_iterator none;
     std::error_code ignored;
     int threads = 0;
@@ -73,15 +75,15 @@ std::string why_not() {
     return {};
 }
 
-void say(int line, wire::ForkWord::Kind kind, int value) {
-    const wire::ForkWord word{kind, value};
-    send(line, &word, sizeof word, MSG_NOSIGNAL);  // where that fails nobody waits for it any more
+void reply(int line, wire::ForkWord::Kind kind, int value) {
+    const wire::ForkWord message{kind, value};
+    send(line, &message, sizeof message, MSG_NOSIGNAL);  // an error means that the agent has closed the line
 }
 
 bool set_variables(int file) {
-    struct stat about {};
-    if (fstat(file, &about) != 0) return false;
-    std::string text(static_cast<std::size_t>(about.st_size), '\0');
+    struct stat status {};
+    if (fstat(file, &status) != 0) return false;
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
     for (std::size_t at = 0; at < text.size();) {
         const ssize_t got = pread(file, text.data() + at, text.size() - at, static_cast<off_t>(at));
         if (got < 0 && errno == EINTR) continue;
@@ -97,11 +99,11 @@ bool set_variables(int file) {
     return true;
 }
 
-/// In the worker.
+/// Turns the forked child into a worker: variables, standard streams, session.
 void become_worker(int line, pid_t launcher) {
     std::array<UniqueFd, wire::kForkFiles> files;
     const base::Passed passed = base::receive_files(line, files);
-    if (passed == base::Passed::nothing) std::_Exit(EXIT_FAILURE);  // the launcher gave it up
+    if (passed == base::Passed::nothing) std::_Exit(EXIT_FAILURE);  // the agent has closed the line
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher) std::_Exit(EXIT_FAILURE);
     setsid();
@@ -110,41 +112,41 @@ void become_worker(int line, pid_t launcher) {
     for (int target = 0; target < 3 && done; ++target)
         done = dup2(files[static_cast<std::size_t>(target)].get(), target) == target;
     if (!done) {
-        say(line, wire::ForkWord::Kind::cannot, errno);
+        reply(line, wire::ForkWord::Kind::cannot, errno);
         std::_Exit(EXIT_FAILURE);
     }
-    if (isatty(STDOUT_FILENO)) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // the template's was none
+    if (isatty(STDOUT_FILENO)) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // the template's stdout is no terminal
     worker::renew_error_file();
-    say(line, wire::ForkWord::Kind::runs, 0);
+    reply(line, wire::ForkWord::Kind::runs, 0);
 }
 
-/// True in the worker. In the template when its line has been told of it.
+/// Forks a worker. Returns true in the worker; false in the template, after the reply to the agent.
 bool make_worker(int line) {
     using Kind = wire::ForkWord::Kind;
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return say(line, Kind::cannot, errno), false;
+    if (pipe2(ends, O_CLOEXEC) != 0) return reply(line, Kind::cannot, errno), false;
     const UniqueFd answer(ends[0]);
-    UniqueFd tell(ends[1]);
+    UniqueFd report(ends[1]);
     const pid_t between = fork();
-    if (between < 0) return say(line, Kind::cannot, errno), false;
+    if (between < 0) return reply(line, Kind::cannot, errno), false;
     if (between == 0) {
         pid_t made = fork();
         if (made == 0) return true;
         if (made < 0) made = -errno;
-        std::_Exit(write(tell.get(), &made, sizeof made) == sizeof made ? EXIT_SUCCESS : EXIT_FAILURE);
+        std::_Exit(write(report.get(), &made, sizeof made) == sizeof made ? EXIT_SUCCESS : EXIT_FAILURE);
     }
-    tell.reset();
+    report.reset();
     pid_t made = 0;
     ssize_t got = 0;
     do got = read(answer.get(), &made, sizeof made);
     while (got < 0 && errno == EINTR);
-    // Whom the process between us has left is the agent's from here on.
+    // Once the intermediate process has been reaped the worker is a child of the agent.
     int status = 0;
     while (waitpid(between, &status, 0) < 0 && errno == EINTR) {}
     if (got != sizeof made)
-        say(line, Kind::killed, WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL);
+        reply(line, Kind::killed, WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL);
     else
-        say(line, made > 0 ? Kind::made : Kind::cannot, std::abs(made));
+        reply(line, made > 0 ? Kind::made : Kind::cannot, std::abs(made));
     return false;
 }
 
@@ -155,16 +157,16 @@ void fork_point() {
     unsetenv("DLAUNCH_FORK_POINT");
     UniqueFd agent = worker::connect_to_agent();
     if (!agent) refuse(fmt::format("no connection to $DLAUNCH_AGENT_SOCKET: {}", std::strerror(errno)));
-    // What has been printed but not written would be written by every worker.
+    // Unwritten output would be written by every worker.
     std::cout.flush();
     std::fflush(nullptr);
-    const std::string reason = why_not();
-    const std::string word = std::string(wire::kForkPoint) + (reason.empty() ? "" : " " + reason) + "\n";
-    if (send(agent.get(), word.data(), word.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(word.size()))
+    const std::string reason = why_not_forkable();
+    const std::string hello = std::string(wire::kForkPoint) + (reason.empty() ? "" : " " + reason) + "\n";
+    if (send(agent.get(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size()))
         refuse("the launcher has gone");
     char byte = 0;
     if (!reason.empty() && !base::receive_all(agent.get(), &byte, sizeof byte))
-        refuse(reason);  // it ends us, or has gone
+        refuse(reason);  // the agent has closed the connection, instead of killing this process
 
     ucred launcher{};
     socklen_t size = sizeof launcher;

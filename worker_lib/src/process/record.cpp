@@ -55,14 +55,14 @@ void write_record(const std::string& message, const std::string& stack) {
 constexpr std::array kFatal = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::size_t kStackBytes = 256 << 10;
 constexpr std::size_t kMostFrames = 64, kMostOfName = 200;  // C++ has names of any length
-constexpr int kTellingMs = 5000;
+constexpr int kRecordTimeoutMs = 5000;
 
-/// A text that a handler may put together: the memory is there before, as the heap may be what is broken.
+/// A text buffer for signal handlers: statically allocated, because the heap may be corrupt.
 class FixedText {
 public:
     void add(const char* text) {
         const std::size_t end = std::min(text_.size(), size_ + kMostOfName);
-        for (; text && *text && size_ < end; ++text)  // what JSON would want escaped is left out
+        for (; text && *text && size_ < end; ++text)  // '?' replaces characters that JSON would escape
             text_[size_++] = *text == '"' || *text == '\\' || static_cast<unsigned char>(*text) < 0x20 ? '?' : *text;
     }
     void add_json(const char* text) {
@@ -84,23 +84,24 @@ public:
     }
 
 private:
-    // Two names, an offset and what is between them for each frame, and what is around all.
+    // Per frame two names, an offset and separators; plus the surrounding JSON.
     std::array<char, kMostFrames*(2 * kMostOfName + 32) + 1024> text_{};
     std::size_t size_ = 0;
 };
 
 FixedText fatal_text;
-std::array<char, 4096> fatal_path;  // of the error file; empty: there is none
-std::terminate_handler before_us = nullptr;
+std::array<char, 4096> fatal_path;  // of the error file; empty: none
+std::terminate_handler previous_terminate = nullptr;
 
-std::atomic<int> falling{0};  // the thread that tells why the process ends
-bool has_told = false;        // that thread's
+std::atomic<int> recording_thread{0};  // the first thread that failed
+bool is_recorded = false;              // used by that thread only
 
-/// Threads often fall over the same thing at once. What the first one tells must be whole before the others end the
-/// process; but one that falls holding a lock, the heap's say, may be what it waits for.
-void let_the_first_tell() {
+/// Several threads often fail at the same moment. The first one writes the record; the others wait here until it has
+/// ended the process. The wait is bounded, because a waiting thread may hold a lock (the heap's) that the writer needs.
+void wait_for_recording_thread() {
     int first = 0;
-    if (!falling.compare_exchange_strong(first, gettid()) && first != gettid()) poll(nullptr, 0, kTellingMs);
+    if (!recording_thread.compare_exchange_strong(first, gettid()) && first != gettid())
+        poll(nullptr, 0, kRecordTimeoutMs);
 }
 
 void write_fatal(int number) {
@@ -135,40 +136,40 @@ void write_fatal(int number) {
 }
 
 void on_fatal(int number, siginfo_t*, void*) {
-    let_the_first_tell();
-    if (falling == gettid() && !has_told) {
-        has_told = true;
+    wait_for_recording_thread();
+    if (recording_thread == gettid() && !is_recorded) {
+        is_recorded = true;
         write_fatal(number);
     }
     for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);
     raise(number);
 }
 
-/// An exception that no function of its thread catches: its words are worth more than the signal that follows.
+/// Records an uncaught exception: its text is more informative than the SIGABRT that follows.
 void on_terminate() {
-    let_the_first_tell();
+    wait_for_recording_thread();
     try {
         if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
     } catch (const std::exception& error) {
         const std::string text = type_name(error) + ": " + error.what();
-        if (falling == gettid() && !has_told) {
+        if (recording_thread == gettid() && !is_recorded) {
             write_record(text, text);
-            has_told = true;
+            is_recorded = true;
         }
     } catch (...) {
-        // The signal's record has to do.
+        // An exception without a text: the signal handler writes the record.
     }
-    before_us();
+    previous_terminate();
 }
 
 void catch_fatal_signals() {
-    static char* const stack = new char[kStackBytes];  // for as long as the process lives
+    static char* const stack = new char[kStackBytes];  // never freed: signals may arrive until the process ends
     const stack_t own{stack, 0, kStackBytes};
     sigaltstack(&own, nullptr);
     worker::renew_error_file();
     void* first = nullptr;
-    backtrace(&first, 1);  // loads what it needs now, not in the handler
-    if (std::get_terminate() != on_terminate) before_us = std::set_terminate(on_terminate);
+    backtrace(&first, 1);  // loads libgcc now; dlopen in a signal handler is unsafe
+    if (std::get_terminate() != on_terminate) previous_terminate = std::set_terminate(on_terminate);
     struct sigaction action {};
     action.sa_sigaction = on_fatal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -35,7 +35,7 @@ std::string describe(int exit_code) {
     return exit_code < 0 ? base::signal_name(-exit_code) : fmt::format("exit status {}", exit_code);
 }
 
-/// For poll() and epoll_wait(), which count in milliseconds, and not far.
+/// Remaining time in milliseconds for poll() and epoll_wait(), within the range of int.
 int left_until(Time deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
@@ -61,11 +61,11 @@ struct Process::Impl {
     Impl(worker::Child made, bool is_daemon, std::chrono::milliseconds patience)
         : child(std::move(made)), daemon(is_daemon), grace(patience) {}
     ~Impl() {
-        if (exit_code || owner != getpid()) return;  // in a forked sibling, which holds a copy
-        if (daemon) tell(SIGKILL);
+        if (exit_code || owner != getpid()) return;  // a forked sibling holds a copy of the handle, but not the child
+        if (daemon) send_signal(SIGKILL);
         reap(0);
     }
-    /// Whether it has been reaped.
+    /// True: the child has been reaped.
     bool reap(int options) {
         if (exit_code) return true;
         siginfo_t info{};
@@ -79,15 +79,15 @@ struct Process::Impl {
             exit_code = info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
         return exit_code.has_value();
     }
-    /// Never another process that has got its pid since.
-    void tell(int signal) const { syscall(SYS_pidfd_send_signal, child.process.get(), signal, nullptr, 0); }
-    [[nodiscard]] std::string how_it_ended() const { return taken ? worker::kStatusTaken : describe(*exit_code); }
+    /// Signals through the pidfd, hence never another process that has reused the pid.
+    void send_signal(int signal) const { syscall(SYS_pidfd_send_signal, child.process.get(), signal, nullptr, 0); }
+    [[nodiscard]] std::string exit_text() const { return taken ? worker::kStatusTaken : describe(*exit_code); }
 
     static constexpr int kUnknownStatus = 255;
 
     worker::Child child;
     int owner = getpid();
-    bool taken = false;  ///< by another wait
+    bool taken = false;  ///< another wait of this program has consumed the exit status
     bool daemon;
     std::chrono::milliseconds grace;
     std::optional<int> exit_code;
@@ -110,10 +110,10 @@ std::optional<int> Process::exit_code() {
     return impl_->exit_code;
 }
 void Process::terminate() {
-    if (is_alive()) impl_->tell(SIGTERM);
+    if (is_alive()) impl_->send_signal(SIGTERM);
 }
 void Process::kill() {
-    if (is_alive()) impl_->tell(SIGKILL);
+    if (is_alive()) impl_->send_signal(SIGKILL);
 }
 bool Process::join(std::optional<std::chrono::milliseconds> timeout) {
     if (impl_->exit_code) return true;
@@ -136,7 +136,8 @@ ProcessError::ProcessError(int index, int pid, int exit_code, const std::string&
       exit_code_(exit_code),
       message_(message) {}
 
-/// Who has ended, in the order in which it happened: so epoll tells it, however late it is asked.
+/// The exits of the processes in the order in which they happened; epoll's ready list keeps that order until it is
+/// read.
 struct ProcessContext::Order {
     base::UniqueFd ended;
     std::size_t running = 0;
@@ -151,7 +152,7 @@ struct ProcessContext::Order {
                 throw Error(ErrorCode::backend, fmt::format("spawn: epoll: {}", std::strerror(errno)));
         }
     }
-    /// The next one; unset: not until the deadline.
+    /// The index of the next process to exit; unset: none until the deadline.
     std::optional<std::size_t> next(const std::vector<Process>& processes, Time deadline) {
         epoll_event event{};
         for (int count = 0; (count = epoll_wait(ended.get(), &event, 1, left_until(deadline))) <= 0;) {
@@ -185,14 +186,14 @@ bool ProcessContext::join(std::optional<std::chrono::milliseconds> timeout) {
     for (Process& other : processes_) other.join();
     Process& first = processes_[*order_->failed];
     const int code = *first.exit_code();
-    const std::string said = first.error();
+    const std::string message = first.error();
     throw ProcessError(static_cast<int>(*order_->failed), first.pid(), code,
-                       said.empty() ? first.impl_->how_it_ended() : said);
+                       message.empty() ? first.impl_->exit_text() : message);
 }
 
 namespace {
 
-/// All of them, or none.
+/// Starts all processes; if one cannot be started, kills those that have been.
 template <class Start>
 ProcessContext start_all(int nprocs, const SpawnOptions& options, const Start& start) {
     if (nprocs < 0) throw Error(ErrorCode::invalid_argument, fmt::format("spawn: {} processes", nprocs));

@@ -1,5 +1,5 @@
 #pragma once
-/// The two 16-bit floats, without branches that keep a compiler from using vectors.
+/// Conversions of the two 16-bit floats, free of branches so that compilers can vectorize them.
 
 #include <bit>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace dlaunch::worker {
 }
 
 [[gnu::always_inline]] inline float float_from_half(std::uint16_t half) {
-    // The exponent is moved by a multiplication, which is right for subnormal numbers too.
+    // A multiplication adjusts the exponent; this is correct for subnormal numbers too.
     const std::uint32_t sign = std::uint32_t{half & 0x8000U} << 16;
     const std::uint32_t rest = std::uint32_t{half & 0x7FFFU} << 13;
     const float scaled = std::bit_cast<float>(rest) * 0x1p112F;
@@ -26,7 +26,7 @@ namespace dlaunch::worker {
 [[gnu::always_inline]] inline std::uint16_t half_from_float(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = (bits >> 16) & 0x8000, size = bits & 0x7FFFFFFF;
-    // Normal: round the 13 bits that go to nearest even. Subnormal: adding 0.5 shifts and rounds by the float unit.
+    // Normal: round the dropped 13 bits to nearest even. Subnormal: the addition of 0.5 shifts and rounds in the FPU.
     const std::uint32_t normal = (size + 0xFFF + ((size >> 13) & 1) - (112U << 23)) >> 13;
     const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) - 0x3F000000;
     std::uint32_t half = size < (113U << 23) ? subnormal : normal;

@@ -1,10 +1,10 @@
 #pragma once
-/// Included once per instruction set, with DLAUNCH_KERNELS as the name of its namespace. Everything here is in there or
-/// static, so that the linker cannot take one set's function for another's.
+/// Included once per instruction set, with DLAUNCH_KERNELS as the name of its namespace. Every function is in that
+/// namespace and has internal linkage, so that the linker cannot merge functions of different instruction sets.
 ///
-/// A reduction goes through its inputs in blocks that stay in the first cache: the block's first two inputs are
-/// combined into a buffer, then one after the other is added, the last one straight into `out`. So each input is read
-/// once, `out` is written once, and an input that is also `out` has been read before its place is written.
+/// A reduction processes its inputs in blocks that fit into the L1 cache. It combines the block's first two inputs into
+/// a buffer, then adds the other inputs one by one, the last one directly into `out`. Each input is read once, `out` is
+/// written once, and an input that aliases `out` is read before it is overwritten.
 
 #include <type_traits>
 #include <utility>
@@ -12,7 +12,7 @@
 #include "worker_lib/src/reduce/half.hpp"
 #include "worker_lib/src/reduce/kernels.hpp"
 
-/// `out` may be an input, but then only its own element of it is read: the compiler may use vectors all the same.
+/// `out` may alias an input, but only at the same index; so vectorization is safe.
 #ifdef __clang__
 #define DLAUNCH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -26,7 +26,7 @@ using Kind = ReduceOp::Kind;
 
 constexpr std::size_t kBlockBytes = 4096;
 
-/// What sums are kept in, and how elements get there and back.
+/// The accumulator type of an element type, and the conversions.
 template <class T>
 struct Wide {
     using Type = T;
@@ -54,7 +54,7 @@ struct Wide<BFloat16> {
     }
 };
 
-/// Integers wrap around, signed ones too.
+/// Applies f in unsigned arithmetic, so that signed integers wrap around too.
 template <class W, class F>
 W wrapping(W a, W b, F f) {
     if constexpr (std::is_integral_v<W> && !std::is_same_v<W, bool>) {
@@ -102,11 +102,11 @@ template <Kind K, class T>
 void reduce(void* out_bytes, const void* const* in, int inputs, std::size_t count, double factor, int ranks) {
     using W = typename Wide<T>::Type;
     constexpr std::size_t kBlock = kBlockBytes / sizeof(W);
-    // Factors are whole numbers where elements are; out of range they wrap around, too.
+    // For integer elements the factor is an integer; out-of-range factors wrap around.
     using Factor = std::conditional_t<std::is_integral_v<W>, std::int64_t, W>;
     [[maybe_unused]] const W scale = static_cast<W>(static_cast<Factor>(factor));
     [[maybe_unused]] const auto divisor =
-        static_cast<decltype(W{} + ranks)>(ranks);  // ranks may be more than W can say
+        static_cast<decltype(W{} + ranks)>(ranks);  // promoted: W may be too narrow for `ranks`
     const auto first = [&](T value) {
         if constexpr (K == Kind::premul_sum)
             return wrapping(Wide<T>::widen(value), scale, [](auto x, auto y) { return x * y; });
@@ -120,7 +120,7 @@ void reduce(void* out_bytes, const void* const* in, int inputs, std::size_t coun
             return Wide<T>::narrow(value);
     };
     T* out = static_cast<T*>(out_bytes);
-    alignas(64) W sums[kBlock];  // no std::array: its functions would be shared between the sets
+    alignas(64) W sums[kBlock];  // not std::array: its functions have external linkage, see above
     for (std::size_t at = 0; at < count; at += kBlock) {
         const std::size_t size = count - at < kBlock ? count - at : kBlock;
         const T* a = static_cast<const T*>(in[0]) + at;

@@ -8,16 +8,16 @@
 
 namespace dlaunch::worker {
 
-/// out[i] = in[0][i] op in[1][i] op ..., always from left to right; avg divides by `ranks`, premul_sum multiplies by
-/// `factor`. `out` may be one of the inputs; else they do not overlap.
+/// out[i] = in[0][i] op in[1][i] op ..., from left to right; avg divides the result by `ranks`, premul_sum multiplies
+/// each input by `factor`. `out` may be one of the inputs; otherwise the buffers must not overlap.
 using ReduceKernel = void (*)(void* out, const void* const* in, int inputs, std::size_t count, double factor,
                               int ranks);
 
 struct KernelTable {
-    ReduceKernel at[kDTypes][9];  ///< nullptr: the type does not have the operation
+    ReduceKernel at[kDTypes][9];  ///< nullptr: not defined for the type
 };
 
-/// For this processor: the same source compiled for several instruction sets.
+/// The kernels for this processor; the same source is compiled for several instruction sets.
 [[nodiscard]] const KernelTable& kernels();
 
 [[nodiscard]] inline ReduceKernel kernel(DType type, ReduceOp op) {

@@ -17,18 +17,18 @@ Sizes begins_of(const Sizes& counts) {
     return begins;
 }
 
-/// Shows everybody all counts: what rank i sends to j must be what j expects from i, or all ranks throw the same error.
-/// Returns the largest.
+/// Exchanges all counts. All ranks throw the same Error (mismatch) if rank i sends to rank j another count than j
+/// expects from i. Returns the largest count.
 std::size_t agree_on_counts(Exchange& exchange, const Call& call) {
     const auto ranks = static_cast<std::size_t>(exchange.size());
-    auto* mine = reinterpret_cast<std::size_t*>(exchange.mine());
+    auto* mine = reinterpret_cast<std::size_t*>(exchange.own_data());
     std::copy(call.counts.begin(), call.counts.end(), mine);
     std::copy(call.out_counts.begin(), call.out_counts.end(), mine + ranks);
-    exchange.publish();
-    exchange.meet();
+    exchange.arrive();
+    exchange.wait_and_compare();
     std::size_t longest = 0;
     const auto counts_of = [&](std::size_t r) {
-        return reinterpret_cast<const std::size_t*>(exchange.of(static_cast<int>(r)));
+        return reinterpret_cast<const std::size_t*>(exchange.data_of(static_cast<int>(r)));
     };
     for (std::size_t i = 0; i < ranks; ++i)
         for (std::size_t j = 0; j < ranks; ++j) {
@@ -44,7 +44,7 @@ std::size_t agree_on_counts(Exchange& exchange, const Call& call) {
 
 }  // namespace
 
-/// Each half holds a piece for every rank.
+/// Each rank's half holds one piece per receiver.
 void all_to_all(Exchange& exchange, const Call& call) {
     const int ranks = exchange.size(), rank = exchange.rank();
     const bool plain = call.counts.empty();
@@ -53,29 +53,29 @@ void all_to_all(Exchange& exchange, const Call& call) {
     const Sizes &out_counts = plain ? equal : call.counts, &in_counts = plain ? equal : call.out_counts;
     const Sizes out_begins = begins_of(out_counts), in_begins = begins_of(in_counts);
 
-    exchange.begin(call);
+    exchange.begin_call(call);
     std::size_t longest = call.count;
     if (!plain) {
         longest = agree_on_counts(exchange, call);
-        exchange.turn();
+        exchange.next_epoch();
     }
     for (std::size_t at = 0; at < longest || at == 0; at += each) {
-        if (at > 0) exchange.turn();
+        if (at > 0) exchange.next_epoch();
         for (int r = 0; r < ranks; ++r) {
             const auto i = static_cast<std::size_t>(r);
             if (r != rank)
-                copy_bytes(exchange.mine() + i * each * element, call.in + (out_begins[i] + at) * element,
+                copy_bytes(exchange.own_data() + i * each * element, call.in + (out_begins[i] + at) * element,
                            clip(out_counts[i], at, each) * element);
         }
-        exchange.publish();
-        if (plain && at == 0) exchange.meet();
+        exchange.arrive();
+        if (plain && at == 0) exchange.wait_and_compare();
         for (int k = 0; k < ranks; ++k) {
             const int r = (rank + k) % ranks;
             const auto i = static_cast<std::size_t>(r), own = static_cast<std::size_t>(rank);
             std::byte* to = call.out + (in_begins[i] + at) * element;
             if (k > 0) exchange.wait_for(r);
             const std::byte* from =
-                k > 0 ? exchange.of(r) + own * each * element : call.in + (out_begins[own] + at) * element;
+                k > 0 ? exchange.data_of(r) + own * each * element : call.in + (out_begins[own] + at) * element;
             copy_bytes(to, from, clip(in_counts[i], at, each) * element);
         }
     }

@@ -10,10 +10,10 @@ namespace {
 
 class ShmBackend final : public Backend {
 public:
-    ShmBackend(const std::shared_ptr<Segment>& segment, const Place& place)
-        : place_(place),
-          exchange_(std::make_shared<Exchange>(segment, place)),
-          messages_(std::make_shared<Messages>(segment, exchange_, place)) {}
+    ShmBackend(const std::shared_ptr<Segment>& segment, const GroupInfo& group)
+        : group_(group),
+          exchange_(std::make_shared<Exchange>(segment, group)),
+          messages_(std::make_shared<Messages>(segment, exchange_, group)) {}
     ~ShmBackend() override { messages_->close(); }
 
     Exchange& exchange() { return *exchange_; }
@@ -23,8 +23,8 @@ public:
         using Algorithm = void (*)(Exchange&, const Call&);
         static constexpr Algorithm kAlgorithms[] = {barrier, broadcast,  reduce,         all_reduce, gather,
                                                     scatter, all_gather, reduce_scatter, all_to_all};
-        exchange_->expect_call();
-        exchange_->check_going();
+        exchange_->prefetch_own_line();
+        exchange_->check_usable();
         try {
             kAlgorithms[static_cast<int>(call.op)](*exchange_, call);
         } catch (const Error& error) {
@@ -37,7 +37,7 @@ public:
 
     void abort(const std::string& why) override {
         give_up(
-            {ErrorCode::aborted, fmt::format("rank {}: {}", place_.rank, why), {place_.rank}, {"", 0, place_.group}});
+            {ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
     }
 
     void give_up(const Error& why) override {
@@ -46,26 +46,26 @@ public:
     }
 
 private:
-    const Place place_;
+    const GroupInfo group_;
     const std::shared_ptr<Exchange> exchange_;
     const std::shared_ptr<Messages> messages_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_backend(const Place& place, const std::vector<Member>& members, const StoreHandle& store,
-                                      Time deadline) {
+std::unique_ptr<Backend> make_backend(const GroupInfo& group, const std::vector<Member>& members,
+                                      const StoreHandle& store, Time deadline) {
     std::vector<int> pids;
     for (const Member& member : members) {
         pids.push_back(member.pid);
         if (member.host_id == members.front().host_id) continue;
         throw Error(ErrorCode::invalid_argument,
-                    fmt::format("shm: group {} spans hosts {} and {}; use the backend auto or gloo", place.group,
+                    fmt::format("shm: group {} spans hosts {} and {}; use the backend auto or gloo", group.name,
                                 members.front().host, member.host),
-                    {}, {"new_group", 0, place.group});
+                    {}, {"new_group", 0, group.name});
     }
-    auto backend = std::make_unique<ShmBackend>(Segment::meet(place, store, deadline), place);
-    backend->exchange().meet_first(pids, store, deadline);
+    auto backend = std::make_unique<ShmBackend>(Segment::create_or_join(group, store, deadline), group);
+    backend->exchange().join(pids, store, deadline);
     return backend;
 }
 

@@ -38,29 +38,29 @@ std::size_t rounds(const Call& call, int ranks, std::size_t each) {
 }
 
 void barrier(Exchange& exchange, const Call& call) {
-    exchange.begin(call);
-    exchange.publish();
-    exchange.meet();
+    exchange.begin_call(call);
+    exchange.arrive();
+    exchange.wait_and_compare();
 }
 
-/// The root fills a half, the others empty it while the root fills the other one. The root waits only where it would
-/// overwrite what has not been read.
+/// Double buffering: the root fills one half while the other ranks read the other half. The root waits only before it
+/// reuses a half.
 void broadcast(Exchange& exchange, const Call& call) {
     const std::size_t bytes = call.bytes(call.count), half = exchange.half_bytes();
     const bool root = exchange.rank() == call.root;
     for (std::size_t at = 0; at < bytes || at == 0; at += half) {
         const std::size_t size = clip(bytes, at, half);
-        at == 0 ? exchange.begin(call, bytes) : exchange.turn();
-        if (root) copy_bytes(exchange.mine(), call.in + at, size);
-        exchange.publish();
-        if (at == 0) exchange.meet();
+        at == 0 ? exchange.begin_call(call, bytes) : exchange.next_epoch();
+        if (root) copy_bytes(exchange.own_data(), call.in + at, size);
+        exchange.arrive();
+        if (at == 0) exchange.wait_and_compare();
         if (root) continue;
         exchange.wait_for(call.root);
-        copy_bytes(call.out + at, exchange.of(call.root), size);
+        copy_bytes(call.out + at, exchange.data_of(call.root), size);
     }
 }
 
-/// Everybody shows a half at a time; who is to have it copies it.
+/// Each rank publishes its block in pieces of one half; receiving ranks copy the pieces of all peers.
 void gather(Exchange& exchange, const Call& call) {
     const int ranks = exchange.size(), rank = exchange.rank();
     const std::size_t element = size_of(call.type), each = exchange.half_bytes() / element;
@@ -70,17 +70,17 @@ void gather(Exchange& exchange, const Call& call) {
     const std::size_t most = call.counts.empty() ? call.bytes(call.count) : SIZE_MAX;
     for (std::size_t round = 0; round < count; ++round) {
         const std::size_t at = round * each;
-        round == 0 ? exchange.begin(call, most) : exchange.turn();
+        round == 0 ? exchange.begin_call(call, most) : exchange.next_epoch();
         if (call.op == Op::all_gather || !receives)
-            copy_bytes(exchange.mine(), call.in + at * element, clip(mine, at, each) * element);
-        exchange.publish();
-        if (round == 0) exchange.meet();
+            copy_bytes(exchange.own_data(), call.in + at * element, clip(mine, at, each) * element);
+        exchange.arrive();
+        if (round == 0) exchange.wait_and_compare();
         if (!receives) continue;
         for (int i = 0; i < ranks; ++i) {
             const int r = (rank + i) % ranks;
             std::byte* to = call.out + (begins[static_cast<std::size_t>(r)] + at) * element;
             if (i > 0) exchange.wait_for(r);
-            copy_bytes(to, i == 0 ? call.in + at * element : exchange.of(r),
+            copy_bytes(to, i == 0 ? call.in + at * element : exchange.data_of(r),
                        clip(call.count_of(r), at, each) * element);
         }
     }
@@ -88,7 +88,7 @@ void gather(Exchange& exchange, const Call& call) {
 
 void all_gather(Exchange& exchange, const Call& call) { gather(exchange, call); }
 
-/// The root's half holds a piece for each rank.
+/// The root's half holds one piece per rank.
 void scatter(Exchange& exchange, const Call& call) {
     const int ranks = exchange.size(), rank = exchange.rank();
     const std::size_t element = size_of(call.type), each = piece_elements(exchange, element);
@@ -97,19 +97,19 @@ void scatter(Exchange& exchange, const Call& call) {
     const auto begins = offsets(call, ranks);
     for (std::size_t round = 0; round < count; ++round) {
         const std::size_t at = round * each, own = clip(call.count_of(rank), at, each);
-        round == 0 ? exchange.begin(call) : exchange.turn();
+        round == 0 ? exchange.begin_call(call) : exchange.next_epoch();
         for (int r = 0; root && r < ranks; ++r) {
             const std::byte* from = call.in + (begins[static_cast<std::size_t>(r)] + at) * element;
-            std::byte* to = exchange.mine() + static_cast<std::size_t>(r) * each * element;
+            std::byte* to = exchange.own_data() + static_cast<std::size_t>(r) * each * element;
             r == rank ? copy_bytes(call.out + at * element, from, own * element)
                       : copy_bytes(to, from, clip(call.count_of(r), at, each) * element);
         }
-        exchange.publish();
-        if (round == 0) exchange.meet();
+        exchange.arrive();
+        if (round == 0) exchange.wait_and_compare();
         if (root) continue;
         exchange.wait_for(call.root);
-        copy_bytes(call.out + at * element, exchange.of(call.root) + static_cast<std::size_t>(rank) * each * element,
-                   own * element);
+        copy_bytes(call.out + at * element,
+                   exchange.data_of(call.root) + static_cast<std::size_t>(rank) * each * element, own * element);
     }
 }
 

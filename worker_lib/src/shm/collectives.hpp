@@ -1,5 +1,6 @@
 #pragma once
-/// The collectives on one host; each file says how. They return when this rank is done, or throw.
+/// The collectives on one host. The algorithms are described in the source files. Each function returns when this
+/// rank's part of the call is done, and throws Error.
 
 #include "worker_lib/src/shm/exchange.hpp"
 
@@ -15,12 +16,12 @@ void all_gather(Exchange& exchange, const Call& call);
 void reduce_scatter(Exchange& exchange, const Call& call);
 void all_to_all(Exchange& exchange, const Call& call);
 
-// --- what several of them need --------------------------------------------------------------------------------------
+// --- shared helpers -------------------------------------------------------------------------------------------------
 
-/// Copies between buffers that may be one.
+/// Copies bytes; `to` and `from` may be equal.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 
-/// The slices of `count` elements, one per rank: all begin on a cache line.
+/// A partition of `count` elements into one slice per rank; every slice begins on a cache line.
 struct Slices {
     Slices(std::size_t elements, int ranks, std::size_t element_bytes);
     [[nodiscard]] std::size_t begin(int rank) const { return std::min(count, each * static_cast<std::size_t>(rank)); }
@@ -29,16 +30,17 @@ struct Slices {
     std::size_t count, each;
 };
 
-/// How many elements for each of the ranks fit into one half, side by side; whole cache lines.
+/// Capacity of one half in elements per rank, if it holds one piece for each rank; whole cache lines.
 [[nodiscard]] std::size_t piece_elements(const Exchange& exchange, std::size_t element_bytes);
 
-/// Where each rank's part begins in the whole, in elements; one more at the end.
+/// Offset of each rank's block in the concatenated buffer, in elements; the last entry is the total.
 [[nodiscard]] std::vector<std::size_t> offsets(const Call& call, int ranks);
 
-/// How often `each` goes into the longest part, at least once: a call without elements meets too.
+/// Number of epochs to transfer the longest block in pieces of `each` elements; at least one, because a call without
+/// elements synchronizes too.
 [[nodiscard]] std::size_t rounds(const Call& call, int ranks, std::size_t each);
 
-/// The part [at, at + most) of `count` elements that exists.
+/// Size of the intersection of [at, at + most) with [0, count).
 [[nodiscard]] inline std::size_t clip(std::size_t count, std::size_t at, std::size_t most) {
     return at >= count ? 0 : std::min(most, count - at);
 }

@@ -12,15 +12,15 @@
 namespace dlaunch::worker::shm {
 namespace {
 
-/// Before a rank sleeps it looks again this often. Pauses gain 0.3 us where every rank has a core, and cost 10 us
-/// where it has not; about 50 yields are good in both cases. Measured on 2 cores.
-constexpr int kPauses = 200, kYields = 50;
-/// A sleeper looks around this often although nobody woke it; and once soon after it lay down, when every store that
-/// did not see it there yet has long been done (publish()).
-constexpr auto kLongestSleep = std::chrono::milliseconds(100);
+/// Polls before a rank sleeps. Spinning saves 0.3 us if every rank has a core and costs 10 us otherwise; about 50
+/// yields are good in both cases. Measured on 2 cores.
+constexpr int kSpins = 200, kYields = 50;
+/// Longest time between two checks of a sleeping rank. The first sleep is short, because arrive() has no StoreLoad
+/// fence and can miss a rank that is about to sleep: a missed wake-up then costs 100 us instead of 100 ms.
+constexpr auto kMaxSleep = std::chrono::milliseconds(100);
 constexpr auto kFirstSleep = std::chrono::microseconds(100);
-/// Who waits for the others to join looks around this often.
-constexpr auto kTurn = std::chrono::milliseconds(100);
+/// Interval between liveness checks while ranks join.
+constexpr auto kLivenessInterval = std::chrono::milliseconds(100);
 
 void pause() {
 #if defined(__x86_64__)
@@ -30,8 +30,8 @@ void pause() {
 #endif
 }
 
-/// Whoever waits for this rank is woken.
-void end(Control& control, std::uint32_t flag) {
+/// Marks a rank as ended and wakes all ranks that wait for it.
+void set_ended(Control& control, std::uint32_t flag) {
     control.ended.fetch_or(flag);
     control.step.fetch_or(flag);
     futex_wake_all(control.step);
@@ -39,113 +39,115 @@ void end(Control& control, std::uint32_t flag) {
 
 }  // namespace
 
-Exchange::Exchange(std::shared_ptr<Segment> segment, Place place)
+Exchange::Exchange(std::shared_ptr<Segment> segment, GroupInfo group)
     : segment_(std::move(segment)),
-      place_(std::move(place)),
-      own_(segment_->control(place_.rank)),
-      pauses_(place_.size <= base::usable_cores() ? kPauses : 0),
-      inputs_(static_cast<std::size_t>(place_.size)),
-      signatures_(static_cast<std::size_t>(place_.size)) {}
+      group_(std::move(group)),
+      own_(segment_->control(group_.rank)),
+      spins_(group_.size <= base::usable_cores() ? kSpins : 0),
+      inputs_(static_cast<std::size_t>(group_.size)),
+      signatures_(static_cast<std::size_t>(group_.size)) {}
 
 Exchange::~Exchange() {
-    for (const Sentinel::Id id : watches_) Sentinel::instance().forget(id);
+    for (const PidWatcher::Id id : watches_) PidWatcher::instance().unwatch(id);
     give_up({ErrorCode::aborted,
-             fmt::format("rank {} has left the group", place_.name(place_.rank)),
-             {place_.name(place_.rank)},
+             fmt::format("rank {} has left the group", group_.label(group_.rank)),
+             {group_.label(group_.rank)},
              {}},
             kLeft);
 }
 
 void Exchange::mark_dead(int rank) {
     Control& control = segment_->control(rank);
-    end(control, kDead);
+    set_ended(control, kDead);
     own_.doorbell.fetch_add(1);
     futex_wake_all(own_.doorbell);
 }
 
-void Exchange::meet_first(const std::vector<int>& pids, const StoreHandle& store, Time deadline) {
+void Exchange::join(const std::vector<int>& pids, const StoreHandle& store, Time deadline) {
     pids_ = pids;
-    for (int r = 0; r < place_.size; ++r)
-        if (r != place_.rank)
+    for (int r = 0; r < group_.size; ++r)
+        if (r != group_.rank)
             watches_.push_back(
-                Sentinel::instance().watch(pids[static_cast<std::size_t>(r)], [this, r] { mark_dead(r); }));
-    Call hello;
-    begin(hello);
-    publish();
+                PidWatcher::instance().watch(pids[static_cast<std::size_t>(r)], [this, r] { mark_dead(r); }));
+    Call handshake;
+    begin_call(handshake);
+    arrive();
     for (;;) {
-        hello.deadline = std::min(deadline, after(kTurn));
+        handshake.deadline = std::min(deadline, after(kLivenessInterval));
         try {
-            meet();
-            return segment_->close_door();
+            wait_and_compare();
+            return segment_->close_file();
         } catch (const Error& error) {
             const Time now = Clock::now();
-            if (error.code() != ErrorCode::timeout || now < hello.deadline.at() || now >= deadline) throw;
+            if (error.code() != ErrorCode::timeout || now < handshake.deadline.at() || now >= deadline) throw;
         }
         try {
-            store.look();
+            store.check_liveness();
         } catch (const Error& error) {
-            if (error.code() != ErrorCode::peer_lost) throw;  // who has come may have ended since
+            // A lost rank may have joined before it ended; wait_and_compare() reports it otherwise.
+            if (error.code() != ErrorCode::peer_lost) throw;
         }
     }
 }
 
-void Exchange::begin(const Call& call, std::size_t most) {
+void Exchange::begin_call(const Call& call, std::size_t most) {
     call_ = &call;
     began_ = {};
-    turn();
-    few_ = most <= Glance::kBytes;
+    next_epoch();
+    inline_ = most <= InlinePayload::kBytes;
     const Signature signature(call);
     own_.calls[half_ & 1] = signature;
-    shown_.call = signature.digest();
+    payload_.call = signature.digest();
 }
 
-void Exchange::turn() {
-    if (met_ != entered_)
-        for (int r = 0; r < place_.size; ++r)
+void Exchange::next_epoch() {
+    if (all_seen_ != entered_)
+        for (int r = 0; r < group_.size; ++r)
             if (!reached(segment_->control(r).step.load(std::memory_order_acquire), entered_)) wait(r, entered_);
     ++half_;
-    first_ = true;
-    few_ = false;
+    starts_epoch_ = true;
+    inline_ = false;
 }
 
-void Exchange::publish() {
+void Exchange::arrive() {
     step_ = (step_ + 1) & ~kEnded;
-    if (given_up_.load(std::memory_order_relaxed)) check_told();
-    // The line is written all at once: others look at it all the time, and take it from this core whenever they do.
-    if (first_) own_.glances[half_ & 1] = shown_;
-    if (first_) entered_ = step_;
-    first_ = false;
+    if (given_up_.load(std::memory_order_relaxed)) check_interrupted();
+    // Payload and step are written back to back: peers poll this line, and every poll takes it away from this core.
+    if (starts_epoch_) own_.inline_payloads[half_ & 1] = payload_;
+    if (starts_epoch_) entered_ = step_;
+    starts_epoch_ = false;
     own_.step.store(step_, std::memory_order_release);
-    // No fence before this look: it would wait until the line is here again, while the others' lines could be coming.
+    // Deliberately no StoreLoad fence before this load: the fence would stall until the line is owned again, while the
+    // peers' lines could already be on their way. A sleeper can be missed; kFirstSleep bounds the cost.
     if (own_.sleepers.load(std::memory_order_relaxed) != 0) futex_wake_all(own_.step);
 }
 
-void Exchange::meet() {
+void Exchange::wait_and_compare() {
     bool alike = true;
     int failed = -1;
-    for (int r = 0; r < place_.size; ++r) {
+    for (int r = 0; r < group_.size; ++r) {
         wait_for(r);
         const Control& control = segment_->control(r);
-        alike = control.glances[half_ & 1].call == shown_.call && alike;
+        alike = control.inline_payloads[half_ & 1].call == payload_.call && alike;
         if (control.failed.load(std::memory_order_acquire) == step_) failed = r;
     }
-    met_ = step_;
-    if (failed >= 0) throw ended(failed, where());
+    all_seen_ = step_;
+    if (failed >= 0) throw ended_error(failed, where());
     if (alike) return;
-    for (int r = 0; r < place_.size; ++r)
+    for (int r = 0; r < group_.size; ++r)
         signatures_[static_cast<std::size_t>(r)] = segment_->control(r).calls[half_ & 1];
-    throw mismatch(signatures_, place_.group);
+    throw mismatch(signatures_, group_.name);
 }
 
 void Exchange::wait(int rank, std::uint32_t step) {
     Control& control = segment_->control(rank);
     const auto there = [&] { return reached(control.step.load(std::memory_order_acquire), step); };
-    for (int i = 0; i < pauses_; ++i) {
+    for (int i = 0; i < spins_; ++i) {
         if (there()) return;
         pause();
     }
     if (began_ == Time{}) began_ = Clock::now();
-    // Where others want the processor a yield lasts as long as their turns.
+    // On a busy core a yield lasts as long as the other processes' time slices, hence the deadline check.
     for (int i = 0; i < kYields && Clock::now() < call_->deadline.at(); ++i) {
         if (there()) return;
         sched_yield();
@@ -155,40 +157,40 @@ void Exchange::wait(int rank, std::uint32_t step) {
         explicit Sleeper(Word& word) : sleepers(word) { sleepers.fetch_add(1); }
         ~Sleeper() { sleepers.fetch_sub(1); }
     } const sleeper(control.sleepers);
-    for (std::chrono::nanoseconds most = kFirstSleep;; most = kLongestSleep) {
+    for (std::chrono::nanoseconds most = kFirstSleep;; most = kMaxSleep) {
         const std::uint32_t seen = control.step.load();
         if (reached(seen, step)) return;
-        if (given_up_.load()) check_told();
-        if (control.ended.load() != 0) throw ended(rank, where());
-        for (int r = 0; r < place_.size; ++r)  // whose call failed will not be waited for by those who come later
-            if (segment_->control(r).failed.load(std::memory_order_acquire) == step) throw ended(r, where());
+        if (given_up_.load()) check_interrupted();
+        if (control.ended.load() != 0) throw ended_error(rank, where());
+        for (int r = 0; r < group_.size; ++r)  // a rank that failed this call ends the call for later arrivals, too
+            if (segment_->control(r).failed.load(std::memory_order_acquire) == step) throw ended_error(r, where());
         const Time now = Clock::now();
-        if (now >= call_->deadline.at()) late(rank, step);
+        if (now >= call_->deadline.at()) throw_timeout(rank, step);
         futex_wait(control.step, seen, std::min<std::chrono::nanoseconds>(most, call_->deadline.at() - now));
     }
 }
 
-/// Of the others some may come in this moment.
-void Exchange::late(int first, std::uint32_t step) {
+/// Names all missing ranks. `first` counts as missing even if it arrives at this moment.
+void Exchange::throw_timeout(int first, std::uint32_t step) {
     std::vector<int> missing;
-    for (int r = 0; r < place_.size; ++r)
+    for (int r = 0; r < group_.size; ++r)
         if (r == first || !reached(segment_->control(r).step.load(std::memory_order_acquire), step))
-            missing.push_back(place_.name(r));
+            missing.push_back(group_.label(r));
     throw failure(ErrorCode::timeout, where(), missing,
-                  fmt::format("rank {} waited {} for {}", place_.name(place_.rank), describe(Clock::now() - began_),
+                  fmt::format("rank {} waited {} for {}", group_.label(group_.rank), describe(Clock::now() - began_),
                               list_ranks(missing)));
 }
 
-Error Exchange::ended(int rank, const Error::Where& where) const {
+Error Exchange::ended_error(int rank, const Error::Where& where) const {
     const Control& control = segment_->control(rank);
     if (!(control.ended.load() & (kGaveUp | kLeft)))
         return failure(
-            ErrorCode::peer_lost, where, {place_.name(rank)},
-            fmt::format("rank {} (pid {}) is gone", place_.name(rank), pids_[static_cast<std::size_t>(rank)]));
+            ErrorCode::peer_lost, where, {group_.label(rank)},
+            fmt::format("rank {} (pid {}) is gone", group_.label(rank), pids_[static_cast<std::size_t>(rank)]));
     const Reason reason = control.reason;
-    const auto blamed = std::span(reason.ranks).first(static_cast<std::size_t>(reason.blamed));
-    return failure(reason.code, where, {blamed.begin(), blamed.end()},
-                   fmt::format("rank {} gave up: {}", place_.name(rank), reason.text.data()));
+    const auto ranks = std::span(reason.ranks).first(static_cast<std::size_t>(reason.rank_count));
+    return failure(reason.code, where, {ranks.begin(), ranks.end()},
+                   fmt::format("rank {} gave up: {}", group_.label(rank), reason.text.data()));
 }
 
 void Exchange::give_up(const Error& why, std::uint32_t flag) {
@@ -196,23 +198,23 @@ void Exchange::give_up(const Error& why, std::uint32_t flag) {
         const std::lock_guard lock(mutex_);
         if (given_up_) return;
         own_.reason.code = why.code();
-        own_.reason.blamed = static_cast<std::int32_t>(std::min(why.ranks().size(), own_.reason.ranks.size()));
-        std::copy_n(why.ranks().begin(), own_.reason.blamed, own_.reason.ranks.begin());
+        own_.reason.rank_count = static_cast<std::int32_t>(std::min(why.ranks().size(), own_.reason.ranks.size()));
+        std::copy_n(why.ranks().begin(), own_.reason.rank_count, own_.reason.ranks.begin());
         const std::string text = why.what();
         const std::size_t size = std::min(text.size(), own_.reason.text.size() - 1);
         std::memcpy(own_.reason.text.data(), text.data(), size);
         why_ = std::make_unique<Error>(why);
         given_up_ = true;
-        end(own_, flag);
+        set_ended(own_, flag);
     }
-    for (int r = 0; r < place_.size; ++r) {
+    for (int r = 0; r < group_.size; ++r) {
         Control& control = segment_->control(r);
         control.doorbell.fetch_add(1);
-        if (control.door_sleepers.load() != 0) futex_wake_all(control.doorbell);
+        if (control.doorbell_sleepers.load() != 0) futex_wake_all(control.doorbell);
     }
 }
 
-/// Who sees that the call has failed also sees that this rank gave up, and why: else it would seem to be gone.
+/// Order matters: a peer that reads `failed` must already find the reason, or it would report this rank as lost.
 void Exchange::fail(const Error& why) {
     give_up(why);
     own_.failed.store(step_);
@@ -220,16 +222,16 @@ void Exchange::fail(const Error& why) {
 
 void Exchange::abort(const Error& why) {
     give_up(why);
-    for (int r = 0; r < place_.size; ++r) futex_wake_all(segment_->control(r).step);
+    for (int r = 0; r < group_.size; ++r) futex_wake_all(segment_->control(r).step);
 }
 
-void Exchange::check_going() const {
+void Exchange::check_usable() const {
     if (!given_up_) return;
     const std::lock_guard lock(mutex_);
-    throw ended_before(*why_, place_.group);
+    throw ended_before(*why_, group_.name);
 }
 
-void Exchange::check_told() const {
+void Exchange::check_interrupted() const {
     if (!given_up_) return;
     const std::lock_guard lock(mutex_);
     throw interrupted(*why_, where());

@@ -15,7 +15,7 @@ namespace dlaunch::worker::shm {
 using Word = std::atomic<std::uint32_t>;
 static_assert(sizeof(Word) == 4 && Word::is_always_lock_free);
 
-/// Sleeps while the word is `seen`, at most this long; between processes.
+/// Sleeps while the word equals `seen`, for at most `most`. Works between processes (no FUTEX_PRIVATE_FLAG).
 inline void futex_wait(const Word& word, std::uint32_t seen, std::chrono::nanoseconds most) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
     const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((most - seconds).count())};

@@ -15,7 +15,7 @@ namespace dlaunch::worker::shm {
 namespace {
 
 constexpr int kYields = 50;
-constexpr auto kLongestSleep = std::chrono::milliseconds(100);
+constexpr auto kMaxSleep = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -37,20 +37,20 @@ struct Messages::Pending final : WorkState {
     [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
 };
 
-Messages::Messages(std::shared_ptr<Segment> segment, std::shared_ptr<Exchange> exchange, Place place)
+Messages::Messages(std::shared_ptr<Segment> segment, std::shared_ptr<Exchange> exchange, GroupInfo group)
     : segment_(std::move(segment)),
       exchange_(std::move(exchange)),
-      place_(std::move(place)),
-      own_(segment_->control(place_.rank)) {
-    for (int r = 0; r < place_.size; ++r)
-        peers_.push_back({Pipe(segment_->ring(r, place_.rank), segment_->ring_bytes()),
-                          Pipe(segment_->ring(place_.rank, r), segment_->ring_bytes())});
+      group_(std::move(group)),
+      own_(segment_->control(group_.rank)) {
+    for (int r = 0; r < group_.size; ++r)
+        peers_.push_back({Pipe(segment_->ring(r, group_.rank), segment_->ring_bytes()),
+                          Pipe(segment_->ring(group_.rank, r), segment_->ring_bytes())});
 }
 
 Messages::~Messages() { close(); }
 
 Error::Where Messages::where(const Pending& call) const {
-    return {call.transfer.sends ? "send" : "recv", 0, place_.group};
+    return {call.transfer.sends ? "send" : "recv", 0, group_.name};
 }
 
 void Messages::fail(const Call& call, const Error& error) {
@@ -61,7 +61,7 @@ void Messages::fail(const Call& call, const Error& error) {
 void Messages::ring(int rank) {
     Control& control = segment_->control(rank);
     control.doorbell.fetch_add(1);
-    if (control.door_sleepers.load() != 0) futex_wake_all(control.doorbell);
+    if (control.doorbell_sleepers.load() != 0) futex_wake_all(control.doorbell);
 }
 
 std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
@@ -69,7 +69,7 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     auto call = std::make_shared<Pending>(transfer, shared_from_this());
     if (!ended_) {
         try {
-            exchange_->check_going();
+            exchange_->check_usable();
         } catch (const Error& error) {
             ended_ = std::make_unique<Error>(error);
         }
@@ -80,7 +80,7 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
         return call;
     }
     if (transfer.sends && exchange_->has_ended(transfer.peer)) {
-        fail(call, exchange_->ended(transfer.peer, where(*call)));
+        fail(call, exchange_->ended_error(transfer.peer, where(*call)));
         return call;
     }
     if (transfer.sends) {
@@ -88,34 +88,34 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
         push(transfer.peer);
     } else {
         receives_.push_back(call);
-        finish_early();
-        if (!call->done()) move();
+        match_unexpected();
+        if (!call->done()) progress();
     }
-    if (!call->done() && transfer.background) carry_on();
+    if (!call->done() && transfer.background) wake_progress_thread();
     return call;
 }
 
-/// Where nobody waits.
-void Messages::carry_on() {
-    if (!helper_.joinable()) {
+/// Makes the progress thread drive calls that no thread waits for.
+void Messages::wake_progress_thread() {
+    if (!progress_thread_.joinable()) {
         const base::SignalsBlocked for_the_new_thread;
-        helper_ = std::thread([this] { help(); });
+        progress_thread_ = std::thread([this] { run_progress_thread(); });
     }
     work_to_do_.notify_one();
 }
 
-// --- moving; all with the mutex held --------------------------------------------------------------------------------
+// --- progress; all functions require the mutex ----------------------------------------------------------------------
 
-bool Messages::move() {
+bool Messages::progress() {
     bool moved = false;
-    for (int r = 0; r < place_.size; ++r) {
+    for (int r = 0; r < group_.size; ++r) {
         while (push(r)) moved = true;
         while (pull(r)) moved = true;
     }
     return moved;
 }
 
-/// Writes to one rank what there is room for.
+/// Writes as much to one rank's ring as its capacity permits. True: bytes were written.
 bool Messages::push(int rank) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     bool moved = false;
@@ -146,20 +146,21 @@ bool Messages::accepts(const Call& call, int source, const Envelope& envelope) c
     return (t.peer == source || t.peer == kAnySource) && (t.tag == envelope.tag || t.tag == kAnyTag);
 }
 
-/// Whether the message may go into the receive's buffer; else the receive has failed.
+/// True: type and count permit to receive the message into the buffer. False: the receive has been failed.
 bool Messages::fits(const Call& call, int source, const Envelope& envelope) {
     const Transfer& t = call->transfer;
     const std::size_t count = envelope.bytes / size_of(envelope.type);
     if (envelope.type == t.type && (count == t.count || (t.up_to && count < t.count))) return true;
-    fail(call, failure(ErrorCode::mismatch, where(*call), {source, place_.rank},
+    fail(call, failure(ErrorCode::mismatch, where(*call), {source, group_.rank},
                        fmt::format("rank {} sent {} {} with tag {}, rank {} receives {}{} {}", source, count,
-                                   name_of(envelope.type), envelope.tag, place_.rank, t.up_to ? "up to " : "", t.count,
+                                   name_of(envelope.type), envelope.tag, group_.rank, t.up_to ? "up to " : "", t.count,
                                    name_of(t.type))));
     return false;
 }
 
-/// Decides where a message goes whose envelope has been read. False: nobody wants it, or anything behind it, yet.
-bool Messages::open(int rank) {
+/// Chooses the destination of a message whose envelope has been read. False: neither this message nor one behind it has
+/// a receive yet.
+bool Messages::match(int rank) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     const auto wanted = std::find_if(receives_.begin(), receives_.end(),
                                      [&](const Call& call) { return accepts(call, rank, peer.envelope); });
@@ -177,18 +178,18 @@ bool Messages::open(int rank) {
     });
     if (!more_wanted) return false;
     try {
-        earlies_.push_back({rank, peer.envelope, room_for_early(place_.rank, rank, peer.envelope.bytes)});
+        unexpected_.push_back({rank, peer.envelope, allocate_unexpected(group_.rank, rank, peer.envelope.bytes)});
     } catch (const Error& error) {
-        const Error why = failure(error.code(), {"recv", 0, place_.group}, error.ranks(), error.what());
+        const Error why = failure(error.code(), {"recv", 0, group_.name}, error.ranks(), error.what());
         exchange_->give_up(why);
         end_all(why);
         return false;
     }
-    peer.early = &earlies_.back();
+    peer.unexpected = &unexpected_.back();
     return true;
 }
 
-/// Reads from one rank what is there and wanted.
+/// Reads from one rank's ring while receives need it. True: a message was read to its end.
 bool Messages::pull(int rank) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (!peer.opened) {
@@ -197,16 +198,16 @@ bool Messages::pull(int rank) {
         peer.opened = true;
         peer.arrived = 0;
     }
-    if (!peer.receiver && !peer.early && !peer.discards && !open(rank)) return false;
+    if (!peer.receiver && !peer.unexpected && !peer.discarding && !match(rank)) return false;
     const std::size_t left = peer.envelope.bytes - peer.arrived;
-    std::byte* to = peer.receiver ? static_cast<std::byte*>(peer.receiver->transfer.data)
-                    : peer.early  ? peer.early->bytes.data()
-                                  : nullptr;
+    std::byte* to = peer.receiver     ? static_cast<std::byte*>(peer.receiver->transfer.data)
+                    : peer.unexpected ? peer.unexpected->bytes.data()
+                                      : nullptr;
     const std::size_t size = to ? peer.in.read(to + peer.arrived, left) : peer.in.skip(left);
     peer.arrived += size;
     if (size > 0) ring(rank);
     if (size < left) {
-        if (peer.drains) carry_on();
+        if (peer.draining) wake_progress_thread();
         return false;
     }
     end_message(rank);
@@ -219,83 +220,85 @@ void Messages::end_message(int rank) {
         --pending_;
         peer.receiver->finish({rank, peer.envelope.tag, peer.envelope.bytes / size_of(peer.envelope.type)});
     }
-    end_drain(peer);
-    const bool early = peer.early != nullptr;
-    if (early) peer.early->arrived = peer.arrived;
-    peer.opened = peer.discards = false;
+    finish_drain(peer);
+    const bool unexpected = peer.unexpected != nullptr;
+    if (unexpected) peer.unexpected->arrived = peer.arrived;
+    peer.opened = peer.discarding = false;
     peer.receiver.reset();
-    peer.early = nullptr;
-    if (early) finish_early();
+    peer.unexpected = nullptr;
+    if (unexpected) match_unexpected();
 }
 
 void Messages::discard(Peer& peer) {
-    peer.discards = peer.drains = true;
+    peer.discarding = peer.draining = true;
     ++pending_;
 }
 
-void Messages::end_drain(Peer& peer) {
-    if (peer.drains) --pending_;
-    peer.drains = false;
+void Messages::finish_drain(Peer& peer) {
+    if (peer.draining) --pending_;
+    peer.draining = false;
 }
 
-/// Gives early messages to the receives that want them, as they came.
-void Messages::finish_early() {
-    for (auto at = receives_.begin(); at != receives_.end() && !earlies_.empty();) {
+/// Matches unexpected messages with receives, in the order of arrival.
+void Messages::match_unexpected() {
+    for (auto at = receives_.begin(); at != receives_.end() && !unexpected_.empty();) {
         const Call call = *at;
-        const auto early = std::find_if(earlies_.begin(), earlies_.end(),
-                                        [&](const Early& e) { return accepts(call, e.source, e.envelope); });
-        if (early == earlies_.end() || early->arrived < early->envelope.bytes) {
+        const auto unexpected = std::find_if(unexpected_.begin(), unexpected_.end(),
+                                             [&](const Unexpected& e) { return accepts(call, e.source, e.envelope); });
+        if (unexpected == unexpected_.end() || unexpected->arrived < unexpected->envelope.bytes) {
             ++at;
             continue;
         }
         at = receives_.erase(at);
-        if (deliver(call, *early)) --pending_;
-        earlies_.erase(early);
+        if (deliver(call, *unexpected)) --pending_;
+        unexpected_.erase(unexpected);
     }
 }
 
-bool Messages::deliver(const Call& call, Early& early) {
-    if (!fits(call, early.source, early.envelope)) return false;
-    if (!early.bytes.empty()) std::memcpy(call->transfer.data, early.bytes.data(), early.bytes.size());
-    call->finish({early.source, early.envelope.tag, early.envelope.bytes / size_of(early.envelope.type)});
+bool Messages::deliver(const Call& call, Unexpected& unexpected) {
+    if (!fits(call, unexpected.source, unexpected.envelope)) return false;
+    if (!unexpected.bytes.empty()) std::memcpy(call->transfer.data, unexpected.bytes.data(), unexpected.bytes.size());
+    call->finish(
+        {unexpected.source, unexpected.envelope.tag, unexpected.envelope.bytes / size_of(unexpected.envelope.type)});
     return true;
 }
 
-void Messages::note_who_ended() {
-    for (int r = 0; r < place_.size; ++r)
-        peers_[static_cast<std::size_t>(r)].ended = r != place_.rank && exchange_->has_ended(r);
+void Messages::note_ended_peers() {
+    for (int r = 0; r < group_.size; ++r)
+        peers_[static_cast<std::size_t>(r)].ended = r != group_.rank && exchange_->has_ended(r);
 }
 
-/// Ends calls whose time is over, or whose peer had ended before its ring was looked into for the last time.
+/// Fails calls whose deadline has passed, and calls whose peer had ended before its ring was last drained: a peer that
+/// ends after that may still have written the message.
 void Messages::expire() {
     const Time now = Clock::now();
     const auto verdict = [&](const Pending& call) -> std::unique_ptr<Error> {
         const int peer = call.transfer.peer;
         const auto gone = [&](int r) { return peers_[static_cast<std::size_t>(r)].ended; };
-        bool all_gone = place_.size > 1;
-        for (int r = 0; r < place_.size; ++r) all_gone = all_gone && (r == place_.rank || gone(r));
+        bool all_gone = group_.size > 1;
+        for (int r = 0; r < group_.size; ++r) all_gone = all_gone && (r == group_.rank || gone(r));
         if (peer == kAnySource ? all_gone : gone(peer)) {
-            const int lost = peer == kAnySource ? (place_.rank == 0 ? 1 : 0) : peer;
-            return std::make_unique<Error>(exchange_->ended(lost, where(call)));
+            const int lost = peer == kAnySource ? (group_.rank == 0 ? 1 : 0) : peer;
+            return std::make_unique<Error>(exchange_->ended_error(lost, where(call)));
         }
         if (now < call.transfer.deadline) return nullptr;
         const std::vector<int> ranks = peer == kAnySource ? std::vector<int>{} : std::vector<int>{peer};
         return std::make_unique<Error>(
             failure(ErrorCode::timeout, where(call), ranks,
-                    fmt::format("rank {} waited {} for {}{}", place_.rank, describe(now - call.began),
+                    fmt::format("rank {} waited {} for {}{}", group_.rank, describe(now - call.began),
                                 ranks.empty() ? "any rank" : list_ranks(ranks),
                                 call.transfer.sends ? " to receive" : " to send")));
     };
-    for (int r = 0; r < place_.size; ++r) {
+    for (int r = 0; r < group_.size; ++r) {
         Peer& peer = peers_[static_cast<std::size_t>(r)];
         if (peer.receiver)
             if (const auto error = verdict(*peer.receiver)) {
                 fail(peer.receiver, *error);
                 peer.receiver.reset();
                 discard(peer);
-                carry_on();
+                wake_progress_thread();
             }
-        if (peer.ended) end_drain(peer);
+        if (peer.ended) finish_drain(peer);
         for (auto at = peer.sends.begin(); at != peer.sends.end();) {
             const auto error = verdict(**at);
             if (!error) {
@@ -303,7 +306,7 @@ void Messages::expire() {
                 continue;
             }
             fail(*at, *error);
-            // A message that was begun cannot be taken back: nothing can follow it.
+            // A partly written message cannot be withdrawn from the ring, and no other can follow it.
             if ((*at)->opened) exchange_->give_up(*error);
             at = peer.sends.erase(at);
         }
@@ -317,35 +320,35 @@ void Messages::expire() {
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
-/// Moves what can be moved until `call` is done, or, without a call, one turn.
+/// Makes progress until `call` is done; without a call, until nothing is pending or close() was called.
 void Messages::wait(Pending* call, Time deadline) {
-    for (int turn = 0;; ++turn) {
+    for (int spin = 0;; ++spin) {
         const std::uint32_t seen = own_.doorbell.load();
         {
             const std::lock_guard lock(mutex_);
-            if (turn >= kYields) note_who_ended();
-            if (move()) turn = 0;
-            if (turn >= kYields) {
+            if (spin >= kYields) note_ended_peers();
+            if (progress()) spin = 0;
+            if (spin >= kYields) {
                 expire();
-                move();
+                progress();
             }
             if (call ? call->done() : pending_ == 0 || closing_) return;
         }
         const Time now = Clock::now();
         if (now >= deadline) return;
-        if (turn < kYields) {
+        if (spin < kYields) {
             sched_yield();
             continue;
         }
-        Time until = std::min(deadline, now + kLongestSleep);
+        Time until = std::min(deadline, now + kMaxSleep);
         if (call) until = std::min(until, std::max(call->transfer.deadline, now + std::chrono::milliseconds(1)));
-        own_.door_sleepers.fetch_add(1);
+        own_.doorbell_sleepers.fetch_add(1);
         futex_wait(own_.doorbell, seen, until - now);
-        own_.door_sleepers.fetch_sub(1);
+        own_.doorbell_sleepers.fetch_sub(1);
     }
 }
 
-void Messages::help() {
+void Messages::run_progress_thread() {
     for (;;) {
         {
             std::unique_lock lock(mutex_);
@@ -359,12 +362,12 @@ void Messages::help() {
 void Messages::abort(const Error& why) {
     const std::lock_guard lock(mutex_);
     end_all(why);
-    ring(place_.rank);
+    ring(group_.rank);
 }
 
 void Messages::end_all(const Error& why) {
     if (!ended_)
-        ended_ = std::make_unique<Error>(why.code() == ErrorCode::aborted ? why : ended_before(why, place_.group));
+        ended_ = std::make_unique<Error>(why.code() == ErrorCode::aborted ? why : ended_before(why, group_.name));
     const auto end = [&](const Call& call) {
         fail(call, why.code() == ErrorCode::aborted ? why : interrupted(why, where(*call)));
     };
@@ -374,23 +377,23 @@ void Messages::end_all(const Error& why) {
         if (peer.receiver) {
             end(peer.receiver);
             peer.receiver.reset();
-            peer.discards = true;
+            peer.discarding = true;
         }
-        end_drain(peer);
+        finish_drain(peer);
         for (const Call& call : peer.sends) end(call);
         peer.sends.clear();
     }
 }
 
 void Messages::close() {
-    abort({ErrorCode::aborted, fmt::format("group {} was destroyed", place_.group), {}, {"", 0, place_.group}});
+    abort({ErrorCode::aborted, fmt::format("group {} was destroyed", group_.name), {}, {"", 0, group_.name}});
     {
         const std::lock_guard lock(mutex_);
         closing_ = true;
         work_to_do_.notify_all();
     }
-    ring(place_.rank);
-    if (helper_.joinable()) helper_.join();
+    ring(group_.rank);
+    if (progress_thread_.joinable()) progress_thread_.join();
 }
 
 }  // namespace dlaunch::worker::shm

@@ -6,7 +6,7 @@
 
 namespace dlaunch::worker::shm {
 
-/// What goes before each message in a ring.
+/// The header of each message in a ring.
 struct Envelope {
     std::uint64_t bytes = 0;
     std::int32_t tag = 0;
@@ -15,15 +15,15 @@ struct Envelope {
 };
 static_assert(sizeof(Envelope) == 16);
 
-/// One end of a ring: bytes go in and come out in their order, as many as there is room for. One writer, one reader.
+/// One end of a ring: a byte queue of fixed capacity for one writer and one reader.
 class Pipe {
 public:
     Pipe(Ring& ring, std::size_t bytes) : ring_(&ring), bytes_(bytes) {}
 
-    /// How many bytes it took, or gave.
+    /// Write or read up to `size` bytes without blocking; return the number of bytes.
     std::size_t write(const std::byte* data, std::size_t size);
     std::size_t read(std::byte* data, std::size_t size);
-    /// As read(), to nowhere.
+    /// Discards up to `size` bytes; returns their number.
     std::size_t skip(std::size_t size);
     [[nodiscard]] std::size_t readable() const {
         return ring_->written.load(std::memory_order_acquire) - ring_->read.load(std::memory_order_relaxed);

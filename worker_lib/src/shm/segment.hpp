@@ -1,13 +1,13 @@
 #pragma once
-/// The memory that the ranks of a group on one host share.
+/// The shared memory of a group's ranks on one host.
 ///
-///     page 0            the token by which a joining rank knows that it is in the right place
-///     controls          one for each rank: how far it is, what it called
-///     slots             two halves for each rank, written by it alone, in turns
-///     rings             one for each ordered pair of ranks: the messages from one to the other
+///     page 0            a random token by which a joining rank verifies that it has opened the right file
+///     controls          one per rank: step counter, signature, reason
+///     slots             two halves per rank, written by their rank only, in alternation
+///     rings             one per ordered pair of ranks, for messages
 ///
-/// It is a memfd: it has no name, so nothing can be left behind, however the processes end. The others come to it
-/// through /proc/PID/fd of rank 0. Only what is touched costs memory.
+/// The segment is a memfd: it has no name, so that no file remains however the processes end. Ranks other than 0 open
+/// it through /proc/PID/fd of rank 0. Pages that are never touched cost no memory.
 
 #include <array>
 #include <cstddef>
@@ -20,43 +20,43 @@
 
 namespace dlaunch::worker::shm {
 
-/// A rank will never count on: its process is gone, its call failed, or it has destroyed the group. Its step count has
-/// these for its top bits, so that those who sleep until it changes wake.
+/// Set when a rank will not arrive any more: its process is gone, its call failed, or it has destroyed the group. The
+/// flags are also set in the top bits of the step counter, which wakes ranks that sleep on that word.
 inline constexpr std::uint32_t kDead = 1U << 31, kGaveUp = 1U << 30, kLeft = 1U << 29, kEnded = kDead | kGaveUp | kLeft;
-inline constexpr int kFlags = 3;
-/// Counts begin shortly before they wrap around, so that what does not survive that does not survive a test.
+inline constexpr int kFlagBits = 3;
+/// Counters start shortly before they wrap around, so that every test covers the wrap.
 inline constexpr std::uint32_t kFirstStep = ~kEnded - 100;
 
-/// Why a rank gave up: written before its bit is set, read after.
+/// Why a rank gave up; written before its kGaveUp or kLeft flag is set, read after.
 struct Reason {
     ErrorCode code = ErrorCode::aborted;
-    std::int32_t blamed = 0;               ///< how many of `ranks`; 0: nobody in particular
-    std::array<std::int32_t, 32> ranks{};  ///< the first of those to blame
+    std::int32_t rank_count = 0;           ///< valid entries of `ranks`; 0: no particular rank
+    std::array<std::int32_t, 32> ranks{};  ///< the first of the ranks that the Error names
     std::array<char, 480> text{};
 };
 
-/// A call at a glance: what it is, and what the rank shows the others where that is little.
-struct Glance {
+/// The signature's digest and, for small calls, the rank's data.
+struct InlinePayload {
     static constexpr std::size_t kBytes = 16;
-    std::uint64_t call = 0;  ///< its signature's digest
+    std::uint64_t call = 0;  ///< digest of the signature
     alignas(8) std::array<std::byte, kBytes> data{};
 };
 
 struct alignas(128) Control {
-    // The first cache line holds all that a small call looks at.
-    Word step{kFirstStep};          ///< steps that the rank has published
-    Word sleepers{0};               ///< who must be woken when it changes
-    std::array<Glance, 2> glances;  ///< by the half in use
-    Word failed{kEnded};            ///< the step after which a call of the rank's failed; kEnded: none did
-    Word ended{0};                  ///< one of the flags above, or some; what counts, as a step may overwrite them
-    alignas(128) Word doorbell{0};  ///< rung when a message has moved from or to this rank
-    Word door_sleepers{0};
-    alignas(128) std::array<Signature, 2> calls;  ///< as the glances; for the words of an error
+    // The first cache line holds everything that a small call reads.
+    Word step{kFirstStep};                         ///< number of arrivals of the rank
+    Word sleepers{0};                              ///< number of ranks that sleep on `step`
+    std::array<InlinePayload, 2> inline_payloads;  ///< by the half in use
+    Word failed{kEnded};            ///< the step at which a call of the rank failed; kEnded: no call failed
+    Word ended{0};                  ///< kDead, kGaveUp, kLeft; authoritative, as arrive() may overwrite those in `step`
+    alignas(128) Word doorbell{0};  ///< incremented when a message has moved from or to this rank
+    Word doorbell_sleepers{0};
+    alignas(128) std::array<Signature, 2> calls;  ///< by the half in use; for error texts
     Reason reason;
 };
 static_assert(offsetof(Control, doorbell) == 128 && offsetof(Control, ended) < 64);
 
-/// A pipe from one rank to another. Both counts only grow; their difference is what lies in it.
+/// The bytes from one rank to another. Both counters only grow; their difference is the fill level.
 struct Ring {
     alignas(128) std::atomic<std::uint64_t> written{0};
     alignas(128) std::atomic<std::uint64_t> read{0};
@@ -65,8 +65,8 @@ struct Ring {
 
 class Segment {
 public:
-    /// Made by rank 0, joined by the others. Throws Error.
-    static std::shared_ptr<Segment> meet(const Place& place, const StoreHandle& store, Time deadline);
+    /// Rank 0 creates the segment, the other ranks open it. Throws Error.
+    static std::shared_ptr<Segment> create_or_join(const GroupInfo& group, const StoreHandle& store, Time deadline);
     ~Segment();
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
@@ -82,8 +82,8 @@ public:
     [[nodiscard]] std::size_t ring_bytes() const { return ring_stride_ - offsetof(Ring, bytes); }
     [[nodiscard]] int size() const { return size_; }
 
-    /// No other rank needs to find the segment any more.
-    void close_door() { fd_.reset(); }
+    /// Closes the memfd after all ranks have opened it; the mapping stays.
+    void close_file() { fd_.reset(); }
 
 private:
     Segment(int size, base::UniqueFd fd);

@@ -55,7 +55,7 @@ public:
     Lease lease(Time) override { return {*this, nullptr, store_.get()}; }
 
 private:
-    std::unique_ptr<store::FileStore> store_;  // takes any number of threads
+    std::unique_ptr<store::FileStore> store_;  // thread-safe, hence shared by all leases
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ void StoreHandle::set(std::string_view key, std::string_view value, Time deadlin
     value_of(source_->lease(deadline)->set(full(key), value, deadline));
 }
 std::string StoreHandle::get(std::string_view key, Time deadline) const {
-    if (look_) await({full(key)}, deadline);
+    if (check_) await({full(key)}, deadline);
     return value_of(source_->lease(deadline)->get(full(key), deadline));
 }
 std::int64_t StoreHandle::add(std::string_view key, std::int64_t delta, Time deadline) const {
@@ -98,11 +98,11 @@ void StoreHandle::wait(std::span<const std::string> keys, Time deadline) const {
 
 void StoreHandle::await(const std::vector<std::string>& keys, Time deadline) const {
     for (;;) {
-        const Time turn = look_ ? std::min(deadline, Clock::now() + turn_) : deadline;
-        const base::Result<void> came = source_->lease(deadline)->wait(keys, turn);
+        const Time until = check_ ? std::min(deadline, Clock::now() + check_interval_) : deadline;
+        const base::Result<void> came = source_->lease(deadline)->wait(keys, until);
         if (came) return;
-        if (turn == deadline || came.error().status != exit_status::kRendezvousTimeout) fail(came.error());
-        look_();
+        if (until == deadline || came.error().status != exit_status::kRendezvousTimeout) fail(came.error());
+        check_();
     }
 }
 bool StoreHandle::delete_key(std::string_view key, Time deadline) const {
@@ -112,7 +112,7 @@ void StoreHandle::append(std::string_view key, std::string_view bytes, Time dead
     value_of(source_->lease(deadline)->append(full(key), bytes, deadline));
 }
 std::vector<std::string> StoreHandle::multi_get(std::span<const std::string> keys, Time deadline) const {
-    if (look_) await(full(keys), deadline);
+    if (check_) await(full(keys), deadline);
     return value_of(source_->lease(deadline)->multi_get(full(keys), deadline));
 }
 void StoreHandle::multi_set(std::span<const std::pair<std::string, std::string>> pairs, Time deadline) const {

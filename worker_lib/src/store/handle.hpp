@@ -14,8 +14,8 @@
 
 namespace dlaunch::worker {
 
-/// Where stores come from: a connection of its own for each call that is under way at a time, so that a call that waits
-/// does not hold up another thread's.
+/// A pool of store connections: one per call in flight, so that a blocking call in one thread does not delay calls in
+/// other threads.
 class StoreSource {
 public:
     virtual ~StoreSource() = default;
@@ -37,7 +37,7 @@ public:
     };
     virtual Lease lease(Time deadline) = 0;
 
-    /// A server at host:port; throws Error when it is not there in time.
+    /// Connections to the server at host:port; throws Error if it cannot be reached by the deadline.
     static std::shared_ptr<StoreSource> tcp(const std::string& host, int port, Time deadline);
     static std::shared_ptr<StoreSource> file(const std::string& path);
 
@@ -45,7 +45,8 @@ protected:
     virtual void give_back(std::unique_ptr<store::Store>) {}
 };
 
-/// A source and a prefix: keys of one owner. Every call throws Error (timeout, backend). Any thread.
+/// A StoreSource with a prefix that separates the keys of one owner. Every call throws Error (timeout, backend). Any
+/// thread.
 class StoreHandle {
 public:
     StoreHandle(std::shared_ptr<StoreSource> source, std::string prefix)
@@ -55,17 +56,18 @@ public:
         handle.prefix_.append(name).append("/");
         return handle;
     }
-    /// A handle whose waits look up after every turn: `look` throws where there is nobody left to wait for.
-    [[nodiscard]] StoreHandle watched(std::chrono::milliseconds turn, std::function<void()> look) const {
+    /// A handle whose waits call `check` every `interval`; `check` throws to end a wait for a rank that is lost.
+    [[nodiscard]] StoreHandle with_liveness_check(std::chrono::milliseconds interval,
+                                                  std::function<void()> check) const {
         StoreHandle handle = *this;
-        handle.turn_ = turn;
-        handle.look_ = std::move(look);
+        handle.check_interval_ = interval;
+        handle.check_ = std::move(check);
         return handle;
     }
 
-    /// The same for who waits for something else than the store.
-    void look() const {
-        if (look_) look_();
+    /// Runs the check at once, for waits on something other than the store.
+    void check_liveness() const {
+        if (check_) check_();
     }
 
     void set(std::string_view key, std::string_view value, Time deadline) const;
@@ -86,9 +88,9 @@ private:
     void await(const std::vector<std::string>& full_keys, Time deadline) const;
 
     std::shared_ptr<StoreSource> source_;
-    std::string prefix_;  // its slash included
-    std::chrono::milliseconds turn_{};
-    std::function<void()> look_;
+    std::string prefix_;  // ends with a slash
+    std::chrono::milliseconds check_interval_{};
+    std::function<void()> check_;
 };
 
 }  // namespace dlaunch::worker

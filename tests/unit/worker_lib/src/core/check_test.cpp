@@ -82,10 +82,10 @@ TEST(CheckTest, messages_have_a_peer_and_a_tag) {
 
 TEST(CheckTest, buffers_are_somewhere_and_fit_into_memory) {
     int place = 0;
-    EXPECT_EQ(nonsense({nullptr, 0, DType::int32}), "");
-    EXPECT_EQ(nonsense({&place, 1, DType::int32}), "");
-    EXPECT_EQ(nonsense({nullptr, 3, DType::int8}), "3 elements of int8 at no address");
-    EXPECT_EQ(nonsense({&place, SIZE_MAX, DType::int8}),
+    EXPECT_EQ(why_invalid({nullptr, 0, DType::int32}), "");
+    EXPECT_EQ(why_invalid({&place, 1, DType::int32}), "");
+    EXPECT_EQ(why_invalid({nullptr, 3, DType::int8}), "3 elements of int8 at no address");
+    EXPECT_EQ(why_invalid({&place, SIZE_MAX, DType::int8}),
               "18446744073709551615 elements of int8 are more than there can be");
 }
 

@@ -36,7 +36,8 @@ TEST(WorkStateTest, an_error_that_nobody_was_told_is_said_when_the_last_handle_g
     state->finish(failed("a peer is gone"));
     testing::internal::CaptureStderr();
     { const Work work(state); }
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "dlaunch: nobody waited for this call: a peer is gone\n");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "dlaunch: a call failed whose Work was never waited for: a peer is gone\n");
 }
 
 TEST(WorkStateTest, an_error_that_was_told_is_not_said_again) {

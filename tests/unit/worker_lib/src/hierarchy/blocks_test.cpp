@@ -34,14 +34,14 @@ TEST(ShareTest, parts_differ_by_one_at_most_and_leave_nothing_out) {
     }
 }
 
-TEST(BlocksTest, of_a_host_are_divided_among_the_rails) {
-    const Layout hosts = layout("aaabb");  // two rails
+TEST(BlocksTest, of_a_host_are_divided_among_the_planes) {
+    const Layout hosts = layout("aaabb");  // two planes
     const Blocks blocks(hosts, letters({1, 2, 4, 3, 3}));
     EXPECT_EQ(blocks.of_host(0), 7U);
     EXPECT_EQ(blocks.of_host(1), 6U);
-    EXPECT_EQ(blocks.on_rail(0, 0), 4U);
-    EXPECT_EQ(blocks.on_rail(1, 0), 3U);
-    EXPECT_EQ(blocks.by_rail(3), (Counts{7, 6, 0})) << "the third rank of the larger host has no rail";
+    EXPECT_EQ(blocks.on_plane(0, 0), 4U);
+    EXPECT_EQ(blocks.on_plane(1, 0), 3U);
+    EXPECT_EQ(blocks.by_plane(3), (Counts{7, 6, 0})) << "the third rank of the larger host has no plane";
 }
 
 TEST(BlocksTest, of_alternating_ranks_are_packed_as_one_and_come_back) {
@@ -54,10 +54,10 @@ TEST(BlocksTest, of_alternating_ranks_are_packed_as_one_and_come_back) {
     blocks.pack(bytes(whole), 1, 1, bytes(packed));
     EXPECT_EQ(packed, "bdC...") << "the second half of host b's bbbd";
 
-    for (int rail = 0; rail < 2; ++rail)
+    for (int plane = 0; plane < 2; ++plane)
         for (int host = 0; host < 2; ++host) {
-            blocks.pack(bytes(whole), rail, host, bytes(packed));
-            blocks.unpack(bytes(packed), rail, host, bytes(back));
+            blocks.pack(bytes(whole), plane, host, bytes(packed));
+            blocks.unpack(bytes(packed), plane, host, bytes(back));
         }
     EXPECT_EQ(back, whole);
 }

@@ -22,17 +22,17 @@ TEST(LayoutTest, numbers_hosts_by_their_lowest_rank) {
 
 TEST(LayoutTest, has_as_many_rails_as_the_smallest_host_has_ranks) {
     const Layout uneven = layout("aaabb");
-    EXPECT_EQ(uneven.rails, 2);
+    EXPECT_EQ(uneven.planes, 2);
     EXPECT_EQ(uneven.most, 3);
-    EXPECT_EQ(uneven.rail(0), (Ranks{0, 3}));
-    EXPECT_EQ(uneven.rail(1), (Ranks{1, 4}));
+    EXPECT_EQ(uneven.plane(0), (Ranks{0, 3}));
+    EXPECT_EQ(uneven.plane(1), (Ranks{1, 4}));
     EXPECT_FALSE(uneven.regular);
 }
 
 TEST(LayoutTest, of_hosts_whose_ranks_alternate_is_not_regular) {
     const Layout mixed = layout("abab");
     EXPECT_EQ(mixed.ranks, (std::vector<Ranks>{{0, 2}, {1, 3}}));
-    EXPECT_EQ(mixed.rail(1), (Ranks{2, 3}));
+    EXPECT_EQ(mixed.plane(1), (Ranks{2, 3}));
     EXPECT_FALSE(mixed.regular);
 }
 

@@ -1,4 +1,4 @@
-#include "worker_lib/src/meeting/meeting.hpp"
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker_lib/src/gloo/alarms.hpp"
+#include "worker_lib/src/gloo/wait_timers.hpp"
 
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -12,21 +12,21 @@ constexpr auto kForEver = std::chrono::hours(24 * 365);
 
 }  // namespace
 
-Alarms::Alarms(gloo::transport::tcp::Device& device)
+WaitTimers::WaitTimers(gloo::transport::tcp::Device& device)
     : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
     if (!timer_) throw std::system_error(errno, std::generic_category(), "timerfd_create");
     device.registerDescriptor(timer_.get(), EPOLLIN, this);
 }
 
-bool Alarms::wait(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline) {
+bool WaitTimers::wait(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline) {
     Wait wait{buffer, sends};
     std::unique_lock lock(mutex_);
     const auto entry = waits_.emplace(deadline, &wait);
-    if (deadline < set_) set(deadline);
+    if (deadline < armed_) arm(deadline);
     lock.unlock();
     const auto forget = [&] {
         lock.lock();
-        if (!wait.late) waits_.erase(entry);
+        if (!wait.timed_out) waits_.erase(entry);
     };
     const auto until_done_or_aborted = [&] { return sends ? buffer.waitSend(kForEver) : buffer.waitRecv(kForEver); };
     bool done = false;
@@ -37,19 +37,21 @@ bool Alarms::wait(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadl
         throw;
     }
     forget();
-    if (!done && wait.late) throw TimedOut();
-    if (wait.late) {  // done just before it was aborted; the next wait for this buffer is not to be
+    if (!done && wait.timed_out) throw TimedOut();
+    if (wait.timed_out) {  // the transfer completed just before the abort: consume the abort, else it ends the next
+                           // wait
         try {
             until_done_or_aborted();
         } catch (const std::exception&) {
-            // That one will be told.
+            // The next wait throws the same error.
         }
     }
     return done;
 }
 
-/// The timer is not moved when waits end: most have ended long before it is due.
-void Alarms::handleEvents(int) {
+/// Aborts overdue waits. The timer is not rearmed when a wait ends early, which is the common case; it then fires once
+/// without effect.
+void WaitTimers::handleEvents(int) {
     std::uint64_t ignored;
     if (read(timer_.get(), &ignored, sizeof ignored) < 0) return;
     const std::lock_guard lock(mutex_);
@@ -57,17 +59,17 @@ void Alarms::handleEvents(int) {
     while (!waits_.empty() && waits_.begin()->first <= now) {
         Wait& wait = *waits_.begin()->second;
         waits_.erase(waits_.begin());
-        wait.late = true;
+        wait.timed_out = true;
         wait.sends ? wait.buffer.abortWaitSend() : wait.buffer.abortWaitRecv();
     }
-    set(waits_.empty() ? Time::max() : waits_.begin()->first);
+    arm(waits_.empty() ? Time::max() : waits_.begin()->first);
 }
 
-void Alarms::set(Time when) {
-    set_ = when;
+void WaitTimers::arm(Time when) {
+    armed_ = when;
     itimerspec timer{};
     if (when < Time::max()) {
-        // At once is the earliest that there is; 0 would stop the timer.
+        // At least 1 ns: 0 would disarm the timer.
         const auto since = std::max<std::chrono::nanoseconds>(when.time_since_epoch(), std::chrono::nanoseconds(1));
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
         timer.it_value = {static_cast<time_t>(seconds.count()), static_cast<long>((since - seconds).count())};

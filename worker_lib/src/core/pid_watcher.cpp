@@ -1,4 +1,4 @@
-#include "worker_lib/src/core/sentinel.hpp"
+#include "worker_lib/src/core/pid_watcher.hpp"
 
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -13,34 +13,34 @@
 #include <dlaunch/error.hpp>
 
 #include "rendezvous/base/signals_blocked.hpp"
-#include "worker_lib/src/core/of_this_process.hpp"
+#include "worker_lib/src/core/process_singleton.hpp"
 
 namespace dlaunch::worker {
 namespace {
 
-/// Tells descriptors from pids in what epoll returns.
-constexpr std::uint64_t kListener = std::uint64_t{1} << 32;
+/// Set in epoll's user data for a watched descriptor; clear for a pid.
+constexpr std::uint64_t kFdFlag = std::uint64_t{1} << 32;
 
 }  // namespace
 
-Sentinel& Sentinel::instance() {
-    return of_this_process<Sentinel>([] { return new Sentinel; });
+PidWatcher& PidWatcher::instance() {
+    return process_singleton<PidWatcher>([] { return new PidWatcher; });
 }
 
-Sentinel::Sentinel() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+PidWatcher::PidWatcher() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     if (!epoll_)
         throw Error(ErrorCode::backend, std::string("peers cannot be watched: epoll_create1: ") + std::strerror(errno));
     const base::SignalsBlocked for_the_new_thread;
     std::thread([this] { serve(); }).detach();
 }
 
-Sentinel::Id Sentinel::watch(int pid, std::function<void()> told) {
+PidWatcher::Id PidWatcher::watch(int pid, std::function<void()> on_exit) {
     const std::lock_guard lock(mutex_);
     const Id id = next_++;
     if (!processes_.contains(pid)) {
         base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
         if (!process && errno == ESRCH) {
-            told();
+            on_exit();
             return id;
         }
         epoll_event event{};
@@ -51,11 +51,11 @@ Sentinel::Id Sentinel::watch(int pid, std::function<void()> told) {
                         std::string("a peer's process cannot be watched: pidfd_open: ") + std::strerror(errno));
         processes_[pid] = std::move(process);
     }
-    watches_[id] = {pid, std::move(told)};
+    watches_[id] = {pid, std::move(on_exit)};
     return id;
 }
 
-void Sentinel::forget(Id id) {
+void PidWatcher::unwatch(Id id) {
     const std::lock_guard lock(mutex_);
     const auto found = watches_.find(id);
     if (found == watches_.end()) return;
@@ -66,42 +66,42 @@ void Sentinel::forget(Id id) {
     processes_.erase(pid);
 }
 
-void Sentinel::listen(int fd, std::function<bool()> heard) {
+void PidWatcher::watch_fd(int fd, std::function<bool()> on_ready) {
     const std::lock_guard lock(mutex_);
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.u64 = kListener | static_cast<std::uint64_t>(fd);
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) listeners_[fd] = std::move(heard);
+    event.data.u64 = kFdFlag | static_cast<std::uint64_t>(fd);
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) readers_[fd] = std::move(on_ready);
 }
 
-/// Without the lock: what is heard may end groups, and so watches.
-void Sentinel::hear(int fd) {
-    std::function<bool()> heard;
+/// Runs the callback without the lock, because it may destroy groups, which call unwatch().
+void PidWatcher::on_readable(int fd) {
+    std::function<bool()> on_ready;
     {
         const std::lock_guard lock(mutex_);
-        heard = listeners_[fd];
+        on_ready = readers_[fd];
     }
-    if (heard && heard()) return;
+    if (on_ready && on_ready()) return;
     const std::lock_guard lock(mutex_);
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-    listeners_.erase(fd);
+    readers_.erase(fd);
 }
 
-void Sentinel::serve() {
+void PidWatcher::serve() {
     for (;;) {
         epoll_event event{};
         if (epoll_wait(epoll_.get(), &event, 1, -1) != 1) continue;
-        const int pid = static_cast<int>(event.data.u64 & (kListener - 1));
-        if (event.data.u64 & kListener) {
-            hear(pid);
+        const int pid = static_cast<int>(event.data.u64 & (kFdFlag - 1));
+        if (event.data.u64 & kFdFlag) {
+            on_readable(pid);
             continue;
         }
         const std::lock_guard lock(mutex_);
-        // Closing the pidfd takes it out of the set; a number seen after that is stale.
+        // erase() closes the pidfd and so removes it from the epoll set; an event for an absent pid is stale.
         if (processes_.erase(pid) == 0) continue;
         for (auto at = watches_.begin(); at != watches_.end();) {
             if (at->second.pid == pid) {
-                at->second.told();
+                at->second.on_exit();
                 at = watches_.erase(at);
             } else {
                 ++at;

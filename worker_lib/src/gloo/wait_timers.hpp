@@ -1,6 +1,6 @@
 #pragma once
-/// Ends waits at their deadlines. Gloo's own time-outs close all connections in the thread that waits; and while that
-/// waits for Gloo's thread to let go of a connection, Gloo's thread may be about to begin something on it.
+/// Ends waits at their deadlines by a timerfd in Gloo's event loop. Gloo's own time-outs are unusable: they close all
+/// connections in the waiting thread, which can deadlock with Gloo's thread over a connection's lock.
 
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
@@ -18,27 +18,27 @@ struct TimedOut final : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "timed out"; }
 };
 
-class Alarms final : public gloo::transport::tcp::Handler {
+class WaitTimers final : public gloo::transport::tcp::Handler {
 public:
-    /// Lives until the device's thread has ended.
-    explicit Alarms(gloo::transport::tcp::Device& device);
+    /// Must outlive the device's thread.
+    explicit WaitTimers(gloo::transport::tcp::Device& device);
 
-    /// Waits until the buffer's transfer is done. False: the wait was aborted. Throws what Gloo throws, and TimedOut.
+    /// Waits until the buffer's transfer is done. False: the wait was aborted. Throws TimedOut and Gloo's exceptions.
     bool wait(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline);
 
 private:
     struct Wait {
         gloo::transport::UnboundBuffer& buffer;
         const bool sends;
-        bool late = false;
+        bool timed_out = false;
     };
     void handleEvents(int events) override;
-    void set(Time when);
+    void arm(Time when);
 
     base::UniqueFd timer_;
     std::mutex mutex_;
     std::multimap<Time, Wait*> waits_;
-    Time set_ = Time::max();
+    Time armed_ = Time::max();
 };
 
 }  // namespace dlaunch::worker::gloo_backend

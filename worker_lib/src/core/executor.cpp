@@ -1,4 +1,4 @@
-#include "worker_lib/src/core/lane.hpp"
+#include "worker_lib/src/core/executor.hpp"
 
 #include <csignal>
 
@@ -6,35 +6,36 @@
 
 namespace dlaunch::worker {
 
-Lane::~Lane() {
+Executor::~Executor() {
     {
         const std::lock_guard lock(mutex_);
-        ending_ = true;
-        more_.notify_all();
+        stopping_ = true;
+        work_available_.notify_all();
     }
     if (thread_.joinable()) thread_.join();
 }
 
-void Lane::next() {
-    if (++now_serving_ == next_ticket_) return;  // who takes a ticket from now on sees that it is his turn
+void Executor::finish_turn() {
+    // Both counters are seq_cst: a ticket taken after this comparison sees now_serving_ and does not sleep, so that the
+    // uncontended path needs no lock and no wake-up.
+    if (++now_serving_ == next_ticket_) return;
     const std::lock_guard lock(mutex_);
     my_turn_.notify_all();
 }
 
-void Lane::start(std::shared_ptr<WorkState> state, Job job) {
+void Executor::start(std::shared_ptr<WorkState> state, Job job) {
     const std::lock_guard lock(mutex_);
     if (!thread_.joinable()) {
-        // Signals are the program's threads' business.
-        const base::SignalsBlocked for_the_new_thread;
+        const base::SignalsBlocked for_the_new_thread;  // signals are delivered to the program's own threads
         thread_ = std::thread([this] { serve(); });
     }
     items_.push_back({next_ticket_++, std::move(state), std::move(job)});
-    more_.notify_all();
+    work_available_.notify_all();
 }
 
-void Lane::serve() {
+void Executor::serve() {
     for (std::unique_lock lock(mutex_);;) {
-        more_.wait(lock, [&] { return ending_ || !items_.empty(); });
+        work_available_.wait(lock, [&] { return stopping_ || !items_.empty(); });
         if (items_.empty()) return;
         Item item = std::move(items_.front());
         items_.pop_front();
@@ -46,8 +47,9 @@ void Lane::serve() {
         } catch (...) {
             error = std::current_exception();
         }
-        item.state->finish(std::move(error));  // before the next one may begin, and so before it can be seen to be done
-        next();
+        item.state->finish(
+            std::move(error));  // before finish_turn(): calls must complete in the order of their tickets
+        finish_turn();
         item = {};
         lock.lock();
     }

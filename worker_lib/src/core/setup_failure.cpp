@@ -1,8 +1,8 @@
-#include "worker_lib/src/core/refusal.hpp"
+#include "worker_lib/src/core/setup_failure.hpp"
 
 #include <fmt/format.h>
 
-#include "worker_lib/src/meeting/meeting.hpp"
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 
 namespace dlaunch::worker {
 namespace {
@@ -12,13 +12,13 @@ constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
 
-void Refusal::look() const {
+void SetupFailure::check() const {
     const Time soon = after(kPatience);
     if (store_.check(std::span(&kKey, 1), soon)) throw unpack_error(store_.get(kKey, soon), where_);
 }
 
-void Refusal::say(const Error& why) const {
-    if (why.code() == ErrorCode::invalid_argument) throw Error(why);  // the others see it, too
+void SetupFailure::publish(const Error& why) const {
+    if (why.code() == ErrorCode::invalid_argument) throw Error(why);  // every rank finds the same argument invalid
     const bool own = why.ranks().empty();
     const Error said{why.code(), own ? fmt::format("rank {}: {}", rank_, why.what()) : why.what(),
                      own ? std::vector<int>{rank_} : why.ranks(), where_};
@@ -26,7 +26,7 @@ void Refusal::say(const Error& why) const {
     try {
         first = store_.compare_set(kKey, "", ours, after(kPatience));
     } catch (const Error&) {
-        throw said;  // the others wait in vain
+        throw said;  // the store is gone; the other ranks time out
     }
     if (first == ours) throw said;
     throw unpack_error(first, where_);

@@ -1,4 +1,4 @@
-#include "worker_lib/src/meeting/meeting.hpp"
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include <dlaunch/error.hpp>
 #include "rendezvous/base/listener.hpp"
-#include "worker_lib/src/meeting/environment.hpp"
+#include "worker_lib/src/bootstrap/environment.hpp"
 
 namespace dlaunch::worker {
 namespace {
@@ -16,7 +16,8 @@ namespace {
     throw Error(ErrorCode::invalid_argument, "init_process_group: " + text);
 }
 
-/// How often this process has joined a world at `place`: every rank joins as often, so the number tells worlds apart.
+/// Number of worlds that this process has joined at `place`. All ranks join equally often, so the number separates the
+/// keys of consecutive worlds in one store.
 int count_joins(const std::string& place) {
     static std::mutex mutex;
     static std::map<std::string, int> joins;
@@ -29,7 +30,7 @@ bool agent_serves(const std::string& host, int port) {
            variable("MASTER_PORT") == std::to_string(port);
 }
 
-/// What rank 0 does where no agent does it.
+/// Starts the store's server in this process.
 std::shared_ptr<store::ThreadedServer> serve_store(const std::string& host, int port) {
     const auto refused = [](const base::Error& error) {
         return Error(ErrorCode::backend, "rank 0 cannot serve the store: " + error.text);
@@ -60,18 +61,18 @@ InitMethod parse_init_method(const std::string& text) {
     refuse(fmt::format("init_method is '{}', expected env://, tcp://HOST:PORT or file:///PATH", text));
 }
 
-Meeting meet(const InitOptions& options, Time deadline) {
+Bootstrap bootstrap(const InitOptions& options, Time deadline) {
     InitMethod method = parse_init_method(options.init_method);
-    Meeting meeting;
-    meeting.rank = options.rank ? *options.rank : needed_integer_variable("RANK");
-    meeting.world_size = options.world_size ? *options.world_size : needed_integer_variable("WORLD_SIZE");
-    if (meeting.world_size < 1 || meeting.rank < 0 || meeting.rank >= meeting.world_size)
-        refuse(fmt::format("rank {} of a world of {} is impossible", meeting.rank, meeting.world_size));
-    meeting.in_job = method.kind == InitMethod::Kind::env && variable("RANK") == std::to_string(meeting.rank) &&
-                     variable("WORLD_SIZE") == std::to_string(meeting.world_size);
+    Bootstrap made;
+    made.rank = options.rank ? *options.rank : needed_integer_variable("RANK");
+    made.world_size = options.world_size ? *options.world_size : needed_integer_variable("WORLD_SIZE");
+    if (made.world_size < 1 || made.rank < 0 || made.rank >= made.world_size)
+        refuse(fmt::format("rank {} of a world of {} is impossible", made.rank, made.world_size));
+    made.in_job = method.kind == InitMethod::Kind::env && variable("RANK") == std::to_string(made.rank) &&
+                  variable("WORLD_SIZE") == std::to_string(made.world_size);
     std::string place = method.place;
     if (method.kind == InitMethod::Kind::file) {
-        meeting.store = StoreSource::file(method.place);
+        made.store = StoreSource::file(method.place);
     } else {
         if (method.kind == InitMethod::Kind::env) {
             method.place = needed_variable("MASTER_ADDR");
@@ -80,20 +81,20 @@ Meeting meet(const InitOptions& options, Time deadline) {
                 refuse(fmt::format("MASTER_PORT is {}, expected a port from 1 to 65535", method.port));
         }
         place = fmt::format("{}:{}", method.place, method.port);
-        if (meeting.rank == 0 && !agent_serves(method.place, method.port)) {
+        if (made.rank == 0 && !agent_serves(method.place, method.port)) {
             static std::mutex mutex;
             static std::map<std::string, std::weak_ptr<store::ThreadedServer>>
-                hosts;  // a second world at the same place shares it
+                hosts;  // by place; a second world at the same place shares the server
             const std::lock_guard lock(mutex);
-            meeting.host = hosts[place].lock();
-            if (!meeting.host) hosts[place] = meeting.host = serve_store(method.place, method.port);
+            made.host = hosts[place].lock();
+            if (!made.host) hosts[place] = made.host = serve_store(method.place, method.port);
         }
-        meeting.store = StoreSource::tcp(method.place, method.port, deadline);
+        made.store = StoreSource::tcp(method.place, method.port, deadline);
     }
     const std::string attempt = variable("TORCHELASTIC_RESTART_COUNT").value_or("0");
-    meeting.prefix =
+    made.prefix =
         fmt::format("dlaunch/{}/{}#{}", attempt, options.group_name, count_joins(place + " " + options.group_name));
-    return meeting;
+    return made;
 }
 
 }  // namespace dlaunch::worker

@@ -1,4 +1,4 @@
-#include "worker_lib/src/meeting/environment.hpp"
+#include "worker_lib/src/bootstrap/environment.hpp"
 
 #include <fmt/format.h>
 

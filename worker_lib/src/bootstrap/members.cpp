@@ -9,14 +9,14 @@
 #include <sstream>
 
 #include "rendezvous/base/host.hpp"
-#include "worker_lib/src/meeting/environment.hpp"
-#include "worker_lib/src/meeting/meeting.hpp"
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
+#include "worker_lib/src/bootstrap/environment.hpp"
 
 namespace dlaunch::worker {
 namespace {
 
-/// $DLAUNCH_HOST_ID; else the running kernel, and the namespaces that say whether processes see each other: containers
-/// are hosts of their own.
+/// $DLAUNCH_HOST_ID; else the kernel's boot id with the network and pid namespaces. Processes in different containers
+/// cannot see each other and count as different hosts.
 std::string host_id() {
     if (const auto given = variable("DLAUNCH_HOST_ID")) return *given;
     std::string boot;
@@ -39,10 +39,11 @@ Member unpack(const std::string& text) {
     return member;
 }
 
-/// In the place of what a rank did not say: why nobody waits for it any more. "\nCODE RANK,RANK,... TEXT"
+/// First character of a packed Error, which stands in place of the value of a rank for which the others have stopped
+/// waiting: "\nCODE RANK,RANK,... TEXT".
 constexpr char kGivenUp = '\n';
 
-bool is_given_up(const std::string& said) { return said.starts_with(kGivenUp); }
+bool is_given_up(const std::string& value) { return value.starts_with(kGivenUp); }
 
 }  // namespace
 
@@ -65,22 +66,22 @@ Error unpack_error(const std::string& text, const Error::Where& where) {
     return {static_cast<ErrorCode>(code), what, ranks, where};
 }
 
-/// Who gives up says so in the name of those that it has waited for. So all end their waits at once, on whatever host
-/// they are, and for the same reason; and who comes later knows that nobody is there.
+/// A rank whose wait fails stores the Error under the keys of the missing ranks. This ends the waits of all other ranks
+/// at once and with the same Error, on every host; a missing rank that arrives later finds the Error under its own key.
 std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where& where, std::span<const int> ranks,
-                                   int rank, const std::string& said, Time deadline) {
+                                   int rank, const std::string& value, Time deadline) {
     const Time begin = Clock::now();
     const std::string place = where.group.empty() ? where.op : where.op + " in group " + where.group;
-    const auto say = [&](int r, const std::string& what) {
-        const std::string there = store.compare_set(std::to_string(r), "", what, deadline);
-        if (is_given_up(there) && there != what) throw unpack_error(there, where);
-        if (there != what) store.set(std::to_string(r), what, deadline);
+    const auto publish = [&](int r, const std::string& own) {
+        const std::string stored = store.compare_set(std::to_string(r), "", own, deadline);
+        if (is_given_up(stored) && stored != own) throw unpack_error(stored, where);
+        if (stored != own) store.set(std::to_string(r), own, deadline);
     };
-    std::vector<std::string> keys, heard;
+    std::vector<std::string> keys, received;
     for (const int r : ranks) keys.push_back(std::to_string(r));
-    say(rank, said);
+    publish(rank, value);
     try {
-        heard = store.multi_get(keys, deadline);
+        received = store.multi_get(keys, deadline);
     } catch (const Error& error) {
         deadline = Clock::now() + std::chrono::seconds(5);
         std::vector<int> blamed = error.ranks();
@@ -96,20 +97,20 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
         const Error given_up{error.code(), what, blamed, where};
         for (const int r : blamed) {
             try {
-                say(r, pack_error(given_up));
+                publish(r, pack_error(given_up));
             } catch (const Error& other) {
-                if (!other.ranks().empty()) throw;  // somebody has given up before; else it is only the store
+                if (!other.ranks().empty()) throw;  // another rank gave up first; an Error of the store names no ranks
             }
         }
         if (!blamed.empty()) throw given_up;
-        heard = store.multi_get(keys, deadline);  // in the last moment
+        received = store.multi_get(keys, deadline);  // the last values arrived after the time-out
     }
-    const auto given_up = std::find_if(heard.begin(), heard.end(), is_given_up);
-    if (given_up != heard.end()) throw unpack_error(*given_up, where);
-    return heard;
+    const auto given_up = std::find_if(received.begin(), received.end(), is_given_up);
+    if (given_up != received.end()) throw unpack_error(*given_up, where);
+    return received;
 }
 
-std::vector<Member> introduce(const StoreHandle& store, int rank, int world_size, Time deadline) {
+std::vector<Member> exchange_members(const StoreHandle& store, int rank, int world_size, Time deadline) {
     std::vector<int> ranks(static_cast<std::size_t>(world_size));
     std::iota(ranks.begin(), ranks.end(), 0);
     const Member own{host_id(), getpid(), base::host_name()};

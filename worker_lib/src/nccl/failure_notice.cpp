@@ -1,4 +1,4 @@
-#include "worker_lib/src/nccl/alarm.hpp"
+#include "worker_lib/src/nccl/failure_notice.hpp"
 
 #include <fmt/format.h>
 
@@ -13,12 +13,12 @@
 namespace dlaunch::worker::nccl {
 namespace {
 
-/// For others to answer when something has gone wrong already.
+/// Time-out of the other ranks' answers after a failure.
 constexpr auto kPatience = std::chrono::seconds(2);
-/// For the store to answer, which may have gone with a rank.
+/// Time-out of store requests; the store may have been lost with a rank.
 constexpr auto kStorePatience = std::chrono::milliseconds(500);
-/// What a wait of the store's may last; then it is begun anew.
-constexpr auto kListening = std::chrono::hours(24);
+/// Time-out of one wait for this rank's key; the wait is then repeated.
+constexpr auto kListenTimeout = std::chrono::hours(24);
 
 std::string key_of(int rank) { return fmt::format("alarm/{}", rank); }
 std::string calls_key(int rank) { return fmt::format("calls/{}", rank); }
@@ -42,114 +42,114 @@ Error unpack(const std::string& packed, const std::string& group) {
 
 }  // namespace
 
-/// What the listening thread has in common with its owner, who may go first.
-struct Alarm::Shared {
+/// State shared with the detached listening thread, which may outlive the FailureNotice.
+struct FailureNotice::Shared {
     std::mutex mutex;
-    std::function<void(const Error&)> heard;
+    std::function<void(const Error&)> on_notice;
 };
 
-Alarm::Alarm(StoreHandle store, Place place, std::function<void(const Error&)> heard)
-    : store_(std::move(store)), place_(std::move(place)), shared_(std::make_shared<Shared>()) {
-    shared_->heard = std::move(heard);
+FailureNotice::FailureNotice(StoreHandle store, GroupInfo group, std::function<void(const Error&)> on_notice)
+    : store_(std::move(store)), group_(std::move(group)), shared_(std::make_shared<Shared>()) {
+    shared_->on_notice = std::move(on_notice);
     const base::SignalsBlocked for_the_new_thread;
-    std::thread([shared = shared_, key = key_of(place_.rank), listened = store_, group = place_.group] {
+    std::thread([shared = shared_, key = key_of(group_.rank), listened = store_, group = group_.name] {
         for (bool again = true; again;) {
             again = false;
             try {
-                const std::string said = listened.get(key, Clock::now() + kListening);
+                const std::string packed = listened.get(key, Clock::now() + kListenTimeout);
                 const std::lock_guard lock(shared->mutex);
-                if (shared->heard && !said.empty()) shared->heard(unpack(said, group));
+                if (shared->on_notice && !packed.empty()) shared->on_notice(unpack(packed, group));
             } catch (const Error& error) {
-                again = error.code() == ErrorCode::timeout;  // else nobody can tell us anything, without the store
+                again = error.code() == ErrorCode::timeout;  // any other error: the store is gone
             } catch (const std::exception&) {
-                // No rank of ours has said that.
+                // Not a packed Error: ignore it.
             }
         }
     }).detach();
 }
 
-Alarm::~Alarm() {
+FailureNotice::~FailureNotice() {
     {
         const std::lock_guard lock(shared_->mutex);
-        shared_->heard = nullptr;
+        shared_->on_notice = nullptr;
     }
     try {
-        store_.set(key_of(place_.rank), "", Clock::now() + kPatience);  // the thread need not wait any more
+        store_.set(key_of(group_.rank), "", Clock::now() + kPatience);  // ends the thread's wait
     } catch (const Error&) {
-        // Then it has ended, too.
+        // The store is gone, which also ends the thread's wait.
     }
 }
 
-void Alarm::raise(const Error& why) noexcept {
+void FailureNotice::publish(const Error& why) noexcept {
     try {
         std::vector<std::pair<std::string, std::string>> messages;
-        for (int r = 0; r < place_.size; ++r)
-            if (r != place_.rank) messages.emplace_back(key_of(r), pack(why));
+        for (int r = 0; r < group_.size; ++r)
+            if (r != group_.rank) messages.emplace_back(key_of(r), pack(why));
         if (!messages.empty()) store_.multi_set(messages, Clock::now() + kPatience);
     } catch (const std::exception&) {
-        // The others have time-outs of their own.
+        // The other ranks detect the failure by their own time-outs.
     }
 }
 
-std::optional<Error> Alarm::said() noexcept {
+std::optional<Error> FailureNotice::received() noexcept {
     try {
         const Time soon = Clock::now() + kStorePatience;
-        const std::vector<std::string> keys{key_of(place_.rank)};
-        if (store_.check(keys, soon)) return unpack(store_.get(keys.front(), soon), place_.group);
+        const std::vector<std::string> keys{key_of(group_.rank)};
+        if (store_.check(keys, soon)) return unpack(store_.get(keys.front(), soon), group_.name);
     } catch (const std::exception&) {
-        // Then nobody can have said anything.
+        // Without the store there are no notices.
     }
     return {};
 }
 
-Error Alarm::explain(const Error& found, const std::optional<Signature>& ours) noexcept {
+Error FailureNotice::diagnose(const Error& found, const std::optional<Signature>& ours) noexcept {
     const auto key = [&](int r) { return fmt::format("call/{}/{}", found.sequence(), r); };
     std::vector<std::optional<Signature>> signatures;
     std::vector<int> behind;
     try {
         const Time soon = Clock::now() + kPatience;
-        store_.set(key(place_.rank), ours ? std::string(reinterpret_cast<const char*>(&*ours), sizeof(*ours)) : "none",
+        store_.set(key(group_.rank), ours ? std::string(reinterpret_cast<const char*>(&*ours), sizeof(*ours)) : "none",
                    soon);
-        for (int r = 0; r < place_.size; ++r) {
-            std::string said;
+        for (int r = 0; r < group_.size; ++r) {
+            std::string value;
             try {
-                said = store_.get(key(r), soon);
+                value = store_.get(key(r), soon);
             } catch (const Error&) {
-                // It stands still.
+                // The rank does not answer and counts as behind.
             }
             auto& signature = signatures.emplace_back();
-            if (said.size() == sizeof(Signature))
-                std::memcpy(&signature.emplace(), said.data(), sizeof(Signature));
+            if (value.size() == sizeof(Signature))
+                std::memcpy(&signature.emplace(), value.data(), sizeof(Signature));
             else
                 behind.push_back(r);
         }
     } catch (const std::exception&) {
         return found;
     }
-    for (int r = 1; signatures[0] && r < place_.size; ++r)
+    for (int r = 1; signatures[0] && r < group_.size; ++r)
         if (const auto& other = signatures[static_cast<std::size_t>(r)]; other && *other != *signatures[0])
-            return mismatch(*signatures[0], r, *other, place_.group);
+            return mismatch(*signatures[0], r, *other, group_.name);
     if (behind.empty()) return found;
-    return failure(ErrorCode::timeout, {found.op(), found.sequence(), place_.group}, behind,
+    return failure(ErrorCode::timeout, {found.op(), found.sequence(), group_.name}, behind,
                    fmt::format("{} did not come in time", list_ranks(behind)));
 }
 
-void Alarm::show(const Shown& ours) noexcept {
+void FailureNotice::publish_calls(const CallRecord& ours) noexcept {
     try {
         std::string packed = fmt::format("{} {}\n", ours.last, ours.left ? 1 : 0);
         packed.append(reinterpret_cast<const char*>(ours.calls.data()), ours.calls.size() * sizeof(Signature));
-        store_.set(calls_key(place_.rank), packed, Clock::now() + kStorePatience);
+        store_.set(calls_key(group_.rank), packed, Clock::now() + kStorePatience);
     } catch (const std::exception&) {
-        // The others have time-outs.
+        // The comparison only shortens the wait; time-outs remain.
     }
 }
 
-std::optional<Alarm::Shown> Alarm::shown_by(int rank) {
+std::optional<FailureNotice::CallRecord> FailureNotice::record_of(int rank) {
     const Time soon = Clock::now() + kStorePatience;
     const std::vector<std::string> keys{calls_key(rank)};
     if (!store_.check(keys, soon)) return {};
     const std::string packed = store_.get(keys[0], soon);
-    Shown shown;
+    CallRecord shown;
     std::istringstream(packed) >> shown.last >> shown.left;
     const std::size_t begin = packed.find('\n') + 1;
     shown.calls.resize((packed.size() - begin) / sizeof(Signature));
@@ -157,23 +157,24 @@ std::optional<Alarm::Shown> Alarm::shown_by(int rank) {
     return shown;
 }
 
-/// Whom rank 0 differs from sees it. Each rank looks at the next one, too: the first of those who wait before one who
-/// has left sees that. So a group of any size asks the store for no more than twice as many things as it has ranks.
-std::optional<Error> Alarm::compare(const Error::Where& pending, const Shown& ours) noexcept {
+/// Every rank compares with rank 0, so that any mismatch with rank 0 is found by the mismatching rank itself. Every
+/// rank also reads the record of the next rank, which detects a departed rank by its predecessor. Two reads per rank
+/// bound the load of the store.
+std::optional<Error> FailureNotice::compare_calls(const Error::Where& pending, const CallRecord& ours) noexcept {
     try {
-        for (const int r : std::set{0, (place_.rank + 1) % place_.size}) {
-            if (r == place_.rank) continue;
-            const auto theirs = shown_by(r);
+        for (const int r : std::set{0, (group_.rank + 1) % group_.size}) {
+            if (r == group_.rank) continue;
+            const auto theirs = record_of(r);
             if (!theirs) continue;
             for (const Signature& one : theirs->calls)
                 for (const Signature& own : ours.calls)
                     if (r == 0 && one.sequence == own.sequence && one != own)
-                        return mismatch(one, place_.rank, own, place_.group);
+                        return mismatch(one, group_.rank, own, group_.name);
             if (theirs->left && pending.sequence > theirs->last)
                 return failure(ErrorCode::aborted, pending, {r}, fmt::format("rank {} has left the group", r));
         }
     } catch (const std::exception&) {
-        // There are time-outs.
+        // Time-outs remain.
     }
     return {};
 }
