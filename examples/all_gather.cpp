@@ -1,4 +1,4 @@
-/// Everybody's number, in the order of the ranks, for everybody. Prints `rank r: [[0], [1], ...]`.
+/// all_gather: every rank gets the numbers of all ranks, in rank order. Prints `rank r: [[0], [1], ...]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -12,5 +12,5 @@ int main() {
     const auto own = static_cast<float>(rank);
     std::vector<float> all(static_cast<std::size_t>(ranks));
     dlaunch::all_gather(own, all);
-    say("rank ", rank, ": ", rows(all, 1));
+    print("rank ", rank, ": ", rows(all, 1));
 }

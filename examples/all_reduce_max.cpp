@@ -1,4 +1,5 @@
-/// The greatest of all ranks' matrices, elementwise, for everybody. Prints `rank r: [[v, v], [v, v]]`.
+/// all_reduce with max: every rank gets the element-wise maximum of all ranks' matrices. Prints `rank r: [[v, v], [v,
+/// v]]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -11,5 +12,5 @@ int main() {
     const int rank = dlaunch::get_rank();
     std::vector<float> matrix(4, static_cast<float>(rank));
     dlaunch::all_reduce(matrix, dlaunch::ReduceOp::max());
-    say("rank ", rank, ": ", rows(matrix, 2));
+    print("rank ", rank, ": ", rows(matrix, 2));
 }

@@ -1,4 +1,4 @@
-/// A group of two: the ranks outside it call the same and take no part. Prints `Rank r has data d`: 2 in the group, 1
+/// A group of two ranks; the same call on other ranks has no effect. Prints `Rank r has data d`: 2 in the group, 1
 /// outside.
 
 #include <dlaunch/dlaunch.hpp>
@@ -11,5 +11,5 @@ int main() {
     const dlaunch::ProcessGroup pair = dlaunch::new_group({0, 1});
     float data = 1;
     pair.all_reduce(data);
-    say("Rank ", rank, " has data ", data);
+    print("Rank ", rank, " has data ", data);
 }

@@ -1,4 +1,4 @@
-/// The sum of all ranks' matrices, elementwise, for everybody. Prints `rank r: [[v, v], [v, v]]`.
+/// all_reduce: every rank gets the element-wise sum of all ranks' matrices. Prints `rank r: [[v, v], [v, v]]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -11,5 +11,5 @@ int main() {
     const int rank = dlaunch::get_rank();
     std::vector<float> matrix(4, static_cast<float>(rank));
     dlaunch::all_reduce(matrix, dlaunch::ReduceOp::sum());
-    say("rank ", rank, ": ", rows(matrix, 2));
+    print("rank ", rank, ": ", rows(matrix, 2));
 }

@@ -1,4 +1,4 @@
-/// Everybody has something for everybody: rank r sends 10r + j to rank j. Prints `rank r: [[r], [10+r], ...]`.
+/// all_to_all: rank r sends 10r + j to rank j, for all r and j. Prints `rank r: [[r], [10+r], ...]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -13,5 +13,5 @@ int main() {
     std::vector<float> out(static_cast<std::size_t>(ranks)), in(out.size());
     std::iota(out.begin(), out.end(), static_cast<float>(10 * rank));
     dlaunch::all_to_all(out, in);
-    say("rank ", rank, ": ", rows(in, 1));
+    print("rank ", rank, ": ", rows(in, 1));
 }

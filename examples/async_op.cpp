@@ -1,4 +1,4 @@
-/// Two collectives in flight at a time: each returns at once with a Work to wait for. Prints `rank r: gathered [[1,
+/// Two collectives in flight at the same time; each call returns a Work at once. Prints `rank r: gathered [[1,
 /// 1], [2, 2], ...] sum [s, s]`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -16,5 +16,5 @@ int main() {
     dlaunch::Work adding = dlaunch::all_reduce_async(sum);
     gathering.wait();
     adding.wait();
-    say("rank ", rank, ": gathered ", rows(all, 2), " sum ", list(sum));
+    print("rank ", rank, ": gathered ", rows(all, 2), " sum ", list(sum));
 }

@@ -1,4 +1,4 @@
-/// Nobody passes a barrier before all have come to it. Rank 0 counts seconds before it does. Prints `rank 0 -
+/// A barrier: no rank passes it before all ranks have arrived. Rank 0 arrives after some seconds. Prints `rank 0 -
 /// seconds: k` for k = 1..4, `rank r: no-barrier` and, at least 4 s later, `rank r: barrier`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -13,9 +13,9 @@ int main() {
     const int rank = dlaunch::get_rank();
     for (int seconds = 1; rank == 0 && seconds <= 4; ++seconds) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
-        say("rank 0 - seconds: ", seconds);
+        print("rank 0 - seconds: ", seconds);
     }
-    say("rank ", rank, ": no-barrier");
+    print("rank ", rank, ": no-barrier");
     dlaunch::barrier();
-    say("rank ", rank, ": barrier");
+    print("rank ", rank, ": barrier");
 }

@@ -1,4 +1,4 @@
-/// Ranks sleep as many seconds as their rank says and meet: everybody waits for the last. Prints `Rank r sleeps r
+/// Rank r sleeps r seconds before a barrier, so that all ranks wait for the last one. Prints `Rank r sleeps r
 /// seconds.` and `Rank r after barrier time delta: d`, d = n-1 for all.
 
 #include <dlaunch/dlaunch.hpp>
@@ -13,9 +13,9 @@ int main() {
     const int rank = dlaunch::get_rank();
     dlaunch::barrier();
     const auto begin = std::chrono::steady_clock::now();
-    say("Rank ", rank, " sleeps ", rank, " seconds.");
+    print("Rank ", rank, " sleeps ", rank, " seconds.");
     std::this_thread::sleep_for(std::chrono::seconds(rank));
     dlaunch::barrier();
     const std::chrono::duration<double> delta = std::chrono::steady_clock::now() - begin;
-    say("Rank ", rank, " after barrier time delta: ", delta.count());
+    print("Rank ", rank, " after barrier time delta: ", delta.count());
 }

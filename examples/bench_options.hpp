@@ -1,5 +1,5 @@
 #pragma once
-/// The command line of collective_bench. What it cannot mean is a std::invalid_argument of one line.
+/// The command line of collective_bench; invalid arguments throw std::invalid_argument with a text of one line.
 
 #include <dlaunch/types.hpp>
 
@@ -24,7 +24,7 @@ inline constexpr const char* kBenchUsage =
     "[--iterations=N] "
     "[--check] [--csv]";
 
-/// A whole number from `least` on, with K, M or G for powers of 1024.
+/// An integer of at least `least`, with an optional suffix K, M or G for powers of 1024.
 inline std::size_t parse_number(const std::string& name, const std::string& text, std::size_t least) {
     std::size_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

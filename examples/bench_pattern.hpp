@@ -1,5 +1,5 @@
 #pragma once
-/// What collective_bench sends, of any type, and what must come of it.
+/// The data of collective_bench, for any type, and the expected results.
 
 #include <dlaunch/buffer.hpp>
 
@@ -27,8 +27,8 @@ auto with_type(dlaunch::DType type, F&& f) {
     }
 }
 
-/// A rank's buffers: one part, or one for each rank. Element i of rank r is 0, 1 or 2, so that sums are exact in every
-/// type for as many ranks as a byte can count.
+/// A rank's buffers: one block, or one per rank. Element i of rank r is 0, 1 or 2, so that sums are exact in every
+/// type, 8-bit ones included.
 class Pattern {
 public:
     Pattern(dlaunch::DType type, int rank, int ranks, std::size_t each, bool in_all, bool out_all)
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] dlaunch::ConstBuffer in() const { return {in_.data(), count(in_all_), type_}; }
     [[nodiscard]] dlaunch::MutableBuffer out() { return {out_.data(), count(out_all_), type_}; }
 
-    /// How many elements of `out` are not what the ranks' elements, or their sums, make them.
+    /// Number of elements of `out` that differ from the expected result.
     [[nodiscard]] std::int64_t wrong(bool sums) const {
         return with_type(type_, [&]<class T>(T) {
             std::int64_t found = 0;

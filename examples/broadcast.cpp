@@ -1,5 +1,5 @@
-/// One rank's matrix becomes everybody's. Prints `before rank r:` zeros, but random numbers on rank 0, and `after
-/// rank r:` those numbers on all.
+/// broadcast: every rank gets rank 0's matrix. Prints `before rank r:` with random numbers on rank 0 and zeros
+/// elsewhere, then `after rank r:` with those numbers on all ranks.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -12,7 +12,7 @@ int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank();
     std::vector<float> matrix = rank == 0 ? random_numbers() : std::vector<float>(4);
-    say("before rank ", rank, ": ", rows(matrix, 2));
+    print("before rank ", rank, ": ", rows(matrix, 2));
     dlaunch::broadcast(matrix, 0);
-    say("after rank ", rank, ": ", rows(matrix, 2));
+    print("after rank ", rank, ": ", rows(matrix, 2));
 }

@@ -1,6 +1,6 @@
-/// How fast are collectives? A table like nccl-tests' and OSU's: for each size the median time of the slowest rank, the
-/// algorithm's bandwidth (bytes / time), the bus bandwidth (what each rank's link must carry, comparable between
-/// operations) and, with --check, how many elements of all ranks' results were wrong.
+/// Measures collectives. Prints a table like those of nccl-tests and OSU: for each size the median time of the slowest
+/// rank, the algorithm bandwidth (bytes / time), the bus bandwidth (the load of each rank's link, comparable between
+/// operations) and, with --check, the number of wrong elements in all ranks' results.
 ///
 ///     dlaunch --nproc-per-node=2 collective_bench --op=all_reduce --bytes=8:64M --check
 
@@ -22,10 +22,10 @@ using dlaunch::ConstBuffer;
 using dlaunch::MutableBuffer;
 using dlaunch::ProcessGroup;
 
-/// What an operation moves, and the share of it that a link carries: nccl-tests' definitions.
+/// The buffers of an operation and its bus bandwidth factor, as defined by nccl-tests.
 struct Operation {
-    bool in_all, out_all;  ///< whether the buffer holds a part for each rank
-    bool sums, rooted;     ///< whether the ranks' elements are added up, whether only rank 0 has the result
+    bool in_all, out_all;  ///< the buffer holds one block per rank
+    bool sums, rooted;     ///< the operation reduces; only rank 0 gets the result
     double (*bus)(double ranks);
     void (*call)(const ProcessGroup& world, ConstBuffer in, MutableBuffer out);
 };
@@ -74,7 +74,7 @@ int bench(const BenchOptions& options, const Operation& operation) {
     if (speaks && !options.csv)
         std::printf("%12s %12s %12s %12s %8s   %s of %s, %s, %zu ranks\n", "bytes", "us", "alg GB/s", "bus GB/s",
                     "wrong", options.op.c_str(), dlaunch::name_of(options.type), world.backend().c_str(), ranks);
-    // The size is the whole of what a rank has: of all parts, where there are parts.
+    // The size counts all blocks of a rank's buffer.
     const std::size_t parts = operation.in_all || operation.out_all ? ranks : 1;
     const std::size_t one = parts * dlaunch::size_of(options.type);
     for (std::size_t at = std::max(options.least, one); at <= std::max(options.most, one); at *= 2) {

@@ -1,5 +1,5 @@
-/// all_gather, on GPUs: everybody's number, in the order of the ranks, for everybody. Prints `rank r: [[0], [1], ...]`.
-/// A GPU for each rank: `dlaunch --nproc-per-node=gpu cuda_all_gather`.
+/// all_gather on GPUs: every rank gets the numbers of all ranks, in rank order. Prints `rank r: [[0], [1], ...]`.
+/// Needs a GPU per rank: `dlaunch --nproc-per-node=gpu cuda_all_gather`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -17,7 +17,7 @@ void all_gather() {
     const dlaunch::DeviceBuffer<float> own(std::vector<float>{static_cast<float>(rank)}, stream.handle());
     const dlaunch::DeviceBuffer<float> all(static_cast<std::size_t>(dlaunch::get_world_size()), stream.handle());
     dlaunch::all_gather(own.span(), all.span());
-    say("rank ", rank, ": ", rows(all.to_host(), 1));
+    print("rank ", rank, ": ", rows(all.to_host(), 1));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/// all_reduce, on GPUs: the sum of all ranks' matrices, elementwise, for everybody, while the host is free. Prints
-/// `rank r: [[v, v], [v, v]]`. A GPU for each rank: `dlaunch --nproc-per-node=gpu cuda_all_reduce`.
+/// Asynchronous all_reduce on GPUs: every rank gets the element-wise sum of all ranks' matrices. Prints
+/// `rank r: [[v, v], [v, v]]`. Needs a GPU per rank: `dlaunch --nproc-per-node=gpu cuda_all_reduce`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -16,8 +16,8 @@ void all_reduce() {
     const int rank = dlaunch::get_rank();
     const dlaunch::DeviceBuffer<float> matrix(std::vector<float>(4, static_cast<float>(rank)), stream.handle());
     dlaunch::Work work = dlaunch::all_reduce_async(matrix.span(), dlaunch::ReduceOp::sum());
-    work.wait();  // the stream waits, the host goes on; what the stream is given from now on finds the sum
-    say("rank ", rank, ": ", rows(matrix.to_host(), 2));
+    work.wait();  // makes the stream wait, not the host; later work of the stream sees the sum
+    print("rank ", rank, ": ", rows(matrix.to_host(), 2));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-/// broadcast, on GPUs: one rank's matrix becomes everybody's, in the order of a stream of the program's own. Prints
-/// `before rank r:` zeros, but random numbers on rank 0, and `after rank r:` those numbers on all. A GPU for each rank:
-/// `dlaunch --nproc-per-node=gpu cuda_broadcast`.
+/// broadcast on GPUs, in the order of a stream of the program: every rank gets rank 0's matrix. Prints `before rank r:`
+/// with random numbers on rank 0 and zeros elsewhere, then `after rank r:` with those numbers on all ranks. Needs a GPU
+/// per rank: `dlaunch --nproc-per-node=gpu cuda_broadcast`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -17,10 +17,10 @@ void broadcast() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank();
     const std::vector<float> start = rank == 0 ? random_numbers() : std::vector<float>(4);
-    say("before rank ", rank, ": ", rows(start, 2));
+    print("before rank ", rank, ": ", rows(start, 2));
     const dlaunch::DeviceBuffer<float> matrix(start, stream.handle());
-    dlaunch::broadcast(matrix.span(), 0);  // returns at once: the stream waits
-    say("after rank ", rank, ": ", rows(matrix.to_host(), 2));
+    dlaunch::broadcast(matrix.span(), 0);  // returns at once; the stream waits
+    print("after rank ", rank, ": ", rows(matrix.to_host(), 2));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/// reduce_scatter, on GPUs: the sum of all ranks' vectors, of which each rank gets its own part only. Rank r gives
-/// r [1, 10, 100, ...]. Prints `rank r: [10^r n(n-1)/2]`. A GPU for each rank:
+/// reduce_scatter on GPUs: each rank gets its block of the sum of all ranks' vectors. Rank r contributes
+/// r [1, 10, 100, ...]. Prints `rank r: [10^r n(n-1)/2]`. Needs a GPU per rank:
 /// `dlaunch --nproc-per-node=gpu cuda_reduce_scatter`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -21,7 +21,7 @@ void reduce_scatter() {
         powers.push_back(rank * power);
     const dlaunch::DeviceBuffer<std::int64_t> input(powers, stream.handle()), own(1, stream.handle());
     dlaunch::reduce_scatter(input.span(), own.span());
-    say("rank ", rank, ": ", list(own.to_host()));
+    print("rank ", rank, ": ", list(own.to_host()));
 }
 
 }  // namespace

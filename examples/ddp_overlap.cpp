@@ -1,7 +1,7 @@
-/// Communication behind computation: the gradients of the last layers are complete first, and are averaged in buckets
-/// while the backward pass goes on. The same 20 steps are done once with one all-reduce at the end and once with
-/// buckets. Prints `Rank r: averaged c` and `Rank r: overlapped c`, the checksums of the parameters: they are alike,
-/// bit by bit, as an element's sum does not depend on the message that it travels in.
+/// Overlaps communication and computation: the gradients of the last layers are complete first and are averaged in
+/// buckets during the rest of the backward pass. Runs the same 20 steps with one all-reduce at the end and with
+/// buckets. Prints `Rank r: averaged c` and `Rank r: overlapped c`, the checksums of the parameters, which are equal:
+/// an element's sum does not depend on the message in which it travels.
 
 #include "examples/training.hpp"
 
@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::size_t kBucket = 4000;  // parameters, at least
 
-/// Collects gradients that are complete; each full bucket sets out at once.
+/// Collects complete gradients and starts the all-reduce of each full bucket.
 class Buckets {
 public:
-    void add(std::span<float> gradients) {  // always the neighbours below the last ones
+    void add(std::span<float> gradients) {  // adjacent to the previous ones, at lower addresses
         open_ = open_.empty() ? gradients : std::span(gradients.data(), gradients.size() + open_.size());
         if (open_.size() >= kBucket) send();
     }
@@ -59,6 +59,6 @@ int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
     const Pictures digits = draw_digits(20 * batch_size(ranks) * static_cast<std::size_t>(ranks), 1);
-    say("Rank ", rank, ": averaged ", train(digits, rank, ranks, false));
-    say("Rank ", rank, ": overlapped ", train(digits, rank, ranks, true));
+    print("Rank ", rank, ": averaged ", train(digits, rank, ranks, false));
+    print("Rank ", rank, ": overlapped ", train(digits, rank, ranks, true));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Pictures to learn from: drawn digits, always the same ones, or the MNIST files where their folder is given.
+// Training pictures: drawn digits, the same in every run, or MNIST's files from a folder.
 
 #include <zlib.h>
 
@@ -19,7 +19,7 @@ struct Pictures {
     std::vector<int> labels;
 
     [[nodiscard]] std::size_t count() const { return labels.size(); }
-    /// Those pictures of a batch, side by side.
+    /// The pictures of a batch, contiguous.
     template <class Indexes>
     [[nodiscard]] std::pair<std::vector<float>, std::vector<int>> take(const Indexes& indexes) const {
         std::pair<std::vector<float>, std::vector<int>> batch;
@@ -35,7 +35,7 @@ struct Pictures {
 struct Pen {
     using Stroke = std::vector<std::pair<float, float>>;  // a polyline in a square from 0 to 1, y downwards
 
-    /// The strokes of each digit, as children draw them.
+    /// The strokes of each digit.
     static const std::array<std::vector<Stroke>, 10>& strokes() {
         static const Stroke circle = [] {
             Stroke points;
@@ -92,7 +92,7 @@ struct Pen {
         return digits;
     }
 
-    /// Ink from 0 to 1 on side x side pixels: slanted, sized, placed and thick as chance will have it.
+    /// Ink from 0 to 1 on side x side pixels, with random slant, size, position and thickness.
     static std::vector<float> draw(int digit, std::size_t side, std::mt19937& random) {
         const auto between = [&](float low, float high) {
             return low + (high - low) * static_cast<float>(random()) * 0x1p-32F;
@@ -126,7 +126,7 @@ struct Pen {
     }
 };
 
-/// `count` drawn digits of 28 x 28, prepared as the document prepares MNIST's.
+/// `count` drawn digits of 28 x 28 pixels, normalized like MNIST's.
 inline Pictures draw_digits(std::size_t count, unsigned seed) {
     std::mt19937 random(seed);
     Pictures pictures{std::size_t{28} * 28, {}, {}};
@@ -143,7 +143,7 @@ inline void check_labels(const Pictures& pictures, const std::string& from) {
         throw std::runtime_error(from + ": not all labels are from 0 to 9");
 }
 
-/// MNIST's "train" or "t10k" files in a folder, packed or not.
+/// MNIST's "train" or "t10k" files in a folder, compressed or not.
 inline Pictures read_mnist(const std::string& folder, const std::string& part) {
     const auto read = [&](const std::string& name, std::size_t header) {
         gzFile file = gzopen((folder + "/" + name).c_str(), "rb");

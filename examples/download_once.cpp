@@ -1,5 +1,5 @@
-/// One rank fetches what all need: the others wait in a barrier before, rank 0 enters it after. Prints, on rank 0,
-/// `rank 0: downloading`, and on all `rank r: found data`.
+/// One rank downloads for all: rank 0 enters the barrier after the download, the other ranks before it. Prints, on rank
+/// 0, `rank 0: downloading`, and on all `rank r: found data`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -21,15 +21,15 @@ int main() {
 
     if (rank != 0) dlaunch::barrier();
     if (access(file.c_str(), F_OK) != 0) {
-        if (rank != 0) return 1;  // nobody else may make the file
-        say("rank 0: downloading");
+        if (rank != 0) return 1;  // only rank 0 may create the file
+        print("rank 0: downloading");
         std::ofstream(file) << "data";
     }
     if (rank == 0) dlaunch::barrier();
 
     std::string found;
     std::ifstream(file) >> found;
-    say("rank ", rank, ": found ", found);
+    print("rank ", rank, ": found ", found);
     dlaunch::barrier();
     if (rank == 0) {
         unlink(file.c_str());

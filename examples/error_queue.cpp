@@ -1,5 +1,5 @@
-/// Every process has an error queue: the first error ends the others and reaches the parent with its words. Start it
-/// without a launcher; process 1 throws while the others sleep for a minute. Prints `process 1 failed: no data for
+/// Every process has an error queue: the first error ends the siblings and reaches the parent with its message. Start
+/// it without a launcher; process 1 throws while its siblings sleep for a minute. Prints `process 1 failed: no data for
 /// rank 1` and ends with 1 at once.
 
 #include <dlaunch/dlaunch.hpp>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     try {
         dlaunch::spawn(kLoad, argc > 1 ? std::atoi(argv[1]) : 4);
     } catch (const dlaunch::ProcessError& error) {
-        say("process ", error.index(), " failed: ", error.message());
+        print("process ", error.index(), " failed: ", error.message());
         return 1;
     }
 }

@@ -1,4 +1,4 @@
-/// Everybody's five numbers for everybody. Prints `Before all_gather on rank r: v` and `After all_gather on rank r:
+/// all_gather of five numbers per rank. Prints `Before all_gather on rank r: v` and `After all_gather on rank r:
 /// [[1, ...], [2, ...], ...]`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -12,7 +12,7 @@ int main() {
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
     const std::vector<float> five(5, static_cast<float>(rank + 1));
     std::vector<float> all(5 * static_cast<std::size_t>(ranks));
-    say("Before all_gather on rank ", rank, ": ", list(five));
+    print("Before all_gather on rank ", rank, ": ", list(five));
     dlaunch::all_gather(five, all);
-    say("After all_gather on rank ", rank, ": ", rows(all, 5));
+    print("After all_gather on rank ", rank, ": ", rows(all, 5));
 }

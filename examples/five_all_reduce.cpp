@@ -1,4 +1,4 @@
-/// Five numbers of every rank are added up, for everybody. Prints `Before all_reduce on rank r: v` and `After
+/// all_reduce of five numbers per rank. Prints `Before all_reduce on rank r: v` and `After
 /// all_reduce on rank r: v`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -11,7 +11,7 @@ int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank();
     std::vector<float> five(5, static_cast<float>(rank + 1));
-    say("Before all_reduce on rank ", rank, ": ", list(five));
+    print("Before all_reduce on rank ", rank, ": ", list(five));
     dlaunch::all_reduce(five);
-    say("After all_reduce on rank ", rank, ": ", list(five));
+    print("After all_reduce on rank ", rank, ": ", list(five));
 }

@@ -1,4 +1,4 @@
-/// Five numbers of rank 0 become everybody's. Prints `Before broadcast on rank r: v`, zeros but on rank 0, and `After
+/// broadcast of rank 0's five numbers. Prints `Before broadcast on rank r: v`, with zeros except on rank 0, and `After
 /// broadcast on rank r: [1, 2, 3, 4, 5]`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -11,7 +11,7 @@ int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank();
     std::vector<float> five = rank == 0 ? std::vector<float>{1, 2, 3, 4, 5} : std::vector<float>(5);
-    say("Before broadcast on rank ", rank, ": ", list(five));
+    print("Before broadcast on rank ", rank, ": ", list(five));
     dlaunch::broadcast(five, 0);
-    say("After broadcast on rank ", rank, ": ", list(five));
+    print("After broadcast on rank ", rank, ": ", list(five));
 }

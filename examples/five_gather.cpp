@@ -1,4 +1,5 @@
-/// Everybody's five numbers for rank 0. Prints `Before gather on rank r: v` and, on rank 0, `After gather on rank 0:
+/// gather of five numbers per rank at rank 0. Prints `Before gather on rank r: v` and, on rank 0, `After gather on rank
+/// 0:
 /// [[1, ...], [2, ...], ...]`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -12,7 +13,7 @@ int main() {
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
     const std::vector<float> five(5, static_cast<float>(rank + 1));
     std::vector<float> all(rank == 0 ? 5 * static_cast<std::size_t>(ranks) : 0);
-    say("Before gather on rank ", rank, ": ", list(five));
+    print("Before gather on rank ", rank, ": ", list(five));
     dlaunch::gather(five, all, 0);
-    if (rank == 0) say("After gather on rank 0: ", rows(all, 5));
+    if (rank == 0) print("After gather on rank 0: ", rows(all, 5));
 }

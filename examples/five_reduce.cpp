@@ -1,4 +1,4 @@
-/// Five numbers of every rank are added up, for rank 0; the others keep theirs. Prints `Before reduce on rank r: v`
+/// reduce of five numbers per rank at rank 0; buffers of other ranks are unchanged. Prints `Before reduce on rank r: v`
 /// and `After reduce on rank r: v`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -11,7 +11,7 @@ int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank();
     std::vector<float> five(5, static_cast<float>(rank + 1));
-    say("Before reduce on rank ", rank, ": ", list(five));
+    print("Before reduce on rank ", rank, ": ", list(five));
     dlaunch::reduce(five, 0);
-    say("After reduce on rank ", rank, ": ", list(five));
+    print("After reduce on rank ", rank, ": ", list(five));
 }

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-/// A port that was free a moment ago, as a word.
+/// A port that was free a moment ago, as text.
 inline std::string free_port() {
     const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};

@@ -1,4 +1,4 @@
-/// Everybody's number, in the order of the ranks, for rank 0. Prints, on rank 0, `rank 0: [[0], [1], ...]`.
+/// gather: rank 0 gets the numbers of all ranks, in rank order. Prints, on rank 0, `rank 0: [[0], [1], ...]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -12,5 +12,5 @@ int main() {
     const auto own = static_cast<float>(rank);
     std::vector<float> all(rank == 0 ? static_cast<std::size_t>(ranks) : 0);
     dlaunch::gather(own, all, 0);
-    if (rank == 0) say("rank 0: ", rows(all, 1));
+    if (rank == 0) print("rank 0: ", rows(all, 1));
 }

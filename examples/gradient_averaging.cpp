@@ -1,6 +1,6 @@
-/// Why averaging gradients is right: 20 steps of n ranks with b samples each do what one process does with all n b,
-/// but for the rounding of sums. Every rank does both. Prints `Rank r: greatest difference d` between the two models'
-/// parameters and `Rank r: parameters c`, the checksum of the averaged one.
+/// Shows that averaging gradients is correct: 20 steps of n ranks with b samples each equal 20 steps of one process
+/// with n b samples, except for rounding. Every rank computes both. Prints `Rank r: greatest difference d` between the
+/// two models' parameters and `Rank r: parameters c`, the checksum of the averaged one.
 
 #include "examples/training.hpp"
 
@@ -27,6 +27,6 @@ int main() {
     float greatest = 0;
     for (std::size_t i = 0; i < whole.parameters.size(); ++i)
         greatest = std::max(greatest, std::abs(whole.parameters[i] - averaged.parameters[i]));
-    say("Rank ", rank, ": greatest difference ", greatest);
-    say("Rank ", rank, ": parameters ", checksum(averaged));
+    print("Rank ", rank, ": greatest difference ", greatest);
+    print("Rank ", rank, ": parameters ", checksum(averaged));
 }

@@ -15,5 +15,5 @@ int main() {
     const dlaunch::ProcessGroup group = dlaunch::new_group(all);
     std::vector<float> data(static_cast<std::size_t>(ranks));
     group.all_gather(static_cast<float>(rank), data);
-    say("[", rank, "] data = ", rows(data, 1));
+    print("[", rank, "] data = ", rows(data, 1));
 }

@@ -15,5 +15,5 @@ int main() {
     const dlaunch::ProcessGroup group = dlaunch::new_group(all);
     float data = 1;
     group.all_reduce(data);
-    say("[", rank, "] data = ", data);
+    print("[", rank, "] data = ", data);
 }

@@ -1,4 +1,4 @@
-/// A broadcast in a group of all ranks: everybody gets rank 0's number. Prints `[r] data = [0]`.
+/// A broadcast in a group of all ranks: every rank gets rank 0's number. Prints `[r] data = [0]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -15,5 +15,5 @@ int main() {
     const dlaunch::ProcessGroup group = dlaunch::new_group(all);
     std::vector<float> data{static_cast<float>(rank)};
     group.broadcast(data, 0);
-    say("[", rank, "] data = ", list(data));
+    print("[", rank, "] data = ", list(data));
 }

@@ -15,5 +15,5 @@ int main() {
     const dlaunch::ProcessGroup group = dlaunch::new_group(all);
     std::vector<float> data(rank == 0 ? static_cast<std::size_t>(ranks) : 0);
     group.gather(static_cast<float>(rank), data, 0);
-    if (rank == 0) say("[0] data = ", rows(data, 1));
+    if (rank == 0) print("[0] data = ", rows(data, 1));
 }

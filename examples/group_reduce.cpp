@@ -1,4 +1,5 @@
-/// A reduce in a group of all ranks: the root gets the sum, the others keep what they had. Prints `[r] data = v`.
+/// A reduce in a group of all ranks: the root gets the sum, the data of other ranks is unchanged. Prints `[r] data =
+/// v`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -15,5 +16,5 @@ int main() {
     const dlaunch::ProcessGroup group = dlaunch::new_group(all);
     float data = 1;
     group.reduce(data, 0);
-    say("[", rank, "] data = ", data);
+    print("[", rank, "] data = ", data);
 }

@@ -17,5 +17,5 @@ int main() {
     std::iota(parts.begin(), parts.end(), 1.0F);
     float data = 0;
     group.scatter(parts, data, 0);
-    say("[", rank, "] data = ", data);
+    print("[", rank, "] data = ", data);
 }

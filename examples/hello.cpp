@@ -1,9 +1,9 @@
-/// Who am I? The smallest program to start with:
+/// The smallest program to start with; prints its place in the job:
 ///
 ///     dlaunch --standalone --nproc-per-node=4 build/release/bin/examples/hello
 ///
-/// A worker needs no library to know its place in the job: dlaunch tells it through environment variables, the same
-/// ones that torchrun sets. Started without dlaunch it is the only one, rank 0 of 1.
+/// A worker needs no library for that: dlaunch sets environment variables, the same as torchrun. Without dlaunch the
+/// program is rank 0 of 1.
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 #pragma once
-// The layers of the training examples: as little of a neural network library as they need.
+// The layers of the training examples: a minimal neural network library.
 //
-// A model keeps all its parameters in one row and all their gradients in another, layer after layer; so a part of the
-// row can be sent as it is, and backward() can say which part is complete. Inner loops run over neighbouring elements
-// and change each only once, which is what compilers make vector instructions of.
+// A model keeps all parameters in one array and all gradients in another, layer after layer, so that any part of the
+// array can be sent without a copy, and backward() can report which part is complete. Inner loops run over contiguous
+// elements and write each one once, so that compilers vectorize them.
 
 #include <algorithm>
 #include <cmath>
@@ -26,15 +26,16 @@ public:
     virtual ~Layer() = default;
     [[nodiscard]] virtual std::size_t parameters() const { return 0; }
     [[nodiscard]] virtual std::size_t fan_in() const { return 1; }
-    /// `batch` samples, one after the other.
+    /// Processes `batch` contiguous samples.
     virtual Row forward(const Row& in, std::size_t batch, bool training) = 0;
-    /// From the gradient of what forward() returned last to that of what it was given; adds to the parameters' own.
+    /// Computes the gradient of forward()'s last input from the gradient of its output; adds to the parameters'
+    /// gradients.
     virtual Row backward(const Row& out_gradient, std::size_t batch) = 0;
 
-    float *values = nullptr, *gradients = nullptr;  // this layer's part of the model's rows
+    float *values = nullptr, *gradients = nullptr;  // this layer's part of the model's arrays
 };
 
-/// From `ins` to `outs` numbers: weights, one row for each input, then a bias for each output.
+/// A linear layer from `ins` to `outs` numbers: weights, one row per input, then one bias per output.
 class Linear final : public Layer {
 public:
     Linear(std::size_t ins, std::size_t outs) : ins_(ins), outs_(outs) {}
@@ -107,7 +108,7 @@ public:
             for (std::size_t o = 0; o < outs_; ++o) {
                 const float* from = &out[(b * outs_ + o) * pixels];
                 for (std::size_t p = 0; p < pixels; ++p) {
-                    if (from[p] == 0) continue;  // as after a pooling most are
+                    if (from[p] == 0) continue;  // most gradients are zero after a pooling
                     gradients[weights * outs_ + o] += from[p];
                     add(gradients + o * weights, from[p], &patches[p * weights], weights);
                 }
@@ -122,11 +123,12 @@ public:
         return in;
     }
 
-    bool first = false;  // nobody asks for the gradient of the pictures
+    bool first = false;  // the gradient of the pictures is not needed
 
 private:
     [[nodiscard]] std::size_t image() const { return ins_ * side_ * side_; }
-    /// Calls back with each weight's number, each pixel's of the result, and the place in the picture where they meet.
+    /// Calls back with each weight's index, the index of each result pixel, and the index of the input pixel to
+    /// combine.
     template <class F>
     void visit(F&& f) const {
         for (std::size_t w = 0; w < fan_in(); ++w)
@@ -138,7 +140,7 @@ private:
     Row in_;
 };
 
-/// The greatest of each 2 x 2 pixels; `side` is even.
+/// 2 x 2 maximum pooling; `side` is even.
 class MaxPool final : public Layer {
 public:
     explicit MaxPool(std::size_t side) : side_(side) {}
@@ -185,7 +187,7 @@ private:
     Row out_;
 };
 
-/// In training drops half of the numbers, `together` neighbours at a time (1, or a channel), and doubles the others.
+/// In training drops half of the numbers, in runs of `together` (1, or a channel), and doubles the other numbers.
 class Dropout final : public Layer {
 public:
     Dropout(std::size_t together, std::mt19937& random) : together_(together), random_(random) {}
@@ -209,7 +211,7 @@ private:
 
 class Model {
 public:
-    /// The last layer's outputs are the classes' scores. Weights are drawn within 1 / sqrt(fan in).
+    /// The last layer's outputs are the classes' scores. Initial weights are uniform within +-1 / sqrt(fan in).
     Model(std::vector<std::unique_ptr<Layer>> layers, std::mt19937& random) : layers_(std::move(layers)) {
         for (const auto& layer : layers_) begins_.push_back(begins_.back() + layer->parameters());
         parameters.resize(begins_.back());
@@ -228,15 +230,15 @@ public:
         return values;
     }
 
-    /// Runs forward and backward and fills `gradients`; returns the mean of the negative log-likelihoods. `complete` is
-    /// told, from the last layer to the first, which gradients will not change any more.
+    /// Runs forward and backward and fills `gradients`; returns the mean negative log-likelihood. Calls `complete` for
+    /// each layer, from the last to the first, with the gradients that are final.
     float learn(const Row& samples, std::span<const int> labels,
                 const std::function<void(std::span<float>)>& complete = {}) {
         const std::size_t batch = labels.size();
         Row scores = forward(samples, batch, true);
         const std::size_t classes = scores.size() / batch;
         float loss = 0;
-        for (std::size_t b = 0; b < batch; ++b) {  // scores become their own gradients
+        for (std::size_t b = 0; b < batch; ++b) {  // replaces the scores by their gradients
             float* row = &scores[b * classes];
             const float most = *std::max_element(row, row + classes);
             float sum = 0;

@@ -7,9 +7,9 @@
 
 struct Matrix {
     std::size_t rows = 0, columns = 0;
-    std::vector<float> values = std::vector<float>(rows * columns);  ///< row after row
+    std::vector<float> values = std::vector<float>(rows * columns);  ///< row-major
 
-    /// Counting on from `first`.
+    /// Elements first, first + 1, ...
     static Matrix counting(std::size_t rows, std::size_t columns, float first) {
         Matrix made{rows, columns};
         std::iota(made.values.begin(), made.values.end(), first);
@@ -18,14 +18,14 @@ struct Matrix {
     float& at(std::size_t row, std::size_t column) { return values[row * columns + column]; }
     [[nodiscard]] float at(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
 
-    /// The part of `height` rows and `width` columns from (row, column) on.
+    /// The block of `height` rows and `width` columns at (row, column).
     [[nodiscard]] Matrix part(std::size_t row, std::size_t column, std::size_t height, std::size_t width) const {
         Matrix made{height, width};
         for (std::size_t r = 0; r < height; ++r)
             for (std::size_t c = 0; c < width; ++c) made.at(r, c) = at(row + r, column + c);
         return made;
     }
-    /// Puts a part in its place.
+    /// Stores a block at (row, column).
     void put(std::size_t row, std::size_t column, const Matrix& part) {
         for (std::size_t r = 0; r < part.rows; ++r)
             for (std::size_t c = 0; c < part.columns; ++c) at(row + r, column + c) = part.at(r, c);

@@ -1,7 +1,7 @@
-/// Megatron's pair of functions around a tensor-parallel region: forward, a rank takes its slice of the input;
-/// backward, the slices' gradients are gathered to that of the whole. x is 2 x 2n, counting from 0, and a slice's
-/// gradient is ten times the slice. Prints `rank r: forward S` and `rank r: backward G`; fails where G is not 10 x. One
-/// rank bypasses both.
+/// Megatron's pair of functions around a tensor-parallel region. Forward: a rank takes its slice of the input.
+/// Backward: the slices' gradients are gathered to the gradient of the input. x is 2 x 2n, counting from 0, and a
+/// slice's gradient is ten times the slice. Prints `rank r: forward S` and `rank r: backward G`; fails if G is not 10
+/// x. With one rank both functions are the identity.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -40,8 +40,8 @@ int main() {
                ranks = static_cast<std::size_t>(dlaunch::get_world_size());
     const Matrix x = Matrix::counting(2, 2 * ranks, 0);
     const Matrix slice = scatter_to_region(x, rank, ranks);
-    say("rank ", rank, ": forward ", rows(slice.values, slice.columns));
+    print("rank ", rank, ": forward ", rows(slice.values, slice.columns));
     const Matrix gradient = gather_from_region(ten_times(slice), ranks);
-    say("rank ", rank, ": backward ", rows(gradient.values, gradient.columns));
+    print("rank ", rank, ": backward ", rows(gradient.values, gradient.columns));
     return gradient == ten_times(x) ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-/// Processes made and joined one by one, as torch.multiprocessing.Process does it. Start it without a launcher;
+/// Creates and joins processes one by one, like torch.multiprocessing.Process. Start it without a launcher;
 /// prints `A0 B1 - rank: r` for each of 4 processes, or as many as the argument says.
 
 #include <dlaunch/dlaunch.hpp>
@@ -11,7 +11,7 @@
 
 namespace {
 
-void hello(int rank, const std::vector<std::string>& args) { say(args[0], " ", args[1], " - rank: ", rank); }
+void hello(int rank, const std::vector<std::string>& args) { print(args[0], " ", args[1], " - rank: ", rank); }
 const dlaunch::Spawnable kHello("hello", hello);
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// The same by one call: spawn() starts the processes, gives each its rank, and joins them. Start it without a
+/// The same as multi_process_1 in one call: spawn() starts and joins processes with ranks. Start it without a
 /// launcher; prints `A0 B1 - rank: r` for each of 4 processes, or as many as the argument says.
 
 #include <dlaunch/dlaunch.hpp>
@@ -11,7 +11,7 @@
 
 namespace {
 
-void hello(int rank, const std::vector<std::string>& args) { say(args[0], " ", args[1], " - rank: ", rank); }
+void hello(int rank, const std::vector<std::string>& args) { print(args[0], " ", args[1], " - rank: ", rank); }
 const dlaunch::Spawnable kHello("hello", hello);
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// A worker needs no library: the launcher tells it its rank through the environment. Prints `hello world, r`.
+/// A worker needs no library: the launcher passes the rank in the environment. Prints `hello world, r`.
 
 #include <cstdlib>
 
@@ -6,5 +6,5 @@
 
 int main() {
     const char* rank = std::getenv("RANK");
-    say("hello world, ", rank ? rank : "0");
+    print("hello world, ", rank ? rank : "0");
 }

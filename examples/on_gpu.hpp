@@ -1,11 +1,11 @@
 #pragma once
-// What the CUDA twins share: how they end where there is no GPU.
+// Shared by the cuda_* programs: error handling, in particular without a GPU.
 
 #include <dlaunch/dlaunch.hpp>
 
 #include <cstdio>
 
-/// main()'s status: `body`'s end, or the one line that says why it could not be done here.
+/// Runs `body` and returns main()'s exit status; prints an Error as one line.
 inline int on_gpu(void (*body)()) {
     try {
         body();

@@ -20,10 +20,10 @@ int main() {
     if (rank == 0) {
         matrix = random_numbers();
         dlaunch::send(matrix, 1);
-        say("rank 0 sent: ", rows(matrix, 2));
+        print("rank 0 sent: ", rows(matrix, 2));
     } else {
-        say("rank 1 before: ", rows(matrix, 2));
+        print("rank 1 before: ", rows(matrix, 2));
         dlaunch::recv(matrix, 0);
-        say("rank 1 after: ", rows(matrix, 2));
+        print("rank 1 after: ", rows(matrix, 2));
     }
 }

@@ -1,5 +1,5 @@
-/// A message that both sides only start, and wait for later. Prints `rank r: [[x, x], [x, x]]`, the same numbers on
-/// both. More than two ranks are an error.
+/// isend and irecv: both sides start the message and wait for it later. Prints `rank r: [[x, x], [x, x]]`, the same
+/// numbers on both. More than two ranks are an error.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -19,5 +19,5 @@ int main() {
     std::vector<float> matrix = rank == 0 ? random_numbers() : std::vector<float>(4);
     dlaunch::Work work = rank == 0 ? dlaunch::isend(matrix, 1) : dlaunch::irecv(matrix, 0);
     work.wait();
-    say("rank ", rank, ": ", rows(matrix, 2));
+    print("rank ", rank, ": ", rows(matrix, 2));
 }

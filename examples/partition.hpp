@@ -1,5 +1,5 @@
 #pragma once
-// The data's parts: every rank shuffles alike and keeps its share.
+// Partition of the data: every rank shuffles with the same seed and keeps its share.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ public:
             begin += part;
         }
     }
-    /// One part for each of `ranks`, all alike; what cannot be shared is left out.
+    /// One part per rank, all of the same size; the remainder is left out.
     static Partitioner equal(std::size_t count, int ranks) {
         return Partitioner(count, std::vector<double>(static_cast<std::size_t>(ranks), 1.0 / ranks));
     }
@@ -40,10 +40,10 @@ private:
     std::vector<std::span<const std::size_t>> parts_;
 };
 
-/// Each rank's share of batches of 128; more ranks than that have one each.
+/// A rank's share of a batch of 128; at least 1.
 inline std::size_t batch_size(int ranks) { return std::max<std::size_t>(1, 128 / static_cast<std::size_t>(ranks)); }
 
-/// The i-th `size` of the indexes; the last batch may be shorter.
+/// The i-th batch of `size` indexes; the last batch may be shorter.
 inline std::span<const std::size_t> batch_of(std::span<const std::size_t> indexes, std::size_t i, std::size_t size) {
     return indexes.subspan(i * size, std::min(size, indexes.size() - i * size));
 }

@@ -1,7 +1,8 @@
-/// Pipeline parallelism: each rank is a stage, here one that adds rank + 1 to every number, and passes what it has done
-/// to the next. A batch of 1024 numbers is cut into 4 mini-batches, and these into 32 micro-batches of 8, so that all
-/// stages work at once: while a stage works on one micro-batch the next arrives and the last one leaves. Prints, on the
-/// last rank, `rank n-1: mini-batch m of 256 in 32 micro-batches of 8: sum s`; fails where s is not the unsplit result.
+/// Pipeline parallelism: each rank is a stage, which adds rank + 1 to every number and sends the result to the next
+/// stage. A batch of 1024 numbers is cut into 4 mini-batches, each of 32 micro-batches of 8 numbers, so that all stages
+/// work concurrently: a stage computes one micro-batch while it receives the next and sends the previous one. Prints,
+/// on the last rank, `rank n-1: mini-batch m of 256 in 32 micro-batches of 8: sum s`; fails if s is not the unsplit
+/// result.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -21,7 +22,7 @@ int main() {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
     const bool first = rank == 0, last = rank == ranks - 1;
-    // Two buffers each way: one is in the stage's hands, one on its way.
+    // Double buffering in each direction: one buffer in use by the stage, one in transit.
     std::array<Micro, 2> in{}, out{};
     std::array<dlaunch::Work, 2> arriving, leaving;
     const auto expect = [&](int number) {
@@ -47,8 +48,8 @@ int main() {
         sum = std::accumulate(out[slot].begin(), out[slot].end(), sum);
         if ((number + 1) % kMicroBatches != 0) continue;
         const int mini = number / kMicroBatches;
-        say("rank ", rank, ": mini-batch ", mini, " of ", kMini, " in ", kMicroBatches, " micro-batches of ", kMicro,
-            ": sum ", sum);
+        print("rank ", rank, ": mini-batch ", mini, " of ", kMini, " in ", kMicroBatches, " micro-batches of ", kMicro,
+              ": sum ", sum);
         const double numbers = kMini * (mini * kMini + (kMini - 1) / 2.0);
         if (sum != numbers + kMini * ranks * (ranks + 1) / 2.0) return 1;
         sum = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What the examples print with. One line is one write, so that lines of different processes never mix.
+// Output of the examples. Each line is a single write, so that lines of different processes never mix.
 
 #include <unistd.h>
 
@@ -10,9 +10,9 @@
 #include <sstream>
 #include <string>
 
-/// say("rank ", rank, ": ", value): its parts, one after the other, as a line.
+/// print("rank ", rank, ": ", value) prints the concatenated arguments as a line.
 template <class... Parts>
-void say(const Parts&... parts) {
+void print(const Parts&... parts) {
     std::ostringstream line;
     line.precision(7);
     (line << ... << parts) << '\n';
@@ -32,7 +32,7 @@ std::string list(const Range& values) {
     return "[" + text.str() + "]";
 }
 
-/// "[[1, 2], [3, 4]]": the same elements as rows of so many.
+/// "[[1, 2], [3, 4]]": the same elements in rows of `columns`.
 template <std::ranges::contiguous_range Range>
 std::string rows(const Range& values, std::size_t columns) {
     std::string text;

@@ -1,5 +1,5 @@
-/// Rank and world size are not enough: a process group also needs a place to meet. Start it without a launcher;
-/// prints nothing, says on standard error that MASTER_ADDR is missing, and fails.
+/// Rank and world size do not suffice: a process group also needs the address of a store. Start it without a launcher;
+/// prints on standard error that MASTER_ADDR is missing, and fails.
 
 #include <dlaunch/dlaunch.hpp>
 

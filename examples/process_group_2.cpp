@@ -1,5 +1,5 @@
-/// All that the launcher would say, said by the program: a group of one process, and a group of it. Start it without
-/// a launcher; prints `group [0]`.
+/// The program itself sets the launcher's variables, for a world of one process and a group of it. Start it without a
+/// launcher; prints `group [0]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -16,5 +16,5 @@ int main() {
     setenv("WORLD_SIZE", "1", 1);
     dlaunch::init_process_group();
     const dlaunch::ProcessGroup group = dlaunch::new_group({0});
-    say("group ", list(group.ranks()));
+    print("group ", list(group.ranks()));
 }

@@ -1,5 +1,5 @@
-/// The same for several processes, which spawn() starts. Start it without a launcher; prints `group [0, 1, 2, 3] -
-/// rank: r` for each of 4 processes, or as many as the argument says.
+/// The same as process_group_2 for several processes, which spawn() starts. Start it without a launcher; prints `group
+/// [0, 1, 2, 3] - rank: r` for each of 4 processes, or as many as the argument says.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -22,8 +22,8 @@ void run(int rank, const std::vector<std::string>& args) {
     std::vector<int> all(static_cast<std::size_t>(dlaunch::get_world_size()));
     std::iota(all.begin(), all.end(), 0);
     const dlaunch::ProcessGroup group = dlaunch::new_group(all);
-    say("group ", list(group.ranks()), " - rank: ", group.rank());
-    dlaunch::barrier();  // rank 0 serves the store: nobody leaves before all have come
+    print("group ", list(group.ranks()), " - rank: ", group.rank());
+    dlaunch::barrier();  // rank 0 serves the store and must not exit before all ranks have joined
 }
 const dlaunch::Spawnable kRun("run", run);
 

@@ -1,4 +1,4 @@
-/// The same with everything from the launcher's environment: the usual way. Prints `group [0, 1, 2, 3] - rank: r`.
+/// The same as process_group_3 with the launcher's environment, the usual way. Prints `group [0, 1, 2, 3] - rank: r`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -13,5 +13,5 @@ int main() {
     std::vector<int> all(static_cast<std::size_t>(ranks));
     std::iota(all.begin(), all.end(), 0);
     const dlaunch::ProcessGroup group = dlaunch::new_group(all);
-    say("group ", list(group.ranks()), " - rank: ", group.rank());
+    print("group ", list(group.ranks()), " - rank: ", group.rank());
 }

@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-/// Four numbers that nobody could know before.
+/// Four random numbers, different in every run.
 inline std::vector<float> random_numbers() {
     std::random_device device;
     std::vector<float> numbers;

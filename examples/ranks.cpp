@@ -1,4 +1,4 @@
-/// Nodes, local ranks and ranks: a rank is counted through all nodes, r = node x workers + local rank. Start it on
+/// Nodes, local ranks and ranks: ranks count through all nodes, r = node x workers + local rank. Start it on
 /// several nodes; prints `node k: local rank l, rank r of n`.
 
 #include <cstdlib>
@@ -7,6 +7,6 @@
 
 int main() {
     const auto variable = [](const char* name) { return std::getenv(name) ? std::getenv(name) : "?"; };
-    say("node ", variable("GROUP_RANK"), ": local rank ", variable("LOCAL_RANK"), ", rank ", variable("RANK"), " of ",
-        variable("WORLD_SIZE"));
+    print("node ", variable("GROUP_RANK"), ": local rank ", variable("LOCAL_RANK"), ", rank ", variable("RANK"), " of ",
+          variable("WORLD_SIZE"));
 }

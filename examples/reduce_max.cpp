@@ -1,4 +1,5 @@
-/// The greatest of all ranks' matrices, elementwise, for rank 0 alone. Prints, on rank 0, `rank 0: [[v, v], [v, v]]`.
+/// reduce with max: rank 0 gets the element-wise maximum of all ranks' matrices. Prints, on rank 0, `rank 0: [[v, v],
+/// [v, v]]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -11,5 +12,5 @@ int main() {
     const int rank = dlaunch::get_rank();
     std::vector<float> matrix(4, static_cast<float>(rank));
     dlaunch::reduce(matrix, 0, dlaunch::ReduceOp::max());
-    if (rank == 0) say("rank 0: ", rows(matrix, 2));
+    if (rank == 0) print("rank 0: ", rows(matrix, 2));
 }

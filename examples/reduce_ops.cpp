@@ -1,4 +1,4 @@
-/// All reductions there are, on [r+1, r+10]. Prints `rank r: sum v product v max v min v band v bor v bxor v avg v
+/// Every reduction, applied to [r+1, r+10]. Prints `rank r: sum v product v max v min v band v bor v bxor v avg v
 /// premul_sum v`, in one line.
 
 #include <dlaunch/dlaunch.hpp>
@@ -30,5 +30,5 @@ int main() {
                               ReduceOp::bor(), ReduceOp::bxor()})
         line += reduced<std::int64_t>(rank, op);
     line += reduced<double>(rank, ReduceOp::avg()) + reduced<double>(rank, ReduceOp::premul_sum(0.5));
-    say("rank ", rank, ":", line);
+    print("rank ", rank, ":", line);
 }

@@ -1,4 +1,5 @@
-/// The products of [r+1, r+10] over all ranks, for rank 0; the others keep theirs. Prints `Rank r has data v`.
+/// reduce with product: rank 0 gets the products of [r+1, r+10] over all ranks, other ranks keep their data. Prints
+/// `Rank r has data v`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -12,5 +13,5 @@ int main() {
     const int rank = dlaunch::get_rank();
     std::vector<std::int64_t> data{rank + 1, rank + 10};
     dlaunch::reduce(data, 0, dlaunch::ReduceOp::product());
-    say("Rank ", rank, " has data ", list(data));
+    print("Rank ", rank, " has data ", list(data));
 }

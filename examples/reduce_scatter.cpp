@@ -1,5 +1,5 @@
-/// The sum of all ranks' vectors, of which each rank gets its own part only. Rank r gives r [1, 10, 100, ...]. Prints
-/// `rank r: [10^r n(n-1)/2]`.
+/// reduce_scatter: each rank gets its block of the sum of all ranks' vectors. Rank r contributes r [1, 10, 100, ...].
+/// Prints `rank r: [10^r n(n-1)/2]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -16,5 +16,5 @@ int main() {
         input.push_back(rank * power);
     std::vector<std::int64_t> own(1);
     dlaunch::reduce_scatter(input, own);
-    say("rank ", rank, ": ", list(own));
+    print("rank ", rank, ": ", list(own));
 }

@@ -1,4 +1,4 @@
-/// The sum of all ranks' matrices, elementwise, for rank 0 alone. Prints, on rank 0, `rank 0: [[v, v], [v, v]]`.
+/// reduce: rank 0 gets the element-wise sum of all ranks' matrices. Prints, on rank 0, `rank 0: [[v, v], [v, v]]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -11,5 +11,5 @@ int main() {
     const int rank = dlaunch::get_rank();
     std::vector<float> matrix(4, static_cast<float>(rank));
     dlaunch::reduce(matrix, 0, dlaunch::ReduceOp::sum());
-    if (rank == 0) say("rank 0: ", rows(matrix, 2));
+    if (rank == 0) print("rank 0: ", rows(matrix, 2));
 }

@@ -1,6 +1,6 @@
-/// An all-reduce made of messages around a ring, first of whole vectors, then of chunks: a reduce-scatter and an all-
-/// gather, in which every rank sends the same whatever their number. Prints `rank r: ring v`, `rank r: chunked v` and
-/// `rank r: all_reduce v`, which are alike.
+/// An all-reduce by messages around a ring: first of whole vectors, then of chunks. The second is a reduce-scatter
+/// followed by an all-gather, in which the bytes sent per rank do not grow with the number of ranks. Prints `rank r:
+/// ring v`, `rank r: chunked v` and `rank r: all_reduce v`, with equal values.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// What everybody has goes all the way round; everybody adds it up.
+/// Passes every vector around the whole ring; every rank adds up all of them.
 std::vector<float> ring(const std::vector<float>& data, int rank, int ranks) {
     const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
     std::vector<float> sum = data, travelling = data, arriving(data.size());
@@ -26,7 +26,7 @@ std::vector<float> ring(const std::vector<float>& data, int rank, int ranks) {
     return sum;
 }
 
-/// Chunk c starts at rank c, collects everybody's share on its way round, and goes round once more when complete.
+/// Chunk c starts at rank c, accumulates every rank's values once around the ring, then goes around again complete.
 std::vector<float> chunked(std::vector<float> data, int rank, int ranks) {
     const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
     const auto begin = [&](int c) {
@@ -52,8 +52,8 @@ int main() {
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
     std::vector<float> data;
     for (int i = 0; i < 8; ++i) data.push_back(static_cast<float>((rank + 1) * (i + 1)));
-    say("rank ", rank, ": ring ", list(ring(data, rank, ranks)));
-    say("rank ", rank, ": chunked ", list(chunked(data, rank, ranks)));
+    print("rank ", rank, ": ring ", list(ring(data, rank, ranks)));
+    print("rank ", rank, ": chunked ", list(chunked(data, rank, ranks)));
     dlaunch::all_reduce(data);
-    say("rank ", rank, ": all_reduce ", list(data));
+    print("rank ", rank, ": all_reduce ", list(data));
 }

@@ -1,5 +1,5 @@
-/// The template of many programs: each process joins the group by an address, a port, its rank and the number of
-/// processes, runs a function, and leaves. Start it without a launcher; prints `[r] say hi!` for each of 4 processes,
+/// The common pattern without a launcher: each process joins the group by address, port, rank and world size, runs a
+/// function, and exits. Start it without a launcher; prints `[r] say hi!` for each of 4 processes,
 /// or as many as the argument says.
 
 #include <dlaunch/dlaunch.hpp>
@@ -13,13 +13,13 @@
 
 namespace {
 
-void run(int rank, int) { say("[", rank, "] say hi!"); }
+void run(int rank, int) { print("[", rank, "] say hi!"); }
 
 void join_and_run(int rank, const std::vector<std::string>& args) {
     const int ranks = std::atoi(args[0].c_str());
     dlaunch::init_process_group({.init_method = "tcp://127.0.0.1:" + args[1], .rank = rank, .world_size = ranks});
     run(rank, ranks);
-    dlaunch::barrier();  // rank 0 serves the store: nobody leaves before all have come
+    dlaunch::barrier();  // rank 0 serves the store and must not exit before all ranks have joined
     dlaunch::destroy_process_group();
 }
 const dlaunch::Spawnable kRun("run", join_and_run);

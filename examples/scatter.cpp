@@ -1,4 +1,4 @@
-/// Rank 0 has a number for each rank and hands them out. Prints `before rank r: [0]` and `after rank r: [10(r+1)]`.
+/// scatter: rank 0 sends a number to each rank. Prints `before rank r: [0]` and `after rank r: [10(r+1)]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -12,7 +12,7 @@ int main() {
     std::vector<float> own(1);
     std::vector<float> parts;
     for (int r = 0; rank == 0 && r < ranks; ++r) parts.push_back(static_cast<float>(10 * (r + 1)));
-    say("before rank ", rank, ": ", list(own));
+    print("before rank ", rank, ": ", list(own));
     dlaunch::scatter(parts, own, 0);
-    say("after rank ", rank, ": ", list(own));
+    print("after rank ", rank, ": ", list(own));
 }

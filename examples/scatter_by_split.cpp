@@ -1,4 +1,4 @@
-/// A scatter without communication, where every rank has the whole anyway: it keeps its part. Prints `after rank r:
+/// A scatter without communication: every rank has the whole array and keeps its block. Prints `after rank r:
 /// [10(r+1)]`.
 
 #include <dlaunch/dlaunch.hpp>
@@ -13,5 +13,5 @@ int main() {
     std::vector<float> whole;
     for (int r = 0; r < ranks; ++r) whole.push_back(static_cast<float>(10 * (r + 1)));
     const std::vector<float> own{whole[static_cast<std::size_t>(rank)]};
-    say("after rank ", rank, ": ", list(own));
+    print("after rank ", rank, ": ", list(own));
 }

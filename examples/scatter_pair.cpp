@@ -1,4 +1,4 @@
-/// Rank 0 hands out two numbers to each rank. Prints `Rank r has data [2r, 2r+1]`.
+/// scatter: rank 0 sends two numbers to each rank. Prints `Rank r has data [2r, 2r+1]`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -13,5 +13,5 @@ int main() {
     std::vector<float> whole(rank == 0 ? 2 * static_cast<std::size_t>(ranks) : 0), own(2);
     std::iota(whole.begin(), whole.end(), 0.0F);
     dlaunch::scatter(whole, own, 0);
-    say("Rank ", rank, " has data ", list(own));
+    print("Rank ", rank, " has data ", list(own));
 }

@@ -19,5 +19,5 @@ int main() {
     if (rank != 1) return 0;
     number = 0;
     dlaunch::recv(number, 0);
-    say("Process 1 received number ", number, " from process 0");
+    print("Process 1 received number ", number, " from process 0");
 }

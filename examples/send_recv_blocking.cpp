@@ -1,4 +1,4 @@
-/// One number goes from rank 0 to rank 1; both wait until it has. Ranks above 1 take no part. Prints `Rank r has data
+/// Blocking send and recv of one number from rank 0 to rank 1; other ranks do nothing. Prints `Rank r has data
 /// d`: 1 on ranks 0 and 1.
 
 #include <dlaunch/dlaunch.hpp>
@@ -15,5 +15,5 @@ int main() {
     } else if (rank == 1) {
         dlaunch::recv(data, 0);
     }
-    say("Rank ", rank, " has data ", data);
+    print("Rank ", rank, " has data ", data);
 }

@@ -1,5 +1,5 @@
-/// The same, started and waited for later: until then neither side may touch the data. Prints `Rank 0 started
-/// sending`, `Rank 1 started receiving` and `Rank r has data d`.
+/// The same as send_recv_blocking with isend and irecv; neither side may use the data before wait(). Prints `Rank 0
+/// started sending`, `Rank 1 started receiving` and `Rank r has data d`.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -13,11 +13,11 @@ int main() {
     if (rank == 0) {
         data += 1;
         work = dlaunch::isend(data, 1);
-        say("Rank 0 started sending");
+        print("Rank 0 started sending");
     } else if (rank == 1) {
         work = dlaunch::irecv(data, 0);
-        say("Rank 1 started receiving");
+        print("Rank 1 started receiving");
     }
     work.wait();
-    say("Rank ", rank, " has data ", data);
+    print("Rank ", rank, " has data ", data);
 }

@@ -1,5 +1,6 @@
-/// What a child sees of its parent's state: nothing when it was spawned, all when it was forked. A global is 0 at the
-/// start and 42 before the processes are made. Start it without a launcher; prints `spawn - rank: r sees 0` and `fork
+/// The start methods differ in the inherited state: a spawned child inherits nothing, a forked child everything. A
+/// global is 0 at the start and 42 when the processes are created. Start it without a launcher; prints `spawn - rank: r
+/// sees 0` and `fork
 /// - rank: r sees 42` for 2 processes each, or as many as the argument says.
 
 #include <dlaunch/dlaunch.hpp>
@@ -14,7 +15,7 @@ namespace {
 
 int answer = 0;
 
-void look(int rank, const std::vector<std::string>& args) { say(args[0], " - rank: ", rank, " sees ", answer); }
+void look(int rank, const std::vector<std::string>& args) { print(args[0], " - rank: ", rank, " sees ", answer); }
 const dlaunch::Spawnable kLook("look", look);
 
 }  // namespace

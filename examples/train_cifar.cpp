@@ -1,5 +1,5 @@
 /// Data-parallel training on colour pictures that one rank fetches for all. The pictures are digits in random colours
-/// on random grounds, or those of a folder with CIFAR-10's binary files, named by an argument. Prints `rank 0:
+/// on random backgrounds, or CIFAR-10's binary files in the folder that an argument names. Prints `rank 0:
 /// downloading`, `rank r: found the data`, `Rank r, epoch e: loss` for each of 5 epochs, `Rank r: accuracy a` and
 /// `Rank r: parameters c`.
 
@@ -19,7 +19,7 @@ Pictures draw(std::size_t count, unsigned seed) {
     for (std::size_t i = 0; i < count; ++i) {
         pictures.labels.push_back(static_cast<int>(random() % 10));
         const std::vector<float> ink = Pen::draw(pictures.labels.back(), 32, random);
-        const float light = chance() < 0.5F ? 1.0F : -1.0F;  // bright on dark, or the other way
+        const float light = chance() < 0.5F ? 1.0F : -1.0F;  // bright on dark or dark on bright
         for (int colour = 0; colour < 3; ++colour) {
             const float ground = -light * (0.4F + 0.6F * chance()), line = light * (0.2F + 0.8F * chance());
             for (const float value : ink) pictures.pixels.push_back(ground + value * (line - ground));
@@ -28,7 +28,7 @@ Pictures draw(std::size_t count, unsigned seed) {
     return pictures;
 }
 
-/// One file of CIFAR-10's: a byte for the label, then three planes, for each picture.
+/// Reads a file of CIFAR-10: for each picture a byte with the label, then three colour planes.
 void read(const std::string& path, Pictures& pictures) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw std::runtime_error(path + " is not there");
@@ -63,9 +63,9 @@ Model make_model(std::mt19937& random) {
 int train(int argc, char** argv) {
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
-    if (rank != 0) dlaunch::barrier();  // until rank 0 has fetched what all need
+    if (rank != 0) dlaunch::barrier();  // until rank 0 has fetched the data
     if (rank == 0) {
-        say("rank 0: downloading");
+        print("rank 0: downloading");
         dlaunch::barrier();
     }
     Pictures learnt{3 * kPlane, {}, {}}, held_out = learnt;
@@ -76,7 +76,7 @@ int train(int argc, char** argv) {
         learnt = draw(2500, 1);
         held_out = draw(500, 2);
     }
-    say("rank ", rank, ": found the data");
+    print("rank ", rank, ": found the data");
 
     const Partitioner partition = Partitioner::equal(learnt.count(), ranks);
     const std::size_t batch = std::max<std::size_t>(1, 16 / static_cast<std::size_t>(ranks));
@@ -91,10 +91,10 @@ int train(int argc, char** argv) {
             dlaunch::all_reduce(model.gradients, dlaunch::ReduceOp::avg());
             model.step(0.01F, 0.9F);
         }
-        say("Rank ", rank, ", epoch ", epoch, ": ", loss / static_cast<float>(batches));
+        print("Rank ", rank, ", epoch ", epoch, ": ", loss / static_cast<float>(batches));
     }
-    say("Rank ", rank, ": accuracy ", accuracy(model, held_out));
-    say("Rank ", rank, ": parameters ", checksum(model));
+    print("Rank ", rank, ": accuracy ", accuracy(model, held_out));
+    print("Rank ", rank, ": parameters ", checksum(model));
     return 0;
 }
 

@@ -1,8 +1,8 @@
-/// Data-parallel training: every rank learns from its part of the digits, and all average their gradients after each
-/// batch, so their models stay alike to the last bit. Prints `Rank r, epoch e: loss` for each of 10 epochs, then
-/// `Rank r: accuracy a` on digits that nobody learnt from and `Rank r: parameters c`, a checksum. An argument names a
-/// folder with MNIST's files. With CHECKPOINT=FILE in the environment it writes its state there after each epoch, and
-/// goes on from it when it is started again: a restart by dlaunch ends with the same parameters.
+/// Data-parallel training: every rank trains on its part of the digits, and all ranks average their gradients after
+/// each batch, so that their models stay bitwise equal. Prints `Rank r, epoch e: loss` for each of 10 epochs, then
+/// `Rank r: accuracy a` on separate test digits and `Rank r: parameters c`, a checksum. An argument names a folder with
+/// MNIST's files. With CHECKPOINT=FILE in the environment the program saves its state there after each epoch and
+/// resumes from it when it is started again: a restart by dlaunch ends with the same parameters.
 
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr int kEpochs = 10;
 constexpr const char* kNoState = " cannot be read, or is no state of this program";
 
-/// Everything that the next epoch depends on. The file is the old one or the new one, never half of it.
+/// Saves all state that the next epoch depends on. The file is replaced atomically.
 void save(const std::string& path, int epoch, const Model& model, const std::mt19937& random) {
     std::ostringstream text;
     text << epoch << ' ' << random << '\n';
@@ -36,7 +36,7 @@ void save(const std::string& path, int epoch, const Model& model, const std::mt1
         throw std::system_error(errno, std::generic_category(), "cannot write " + path);
 }
 
-/// What rank 0 read, on all ranks; the first epoch still to do.
+/// Loads the state on rank 0 and broadcasts it; returns the next epoch.
 int resume(const std::string& path, Model& model, std::mt19937& random) {
     std::string bytes;
     if (dlaunch::get_rank() == 0 && access(path.c_str(), F_OK) == 0) {
@@ -65,7 +65,7 @@ int train(int argc, char** argv) {
     const Partitioner partition = Partitioner::equal(learnt.count(), ranks);
     const std::size_t batch = batch_size(ranks);
 
-    std::mt19937 random(1234);  // the same on all ranks, so that the models start alike
+    std::mt19937 random(1234);  // the same seed on all ranks, so that the models start equal
     Model model = digit_model(random, true);
     for (int epoch = checkpoint ? resume(checkpoint, model, random) : 0; epoch < kEpochs; ++epoch) {
         const std::size_t batches = (partition.part(rank).size() + batch - 1) / batch;
@@ -76,11 +76,11 @@ int train(int argc, char** argv) {
             dlaunch::all_reduce(model.gradients, dlaunch::ReduceOp::avg());
             model.step(0.01F, 0.5F);
         }
-        say("Rank ", rank, ", epoch ", epoch, ": ", loss / static_cast<float>(batches));
+        print("Rank ", rank, ", epoch ", epoch, ": ", loss / static_cast<float>(batches));
         if (checkpoint && rank == 0) save(checkpoint, epoch, model, random);
     }
-    say("Rank ", rank, ": accuracy ", accuracy(model, held_out));
-    say("Rank ", rank, ": parameters ", checksum(model));
+    print("Rank ", rank, ": accuracy ", accuracy(model, held_out));
+    print("Rank ", rank, ": parameters ", checksum(model));
     return 0;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the training examples have in common: the documents' digit network, the sum of a model, its accuracy.
+// Shared by the training examples: the digit network, a model's checksum and accuracy.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -8,7 +8,7 @@
 #include "examples/partition.hpp"
 #include "examples/print.hpp"
 
-/// 21,840 parameters. Without dropout it computes the same twice.
+/// A network of 21,840 parameters. Without dropout its results are reproducible.
 inline Model digit_model(std::mt19937& random, bool dropout) {
     std::vector<std::unique_ptr<Layer>> layers;
     auto first = std::make_unique<Convolution>(1, 10, 28);
@@ -27,7 +27,7 @@ inline Model digit_model(std::mt19937& random, bool dropout) {
     return Model(std::move(layers), random);
 }
 
-/// CRC-32 of all parameters' bytes: replicas that differ in one bit show it.
+/// CRC-32 of all parameters' bytes; detects replicas that differ in a single bit.
 inline unsigned long checksum(const Model& model) {
     return crc32(0, reinterpret_cast<const unsigned char*>(model.parameters.data()),
                  static_cast<unsigned>(model.parameters.size() * sizeof(float)));

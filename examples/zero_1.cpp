@@ -1,7 +1,7 @@
-/// ZeRO's first stage: the optimizer's state is sharded. Every rank keeps the momentum of its share only, gets the
-/// averaged gradients of that share by a reduce-scatter, steps it, and all gather the parameters. Prints `rank r: keeps
-/// b of b*n momentum values`, `rank r: sharded w` and `rank r: whole w`, the same done unsharded; fails where they
-/// differ.
+/// ZeRO's first stage: the optimizer's state is sharded. Every rank keeps the momentum of its shard only, gets the
+/// shard's averaged gradients by a reduce-scatter, updates the shard, and an all-gather collects the parameters. Prints
+/// `rank r: keeps b of b*n momentum values`, `rank r: sharded w` and `rank r: whole w`, the unsharded result; fails if
+/// they differ.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -30,7 +30,7 @@ int main() {
     const auto parts = static_cast<std::size_t>(ranks), share = (kParameters + parts - 1) / parts, size = share * parts;
 
     std::vector<double> sharded(size), own(share), own_gradient(share), own_momentum(share);
-    say("rank ", rank, ": keeps ", own_momentum.size(), " of ", size, " momentum values");
+    print("rank ", rank, ": keeps ", own_momentum.size(), " of ", size, " momentum values");
     for (int step = 0; step < 3; ++step) {
         const std::vector<double> all = gradient(rank, step, size);
         dlaunch::reduce_scatter(all, own_gradient, dlaunch::ReduceOp::avg());
@@ -52,8 +52,8 @@ int main() {
     }
     sharded.resize(kParameters);
     whole.resize(kParameters);
-    say("rank ", rank, ": sharded ", list(sharded));
-    say("rank ", rank, ": whole ", list(whole));
+    print("rank ", rank, ": sharded ", list(sharded));
+    print("rank ", rank, ": whole ", list(whole));
     for (std::size_t i = 0; i < kParameters; ++i) {
         if (std::abs(sharded[i] - whole[i]) < 1e-12) continue;
         std::fprintf(stderr, "parameter %zu is %g sharded and %g whole\n", i, sharded[i], whole[i]);
