@@ -1,4 +1,5 @@
-/// Groups that cannot be made: ranks that die, come late or mean another group. The others are told, and whom to blame.
+/// Failures while a group is created: lost, late and missing ranks, different arguments. All ranks get an Error that
+/// names the rank at fault.
 
 #include <unistd.h>
 
@@ -15,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using MeetingFaultsTest = Everywhere;
-INSTANTIATE_TEST_SUITE_P(, MeetingFaultsTest, testing::ValuesIn(cases({2, 3, 5})), name_of);
+using BootstrapFaultsTest = Everywhere;
+INSTANTIATE_TEST_SUITE_P(, BootstrapFaultsTest, testing::ValuesIn(cases({2, 3, 5})), name_of);
 
 std::vector<int> all_of(const ProcessGroup& world) {
     std::vector<int> ranks(static_cast<std::size_t>(world.size()));
@@ -24,7 +25,7 @@ std::vector<int> all_of(const ProcessGroup& world) {
     return ranks;
 }
 
-TEST_P(MeetingFaultsTest, a_rank_that_dies_before_a_group_is_made) {
+TEST_P(BootstrapFaultsTest, a_rank_that_dies_before_a_group_is_made) {
     for (const int victim : {0, 1}) {
         SCOPED_TRACE(victim);
         run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
@@ -38,7 +39,7 @@ TEST_P(MeetingFaultsTest, a_rank_that_dies_before_a_group_is_made) {
     }
 }
 
-TEST_P(MeetingFaultsTest, ranks_that_mean_different_groups) {
+TEST_P(BootstrapFaultsTest, ranks_with_different_group_arguments) {
     run([](const ProcessGroup& world) {
         const int odd = world.size() - 1;
         std::vector<int> ranks = all_of(world);
@@ -53,7 +54,7 @@ TEST_P(MeetingFaultsTest, ranks_that_mean_different_groups) {
     });
 }
 
-TEST_P(MeetingFaultsTest, a_rank_that_does_not_come) {
+TEST_P(BootstrapFaultsTest, a_missing_rank_is_named) {
     run([](const ProcessGroup& world) {
         const int late = world.size() - 1;
         const ProcessGroup parent = world.new_group(all_of(world), {.timeout = world.rank() == late ? 60s : 1s});
@@ -72,7 +73,7 @@ TEST_P(MeetingFaultsTest, a_rank_that_does_not_come) {
     });
 }
 
-TEST_P(MeetingFaultsTest, a_rank_that_finds_no_descriptor_left) {
+TEST_P(BootstrapFaultsTest, a_rank_out_of_descriptors) {
     for (const int victim : {0, GetParam().ranks - 1}) {
         SCOPED_TRACE(victim);
         run([&](const ProcessGroup& world) {
@@ -91,7 +92,7 @@ TEST_P(MeetingFaultsTest, a_rank_that_finds_no_descriptor_left) {
     }
 }
 
-TEST(ShmMeetingTest, files_that_may_not_be_long) {
+TEST(ShmBootstrapTest, a_file_size_limit_below_the_segment_size) {
     run_world(3, WorldOptions{}, [](const ProcessGroup& world) {
         std::optional<Limited> limited;
         if (world.rank() == 0) limited.emplace(RLIMIT_FSIZE, 1 << 20);
@@ -100,7 +101,7 @@ TEST(ShmMeetingTest, files_that_may_not_be_long) {
     });
 }
 
-TEST_P(MeetingFaultsTest, a_rank_that_joins_too_late) {
+TEST_P(BootstrapFaultsTest, a_rank_that_joins_too_late) {
     run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .joins = false}, [&](const ProcessGroup&) {
         InitOptions before = init_options(), impatient = init_options();
         before.group_name = "before";

@@ -1,4 +1,4 @@
-/// The functions without a group are the default group's.
+/// Functions without a group use the default group.
 
 #include "tests/conformance/world.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 using Ints = std::vector<int>;
 
-TEST(DefaultGroupTest, every_function_does_what_its_name_says) {
+TEST(DefaultGroupTest, every_function_uses_the_default_group) {
     run_world(2, {}, [](const ProcessGroup&) {
         const int rank = get_rank(), other = 1 - rank;
         check(get_world_size() == 2 && get_backend() == "shm" && is_initialized(), "who we are");

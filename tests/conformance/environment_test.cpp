@@ -1,4 +1,4 @@
-/// Without a launcher, or with half of one: the error says what is missing.
+/// Missing and invalid launcher variables: the error names the variable.
 
 #include <cstdlib>
 
@@ -7,7 +7,7 @@
 namespace dlaunch::conformance {
 namespace {
 
-/// In a process of its own, whose environment has only these of the launcher's variables.
+/// Runs in a child process whose environment has only the given launcher variables.
 void with_variables(const std::vector<std::pair<const char*, const char*>>& variables,
                     const std::function<void()>& body) {
     run_world(1, WorldOptions{.joins = false}, [&](const ProcessGroup&) {
@@ -36,7 +36,7 @@ TEST(EnvironmentTest, missing_variable_is_named_with_the_way_to_start) {
                    [] { expect_text("MASTER_PORT is not set"); });
 }
 
-TEST(EnvironmentTest, nonsense_is_refused) {
+TEST(EnvironmentTest, invalid_values_are_refused) {
     with_variables({{"RANK", "one"}, {"WORLD_SIZE", "2"}}, [] { expect_text("RANK is 'one'"); });
     with_variables({{"RANK", "2"}, {"WORLD_SIZE", "2"}}, [] { expect_text("rank 2 of a world of 2"); });
     for (const char* port : {"0", "-1", "65536", "99999"})

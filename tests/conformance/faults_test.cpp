@@ -1,4 +1,4 @@
-/// What goes wrong: calls that differ, ranks that are late, dead or missing. Every rank is told, and nobody hangs.
+/// Mismatching calls; late, dead and missing ranks. Every rank gets an Error, and no rank hangs.
 
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(, FaultsTest, testing::ValuesIn(cases({2, 3, 5})), name
 
 using Calls = std::vector<std::pair<const char*, std::function<void(const ProcessGroup&)>>>;
 
-/// One of each collective; every rank may call it.
+/// Every collective with valid arguments.
 Calls one_of_each() {
     static std::vector<float> in, out;
     const auto sized = [](const ProcessGroup& world, std::size_t i, std::size_t o) {
@@ -45,14 +45,14 @@ Calls one_of_each() {
     };
 }
 
-TEST_P(FaultsTest, calls_that_differ_are_named_on_all_ranks) {
+TEST_P(FaultsTest, mismatching_calls_are_named_on_all_ranks) {
     run([](const ProcessGroup& world) {
         const int odd = world.size() - 1;
         const bool is_odd = world.rank() == odd;
         const auto differ = [&](const std::function<void()>& usual, const std::function<void()>& other) {
             const Error error = expect_error(ErrorCode::mismatch, {0, odd}, is_odd ? other : usual);
             check(error.sequence() > 0 && error.group() == "world", "where the error was");
-            float one = 1;  // and the group goes on
+            float one = 1;  // the group remains usable
             world.all_reduce(one);
             check(one == static_cast<float>(world.size()), "the call after a mismatch");
         };
@@ -75,7 +75,7 @@ TEST_P(FaultsTest, calls_that_differ_are_named_on_all_ranks) {
     });
 }
 
-TEST_P(FaultsTest, counts_that_do_not_fit) {
+TEST_P(FaultsTest, mismatching_counts_of_all_to_allv) {
     run([](const ProcessGroup& world) {
         const auto ranks = static_cast<std::size_t>(world.size());
         std::vector<std::size_t> ones(ranks, 1), twos = ones;
@@ -120,17 +120,18 @@ TEST_P(FaultsTest, killed_rank_is_named_at_once_in_every_call) {
     for (std::size_t i = 0; i < one_of_each().size(); ++i) {
         SCOPED_TRACE(one_of_each()[i].first);
         const int victim = GetParam().ranks - 1;
-        run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
-                  [&](const ProcessGroup& world) {
-                      world.barrier();
-                      if (world.rank() == victim) raise(SIGKILL);
-                      const auto begin = std::chrono::steady_clock::now();
-                      expect_error(ErrorCode::peer_lost, {victim}, [&] {
-                          for (;;)
-                              one_of_each()[i].second(world);  // a call that needs nothing of the victim may succeed
-                      });
-                      check(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5), "it took a time-out");
-                  });
+        run_world(
+            GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
+            [&](const ProcessGroup& world) {
+                world.barrier();
+                if (world.rank() == victim) raise(SIGKILL);
+                const auto begin = std::chrono::steady_clock::now();
+                expect_error(ErrorCode::peer_lost, {victim}, [&] {
+                    for (;;)
+                        one_of_each()[i].second(world);  // a call that needs no data of the killed rank may succeed
+                });
+                check(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5), "it took a time-out");
+            });
     }
 }
 
@@ -147,7 +148,7 @@ TEST_P(FaultsTest, killed_rank_ends_messages) {
                   if (world.rank() != 0) return;
                   int value = 0;
                   Work receiving = world.irecv(large, victim, {.tag = 5});
-                  // What lies in memory stays there; Gloo may drop what it has not read when a connection breaks.
+                  // Shared memory keeps the message; Gloo may drop unread data when a connection closes.
                   const bool over_memory = world.backend() == "shm";
                   if (!over_memory) world.recv(value, victim);
                   world.store().set("go", "now");
@@ -159,7 +160,7 @@ TEST_P(FaultsTest, killed_rank_ends_messages) {
               });
 }
 
-/// Kills a process as soon as this is called and `data` has begun to come; its end is still on the way then.
+/// Kills a process when `data` has arrived partly, while the rest is still in transit.
 class Assassin {
 public:
     Assassin(const std::vector<char>& data, pid_t victim)
@@ -183,7 +184,7 @@ std::vector<Case> each_transport(int ranks) {
 using AmidDataTest = Everywhere;
 INSTANTIATE_TEST_SUITE_P(, AmidDataTest, testing::ValuesIn(each_transport(2)), name_of);
 
-/// Rank 0 sends to rank 1; one of them is killed amid.
+/// Rank 0 sends to rank 1; one of them is killed during the transfer.
 void kill_amid_data(const std::string& backend, int victim,
                     const std::function<void(const ProcessGroup&, std::vector<char>&)>& transfer) {
     run_world(2, WorldOptions{.backend = backend, .dead = {victim}}, [&](const ProcessGroup& world) {
@@ -198,7 +199,7 @@ void kill_amid_data(const std::string& backend, int victim,
     });
 }
 
-TEST_P(AmidDataTest, the_others_hear_of_it_at_once) {
+TEST_P(AmidDataTest, ends_the_other_ranks_calls_at_once) {
     for (const int victim : {0, 1}) {
         SCOPED_TRACE(victim);
         kill_amid_data(GetParam().backend, victim,
@@ -212,8 +213,8 @@ TEST_P(AmidDataTest, the_others_hear_of_it_at_once) {
 using OneTransportTest = Everywhere;
 INSTANTIATE_TEST_SUITE_P(, OneTransportTest, testing::ValuesIn(each_transport(4)), name_of);
 
-/// Who does not wait himself any more hears of all who are missing from those who did.
-TEST_P(OneTransportTest, all_late_ranks_are_named_to_who_comes_after_the_time_out) {
+/// A rank that arrives after the time-out reports the missing ranks that the waiting ranks have found.
+TEST_P(OneTransportTest, all_late_ranks_are_named_to_a_rank_that_arrives_after_the_time_out) {
     run([](const ProcessGroup& world) {
         Store store = world.store();
         if (world.rank() == 1 || world.rank() == 2) return (void)store.get("told");
@@ -229,16 +230,16 @@ TEST_P(OneTransportTest, all_late_ranks_are_named_to_who_comes_after_the_time_ou
     });
 }
 
-/// As time-outs take their time, each backend once.
+/// Each backend only once, because time-outs take long.
 std::vector<Case> each_backend() {
     std::vector<Case> all = cases({3});
-    std::erase_if(all, [](const Case& one) { return one.backend == "auto"; });  // on one host it is shm
+    std::erase_if(all, [](const Case& one) { return one.backend == "auto"; });  // auto is shm on one host
     return all;
 }
 using StoppedRankTest = Everywhere;
 INSTANTIATE_TEST_SUITE_P(, StoppedRankTest, testing::ValuesIn(each_backend()), name_of);
 
-/// Each call has a group of its own, as a time-out ends it; the others begin each call together.
+/// Each call uses a new group, because a time-out ends the group; the running ranks start each call together.
 TEST_P(StoppedRankTest, is_named_after_the_time_out_in_every_call) {
     const int victim = 2;
     Calls calls = one_of_each();
@@ -311,7 +312,7 @@ TEST_P(FaultsTest, missing_rank_is_named_at_init) {
         });
 }
 
-TEST_P(FaultsTest, abort_ends_what_is_pending) {
+TEST_P(FaultsTest, abort_ends_pending_calls) {
     run([](ProcessGroup world) {
         Store store = world.store();
         if (world.rank() > 0) {
@@ -329,14 +330,14 @@ TEST_P(FaultsTest, abort_ends_what_is_pending) {
     });
 }
 
-TEST_P(FaultsTest, abort_reaches_those_who_wait) {
+TEST_P(FaultsTest, abort_ends_waits_on_other_ranks) {
     run([](ProcessGroup world) {
         if (world.rank() == 0) return world.abort("enough");
         expect_error(ErrorCode::aborted, {0}, [&] { world.barrier(); });
     });
 }
 
-TEST_P(FaultsTest, work_lost_to_an_exception_does_not_hang) {
+TEST_P(FaultsTest, a_work_destroyed_by_an_exception_does_not_hang) {
     run([](const ProcessGroup& world) {
         float data = 0;
         try {

@@ -4,7 +4,7 @@
 
 namespace dlaunch::conformance {
 
-/// For this process and its threads, for as long as this lives.
+/// Sets a resource limit of this process for the guard's lifetime.
 class Limited {
 public:
     Limited(__rlimit_resource_t resource, rlim_t most) : resource_(resource) {

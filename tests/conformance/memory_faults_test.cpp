@@ -1,4 +1,4 @@
-/// A rank that finds no memory, or no thread, for a call: the others do not wait for it.
+/// A rank without memory or threads for a call: the other ranks do not wait for it.
 
 #include <unistd.h>
 
@@ -14,25 +14,25 @@ namespace {
 
 class MemoryFaultsTest : public Everywhere {
     void SetUp() override {
-        if (std::getenv("DLAUNCH_SANITIZE")) GTEST_SKIP() << "sanitizers end the process where memory ends";
+        if (std::getenv("DLAUNCH_SANITIZE")) GTEST_SKIP() << "sanitizers end the process when memory is exhausted";
     }
 };
 INSTANTIATE_TEST_SUITE_P(, MemoryFaultsTest, testing::ValuesIn(cases({3})), name_of);
 
-/// So much more than now.
+/// The present size of the address space plus `more`, in bytes.
 rlim_t memory(std::size_t more) {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more;
 }
 
-TEST_P(MemoryFaultsTest, a_message_before_the_one_that_is_wanted) {
+TEST_P(MemoryFaultsTest, an_unexpected_message) {
     run([](const ProcessGroup& world) {
         world.barrier();
         std::vector<char> large(world.rank() == 0 ? 256 << 20 : 0);
         int small = 0;
         if (world.rank() == 2) {
-            world.send(small, 0), world.recv(small, 0);  // its connections are there
+            world.send(small, 0), world.recv(small, 0);  // establishes the connections
             world.barrier();
             const Limited limited(RLIMIT_AS, memory(64 << 20));
             expect_error(ErrorCode::backend, {2}, [&] { world.recv(small, 0, {.tag = 2}); });
@@ -46,8 +46,8 @@ TEST_P(MemoryFaultsTest, a_message_before_the_one_that_is_wanted) {
     });
 }
 
-TEST_P(MemoryFaultsTest, room_of_our_own_in_a_call) {
-    if (GetParam().backend != kTwoHosts) return;  // the others need little
+TEST_P(MemoryFaultsTest, temporary_memory_of_a_call) {
+    if (GetParam().backend != kTwoHosts) return;  // other backends need little memory
     run([](const ProcessGroup& world) {
         std::vector<Float16> halves(64 << 20);
         world.barrier();
@@ -58,7 +58,7 @@ TEST_P(MemoryFaultsTest, room_of_our_own_in_a_call) {
     });
 }
 
-TEST_P(MemoryFaultsTest, no_room_for_a_thread) {
+TEST_P(MemoryFaultsTest, no_memory_for_a_thread) {
     run([](const ProcessGroup& world) {
         world.barrier();
         std::optional<Limited> limited;

@@ -1,4 +1,4 @@
-/// Messages that come late or never, and what their errors say.
+/// Late and missing messages, and their errors.
 
 #include <unistd.h>
 
@@ -17,14 +17,14 @@ INSTANTIATE_TEST_SUITE_P(, MessageFaultsTest, testing::ValuesIn(cases({3})), nam
 
 std::vector<char> more_than_any_buffer_holds() { return std::vector<char>(16 << 20); }
 
-/// Rank 0 does this while the others do nothing.
+/// Runs `what` on rank 0 while the other ranks idle.
 void at_rank_0(const ProcessGroup& world, const std::function<void()>& what) {
     if (world.rank() > 0) return (void)world.store().get("done");
     what();
     world.store().set("done", "yes");
 }
 
-/// The time-out says at least how long the call has waited.
+/// Checks that the text of the time-out contains at least the time that the call has waited.
 void expect_waited(const Error& error, double milliseconds) {
     const std::string text = error.what();
     const std::size_t at = text.find("waited ");
@@ -49,7 +49,7 @@ TEST_P(MessageFaultsTest, a_send_behind_another_has_its_own_time_out) {
     });
 }
 
-TEST_P(MessageFaultsTest, a_time_out_is_seen_without_waiting) {
+TEST_P(MessageFaultsTest, done_reports_a_time_out) {
     run([](const ProcessGroup& world) {
         at_rank_0(world, [&] {
             const std::vector<char> large = more_than_any_buffer_holds();
@@ -65,7 +65,7 @@ TEST_P(MessageFaultsTest, a_time_out_is_seen_without_waiting) {
     });
 }
 
-TEST_P(MessageFaultsTest, with_ranks_that_are_gone) {
+TEST_P(MessageFaultsTest, messages_with_lost_ranks) {
     run_world(3, WorldOptions{.backend = GetParam().backend, .dead = {1, 2}}, [](const ProcessGroup& world) {
         if (world.rank() > 0) {
             (void)world.store().get("go");

@@ -1,4 +1,4 @@
-/// Messages: tags, any source, lengths, both directions at once, and what does not fit.
+/// Messages: tags, any source, lengths, both directions at once, mismatches.
 
 #include <numeric>
 
@@ -69,7 +69,7 @@ TEST_P(MessagesTest, any_source_any_tag) {
     });
 }
 
-TEST_P(MessagesTest, to_oneself) {
+TEST_P(MessagesTest, a_rank_may_send_to_itself) {
     run([](const ProcessGroup& world) {
         const std::vector<int> out{1, 2, 3};
         std::vector<int> in(3);
@@ -80,7 +80,7 @@ TEST_P(MessagesTest, to_oneself) {
     });
 }
 
-TEST_P(MessagesTest, large_ones_cross) {
+TEST_P(MessagesTest, large_messages_cross) {
     run([](const ProcessGroup& world) {
         if (world.rank() > 1) return;
         const Buffer<double> out = input<double>(world.rank(), 500000), in(500000);
@@ -91,7 +91,7 @@ TEST_P(MessagesTest, large_ones_cross) {
     });
 }
 
-TEST_P(MessagesTest, what_does_not_fit_is_an_error_of_the_receiver) {
+TEST_P(MessagesTest, a_mismatch_is_an_error_of_the_receiver) {
     run([](const ProcessGroup& world) {
         if (world.rank() == 0) {
             const std::vector<int> sevens(3, 7);
@@ -112,9 +112,9 @@ TEST_P(MessagesTest, what_does_not_fit_is_an_error_of_the_receiver) {
     });
 }
 
-TEST_P(MessagesTest, what_is_refused_does_not_keep_its_sender) {
+TEST_P(MessagesTest, a_mismatched_message_does_not_block_its_sender) {
     run([](const ProcessGroup& world) {
-        constexpr std::size_t kMany = 200'000;  // more than lies between two ranks
+        constexpr std::size_t kMany = 200'000;  // more than the buffers between two ranks hold
         std::vector<double> many(kMany, 1.5);
         if (world.rank() == 0) world.send(many, 1);
         if (world.rank() == 1)
@@ -125,7 +125,7 @@ TEST_P(MessagesTest, what_is_refused_does_not_keep_its_sender) {
     });
 }
 
-TEST_P(MessagesTest, one_that_goes_on_while_nobody_waits) {
+TEST_P(MessagesTest, a_message_progresses_without_a_waiting_thread) {
     run([](const ProcessGroup& world) {
         if (world.rank() > 1) return;
         std::vector<float> data(1 << 20, 1.0F);  // far more than a ring holds
@@ -135,7 +135,7 @@ TEST_P(MessagesTest, one_that_goes_on_while_nobody_waits) {
     });
 }
 
-TEST_P(MessagesTest, time_out_names_the_peer_and_hurts_nobody) {
+TEST_P(MessagesTest, a_time_out_names_the_peer_and_the_group_remains_usable) {
     run([](const ProcessGroup& world) {
         int value = 0;
         if (world.rank() == 0) {

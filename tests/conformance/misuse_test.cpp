@@ -1,5 +1,5 @@
-/// What a careless program does: arguments that cannot be meant, time-outs without end, groups that go while calls are
-/// under way. It gets an error, or its way; never a crash, never a hang.
+/// Misuse: invalid arguments, infinite time-outs, groups destroyed during calls. The result is an Error or success,
+/// never a crash or a hang.
 
 #include <cstdint>
 #include <limits>
@@ -19,12 +19,12 @@ constexpr auto kForEver = std::chrono::milliseconds::max();
 
 void refuses(const ProcessGroup& world, const std::function<void()>& call) {
     expect_error(ErrorCode::invalid_argument, call);
-    float one = 1;  // and nothing was sent: the group goes on
+    float one = 1;  // nothing was sent, so the group remains usable
     world.all_reduce(one);
     check(one == static_cast<float>(world.size()), "the call after a refusal");
 }
 
-TEST_P(MisuseTest, elements_that_are_nowhere) {
+TEST_P(MisuseTest, elements_at_a_null_address) {
     run([](const ProcessGroup& world) {
         const MutableBuffer nowhere(nullptr, 10, DType::float32);
         std::vector<float> ten(10), all(20);
@@ -34,17 +34,18 @@ TEST_P(MisuseTest, elements_that_are_nowhere) {
         refuses(world, [&] { world.reduce_scatter(all, nowhere); });
         refuses(world, [&] { world.send(nowhere, 1); });
         refuses(world, [&] { world.recv(nowhere, 1); });
-        world.rank() == 0 ? world.reduce(ten, ten, 0) : world.reduce(ten, nowhere, 0);  // only the root's is filled
+        world.rank() == 0 ? world.reduce(ten, ten, 0)
+                          : world.reduce(ten, nowhere, 0);  // `out` is used at the root only
     });
 }
 
-TEST_P(MisuseTest, more_elements_than_there_is_memory) {
+TEST_P(MisuseTest, more_elements_than_memory) {
     run([](const ProcessGroup& world) {
         constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
         int one = 1;
         const MutableBuffer huge(&one, kMost / 2 + 1, DType::int32), none(&one, 0, DType::int32);
         refuses(world, [&] { world.all_reduce(huge); });
-        refuses(world, [&] { world.all_gather(huge, none); });  // twice as much would be none
+        refuses(world, [&] { world.all_gather(huge, none); });  // twice the count overflows to 0
         refuses(world, [&] { world.send(huge, 1 - world.rank()); });
         const std::size_t wrapping[] = {kMost, 2}, fitting[] = {1, 0};
         refuses(world, [&] { world.all_to_allv(one, wrapping, one, fitting); });
@@ -52,7 +53,7 @@ TEST_P(MisuseTest, more_elements_than_there_is_memory) {
     });
 }
 
-TEST_P(MisuseTest, counts_for_nobody) {
+TEST_P(MisuseTest, a_wrong_number_of_counts) {
     run([](const ProcessGroup& world) {
         std::vector<int> one(1), all(2);
         refuses(world, [&] { world.all_gatherv(one, all, {}); });
@@ -61,7 +62,7 @@ TEST_P(MisuseTest, counts_for_nobody) {
     });
 }
 
-TEST_P(MisuseTest, time_outs_without_end) {
+TEST_P(MisuseTest, infinite_time_outs) {
     run_world(2, WorldOptions{.backend = GetParam().backend, .timeout = kForEver}, [](const ProcessGroup& world) {
         float one = 1;
         world.all_reduce(one, ReduceOp::sum(), {.timeout = kForEver});
@@ -85,7 +86,7 @@ TEST_P(MisuseTest, a_batch_is_refused_as_a_whole) {
     });
 }
 
-TEST_P(MisuseTest, receive_that_an_exception_destroys_does_not_wait) {
+TEST_P(MisuseTest, a_receive_destroyed_by_an_exception_does_not_wait) {
     run([](const ProcessGroup& world) {
         if (world.rank() == 1) return (void)Store(world.store()).get("thrown");
         const auto begin = std::chrono::steady_clock::now();
@@ -119,7 +120,7 @@ TEST_P(MisuseTest, a_group_outlives_its_handle_until_its_calls_are_done) {
     });
 }
 
-TEST_P(MisuseTest, a_barrier_names_the_first_that_is_missing_or_all) {
+TEST_P(MisuseTest, a_barrier_names_the_first_missing_rank_or_all) {
     run_world(4, WorldOptions{.backend = GetParam().backend}, [](const ProcessGroup& world) {
         Store store = world.store();
         const ProcessGroup patient = world.new_group({0, 1, 2, 3});
@@ -135,15 +136,15 @@ TEST_P(MisuseTest, a_barrier_names_the_first_that_is_missing_or_all) {
     });
 }
 
-/// As popen() and many a library do: the child must not speak for its parent.
-TEST_P(MisuseTest, a_copy_of_a_rank_leaves_the_group_alone) {
+/// Programs fork through popen() and libraries: the child must not act as its parent's rank.
+TEST_P(MisuseTest, a_fork_of_a_rank_does_not_affect_the_group) {
     run([](const ProcessGroup& world) {
         float one = 1, later = 0;
         Work receiving = world.irecv(later, 1 - world.rank());
         spawn(
             [&](int) {
                 expect_error(ErrorCode::invalid_argument, [&] { receiving.wait(); });
-                receiving = Work();  // and does not wait
+                receiving = Work();  // must not wait
                 expect_error(ErrorCode::invalid_argument, [&] { world.all_reduce(one); });
                 expect_error(ErrorCode::invalid_argument, [&] { world.all_reduce_async(one).wait(); });
                 expect_error(ErrorCode::invalid_argument, [&] { world.send(one, 1); });

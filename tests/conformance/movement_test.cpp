@@ -1,4 +1,4 @@
-/// The collectives that only move data: every size, every root, lengths that differ, in place or not.
+/// Collectives that move data without reducing it: sizes, roots, different lengths, in place and out of place.
 
 #include <numeric>
 
@@ -78,7 +78,7 @@ TEST_P(MovementTest, all_to_all) {
     });
 }
 
-TEST_P(MovementTest, lengths_that_differ) {
+TEST_P(MovementTest, blocks_of_different_lengths) {
     run([](const ProcessGroup& world) {
         const auto rank = static_cast<std::size_t>(world.rank()), ranks = static_cast<std::size_t>(world.size());
         for (const std::size_t base : {0, 1, 90000}) {

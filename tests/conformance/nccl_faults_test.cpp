@@ -1,4 +1,4 @@
-/// What goes wrong with NCCL: its absence, its errors, and ranks that are late, gone, or call something else.
+/// Failures with NCCL: missing libraries, errors of NCCL, late, lost and mismatching ranks.
 
 #include <csignal>
 #include <dlaunch/backends.hpp>
@@ -17,7 +17,7 @@ void run(int ranks, const Body& body, std::set<int> dead = {}) {
     run_world(ranks, {.backend = "nccl", .dead = std::move(dead)}, body);
 }
 
-/// Ranks that set variables and then cannot join.
+/// Runs `body` in ranks that have set these variables and have not joined.
 void run_unjoined(int ranks, const std::map<std::string, std::string>& variables, const Body& body) {
     run_world(ranks, {.backend = "nccl", .timeout = 5s, .joins = false}, [&](const ProcessGroup& none) {
         for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
@@ -41,7 +41,7 @@ ProcessGroup made_anew(const ProcessGroup& world) {
     return world.new_group(all);
 }
 
-TEST(NcclFaultsTest, libraries_that_are_missing_or_wrong) {
+TEST(NcclFaultsTest, missing_or_wrong_libraries) {
     const std::vector<std::pair<std::map<std::string, std::string>, std::string>> cases{
         {{{"DLAUNCH_NCCL_LIBRARY", "/nowhere/libnccl.so.2"}}, "/nowhere/libnccl.so.2: cannot open shared object file"},
         {{{"DLAUNCH_CUDA_LIBRARY", "/nowhere/libcuda.so.1"}}, "install NVIDIA's driver, or name the file in DLAUNCH_C"},
@@ -130,7 +130,7 @@ TEST(NcclFaultsTest, a_call_behind_a_long_one_has_its_own_time_out) {
         });
 }
 
-TEST(NcclFaultsTest, calls_that_differ_are_named_on_all_ranks) {
+TEST(NcclFaultsTest, mismatching_calls_are_named_on_all_ranks) {
     run_unjoined(3, {{"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
         const DeviceBuffer<float> ten(10), nine(9);
@@ -142,8 +142,8 @@ TEST(NcclFaultsTest, calls_that_differ_are_named_on_all_ranks) {
     });
 }
 
-/// Although rank 3 has not come so far, and is not to blame.
-TEST(NcclFaultsTest, calls_that_differ_are_named_long_before_the_time_out) {
+/// Rank 3 has not made the call yet and must not be named.
+TEST(NcclFaultsTest, mismatching_calls_are_named_long_before_the_time_out) {
     run_unjoined(4, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
         const DeviceBuffer<float> ten(10), nine(9);
@@ -151,7 +151,7 @@ TEST(NcclFaultsTest, calls_that_differ_are_named_long_before_the_time_out) {
         world.broadcast(ten.span());
         if (world.rank() == 3) {
             for (const char* key : {"told 0", "told 1", "told 2"}) (void)store.get(key);
-            // Its own alarm may ring before the call or after it.
+            // Its own failure notice may arrive before the call or after it.
             const Error error =
                 expect_ended(ErrorCode::mismatch, [&] { (void)world.all_reduce_async(ten.span()).wait_for(20s); });
             return check(error.ranks() == std::vector{0, 1}, error.what());
@@ -165,8 +165,8 @@ TEST(NcclFaultsTest, calls_that_differ_are_named_long_before_the_time_out) {
     });
 }
 
-/// It was not made: the ranks' calls are still numbered alike, and do not differ.
-TEST(NcclFaultsTest, a_call_that_nccl_refuses_on_one_rank_does_not_count) {
+/// A refused call was never made: sequence numbers remain equal on all ranks, and no mismatch follows.
+TEST(NcclFaultsTest, a_call_refused_by_nccl_on_one_rank_gets_no_sequence_number) {
     run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
         const OneFloat one;
@@ -184,7 +184,7 @@ TEST(NcclFaultsTest, a_call_that_nccl_refuses_on_one_rank_does_not_count) {
     });
 }
 
-TEST(NcclFaultsTest, who_waits_for_a_rank_that_has_left_is_told) {
+TEST(NcclFaultsTest, a_wait_for_a_rank_that_has_left_ends) {
     run_unjoined(3, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
         auto world = std::make_unique<ProcessGroup>(join_process_group(init_options()));
         const int rank = world->rank();
@@ -201,7 +201,7 @@ TEST(NcclFaultsTest, who_waits_for_a_rank_that_has_left_is_told) {
     });
 }
 
-TEST(NcclFaultsTest, a_call_that_hangs_although_all_came) {
+TEST(NcclFaultsTest, a_call_that_hangs_on_all_ranks) {
     run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
         const Error error = expect_error(ErrorCode::timeout, {}, [&] { world.barrier({.timeout = 1s}); });
@@ -209,7 +209,7 @@ TEST(NcclFaultsTest, a_call_that_hangs_although_all_came) {
     });
 }
 
-TEST(NcclFaultsTest, message_that_nobody_sends) {
+TEST(NcclFaultsTest, a_receive_without_a_send) {
     run(2, [](const ProcessGroup& world) {
         const OneFloat one;
         if (world.rank() == 0) {
@@ -233,7 +233,7 @@ TEST(NcclFaultsTest, asynchronous_error_ends_the_group_on_all_ranks) {
     });
 }
 
-TEST(NcclFaultsTest, abort_ends_what_is_pending_here_and_elsewhere) {
+TEST(NcclFaultsTest, abort_ends_pending_calls_on_all_ranks) {
     run(2, [](ProcessGroup world) {
         const OneFloat one;
         world.barrier();  // all have joined
@@ -263,7 +263,7 @@ TEST(NcclFaultsTest, killed_rank_is_named_at_once) {
         {1});
 }
 
-TEST(NcclFaultsTest, work_lost_to_an_exception_does_not_hang) {
+TEST(NcclFaultsTest, a_work_destroyed_by_an_exception_does_not_hang) {
     run_unjoined(2, {}, [](const ProcessGroup&) {
         if (*init_options().rank == 0) setenv("FAKE_NCCL_HANG_AFTER", "1", 1);
         const ProcessGroup world = join_process_group(init_options());

@@ -1,4 +1,4 @@
-/// The nccl backend and device memory, on a library that plays NCCL and CUDA: streams, messages, subgroups, `auto`.
+/// The nccl backend and device memory, with fake NCCL and CUDA libraries: streams, messages, subgroups, `auto`.
 
 #include <dlaunch/backends.hpp>
 #include <dlaunch/device.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kNotHere = "must not wait for the other ranks";
 
-/// A buffer of the rank's number, on a stream.
+/// A device buffer filled with the rank's number, on a stream.
 struct Numbers {
     explicit Numbers(int rank, std::size_t count = 100)
         : buffer(std::vector<float>(count, static_cast<float>(rank)), stream.handle()) {}
@@ -109,9 +109,9 @@ TEST(NcclTest, the_host_waits_neither_for_the_call_nor_for_its_work) {
     });
 }
 
-TEST(NcclTest, a_call_begins_when_its_stream_has_come_to_it_and_others_wait_for_it) {
+TEST(NcclTest, calls_are_ordered_with_the_work_of_their_streams) {
     run(2, [](const ProcessGroup& world) {
-        // Two streams: the first call's result is what the second reads, through wait() alone.
+        // Two streams: only wait() orders the second call after the first one's result.
         const Numbers first(1);
         const DeviceStream other;
         const auto data = first.buffer.span();
@@ -127,7 +127,7 @@ TEST(NcclTest, a_call_begins_when_its_stream_has_come_to_it_and_others_wait_for_
     });
 }
 
-TEST(NcclTest, a_work_that_nobody_waits_for_is_let_go) {
+TEST(NcclTest, a_work_may_be_dropped_without_waiting) {
     run(2, [](const ProcessGroup& world) {
         const Numbers numbers(1);
         (void)world.all_reduce_async(numbers.buffer.span());
@@ -191,7 +191,7 @@ TEST(NcclTest, device_memory_may_be_used_by_any_thread) {
     run(1, [](const ProcessGroup&) {
         auto numbers = std::make_unique<Numbers>(5);
         std::exception_ptr failed;
-        std::thread other([&] {  // which has used no GPU yet
+        std::thread other([&] {  // without a current GPU
             try {
                 numbers->check_all(5, "what another thread reads");
                 numbers->stream.synchronize();
@@ -223,7 +223,7 @@ TEST(NcclTest, subgroups) {
         });
 }
 
-TEST(NcclTest, threads_with_groups_of_their_own) {
+TEST(NcclTest, one_group_per_thread) {
     run(3, [](const ProcessGroup& world) {
         const ProcessGroup groups[] = {world.new_group({0, 1, 2}), world.new_group({2, 0, 1})};
         const auto reduce = [](const ProcessGroup& group) {
@@ -249,7 +249,7 @@ TEST(NcclTest, threads_with_groups_of_their_own) {
     });
 }
 
-TEST(NcclTest, strings_and_barriers_go_by_the_device) {
+TEST(NcclTest, strings_and_barriers_are_staged_through_the_device) {
     run(3, [](const ProcessGroup& world) {
         const auto all = world.all_gather_object(std::to_string(world.rank() * 7));
         check(all == std::vector<std::string>{"0", "7", "14"}, "all_gather_object");
@@ -259,7 +259,7 @@ TEST(NcclTest, strings_and_barriers_go_by_the_device) {
     });
 }
 
-TEST(BackendsTest, what_the_table_refuses_is_refused) {
+TEST(BackendsTest, calls_are_refused_by_the_capability_table) {
     for (const Capabilities& row : capabilities())
         for (int feature = 0; feature < kFeatures; ++feature)
             EXPECT_EQ(supports(row.backend, static_cast<Feature>(feature), row.device), row.support[feature]);

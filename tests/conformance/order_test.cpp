@@ -1,4 +1,4 @@
-/// Calls in flight, several groups, several threads, and long random sequences.
+/// Asynchronous calls, several groups, several threads, and long random sequences.
 
 #include <numeric>
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 using OrderTest = Everywhere;
 INSTANTIATE_TEST_SUITE_P(, OrderTest, testing::ValuesIn(cases({2, 3, 5})), name_of);
 
-TEST_P(OrderTest, many_in_flight_between_blocking_ones) {
+TEST_P(OrderTest, asynchronous_calls_between_blocking_ones) {
     run([](const ProcessGroup& world) {
         std::vector<std::vector<float>> buffers(40, std::vector<float>(3000, 1));
         std::vector<Work> works;
@@ -29,7 +29,7 @@ TEST_P(OrderTest, many_in_flight_between_blocking_ones) {
     });
 }
 
-TEST_P(OrderTest, wait_for_says_not_yet) {
+TEST_P(OrderTest, wait_for_returns_false_while_a_call_is_pending) {
     run([](const ProcessGroup& world) {
         float data = 1;
         if (world.rank() == 0) {
@@ -71,7 +71,7 @@ TEST_P(OrderTest, subgroups) {
     });
 }
 
-TEST_P(OrderTest, threads_with_groups_of_their_own) {
+TEST_P(OrderTest, one_group_per_thread) {
     run([](const ProcessGroup& world) {
         std::vector<int> all(static_cast<std::size_t>(world.size()));
         std::iota(all.begin(), all.end(), 0);
@@ -105,12 +105,13 @@ TEST_P(OrderTest, two_worlds_one_after_the_other) {
     });
 }
 
-/// The same seed on all ranks: calls, roots, sizes and operations as chance will have it.
+/// Random calls, roots, sizes and operations, with the same seed on all ranks.
 TEST_P(OrderTest, a_thousand_random_calls) {
     run([](const ProcessGroup& world) {
         std::mt19937 random(20);
         const auto ranks = static_cast<std::size_t>(world.size()), rank = static_cast<std::size_t>(world.rank());
-        const int calls = world.backend() == "shm" ? 1000 : 200;  // a call costs a thousand times as much elsewhere
+        const int calls =
+            world.backend() == "shm" ? 1000 : 200;  // calls of other backends take a thousand times as long
         for (int call = 0; call < calls; ++call) {
             const std::size_t count = random() % 20 == 0 ? random() % 90000 : random() % 300, salt = random() % 50;
             const int root = static_cast<int>(random() % ranks);

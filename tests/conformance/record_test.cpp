@@ -1,4 +1,4 @@
-/// What a worker leaves behind when it fails, and what it hears and says while it runs.
+/// Error records, on_stop() and sections.
 
 #include <fcntl.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 namespace dlaunch::conformance {
 namespace {
 
-TEST(RecordTest, what_main_throws_is_written_as_torch_writes_it) {
+TEST(RecordTest, an_exception_of_main_is_recorded_in_torchs_format) {
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     spawn(
         [&](int) {
@@ -38,7 +38,7 @@ TEST(RecordTest, what_main_throws_is_written_as_torch_writes_it) {
     EXPECT_NE(text.str().find(R"("extraInfo": {"py_callstack": )"), std::string::npos) << text.str();
 }
 
-TEST(RecordTest, a_fatal_signal_leaves_its_name_and_a_stack) {
+TEST(RecordTest, a_fatal_signal_is_recorded_with_a_backtrace) {
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     const ProcessError error = expect_failure(
         [&](int) {
@@ -53,7 +53,7 @@ TEST(RecordTest, a_fatal_signal_leaves_its_name_and_a_stack) {
     EXPECT_NE(text.str().find("SIGABRT"), std::string::npos) << text.str();
 }
 
-TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signal) {
+TEST(RecordTest, an_uncaught_exception_of_a_thread_is_recorded) {
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     const ProcessError error = expect_failure(
         [&](int) {
@@ -72,8 +72,8 @@ TEST(RecordTest, what_another_thread_throws_is_written_though_it_ends_in_a_signa
     EXPECT_NE(text.str().find("std::runtime_error: the disk is full"), std::string::npos) << text.str();
 }
 
-TEST(RecordTest, threads_that_fall_together_leave_one_whole_record) {
-    if (std::getenv("DLAUNCH_SANITIZE")) GTEST_SKIP() << "sanitizers tell of fatal signals themselves";
+TEST(RecordTest, threads_that_crash_together_write_one_whole_record) {
+    if (std::getenv("DLAUNCH_SANITIZE")) GTEST_SKIP() << "sanitizers handle fatal signals themselves";
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     for (int attempt = 0; attempt < 20; ++attempt) {
         const ProcessError error = expect_failure(
@@ -100,8 +100,8 @@ TEST(RecordTest, threads_that_fall_together_leave_one_whole_record) {
     }
 }
 
-/// Runs itself again, under a long name.
-TEST(RecordTest, a_crash_is_written_to_its_end_however_long_names_are) {
+/// Starts this program again under a long name.
+TEST(RecordTest, a_record_is_complete_with_long_symbol_names) {
     constexpr const char* kCrashes = "DLAUNCH_TEST_CRASHES";
     if (std::getenv(kCrashes)) record([]() -> int { std::abort(); });
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
@@ -109,7 +109,7 @@ TEST(RecordTest, a_crash_is_written_to_its_end_however_long_names_are) {
         [&] {
             setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
             setenv(kCrashes, "yes", 1);
-            const std::string name(4000, 'n');  // so the program's frames are called
+            const std::string name(4000, 'n');  // the file name in the program's frames
             execl("/proc/self/exe", name.c_str(), "--gtest_brief=1", "--gtest_filter=RecordTest.a_crash_*", nullptr);
         },
         0, {.daemon = true});
@@ -153,11 +153,11 @@ TEST(StopTest, a_callback_may_throw) {
         1);
 }
 
-/// It has no thread that would call the callback.
-TEST(StopTest, a_fork_begins_without_it) {
+/// A forked child has no thread to run the callback.
+TEST(StopTest, a_fork_has_no_callback) {
     const char* const sanitizer = std::getenv("DLAUNCH_SANITIZE");
     if (sanitizer && std::string(sanitizer) == "thread")
-        GTEST_SKIP() << "the thread sanitizer lets no fork of a process with threads start one";
+        GTEST_SKIP() << "the thread sanitizer refuses new threads in a fork of a process with threads";
     spawn(
         [](int) {
             on_stop([] {});
@@ -176,8 +176,8 @@ TEST(StopTest, a_fork_begins_without_it) {
         1);
 }
 
-/// Or the launcher would take a worker for hung that has left its section long ago.
-TEST(SectionTest, no_end_is_lost_where_the_pipe_is_full) {
+/// A lost end would make the launcher kill a worker that has left its section.
+TEST(SectionTest, the_end_of_a_section_waits_for_a_full_pipe) {
     const std::string path = testing::TempDir() + "dlaunch-timers-" + std::to_string(getpid());
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
     const int pipe = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -201,7 +201,7 @@ TEST(SectionTest, no_end_is_lost_where_the_pipe_is_full) {
     unlink(path.c_str());
 }
 
-TEST(SectionTest, no_time_is_too_long_and_no_name) {
+TEST(SectionTest, any_duration_and_any_name_are_accepted) {
     const std::string path = testing::TempDir() + "dlaunch-timers-" + std::to_string(getpid());
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
     const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -209,7 +209,7 @@ TEST(SectionTest, no_time_is_too_long_and_no_name) {
         [&](int) {
             setenv("TORCHELASTIC_TIMER_FILE", path.c_str(), 1);
             const Section whole(std::string(100'000, '"'), std::chrono::milliseconds::max());
-            _exit(0);  // it does not end
+            _exit(0);  // skips the destructor
         },
         1);
     std::string line(1 << 16, '\0');

@@ -1,4 +1,4 @@
-/// Every reduction, on every type, at sizes around where the algorithms change, in place or not.
+/// Every reduction on every type, at sizes around the algorithms' thresholds, in place and out of place.
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 using ReductionsTest = Everywhere;
 INSTANTIATE_TEST_SUITE_P(, ReductionsTest, testing::ValuesIn(cases({1, 2, 3, 4, 5, 8}, true)), name_of);
 
-/// Elements [begin, begin + out.size) of the reduction of everybody's input.
+/// Checks elements [begin, begin + out.size) of the reduction of all ranks' inputs.
 template <class T>
 void compare(const char* call, ReduceOp op, int ranks, std::size_t begin, const Buffer<T>& out) {
     const std::size_t distinct = std::min(out.size, kPeriod);
@@ -55,7 +55,7 @@ void reduce_all_ways(const ProcessGroup& world, ReduceOp op, std::size_t count) 
     compare("reduce_scatter", op, ranks, static_cast<std::size_t>(rank) * count, out);
 }
 
-/// Where bytes cross the network a few sizes must do. Up to 216 bytes are done by the way.
+/// Fewer sizes for transfers between hosts, which are slow. Up to 216 bytes travel with the signatures.
 std::vector<std::size_t> small_sizes(const ProcessGroup& world) {
     if (world.backend() == "shm") return {0, 1, 7, 1000};
     return world.backend() == "gloo" ? std::vector<std::size_t>{1, 300} : std::vector<std::size_t>{60};
@@ -76,11 +76,12 @@ TEST_P(ReductionsTest, every_operation_on_every_type) {
     });
 }
 
-/// The one-shot ends at 16 KiB, a half is 512 KiB.
+/// The one-shot algorithm is used up to 16 KiB; a half of a slot is 512 KiB.
 TEST_P(ReductionsTest, sizes_around_the_thresholds) {
     run([](const ProcessGroup& world) {
-        if (world.backend() == "nccl") return reduce_all_ways<float>(world, ReduceOp::sum(), 70001);  // it has none
-        const bool few = world.backend() == "auto";  // whose steps have the thresholds of the other backends
+        if (world.backend() == "nccl")
+            return reduce_all_ways<float>(world, ReduceOp::sum(), 70001);  // has no thresholds
+        const bool few = world.backend() == "auto";  // its steps have the thresholds of shm and gloo
         for (const int bytes : few ? std::vector{216, 1200000} : std::vector{16384, 524288, 1200000})
             for (const std::ptrdiff_t more : {-4, 0, 4})
                 reduce_all_ways<float>(world, ReduceOp::sum(), static_cast<std::size_t>(bytes + more) / 4);
@@ -97,7 +98,7 @@ TEST_P(ReductionsTest, reduce_scatterv) {
             std::vector<std::size_t> counts;
             std::size_t begin = 0, sum = 0;
             for (int r = 0; r < ranks; ++r) {
-                counts.push_back(base * static_cast<std::size_t>(r));  // nothing for rank 0
+                counts.push_back(base * static_cast<std::size_t>(r));  // no elements for rank 0
                 if (r < rank) begin += counts.back();
                 sum += counts.back();
             }
@@ -108,8 +109,8 @@ TEST_P(ReductionsTest, reduce_scatterv) {
     });
 }
 
-/// Rounding depends on the order of the sums: all ranks, runs and algorithms must have the same.
-TEST_P(ReductionsTest, floats_are_bitwise_alike) {
+/// Rounding depends on the order of additions, which must be the same on all ranks, in all runs and algorithms.
+TEST_P(ReductionsTest, floats_are_bitwise_equal) {
     run([](const ProcessGroup& world) {
         const auto number = [](int rank, std::size_t i) {
             return 1.0F / static_cast<float>(3 + rank + static_cast<int>(i % 97)) * (rank % 2 == 0 ? 1e6F : 1.0F);

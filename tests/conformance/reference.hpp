@@ -1,5 +1,5 @@
 #pragma once
-/// What a reduction must give: one element at a time, in the order of the ranks.
+/// Reference implementation of reductions: element by element, in rank order.
 
 #include <cstdint>
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace dlaunch::conformance {
 
-/// What a 16-bit float is reckoned in, and what an integer may be without overflow being undefined.
+/// The accumulator: float for 16-bit floats, unsigned for integers, so that overflow is defined.
 template <class T>
 struct Reckoned {
     using Type = T;
@@ -23,10 +23,10 @@ struct Reckoned<BFloat16> {
     using Type = float;
 };
 
-/// Elements repeat after so many.
+/// Period of the input elements.
 constexpr std::size_t kPeriod = 600;
 
-/// Element i of a rank's input: small, so that most types are exact, and never the same for neighbours.
+/// Element i of a rank's input: small, so that most types are exact, and different from its neighbours.
 template <class T>
 T element(int rank, std::size_t i, std::size_t salt = 0) {
     const auto number = (static_cast<std::size_t>(rank) * 3 + i * 7 + salt * 5 + i / 100) % 6;
@@ -82,7 +82,7 @@ inline std::vector<ReduceOp> all_ops() {
             ReduceOp::band(), ReduceOp::bor(),     ReduceOp::bxor(), ReduceOp::premul_sum(2)};
 }
 
-/// Whether the type has the operation.
+/// True: the operation is defined for the type.
 template <class T>
 bool exists(ReduceOp op) {
     using Kind = ReduceOp::Kind;
@@ -91,7 +91,7 @@ bool exists(ReduceOp op) {
     return bitwise ? std::integral<T> : !(scaled && std::same_as<T, bool>);
 }
 
-/// The kinds of elements there are.
+/// All element types.
 template <class F>
 void for_each_type(F&& f) {
     f.template operator()<std::int8_t>();
@@ -109,7 +109,7 @@ void for_each_type(F&& f) {
     f.template operator()<bool>();
 }
 
-/// A buffer of elements; a vector, but for bool, whose vector is none.
+/// A buffer of elements: a vector, except for bool, because vector<bool> is not contiguous.
 template <class T>
 struct Buffer {
     explicit Buffer(std::size_t count) : size(count), data(new T[std::max<std::size_t>(1, count)]()) {}

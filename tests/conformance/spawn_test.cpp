@@ -1,4 +1,4 @@
-/// Processes of a program's own: start, end, errors, and what is left of them.
+/// spawn(): start, exit, errors, cleanup.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,11 +17,11 @@ namespace {
 
 void sleep_for_a_minute() { std::this_thread::sleep_for(std::chrono::minutes(1)); }
 
-TEST(SpawnTest, all_end_well) {
+TEST(SpawnTest, all_processes_exit_with_0) {
     spawn([](int) {}, 4);
 }
 
-TEST(SpawnTest, the_first_error_ends_the_others_and_keeps_its_words) {
+TEST(SpawnTest, the_first_error_ends_the_siblings_and_is_reported) {
     const auto begin = std::chrono::steady_clock::now();
     const ProcessError error = expect_failure(
         [](int rank) {
@@ -41,7 +41,7 @@ TEST(SpawnTest, signals_and_statuses_have_names) {
     EXPECT_EQ(expect_failure([](int) { _exit(3); }, 1).message(), "exit status 3");
 }
 
-TEST(SpawnTest, who_ignores_sigterm_is_killed_after_the_grace) {
+TEST(SpawnTest, a_process_that_ignores_sigterm_is_killed_after_the_grace) {
     const ProcessError error = expect_failure(
         [](int rank) {
             if (rank == 0) {
@@ -64,7 +64,7 @@ TEST(SpawnTest, a_process_can_be_watched_and_ended) {
     EXPECT_EQ(process.exit_code(), -SIGTERM);
 }
 
-TEST(SpawnTest, daemons_go_with_their_handle) {
+TEST(SpawnTest, daemons_are_killed_with_their_handle) {
     int pid = 0;
     {
         Process process(sleep_for_a_minute, 0, {.daemon = true});
@@ -73,7 +73,7 @@ TEST(SpawnTest, daemons_go_with_their_handle) {
     EXPECT_EQ(kill(pid, 0), -1);
 }
 
-TEST(SpawnTest, the_first_to_fail_is_blamed_though_its_siblings_fail_too) {
+TEST(SpawnTest, the_first_failure_is_reported_although_siblings_fail_too) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
     ProcessContext context = start_processes(
@@ -86,7 +86,7 @@ TEST(SpawnTest, the_first_to_fail_is_blamed_though_its_siblings_fail_too) {
         2);
     close(ends[0]);
     ASSERT_TRUE(context.processes()[1].join());
-    close(ends[1]);  // only now may the other one fail
+    close(ends[1]);  // lets the other process fail
     ASSERT_TRUE(context.processes()[0].join());
     try {
         context.join();
@@ -96,25 +96,24 @@ TEST(SpawnTest, the_first_to_fail_is_blamed_though_its_siblings_fail_too) {
     }
 }
 
-TEST(SpawnTest, time_outs_without_end) {
+TEST(SpawnTest, infinite_time_outs) {
     Process process([] {}, 0);
     EXPECT_TRUE(process.join(std::chrono::milliseconds::max()));
     EXPECT_TRUE(start_processes([](int) {}, 2, {.grace = std::chrono::milliseconds::max()})
                     .join(std::chrono::milliseconds::max()));
 }
 
-TEST(SpawnTest, none_and_fewer) {
+TEST(SpawnTest, zero_and_negative_numbers_of_processes) {
     EXPECT_TRUE(start_processes([](int) {}, 0).join());
     expect_error(ErrorCode::invalid_argument, [] { spawn([](int) {}, -1); });
 }
 
-/// A later child finds no descriptor left, for its error before the fork or for itself after it; the others would wait
-/// for it.
-TEST(SpawnTest, when_one_cannot_be_started_none_is_left) {
+/// A later child cannot be started for lack of descriptors, before or after the fork; its siblings would wait forever.
+TEST(SpawnTest, a_failed_start_kills_the_processes_started_before) {
     for (const rlim_t room : {4, 5, 6, 7}) {
         Process process(
             [room] {
-                // From here on no number is free, whatever this process was started with.
+                // Sets the limit so that no descriptor is free, however many this process inherited.
                 const rlimit few{256, 256};
                 check(setrlimit(RLIMIT_NOFILE, &few) == 0, "setrlimit");
                 std::vector<int> taken;
@@ -129,7 +128,7 @@ TEST(SpawnTest, when_one_cannot_be_started_none_is_left) {
     }
 }
 
-TEST(SpawnTest, where_ends_of_children_are_not_told_it_refuses) {
+TEST(SpawnTest, an_ignored_sigchld_is_refused) {
     Process process(
         [] {
             std::signal(SIGCHLD, SIG_IGN);
@@ -142,13 +141,13 @@ TEST(SpawnTest, where_ends_of_children_are_not_told_it_refuses) {
     EXPECT_EQ(process.exit_code(), 0) << process.error();
 }
 
-// --- programs that are no friends of their children ------------------------------------------------------------------
+// --- programs that interfere with their children ---------------------------------------------------------------------
 
 void nothing(int, const std::vector<std::string>&) {}
 const Spawnable kNothing("nothing", nothing);
 
-/// Without run_if_spawned() each process would make the next.
-TEST(SpawnTest, a_spawned_process_that_goes_through_main_makes_no_others) {
+/// Without run_if_spawned() each process would start the next one.
+TEST(SpawnTest, a_spawned_process_without_run_if_spawned_starts_no_others) {
     spawn(
         [](int) {
             setenv("DLAUNCH_SPAWN", "0 9 nothing", 1);
@@ -158,7 +157,7 @@ TEST(SpawnTest, a_spawned_process_that_goes_through_main_makes_no_others) {
         1);
 }
 
-TEST(SpawnTest, a_program_that_cannot_be_started_anew_is_told_why) {
+TEST(SpawnTest, a_failed_exec_is_reported_with_its_reason) {
     try {
         spawn(kNothing, 1, {.args = {std::string(1 << 20, 'x')}});
         ADD_FAILURE() << "no error";
@@ -167,7 +166,7 @@ TEST(SpawnTest, a_program_that_cannot_be_started_anew_is_told_why) {
     }
 }
 
-TEST(SpawnTest, an_exit_status_that_somebody_else_took_is_no_success) {
+TEST(SpawnTest, an_exit_status_consumed_by_another_wait_is_a_failure) {
     ProcessContext context = start_processes([](int) {}, 1);
     waitpid(context.processes()[0].pid(), nullptr, 0);
     EXPECT_FALSE(context.processes()[0].is_alive());
@@ -180,8 +179,8 @@ TEST(SpawnTest, an_exit_status_that_somebody_else_took_is_no_success) {
     }
 }
 
-/// Or they would be written into whatever has got the number since.
-TEST(SpawnTest, words_come_through_though_all_descriptors_were_closed) {
+/// The error descriptor's number may have been reused for another file, which must not be written.
+TEST(SpawnTest, an_error_is_reported_although_all_descriptors_were_closed) {
     const ProcessError error = expect_failure(
         [](int) {
             for (int file = 3; file < 256; ++file) close(file);
@@ -193,7 +192,7 @@ TEST(SpawnTest, words_come_through_though_all_descriptors_were_closed) {
     EXPECT_EQ(error.message(), "no data");
 }
 
-TEST(SpawnTest, what_is_printed_where_nothing_is_open_is_not_taken_for_the_error) {
+TEST(SpawnTest, output_to_closed_streams_is_not_taken_for_the_error) {
     spawn(
         [](int) {
             close(STDERR_FILENO);
@@ -208,7 +207,7 @@ TEST(SpawnTest, what_is_printed_where_nothing_is_open_is_not_taken_for_the_error
         1);
 }
 
-TEST(SpawnTest, a_parent_that_closes_all_descriptors_is_told_so) {
+TEST(SpawnTest, a_parent_that_closes_all_descriptors_gets_an_error) {
     Process process(
         [] {
             ProcessContext context = start_processes([](int) {}, 2);
@@ -220,7 +219,7 @@ TEST(SpawnTest, a_parent_that_closes_all_descriptors_is_told_so) {
     EXPECT_EQ(process.exit_code(), 0) << process.error();
 }
 
-TEST(SpawnTest, a_fork_of_the_parent_leaves_its_daemons_alone) {
+TEST(SpawnTest, a_fork_of_the_parent_does_not_kill_its_daemons) {
     auto daemon = std::make_unique<Process>(sleep_for_a_minute, 0, SpawnOptions{.daemon = true});
     spawn([&](int) { daemon.reset(); }, 1);
     EXPECT_TRUE(daemon->is_alive());

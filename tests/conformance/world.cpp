@@ -16,7 +16,7 @@ std::string name_list(const std::vector<int>& ranks) {
     return text;
 }
 
-/// A file that is there for as long as this lives.
+/// A temporary file, removed by the destructor.
 struct TemporaryFile {
     std::string path = testing::TempDir() + "dlaunch-world-XXXXXX";
     TemporaryFile() { close(mkstemp(path.data())); }
@@ -28,7 +28,7 @@ struct TemporaryFile {
 InitOptions init_options() { return joining; }
 
 void use_fake_gpus(int rank) {
-    // What a test has set itself counts.
+    // Keep a value that the test has set.
     setenv("DLAUNCH_CUDA_LIBRARY", DLAUNCH_FAKE_NCCL, 0);
     setenv("DLAUNCH_NCCL_LIBRARY", DLAUNCH_FAKE_NCCL, 0);
     setenv("LOCAL_RANK", std::to_string(rank).c_str(), 0);
@@ -122,7 +122,8 @@ std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl) {
     for (const char* backend : {"shm", "auto", "gloo", "hosts"}) {
         if (!DLAUNCH_HAS_GLOO && backend != std::string("shm")) continue;  // on one host auto is shm
         for (const int ranks : sizes)
-            if (backend != kTwoHosts || ranks >= 3) all.push_back({backend, ranks});  // the third is on the second host
+            if (backend != kTwoHosts || ranks >= 3)
+                all.push_back({backend, ranks});  // rank 2 is the first on the second host
     }
     return all;
 }

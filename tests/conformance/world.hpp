@@ -1,8 +1,8 @@
 #pragma once
 /// Worlds of forked processes, for tests of what ranks do together.
 ///
-/// The ranks are children of the test, which has no threads of its own; they meet through a file. What a rank throws is
-/// the test's failure, with the rank's words.
+/// The ranks are forked children of the single-threaded test and rendezvous through a file. An exception of a rank
+/// fails the test with the exception's text.
 
 #include <gtest/gtest.h>
 
@@ -15,28 +15,28 @@
 
 namespace dlaunch::conformance {
 
-/// As a backend: auto, on two hosts that share this machine. The ranks take turns by two: 0 and 1 are on the first
-/// host, 2 and 3 on the second, 4 on the first again.
+/// Pseudo backend: auto on two simulated hosts. Ranks alternate in pairs: 0 and 1 are on the first host, 2 and 3 on the
+/// second, 4 on the first again.
 inline const std::string kTwoHosts = "hosts";
 
 struct WorldOptions {
     std::string backend = "shm";  ///< or kTwoHosts
     std::chrono::milliseconds timeout = std::chrono::seconds(60);
-    std::set<int> dead = {};    ///< ranks that are meant to be killed
+    std::set<int> dead = {};    ///< ranks that the test kills
     std::set<int> absent = {};  ///< ranks that are never started
-    bool gpus = false;          ///< whether there are any; with the backend nccl in any case
-    bool joins = true;          ///< whether the body is given a group, or makes its own with init_options()
+    bool gpus = false;          ///< provide fake GPUs; implied by the backend nccl
+    bool joins = true;          ///< pass a group to the body; false: the body joins with init_options()
 };
 
 using Body = std::function<void(const ProcessGroup& world)>;
 
-/// Runs `body` as each of `ranks` ranks and waits for all.
+/// Runs `body` in one process per rank and waits for all.
 void run_world(int ranks, const WorldOptions& options, const Body& body);
 
-/// In a rank: how it would join, where run_world() does not.
+/// In a rank of a world with joins = false: the options to join with.
 [[nodiscard]] InitOptions init_options();
 
-/// In a rank: loads a library that plays NCCL and the GPUs, a GPU for each rank.
+/// In a rank: loads the fake NCCL and CUDA libraries, with one GPU per rank.
 void use_fake_gpus(int rank);
 
 /// In a rank: fails the test with this text unless `condition` holds.
@@ -47,15 +47,16 @@ inline void check(bool condition, const std::string& what) { check(condition, wh
 
 /// In a rank: `call` must throw an Error of this code that names these ranks; returns it.
 Error expect_error(ErrorCode code, const std::set<int>& ranks, const std::function<void()>& call);
-/// The same, whoever is named.
+/// The same with any ranks.
 Error expect_error(ErrorCode code, const std::function<void()>& call);
-/// What another rank ends: of this code where the call was under way then, `aborted` where it came later.
+/// `call` is ended by another rank: Error with this code if the call was pending at that time, `aborted` if it came
+/// later.
 Error expect_ended(ErrorCode code, const std::function<void()>& call);
 
-/// Spawns processes of which one must fail: how the first did.
+/// Spawns processes of which at least one must fail; returns the first failure.
 ProcessError expect_failure(const std::function<void(int rank)>& work, int processes, const SpawnOptions& options = {});
 
-/// Each of backends x world sizes.
+/// All combinations of backends and world sizes.
 struct Case {
     std::string backend;
     int ranks;
@@ -64,7 +65,7 @@ class Everywhere : public testing::TestWithParam<Case> {
 protected:
     void run(const Body& body) const { run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend}, body); }
 };
-/// `nccl`: on a fake library, too.
+/// `nccl`: include the nccl backend with the fake library.
 [[nodiscard]] std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl = false);
 [[nodiscard]] std::string name_of(const testing::TestParamInfo<Case>& info);
 void PrintTo(const Case& parameter, std::ostream* out);  // NOLINT(readability-identifier-naming): GoogleTest's

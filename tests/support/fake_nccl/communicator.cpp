@@ -17,7 +17,7 @@ namespace {
 
 void pause() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
-/// Whether anything of the move could be done.
+/// Makes progress on a transfer; true: bytes were moved.
 bool push_on(Box& box, Move& move) {
     if (box.full == move.sends || move.done == move.bytes) return false;
     if (move.sends) {
@@ -47,7 +47,7 @@ struct Bfloat {
     static Bfloat from(float value) { return {dlaunch::worker::bfloat_from_float(value)}; }
 };
 
-/// W is what T is reckoned in.
+/// W is the accumulator type of T.
 template <class T, class W>
 void combine_as(int op, const void* factor, const std::vector<const std::byte*>& in, std::byte* out,
                 std::size_t count) {

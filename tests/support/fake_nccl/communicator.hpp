@@ -1,6 +1,6 @@
 #pragma once
-/// Ranks that exchange bytes through shared memory: a box for each ordered pair, and a loop that moves on whatever can
-/// move. Everything that NCCL does is made of that.
+/// Transport of the fake NCCL: ranks exchange bytes through shared memory, with one mailbox per ordered pair and a loop
+/// that makes progress on all transfers. All operations are built on it.
 
 #include <atomic>
 #include <cstddef>
@@ -26,14 +26,14 @@ struct Box {
     std::size_t bytes;
     std::byte data[kBoxBytes];
 };
-/// As new memory is: all zero.
+/// Valid when zero-initialized, like new shared memory.
 struct Region {
     std::atomic<int> attached, left;
     std::atomic<int> devices[kMostRanks];
     Box boxes[kMostRanks][kMostRanks];  // from, to
 };
 
-/// Where a region is: a descriptor of a process.
+/// Location of a shared region: a process and its descriptor.
 struct Address {
     int pid, fd;
 };
@@ -53,11 +53,11 @@ struct Communicator {
     int rank = 0, ranks = 1, device = 0;
     std::atomic<Result> state{in_progress};
     std::atomic<bool> aborted{false};
-    std::atomic<int> given{0};  ///< groups so far
+    std::atomic<int> given{0};  ///< number of groups so far
     std::mutex mutex;
     std::string last_error;
 
-    /// All at once; false: aborted.
+    /// Runs all transfers concurrently; false: aborted.
     bool exchange(std::vector<Move> moves);
     void fail(Result result, const std::string& text);
     /// Waits until `count` is reached; false: aborted.

@@ -37,7 +37,7 @@ public:
         more_.notify_all();
     }
 
-    /// What all streams have been given until now.
+    /// The work given to all streams so far.
     static void await_all();
 
 private:
@@ -96,7 +96,7 @@ Stream& stream_of(void* handle) { return handle ? *static_cast<Stream*>(handle) 
 SharedEvent& event_of(void* handle) { return *static_cast<SharedEvent*>(handle); }
 
 std::mutex memory_mutex;
-auto& memory = *new std::map<const std::byte*, std::size_t>;  // threads may use it to the very end
+auto& memory = *new std::map<const std::byte*, std::size_t>;  // never destroyed: threads may use it at exit
 thread_local void* context = nullptr;                         // the device's number + 1
 
 }  // namespace
@@ -161,7 +161,7 @@ int cuStreamCreate(void** stream, unsigned) {
     return 0;
 }
 int cuStreamDestroy_v2(void* stream) {
-    if (!context) std::abort();  // it would be lost, and nobody would notice
+    if (!context) std::abort();  // fail loudly: the work would be lost silently
     delete static_cast<Stream*>(stream);
     return 0;
 }
@@ -215,7 +215,7 @@ int cuMemAlloc_v2(std::uintptr_t* address, std::size_t bytes) {
     *address = reinterpret_cast<std::uintptr_t>(data);
     return 0;
 }
-/// Waits for whatever is under way: it may use the memory.
+/// Waits for all pending work, which may use the memory.
 int cuMemFree_v2(std::uintptr_t address) {
     if (!context) std::abort();  // as above
     Stream::await_all();
@@ -227,7 +227,7 @@ int cuMemFree_v2(std::uintptr_t address) {
 }
 int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void* stream) {
     if (!is_device_memory(reinterpret_cast<void*>(to), bytes)) return kInvalidValue;
-    // As the driver does with memory that it has not pinned: the caller may use it again at once.
+    // The driver copies pageable memory before it returns, so that the caller may reuse it at once.
     const auto* begin = static_cast<const std::byte*>(from);
     enqueue(stream, [to, staged = std::vector<std::byte>(begin, begin + bytes)] {
         std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());

@@ -1,7 +1,7 @@
-/// NCCL's functions as far as worker_lib uses them. Set in the environment:
+/// The functions of NCCL that worker_lib uses. Environment:
 ///
-///   FAKE_NCCL_VERSION       what ncclGetVersion says
-///   FAKE_NCCL_BREAK_AFTER   so many groups of calls work, the next one never ends, and an asynchronous error is there
+///   FAKE_NCCL_VERSION       the result of ncclGetVersion
+///   FAKE_NCCL_BREAK_AFTER   after this many groups of calls the next one hangs, with an asynchronous error
 ///   FAKE_NCCL_HANG_AFTER    the same without the error
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 static_assert(sizeof(Address) <= sizeof(UniqueId));
 
-/// Never destroyed: threads may still look at what has been aborted.
+/// Never destroyed: threads may still read aborted communicators.
 std::vector<Shared>& all() {
     static auto& every = *new std::vector<Shared>;
     return every;
@@ -56,7 +56,7 @@ bool is_proper(const Config* config) {
     return config && config->size == 24 && config->magic == 0xCAFEBEEF && config->blocking == 0;
 }
 
-// --- groups of calls: what happens at the end of the group, on the stream --------------------------------------------
+// --- groups of calls, executed on the stream at the end of the group -------------------------------------------------
 
 struct Given {
     Shared comm;
@@ -89,7 +89,7 @@ Result end_group() {
     if (calls.empty()) return success;
     const Shared comm = calls[0].comm;
     const int number = comm->given++;
-    // As the real one may: it says later that all is well.
+    // Like a non-blocking communicator: success is reported later.
     comm->state = in_progress;
     enqueue(calls[0].stream, [=] { carry_out(comm, calls, number); });
     std::thread([=] {
@@ -111,7 +111,7 @@ Result refuse(const Shared& comm, const char* what) {
     return invalid_argument;
 }
 
-/// Checks what can be, and gives the collective; `in` and `out` are as many bytes.
+/// Validates and enqueues a collective; `in` and `out` have the given sizes in bytes.
 Result collective(void* handle, void* stream, const void* in, std::size_t in_bytes, const void* out,
                   std::size_t out_bytes, std::function<bool(Communicator&)> body) {
     const Shared comm = find(handle);
@@ -124,7 +124,7 @@ Result collective(void* handle, void* stream, const void* in, std::size_t in_byt
 
 std::byte* bytes_of(const void* data) { return static_cast<std::byte*>(const_cast<void*>(data)); }
 
-/// Everybody's `bytes` at in + (their rank) * stride, as one vector.
+/// Sends the block at in + r * stride to each rank r, and concatenates the received blocks in `out`.
 bool collect(Communicator& comm, const std::byte* in, std::size_t bytes, std::size_t stride, std::byte* out) {
     std::vector<std::byte> own(in + static_cast<std::size_t>(comm.rank) * stride,
                                in + static_cast<std::size_t>(comm.rank) * stride + bytes);
@@ -135,14 +135,14 @@ bool collect(Communicator& comm, const std::byte* in, std::size_t bytes, std::si
         moves.push_back({r, true, bytes_of(in) + index * stride, bytes});
         moves.push_back({r, false, out + index * bytes, bytes});
     }
-    // In place, what others still need must not be written over.
+    // In place: do not overwrite input that peers still need.
     const bool done = comm.exchange(std::move(moves));
     std::copy(own.begin(), own.end(), out + static_cast<std::size_t>(comm.rank) * bytes);
     return done;
 }
 
 std::mutex factors_mutex;
-auto& factors = *new std::map<int, std::vector<std::byte>>;  // of reductions that were made
+auto& factors = *new std::map<int, std::vector<std::byte>>;  // by created reduction
 
 Result reduction(const void* in, std::size_t stride, void* out, std::size_t count, int type, int op, int root,
                  void* handle, void* stream) {

@@ -7,7 +7,7 @@
 
 namespace dlaunch::worker::hierarchy {
 
-/// Rank r is on the host that letter r names: "aab" are two on one and one on another.
+/// A layout in which letter r names the host of rank r: "aab" has two ranks on one host and one on another.
 inline Layout layout(const std::string& hosts) {
     std::vector<Member> members(hosts.size());
     for (std::size_t r = 0; r < hosts.size(); ++r) members[r].host_id = hosts[r];

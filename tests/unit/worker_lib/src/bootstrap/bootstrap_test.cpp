@@ -25,7 +25,7 @@ TEST(InitMethodTest, known_methods) {
     expect("file:///shared/meeting", Kind::file, "/shared/meeting", 0);
 }
 
-TEST(InitMethodTest, others_are_refused_with_what_is_known) {
+TEST(InitMethodTest, unknown_methods_are_refused_with_the_known_ones) {
     for (const std::string text :
          {"mpi://", "tcp://", "tcp://node1", "tcp://:29500", "tcp://node1:", "tcp://node1:0", "tcp://node1:65536",
           "tcp://node1:29500x", "tcp://node1:-1", "file://", "env:/", "/shared/meeting", "env://?"}) {

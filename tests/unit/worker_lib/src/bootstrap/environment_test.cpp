@@ -36,7 +36,7 @@ TEST_F(EnvironmentTest, empty_counts_as_unset) {
     EXPECT_EQ(variable(kName), "x");
 }
 
-TEST_F(EnvironmentTest, whole_numbers_only) {
+TEST_F(EnvironmentTest, only_integers_are_accepted) {
     is("-12");
     EXPECT_EQ(integer_variable(kName), -12);
     EXPECT_EQ(needed_integer_variable(kName), -12);
@@ -47,7 +47,7 @@ TEST_F(EnvironmentTest, whole_numbers_only) {
     }
 }
 
-TEST_F(EnvironmentTest, a_variable_that_is_needed_is_named_with_the_way_to_start_the_program) {
+TEST_F(EnvironmentTest, a_missing_required_variable_is_named_with_the_way_to_start_the_program) {
     const std::string text = refusal([] { (void)needed_variable(kName); });
     EXPECT_TRUE(
         text.starts_with("init_process_group: DLAUNCH_TEST_VARIABLE is not set; start the program with a "

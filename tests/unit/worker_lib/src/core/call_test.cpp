@@ -22,7 +22,7 @@ Call call(Op op, DType type, std::size_t count, int root = -1, ReduceOp reduce =
 
 std::string described(const Call& what) { return describe(Signature(what)); }
 
-TEST(CallTest, calls_are_described_as_they_were_made) {
+TEST(CallTest, calls_are_described_with_their_arguments) {
     EXPECT_EQ(described(call(Op::barrier, DType::uint8, 0)), "barrier");
     EXPECT_EQ(described(call(Op::all_reduce, DType::float32, 20)), "all_reduce(float32, 20, sum)");
     EXPECT_EQ(described(call(Op::broadcast, DType::int64, 3, 1)), "broadcast(int64, 3, root 1)");
@@ -46,14 +46,14 @@ TEST(CallTest, counts_of_a_v_form_are_compared_but_not_those_of_all_to_all) {
     EXPECT_NE(Signature(one), Signature(other)) << "the plain form is another call";
 }
 
-TEST(CallTest, the_operation_counts_where_something_is_reduced) {
+TEST(CallTest, the_reduction_is_compared_for_reductions_only) {
     const auto signature = [](Op op, ReduceOp reduce) { return Signature(call(op, DType::int8, 1, -1, reduce)); };
     EXPECT_EQ(signature(Op::all_gather, ReduceOp::sum()), signature(Op::all_gather, ReduceOp::max()));
     EXPECT_NE(signature(Op::all_reduce, ReduceOp::sum()), signature(Op::all_reduce, ReduceOp::max()));
     EXPECT_NE(signature(Op::all_reduce, ReduceOp::premul_sum(2)), signature(Op::all_reduce, ReduceOp::premul_sum(3)));
 }
 
-TEST(CallTest, digests_differ_where_calls_do) {
+TEST(CallTest, digests_of_different_calls_differ) {
     std::set<std::uint64_t> digests;
     std::size_t made = 0;
     for (const Op op : {Op::barrier, Op::broadcast, Op::reduce, Op::all_reduce})
@@ -89,7 +89,7 @@ TEST(CallTest, a_mismatch_names_rank_0_and_the_first_that_differs) {
     EXPECT_EQ(error.group(), "world");
 }
 
-TEST(CallTest, a_rank_that_is_at_another_call_is_told_apart) {
+TEST(CallTest, a_rank_at_another_sequence_number_is_a_mismatch) {
     Signature ahead(call(Op::all_reduce, DType::float32, 20));
     ++ahead.sequence;
     const Signature all[] = {Signature(call(Op::all_reduce, DType::float32, 20)), ahead};
@@ -97,7 +97,7 @@ TEST(CallTest, a_rank_that_is_at_another_call_is_told_apart) {
               std::string::npos);
 }
 
-TEST(CallTest, a_failure_says_where) {
+TEST(CallTest, a_failure_names_its_call) {
     EXPECT_STREQ(failure(ErrorCode::timeout, where(call(Op::gather, DType::int8, 1), "g"), {1}, "why").what(),
                  "gather #17 in group g: why");
     EXPECT_STREQ(failure(ErrorCode::timeout, {"send", 0, "g"}, {1}, "why").what(), "send in group g: why");
@@ -111,13 +111,13 @@ TEST(CallTest, lists_of_ranks_are_short) {
     EXPECT_TRUE(list_ranks(many).ends_with(" and 84 more")) << list_ranks(many);
 }
 
-TEST(CallTest, durations_are_said_in_seconds_or_less) {
+TEST(CallTest, durations_are_printed_in_seconds_or_milliseconds) {
     EXPECT_EQ(describe(milliseconds(3000)), "3 s");
     EXPECT_EQ(describe(milliseconds(250)), "250 ms");
     EXPECT_EQ(describe(std::chrono::microseconds(1234)), "1.23 ms");
 }
 
-TEST(CallTest, a_time_without_end_can_be_reckoned_with) {
+TEST(CallTest, an_infinite_duration_does_not_overflow) {
     EXPECT_GT(after(milliseconds::max()), Clock::now() + std::chrono::hours(24 * 365 * 99));
     EXPECT_GT(after(std::chrono::hours::max()) + std::chrono::hours(24 * 365 * 10), Clock::now());
     const Time past = after(milliseconds::min());

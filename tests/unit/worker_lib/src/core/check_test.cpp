@@ -11,7 +11,7 @@ GroupParts three_ranks() {
     return parts;
 }
 
-/// What the refusal says; "" where there is none.
+/// The text of the refusal; "": not refused.
 template <class What>
 std::string refusal(const What& what) {
     try {
@@ -53,7 +53,7 @@ TEST(CheckTest, there_is_one_count_for_each_rank) {
     EXPECT_EQ(refusal(call), "all_to_all in group world: 2 counts for a group of 3");
 }
 
-TEST(CheckTest, types_have_the_operation) {
+TEST(CheckTest, the_operation_exists_for_the_type) {
     EXPECT_EQ(refusal(reducing(DType::float32, ReduceOp::bxor())),
               "all_reduce in group world: bxor does not exist for float32");
     EXPECT_EQ(refusal(reducing(DType::boolean, ReduceOp::avg())),
@@ -80,7 +80,7 @@ TEST(CheckTest, messages_have_a_peer_and_a_tag) {
     EXPECT_EQ(refusal(transfer), "recv in group world: 1 elements of int32 at no address");
 }
 
-TEST(CheckTest, buffers_are_somewhere_and_fit_into_memory) {
+TEST(CheckTest, buffers_have_an_address_and_a_possible_size) {
     int place = 0;
     EXPECT_EQ(why_invalid({nullptr, 0, DType::int32}), "");
     EXPECT_EQ(why_invalid({&place, 1, DType::int32}), "");

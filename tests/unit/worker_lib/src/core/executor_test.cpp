@@ -16,13 +16,13 @@ std::shared_ptr<WorkState> start(Executor& executor, Executor::Job job) {
     return state;
 }
 
-/// With all the time there is.
+/// Runs a job with a distant deadline.
 template <class F>
 void run(Executor& executor, F&& job) {
     executor.run(after(std::chrono::hours(1)), job, [] { return std::logic_error("late"); });
 }
 
-TEST(ExecutorTest, jobs_run_in_their_order_whoever_runs_them) {
+TEST(ExecutorTest, jobs_run_in_order_in_any_thread) {
     Executor executor;
     std::vector<int> order;
     start(executor, [&] { order.push_back(0); });
@@ -42,7 +42,7 @@ TEST(ExecutorTest, a_blocking_job_runs_in_its_callers_thread) {
     EXPECT_NE(there, here);
 }
 
-TEST(ExecutorTest, what_a_job_throws_is_its_states_and_the_next_one_runs) {
+TEST(ExecutorTest, a_jobs_exception_goes_to_its_state_and_the_next_job_runs) {
     Executor executor;
     const auto failed = start(executor, [] { throw std::runtime_error("no"); });
     const auto good = start(executor, [] {});
@@ -55,7 +55,7 @@ TEST(ExecutorTest, what_a_job_throws_is_its_states_and_the_next_one_runs) {
     EXPECT_TRUE(ran);
 }
 
-TEST(ExecutorTest, one_whose_turn_comes_too_late_ends_those_before_it_and_does_not_run) {
+TEST(ExecutorTest, a_late_job_ends_the_earlier_ones_and_does_not_run) {
     Executor executor;
     std::promise<void> go;
     const auto slow = start(executor, [&] { go.get_future().wait(); });
@@ -71,7 +71,7 @@ TEST(ExecutorTest, one_whose_turn_comes_too_late_ends_those_before_it_and_does_n
     EXPECT_TRUE(ran);
 }
 
-TEST(ExecutorTest, the_next_one_runs_although_those_before_could_not_be_ended) {
+TEST(ExecutorTest, the_next_job_runs_although_ending_the_earlier_ones_failed) {
     Executor executor;
     std::promise<void> go;
     const auto slow = start(executor, [&] { go.get_future().wait(); });
@@ -85,7 +85,7 @@ TEST(ExecutorTest, the_next_one_runs_although_those_before_could_not_be_ended) {
     EXPECT_TRUE(start(executor, [] {})->wait_until(after(std::chrono::seconds(10))));
 }
 
-TEST(ExecutorTest, one_that_goes_carries_out_what_is_pending) {
+TEST(ExecutorTest, the_destructor_runs_pending_jobs) {
     std::atomic<int> done{0};
     std::promise<void> go;
     std::vector<std::shared_ptr<WorkState>> states;

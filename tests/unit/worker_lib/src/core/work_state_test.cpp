@@ -24,14 +24,14 @@ TEST(WorkStateTest, is_done_once_it_has_been_finished) {
     EXPECT_NO_THROW(state.rethrow());
 }
 
-TEST(WorkStateTest, tells_its_error_as_often_as_it_is_asked) {
+TEST(WorkStateTest, rethrows_its_error_every_time) {
     WorkState state;
     state.finish(failed("no"));
     EXPECT_THROW(state.rethrow(), std::runtime_error);
     EXPECT_THROW(state.rethrow(), std::runtime_error);
 }
 
-TEST(WorkStateTest, an_error_that_nobody_was_told_is_said_when_the_last_handle_goes) {
+TEST(WorkStateTest, the_last_handle_prints_an_error_that_was_never_thrown) {
     const auto state = std::make_shared<WorkState>();
     state->finish(failed("a peer is gone"));
     testing::internal::CaptureStderr();
@@ -40,7 +40,7 @@ TEST(WorkStateTest, an_error_that_nobody_was_told_is_said_when_the_last_handle_g
               "dlaunch: a call failed whose Work was never waited for: a peer is gone\n");
 }
 
-TEST(WorkStateTest, an_error_that_was_told_is_not_said_again) {
+TEST(WorkStateTest, the_last_handle_does_not_print_an_error_that_was_thrown) {
     const auto state = std::make_shared<WorkState>();
     state->finish(failed("a peer is gone"));
     testing::internal::CaptureStderr();
@@ -66,7 +66,7 @@ TEST(WorkStateTest, the_last_handle_waits_for_the_call) {
     other.join();
 }
 
-TEST(WorkStateTest, an_exception_ends_the_call_and_is_the_only_story) {
+TEST(WorkStateTest, during_unwinding_the_call_is_aborted_silently) {
     WorkState state;
     testing::internal::CaptureStderr();
     struct Handle {
@@ -83,7 +83,7 @@ TEST(WorkStateTest, an_exception_ends_the_call_and_is_the_only_story) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(WorkStateTest, no_handle_is_a_call_that_is_done) {
+TEST(WorkStateTest, an_empty_work_is_done) {
     Work work;
     EXPECT_TRUE(work.done());
     EXPECT_TRUE(work.wait_for(std::chrono::nanoseconds::max()));

@@ -10,7 +10,7 @@
 namespace dlaunch::worker::hierarchy {
 namespace {
 
-/// A call on letters, with a part for each rank.
+/// A call on letters, with one block per rank.
 Call letters(Counts counts) {
     Call call;
     call.type = DType::uint8;

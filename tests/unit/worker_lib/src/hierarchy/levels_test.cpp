@@ -20,7 +20,7 @@ TEST(LayoutTest, numbers_hosts_by_their_lowest_rank) {
     EXPECT_TRUE(two.regular);
 }
 
-TEST(LayoutTest, has_as_many_rails_as_the_smallest_host_has_ranks) {
+TEST(LayoutTest, has_as_many_planes_as_the_smallest_host_has_ranks) {
     const Layout uneven = layout("aaabb");
     EXPECT_EQ(uneven.planes, 2);
     EXPECT_EQ(uneven.most, 3);

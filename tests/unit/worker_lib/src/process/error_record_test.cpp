@@ -14,7 +14,7 @@ TEST(ErrorRecordTest, strings_are_quoted_as_json) {
     EXPECT_EQ(json_string("Grüße, 世界, 🙂"), R"("Grüße, 世界, 🙂")");
 }
 
-TEST(ErrorRecordTest, what_is_no_utf_8_is_replaced) {
+TEST(ErrorRecordTest, invalid_utf_8_is_replaced) {
     EXPECT_EQ(json_string("a\xff\xfe"), R"("a\ufffd\ufffd")");
     EXPECT_EQ(json_string("cut \xe4\xb8"), R"("cut \ufffd\ufffd")");
     for (int first = 0; first < 256; ++first)
@@ -24,7 +24,7 @@ TEST(ErrorRecordTest, what_is_no_utf_8_is_replaced) {
         }
 }
 
-TEST(ErrorRecordTest, a_record_has_torchs_form) {
+TEST(ErrorRecordTest, a_record_has_torchs_format) {
     const auto record = nlohmann::json::parse(error_record("bad \"news\"", "main()\nf()", 1700000000));
     EXPECT_EQ(record["message"]["message"], "bad \"news\"");
     EXPECT_EQ(record["message"]["extraInfo"]["py_callstack"], "main()\nf()");

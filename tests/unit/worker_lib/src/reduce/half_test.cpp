@@ -28,7 +28,7 @@ TEST(HalfTest, known_numbers) {
     EXPECT_EQ(half_from_float(std::nextafter(0x1p-25F, 1.0F)), 0x0001);
 }
 
-TEST(HalfTest, every_half_survives_being_a_float) {
+TEST(HalfTest, every_half_survives_the_conversion_to_float) {
     for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
         const float value = float_from_half(static_cast<std::uint16_t>(bits));
         if ((bits & 0x7FFF) > kHalfInfinity)
@@ -38,7 +38,7 @@ TEST(HalfTest, every_half_survives_being_a_float) {
     }
 }
 
-TEST(HalfTest, between_two_halves_the_nearer_one_and_from_the_middle_the_even_one) {
+TEST(HalfTest, rounds_to_nearest_and_ties_to_even) {
     for (std::uint32_t bits = 0; bits + 1 < kHalfInfinity; ++bits) {
         const float below = float_from_half(static_cast<std::uint16_t>(bits)),
                     above = float_from_half(static_cast<std::uint16_t>(bits + 1)), middle = (below + above) / 2;
@@ -49,7 +49,7 @@ TEST(HalfTest, between_two_halves_the_nearer_one_and_from_the_middle_the_even_on
     }
 }
 
-TEST(BFloatTest, between_two_the_nearer_one_and_from_the_middle_the_even_one) {
+TEST(BFloatTest, rounds_to_nearest_and_ties_to_even) {
     for (std::uint32_t bits = 0; bits + 1 < kBFloatInfinity; ++bits) {
         const float middle = std::bit_cast<float>(bits << 16 | 0x8000);
         ASSERT_EQ(bfloat_from_float(bfloat(bits)), bits);
@@ -61,7 +61,7 @@ TEST(BFloatTest, between_two_the_nearer_one_and_from_the_middle_the_even_one) {
     EXPECT_EQ(bfloat_from_float(std::numeric_limits<float>::max()), kBFloatInfinity);
 }
 
-TEST(BothTest, what_is_no_number_stays_none) {
+TEST(BothTest, nan_stays_nan) {
     for (const std::uint32_t bits : {0x7F800001U, 0x7FC00000U, 0x7FFFFFFFU, 0xFF800001U, 0xFFFFFFFFU}) {
         const auto nan = std::bit_cast<float>(bits);
         EXPECT_TRUE(std::isnan(float_from_half(half_from_float(nan)))) << std::hex << bits;

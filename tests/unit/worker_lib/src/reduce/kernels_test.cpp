@@ -46,13 +46,13 @@ TEST(KernelsTest, integers_wrap_around) {
     EXPECT_EQ(reduced<std::int64_t>(ReduceOp::premul_sum(-2), {3, 4}), -14);
 }
 
-TEST(KernelsTest, averages_of_integers_are_rounded_towards_zero) {
+TEST(KernelsTest, averages_of_integers_round_towards_zero) {
     EXPECT_EQ(reduced<int>(ReduceOp::avg(), {-3, -4}), -3);
     EXPECT_EQ(reduced<int>(ReduceOp::avg(), {3, 4}), 3);
     EXPECT_EQ(reduced<std::uint8_t>(ReduceOp::avg(), {200, 50, 5}), 85) << "the sum fits";
 }
 
-TEST(KernelsTest, averages_of_more_ranks_than_the_type_can_count) {
+TEST(KernelsTest, averages_over_more_ranks_than_the_type_holds) {
     const std::int8_t large = 100, none = 0;
     const std::uint8_t one = 1;
     std::vector<const void*> in(200, &none);
@@ -72,28 +72,28 @@ TEST(KernelsTest, factors_wrap_around_as_integers_do) {
     EXPECT_EQ(reduced<std::uint64_t>(ReduceOp::premul_sum(-2), {1, 0}), std::numeric_limits<std::uint64_t>::max() - 1);
 }
 
-TEST(KernelsTest, bools_are_and_and_or) {
+TEST(KernelsTest, bools_use_and_and_or) {
     EXPECT_TRUE(reduced<bool>(ReduceOp::sum(), {true, true, true}));
     EXPECT_FALSE(reduced<bool>(ReduceOp::product(), {true, false}));
     EXPECT_FALSE(reduced<bool>(ReduceOp::bxor(), {true, true}));
     EXPECT_TRUE(reduced<bool>(ReduceOp::bxor(), {true, true, true}));
 }
 
-TEST(KernelsTest, small_floats_are_summed_as_floats_and_rounded_once) {
-    // One by one 2048 + 1 would stay 2048: the next half is 2050.
+TEST(KernelsTest, small_floats_are_accumulated_in_float) {
+    // In half precision 2048 + 1 would round to 2048, because the next half is 2050.
     EXPECT_EQ(static_cast<float>(reduced<Float16>(ReduceOp::sum(), {Float16(2048), Float16(1), Float16(1)})), 2050);
     EXPECT_EQ(static_cast<float>(reduced<BFloat16>(ReduceOp::sum(), {BFloat16(256), BFloat16(1), BFloat16(1)})), 258);
     EXPECT_EQ(static_cast<float>(reduced<Float16>(ReduceOp::avg(), {Float16(60000), Float16(60000)})), 60000)
         << "though the sum is more than a half can hold";
 }
 
-TEST(KernelsTest, floats_are_taken_in_the_order_of_the_ranks) {
+TEST(KernelsTest, floats_are_combined_in_rank_order) {
     EXPECT_EQ(reduced<float>(ReduceOp::sum(), {1e8F, -1e8F, 1.0F}), 1.0F);
     EXPECT_EQ(reduced<float>(ReduceOp::sum(), {1.0F, 1e8F, -1e8F}), 0.0F);
     EXPECT_TRUE(std::isnan(reduced<double>(ReduceOp::sum(), {1, std::nan(""), 1})));
 }
 
-TEST(KernelsTest, a_type_has_the_operations_that_mean_something) {
+TEST(KernelsTest, operations_exist_for_the_right_types) {
     for (const Kind kind : {Kind::band, Kind::bor, Kind::bxor})
         for (const DType type : {DType::float16, DType::bfloat16, DType::float32, DType::float64})
             EXPECT_EQ(kernels().at[static_cast<int>(type)][static_cast<int>(kind)], nullptr);
@@ -102,7 +102,7 @@ TEST(KernelsTest, a_type_has_the_operations_that_mean_something) {
     EXPECT_NE(kernel(DType::boolean, ReduceOp::bxor()), nullptr);
 }
 
-/// Bits of chance, among them NaN, infinities and subnormal numbers where they are read as floats.
+/// Random bits, which include NaN, infinities and subnormal numbers if interpreted as floats.
 std::vector<std::byte> noise(DType type, std::size_t count, std::uint32_t seed) {
     std::mt19937 random(seed);
     std::vector<std::byte> bytes(count * size_of(type));
@@ -110,7 +110,7 @@ std::vector<std::byte> noise(DType type, std::size_t count, std::uint32_t seed) 
     return bytes;
 }
 
-/// Whether two elements are the same bits, or both no number: which of two NaNs goes on is the processor's choice.
+/// True: the bits are equal, or both are NaN; the processor chooses which of two NaNs it propagates.
 bool same(DType type, const std::byte* a, const std::byte* b) {
     if (std::memcmp(a, b, size_of(type)) == 0) return true;
     const auto both_nan = [&]<class T>() {
@@ -129,7 +129,7 @@ bool same(DType type, const std::byte* a, const std::byte* b) {
     }
 }
 
-/// Every kernel of `other` on the same noise as the baseline's, out of place and into its last input.
+/// Compares every kernel of `other` with the baseline's on random input, out of place and in place of the last input.
 void compare_with_baseline(const KernelTable& other) {
     for (int type = 0; type < kDTypes; ++type)
         for (int kind = 0; kind < kKinds; ++kind)
@@ -157,15 +157,15 @@ void compare_with_baseline(const KernelTable& other) {
                 }
 }
 
-TEST(KernelsTest, the_chosen_instruction_set_gives_what_the_baseline_gives) { compare_with_baseline(kernels()); }
+TEST(KernelsTest, the_selected_instruction_set_equals_the_baseline) { compare_with_baseline(kernels()); }
 
 #ifdef __x86_64__
-TEST(KernelsTest, avx2_gives_what_the_baseline_gives) {
+TEST(KernelsTest, avx2_equals_the_baseline) {
     if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
     compare_with_baseline(avx2::kTable);
 }
 
-TEST(KernelsTest, avx512_gives_what_the_baseline_gives) {
+TEST(KernelsTest, avx512_equals_the_baseline) {
     if (!__builtin_cpu_supports("avx512bw")) GTEST_SKIP() << "this processor has no AVX-512";
     compare_with_baseline(avx512::kTable);
 }

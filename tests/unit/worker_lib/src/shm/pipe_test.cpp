@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kBytes = 16;
 
-/// A ring of 16 bytes with its two ends.
+/// A ring of 16 bytes with a writing and a reading Pipe.
 struct PipeTest : testing::Test {
     alignas(128) std::byte memory[sizeof(Ring) + 128]{};
     Ring& ring = *new (memory) Ring;
@@ -29,7 +29,7 @@ struct PipeTest : testing::Test {
     }
 };
 
-TEST_F(PipeTest, takes_what_there_is_room_for_and_gives_what_there_is) {
+TEST_F(PipeTest, writes_up_to_its_capacity_and_reads_what_is_there) {
     EXPECT_EQ(read(4), "");
     EXPECT_EQ(write("0123456789"), 10U);
     EXPECT_EQ(out.readable(), 10U);
@@ -40,7 +40,7 @@ TEST_F(PipeTest, takes_what_there_is_room_for_and_gives_what_there_is) {
     EXPECT_EQ(in.writable(), kBytes);
 }
 
-TEST_F(PipeTest, goes_round_the_end) {
+TEST_F(PipeTest, wraps_around_the_end) {
     for (int i = 0; i < 40; ++i) {
         const std::string text = "item " + std::to_string(1000 + i);
         EXPECT_EQ(write(text), text.size());
@@ -50,7 +50,7 @@ TEST_F(PipeTest, goes_round_the_end) {
     }
 }
 
-TEST_F(PipeTest, skips_no_more_than_there_is) {
+TEST_F(PipeTest, skips_at_most_the_readable_bytes) {
     write("abc");
     EXPECT_EQ(out.skip(100), 3U);
     EXPECT_EQ(out.skip(1), 0U);
