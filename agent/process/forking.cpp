@@ -63,17 +63,17 @@ std::optional<Forking::Place> Forking::place(const SpawnRequest& request) {
 }
 
 Forking::Step Forking::step() {
-    wire::ForkWord word;
+    wire::ForkMessage word;
     ssize_t got = 0;
     do got = recv(line_.get(), &word, sizeof word, MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN) return Nothing{};
     if (got != sizeof word) return Silence{};
     switch (word.kind) {
-        case wire::ForkWord::Kind::made: return begin(word.value);
-        case wire::ForkWord::Kind::runs: return Runs{};
-        case wire::ForkWord::Kind::killed: return Killed{word.value};
-        case wire::ForkWord::Kind::cannot: break;
+        case wire::ForkMessage::Kind::made: return begin(word.value);
+        case wire::ForkMessage::Kind::runs: return Runs{};
+        case wire::ForkMessage::Kind::killed: return Killed{word.value};
+        case wire::ForkMessage::Kind::cannot: break;
     }
     return failed(made_ ? "its fork cannot take its place" : "cannot make a process for it", word.value);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What dlaunch's own exit statuses mean; a failing worker's own code comes before all of them.
+/// dlaunch's own exit statuses. The exit code of a failed worker takes precedence.
 
 namespace dlaunch::exit_status {
 

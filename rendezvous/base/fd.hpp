@@ -6,7 +6,7 @@
 
 namespace dlaunch::base {
 
-/// Owns one file descriptor and closes it when it goes; -1 is none.
+/// Owns a file descriptor and closes it on destruction; -1: none.
 class UniqueFd {
 public:
     UniqueFd() = default;

@@ -1,5 +1,5 @@
 #pragma once
-/// Small files, whole.
+/// Reading small files at once.
 
 #include <cstddef>
 #include <string>
@@ -10,10 +10,10 @@ namespace dlaunch::base {
 
 inline constexpr std::size_t kSmallFile = std::size_t{4} << 20;
 
-/// What is left to read on a descriptor, up to its end. An error when reading fails, or there are more bytes than that.
+/// Reads a descriptor to its end. An error if reading fails or there are more than `most_bytes`.
 [[nodiscard]] Result<std::string> read_all(int fd, std::size_t most_bytes = kSmallFile);
 
-/// The whole file; empty when it is missing, unreadable or larger. A FIFO in its place is not waited for.
+/// Reads a file; empty if it is missing, unreadable or larger than `most_bytes`. Does not block on a FIFO.
 [[nodiscard]] std::string text_of(const std::string& path, std::size_t most_bytes = kSmallFile);
 
 }  // namespace dlaunch::base

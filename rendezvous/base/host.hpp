@@ -1,5 +1,5 @@
 #pragma once
-/// What a process is told by its host and its caller.
+/// Facts about this process's host and environment.
 
 #include <string>
 #include <utility>

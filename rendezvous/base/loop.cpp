@@ -29,7 +29,7 @@ struct Watch::Impl : std::enable_shared_from_this<Watch::Impl> {
 
     void end() {
         alive = false;
-        descriptor.release();  // cancels what waits; the descriptor stays its owner's
+        descriptor.release();  // cancels pending waits; the owner keeps the descriptor
     }
 
     asio::posix::stream_descriptor descriptor;

@@ -1,7 +1,7 @@
 #pragma once
-/// The one event loop of a process: Asio behind a narrow door, so that only loop.cpp pays for its headers.
+/// An event loop: a narrow interface to Asio, so that only loop.cpp includes its headers.
 ///
-/// One thread. Callbacks run from run() only, never from the call that registers them. Destroying a Watch or a
+/// Single-threaded. Callbacks run from run() only, never from the call that registers them. Destroying a Watch or a
 /// Timer cancels it: its callback does not run afterwards.
 
 #include <chrono>
@@ -18,8 +18,9 @@ using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 using Duration = Clock::duration;
 
-/// Calls back whenever a descriptor is ready, until it is destroyed. Does not own the descriptor, which must stay
-/// open as long as the Watch lives. Regular files cannot be watched, nor one descriptor by two Watches at a time.
+/// Calls back whenever a descriptor is ready, until the Watch is destroyed. Does not own the descriptor, which must
+/// stay open during the Watch's lifetime. Regular files cannot be watched. A descriptor can have only one Watch at a
+/// time.
 class Watch {
 public:
     Watch();
@@ -35,7 +36,7 @@ private:
     std::shared_ptr<Impl> impl_;
 };
 
-/// Calls back once, after a duration; destroying it before that cancels it.
+/// Calls back once, after a duration; destroying the Timer earlier cancels it.
 class Timer {
 public:
     Timer();
@@ -60,16 +61,17 @@ public:
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
-    /// `callback` runs each time `fd` is readable (end of file included) until the Watch goes. Ready descriptors are
-    /// served in the order in which the kernel saw them become ready: the order of pidfds is the order of deaths.
+    /// `callback` runs each time `fd` is readable (end of file included) until the Watch is destroyed. Ready
+    /// descriptors are served in the order in which they became ready: callbacks of pidfds run in the order of the
+    /// exits.
     [[nodiscard]] Watch readable(int fd, Callback callback);
     [[nodiscard]] Watch writable(int fd, Callback callback);
     [[nodiscard]] Timer after(Duration duration, Callback callback);
 
-    /// `callback` runs at the next turn of the loop, after what is ready now.
+    /// `callback` runs in the next turn of the loop, after all callbacks that are ready now.
     void post(Callback callback);
 
-    /// Serves until stop() is called.
+    /// Runs callbacks until stop() is called.
     void run();
     void stop();
 

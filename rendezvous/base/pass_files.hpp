@@ -1,5 +1,5 @@
 #pragma once
-/// Descriptors on their way from one process to another: a byte on a local socket takes them along.
+/// Passing descriptors between processes: SCM_RIGHTS with a single byte of data on a local socket.
 
 #include <sys/socket.h>
 
@@ -12,7 +12,7 @@
 
 namespace dlaunch::base {
 
-/// A byte with descriptors, or with room for them.
+/// A message of one byte with N descriptors.
 template <std::size_t N>
 struct FilesMessage {
     static constexpr std::size_t kBytes = N * sizeof(int);
@@ -31,7 +31,7 @@ struct FilesMessage {
     FilesMessage& operator=(const FilesMessage&) = delete;
 };
 
-/// Waits for nobody. False, with errno, when it cannot be sent at once.
+/// Does not block. False, with errno, if the message cannot be sent at once.
 template <std::size_t N>
 [[nodiscard]] bool send_files(int socket, const std::array<int, N>& files) {
     FilesMessage<N> message;
@@ -43,9 +43,9 @@ template <std::size_t N>
     return sendmsg(socket, &message.head, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof message.byte);
 }
 
-enum class Passed { all, nothing, no_room };  ///< no_room: this process may not have so many descriptors
+enum class Passed { all, nothing, no_room };  ///< no_room: this process has reached its limit of descriptors
 
-/// Waits; nothing: the other's end is closed. They are closed on exec.
+/// Blocks; Passed::nothing: the peer has closed the socket. The received descriptors have O_CLOEXEC.
 template <std::size_t N>
 [[nodiscard]] Passed receive_files(int socket, std::array<UniqueFd, N>& files) {
     FilesMessage<N> message;

@@ -4,7 +4,7 @@
 
 namespace dlaunch::base {
 
-/// 64 bits from getrandom(2); from clock and pid where a sandbox refuses it. Different in every process, no secret.
+/// 64 bits from getrandom(2), or from clock and pid if a sandbox refuses it. Unique per process, but no secret.
 [[nodiscard]] std::uint64_t random_number();
 
 }  // namespace dlaunch::base

@@ -1,5 +1,5 @@
 #pragma once
-/// Bytes of a known number from a blocking stream socket.
+/// Receives a known number of bytes from a blocking stream socket.
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace dlaunch::base {
 
-/// False, with errno, when it cannot have them all; the other's end is ECONNRESET, a receive time-out EAGAIN.
+/// False, with errno, if not all bytes arrive; ECONNRESET: the peer has closed; EAGAIN: the socket's receive time-out.
 [[nodiscard]] inline bool receive_all(int socket, void* into, std::size_t size) {
     ssize_t got = 0;
     do got = recv(socket, into, size, MSG_WAITALL);

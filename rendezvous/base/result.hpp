@@ -1,5 +1,5 @@
 #pragma once
-/// Errors are values: what happened, to whom, and the exit status that it leads to.
+/// Errors as values: a text and the exit status that the error leads to.
 
 #include <boost/system/result.hpp>
 #include <stdexcept>
@@ -10,24 +10,24 @@
 
 namespace dlaunch::base {
 
-/// One line for a human, without the leading "dlaunch: ", and the status dlaunch ends with if nobody handles it.
+/// One line of text, without the leading "dlaunch: ", and dlaunch's exit status if no caller handles the error.
 struct Error {
     std::string text;
     int status = exit_status::kUsage;
 
-    /// The same error seen from further outside: "config job.conf: line 3: ...".
+    /// The same error with context prepended: "config job.conf: line 3: ...".
     [[nodiscard]] Error within(const std::string& context) const { return {context + ": " + text, status}; }
 };
 
 template <class T>
 using Result = boost::system::result<T, Error>;
 
-/// Called by Result::value() when there is none: asking for it was a broken invariant.
+/// Called by Result::value() on an error, which is a broken invariant.
 [[noreturn]] inline void throw_exception_from_error(const Error& error, const boost::source_location&) {
     throw std::logic_error(error.text);
 }
 
-/// A result that holds a text. (A string alone would do for both the value and the Error of a Result.)
+/// A Result<std::string> with a text. (A bare string would convert to the value and to the Error.)
 [[nodiscard]] inline Result<std::string> text_result(std::string text) {
     return Result<std::string>(boost::system::in_place_value, std::move(text));
 }

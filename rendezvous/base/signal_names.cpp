@@ -11,11 +11,11 @@ namespace dlaunch::base {
 
 namespace {
 
-/// Second names; the first ones come from the C library, which says POLL where every shell says IO.
+/// Aliases. Canonical names come from the C library, which calls IO "POLL".
 constexpr std::array<std::pair<std::string_view, int>, 3> kAliases{
     {{"POLL", SIGPOLL}, {"IOT", SIGIOT}, {"CLD", SIGCHLD}}};
 
-/// The standard name without "SIG"; null for real-time signals and for what is no signal.
+/// The standard name without "SIG"; null for real-time signals and invalid numbers.
 const char* abbreviation(int signal) { return signal == SIGIO ? "IO" : ::sigabbrev_np(signal); }
 
 bool is_usable(int signal) { return abbreviation(signal) != nullptr || (signal >= SIGRTMIN && signal <= SIGRTMAX); }
@@ -27,7 +27,7 @@ std::optional<int> parse_number(std::string_view text) {
     return number;
 }
 
-/// The N of "RTMIN+N" or "RTMAX-N"; 0 for the bare word.
+/// The N of "RTMIN+N" or "RTMAX-N"; 0 for the bare name.
 std::optional<int> parse_offset(std::string_view text, std::string_view word, char sign) {
     if (!text.starts_with(word)) return std::nullopt;
     text.remove_prefix(word.size());

@@ -1,5 +1,5 @@
 #pragma once
-/// Signals by name and by number, as kill(1) and the shells call them.
+/// Conversion between signal names, as kill(1) and shells use them, and numbers.
 
 #include <optional>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dlaunch::base {
 
-/// "SIGTERM", "SIGRTMIN+3"; "signal 99" for what has no name.
+/// "SIGTERM", "SIGRTMIN+3"; "signal 99" for a number without a name.
 [[nodiscard]] std::string signal_name(int signal);
 
 /// Of "TERM", "SIGTERM", "15", "SIGRTMIN+3", "rtmax-1" (case is ignored). None for anything else, for 0 and for the

@@ -4,8 +4,8 @@
 
 namespace dlaunch::base {
 
-/// While it lives every signal is blocked in this thread. A thread started meanwhile inherits that for its whole life:
-/// signals are for the program's own threads. pthread_sigmask(3).
+/// Blocks every signal in this thread during its lifetime. A thread started meanwhile inherits the mask for good, so
+/// that signals are delivered to the program's own threads. pthread_sigmask(3).
 class SignalsBlocked {
 public:
     SignalsBlocked() {

@@ -1,5 +1,5 @@
 #pragma once
-/// The time that the machines of this folder are given: monotonic, never read by them.
+/// The time that the state machines get with each event: monotonic; they never read a clock.
 
 #include <chrono>
 

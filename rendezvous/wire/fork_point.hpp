@@ -1,19 +1,19 @@
 #pragma once
-/// --start-method=fork: what the agent, the template and the template's forks say to each other.
+/// --start-method=fork: the protocol between the agent, the template and the template's forks.
 ///
-/// The template connects to the agent's socket and says the line "fork point", or "fork point" and why it cannot be
-/// forked. From then on a byte of the agent's on that connection is the order to make one worker. With it comes the
-/// worker's line, a socket of whole messages, on which all else is said:
+/// The template connects to the agent's socket and sends the line "fork point", followed by a reason if it cannot be
+/// forked. After that each byte from the agent on this connection requests one worker. The byte carries a descriptor,
+/// the worker's line: a SOCK_SEQPACKET socket for all further messages about this worker:
 ///
 ///     template, then worker        agent
-///       made PID         ------->        it watches the process, and gives it its cgroup and processors
-///                        <-------  go    a byte, and with it the descriptors of ForkFile
-///       runs             ------->        the worker has its files and its session, and goes on from the fork point
+///       made PID         ------->        watches the process, sets its cgroup and CPU affinity
+///                        <-------  go    a byte that carries the descriptors of ForkFile
+///       runs             ------->        the worker has its files and session, and continues from the fork point
 ///
-/// or, at its place, why not: `cannot`, `killed`. The template forks twice and tells of a worker when the process
-/// between has ended: the worker is an orphan then, and an orphan of a subreaper is the agent's own child as any other
-/// worker. A line that ends before its first word tells that the template has ended; a worker whose line ends before
-/// its "go" exits.
+/// `cannot` or `killed` in place of `made` or `runs` report a failure. The template forks twice and sends `made` when
+/// the intermediate process has exited: the worker, now an orphan, has then been reparented to the nearest subreaper,
+/// the agent, and is its child like any other worker. A line that closes before its first message means that the
+/// template has ended; a worker exits if its line closes before "go".
 
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +23,16 @@ namespace dlaunch::wire {
 
 inline constexpr std::string_view kForkPoint = "fork point";
 
-/// In this order: a worker's standard files, and a file of its variables, "NAME=value", each with its null byte.
+/// The descriptors sent with "go", in this order: standard streams, and a file of null-terminated "NAME=value" strings.
 enum ForkFile : std::size_t { kForkStdin, kForkStdout, kForkStderr, kForkVariables };
 inline constexpr std::size_t kForkFiles = 4;
 
-struct ForkWord {
+struct ForkMessage {
     enum class Kind : std::int32_t {
         made,    ///< `value`: its pid
         runs,    ///< `value`: 0
-        cannot,  ///< `value`: errno. Of the template: make it; of the worker: take its place
-        killed,  ///< `value`: the signal that ended it, or the process between, before it was known
+        cannot,  ///< `value`: errno of a failed fork (from the template) or of a failed setup (from the worker)
+        killed,  ///< `value`: the signal that killed the worker or the intermediate process before `made`
     };
     Kind kind = Kind::made;
     std::int32_t value = 0;

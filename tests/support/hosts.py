@@ -1,8 +1,9 @@
-"""Several hosts on one machine, each with its own name, network, processes and /dev/shm, on one switch.
+"""Several hosts simulated on one machine, each with its own name, network, processes and /dev/shm, on one switch.
 
-Each is held by an init of its own: when that ends, the kernel ends every process of the host, as a power cut would. The
-holders read from pipes that only the test has open, so nothing outlives it, however it ends. All interfaces and
-addresses are inside the namespaces; two runs of the tests cannot meet, and this machine's network is not touched.
+A host is a set of namespaces held by an init process: when the init ends, the kernel kills every process of the host,
+like a power cut. The init reads a pipe that only the test holds open, so that no host outlives the test, however it
+ends. All interfaces and addresses are inside the namespaces: concurrent test runs do not interfere, and the network of
+this machine stays untouched.
 """
 
 import contextlib
@@ -21,12 +22,12 @@ from processes import all_pids, alive, children, describe, until
 from running import Running
 
 PORT = 29400
-HOLD = "trap '' CHLD; echo up; exec cat"  # ignored: the kernel takes the orphans' last words
+HOLD = "trap '' CHLD; echo up; exec cat"  # SIGCHLD ignored: the kernel reaps orphans
 KINDS = ("--net", "--uts", "--mount", "--ipc", "--pid")
 
 
 def why_not():
-    """Why hosts cannot be made here; empty when they can."""
+    """Why hosts cannot be simulated here; empty: they can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     done = subprocess.run(["unshare", *KINDS, "--fork", "true"], capture_output=True, text=True)
@@ -39,7 +40,7 @@ def why_not():
 
 
 class HostRun(Running):
-    """A program on a host. `process` is the door through which it went in, `pid` the program itself."""
+    """A program on a host. `process` is the nsenter process, `pid` the program itself."""
 
     host = None
     _pid = None
@@ -60,7 +61,7 @@ class HostRun(Running):
 
 
 class Space:
-    """Namespaces that live as long as this object is not closed."""
+    """A set of namespaces, kept until close()."""
 
     def __init__(self, name, prepare=""):
         self.name = name
@@ -78,7 +79,7 @@ class Space:
         self.pid_space = os.readlink(f"/proc/{self.init}/ns/pid")
 
     def enter(self, folder, *words):
-        """The words that run a program in here."""
+        """The command line that runs a program in the namespaces."""
         return ["nsenter", f"--target={self.init}", *KINDS, f"--wdns={folder}", "--", *words]
 
     def ip(self, *lines):
@@ -91,7 +92,7 @@ class Space:
         assert done.returncode == 0, f"{self.name}: {lines}: {done.stderr}"
 
     def pids(self):
-        """All that lives in here but the init."""
+        """All living processes in the namespaces except the init."""
         found = []
         for pid in all_pids():
             try:
@@ -111,7 +112,7 @@ class Space:
 
 
 class Host(Space):
-    """One computer. `down` is true when it was lost for good."""
+    """A simulated host. `down` is true after lose()."""
 
     def __init__(self, net, name, address, table):
         super().__init__(name, f"mount --bind {shlex.quote(str(table))} /etc/hosts; mount -t tmpfs tmpfs /dev/shm; ")
@@ -132,7 +133,7 @@ class Host(Space):
         return run
 
     def by_rank(self, pids):
-        """Of these processes those that are workers here, by global rank: the oldest that has the rank."""
+        """The workers of this host among these processes, by global rank; the oldest process of each rank."""
         found = {}
         for pid in sorted(set(pids) & set(self.pids())):
             rank = variable(pid, "RANK")
@@ -145,7 +146,7 @@ class Host(Space):
         until(lambda: not self.pids(), seconds, f"the end of all on {self.name}: {describe(self.pids())}")
 
     def connected_to(self, other, port=PORT, unsent=True):
-        """Whether a connection from here to that port stands; without `unsent`, one on which nothing is on its way."""
+        """Whether a connection to that port is established; without `unsent`, one with an empty send queue."""
         address = f"{struct.unpack('=I', socket.inet_aton(other.address))[0]:08X}:{port:04X}"
         for line in Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]:
             _, _, remote, state, queues, *_ = line.split()
@@ -154,7 +155,7 @@ class Host(Space):
         return False
 
     def unread_from(self, other, port=PORT):
-        """Whether something that came from that port lies unread here."""
+        """Whether a connection from that port has unread data here."""
         address = f"{struct.unpack('=I', socket.inet_aton(other.address))[0]:08X}:{port:04X}"
         lines = Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]
         return any(words[2] == address and not words[4].endswith(":00000000") for words in map(str.split, lines))
@@ -165,25 +166,25 @@ class Host(Space):
     # --- what may happen to a host ---
 
     def cut(self):
-        """Whatever is sent to it or by it is lost; nobody is told, its cable has a carrier still."""
+        """Loses all packets to and from the host; the interface keeps its carrier, so no error is reported."""
         self.net.switch.ip(f"link set {self.plug} nomaster")
 
     def mend(self):
         self.net.switch.ip(f"link set {self.plug} master switch")
 
     def unplug(self):
-        """The cable is out: it sees that its carrier is gone."""
+        """Takes the carrier away, which the host's kernel reports."""
         self.net.switch.ip(f"link set {self.plug} down")
 
     def plug_in(self):
         self.net.switch.ip(f"link set {self.plug} up")
 
     def mute(self, other):
-        """Whatever it sends to the other host is lost; it still hears it."""
+        """Loses packets to the other host; packets from the other host still arrive."""
         self.ip(f"neigh replace {other.address} lladdr 02:00:00:00:00:01 dev eth0 nud permanent")
 
     def kill_all(self):
-        """SIGKILL to every process; the kernel lives on and closes their connections."""
+        """Sends SIGKILL to every process; the kernel survives and closes their connections with FIN or RST."""
         while pids := self.pids():
             for pid in pids:
                 try:
@@ -192,7 +193,7 @@ class Host(Space):
                     continue
 
     def lose(self):
-        """Power cut: silence, and all its processes are gone."""
+        """Power cut: all processes are gone, and no FIN or RST is sent."""
         self.cut()
         self.down = True
         self.close()
@@ -208,7 +209,7 @@ class Hosts:
             self.switch.ip("link add switch type bridge", "link set switch up")
             addresses = {name: f"10.86.0.{number}" for number, name in enumerate(names, 1)}
             for name, address in addresses.items():
-                own = {name: "127.0.1.1"} if own_name_is_loopback else {}  # as Debian's installer has it
+                own = {name: "127.0.1.1"} if own_name_is_loopback else {}  # as Debian's installer configures it
                 table = Path(folder, f"etc-hosts.{name}" if own else "etc-hosts")
                 lines = ["127.0.0.1 localhost\n"]
                 lines += [f"{at} {each}.example.com {each}\n" for each, at in {**addresses, **own}.items()]
@@ -232,20 +233,20 @@ class Hosts:
 
 
 def remove_dead_cgroups():
-    """What jobs left whose hosts were lost: each had a pid namespace of its own, and no later run knows their pids."""
+    """Removes cgroups of jobs on lost hosts: their pids were of other namespaces, so no later run can recognize them."""
     path = next((line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")), "")
     for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
         if not Path(root, "cgroup.controllers").exists():
             continue
         for folder in Path(root + path).glob("dlaunch-*-*"):
-            with contextlib.suppress(OSError):  # somebody lives there, or has removed it
+            with contextlib.suppress(OSError):  # still in use, or removed already
                 remove_unheld(folder)
 
 
 def remove_unheld(folder):
     held = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the living hold it
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a running job holds the lock
         below = [each for each in folder.rglob("*") if each.is_dir()]
         for each in [*sorted(below, reverse=True), folder]:
             each.rmdir()
@@ -255,7 +256,7 @@ def remove_unheld(folder):
 
 @contextlib.contextmanager
 def inside(space):
-    """What is done in here by this thread is done in the network of the space: sockets stay where they were made."""
+    """Moves this thread into the network namespace of the space; sockets remain in the namespace of their creation."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open("/proc/thread-self/ns/net") as home, open(f"/proc/{space.init}/ns/net") as there:
         assert libc.setns(there.fileno(), 0x40000000) == 0, os.strerror(ctypes.get_errno())

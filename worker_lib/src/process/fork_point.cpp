@@ -75,8 +75,8 @@ std::string why_not_forkable() {
     return {};
 }
 
-void reply(int line, wire::ForkWord::Kind kind, int value) {
-    const wire::ForkWord message{kind, value};
+void reply(int line, wire::ForkMessage::Kind kind, int value) {
+    const wire::ForkMessage message{kind, value};
     send(line, &message, sizeof message, MSG_NOSIGNAL);  // an error means that the agent has closed the line
 }
 
@@ -112,17 +112,17 @@ void become_worker(int line, pid_t launcher) {
     for (int target = 0; target < 3 && done; ++target)
         done = dup2(files[static_cast<std::size_t>(target)].get(), target) == target;
     if (!done) {
-        reply(line, wire::ForkWord::Kind::cannot, errno);
+        reply(line, wire::ForkMessage::Kind::cannot, errno);
         std::_Exit(EXIT_FAILURE);
     }
     if (isatty(STDOUT_FILENO)) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // the template's stdout is no terminal
     worker::renew_error_file();
-    reply(line, wire::ForkWord::Kind::runs, 0);
+    reply(line, wire::ForkMessage::Kind::runs, 0);
 }
 
 /// Forks a worker. Returns true in the worker; false in the template, after the reply to the agent.
 bool make_worker(int line) {
-    using Kind = wire::ForkWord::Kind;
+    using Kind = wire::ForkMessage::Kind;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return reply(line, Kind::cannot, errno), false;
     const UniqueFd answer(ends[0]);

@@ -13,7 +13,7 @@
 namespace dlaunch::agent {
 namespace {
 
-using Kind = wire::ForkWord::Kind;
+using Kind = wire::ForkMessage::Kind;
 
 class ForkingTest : public testing::Test {
 protected:
@@ -29,7 +29,7 @@ protected:
     }
 
     void say(Kind kind, int value) const {
-        const wire::ForkWord word{kind, value};
+        const wire::ForkMessage word{kind, value};
         EXPECT_EQ(send(theirs_.get(), &word, sizeof word, 0), static_cast<ssize_t>(sizeof word));
     }
 
