@@ -1,4 +1,4 @@
-"""One request to DLAUNCH_AGENT_SOCKET, and all of its answer."""
+"""Sends one request to DLAUNCH_AGENT_SOCKET and returns the whole answer."""
 
 import socket
 

@@ -22,7 +22,7 @@ TREE = (
 OTHER = "setpriv --reuid=65534 --clear-groups"
 CHANGED = 'until grep -q "^Uid:.65534" "/proc/$(cat "$SEEN/$RANK.child")/status"; do sleep 0.01; done\n'
 
-# What each kind does, and how it stays: in place of its sleep, where that differs.
+# For each kind the shell commands that it runs, and its replacement for the final sleep, if any.
 KINDS = {
     "plain": "",
     "stubborn": f"trap '' TERM INT HUP QUIT\n{PID} &\n",
@@ -61,7 +61,7 @@ def text(kind, then):
 
 
 def begin(job, kind, then, surroundings, *options):
-    """A job of two such workers, in the state that their kind asks for."""
+    """Starts a job of two such workers and waits until they are in the state that their kind requires."""
     run = job(text(kind, then), "--grace=0.5", *options, env=surroundings)
     pids = run.ready(2)
     if kind == "stopped":
@@ -74,9 +74,9 @@ def begin(job, kind, then, surroundings, *options):
 
 
 def signal_until_noticed(run, number, again):
-    """Sends a signal and, when `again`, once more as soon as dlaunch has said that it heard the first."""
+    """Sends a signal; with `again`, a second time as soon as dlaunch has reported the first."""
     kill(run.pid, number)
     if again:
         until(lambda: run.ended() or signal.Signals(number).name in run.err(), 5, "a word about the first signal")
-        time.sleep(0.02)  # nobody is faster; two signals within 1 ms are one request
+        time.sleep(0.02)  # dlaunch takes two signals within 1 ms for one request
         kill(run.pid, number)

@@ -1,4 +1,4 @@
-"""A C++ program that calls dlaunch::fork_point(), and behaves badly around it in the way that its first argument names.
+"""A C++ program that calls dlaunch::fork_point() and misbehaves around it as its first argument specifies.
 
 It notes "prepared" once for each template and "worker.RANK" for each worker. What happens `once` does so once in a test.
 """
@@ -163,7 +163,7 @@ int main(int argc, char** argv) { return dlaunch::record(argc, argv, work); }
 def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("program")
     (folder / "program.cpp").write_text(PROGRAM)
-    # What is linked with a sanitized library must be sanitized, too; here it is dlaunch that matters.
+    # A program linked with a sanitized library must be sanitized too; these tests need a sanitized dlaunch only.
     library = (ROOT / "build/release" if os.environ.get("DLAUNCH_SANITIZE") else BINARY.parent.parent) / "lib"
     if not (library / "libdlaunch.so").exists():
         pytest.skip(f"no libdlaunch.so in {library}")
@@ -177,10 +177,10 @@ def lines(path):
 
 
 def templates(seen):
-    """The pids of all that were started, once there is one."""
+    """The pids of all started workers, once there is at least one."""
     return until(lambda: (seen / "prepared").exists() and [int(pid) for pid, _ in lines(seen / "prepared")], 20, "a template")
 
 
 def told(result):
-    """The first line that dlaunch itself said."""
+    """The first line of dlaunch's own messages."""
     return next(line for line in result.err.splitlines() if line.startswith("dlaunch: "))

@@ -2,7 +2,7 @@
 
 
 def log_file(folder, name, local_rank=0, attempt=0):
-    """The one file of that name in the one run below `folder`; None when there is none."""
+    """The file of that name in the only run below `folder`; None if it does not exist."""
     found = [
         path for path in folder.glob(f"*/attempt_{attempt}/{local_rank}/{name}") if not path.parents[2].is_symlink()
     ]

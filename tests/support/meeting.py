@@ -1,4 +1,4 @@
-"""One job over several hosts: its workers tell where they are, obey orders, and notice a round that lives too long."""
+"""A job on several hosts. Its workers report their place, execute orders, and detect rounds that overlap."""
 
 import os
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from hosts import PORT
 from processes import until
 from workers import shell_text
 
-# Each worker holds a lock for its life (whatever it leaves behind holds it too). A newcomer looks whether it can share
-# the locks of all earlier rounds; where it cannot, two rounds live at a time.
+# Each worker holds an exclusive lock during its lifetime, inherited by its children. A new worker tries a shared lock on
+# the files of all earlier rounds; if one is still held, two rounds overlap.
 WORKER = shell_text(r"""
 exec 9> "$SEEN/lives.$DLAUNCH_ROUND.$RANK"
 flock -x 9
@@ -19,7 +19,7 @@ done
 note "began.$DLAUNCH_ROUND.$RANK" "$(cat /proc/sys/kernel/hostname) $WORLD_SIZE $GROUP_RANK \
 $TORCHELASTIC_RESTART_COUNT $MASTER_ADDR:$MASTER_PORT"
 [ ! -e "$SEEN/first.$DLAUNCH_ROUND.$RANK" ] || . "$SEEN/first.$DLAUNCH_ROUND.$RANK"
-# An order may be read, and its pipe opened anew, before its writer has closed it: nothing comes then.
+# The worker may reopen its pipe before the writer of the previous order has closed it; it then reads an empty order.
 while [ -p "$SEEN/order.$RANK" ]; do read -r order < "$SEEN/order.$RANK" && eval "$order"; done
 """)
 MOST_RANKS = 8
@@ -27,7 +27,7 @@ MOST_RANKS = 8
 
 @dataclass
 class World:
-    """All workers of one round, in the order of their ranks."""
+    """The workers of one round, in rank order."""
 
     round: int
     hosts: list
@@ -56,13 +56,13 @@ class Meeting:
         ]
 
     def join(self, host, nnodes, *options, **more):
-        """One more dlaunch of the job; it has started when this returns."""
+        """Starts another dlaunch of the job and waits for its start."""
         run = host.start(*self.words(nnodes, *options, **more))
         until(lambda: run.ended() or run.workers_parent(), 10, "the start of the agent")
         return run
 
     def begin(self, nnodes, *options, hosts=None, **more):
-        """The job on these hosts, or on all, the endpoint's node first; its runs."""
+        """Starts the job on these hosts (default: all), the endpoint's node first; returns the runs."""
         return [self.join(host, nnodes, *options, **more) for host in hosts or self.net]
 
     def world(self, size, after=None, seconds=20):
@@ -87,16 +87,16 @@ class Meeting:
         return until(complete, seconds, f"a world of {size} in round {first} or later")
 
     def rounds(self):
-        """How many rounds have begun anywhere."""
+        """The number of rounds that have started on any host."""
         return len({path.name.split(".")[1] for path in self.seen.glob("began.*")})
 
     def order(self, rank, text):
-        """The worker with this rank does it, a line of shell."""
+        """Makes the worker with this rank execute a line of shell."""
 
         def said():
             try:
                 fifo = os.open(self.seen / f"order.{rank}", os.O_WRONLY | os.O_NONBLOCK)
-            except OSError:  # nobody listens yet
+            except OSError:  # the worker has not opened its pipe yet
                 return False
             os.write(fifo, text.encode() + b"\n")
             os.close(fifo)
@@ -105,11 +105,11 @@ class Meeting:
         until(said, 10, f"a worker of rank {rank} that listens")
 
     def first(self, number, rank, text):
-        """The worker with this rank does it as soon as it has begun in that round."""
+        """Makes the worker with this rank execute the order as soon as it starts in that round."""
         (self.seen / f"first.{number}.{rank}").write_text(text + "\n")
 
     def end_well(self, world, *runs, may_overlap=False):
-        """All workers of the world are told to end; each dlaunch ends with 0, nothing is left, no rounds overlapped."""
+        """Ends all workers; asserts that each dlaunch ends with 0, no process remains and no rounds overlapped."""
         for rank in range(len(world.hosts)):
             self.order(rank, "exit 0")
         results = [run.wait(20) for run in runs]

@@ -1,4 +1,4 @@
-"""What /proc tells about processes, and waiting for an event."""
+"""Facts from /proc about processes, and waiting for a condition."""
 
 import os
 import time
@@ -8,7 +8,7 @@ MARK = "TEST_RUN_MARK"
 
 
 def until(condition, seconds=10.0, what="the event"):
-    """The first true value of condition(); an AssertionError after `seconds`."""
+    """Polls condition() and returns its first true value; raises AssertionError after `seconds`."""
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"{what} did not happen within {seconds} s"
@@ -24,7 +24,7 @@ def _stat(pid):
 
 
 def state(pid):
-    """R, S, D, T, Z ... as the kernel says; X when there is no such process."""
+    """The kernel's process state R, S, D, T, Z ...; X if there is no such process."""
     return _stat(pid)[0]
 
 
@@ -41,7 +41,7 @@ def all_pids():
 
 
 def children(pid):
-    """Living children, in the order in which they were started (pids that wrapped around aside)."""
+    """Living children in the order of their start (unless pids have wrapped around)."""
     return sorted(p for p in all_pids() if parent(p) == pid and alive(p))
 
 
@@ -53,13 +53,13 @@ def command_line(pid):
 
 
 def environment(pid):
-    """The environment that a process was started with."""
+    """The initial environment of a process."""
     pairs = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
 def marked(mark):
-    """Living processes that carry a run's mark in their environment or, where that was cleaned, as an argument."""
+    """Living processes with a run's mark in their environment or, if that was cleared, in their arguments."""
     wanted, found = mark.encode(), []
     for pid in all_pids():
         if pid == os.getpid():

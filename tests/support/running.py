@@ -1,4 +1,4 @@
-"""One started dlaunch, and what became of it."""
+"""A started dlaunch and its result."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from processes import alive, children, describe, marked, until
 
 @dataclass
 class Result:
-    """`rc` is as subprocess has it: -n when signal n ended dlaunch itself."""
+    """`rc` as in subprocess: -n if signal n ended dlaunch itself."""
 
     rc: int
     out: str
@@ -34,7 +34,7 @@ class Result:
 class Running:
     process: subprocess.Popen
     mark: str
-    folder: Path  # where its workers leave notes
+    folder: Path  # in which workers leave notes
     out_path: Path
     err_path: Path
     started: float = field(default_factory=time.monotonic)
@@ -45,7 +45,7 @@ class Running:
         return self.process.pid
 
     def agent(self):
-        """The guard's child, the workers' parent."""
+        """The agent: the guard's child and the workers' parent."""
         return until(lambda: children(self.pid), 5, "the start of the agent")[0]
 
     def out(self):
@@ -64,7 +64,7 @@ class Running:
         return self.process.poll() is not None
 
     def ready(self, count, seconds=20):
-        """Waits until `count` workers have left a note RANK.ready; their pids by rank."""
+        """Waits until `count` workers have left a note RANK.ready; returns their pids by rank."""
         notes = lambda: {p.stem: p for p in self.folder.glob("*.ready")}
         until(lambda: self.ended() or len(notes()) >= count, seconds, f"the start of {count} workers")
         assert (
@@ -85,14 +85,14 @@ class Running:
         return Result(rc, self.out(), self.err(), time.monotonic() - self.started, self.out_path.read_bytes())
 
     def nothing_left(self, seconds=0.0):
-        """Asserts that no process of this run lives, at the latest `seconds` from now."""
+        """Asserts that all processes of this run end within `seconds`."""
         end = time.monotonic() + seconds
         while (left := self.living()) and time.monotonic() < end:
             time.sleep(0.005)
         assert not left, f"left behind: {describe(left)}"
 
     def end(self):
-        """Kills whatever is left, until nothing is."""
+        """Kills all remaining processes of this run."""
         for _ in range(100):
             for pid in {*self.living(), *([] if self.ended() else [self.pid])}:
                 try:
@@ -106,7 +106,7 @@ class Running:
 
 
 def kill(pid, number):
-    """Sends a signal to a process that may have ended by now."""
+    """Sends a signal to a process that may have ended already."""
     if alive(pid):
         try:
             os.kill(pid, number)

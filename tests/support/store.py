@@ -1,4 +1,4 @@
-"""A `dlaunch store` of a test's own, and a Python whose scripts are its clients."""
+"""A `dlaunch store` for one test, and a Python interpreter that runs client scripts."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import subprocess
 
 
 class StoreServer:
-    """A started server: `port` is where it listens, `line` what it printed."""
+    """A started server: `port` is its port, `line` its first line of output."""
 
     def __init__(self, binary, bind="127.0.0.1:0"):
         self.process = subprocess.Popen([binary, "store", "--bind", bind], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -16,7 +16,7 @@ class StoreServer:
         self.port = int(re.search(r":(\d+)$", self.line)[1]) if self.line else None
 
     def end(self):
-        """Whatever it is doing; its standard error."""
+        """Ends the server in any state; returns its standard error."""
         self.process.kill()
         return self.process.communicate()[1]
 
@@ -32,7 +32,7 @@ def serving(binary):
 
 
 class Interpreter:
-    """A Python that runs one script after the other, so that what they import is loaded once."""
+    """A Python interpreter that runs one script after the other, so that imports are paid once."""
 
     LOOP = """
 import gc, json, sys, traceback
@@ -44,7 +44,7 @@ for line in sys.stdin:
         exec(script, scope)
     except BaseException:
         error = traceback.format_exc()
-    scope.clear()  # connections end here, not some time after their server
+    scope.clear()  # closes the script's connections before its server ends
     gc.collect()
     print(json.dumps([said, error], default=lambda b: b.decode("latin-1")), flush=True)
 """
@@ -61,7 +61,7 @@ for line in sys.stdin:
         self.process.communicate()
 
     def answer(self, script, server, seconds=120):
-        """What the script, which finds the server at `port`, says last."""
+        """Runs a script with the server's `port` and returns the value that the script passes to say()."""
         self.process.stdin.write(json.dumps([script, server.port]) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], seconds)

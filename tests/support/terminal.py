@@ -1,4 +1,4 @@
-"""dlaunch, or a shell, at a terminal of its own."""
+"""dlaunch, or a shell, on its own pseudo-terminal."""
 
 import os
 import re
@@ -25,7 +25,7 @@ class Terminal:
         return marked(self.mark)
 
     def expect(self, pattern, seconds=10):
-        """Waits for a pattern in what the terminal shows; the match."""
+        """Waits for a pattern in the terminal's output; returns the match."""
         try:
             self.tty.expect(pattern, timeout=seconds)
         finally:
@@ -41,12 +41,12 @@ class Terminal:
         self.tty.sendline(text)
 
     def ready(self, count, seconds=20):
-        """The pids of `count` workers, by rank, once each has left its note."""
+        """Waits until `count` workers have left their notes; returns their pids by rank."""
         until(lambda: len(list(self.folder.glob("*.ready"))) >= count, seconds, f"the start of {count} workers")
         return [int((self.folder / f"{rank}.ready").read_text()) for rank in range(count)]
 
     def finish(self, seconds=15):
-        """Reads to the end: (exit status, or -n for signal n; all that was shown, with plain newlines)."""
+        """Reads to the end; returns (exit status, or -n for signal n; the output with plain newlines)."""
         self.expect(pexpect.EOF, seconds)
         self.tty.wait()
         left = self.living()

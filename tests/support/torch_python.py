@@ -1,4 +1,4 @@
-"""Interpreters that can import torch: Debian's, and the one that DLAUNCH_TORCH_PYTHON names."""
+"""Interpreters that can import torch: Debian's, and $DLAUNCH_TORCH_PYTHON."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""What a test says itself to a coordinator on another host: torch's greeting, then frames `u8 number, u32 length`."""
+"""A raw connection from a test to a coordinator on another host: torch's greeting, then frames `u8 number, u32 length`."""
 
 import socket
 import struct
@@ -33,7 +33,7 @@ class Wire:
     def send(self, words):
         try:
             self.socket.sendall(words)
-        except OSError:  # refused in the middle
+        except OSError:  # closed by the coordinator during the write
             pass
 
     def read(self, count):
@@ -47,14 +47,14 @@ class Wire:
         return number, self.read(length)
 
     def at_end(self):
-        """Waits for the other side to close."""
+        """Waits until the coordinator closes the connection."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionError:
             return True
 
     def closed(self):
-        """Whether it has been closed by now."""
+        """True if the coordinator has closed the connection."""
         self.socket.setblocking(False)
         try:
             return self.socket.recv(1) == b""

@@ -1,4 +1,4 @@
-"""Programs for workers. They speak to the test through files in $SEEN: a note appears whole or not at all."""
+"""Programs for workers. They report to the test by files in $SEEN; each file, a note, appears atomically."""
 
 import sys
 
