@@ -1,4 +1,4 @@
-"""The agent is stopped, as a debugger or a lack of memory may do, when something else happens."""
+"""The agent is stopped (SIGSTOP), as by a debugger or lack of memory, while other events happen."""
 
 import os
 import signal

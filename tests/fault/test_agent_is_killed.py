@@ -1,4 +1,4 @@
-"""SIGKILL of the workers' parent: the guard ends everything at once, and not with 0."""
+"""SIGKILL of the agent: the guard ends all workers at once, and dlaunch does not end with 0."""
 
 import signal
 

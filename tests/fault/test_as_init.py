@@ -1,4 +1,4 @@
-"""dlaunch as process 1 of a container: it heeds signals, and it collects orphans."""
+"""dlaunch as process 1 of a container: handles signals and reaps orphans."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ PREFIX = ("unshare", "-pf", "--mount-proc")
 
 @pytest.fixture
 def init(job):
-    """init(text) -> (Running of unshare, pid of dlaunch as we see it), once two workers are ready."""
+    """init(text) -> (Running of unshare, dlaunch's pid outside the container), once two workers are ready."""
 
     def init_(text):
         run = job(text, prefix=PREFIX)

@@ -1,4 +1,4 @@
-"""A worker that goes on detaching new sessions while it is being ended: a race against whoever sweeps."""
+"""A worker that keeps detaching new sessions while it is being ended races against the sweep."""
 
 import signal
 

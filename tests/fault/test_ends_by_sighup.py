@@ -1,4 +1,4 @@
-"""SIGHUP to dlaunch: the terminal or connection is gone."""
+"""SIGHUP to dlaunch, as when the terminal or connection is lost."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""SIGINT twice: who does not listen is not waited for."""
+"""SIGINT twice: workers that ignore the signal are killed without the grace."""
 
 import signal
 

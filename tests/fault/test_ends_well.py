@@ -1,4 +1,4 @@
-"""Every worker ends well; what it left behind goes too."""
+"""Every worker exits with 0; processes that they left behind are ended too."""
 
 import pytest
 

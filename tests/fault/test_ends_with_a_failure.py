@@ -1,4 +1,4 @@
-"""One worker fails; the other, and what both left behind, is stopped."""
+"""One worker fails; the other, and all processes that both left behind, are stopped."""
 
 import pytest
 

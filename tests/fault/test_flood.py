@@ -1,4 +1,4 @@
-"""A worker floods its output while another one dies, or while everything is to end."""
+"""A worker floods its output while another worker dies, or while the job is being stopped."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""The disk of the log files is full: training goes on, and it is said once."""
+"""The disk of the log files is full: training goes on, and one warning is printed."""
 
 import pytest
 
@@ -7,7 +7,7 @@ WRITE = "for n in range(40000): print('a line of some length, number', n)\nsys.s
 
 
 def small(folder, fill=False):
-    """A prefix: `folder` is a disk of 256 KiB, for this job alone; full from the start when `fill`."""
+    """A command prefix that mounts a file system of 256 KiB at `folder` for this job; `fill`: full from the start."""
     folder.mkdir(parents=True, exist_ok=True)
     more = f"head -c 1000000 /dev/zero 2>/dev/null > '{folder}/fill'; " if fill else ""
     return (

@@ -1,4 +1,4 @@
-"""SIGKILL of the process that the user started: the agent ends everything at once."""
+"""SIGKILL of the guard, the process that the user started: the agent ends all workers at once."""
 
 import signal
 

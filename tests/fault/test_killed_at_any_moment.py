@@ -1,4 +1,4 @@
-"""SIGKILL of either of the two processes, from the first millisecond on: in the middle of the start too."""
+"""SIGKILL of guard or agent at any moment, also during the start."""
 
 import signal
 import time
@@ -38,7 +38,7 @@ def test_the_agent(job, moment_ms, surroundings_of):
 @pytest.mark.parametrize("moment_ms", MOMENTS_MS[1::2])
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_signal(job, moment_ms, name, surroundings_of):
-    """Before handlers are there the signal's own action ends dlaunch; from then on it is an orderly end."""
+    """Before the handlers are installed the signal's default action ends dlaunch; afterwards the end is orderly."""
     run = job(DAEMON, workers=8, env=surroundings_of)
     time.sleep(moment_ms / 1000)
     run.signal(signal.Signals[name])

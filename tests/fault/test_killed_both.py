@@ -1,4 +1,4 @@
-"""Both processes are killed, one right after the other."""
+"""Guard and agent are killed, one right after the other."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ STAY = 'ready\nexec sleep "$TEST_RUN_MARK"\n'
 
 @pytest.mark.parametrize("first", ["guard", "agent"])
 def test_the_plain_workers_go_with_them(job, first):
-    """For plain workers the kernel's own net is enough; what they detached cannot be promised here."""
+    """The kernel ends the workers (PR_SET_PDEATHSIG); detached processes may remain."""
     run = job(STAY, workers=4)
     run.ready(4)
     pair = [run.pid, run.agent()]

@@ -1,4 +1,4 @@
-"""SIGKILL of either process while rounds come and go."""
+"""SIGKILL of guard or agent during restarts."""
 
 import signal
 import time

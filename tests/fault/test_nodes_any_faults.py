@@ -1,4 +1,4 @@
-"""Faults in a random order on four hosts: after each the job stands again on all four, and no two rounds ever overlap.
+"""Random faults on four hosts: after each one the job runs again on all four, and no two rounds ever overlap.
 
 What happens comes from a seed, which a failure names; DLAUNCH_FAULT_SEED=N repeats it.
 """
@@ -30,7 +30,7 @@ class Trial:
         return self.job.join(host, "2:4", *OPTIONS)
 
     def round(self):
-        """The round of which all four workers run now, and none of another; else None."""
+        """The round to which all four running workers belong; None if there is none."""
         pids = [pid for run in self.runs.values() for pid in run.workers().values()]
         found = {(variable(pid, "DLAUNCH_ROUND"), variable(pid, "WORLD_SIZE")) for pid in pids}
         if len(pids) != 4 or len(found) != 1:

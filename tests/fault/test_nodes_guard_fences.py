@@ -1,5 +1,5 @@
-"""The agent of a node stands still for longer than the job waits for it: its guard ends the workers, and what they have
-detached, before the others begin the next round. Awake again, the agent says so and comes back."""
+"""An agent is stopped (SIGSTOP) for longer than --node-timeout: its guard ends the workers and their detached processes
+before the other nodes start the next round. After SIGCONT the agent reports the gap and rejoins."""
 
 import os
 import signal

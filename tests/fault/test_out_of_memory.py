@@ -1,4 +1,4 @@
-"""The kernel kills a worker for want of memory: the report says so, and not only SIGKILL."""
+"""The kernel's OOM killer ends a worker: the report names the cause, not only SIGKILL."""
 
 import json
 import os
@@ -21,7 +21,7 @@ time.sleep(600)
 
 @pytest.fixture
 def little_memory():
-    """The cgroup.procs file of a group of 300 MiB for the whole job."""
+    """The cgroup.procs file of a cgroup with 300 MiB for the whole job."""
     root, limit = (V1, "memory.limit_in_bytes") if (V1 / "memory.limit_in_bytes").exists() else (V2, "memory.max")
     folder = root / f"dlaunch-test-{random.getrandbits(32):x}"
     try:

@@ -1,4 +1,4 @@
-"""/proc is missing, or another pid namespace's: its numbers are not believed, and still nothing is left behind."""
+"""/proc is missing or belongs to another pid namespace: dlaunch does not trust its pids, and no process remains."""
 
 import os
 import signal

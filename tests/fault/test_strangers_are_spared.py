@@ -1,10 +1,10 @@
-"""`exec dlaunch` in a script makes the script's own children dlaunch's: they are not its to kill."""
+"""`exec dlaunch` in a script makes the script's children children of dlaunch, which must not kill them."""
 
 from processes import until
 
 
 def test_what_a_script_had_started_lives_on(dlaunch, tmp_path):
-    """The usual way to keep a job's output: a process substitution, and exec."""
+    """The usual way to log a job's output: a process substitution and exec."""
     log = tmp_path / "log"
     reader = f"env -u TEST_RUN_MARK sh -c 'while read -r line; do echo kept $line; done > {log}.part; mv {log}.part {log}'"
     result = dlaunch("--nproc-per-node=2", "--no-python", "echo", "word", prefix=("bash", "-c", f'exec "$@" > >({reader})', "bash"))

@@ -1,4 +1,4 @@
-"""Our stdout, or stderr, is still open, but nobody reads it any more: no worker's death goes unnoticed."""
+"""dlaunch's stdout or stderr is a full pipe without a reader: a worker's exit is handled without delay."""
 
 import array
 import fcntl
@@ -27,7 +27,7 @@ def waiting_in(pipe):
 
 @pytest.fixture
 def flooded(start, shell_worker, tmp_path):
-    """flooded(stream, *options) -> Running that has filled that stream, a pipe of its own that nobody reads."""
+    """flooded(stream, *options) -> Running that has filled that stream, a pipe that is never read."""
     program, ends = shell_worker(FLOOD), []
 
     def flooded_(stream, *options):

@@ -1,4 +1,4 @@
-"""An end of file on a worker's output is not its end."""
+"""A worker that closes its output keeps running."""
 
 CLOSE = "os.close(1); os.close(2)\nready()\nawait_note('go')\n"
 

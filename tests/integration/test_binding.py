@@ -1,4 +1,4 @@
-"""--bind: the processors that each worker may use."""
+"""--bind: the CPU affinity of each worker."""
 
 import os
 
@@ -9,7 +9,7 @@ ALLOWED = "print(rank, sorted(os.sched_getaffinity(0)))\n"
 
 @pytest.fixture
 def bound(dlaunch, python_worker):
-    """bound(*options) -> the processors of every worker, by rank."""
+    """bound(*options) -> the CPU affinity of every worker, by rank."""
 
     def bound_(*options, **more):
         result = dlaunch(*options, "--no-python", python_worker(ALLOWED), **more)

@@ -1,4 +1,4 @@
-"""A start that waits for something, here for a configuration, can be ended like anything else."""
+"""A signal ends dlaunch while it blocks during its start, here on a configuration file."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 
 @pytest.fixture
 def blocked(start, tmp_path):
-    """blocked(prefix=()) -> Running whose agent reads a pipe into which nobody writes."""
+    """blocked(prefix=()) -> Running whose agent reads a pipe without a writer."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     ours = os.open(path, os.O_RDWR)

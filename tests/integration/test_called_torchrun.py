@@ -1,4 +1,4 @@
-"""A link named torchrun is torchrun."""
+"""Called by the name torchrun, dlaunch behaves like torchrun."""
 
 import json
 

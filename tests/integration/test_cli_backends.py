@@ -1,4 +1,4 @@
-"""dlaunch backends: the matrix of the worker library, as the library itself knows it."""
+"""dlaunch backends: prints the worker library's capability matrix."""
 import shutil
 import subprocess
 from pathlib import Path

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def refused(dlaunch, tmp_path):
-    """refused(*options) -> the line; the program would leave a file."""
+    """refused(*options) -> the line on stderr; asserts that the program did not run."""
 
     def refused_(*options, **more):
         result = dlaunch(*options, "--no-python", "touch", tmp_path / "made", **more)

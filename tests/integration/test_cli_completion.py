@@ -1,4 +1,4 @@
-"""The completions, in the shells they are for."""
+"""The completion scripts in bash, zsh and fish."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dlaunch; printf '%s\\n' "${COMPREPLY
 
 @pytest.fixture
 def script(dlaunch, tmp_path):
-    """script(shell) -> path of its completions; skips where the shell is missing."""
+    """script(shell) -> path of its completion script; skips if the shell is missing."""
 
     def script_(shell):
         if not shutil.which(shell):

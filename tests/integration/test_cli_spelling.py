@@ -1,4 +1,4 @@
-"""Options in all spellings that torchrun takes, and where they end."""
+"""All spellings of options that torchrun accepts, and the end of the options."""
 
 import pytest
 

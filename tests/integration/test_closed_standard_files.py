@@ -1,4 +1,4 @@
-"""Started by a careless daemon: any of 0, 1, 2 closed. The job runs, and nothing of ours lands in their place."""
+"""Descriptors 0, 1 or 2 are closed at the start: the job runs, and no internal descriptor takes their numbers."""
 import itertools
 
 import pytest

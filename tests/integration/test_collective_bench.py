@@ -1,4 +1,4 @@
-"""collective_bench: a table without wrong results for every collective and type, and one line for what cannot be meant."""
+"""collective_bench: correct results for every collective and type, and a one-line error for invalid arguments."""
 
 import subprocess
 

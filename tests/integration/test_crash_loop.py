@@ -1,4 +1,4 @@
-"""A job that always fails in the same way soon after its start is given up: status 93, do not requeue."""
+"""A job that repeatedly fails in the same way soon after its start ends with 93 (do not requeue)."""
 
 
 def test_the_same_quick_failure_again_and_again(dlaunch, shell_worker, seen):

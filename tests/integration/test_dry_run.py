@@ -1,4 +1,4 @@
-"""--dry-run prints the plan and does nothing."""
+"""--dry-run prints the plan and starts nothing."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Workers that end as a signal that ends jobs would end them, when no such signal came: a failure with its status."""
+"""Workers that end with the status of SIGINT or SIGTERM although no such signal was sent have failed, with that status."""
 
 import pytest
 

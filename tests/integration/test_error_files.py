@@ -1,4 +1,4 @@
-"""What a worker wrote into TORCHELASTIC_ERROR_FILE is quoted, in all of torch's forms, and handed on."""
+"""The report quotes a worker's TORCHELASTIC_ERROR_FILE, in all of torch's formats, and dlaunch's own error file gets it."""
 
 import json
 
@@ -35,7 +35,7 @@ BROKEN = [
 
 @pytest.fixture
 def fails(job, tmp_path):
-    """fails(bytes of the error file) -> Result of a job whose rank 1 leaves it and exits with 37."""
+    """fails(bytes of the error file) -> Result of a job whose rank 1 writes the file and exits with 37."""
 
     def fails_(content, **more):
         (tmp_path / "error.json").write_bytes(content)

@@ -1,4 +1,4 @@
-"""The CUDA twins: what they print on GPUs that a library plays, and how they end where there are none."""
+"""The cuda_* examples: output with a fake CUDA library, and the error without a GPU."""
 
 import pytest
 

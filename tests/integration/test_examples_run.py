@@ -1,4 +1,4 @@
-"""A few of the documents' programs on each CPU backend: what they print, whoever carries it."""
+"""Some examples on each CPU backend: the output does not depend on the backend."""
 
 import pytest
 

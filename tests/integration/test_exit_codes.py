@@ -1,4 +1,4 @@
-"""dlaunch ends with the failing worker's own status, whichever it is."""
+"""dlaunch exits with the failed worker's exit status, for every status."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The first failure is the cause, in the order in which they happened; those that we stopped are victims."""
+"""The first exit with a failure is the cause; workers stopped afterwards are collateral."""
 
 import json
 import re

@@ -1,17 +1,17 @@
-"""--fold: lines that several ranks print alike are shown once."""
+"""--fold: a line that several ranks print is shown once."""
 
 import functools
 import re
 
 
 def shown(result):
-    """Lines of the console, without whatever stands before them, with the text that stood there."""
+    """The lines of the console, each split into prefix and text."""
     return [re.fullmatch(r"(\[[^]]*\]:? ?)?(.*)", line).groups() for line in result.out.splitlines()]
 
 
 @functools.cache
 def ranks_of(prefix):
-    """What "[default0-1,3]:" stands for."""
+    """The ranks of a prefix such as "[default0-1,3]:"."""
     spans = [span.split("-") for span in re.search(r"[0-9,-]+", prefix)[0].split(",")]
     return {rank for span in spans for rank in range(int(span[0]), int(span[-1]) + 1)}
 
@@ -42,7 +42,7 @@ def test_a_rank_that_prints_nothing_holds_nothing_back_for_long(dlaunch, shell_w
 
 
 def test_a_flood_is_folded_and_every_rank_keeps_its_order(dlaunch, shell_worker):
-    """Far more than may wait for a rank, from ranks that do not start at the same time."""
+    """More lines than the buffer of waiting lines holds, from ranks that start at different times."""
     worker = shell_worker("seq 200000\necho mine is $RANK\nseq 200000\n")
     lines = shown(dlaunch("--nproc-per-node=3", "-t", "1", "--fold", "--no-python", worker))
     numbers = [str(n) for n in range(1, 200001)]

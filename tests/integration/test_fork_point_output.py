@@ -1,5 +1,5 @@
-"""What a program prints before its dlaunch::fork_point() is the template's: it goes where the output of workers goes, with
-`template` for the rank, and has files of its own."""
+"""Output before dlaunch::fork_point() belongs to the template: it is shown like workers' output, with `template` for the
+rank, and has log files of its own."""
 
 from forked import program  # noqa: F401
 

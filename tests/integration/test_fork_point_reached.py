@@ -1,5 +1,5 @@
-"""A program that does not come to its dlaunch::fork_point(), or cannot be forked there, fails as a worker does; the report
-says where it was, and what to do where it never calls fork_point()."""
+"""A program that does not reach dlaunch::fork_point(), or cannot be forked there, fails like a worker. The report names the
+place, and the remedy if the program never calls fork_point()."""
 
 import signal
 

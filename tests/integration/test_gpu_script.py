@@ -1,4 +1,4 @@
-"""tests/gpu/run where there is no GPU: it says that nothing was tested, and its status is no success."""
+"""tests/gpu/run without a GPU reports that nothing was tested, and its exit status is not 0."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The stop signal goes to a worker's whole group, and so does the grace: a script dies of it, its child may still save."""
+"""Stop signal and grace apply to a worker's whole process group: a child may still save after its script has died."""
 
 import signal
 

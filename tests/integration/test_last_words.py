@@ -1,4 +1,4 @@
-"""The last lines of the worker that failed stand in the report."""
+"""The report quotes the stderr tail of the failed worker."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No line is lost, mixed with another or torn, whatever the writers do."""
+"""No line is lost, split or mixed with another, however workers write."""
 
 import re
 

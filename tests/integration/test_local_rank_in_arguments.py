@@ -1,4 +1,4 @@
-"""$local_rank and ${local_rank} in the program's arguments, and every other byte as it was."""
+"""$local_rank and ${local_rank} are replaced in the program's arguments; every other byte is unchanged."""
 
 
 def test_both_spellings(dlaunch):

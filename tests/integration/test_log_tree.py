@@ -1,4 +1,4 @@
-"""Where log files lie, and how they are found again."""
+"""The tree of log files and its links."""
 
 import socket
 

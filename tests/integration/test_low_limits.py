@@ -1,4 +1,4 @@
-"""Limits of the surroundings: few files, few processes."""
+"""Low limits of descriptors and processes."""
 
 import os
 import random
@@ -60,7 +60,7 @@ def test_too_few_files_for_processes_alone_names_the_limit(dlaunch):
 
 @pytest.fixture
 def nobody(binary, tmp_path):
-    """(prefix of a user who may have so many processes, folder with a copy of dlaunch and a TMPDIR for this user)."""
+    """(command prefix for a user with a process limit, folder with a copy of dlaunch and a TMPDIR for this user)."""
     folder = Path(tempfile.gettempdir()) / f"dl-other-{random.getrandbits(32):x}"
     (folder / "tmp").mkdir(parents=True)
     folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Nodes may be started in any order, the one that hosts the coordinator last too; ranks follow their names."""
+"""Nodes may be started in any order, the coordinator's node last as well; ranks follow host names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The host is reached under an address that is none of its own, as behind a service, a router or a tunnel."""
+"""The coordinator is reached at an address that is not its host's own, as behind a service, a router or a tunnel."""
 
 import contextlib
 import socket
@@ -8,7 +8,7 @@ from hosts import PORT, inside
 
 
 class Relay:
-    """Passes connections to a port of one host on to the same port of another; closes them while nobody listens there."""
+    """Relays connections to a port of one host to the same port of another; closes them while that port is not open."""
 
     def __init__(self, at, target, port):
         self.at, self.target, self.port = at, target, port
@@ -63,7 +63,7 @@ def test_the_user_says_who_hosts(meeting):
 
 
 def test_static_rank_0_hosts_wherever_it_is(meeting):
-    """As under torchrun; workers find the store at the address that all were told."""
+    """As with torchrun, workers find the store at the address that all nodes were given."""
     job = meeting(3)
     words = lambda rank: [
         "--nnodes=2",

@@ -1,4 +1,4 @@
-"""The endpoint's name stands for an IPv4 and an IPv6 address; and the further ways to write an address."""
+"""An endpoint whose name resolves to an IPv4 and an IPv6 address; other spellings of addresses."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def everybody_reaches_the_store(job, world):
 
 
 def own_table(host, text):
-    """Names that this host alone knows so."""
+    """Gives one host its own entries in /etc/hosts."""
     table = job_table(host)
     table.write_text("127.0.0.1 localhost\n" + text)
     return ["-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(table)]
@@ -28,7 +28,7 @@ def job_table(host):
 
 
 def begin(job, tables, nnodes="2", extra=([], [])):
-    """On each host with a table of its own."""
+    """Starts the job, each host with its own /etc/hosts."""
     runs = []
     for host, text, more in zip(job.net, tables, extra):
         words = job.words(nnodes, *more, endpoint="both")
@@ -50,7 +50,7 @@ def test_the_host_has_both_and_others_know_any(meeting, others):
 
 @pytest.mark.parametrize("known", [FOUR, SIX], ids=["v4", "v6"])
 def test_the_host_listens_at_one_and_the_other_is_a_hole(meeting, known):
-    """What is sent to the address at which nobody listens vanishes."""
+    """Packets to the unused address are dropped without an error."""
     job = meeting(2)
     hole = "10.86.9.9" if known == SIX else "fd86:0:0:9::9"
     host = job.net[1]
@@ -67,7 +67,7 @@ def test_the_host_listens_at_one_and_the_other_is_a_hole(meeting, known):
 @pytest.mark.parametrize("lacks", [None, "10.86.0.{}/24", "fd86::{}/64"], ids=["none", "v4", "v6"])
 @pytest.mark.parametrize("which", [1, 2])
 def test_one_node_has_one_kind_only(meeting, lacks, which):
-    """The kind that all nodes have is what all are told, whoever serves the store."""
+    """The store's address is of the family that all nodes have, whichever node serves it."""
     job = meeting(3)
     if lacks:
         job.net[which].ip(f"addr del {lacks.format(which + 1)} dev eth0")

@@ -1,4 +1,4 @@
-"""dlaunch check: what this node would advertise and why, where the coordinator is, and whether it answers."""
+"""dlaunch check: the address that this node would advertise and why, the coordinator's address, and whether it answers."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def table(out):
 
 @pytest.fixture
 def check(meeting):
-    """check(host number, words) -> what a check on that host of two says, and its status."""
+    """check(host number, words) -> output and exit status of a check on that host of two."""
     job = meeting(2)
 
     def check_(number, *options, **more):
@@ -77,7 +77,7 @@ def test_a_shared_folder(dlaunch, tmp_path):
 )
 @pytest.mark.parametrize("command", [["check"], []], ids=["check", "job"])
 def test_a_shared_folder_that_takes_nothing(start, tmp_path, prepare, reason, command):
-    """One line, from a check and from the job alike."""
+    """A check and the job print the same single line."""
     folder = tmp_path / "shared"
     folder.mkdir()
     mount = f"mount -t tmpfs -o size=256k tmpfs '{folder}' && {{ {prepare.format(folder)}; exec \"$@\"; }}"

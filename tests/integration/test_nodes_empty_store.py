@@ -1,4 +1,4 @@
-"""No key of a round is seen in the next one, also where one port serves the coordinator and the workers' store."""
+"""No key of a round is visible in the next one, also if coordinator and worker store share a port."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A node is asked to end in the very turn in which it hears of its first round."""
+"""A stop signal and a node's first assignment arrive in the same turn of its loop."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Several places in --rdzv-endpoint, and names that are known only later."""
+"""Several endpoints in --rdzv-endpoint, and names that resolve only later."""
 
 from hosts import PORT
 from processes import until
@@ -44,7 +44,7 @@ def test_a_name_that_stays_unknown(meeting):
 
 
 def test_nobody_answers_at_any_of_them(meeting):
-    """Each place is named, with what became of it."""
+    """The error names each endpoint with its result."""
     job = meeting(3)
     job.net["node2"].unplug()
     run = job.join(job.net["node3"], "2", endpoint=f"node1:{PORT},node2:29401,nowhere.invalid", conf="join_timeout=3")

@@ -1,4 +1,4 @@
-"""How the endpoint may be written: a name, an address, IPv6; and what a node's own name may stand for."""
+"""Spellings of the endpoint: a name, an address, IPv6; and addresses to which a node's own name may resolve."""
 
 import pytest
 
@@ -22,7 +22,7 @@ socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT
 
 @pytest.mark.parametrize("endpoint", [*OWN_NAMES, "10.86.0.1"])
 def test_a_nodes_own_name_is_127_0_1_1(meeting, endpoint):
-    """As Debian's installer writes it: what the others are told is an address that they can reach."""
+    """The own name is 127.0.1.1, as Debian's installer writes it: the advertised address is reachable from other nodes."""
     job = meeting(2, own_name_is_loopback=True)
     runs = job.begin("2", endpoint=endpoint)
     world = job.world(2)
@@ -32,7 +32,7 @@ def test_a_nodes_own_name_is_127_0_1_1(meeting, endpoint):
 
 @pytest.mark.parametrize("name", OWN_NAMES)
 def test_the_master_addr_is_127_0_1_1_on_its_own_node(meeting, seen, name):
-    """The store is where the others reach it, and the workers beside it find it, too."""
+    """The store listens on an address that both remote and local workers reach."""
     job = meeting(2, own_name_is_loopback=True)
     words = ["--nnodes=2", f"--master-addr={name}", "--master-port=29555", "--no-python", str(job.program)]
     runs = [host.start(f"--node-rank={rank}", *words) for rank, host in enumerate(job.net)]

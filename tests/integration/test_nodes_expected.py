@@ -1,4 +1,4 @@
-"""Where SLURM has told which nodes there are, who waits names those that are missing."""
+"""With a node list from SLURM, a waiting node names the missing nodes."""
 
 
 def test_the_time_out_names_the_missing(meeting):

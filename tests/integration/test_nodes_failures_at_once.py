@@ -1,4 +1,4 @@
-"""Workers on several nodes fail at the same moment, or again while the job restarts: each round spends one restart."""
+"""Workers on several nodes fail at the same moment, or again during a restart: each round costs one restart."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from processes import state, until
 
 
 def test_two_at_once_are_one_restart(meeting):
-    """Neither agent hears of the other's failure before it has seen its own."""
+    """Each agent observes its own worker's failure before the other agent's report arrives."""
     job = meeting(2)
     runs = job.begin("2", "--max-restarts=3", each=2)
     world = job.world(4)

@@ -1,4 +1,4 @@
-"""A link that comes back before --node-timeout is over: nobody restarts, then or later."""
+"""A link that recovers before --node-timeout: no restart, then or later."""
 
 import time
 
@@ -38,5 +38,5 @@ def test_ten_times_a_second_changes_nothing(meeting):
 
 
 def beats_pass(job):
-    """Whether node1 hears node2 again: nothing that was sent to it is unacknowledged."""
+    """True if the link works again: node2 has no unacknowledged data for node1."""
     return job.net["node2"].connected_to(job.net["node1"], unsent=False)

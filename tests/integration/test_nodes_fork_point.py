@@ -1,4 +1,4 @@
-"""--start-method=fork on several nodes: each has a template of its own, and a failure of one is everybody's."""
+"""--start-method=fork on several nodes: each node has its own template, and the failure of one fails the whole job."""
 
 from forked import lines, program  # noqa: F401
 from hosts import PORT
@@ -27,7 +27,7 @@ def test_a_worker_of_one_that_dies_early(hosts, program, seen):
 
 
 def test_a_template_that_comes_to_its_fork_point_when_it_should_end(hosts, program, seen):
-    """It is stopped with its round; what the stop still does to it is not the next round's."""
+    """The template is stopped with its round; late effects of the stop do not affect the next round."""
     net = hosts(2)
     runs = [host.start(*words(net[0], "--max-restarts=1", program, how))
             for host, how in zip(net, ("ends-after-late", "late"))]  # fmt: skip

@@ -1,5 +1,5 @@
-"""An agent is stopped for longer than --node-timeout, and then goes on: it has been replaced, ends what is left of its
-round, and comes back as a spare."""
+"""An agent is stopped (SIGSTOP) for longer than --node-timeout and then continued: it has been replaced, ends the remains of
+its round, and rejoins as a spare."""
 
 import os
 import signal

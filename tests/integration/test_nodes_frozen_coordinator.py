@@ -1,5 +1,5 @@
-"""The agent that hosts the coordinator is stopped for longer than --node-timeout: the others stop their workers and
-look for it; when it goes on they meet again, and it blames nobody for its own gap."""
+"""The coordinator's agent is stopped (SIGSTOP) for longer than --node-timeout: the other agents stop their workers and
+reconnect; after SIGCONT all rejoin, and the coordinator does not count its own gap as the loss of a node."""
 
 import os
 import signal

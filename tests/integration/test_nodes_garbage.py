@@ -1,4 +1,4 @@
-"""Nonsense on the coordinator's port, from another node: closed where it is nonsense, and the job does not notice."""
+"""Invalid bytes on the coordinator's port from another node: the connection is closed, and the job is not affected."""
 
 import os
 

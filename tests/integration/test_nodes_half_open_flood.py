@@ -1,4 +1,4 @@
-"""Thousands of connections that say nothing: the job goes on, and a node that comes late gets in."""
+"""Thousands of silent connections: the job goes on, and a late node can still join."""
 
 import pytest
 import resource

@@ -1,4 +1,4 @@
-"""A length of 4 GiB is claimed: refused before memory is taken for it."""
+"""A frame with a length of 4 GiB is refused before memory is allocated for it."""
 
 import struct
 from pathlib import Path

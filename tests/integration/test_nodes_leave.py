@@ -1,4 +1,4 @@
-"""SIGTERM to one dlaunch: a graceful leave where enough nodes are left, else the end of the job."""
+"""SIGTERM to one dlaunch: the node leaves if enough nodes remain, else the job ends."""
 
 import signal
 
@@ -54,7 +54,7 @@ def test_the_coordinators_node_takes_the_job_along(meeting):
 
 
 def test_finished_ranks_do_not_run_again(meeting):
-    """The job is about to end well: who leaves it then leaves the others alone."""
+    """A node that leaves while the job is about to end with 0 does not affect the other nodes."""
     job = meeting(3)
     runs = job.begin("1:3")
     job.world(3)

@@ -1,4 +1,4 @@
-"""The node of a static endpoint is lost: all others end with 81 and say which coordinator it was.
+"""The node of a static endpoint is lost: all other nodes end with 81 and name the coordinator.
 
 At once where its kernel still answers; where it is silent a node stops its workers after most of --node-timeout, and
 looks for the coordinator as long as rejoin_timeout says.

@@ -1,5 +1,5 @@
-"""Workers that wait in a call of libdlaunch are told by their agents who is gone: the call ends with an Error that names
-them, long before its time-out. The stop signal is one that they do not heed, so only the Error ends them."""
+"""Agents send loss notices to workers that wait in a call of libdlaunch: the call ends with an Error that names the lost
+ranks, long before its time-out. The workers ignore the stop signal, so that only the Error ends them."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ BENCH = BINARY.parent / "examples" / "collective_bench"
 
 @pytest.fixture
 def job(hosts):
-    """job(backend) -> two hosts and their runs: two workers each, which do nothing but barriers."""
+    """job(backend) -> two hosts and their runs, with two workers each that call barrier() in a loop."""
     if not BENCH.exists() or not (BINARY.parent.parent / "lib" / "libdlaunch-gloo.so").exists():
         pytest.skip(f"{BENCH} or the backend gloo is not built")
 

@@ -1,4 +1,4 @@
-"""Ranks follow host names as humans count them: node10 comes after node2."""
+"""Ranks follow host names in natural order: node10 comes after node2."""
 
 
 def test_node10_after_node2(meeting):

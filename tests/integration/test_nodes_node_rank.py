@@ -1,4 +1,4 @@
-"""--node-rank on an elastic job: heeded, unless two nodes claim one rank."""
+"""--node-rank on an elastic job is honoured, unless two nodes claim the same rank."""
 
 
 def test_claims_are_heeded(meeting):

@@ -1,4 +1,4 @@
-"""What one node says to another is lost, and only that: the spare takes over, and no two rounds live at a time."""
+"""Packet loss in one direction between two nodes: the spare replaces the node, and no two rounds overlap."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A node of another job is refused with 83, and both jobs are named."""
+"""A node of another job is refused with 83; the message names both jobs."""
 
 
 def test_it_is_refused(meeting):

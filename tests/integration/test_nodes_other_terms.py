@@ -1,4 +1,4 @@
-"""Nodes that were told different things about the job: the coordinator's count, and who differs is told."""
+"""Nodes with different job options: the coordinator's apply, and the differing node gets a warning."""
 
 
 def test_who_differs_is_told_what_counts(meeting):

@@ -1,4 +1,4 @@
-"""An agent of another version is refused, and told both versions; the job does not notice."""
+"""An agent of another version is refused with a message that names both versions; the job is not affected."""
 
 import re
 import subprocess

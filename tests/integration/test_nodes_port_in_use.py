@@ -1,4 +1,4 @@
-"""The endpoint's port is taken by somebody who does not listen: the node that is to host says so at once."""
+"""The endpoint's port is bound by a process that does not listen: the node that must host reports it at once."""
 
 import socket
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def taken():
-    """A port of this machine that somebody has bound, and on which nobody listens."""
+    """A port of this machine that is bound, without a listener."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         yield holder.getsockname()[1]

@@ -1,4 +1,4 @@
-"""After a loss the survivors keep their ranks, and a newcomer takes the hole, rank 0 as any other."""
+"""After a loss the survivors keep their ranks, and a new node takes the free rank, also rank 0."""
 
 
 def test_the_newcomer_takes_the_hole(meeting):
@@ -14,7 +14,7 @@ def test_the_newcomer_takes_the_hole(meeting):
 
 
 def test_the_workers_store_moves_with_rank_0(meeting):
-    """The coordinator is on node3, where no rank 0 is."""
+    """The coordinator is on node3, which does not have rank 0."""
     job = meeting(3)
     hosts = [job.net["node3"], job.net["node2"]]
     runs = job.begin("2", hosts=hosts, endpoint="node3")

@@ -1,4 +1,4 @@
-"""A worker fails on one of several nodes: all restart as one."""
+"""A worker fails on one of several nodes: all nodes restart together."""
 
 import pytest
 

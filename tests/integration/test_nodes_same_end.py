@@ -1,4 +1,4 @@
-"""The job fails for good: the same first cause, with the node's name, and the same status on every node, at once."""
+"""The job fails finally: every node ends at once with the same cause, including the node's name, and the same status."""
 
 import signal
 
@@ -24,7 +24,7 @@ def test_every_node_ends_alike(meeting, rank, order, status, word):
 
 
 def test_nothing_is_said_twice(meeting):
-    """The reason for the stop is told at once, and what led to it is the rest of the report."""
+    """The report starts with the reason for the stop; the failure that led to it follows."""
     job = meeting(2)
     runs = job.begin("2")
     job.world(2)
@@ -46,7 +46,7 @@ def test_a_signal_is_said_once_on_every_node(meeting):
 
 
 def test_the_program_is_missing_on_one_node(meeting):
-    """127 everywhere, the node named, no restart spent on it."""
+    """Every node ends with 127 and names the node; no restart is spent."""
     job = meeting(2)
     missing = [*job.words("2", "--max-restarts=3")[:-1], "/no/such/program"]
     runs = [job.join(job.net[0], "2", "--max-restarts=3"), job.net[1].start(*missing)]

@@ -1,4 +1,4 @@
-"""A late node of an elastic job is taken in at once, and that is no restart."""
+"""A late node of an elastic job is admitted at once, without spending a restart."""
 
 
 def test_it_is_taken_in(meeting):

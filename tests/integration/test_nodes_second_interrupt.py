@@ -1,4 +1,4 @@
-"""Ctrl-C twice at one node of a job that ends with it: no node waits for its workers' grace."""
+"""Ctrl-C twice at one node, which ends the job: no node waits for its workers' grace."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""--rdzv-endpoint=file:///folder: nodes that share a folder meet without anybody naming an address."""
+"""--rdzv-endpoint=file:///folder: nodes with a shared folder rendezvous without a configured address."""
 
 import os
 import signal

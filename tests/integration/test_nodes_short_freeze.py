@@ -1,4 +1,4 @@
-"""An agent is stopped for less than --node-timeout: nothing changes, then or later."""
+"""An agent is stopped (SIGSTOP) for less than --node-timeout: no restart, then or later."""
 
 import os
 import signal

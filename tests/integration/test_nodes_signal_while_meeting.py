@@ -1,4 +1,4 @@
-"""A signal before the first round: the node ends at once with 128 + n, and who waits with it hears of it."""
+"""A signal before the first round: the node ends at once with 128 + n, and waiting nodes are informed."""
 
 import os
 import signal

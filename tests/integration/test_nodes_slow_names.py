@@ -1,4 +1,4 @@
-"""A name server that never answers: the agent hears signals and time-outs all the same."""
+"""A name server that never answers does not delay the agent's handling of signals and time-outs."""
 
 import signal
 
@@ -11,7 +11,7 @@ BLIND = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'  # in the host's own m
 
 @pytest.fixture
 def blind(hosts, tmp_path, binary):
-    """blind(*options) -> a run of two nodes on a host whose questions for names vanish."""
+    """blind(*options) -> a run of two nodes on a host whose DNS queries are dropped."""
 
     def blind_(*options):
         host = hosts(1)[0]

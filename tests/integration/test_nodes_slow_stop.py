@@ -1,4 +1,4 @@
-"""One node's worker ignores SIGTERM: the next round starts, on all nodes, when it has been killed after --grace."""
+"""One node's worker ignores SIGTERM: the next round starts on all nodes after that worker was killed at the end of --grace."""
 
 import time
 

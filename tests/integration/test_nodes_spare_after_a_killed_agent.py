@@ -1,4 +1,4 @@
-"""Two of two and a third that waits; SIGKILL to an agent or its guard: the spare takes the hole at once."""
+"""A job of two nodes with a spare; SIGKILL to an agent or its guard: the spare replaces the node at once."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from processes import state, until
 
 @pytest.fixture
 def with_a_spare(meeting):
-    """Three hosts, the job on two of them, node3 waiting: (meeting, its runs, the world)."""
+    """Three hosts, the job on two of them, node3 as a spare: (meeting, its runs, the world)."""
     job = meeting(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
@@ -31,7 +31,7 @@ def test_it_takes_over(with_a_spare, which):
 
 
 def test_it_takes_over_though_the_agent_had_not_read_everything(with_a_spare):
-    """The kernel resets such a connection, which may be anything; the guard closes it in order."""
+    """The kernel sends RST, which is no proof of a death; the guard's good-bye is."""
     job, runs, world = with_a_spare
     agent = runs[1].agent()
     os.kill(agent, signal.SIGSTOP)

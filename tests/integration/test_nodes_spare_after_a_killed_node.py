@@ -1,4 +1,4 @@
-"""Every process of a node is killed; its kernel lives and closes its connections: the spare takes over at once."""
+"""Every process of a node is killed and its kernel closes the connections: the spare replaces the node at once."""
 
 
 def test_it_takes_over(meeting):

@@ -1,4 +1,4 @@
-"""A node is lost without a word: after --node-timeout the spare takes over, and not before."""
+"""A node is lost silently: the spare replaces it after --node-timeout, not before."""
 
 import time
 

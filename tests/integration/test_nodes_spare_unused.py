@@ -1,4 +1,4 @@
-"""A spare that is never needed ends as the job does."""
+"""A spare that was never needed ends with the job's status."""
 
 import pytest
 

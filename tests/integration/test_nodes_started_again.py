@@ -1,4 +1,4 @@
-"""Two of two, one dlaunch is killed: the job waits, and goes on when somebody starts it again there."""
+"""A job of two nodes, one dlaunch is killed: the job waits, and continues when dlaunch is started there again."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""torchrun's static form: --node-rank, --master-addr, --master-port. Ranks are as claimed, and the store is at exactly
-that port in every round."""
+"""torchrun's static form: --node-rank, --master-addr, --master-port. Ranks are as claimed, and the store uses exactly that
+port in every round."""
 
 from processes import until
 
@@ -51,7 +51,7 @@ def test_one_node_fails_for_all(meeting):
 
 
 def test_rank_0_is_not_where_the_master_address_is(meeting):
-    """It is said at once, on the node that must host; and who does not find it says so when the time is over."""
+    """The node that must host reports the error at once; other nodes report a time-out."""
     job = meeting(2)
     swapped = [job.net[at].start(*words(job, 1 - at, "--rdzv-conf=timeout=3")) for at in (0, 1)]
     until(lambda: "expected --node-rank=0 on node1" in swapped[1].err(), 2, "a word about it")

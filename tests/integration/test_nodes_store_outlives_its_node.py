@@ -1,4 +1,4 @@
-"""The workers of the node that serves the round's store are done first: the others still find it."""
+"""The round's store remains available after the workers of its node have exited."""
 
 from processes import until
 

@@ -1,4 +1,4 @@
-"""Something else listens at the endpoint: it is said at once, not when the time is over."""
+"""Another service listens at the endpoint: the error is reported at once, not after the time-out."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ from store import serving
 
 
 class Stranger:
-    """A service on a port of this machine that says the same to everybody, or nothing."""
+    """A service on a port of this machine that sends the same bytes to every client, or nothing."""
 
     def __init__(self, words):
         self.listener = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Fewer nodes than the job needs: 80 on all of them, with a text that says how many came."""
+"""Fewer nodes than the job needs: all of them end with 80, and the message counts the nodes that joined."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_the_endpoint_has_no_carrier(meeting):
 
 
 def test_the_lost_node_is_named(meeting):
-    """Two of two, one is lost, and nobody comes in its place."""
+    """A job of two nodes loses one, and no node replaces it."""
     job = meeting(3)
     runs = job.begin("2", hosts=job.net.all[:2], conf="join_timeout=3")
     job.world(2)

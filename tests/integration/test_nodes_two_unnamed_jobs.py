@@ -1,4 +1,4 @@
-"""Two jobs at one endpoint, neither of which has an --rdzv-id: the second is told so at once, the first does not notice."""
+"""Two jobs without --rdzv-id at one endpoint: the second is refused at once, the first is not affected."""
 
 import pytest
 

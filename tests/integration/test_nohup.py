@@ -1,4 +1,4 @@
-"""Under nohup a hangup stays ignored, by dlaunch and so by the job."""
+"""Under nohup dlaunch and its workers keep ignoring SIGHUP."""
 
 import os
 import signal

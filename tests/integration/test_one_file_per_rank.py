@@ -1,4 +1,4 @@
-"""The plainest job: every rank does its work once."""
+"""The simplest job: every rank runs once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""PET_ variables, which is how Kubernetes operators drive torchrun."""
+"""PET_ variables, with which Kubernetes operators configure torchrun."""
 
 from logs import text_of
 

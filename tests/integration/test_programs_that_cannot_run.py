@@ -1,4 +1,4 @@
-"""126 and 127: the exact reason, at once, and no restart is spent."""
+"""126 and 127: reported at once with the exact reason, without spending a restart."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A progress bar is an unfinished line for hours; in pipes and files it is seen all the same, and no line is torn."""
+"""A progress bar is an unfinished line for hours; it still appears in pipes and files, and no line is split."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whoever read our stdout is gone: the job goes on to its end."""
+"""The reader of dlaunch's stdout is gone: the job runs to its end."""
 
 import os
 

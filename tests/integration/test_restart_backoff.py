@@ -1,4 +1,4 @@
-"""The first restart after a quick failure comes at once; before each further one the pause doubles, up to its limit."""
+"""The first restart after a quick failure is immediate; the pause before each further restart doubles up to its limit."""
 
 import itertools
 import signal

@@ -58,7 +58,7 @@ def test_every_round_keeps_its_files(job, tmp_path):
 
 
 def test_no_worker_of_one_round_sees_one_of_the_next(job, seen):
-    """Every worker leaves a note while it lives; the next round finds the folder empty."""
+    """Every worker keeps a file while it lives; the next round finds the folder empty."""
     run = job(
         'for old in "$SEEN"/alive.*; do [ -e "$old" ] && kill -0 "$(cat "$old")" 2>/dev/null && note met; done\n'
         'note "begun.$DLAUNCH_ROUND.$RANK"\nfor r in 0 1 2 3; do await "begun.$DLAUNCH_ROUND.$r"; done\n'

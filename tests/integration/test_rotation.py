@@ -1,4 +1,4 @@
-"""--rotate SIZE[:KEEP]: a log file that grows is set aside; whole lines, none lost between the files that are kept."""
+"""--rotate SIZE[:KEEP]: rotates log files at line ends; no line is lost between the kept files."""
 
 WRITE = "for n in range(1000): os.write(1, b'%06d a line of exactly thirty-two b\\n' % n)\n"
 

@@ -1,4 +1,4 @@
-"""Who presses Ctrl-C twice does not wait for the grace."""
+"""A second Ctrl-C ends the grace."""
 
 import signal
 import time

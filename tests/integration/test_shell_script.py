@@ -1,4 +1,4 @@
-"""--no-python: the program is executed as it is."""
+"""--no-python: the program is executed directly."""
 
 
 def test_a_shell_script_with_arguments(dlaunch, shell_worker):

@@ -1,4 +1,4 @@
-"""A worker that dies of a signal: 128 + n, and the signal's name."""
+"""A worker killed by signal n: status 128 + n, and the report has the signal's name."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""SIGTERM to all processes of a node at a time, as schedulers and systemd send it: no worker is to blame for its end."""
+"""SIGTERM to all processes of a node at once, as schedulers and systemd send it: no worker's exit counts as a failure."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ HANDLERS = pytest.mark.parametrize(
 
 
 def signal_all(run, workers):
-    """The agent is stopped meanwhile, so it hears of everything at once, and first of its workers' ends."""
+    """The agent is stopped (SIGSTOP) meanwhile, so that all events arrive at once, the workers' exits first."""
     agent = run.agent()
     os.kill(agent, signal.SIGSTOP)
     until(lambda: state(agent) == "T", 5, "the stop")
@@ -52,7 +52,7 @@ def test_a_job_of_one_node_ends(job, handler):
 
 
 def test_systemd_sends_sighup_too(job):
-    """The status is SIGTERM's, and the second signal does not take the workers' grace."""
+    """The status is SIGTERM's, and the second signal does not shorten the workers' grace."""
     run = job("trap 'note saved.$RANK yes; exit 0' TERM\ntrap '' HUP\nready\nwhile :; do sleep 0.01; done", "--grace=60")
     run.ready(2)
     agent = run.agent()

@@ -1,4 +1,4 @@
-"""Who reads dlaunch's standard input."""
+"""Which workers get dlaunch's standard input."""
 
 import pytest
 

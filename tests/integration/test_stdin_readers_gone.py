@@ -1,4 +1,4 @@
-"""--stdin=all when nobody reads any more: our own stdin is left alone, not polled."""
+"""--stdin=all after all workers have closed their input: dlaunch stops reading its stdin."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The terminal's window is closed: nobody is left."""
+"""The terminal's window is closed: no process remains."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who may read from the terminal when the shell has it, and after fg."""
+"""Reading from the terminal in the background, and after fg."""
 
 import os
 import signal

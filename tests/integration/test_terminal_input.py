@@ -1,4 +1,4 @@
-"""--stdin=0 at a terminal: a debugger is usable on that rank, and Ctrl-C goes there."""
+"""--stdin=0 at a terminal: a debugger works on that rank, and Ctrl-C reaches that rank."""
 
 import pytest
 

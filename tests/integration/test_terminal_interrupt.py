@@ -1,4 +1,4 @@
-"""Ctrl-C at a terminal: each worker hears of it once, one clean summary, 130, nobody left."""
+"""Ctrl-C at a terminal: each worker gets one SIGINT; one summary, status 130, no process remains."""
 
 import time
 
@@ -53,7 +53,7 @@ def test_quit(terminal, shell_worker):
 
 
 def test_in_a_pipeline(at_a_shell, shell_worker):
-    """The reader of our output gets the interrupt too, and is gone before us."""
+    """The reader of dlaunch's output gets SIGINT too, and exits before dlaunch."""
     shell = at_a_shell(
         "--nproc-per-node=2", "--no-python", shell_worker('ready\nexec sleep "$TEST_RUN_MARK"\n'), then="| cat"
     )

@@ -1,4 +1,4 @@
-"""Colours and progress bars belong to a terminal."""
+"""Colours and progress bars are for terminals only."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Ctrl-Z stops the workers, fg and bg continue them."""
+"""Ctrl-Z stops the workers; fg and bg continue them."""
 
 import pytest
 

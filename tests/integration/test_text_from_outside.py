@@ -1,4 +1,4 @@
-"""Control characters from error files, hosts and job ids reach no terminal."""
+"""Control characters in error files, host names and job ids are escaped before they reach a terminal."""
 
 RECORD = r"""printf '{"message":"bad \\u001b]0;owned\\u0007 news"}' > $TORCHELASTIC_ERROR_FILE
 exit 3

@@ -1,4 +1,4 @@
-"""--timeout: the job ends with 84, and the report names those that were still running."""
+"""--timeout: the job ends with 84, and the report names the ranks that were still running."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""--timestamps: when each line came, before its prefix."""
+"""--timestamps: each line starts with the time of its arrival."""
 
 import datetime
 import re

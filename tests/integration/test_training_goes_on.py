@@ -1,5 +1,5 @@
-"""The training example, killed in the middle and restarted, ends with the very parameters of an undisturbed run; where
-its state cannot be written it says why."""
+"""The training example, killed and restarted, ends with the same parameters as an undisturbed run; it reports why its
+state cannot be written."""
 import os
 import random
 import re
@@ -23,7 +23,7 @@ def program():
 
 @pytest.fixture
 def digits(tmp_path):
-    """A folder with files as MNIST's, but fewer: an epoch takes a fraction of a second."""
+    """A folder with files in MNIST's format, small enough for epochs of a fraction of a second."""
     for part, count in ("train", 1500), ("t10k", 100):
         labels = bytes(number % 10 for number in range(count))
         images = b"".join(random.Random(label).randbytes(28 * 28) for label in labels)

@@ -1,4 +1,4 @@
-"""What a worker finds in its environment, and what it starts with."""
+"""The environment variables and the initial process state of a worker."""
 
 import json
 import os
@@ -10,7 +10,7 @@ TELL = 'env > "$SEEN/env.$RANK"\n'
 
 @pytest.fixture
 def told(dlaunch, shell_worker, seen):
-    """told(*options) -> the environments of all workers, by rank."""
+    """told(*options) -> the environment variables of all workers, by rank."""
 
     def told_(*options, **more):
         assert dlaunch(*options, "--no-python", shell_worker(TELL), **more).rc == 0

@@ -1,4 +1,4 @@
-"""The real libnccl.so.2, as far as it goes without a GPU; CUDA's driver is played by a library of ours."""
+"""The real libnccl.so.2 without a GPU, with a fake CUDA driver library."""
 
 import ctypes
 import re
@@ -22,7 +22,7 @@ def has_driver():
 
 @pytest.fixture(scope="module")
 def library():
-    """The loader's, or that of a Python environment with a current torch."""
+    """Path of libnccl: the loader's, or that of a Python environment with a current torch."""
     if not FAKE.exists() or not EXAMPLE.exists():
         pytest.skip("the examples, or the library that plays CUDA, are not built")
     try:
@@ -41,7 +41,7 @@ def test_its_functions_and_its_version_are_what_we_need(dlaunch, library):
 
 
 def test_its_words_reach_the_program(dlaunch, library):
-    """Rank 0 makes an id, all ranks have it, and the real CUDA inside NCCL finds no driver."""
+    """Rank 0 creates a unique id, all ranks receive it, and then NCCL's CUDA runtime finds no driver."""
     if has_driver():
         pytest.skip("here is a real driver; tests/gpu/run is for such machines")
     variables = {"DLAUNCH_CUDA_LIBRARY": str(FAKE), "DLAUNCH_NCCL_LIBRARY": library, "NCCL_SOCKET_IFNAME": "lo"}

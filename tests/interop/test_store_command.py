@@ -1,4 +1,4 @@
-"""`dlaunch store` as a command: what it prints, where it listens, how it ends."""
+"""`dlaunch store` as a command: output, listening address, exit."""
 
 import re
 import signal
@@ -53,7 +53,7 @@ def test_a_signal_ends_it_with_0_and_its_connections(binary, number):
             server.process.send_signal(number)
             assert server.process.wait(30) == 0
             assert client.recv(1) == b""
-        server.process.poll = lambda: None  # it has ended, and was to
+        server.process.poll = lambda: None  # the server was supposed to end
 
 
 def test_a_taken_port_is_refused_in_one_line(binary):

@@ -1,4 +1,4 @@
-"""Requests that arrive in pieces of every size, from clients of both numberings, mean what they mean in one piece."""
+"""Requests split at every byte, from clients of both numberings, have the same effect as whole ones."""
 
 import socket
 
@@ -18,7 +18,7 @@ def text(value):
 
 
 def conversation(numbers, key):
-    """SET, GET, ADD, CHECK, WAIT, DELETE_KEY, and what they answer."""
+    """SET, GET, ADD, CHECK, WAIT, DELETE_KEY, and the expected replies."""
     set_, get, add, check, wait, delete = (bytes([number]) for number in numbers)
     return (
         set_ + text(key) + text(b"40") + get + text(key) + add + text(key) + u64(2) + check + u64(2) + text(key) + text(b"no")

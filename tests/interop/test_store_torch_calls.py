@@ -1,4 +1,4 @@
-"""Every call of torch's TCPStore client on our server, with Debian's torch 1.13 and with a current one."""
+"""Every call of torch's TCPStore client on dlaunch's server, with torch 1.13 and with a current torch."""
 
 import contextlib
 import functools
@@ -28,14 +28,14 @@ store = connect()
 
 @pytest.fixture(scope="module")
 def interpreter():
-    """interpreter(python) -> Interpreter, the only one of that program."""
+    """interpreter(python) -> Interpreter, one per program."""
     with contextlib.ExitStack() as stack:
         yield functools.cache(lambda python: stack.enter_context(Interpreter(python)))
 
 
 @pytest.fixture(params=PYTHONS)
 def either(request, binary, interpreter):
-    """either(script) -> its answer, for each torch."""
+    """either(script) -> the script's result, for each torch."""
     client = interpreter(request.param())
     with serving(binary) as server:
         yield lambda script: client.answer(CONNECT + script, server)
@@ -110,7 +110,8 @@ say([len([text for text in texts if text]), store.add("n", 4), store.get("c")])
 
 
 def test_late_keys_do_not_answer_a_wait_that_is_over(either):
-    """torch 1.13 cannot cancel: its next request says that it gave up. Its own server answers late and shifts every reply."""
+    """torch 1.13 cannot cancel a wait; its next request implies the cancellation. Torch's own server replies to the old
+    request later, which shifts every reply."""
     got = either("""
 other = connect()
 assert raised(store.wait, ["late"], timedelta(milliseconds=50))

@@ -1,4 +1,4 @@
-"""A PyTorch script that was written for torchrun, with Debian's torch and with a current one."""
+"""A PyTorch script written for torchrun, with torch 1.13 and with a current torch."""
 
 import pytest
 

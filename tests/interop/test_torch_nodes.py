@@ -1,4 +1,4 @@
-"""A PyTorch script on several hosts: init_process_group over our store, all_reduce, a killed worker, the right sum again.
+"""A PyTorch script on several hosts: init_process_group with dlaunch's store, all_reduce, a killed worker, the correct sum.
 
 With Debian's torch and with a current one."""
 

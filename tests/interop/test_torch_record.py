@@ -1,4 +1,4 @@
-"""What torch's @record wrote is quoted in the report."""
+"""The report quotes the error file of torch's @record."""
 
 import json
 

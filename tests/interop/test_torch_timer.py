@@ -1,4 +1,4 @@
-"""torch's file timer: a worker whose deadline has passed is killed, and called hung."""
+"""torch's file timer: a worker past its deadline is killed and reported as hung."""
 
 import json
 
