@@ -1,5 +1,5 @@
 /// Creates and joins processes one by one, like torch.multiprocessing.Process. Start it without a launcher;
-/// prints `A0 B1 - rank: r` for each of 4 processes, or as many as the argument says.
+/// prints `A0 B1 - rank: r` for each of 4 processes, or as many as its argument.
 
 #include <dlaunch/dlaunch.hpp>
 

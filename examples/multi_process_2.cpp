@@ -1,5 +1,5 @@
 /// The same as multi_process_1 in one call: spawn() starts and joins processes with ranks. Start it without a
-/// launcher; prints `A0 B1 - rank: r` for each of 4 processes, or as many as the argument says.
+/// launcher; prints `A0 B1 - rank: r` for each of 4 processes, or as many as its argument.
 
 #include <dlaunch/dlaunch.hpp>
 

@@ -1,5 +1,5 @@
 /// The same as process_group_2 for several processes, which spawn() starts. Start it without a launcher; prints `group
-/// [0, 1, 2, 3] - rank: r` for each of 4 processes, or as many as the argument says.
+/// [0, 1, 2, 3] - rank: r` for each of 4 processes, or as many as its argument.
 
 #include <dlaunch/dlaunch.hpp>
 

@@ -1,6 +1,6 @@
 /// The common pattern without a launcher: each process joins the group by address, port, rank and world size, runs a
 /// function, and exits. Start it without a launcher; prints `[r] say hi!` for each of 4 processes,
-/// or as many as the argument says.
+/// or as many as its argument.
 
 #include <dlaunch/dlaunch.hpp>
 

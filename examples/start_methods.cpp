@@ -1,7 +1,7 @@
 /// The start methods differ in the inherited state: a spawned child inherits nothing, a forked child everything. A
 /// global is 0 at the start and 42 when the processes are created. Start it without a launcher; prints `spawn - rank: r
 /// sees 0` and `fork
-/// - rank: r sees 42` for 2 processes each, or as many as the argument says.
+/// - rank: r sees 42` for 2 processes each, or as many as its argument.
 
 #include <dlaunch/dlaunch.hpp>
 

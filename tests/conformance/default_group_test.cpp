@@ -10,7 +10,7 @@ using Ints = std::vector<int>;
 TEST(DefaultGroupTest, every_function_uses_the_default_group) {
     run_world(2, {}, [](const ProcessGroup&) {
         const int rank = get_rank(), other = 1 - rank;
-        check(get_world_size() == 2 && get_backend() == "shm" && is_initialized(), "who we are");
+        check(get_world_size() == 2 && get_backend() == "shm" && is_initialized(), "world size and backend");
         const std::size_t counts[] = {1, 2}, ones[] = {1, 1};
         const Ints own{rank + 1}, both{10, 20}, three_in{1, 2, 2}, parts(static_cast<std::size_t>(rank) + 1, rank + 1);
         Ints one(1), two(2), three(3), part(parts.size());

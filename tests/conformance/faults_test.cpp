@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(, OneTransportTest, testing::ValuesIn(each_transport(4)
 TEST_P(OneTransportTest, all_late_ranks_are_named_to_a_rank_that_arrives_after_the_time_out) {
     run([](const ProcessGroup& world) {
         Store store = world.store();
-        if (world.rank() == 1 || world.rank() == 2) return (void)store.get("told");
+        if (world.rank() == 1 || world.rank() == 2) return (void)store.get("informed");
         if (world.rank() == 3) (void)store.get("gave up");
         const auto began = std::chrono::steady_clock::now();
         const Error error = expect_error(ErrorCode::timeout, [&] {
@@ -226,7 +226,7 @@ TEST_P(OneTransportTest, all_late_ranks_are_named_to_a_rank_that_arrives_after_t
         check(std::chrono::steady_clock::now() < began + std::chrono::seconds(20), "it took its own time-out");
         const std::vector<int> late = world.rank() == 0 ? std::vector{1, 2, 3} : std::vector{1, 2};
         check(std::ranges::includes(error.ranks(), late), error.what());
-        store.set(world.rank() == 0 ? "gave up" : "told", "yes");
+        store.set(world.rank() == 0 ? "gave up" : "informed", "yes");
     });
 }
 

@@ -150,7 +150,7 @@ TEST(NcclFaultsTest, mismatching_calls_are_named_long_before_the_time_out) {
         Store store = world.store();
         world.broadcast(ten.span());
         if (world.rank() == 3) {
-            for (const char* key : {"told 0", "told 1", "told 2"}) (void)store.get(key);
+            for (const char* key : {"informed 0", "informed 1", "informed 2"}) (void)store.get(key);
             // Its own failure notice may arrive before the call or after it.
             const Error error =
                 expect_ended(ErrorCode::mismatch, [&] { (void)world.all_reduce_async(ten.span()).wait_for(20s); });
@@ -161,7 +161,7 @@ TEST(NcclFaultsTest, mismatching_calls_are_named_long_before_the_time_out) {
         const Error error = expect_error(ErrorCode::mismatch, {0, 1}, [&] { work.wait_for(20s); });
         expect_text(error,
                     "as call #2 rank 0 called all_reduce(float32, 10, sum), rank 1 called all_reduce(float32, 9");
-        store.set("told " + std::to_string(world.rank()), "yes");
+        store.set("informed " + std::to_string(world.rank()), "yes");
     });
 }
 
@@ -228,7 +228,7 @@ TEST(NcclFaultsTest, asynchronous_error_ends_the_group_on_all_ranks) {
         const ProcessGroup world = join_process_group(init_options());
         world.barrier();
         const Error error = expect_ended(ErrorCode::peer_lost, [&] { world.barrier(); });
-        expect_text(error, "the fake broke as it was told to");
+        expect_text(error, "the fake failed as configured");
         expect_error(ErrorCode::aborted, [&] { world.barrier(); });
     });
 }

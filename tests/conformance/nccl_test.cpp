@@ -151,7 +151,7 @@ TEST(NcclTest, messages_between_devices) {
         if (world.rank() == 0) world.send(mine.buffer.span(), 2);
         if (world.rank() == 2) {
             const Received received = world.recv(theirs.buffer.span(), 0);
-            check(received.source == 0 && received.count == 100, "what recv says");
+            check(received.source == 0 && received.count == 100, "result of recv");
             theirs.check_all(0, "what 0 sent");
         }
         int host = 0;
@@ -213,7 +213,7 @@ TEST(NcclTest, subgroups) {
             const ProcessGroup world = join_process_group(init_options());
             const std::vector<int> backwards{2, 0}, one{1};
             const ProcessGroup pair = world.new_group(backwards), single = world.new_group(one);
-            check(single.is_member() == (world.rank() == 1), "who is in it");
+            check(single.is_member() == (world.rank() == 1), "membership");
             const Numbers numbers(world.rank()), all(world.rank() + 1);
             pair.broadcast(numbers.buffer.span(), 0);
             numbers.check_all(world.rank() == 1 ? 1 : 2, "its first rank is the world's last");

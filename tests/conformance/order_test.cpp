@@ -58,7 +58,7 @@ TEST_P(OrderTest, subgroups) {
         evens.all_reduce(data);
         check(data == (world.rank() % 2 == 0 ? static_cast<float>(even.size()) : 1.0F), "the even ones");
         check(evens.is_member() == (world.rank() % 2 == 0) && evens.size() == static_cast<int>(even.size()),
-              "who is in");
+              "membership");
         check(backwards.rank() == world.size() - 1 - world.rank() && backwards.ranks() == reversed,
               "the order is the list's");
         std::vector<int> all(reversed.size());

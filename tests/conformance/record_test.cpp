@@ -148,7 +148,7 @@ TEST(StopTest, a_callback_may_throw) {
             raise(SIGTERM);
             while (!called) std::this_thread::yield();
             on_stop(nullptr);
-            check(is_stopping(), "it was told");
+            check(is_stopping(), "a stop was requested");
         },
         1);
 }
@@ -171,7 +171,7 @@ TEST(StopTest, a_fork_has_no_callback) {
                     while (!called) std::this_thread::yield();
                 },
                 1);
-            check(!is_stopping(), "the parent was not told");
+            check(!is_stopping(), "the parent got no signal");
         },
         1);
 }

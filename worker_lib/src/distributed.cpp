@@ -53,7 +53,7 @@ ProcessGroup init_process_group(const InitOptions& options) {
         const std::lock_guard lock(world().mutex);
         if (world().group)
             throw Error(ErrorCode::invalid_argument,
-                        "init_process_group was called twice; destroy_process_group() comes between");
+                        "init_process_group was called twice without destroy_process_group() between");
     }
     ProcessGroup group = join_process_group(options);
     const std::lock_guard lock(world().mutex);

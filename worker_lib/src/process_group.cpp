@@ -25,7 +25,7 @@ Call make_call(const Group& group, Op op, const ConstBuffer& in, const MutableBu
     if (!worker::is_valid(out)) refuse(name_of(op), group, worker::why_invalid(out));
     if (in.type != out.type)
         refuse(name_of(op), group,
-               fmt::format("{} in, {} out: they must be alike", name_of(in.type), name_of(out.type)));
+               fmt::format("{} in, {} out: the types must be equal", name_of(in.type), name_of(out.type)));
     if (in.device != out.device || in.stream != out.stream)
         refuse(name_of(op), group, "in and out must be both on the host, or both on the device and on one stream");
     Call call;
@@ -246,7 +246,7 @@ void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
         if (options.wait_all_ranks || error.code() != ErrorCode::timeout || error.ranks().size() < 2) throw;
         const int first = error.ranks().front();
         throw worker::failure(error.code(), {error.op(), error.sequence(), error.group()}, {first},
-                              fmt::format("rank {} did not come", first));
+                              fmt::format("rank {} did not arrive", first));
     }
 }
 

@@ -69,7 +69,7 @@ thread_local std::vector<Given> given;
 
 void carry_out(const Shared& comm, const std::vector<Given>& calls, int number) {
     const int broken = setting("FAKE_NCCL_BREAK_AFTER", -1), hung = setting("FAKE_NCCL_HANG_AFTER", -1);
-    if (number == broken) comm->fail(remote_error, "the fake broke as it was told to");
+    if (number == broken) comm->fail(remote_error, "the fake failed as configured");
     while ((number == broken || number == hung) && !comm->aborted)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (comm->aborted) return;

@@ -20,15 +20,15 @@ void SetupFailure::check() const {
 void SetupFailure::publish(const Error& why) const {
     if (why.code() == ErrorCode::invalid_argument) throw Error(why);  // every rank finds the same argument invalid
     const bool own = why.ranks().empty();
-    const Error said{why.code(), own ? fmt::format("rank {}: {}", rank_, why.what()) : why.what(),
-                     own ? std::vector<int>{rank_} : why.ranks(), where_};
-    std::string first, ours = pack_error(said);
+    const Error published{why.code(), own ? fmt::format("rank {}: {}", rank_, why.what()) : why.what(),
+                          own ? std::vector<int>{rank_} : why.ranks(), where_};
+    std::string first, ours = pack_error(published);
     try {
         first = store_.compare_set(kKey, "", ours, after(kPatience));
     } catch (const Error&) {
-        throw said;  // the store is gone; the other ranks time out
+        throw published;  // the store is gone; the other ranks time out
     }
-    if (first == ours) throw said;
+    if (first == ours) throw published;
     throw unpack_error(first, where_);
 }
 

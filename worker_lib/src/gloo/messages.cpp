@@ -68,10 +68,10 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
         match_unexpected();
         for (int r = 0; r < mesh_.size() && !call->WorkState::done(); ++r)
             if (transfer.peer == r || transfer.peer == kAnySource) start(r, true);
-        const Error* const nobody = nobody_sends(transfer.peer);
-        if (nobody && !call->WorkState::done()) {
+        const Error* const no_sender = why_no_sender(transfer.peer);
+        if (no_sender && !call->WorkState::done()) {
             receives_.remove(call);
-            return fail(lost(*nobody, false));
+            return fail(lost(*no_sender, false));
         }
     }
     changed_.notify_all();
@@ -79,7 +79,7 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
 }
 
 /// Why no message can come from `rank` (kAnySource: from any rank); nullptr: messages can still come.
-const Error* Messages::nobody_sends(int rank) const {
+const Error* Messages::why_no_sender(int rank) const {
     if (rank != kAnySource) return peers_[static_cast<std::size_t>(rank)].lost.get();
     const Error* why = nullptr;
     for (int r = mesh_.size() - 1; r >= 0; --r) {
@@ -265,9 +265,9 @@ void Messages::lose(int rank, const std::exception& thrown, Time began, bool rea
     peer.sends.clear();
     if (!reads) return;
     receives_.remove_if([&](const Call& call) {
-        const Error* const nobody = nobody_sends(call->transfer.peer);
-        if (nobody) call->finish(std::make_exception_ptr(lost(*nobody, false)));
-        return nobody != nullptr;
+        const Error* const no_sender = why_no_sender(call->transfer.peer);
+        if (no_sender) call->finish(std::make_exception_ptr(lost(*no_sender, false)));
+        return no_sender != nullptr;
     });
 }
 

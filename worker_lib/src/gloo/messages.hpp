@@ -56,7 +56,7 @@ private:
     void write(int rank);
     void await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline);
     void lose(int rank, const std::exception& thrown, Time began, bool reads);
-    [[nodiscard]] const Error* nobody_sends(int rank) const;
+    [[nodiscard]] const Error* why_no_sender(int rank) const;
     [[nodiscard]] Error lost(const Error& why, bool sends) const;
     void match_unexpected();
     bool accepts(const Call& call, int source, const Envelope& envelope) const;

@@ -40,7 +40,7 @@ Error Arrivals::name_missing(const Call& call, const Error& late) const {
     }
     if (missing.empty()) return late;  // the missing ranks have arrived since the time-out
     return failure(ErrorCode::timeout, where(call, group_.name), missing,
-                   fmt::format("rank {} waited in vain for {}", group_.rank, list_ranks(missing)));
+                   fmt::format("rank {} waited without success for {}", group_.rank, list_ranks(missing)));
 }
 
 }  // namespace dlaunch::worker::hierarchy

@@ -45,7 +45,8 @@ NcclBackend::~NcclBackend() {
                     {.last = history_.empty() ? 0 : history_.back().sequence, .left = true, .calls = {}});
             communicator_->leave([&] {
                 const std::lock_guard lock(mutex_);
-                if (reported_ || Clock::now() >= soon) throw std::runtime_error("the others do not come");
+                if (reported_ || Clock::now() >= soon)
+                    throw std::runtime_error("the other ranks have not finalized in time");
             });
         }
         communicator_.reset();

@@ -131,7 +131,7 @@ Error FailureNotice::diagnose(const Error& found, const std::optional<Signature>
             return mismatch(*signatures[0], r, *other, group_.name);
     if (behind.empty()) return found;
     return failure(ErrorCode::timeout, {found.op(), found.sequence(), group_.name}, behind,
-                   fmt::format("{} did not come in time", list_ranks(behind)));
+                   fmt::format("{} did not make the call in time", list_ranks(behind)));
 }
 
 void FailureNotice::publish_calls(const CallRecord& ours) noexcept {

@@ -97,9 +97,9 @@ Communicator::Check NcclBackend::until(Time deadline, const Error::Where& where)
             const std::vector<std::string> keys{here_key(r)};
             if (!store_.check(keys, Clock::now() + std::chrono::seconds(2))) missing.push_back(r);
         }
-        const std::string who = missing.empty() ? "NCCL" : list_ranks(missing);
+        const std::string late = missing.empty() ? "NCCL" : list_ranks(missing);
         throw failure(ErrorCode::timeout, where, missing,
-                      fmt::format("{} did not come within {}", who, describe(Clock::now() - began)));
+                      fmt::format("{} did not join within {}", late, describe(Clock::now() - began)));
     };
 }
 

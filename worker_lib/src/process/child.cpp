@@ -119,7 +119,7 @@ Child exec_child(const std::string& name, int index, const std::vector<std::stri
     if (std::getenv(kSpawnVariable))
         throw Error(
             ErrorCode::invalid_argument,
-            "spawn: this process was itself spawned and starts others before it has come to its function; main() "
+            "spawn: this process was itself spawned and starts others before its function has been called; main() "
             "must call run_if_spawned() first");
     Child child = prepared();
     const std::string mark = fmt::format("{}={} {} {}", kSpawnVariable, index, child.error.get(), name);
