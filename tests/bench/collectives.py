@@ -11,7 +11,7 @@ from pathlib import Path
 from common import gloo_peer, has_torch, median, mpi_peers, parse, show
 
 SIZES = [8, 1024, 65536, 1 << 20, 16 << 20, 64 << 20]
-RATIOS = [("gloo", "raw gloo")]  # beside those of everybody to shm
+RATIOS = [("gloo", "raw gloo")]  # in addition to the ratios to shm
 TORCH = """
 import sys, time, statistics, torch, torch.distributed as dist
 dist.init_process_group("gloo")
@@ -31,7 +31,7 @@ for size in map(int, sys.argv[1:]):
 
 
 def lines(words, most_seconds=300):
-    """size -> microseconds, of a program that prints both."""
+    """Runs a program that prints sizes and times; returns size -> microseconds."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=most_seconds)
     if done.returncode != 0:
         raise SystemExit(f"{words[0]}: {done.stderr}")
@@ -53,13 +53,13 @@ def ours(options, backend):
 
 def raw_gloo(options, program):
     def measure(n):
-        with tempfile.TemporaryDirectory() as meeting:  # Gloo's store wants a new one
+        with tempfile.TemporaryDirectory() as meeting:  # Gloo's file store needs a new folder
             return lines(options.launchers["dlaunch"].words(n, program, meeting, *SIZES))
     return measure
 
 
 def peers(options, folder):
-    """name -> what it measures with n ranks."""
+    """name -> function that measures it with n ranks."""
     found = {"shm": ours(options, "shm"), "gloo": ours(options, "gloo")}
     for name, (launcher, program) in mpi_peers(options, folder).items():
         found[name] = lambda n, launcher=launcher, program=program: lines(launcher.words(n, program, *SIZES))

@@ -1,4 +1,4 @@
-"""What the benchmarks share: who is compared, on which machine, and how the result is shown.
+"""Shared by the benchmarks: the launchers to compare, the description of the machine, the output.
 
 Every benchmark starts all launchers in turn, round after round in one run, so that a busy moment of the machine
 hits all of them alike, and shows medians and ratios.
@@ -27,7 +27,7 @@ class Launcher:
 
 
 def parse(text, repeats):
-    """The options of every benchmark; returns the parser's result with `.launchers` by name."""
+    """Parses the options of every benchmark; the result has `.launchers` by name."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="folder of the build to measure")
     parser.add_argument("--repeats", type=int, default=repeats, help="rounds (default %(default)s)")
@@ -44,17 +44,17 @@ def parse(text, repeats):
 
 
 def floor(options):
-    """The bare loop of posix_spawn, which only a benchmark of launching can compare with."""
+    """The bare loop of posix_spawn, for benchmarks of launching only."""
     return Launcher("floor", options.programs / "floor", "{n}")
 
 
-# What reference measurements found to be best for large messages: no cross-memory attach, and no page faults in malloc.
+# The best settings for large messages in reference measurements: no cross-memory attach, no page faults in malloc.
 TUNED = ["--mca", "btl_vader_single_copy_mechanism", "none",
          "-x", f"MALLOC_MMAP_THRESHOLD_={1 << 30}", "-x", f"MALLOC_TRIM_THRESHOLD_={1 << 30}"]
 
 
 def mpi_peers(options, folder):
-    """name -> (launcher, mpi_collectives.c built with that MPI's compiler); a word why, where one is missing."""
+    """name -> (launcher, mpi_collectives.c built with that MPI's compiler); prints why one is missing."""
     openmpi = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "{n}"]
     ways = {"mpich": ("mpicc.mpich", ["mpiexec.hydra", "-n", "{n}"], "mpich and libmpich-dev"),
             "openmpi": ("mpicc.openmpi", openmpi, "openmpi-bin and libopenmpi-dev"),
@@ -71,7 +71,7 @@ def mpi_peers(options, folder):
 
 
 def gloo_peer(options):
-    """The program that uses Gloo as it comes; None, and a word why, where it was not built."""
+    """The program that uses Gloo directly; None, with a printed reason, if it was not built."""
     program = options.programs / "gloo_collectives"
     if program.exists():
         return program
@@ -84,7 +84,7 @@ def has_torch():
 
 
 def quiet(words, stdout=subprocess.DEVNULL, most_seconds=300):
-    """Runs a launcher to its end with nothing to read and nobody to read it; returns its status.
+    """Runs a launcher with empty input and discarded output; returns its status.
 
     The wait blocks. subprocess's own time-out would poll, at 0.5, 1.5, 3.5 ... 63.5, 113.5 ms, and every duration that is
     measured around it would be one of these; an alarm takes its place.
@@ -106,7 +106,7 @@ def free_port():
 
 
 def machine():
-    """The line that every table starts with: a number without its machine says little."""
+    """The first line of every table: a description of the machine."""
     about = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.split(":", 1)[1].strip() for line in about if line.startswith("model name")), platform.machine())
     return {"cpu": model, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release(),
@@ -118,7 +118,7 @@ def median(numbers):
 
 
 def show(options, title, header, rows, result):
-    """Prints the table and, where asked to, the numbers as JSON."""
+    """Prints the table and, if requested, writes the numbers as JSON."""
     here = machine()
     print(f"{title}\n{here['cpu']}, {here['cores']} cores, Linux {here['kernel']}, load {here['load']}\n")
     rows = [[str(cell) for cell in row] for row in rows]

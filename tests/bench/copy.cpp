@@ -1,5 +1,5 @@
-/// How fast this machine's memory is: for each size the median time of one memcpy, in microseconds. No collective of as
-/// many bytes can be expected to be faster.
+/// Measures memory bandwidth: the median time of one memcpy for each size, in microseconds. This is a lower bound for any
+/// collective of the same size.
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     using Clock = std::chrono::steady_clock;
     for (int i = 1; i < argc; ++i) {
         const std::size_t bytes = std::strtoul(argv[i], nullptr, 10);
-        // Many at a time, where one takes less than the clock.
+        // Several copies per measurement if one is shorter than the clock's resolution.
         const std::size_t batch = std::max<std::size_t>(1, (64 << 10) / bytes), rounds = bytes <= 1 << 20 ? 200 : 15;
         std::vector<char> from(bytes, 1), to(bytes);
         std::vector<double> times;

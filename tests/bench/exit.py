@@ -1,4 +1,4 @@
-"""How soon the other workers are sent SIGTERM after one has failed."""
+"""Measures the time from the failure of one worker to the SIGTERM of the others."""
 import os
 import tempfile
 from pathlib import Path
@@ -7,7 +7,7 @@ from common import median, parse, quiet, show
 
 
 def delay_ms(launcher, probe):
-    """Milliseconds from one worker's end to the other's SIGTERM; None when it got none."""
+    """Milliseconds from one worker's exit to the other's SIGTERM; None without a SIGTERM."""
     with tempfile.TemporaryDirectory() as folder:
         os.mkfifo(Path(folder, "ready"))
         quiet(launcher.words(2, probe, folder))

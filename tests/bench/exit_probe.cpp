@@ -1,9 +1,9 @@
-/// Two workers that measure how soon the death of one is told to the other.
+/// Two workers that measure the time from the exit of one to the SIGTERM of the other.
 ///
 ///     exit_probe FOLDER        FOLDER holds a fifo `ready`
 ///
-/// Rank 1 notes the time in FOLDER/died and ends with 3; rank 0 notes in FOLDER/told when SIGTERM reached it, or ends
-/// after five seconds without it. Times are CLOCK_MONOTONIC in nanoseconds.
+/// Rank 1 writes the time to FOLDER/died and exits with 3. Rank 0 writes the time of its SIGTERM to FOLDER/told, or exits
+/// after five seconds without one. Times are CLOCK_MONOTONIC in nanoseconds.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static int be_told(const std::string& folder) {
 
 static int die(const std::string& folder) {
     if (open((folder + "/ready").c_str(), O_RDONLY | O_CLOEXEC) < 0) return 1;
-    timespec settle{0, 200'000'000};  // the launcher is idle again when we end
+    timespec settle{0, 200'000'000};  // lets the launcher become idle before this worker exits
     nanosleep(&settle, nullptr);
     note(folder + "/died", now_ns());
     _exit(3);

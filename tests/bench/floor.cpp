@@ -1,4 +1,4 @@
-/// The least that any launcher can do: start n copies of a program and wait for all of them.
+/// The lower bound for any launcher: starts n copies of a program and waits for all of them.
 ///
 ///     floor N PROGRAM [ARGS...]
 

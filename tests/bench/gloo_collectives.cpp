@@ -1,4 +1,4 @@
-/// The peer of collective_bench: Gloo as it comes, with its own store in a file: the median of the slowest rank.
+/// Gloo without libdlaunch, for comparison with collective_bench: the median time of the slowest rank.
 ///
 ///     RANK=0 WORLD_SIZE=2 gloo_collectives FOLDER [--once] BYTES...      --once: one call, to see how long the start
 ///     takes

@@ -1,4 +1,4 @@
-"""From the start of the launcher to its end after one all_reduce, in milliseconds: what a short job pays.
+"""Measures the time of a short job, from the launcher's start to its end after one all_reduce, in milliseconds.
 
 Beside it MPICH, OpenMPI, Gloo by itself and torch on gloo, as far as they are there.
 """

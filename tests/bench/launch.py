@@ -1,4 +1,4 @@
-"""How long n x /bin/true takes from start to end, beside a bare posix_spawn loop and MPICH's launcher."""
+"""Measures n x /bin/true from start to end, compared with a bare posix_spawn loop and MPICH's launcher."""
 import time
 
 from common import floor, median, parse, quiet, show
@@ -22,7 +22,7 @@ def main():
     for n in COUNTS:
         times = {launcher.name: [] for launcher in launchers}
         for launcher in launchers:
-            milliseconds(launcher.words(n, "/bin/true"))  # so that nobody's first run reads from a disk
+            milliseconds(launcher.words(n, "/bin/true"))  # warms the page cache
         for _ in range(options.repeats):
             for launcher in launchers:
                 times[launcher.name].append(milliseconds(launcher.words(n, "/bin/true")))

@@ -1,4 +1,4 @@
-"""Lines a second from four workers to one console: with prefix and a file per worker, beside bare copies by cat."""
+"""Measures lines per second from four workers to one console, with prefixes and log files, compared with cat."""
 import subprocess
 import tempfile
 import time
@@ -11,14 +11,14 @@ LINE = "step {} loss 0.12345678 tokens/s 123456.7 grad norm 1.234\n"
 
 
 class Cat:
-    """The least there is to do: the same four writers, one pipe, one reader; no prefix, no file, torn lines."""
+    """The lower bound: four writers, one pipe, one reader; no prefixes, no files, split lines."""
 
     def words(self, n, *_, text):
         return ["sh", "-c", f"for i in $(seq {n}); do cat '{text}' & done | cat; wait"]
 
 
 def rate(words, out):
-    """Million lines a second that reached the console, which is a file here."""
+    """Million lines per second that reach the console, here a file."""
     with out.open("wb") as console:
         start = time.perf_counter()
         status = quiet(words, stdout=console)

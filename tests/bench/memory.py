@@ -1,4 +1,4 @@
-"""What a launcher itself keeps in memory (PSS) while four workers run: all of its processes, the workers not."""
+"""Measures a launcher's memory (PSS) while four workers run: all its processes without the workers."""
 import os
 import signal
 import subprocess
@@ -32,7 +32,7 @@ def measure(launcher):
     with tempfile.TemporaryDirectory() as folder:
         fifo = Path(folder, "started")
         os.mkfifo(fifo)
-        gate = os.open(fifo, os.O_RDWR)  # both ends are open: nobody waits for the other, and no end of file is seen
+        gate = os.open(fifo, os.O_RDWR)  # O_RDWR: open() does not block and readers see no end of file
         job = subprocess.Popen(launcher.words(RANKS, "/bin/sh", "-c", WORKER, fifo), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

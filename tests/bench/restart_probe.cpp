@@ -1,11 +1,11 @@
-/// A worker that measures how soon all workers run again after one of them died.
+/// A worker that measures the time from the death of one worker until all workers run again.
 ///
 ///     restart_probe FOLDER
 ///
-/// Notes the time at which it runs in FOLDER/began.<rank>. The last rank waits until all have begun, lets the launchers
-/// get idle, notes the time in FOLDER/died and dies of SIGKILL; the others wait to be stopped. Where FOLDER/died is
-/// there already it notes the time in FOLDER/again.<rank> and ends with 0. (Nodes of torchrun do not agree on the
-/// restart count.) Times are CLOCK_MONOTONIC in nanoseconds.
+/// Writes the time of its start to FOLDER/began.<rank>. The last rank waits until all have started and the launchers are
+/// idle, writes the time to FOLDER/died and kills itself with SIGKILL; the other ranks wait to be stopped. If FOLDER/died
+/// exists at the start, the worker writes the time to FOLDER/again.<rank> and exits with 0. (The restart count cannot be
+/// used: torchrun's nodes disagree on it.) Times are CLOCK_MONOTONIC in nanoseconds.
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-"""Our store server beside Redis and torch's own two, under one load generator.
+"""Compares dlaunch's store server with Redis and torch's two servers, under one load generator.
 
 set_wait_get is what torch's client does for set() and get(); set_get leaves its WAIT out, which Redis has not. How fast
 one client is says more about sleeping processors than about servers: trust the figures of 16 and 64. torch's servers are
@@ -16,7 +16,7 @@ from common import free_port, median, parse, show
 TORCH = """
 import socket, sys, threading, torch.distributed as dist
 port = int(sys.argv[1])
-# A listener of its own would be on "::", and torch would ask the resolver for the name of every client.
+# Without an own listener torch binds "::" and resolves the name of every client.
 listener = socket.create_server(("127.0.0.1", port), backlog=4096)
 store = dist.TCPStore("127.0.0.1", port, None, True, wait_for_workers=False, use_libuv=sys.argv[2] == "libuv",
                       master_listen_fd=listener.detach())
@@ -28,7 +28,7 @@ MEETS = [(f"connect {n} clients", ["connect", n, 3]) for n in (64, 1000)]
 
 
 def servers(options):
-    """name -> its command line, with {port} in it."""
+    """name -> command line with a placeholder {port}."""
     found = {"dlaunch": [options.build.resolve() / "bin" / "dlaunch", "store", "--bind", "127.0.0.1:{port}"]}
     if shutil.which("redis-server"):
         found["redis"] = "redis-server --port {port} --bind 127.0.0.1 --save  --appendonly no --loglevel warning".split(" ")

@@ -1,12 +1,12 @@
-// Loads a store server from one thread and prints one line of JSON. The same work is asked of servers that speak
-// torch's store protocol and of Redis.
+// Loads a store server from one thread and prints one line of JSON. The same operations are sent to servers of torch's
+// store protocol and to Redis.
 //
 //   store_load store|redis PORT load OP CLIENTS SECONDS     OP: set_get, set_wait_get, add, ping
-//   store_load store|redis PORT wake CLIENTS TURNS          all wait for one key; from the SET until the last one knows
-//   store_load store|redis PORT connect CLIENTS TURNS       connect and a first answer
+//   store_load store|redis PORT wake CLIENTS TURNS          all wait for one key; from the SET until the last wake-up
+//   store_load store|redis PORT connect CLIENTS TURNS       connect and a first reply
 //
-// set_wait_get is what torch's client does for set() and get(): SET without a reply, WAIT, GET; two round trips, as SET
-// and GET are in Redis. set_get leaves the WAIT out: one round trip against Redis's two, for the same effect.
+// set_wait_get is the sequence of torch's client for set() and get(): SET without a reply, WAIT, GET; two round trips,
+// like SET and GET in Redis. set_get omits the WAIT: one round trip against Redis's two, with the same effect.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -38,7 +38,7 @@ double since_us(Clock::time_point start) {
     return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-/// One write, and how many bytes of answer end it; 0: none is expected.
+/// A request and the size of its reply in bytes; 0: no reply.
 struct Step {
     std::string bytes;
     std::size_t answer;
@@ -50,7 +50,7 @@ const std::string kValue(128, 'v');
 std::string u64(std::uint64_t number) { return {reinterpret_cast<const char*>(&number), sizeof number}; }
 std::string text(const std::string& bytes) { return u64(bytes.size()) + bytes; }
 
-/// What differs between the two protocols.
+/// The requests of either protocol.
 struct Protocol {
     bool redis;
 
@@ -67,7 +67,7 @@ struct Protocol {
         if (redis) return hello();
         return {{std::string("\x0D\1\2\3\4", 5), 4}};
     }
-    /// `count`: how often this client has added before; it tells how long the answer of Redis is.
+    /// `count`: number of this client's previous additions, which determines the length of Redis's reply.
     [[nodiscard]] Steps add(const std::string& key, long count) const {
         if (redis) return {{command({"INCR", key}), 3 + std::to_string(count + 1).size()}};
         return {{"\4" + text(key) + u64(1), 8}};
@@ -78,7 +78,7 @@ struct Protocol {
         if (wait) steps.insert(steps.begin() + 1, {"\6" + u64(1) + text(key), 1});
         return steps;
     }
-    /// Redis has no WAIT; a subscription and a published message are the nearest thing.
+    /// Redis has no WAIT; the closest equivalent is a subscription and a published message.
     [[nodiscard]] Steps wait(const std::string& key) const {
         if (!redis) return {{"\6" + u64(1) + text(key), 1}};
         const std::string name = "$" + std::to_string(key.size()) + "\r\n" + key + "\r\n";
@@ -119,7 +119,7 @@ public:
         sent_ = false;
         go_on();
     }
-    /// Something may be ready; true when that ended the last step.
+    /// Reads and writes what is ready; true: the last step is complete.
     bool advance() {
         if (idle()) return false;
         go_on();
@@ -170,7 +170,7 @@ public:
     Crowd(const Crowd&) = delete;
     Crowd& operator=(const Crowd&) = delete;
 
-    /// Serves events until `done`; tells `finished` about each client that ended its steps.
+    /// Serves events until `done`; calls `finished` for each client that has completed its steps.
     void until(const std::function<bool()>& done, const std::function<void(Client&)>& finished = {}) {
         epoll_event events[256];
         while (!done()) {
@@ -178,7 +178,7 @@ public:
             if (count <= 0) fail("no event for 30 s");
             for (int i = 0; i < count; ++i) {
                 auto* client = static_cast<Client*>(events[i].data.ptr);
-                if (client->advance() && finished) finished(*client);  // which may start it again
+                if (client->advance() && finished) finished(*client);  // may start the client again
             }
         }
     }
@@ -214,7 +214,7 @@ void load(Protocol protocol, int port, const std::string& op, std::size_t count,
     const auto start = Clock::now();
     const auto go_on = [&](Client& client) {
         for (client.start(next(client)); client.idle();
-             client.start(next(client))) {  // idle: answered while we sent it
+             client.start(next(client))) {  // the reply arrived during the write
             times.push_back(since_us(client.started));
             ++client.rounds;
         }
@@ -239,8 +239,8 @@ void wake(Protocol protocol, int port, std::size_t count, int turns) {
     for (int turn = 0; turn < turns; ++turn) {
         const std::string key = "/wake/" + std::to_string(getpid()) + "/" + std::to_string(1000 + turn);
         for (std::size_t i = 1; i <= count; ++i) crowd.clients[i]->start(protocol.wait(key));
-        // Two round trips of another client: by then a server that serves in turn has all the waits. Redis says so
-        // itself.
+        // Two round trips of another client: by then a server that serves clients in turn has read all WAITs. Redis
+        // confirms subscriptions.
         for (int trip = 0; trip < 2; ++trip) {
             setter.start(protocol.ping());
             crowd.until([&] { return setter.idle(); });
@@ -252,7 +252,7 @@ void wake(Protocol protocol, int port, std::size_t count, int turns) {
             });
         const auto start = Clock::now();
         setter.start(protocol.wake(key, count));
-        const std::size_t last = protocol.redis ? 2 : 1;  // the step after which a client knows
+        const std::size_t last = protocol.redis ? 2 : 1;  // the step that completes a client's wake-up
         crowd.until([&] {
             return std::all_of(crowd.clients.begin() + 1, crowd.clients.end(),
                                [&](const auto& client) { return client->step() >= last; });
