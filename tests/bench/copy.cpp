@@ -1,5 +1,5 @@
-/// Measures memory bandwidth: the median time of one memcpy for each size, in microseconds. This is a lower bound for any
-/// collective of the same size.
+/// Measures memory bandwidth: the median time of one memcpy for each size, in microseconds. This is a lower bound for
+/// any collective of the same size.
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 ///
 ///     exit_probe FOLDER        FOLDER holds a fifo `ready`
 ///
-/// Rank 1 writes the time to FOLDER/died and exits with 3. Rank 0 writes the time of its SIGTERM to FOLDER/told, or exits
-/// after five seconds without one. Times are CLOCK_MONOTONIC in nanoseconds.
+/// Rank 1 writes the time to FOLDER/died and exits with 3. Rank 0 writes the time of its SIGTERM to FOLDER/told, or
+/// exits after five seconds without one. Times are CLOCK_MONOTONIC in nanoseconds.
 
 #include <fcntl.h>
 #include <unistd.h>

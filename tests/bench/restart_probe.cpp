@@ -2,10 +2,10 @@
 ///
 ///     restart_probe FOLDER
 ///
-/// Writes the time of its start to FOLDER/began.<rank>. The last rank waits until all have started and the launchers are
-/// idle, writes the time to FOLDER/died and kills itself with SIGKILL; the other ranks wait to be stopped. If FOLDER/died
-/// exists at the start, the worker writes the time to FOLDER/again.<rank> and exits with 0. (The restart count cannot be
-/// used: torchrun's nodes disagree on it.) Times are CLOCK_MONOTONIC in nanoseconds.
+/// Writes the time of its start to FOLDER/began.<rank>. The last rank waits until all have started and the launchers
+/// are idle, writes the time to FOLDER/died and kills itself with SIGKILL; the other ranks wait to be stopped. If
+/// FOLDER/died exists at the start, the worker writes the time to FOLDER/again.<rank> and exits with 0. (The restart
+/// count cannot be used: torchrun's nodes disagree on it.) Times are CLOCK_MONOTONIC in nanoseconds.
 
 #include <signal.h>
 #include <unistd.h>

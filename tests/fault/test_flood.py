@@ -40,7 +40,7 @@ def test_a_failure_is_seen_at_once(flood, options):
 
 
 @OPTIONS
-def test_a_signal_is_heard(flood, options):
+def test_a_signal_is_handled(flood, options):
     run = flood(options)
     run.signal(signal.SIGTERM)
     result = run.wait(20)

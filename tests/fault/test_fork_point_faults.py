@@ -12,7 +12,7 @@ from forked import lines, program, templates, told  # noqa: F401
 from processes import state, until
 
 
-def test_a_worker_killed_before_it_is_known(dlaunch, program, seen):
+def test_a_worker_killed_before_it_is_reported(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", "--max-restarts=1", program, "worker-dies")
     assert result.rc == 0 and "was killed by SIGKILL" in result.err and "restart 1 of 1" in result.err, result.err
     assert len(lines(seen / "prepared")) == 1, "the template lives on"

@@ -57,7 +57,7 @@ def test_the_report_of_an_earlier_job_stays(start, tmp_path):
     assert (result.out, result.err) == ("old\n", f"dlaunch: report {folder}/report: No space left on device\n")
 
 
-def test_a_failure_is_still_told(start, shell_worker, tmp_path):
+def test_a_failure_is_still_reported(start, shell_worker, tmp_path):
     worker = shell_worker('seq 1 100000\necho last words >&2\n[ $RANK = 1 ] || exec sleep "$TEST_RUN_MARK"\nexit 7\n')
     result = start(
         "--nproc-per-node=2",

@@ -38,7 +38,7 @@ def little_memory():
     folder.rmdir()
 
 
-def test_it_is_told(start, python_worker, little_memory, tmp_path):
+def test_the_report_names_it(start, python_worker, little_memory, tmp_path):
     run = start(
         "--nproc-per-node=2",
         "--grace=1",

@@ -16,7 +16,7 @@ BOTH = pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
 
 
 @BOTH
-def test_nobody_else_is_ended(job, prefix):
+def test_no_other_process_is_killed(job, prefix):
     text = '[ $RANK = 0 ] && exit 3\nexec sleep "$TEST_RUN_MARK"\n'
     result = job(text, prefix=prefix, env=NO_CGROUP).wait(10)
     assert result.rc == 3 and "left behind" not in result.err and "/proc" not in result.err

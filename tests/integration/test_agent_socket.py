@@ -22,7 +22,7 @@ def test_it_answers_and_is_private(job):
     assert run.wait().rc == 0 and not path.exists()
 
 
-def test_a_client_that_says_nothing_holds_nobody_up(job):
+def test_a_silent_client_delays_no_other(job):
     run = job("ready\nawait go\n", workers=1)
     path = environment(run.ready(1)[0])["DLAUNCH_AGENT_SOCKET"]
     with socket.socket(socket.AF_UNIX) as silent:
@@ -32,7 +32,7 @@ def test_a_client_that_says_nothing_holds_nobody_up(job):
         assert run.wait(5).rc == 0
 
 
-def test_who_follows_losses_is_told_at_once_and_later_ones_too(job):
+def test_every_follower_receives_past_and_future_losses(job):
     worker = "trap '' TERM\nready\n[ $RANK = 0 ] || { await go; exit 7; }\nexec sleep $TEST_RUN_MARK\n"
     run = job(worker, "--grace=600")
     path = environment(run.ready(2)[0])["DLAUNCH_AGENT_SOCKET"]

@@ -22,12 +22,12 @@ def bound(dlaunch, python_worker):
     return bound_
 
 
-def test_nobody_is_bound_unless_asked(bound):
+def test_workers_are_not_bound_by_default(bound):
     assert bound("--nproc-per-node=3") == [os.sched_getaffinity(0)] * 3
 
 
 @pytest.mark.parametrize("how", ["cores", "numa", "socket"])
-def test_everybody_is_within_what_we_have(bound, how):
+def test_every_worker_is_within_dlaunchs_affinity(bound, how):
     for processors in bound("--nproc-per-node=3", f"--bind={how}"):
         assert processors and processors <= os.sched_getaffinity(0)
 

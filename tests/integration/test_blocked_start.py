@@ -47,13 +47,13 @@ def test_a_signal_to_the_agent_alone_ends_it_too(blocked, number):
     assert (result.rc, result.err) == (128 + number, f"dlaunch: {number.name} received, ending\n")
 
 
-def test_so_it_does_in_the_background_of_a_script(blocked):
+def test_a_signal_ends_it_in_the_background_of_a_script(blocked):
     run = blocked(prefix=("sh", "-c", "trap '' INT; exec \"$@\"", "sh"))
     os.kill(run.agent(), signal.SIGINT)
     assert run.wait(5).rc == 128 + signal.SIGINT
 
 
-def test_nohup_keeps_it_from_hanging_up(blocked):
+def test_nohup_protects_it_from_sighup(blocked):
     run = blocked(prefix=("nohup",))
     run.signal(signal.SIGHUP)
     os.kill(run.agent(), signal.SIGHUP)

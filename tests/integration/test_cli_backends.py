@@ -39,7 +39,7 @@ def test_help_and_wrong_usage(dlaunch):
     assert result.rc == 2 and result.err == "dlaunch: backends: nccl, expected nothing more\n"
 
 
-def test_a_launcher_without_the_library_says_so(dlaunch, binary, tmp_path):
+def test_a_missing_library_is_reported(dlaunch, binary, tmp_path):
     (tmp_path / "bin").mkdir()
     alone = shutil.copy(binary, tmp_path / "bin")
     result = subprocess.run([alone, "backends"], capture_output=True, text=True, timeout=60)

@@ -76,7 +76,7 @@ def test_a_typo_is_answered_with_what_was_meant(refused, typo, meant):
     assert typo in line and f"did you mean {meant}?" in line
 
 
-def test_an_ambiguous_beginning_lists_what_it_may_be(refused):
+def test_an_ambiguous_abbreviation_lists_its_candidates(refused):
     assert "--rdzv-backend, --rdzv-endpoint, --rdzv-id, --rdzv-conf" in refused("--rdzv=x")
 
 

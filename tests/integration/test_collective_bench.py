@@ -30,7 +30,7 @@ def test_every_type_is_right(dlaunch, kind):
     assert {line.split(",")[4] for line in result.out.splitlines()[1:]} == {"0"}
 
 
-def test_the_table_says_what_it_shows(dlaunch):
+def test_the_table_names_its_operation_and_type(dlaunch):
     result = dlaunch("--nproc-per-node=2", PROGRAM, "--bytes=8", "--backend=shm", "--iterations=3")
     header, row = result.out.splitlines()
     assert header.split()[:7] == ["bytes", "us", "alg", "GB/s", "bus", "GB/s", "wrong"]
@@ -52,7 +52,7 @@ def test_help_needs_no_launcher(word):
 
 @pytest.mark.parametrize("word", ["--op=sum", "--dtype=float8", "--bytes=0", "--bytes=64:8", "--bytes=8X", "--iterations=-1",
                                   "--backend=mpi", "--nonsense", "--op"])
-def test_what_cannot_be_meant_is_one_line(word):
+def test_invalid_arguments_are_one_line(word):
     result = subprocess.run([PROGRAM, word], capture_output=True, text=True, timeout=30)
     assert result.returncode == 2
     assert result.stdout == "" and result.stderr.count("\n") == 1

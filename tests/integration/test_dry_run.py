@@ -26,7 +26,7 @@ def test_it_is_json_and_nothing_happens(dlaunch, shell_worker, seen, tmp_path):
     assert "a 2" in json.dumps(plan) and "WORLD_SIZE" in json.dumps(plan)
 
 
-def test_what_it_says_of_a_worker_is_what_the_worker_sees(dlaunch, tmp_path):
+def test_the_plan_equals_the_workers_environment(dlaunch, tmp_path):
     words = [
         "--nproc-per-node=2",
         "--role=x",
@@ -50,6 +50,6 @@ def test_what_it_says_of_a_worker_is_what_the_worker_sees(dlaunch, tmp_path):
         assert f'"{name}": "{value}"' in plan, name
 
 
-def test_bad_input_is_told_as_always(dlaunch):
+def test_bad_input_is_reported_as_without_it(dlaunch):
     result = dlaunch("--dry-run", "--nproc-per-node=0", "--no-python", "true")
     assert result.rc == 2 and result.out == "" and len(result.err.splitlines()) == 1

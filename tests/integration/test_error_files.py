@@ -48,7 +48,7 @@ def fails(job, tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_is_quoted(fails, form):
+def test_the_report_quotes_it(fails, form):
     result = fails(json.dumps(FORMS[form], ensure_ascii=form != "odd text").encode())
     message = FORMS[form]["message"]
     for line in (message if isinstance(message, str) else message["message"]).splitlines():
@@ -61,13 +61,13 @@ def test_it_is_quoted(fails, form):
 
 
 @pytest.mark.parametrize("content", BROKEN, ids=lambda content: repr(content[:20]))
-def test_a_broken_one_hides_nothing(fails, content):
+def test_a_broken_error_file_does_not_hide_the_failure(fails, content):
     result = fails(content.encode() if isinstance(content, str) else content)
     assert result.rc == 37 and "rank 1" in result.first_line and "37" in result.first_line
 
 
 @pytest.mark.parametrize("form,code", [("nested", 37), ("text", None)])
-def test_it_is_handed_on_to_whoever_started_us(fails, tmp_path, form, code):
+def test_it_is_copied_to_dlaunchs_own_error_file(fails, tmp_path, form, code):
     fails(json.dumps(FORMS[form]).encode(), env={"TORCHELASTIC_ERROR_FILE": tmp_path / "mine.json"})
     mine = json.loads((tmp_path / "mine.json").read_text())
     if code is None:
@@ -76,18 +76,18 @@ def test_it_is_handed_on_to_whoever_started_us(fails, tmp_path, form, code):
         assert mine["message"]["errorCode"] == code and mine["message"]["extraInfo"]["py_callstack"] == STACK
 
 
-def test_without_one_ours_still_tells_the_cause(job, tmp_path):
+def test_dlaunchs_own_error_file_has_the_cause_without_a_workers(job, tmp_path):
     job("exit 3\n", workers=1, env={"TORCHELASTIC_ERROR_FILE": tmp_path / "mine.json"}).wait()
     assert "rank 0" in (tmp_path / "mine.json").read_text()
 
 
-def test_a_good_job_writes_none(job, tmp_path):
+def test_a_successful_job_writes_no_error_file(job, tmp_path):
     assert job("exit 0\n", env={"TORCHELASTIC_ERROR_FILE": tmp_path / "mine.json"}).wait().rc == 0
     assert not (tmp_path / "mine.json").exists()
 
 
 @pytest.mark.parametrize("content", ["{\"message\":{\"message\":\"caf\\351\"}}", "{cut", "\\000\\001"])
-def test_a_file_that_is_no_record_is_said(job, tmp_path, content):
+def test_an_invalid_error_file_is_reported(job, tmp_path, content):
     run = job(f"printf '{content}' > $TORCHELASTIC_ERROR_FILE\nexit 7\n", f"--report={tmp_path}/report.json", workers=1)
     result = run.wait()
     assert result.rc == 7 and "error file" in result.err and "@record" not in result.err

@@ -65,6 +65,6 @@ def test_a_second_job_appends(events, job, tmp_path):
     assert both[: len(first)] == first and both[0]["job"] != both[-1]["job"]
 
 
-def test_a_full_disk_stops_nobody(dlaunch):
+def test_a_full_disk_does_not_stop_the_job(dlaunch):
     result = dlaunch("--nproc-per-node=2", "--event-log=/dev/full", "--no-python", "true")
     assert result.rc == 0 and result.err.count("No space left") == 1

@@ -40,13 +40,13 @@ def test_broadcast(dlaunch):
 
 
 @pytest.mark.parametrize("name", ["cuda_broadcast", *PRINTED])
-def test_without_a_gpu_one_line_says_so(dlaunch, name):
+def test_a_missing_gpu_is_reported_in_one_line(dlaunch, name):
     result = dlaunch("--nproc-per-node=2", EXAMPLES / name, env=libraries("/nowhere/libcuda.so.1", FAKE))
     assert result.rc == 1 and result.out == ""
     assert "no result: nccl: /nowhere/libcuda.so.1: cannot open shared object file" in result.err
 
 
-def test_without_nccl_one_line_says_so(dlaunch):
+def test_a_missing_nccl_is_reported_in_one_line(dlaunch):
     result = dlaunch("--nproc-per-node=2", EXAMPLES / "cuda_all_gather", env=libraries(FAKE, "/nowhere/libnccl.so.2"))
     assert result.rc == 1 and result.out == ""
     assert "/nowhere/libnccl.so.2: cannot open shared object file" in result.err

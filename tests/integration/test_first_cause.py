@@ -26,7 +26,7 @@ os._exit(42)
 
 
 @pytest.mark.parametrize("first", [0, 3])
-def test_others_fail_because_it_did(dlaunch, python_worker, tmp_path, first):
+def test_collateral_failures_follow_the_cause(dlaunch, python_worker, tmp_path, first):
     worker = python_worker(CHAIN.replace("FIRST", str(first)))
     result = dlaunch("--nproc-per-node=4", f"--report={tmp_path}/report.json", "--no-python", worker)
     report = json.loads((tmp_path / "report.json").read_text())
@@ -48,7 +48,7 @@ while :; do sleep 0.01; done
     assert result.rc == 41 and "the cause" in result.err and "a victim" not in result.err.split("the cause")[0]
 
 
-def test_those_that_we_stopped_are_told_apart(job):
+def test_stopped_workers_are_distinguished(job):
     run = job(
         "if [ $RANK = 2 ]; then for r in 0 1 3; do await $r.ready; done; exit 9; fi\n" + STAY,
         workers=4,

@@ -26,7 +26,7 @@ def test_equal_lines_of_all_ranks(dlaunch, shell_worker):
     assert [text for _, text in lines] == ["loading the model"] and re.search(r"0-3", lines[0][0])
 
 
-def test_lines_that_differ_keep_nobody_from_folding_the_others(dlaunch, shell_worker):
+def test_different_lines_do_not_prevent_folding_of_equal_ones(dlaunch, shell_worker):
     worker = shell_worker(f"{TOGETHER}echo begin\necho mine is $RANK\necho end\n")
     lines = shown(dlaunch("--nproc-per-node=4", "-t", "1", "--fold", "--no-python", worker))
     begin, *mine, end = lines

@@ -40,7 +40,7 @@ def test_forks_meet_as_any_workers(dlaunch, program):
     assert result.rc == 0 and result.out.count("sum 6\n") == 3
 
 
-def test_their_own_codes_and_last_words(dlaunch, program):
+def test_exit_codes_and_stderr_tails(dlaunch, program):
     assert dlaunch("--start-method=fork", "--nproc-per-node=1", program, "code").rc == 40
     result = dlaunch("--start-method=fork", "--nproc-per-node=1", program, "segfaults")
     assert result.rc == 128 + signal.SIGSEGV and "killed by SIGSEGV" in told(result)
@@ -87,7 +87,7 @@ def test_scripts_are_executed_as_ever(dlaunch, script):
 
 
 @pytest.mark.parametrize("options", [["--pass-local-rank", "true"], ["--wrap=0:env", "true"], ["true", "${local_rank}"]])
-def test_what_one_start_cannot_carry(dlaunch, options):
+def test_limits_of_one_start(dlaunch, options):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", *options)
     assert result.rc == 2 and "--start-method=fork: expected spawn" in result.err
 

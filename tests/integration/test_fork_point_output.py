@@ -32,7 +32,7 @@ def test_where_a_filter_hides_ranks(dlaunch, program, tmp_path):
     assert sorted(result.out.splitlines()) == ["rank 1 of 2", "said once"]
 
 
-def test_it_is_not_folded_and_holds_nobody_up(dlaunch, program, tmp_path):
+def test_it_is_not_folded_and_delays_no_other_output(dlaunch, program, tmp_path):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", "--fold", "-t3", f"--log-dir={tmp_path}/logs", program)
     assert sorted(result.out.splitlines()) == ["[default0]:rank 0 of 2", "[default1]:rank 1 of 2", "[template]:said once"]
 

@@ -22,7 +22,7 @@ def test_its_failure_is_its_own(dlaunch, program, seen, how, status, words):
     assert "warned once" in result.err.split("last lines")[1], "its last words are in the report"
 
 
-def test_what_it_threw_is_in_the_report(dlaunch, program):
+def test_its_exception_is_in_the_report(dlaunch, program):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", program, "throws")
     assert "std::runtime_error: no such table" in result.err.split("before its fork point")[1]
 
@@ -40,7 +40,7 @@ def test_a_program_without_a_fork_point(dlaunch, program, seen):
     assert "call it where workers shall begin, or use --start-method=spawn" in result.err
 
 
-def test_a_program_that_stays_away_long_is_told_of(start, program):
+def test_a_slow_program_is_reported_meanwhile(start, program):
     run = start("--start-method=fork", "--nproc-per-node=2", program, "stays")
     until(lambda: "has not come to dlaunch::fork_point()" in run.err(), 30, "the hint")
     assert "--start-method=spawn" in run.err()
@@ -64,7 +64,7 @@ def test_a_subreaper(dlaunch, program):
     assert result.rc == 126 and "it is a child subreaper" in result.err, result.err
 
 
-def test_a_program_that_closes_what_it_does_not_know(dlaunch, program):
+def test_a_program_that_closes_all_descriptors(dlaunch, program):
     assert dlaunch("--start-method=fork", "--nproc-per-node=2", program, "closes").rc == 0
 
 

@@ -9,7 +9,7 @@ from workers import IDLE, STUBBORN
 
 
 @pytest.mark.parametrize("option", ["--grace=0.4", "--shutdown-timeout=1", "--shutdown-timeout=0"])
-def test_who_does_not_listen_is_killed(job, option):
+def test_a_worker_that_ignores_the_signal_is_killed(job, option):
     run = job(STUBBORN, option)
     run.ready(2)
     run.signal(signal.SIGTERM)
@@ -34,7 +34,7 @@ def test_an_interrupt_after_the_failure_that_ends_the_job_does_not_change_its_st
     assert run.wait(8).rc == status
 
 
-def test_who_listens_has_its_time(job, seen):
+def test_a_worker_that_handles_the_signal_gets_the_grace(job, seen):
     run = job("trap 'sleep 0.7; note saved.$RANK; exit 0' TERM\nready\nwhile :; do sleep 0.01; done\n", "--grace=20")
     run.ready(2)
     run.signal(signal.SIGTERM)

@@ -39,7 +39,7 @@ def test_a_failing_workers_child_may_finish_too(start, script, tmp_path):
     assert result.rc == 7 and (tmp_path / "saved.0").exists() and result.seconds < 10
 
 
-def test_a_child_that_is_deaf_to_interrupts_hears_the_next_signal(start, script, tmp_path):
+def test_a_child_that_ignores_sigint_gets_the_next_signal(start, script, tmp_path):
     worker = script("worker", '#!/bin/sh\nsleep 600 &\ntouch $FOLDER/ready.$RANK\nexec sleep 600\n')
     run = start("--grace=20", "--no-python", worker, env={"FOLDER": tmp_path})
     until(lambda: (tmp_path / "ready.0").exists(), 10, "the worker's start")

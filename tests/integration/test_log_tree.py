@@ -16,7 +16,7 @@ def test_the_latest_run_has_a_link(dlaunch, shell_worker, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_what_is_not_ours_stays_in_the_place_of_the_link(dlaunch, shell_worker, tmp_path, kind):
+def test_an_unrelated_file_in_place_of_the_link_is_kept(dlaunch, shell_worker, tmp_path, kind):
     (tmp_path / "logs").mkdir()
     taken = tmp_path / "logs/latest"
     taken.mkdir() if kind == "folder" else taken.write_text("mine")
@@ -43,7 +43,7 @@ def test_the_run_is_named_after_the_job(dlaunch, shell_worker, tmp_path):
     assert "night" in run.name and "7" in run.name and (run / "attempt_0/0/stdout.log").is_file()
 
 
-def test_without_a_folder_it_lies_in_the_temporary_one(dlaunch, shell_worker, tmpdir_of_job):
+def test_without_a_folder_logs_are_in_the_temporary_folder(dlaunch, shell_worker, tmpdir_of_job):
     assert dlaunch("-r", "1", "--no-python", shell_worker(SAY)).rc == 0
     assert [
         path.read_text() for path in tmpdir_of_job.rglob("attempt_0/0/stdout.log") if "latest" not in path.parts

@@ -26,7 +26,7 @@ def test_64_files_are_enough_for_a_small_job(dlaunch, shell_worker, tmp_path):
     assert result.rc == 0 and result.out.count("]:said") == 4
 
 
-def test_a_soft_limit_is_raised_for_us_and_kept_for_the_workers(dlaunch, shell_worker):
+def test_the_soft_limit_is_raised_for_dlaunch_only(dlaunch, shell_worker):
     result = dlaunch(
         "--nproc-per-node=24",
         "-t",
@@ -38,7 +38,7 @@ def test_a_soft_limit_is_raised_for_us_and_kept_for_the_workers(dlaunch, shell_w
     assert result.rc == 0 and len(result.out.splitlines()) == 24
 
 
-def test_too_few_files_is_said_and_those_started_are_stopped(start, shell_worker, seen, tmp_path):
+def test_too_few_descriptors_are_reported_and_started_workers_stopped(start, shell_worker, seen, tmp_path):
     run = start(
         "--nproc-per-node=64",
         "-t",

@@ -51,7 +51,7 @@ class Relay:
             thread.join()
 
 
-def test_the_user_says_who_hosts(meeting):
+def test_is_host_selects_the_hosting_node(meeting):
     job = meeting(3)
     with contextlib.closing(Relay(job.net["node3"], job.net["node1"], PORT)):
         host = job.join(job.net["node1"], "2", endpoint="node3", conf="is_host=true")

@@ -49,7 +49,7 @@ def test_the_host_has_both_and_others_know_any(meeting, others):
 
 
 @pytest.mark.parametrize("known", [FOUR, SIX], ids=["v4", "v6"])
-def test_the_host_listens_at_one_and_the_other_is_a_hole(meeting, known):
+def test_one_of_the_hosts_addresses_drops_packets(meeting, known):
     """Packets to the unused address are dropped without an error."""
     job = meeting(2)
     hole = "10.86.9.9" if known == SIX else "fd86:0:0:9::9"

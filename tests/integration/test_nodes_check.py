@@ -32,7 +32,7 @@ def test_before_anybody_has_started(check):
     assert said["coordinator"] == "node1:29400 (10.86.0.1)" and "Connection refused" in said["answers"]
 
 
-def test_while_the_job_waits_and_nobody_notices(check):
+def test_a_check_does_not_affect_a_waiting_job(check):
     run = check.job.join(check.job.net[0], "2")
     check.job.net[0].await_connection(check.job.net[0])
     rc, said, _ = check(1)
@@ -47,7 +47,7 @@ def test_the_address_that_the_user_names(check):
     assert said["this node"] == "node2, the others are told 127.0.0.1" and said["because"] == "--local-addr names it"
 
 
-def test_a_name_that_nobody_knows(check):
+def test_an_unknown_name(check):
     rc, said, _ = check(1, endpoint="nowhere.invalid")
     assert rc == 80 and "has no address" in said["answers"]
 
@@ -89,7 +89,7 @@ def test_a_shared_folder_that_takes_nothing(start, tmp_path, prepare, reason, co
     )
 
 
-def test_bad_words_and_help(dlaunch):
+def test_bad_arguments_and_help(dlaunch):
     assert dlaunch("check", "--rdzv-endpoint=:1").rc == 2
     assert dlaunch("check", "--nnodes=2", "--rdzv-backend=c10d").first_line.startswith("dlaunch: --rdzv-endpoint: nothing given")
     assert dlaunch("check").rc == 0 and "alone" in dlaunch("check").out

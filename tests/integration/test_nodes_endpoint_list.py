@@ -4,7 +4,7 @@ from hosts import PORT
 from processes import until
 
 
-def test_the_first_places_node_hosts_and_an_unknown_one_is_no_matter(meeting):
+def test_the_first_endpoint_hosts_and_an_unknown_name_is_ignored(meeting):
     job = meeting(3)
     places = f"node2:{PORT},nowhere.invalid,node1"
     runs = [job.join(host, "3", endpoint=places) for host in job.net]
@@ -43,7 +43,7 @@ def test_a_name_that_stays_unknown(meeting):
     until(lambda: not job.net[0].pids(), 5, "the end of all")
 
 
-def test_nobody_answers_at_any_of_them(meeting):
+def test_no_answer_at_any_of_them(meeting):
     """The error names each endpoint with its result."""
     job = meeting(3)
     job.net["node2"].unplug()

@@ -6,7 +6,7 @@ import signal
 from processes import state, until
 
 
-def test_two_at_once_are_one_restart(meeting):
+def test_two_simultaneous_failures_cost_one_restart(meeting):
     """Each agent observes its own worker's failure before the other agent's report arrives."""
     job = meeting(2)
     runs = job.begin("2", "--max-restarts=3", each=2)
@@ -31,7 +31,7 @@ def test_two_at_once_are_one_restart(meeting):
     assert len(first) == 1, f"both nodes name the same cause of the restart: {told}"
 
 
-def test_again_as_soon_as_it_runs(meeting):
+def test_a_failure_right_after_the_restart(meeting):
     job = meeting(2)
     runs = job.begin("2", "--max-restarts=3", each=2)
     job.first(1, 3, "exit 4")

@@ -17,7 +17,7 @@ def test_forks_of_two_nodes(hosts, program):
     assert [result.rc for result in results] == [0, 0] and sorted(said) == [f"rank {rank} of 4" for rank in range(4)]
 
 
-def test_a_worker_of_one_that_dies_early(hosts, program, seen):
+def test_a_forked_worker_dies_early(hosts, program, seen):
     net = hosts(2)
     runs = [host.start(*words(net[0], "--max-restarts=1", program, "worker-dies")) for host in net]
     for run in runs:
@@ -26,7 +26,7 @@ def test_a_worker_of_one_that_dies_early(hosts, program, seen):
     assert len(lines(seen / "prepared")) in (2, 3), "one that was not at its fork point may have been stopped"
 
 
-def test_a_template_that_comes_to_its_fork_point_when_it_should_end(hosts, program, seen):
+def test_a_template_reaches_its_fork_point_during_the_stop(hosts, program, seen):
     """The template is stopped with its round; late effects of the stop do not affect the next round."""
     net = hosts(2)
     runs = [host.start(*words(net[0], "--max-restarts=1", program, how))
@@ -37,7 +37,7 @@ def test_a_template_that_comes_to_its_fork_point_when_it_should_end(hosts, progr
     assert len(lines(seen / "prepared")) == 4
 
 
-def test_a_template_of_one_that_cannot_be_forked(hosts, program, seen):
+def test_a_template_that_cannot_be_forked(hosts, program, seen):
     net = hosts(2)
     runs = [host.start(*words(net[0], "--max-restarts=3", program, how)) for host, how in zip(net, ("stays", "threads"))]
     for run in runs:

@@ -7,7 +7,7 @@ import signal
 from processes import state, until
 
 
-def test_the_job_goes_on_when_it_wakes(meeting):
+def test_the_job_continues_after_sigcont(meeting):
     job = meeting(3)
     runs = job.begin("3", "--max-restarts=1")
     world = job.world(3)

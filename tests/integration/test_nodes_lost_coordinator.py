@@ -14,7 +14,7 @@ from processes import until
 
 
 @pytest.mark.parametrize("which", ["agent", "guard", "node"])
-def test_a_dead_one_is_known_at_once(meeting, which):
+def test_a_dead_coordinator_is_detected_at_once(meeting, which):
     job = meeting(3)
     runs = job.begin("3")
     job.world(3)
@@ -30,7 +30,7 @@ def test_a_dead_one_is_known_at_once(meeting, which):
     job.all_empty()
 
 
-def test_a_silent_one_after_its_time(meeting):
+def test_a_silent_coordinator_is_detected_after_the_time_out(meeting):
     job = meeting(2)
     runs = job.begin("2", "--node-timeout=2", conf="rejoin_timeout=3")
     job.world(2)

@@ -1,7 +1,7 @@
 """Nodes with different job options: the coordinator's apply, and the differing node gets a warning."""
 
 
-def test_who_differs_is_told_what_counts(meeting):
+def test_a_differing_node_is_warned_of_the_options_in_force(meeting):
     job = meeting(2)
     runs = [job.join(job.net[0], "2"), job.join(job.net[1], "2:3", "--max-restarts=4")]
     world = job.world(2)

@@ -21,7 +21,7 @@ def text(port, option):
 
 
 @pytest.mark.parametrize("command", [[], ["check"]], ids=["start", "check"])
-def test_it_is_said_at_once(dlaunch, taken, command):
+def test_it_is_reported_at_once(dlaunch, taken, command):
     result = dlaunch(*command, "--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{taken}", "true")
     assert result.rc == 83 and result.err == text(taken, "--rdzv-endpoint") and result.seconds < 5
 

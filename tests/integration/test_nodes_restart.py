@@ -4,7 +4,7 @@ import pytest
 
 
 @pytest.mark.parametrize("rank", [0, 3])
-def test_every_node_starts_anew(meeting, rank):
+def test_every_node_restarts(meeting, rank):
     job = meeting(2)
     runs = job.begin("2", "--max-restarts=1", each=2)
     before = job.world(4)

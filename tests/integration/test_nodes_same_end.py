@@ -9,7 +9,7 @@ import pytest
     "rank, order, status, word",
     [(2, "exit 41", 41, "exited with 41"), (0, "exit 77", 77, "exited with 77"), (1, "kill -SEGV $$", 139, "SIGSEGV")],
 )
-def test_every_node_ends_alike(meeting, rank, order, status, word):
+def test_every_node_ends_with_the_same_status(meeting, rank, order, status, word):
     job = meeting(3)
     runs = job.begin("3")
     job.world(3)
@@ -23,7 +23,7 @@ def test_every_node_ends_alike(meeting, rank, order, status, word):
     job.all_empty()
 
 
-def test_nothing_is_said_twice(meeting):
+def test_nothing_is_reported_twice(meeting):
     """The report starts with the reason for the stop; the failure that led to it follows."""
     job = meeting(2)
     runs = job.begin("2")
@@ -35,7 +35,7 @@ def test_nothing_is_said_twice(meeting):
         assert "  when and who: " in run.err()
 
 
-def test_a_signal_is_said_once_on_every_node(meeting):
+def test_a_signal_is_reported_once_on_every_node(meeting):
     job = meeting(2)
     runs = job.begin("2")
     job.world(2)

@@ -20,20 +20,20 @@ def ends(run, number):
 
 
 @SIGNALS
-def test_nobody_listens(meeting, number):
+def test_the_endpoint_refuses_connections(meeting, number):
     job = meeting(2)
     ends(job.join(job.net[1], "2"), number)
 
 
 @SIGNALS
-def test_nobody_is_there(meeting, number):
+def test_the_endpoint_drops_packets(meeting, number):
     job = meeting(2)
     job.net[0].cut()
     ends(job.join(job.net[1], "2"), number)
 
 
 @SIGNALS
-def test_who_listens_says_nothing(meeting, number):
+def test_the_endpoint_accepts_and_sends_nothing(meeting, number):
     job = meeting(2)
     with inside(job.net[0]):
         mute = socket.create_server((job.net[0].address, PORT))

@@ -5,7 +5,7 @@ import time
 from processes import until
 
 
-def test_nobody_starts_before_it_is_gone(meeting, seen):
+def test_no_node_starts_before_it_has_ended(meeting, seen):
     job = meeting(2)
     runs = job.begin("2", "--max-restarts=1", "--grace=1.5", each=2)
     world = job.world(4)

@@ -73,7 +73,7 @@ def test_a_store_that_is_no_coordinator(dlaunch, binary):
     assert result.rc == 83 and result.seconds < 10 and "without a word" in result.first_line
 
 
-def test_one_that_says_nothing(start, stranger):
+def test_a_silent_service(start, stranger):
     run = start(*words(stranger(b"").port, "--rdzv-conf=join_timeout=8"))
     until(lambda: "does not answer as a coordinator does" in run.err(), 7, "a word about it before the time-out")
     result = run.wait(20)

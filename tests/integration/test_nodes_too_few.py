@@ -3,7 +3,7 @@
 import pytest
 
 
-def test_the_count_is_told(meeting):
+def test_the_number_of_nodes_is_reported(meeting):
     job = meeting(2)
     runs = job.begin("3", conf="join_timeout=1.5")
     for run in runs:
@@ -14,7 +14,7 @@ def test_the_count_is_told(meeting):
 
 
 @pytest.mark.parametrize("conf", ["join_timeout=1", "read_timeout=1"])
-def test_nobody_answers_at_the_endpoint(meeting, conf):
+def test_no_answer_at_the_endpoint(meeting, conf):
     job = meeting(2)
     result = job.join(job.net["node2"], "2", conf=conf).wait(10)
     assert result.rc == 80 and "timed out after 1 s: no answer from" in result.err and "node1:29400" in result.err

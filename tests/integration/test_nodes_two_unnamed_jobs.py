@@ -25,7 +25,7 @@ def test_another_program_is_refused_on_every_node(meeting, shell_worker, nnodes)
     job.end_well(world, *first)
 
 
-def test_the_same_program_is_told_that_it_waits_as_a_spare(meeting):
+def test_the_same_program_waits_as_a_spare_with_a_message(meeting):
     job = meeting(3)
     runs = [unnamed(job, host, "2", job.program) for host in job.net.all[:2]]
     world = job.world(2)

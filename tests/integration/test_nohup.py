@@ -18,7 +18,7 @@ def test_a_hangup_does_nothing(job):
     assert run.wait(10).rc == 0 and len(pids) == 2
 
 
-def test_other_signals_are_heard(job):
+def test_other_signals_are_handled(job):
     run = job('ready\nexec sleep "$TEST_RUN_MARK"\n', prefix=("nohup",))
     run.ready(2)
     run.signal(signal.SIGTERM)

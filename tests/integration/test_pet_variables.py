@@ -15,7 +15,7 @@ def test_the_command_line_wins(dlaunch, shell_worker):
     )
 
 
-def test_ours_wins_over_pet(dlaunch, shell_worker):
+def test_dlaunch_variables_override_pet_variables(dlaunch, shell_worker):
     env = {"PET_ROLE": "theirs", "DLAUNCH_ROLE": "ours"}
     assert dlaunch(shell_worker("echo $ROLE_NAME\n"), env=env).out == "ours\n"
 

@@ -52,7 +52,7 @@ def test_a_working_folder_that_is_not_there(dlaunch):
     assert result.rc != 0 and "/no/such/folder" in result.err and "No such file or directory" in result.err
 
 
-def test_python_itself_says_that_a_script_is_not_there(dlaunch):
+def test_python_reports_a_missing_script(dlaunch):
     result = dlaunch("--nproc-per-node=2", "no/such/script.py")
     assert result.rc == 2 and "can't open file" in result.err and "no/such/script.py" in result.err
 

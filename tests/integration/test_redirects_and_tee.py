@@ -16,7 +16,7 @@ def console(stream, redirects, tee, ranks=(0, 1)):
 
 @pytest.mark.parametrize("tee", range(4))
 @pytest.mark.parametrize("redirects", range(4))
-def test_all_ranks_alike(dlaunch, shell_worker, tmp_path, redirects, tee):
+def test_one_setting_for_all_ranks(dlaunch, shell_worker, tmp_path, redirects, tee):
     logs = tmp_path / "logs"
     result = dlaunch(
         "--nproc-per-node=2", "-r", redirects, "-t", tee, f"--log-dir={logs}", "--no-python", shell_worker(SAY)

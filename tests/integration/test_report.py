@@ -42,7 +42,7 @@ def test_both_tell_the_same(reported, seen):
     assert {failure["rank"] for failure in report["failures"] if failure["victim"]} == {0, 2}
 
 
-def test_a_pipe_that_nobody_reads(job, tmp_path):
+def test_a_pipe_without_a_reader(job, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     result = job("exit 0\n", f"--report={tmp_path}/pipe").wait()
     assert (result.rc, result.err) == (0, f"dlaunch: report {tmp_path}/pipe: a FIFO that nobody reads\n")

@@ -28,7 +28,7 @@ def test_success_spends_nothing(job, seen):
     assert job(COUNT, "--max-restarts=3", workers=1).wait().rc == 0 and rounds(seen) == {0: ["0"]}
 
 
-def test_workers_are_told_why(job, seen):
+def test_the_restart_reason_is_in_the_environment(job, seen):
     run = job(
         'note "why.$DLAUNCH_ROUND" "$DLAUNCH_RESTART_REASON"\n[ $DLAUNCH_ROUND = 1 ] || exit 11\n',
         "--max-restarts=1",

@@ -25,7 +25,7 @@ def test_it_kills_at_once(job, first, second):
     run.nothing_left()
 
 
-def test_the_first_says_what_the_second_would_do(job):
+def test_the_first_announces_the_effect_of_the_second(job):
     run = job(STUBBORN, "--grace=600")
     run.ready(2)
     run.signal(signal.SIGINT)

@@ -24,7 +24,7 @@ def names(number):
     return NAMES.get(number, (signal.Signals(number).name,))
 
 
-def test_the_list_is_whole():
+def test_the_list_is_complete():
     assert len(DEADLY) == 64 - 8 - 2
 
 

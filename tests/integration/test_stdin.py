@@ -5,7 +5,7 @@ import pytest
 READ = 'echo "$RANK read $(cat | tr "\\n" ,)"\n'
 
 
-def test_a_lone_worker_reads_ours(dlaunch, shell_worker):
+def test_a_single_worker_reads_dlaunchs_stdin(dlaunch, shell_worker):
     assert dlaunch("--no-python", shell_worker(READ), stdin="a\nb\n").out == "0 read a,b,\n"
 
 
@@ -37,7 +37,7 @@ def test_much_for_all(dlaunch, shell_worker):
     assert result.out.split() == [str(len(text))] * 3
 
 
-def test_a_reader_that_ends_early_stops_nobody(dlaunch, shell_worker):
+def test_a_reader_that_ends_early_does_not_affect_the_others(dlaunch, shell_worker):
     text = b"".join(b"line %d\n" % n for n in range(100_000))
     result = dlaunch(
         "--nproc-per-node=2", "--stdin=all", "--no-python", shell_worker("[ $RANK = 0 ] && exit 0\nwc -c\n"), stdin=text

@@ -8,7 +8,7 @@ pytest.importorskip("pexpect")
 
 
 @pytest.mark.parametrize("listening", [True, False], ids=["plain", "deaf"])
-def test_nobody_is_left(terminal, shell_worker, listening):
+def test_no_process_remains(terminal, shell_worker, listening):
     tty = terminal(
         "--nproc-per-node=2",
         "--grace=0.5",

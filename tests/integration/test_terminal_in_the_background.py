@@ -52,7 +52,7 @@ def test_a_copied_stdin_goes_on_after_fg(at_a_shell, shell_worker, agent):
 
 
 @pytest.mark.parametrize("ranks", [[0], [0, 1]])
-def test_who_reads_in_the_background_waits_for_fg(at_a_shell, shell_worker, ranks):
+def test_a_background_reader_waits_for_fg(at_a_shell, shell_worker, ranks):
     mode = "--stdin=all" if len(ranks) == 2 else "--stdin=0"
     shell = at_a_shell("--nproc-per-node=2", mode, "--no-python", shell_worker(READ_TWICE), then="&")
     shell.expect("prompt> ")

@@ -24,7 +24,7 @@ def test_a_job_in_time(dlaunch):
     assert tuple(dlaunch("--timeout=20", "--no-python", "true"))[0] == 0
 
 
-def test_those_who_do_not_listen_are_killed(job):
+def test_workers_that_ignore_the_signal_are_killed(job):
     result = job("trap '' TERM\nready\nwhile :; do sleep 0.05; done\n", "--timeout=0.5", "--grace=0.3").wait(10)
     assert result.rc == 84 and result.seconds < 5
 
@@ -39,7 +39,7 @@ def test_the_first_interrupt_afterwards_leaves_the_grace(job, seen):
     assert run.wait(10).rc == 84 and (seen / "saved").exists()
 
 
-def test_restarts_do_not_start_it_anew(job, seen):
+def test_restarts_do_not_reset_it(job, seen):
     run = job(
         'note "round.$DLAUNCH_ROUND"\n[ $DLAUNCH_ROUND = 0 ] && exit 1\nexec sleep $TEST_RUN_MARK\n',
         "--timeout=1",
@@ -50,7 +50,7 @@ def test_restarts_do_not_start_it_anew(job, seen):
     assert result.rc == 84 and (seen / "round.1").exists() and result.seconds < 3
 
 
-def test_after_a_failure_who_was_asked_to_stop_is_no_failure(job, tmp_path):
+def test_after_a_failure_stopped_workers_do_not_count_as_failed(job, tmp_path):
     run = job(
         "[ $RANK = 0 ] && await 1.ready && exit 9\ntrap '' TERM\nready\nwhile :; do sleep 0.05; done\n",
         "--timeout=1",

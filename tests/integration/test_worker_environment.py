@@ -21,7 +21,7 @@ def told(dlaunch, shell_worker, seen):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_who_it_is(told, workers):
+def test_rank_variables(told, workers):
     for rank, env in enumerate(told(f"--nproc-per-node={workers}", "--role=trainer", "--max-restarts=4")):
         expected = {
             "RANK": rank,
@@ -120,12 +120,12 @@ def test_a_session_of_its_own(dlaunch, python_worker):
     assert result.out.split() == ["True", "True"]
 
 
-def test_which_signal_asks_it_to_stop(told):
+def test_the_stop_signal_is_in_the_environment(told):
     assert told()[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGTERM"
     assert told("--stop-signal=USR1")[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGUSR1"
 
 
-def test_nothing_in_it_is_an_option_of_a_dlaunch_below(dlaunch, binary):
+def test_no_variable_is_an_option_of_a_nested_dlaunch(dlaunch, binary):
     plan = ("--dry-run", "--rdzv-id=x", "--master-port=29417", "true")
     options = ("--stop-signal=USR1", "--grace=7", "--role=trainer", "--max-restarts=2", "--rdzv-id=outer")
     below, alone = (json.loads(dlaunch(*words).out) for words in ((*options, binary, *plan), plan))

@@ -11,7 +11,7 @@ def test_chosen_ranks_only(dlaunch, shell_worker):
     assert sorted(result.out.splitlines()) == ["0 yes", "1 no", "2 yes", "3 yes"]
 
 
-def test_the_rank_in_the_tools_words(dlaunch, shell_worker):
+def test_the_rank_in_the_tools_arguments(dlaunch, shell_worker):
     result = dlaunch(
         "--nproc-per-node=2",
         "--wrap",
@@ -22,7 +22,7 @@ def test_the_rank_in_the_tools_words(dlaunch, shell_worker):
     assert sorted(result.out.splitlines()) == ["out.0.0", "out.1.1"]
 
 
-def test_two_tools_and_words_in_quotes(dlaunch, shell_worker):
+def test_two_tools_and_quoted_arguments(dlaunch, shell_worker):
     wraps = ["--wrap", "0:env 'NAME=of two words'", "--wrap", '1:env "NAME=of three more words"']
     result = dlaunch("--nproc-per-node=2", *wraps, "--no-python", shell_worker("echo $NAME\n"))
     assert sorted(result.out.splitlines()) == ["of three more words", "of two words"]

@@ -40,7 +40,7 @@ def test_its_functions_and_its_version_are_what_we_need(dlaunch, library):
     assert result.rc == 0 and "\nnccl  can be used here\n" in result.out
 
 
-def test_its_words_reach_the_program(dlaunch, library):
+def test_its_error_text_reaches_the_program(dlaunch, library):
     """Rank 0 creates a unique id, all ranks receive it, and then NCCL's CUDA runtime finds no driver."""
     if has_driver():
         pytest.skip("here is a real driver; tests/gpu/run is for such machines")

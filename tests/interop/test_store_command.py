@@ -22,7 +22,7 @@ def ping(port, host="127.0.0.1"):
         return client.recv(4, socket.MSG_WAITALL)
 
 
-def test_it_prints_one_line_that_says_where_it_listens(binary):
+def test_it_prints_one_line_with_its_address(binary):
     with serving(binary) as server:
         assert re.fullmatch(r"dlaunch: the store listens on 127\.0\.0\.1:\d+\n", server.line)
         assert ping(server.port) == b"\1\2\3\4"
