@@ -35,8 +35,8 @@ enum class Op : std::uint8_t {
 ///   broadcast       `count` elements from the root's `in` to every other rank's `out`; `in` and `out` are one buffer
 ///   reduce          `count` elements of `in`; `out` at the root only
 ///   all_reduce      `count` elements of `in`, result in `out`
-///   gather, scatter `count` elements per rank, or `counts`; the concatenation is the root's `out` (gather), `in`
-///   (scatter) all_gather      `count` elements of each rank's `in`, or `counts`; the concatenation is `out`
+///   gather, scatter `count` elements per rank, or `counts`; the concatenation is the root's `out`, or its `in`
+///   all_gather      `count` elements of each rank's `in`, or `counts`; the concatenation is `out`
 ///   reduce_scatter  `count` elements for each rank's `out`, or `counts`; the concatenation is `in`
 ///   all_to_all      `count` elements per pair; or `counts` to send to each rank, `out_counts` to receive from each
 ///

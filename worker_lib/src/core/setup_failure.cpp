@@ -8,12 +8,12 @@ namespace dlaunch::worker {
 namespace {
 
 const std::string kKey = "cannot be made";
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kStoreTimeout{2};
 
 }  // namespace
 
 void SetupFailure::check() const {
-    const Time soon = after(kPatience);
+    const Time soon = after(kStoreTimeout);
     if (store_.check(std::span(&kKey, 1), soon)) throw unpack_error(store_.get(kKey, soon), where_);
 }
 
@@ -24,7 +24,7 @@ void SetupFailure::publish(const Error& why) const {
                           own ? std::vector<int>{rank_} : why.ranks(), where_};
     std::string first, ours = pack_error(published);
     try {
-        first = store_.compare_set(kKey, "", ours, after(kPatience));
+        first = store_.compare_set(kKey, "", ours, after(kStoreTimeout));
     } catch (const Error&) {
         throw published;  // the store is gone; the other ranks time out
     }

@@ -85,7 +85,7 @@ Mesh::Reason read_reason(int rank, const std::string& reason) {
 constexpr int kTimeoutsPerConnect = 5;
 
 /// Time-out of store requests after a failure.
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kStoreTimeout = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -180,7 +180,7 @@ Error Mesh::blame(const std::exception& thrown, int peer, Time began) const {
 std::optional<Mesh::Reason> Mesh::reason(int peer) const {
     try {
         const std::vector<std::string> keys{reason_key(peer)};
-        const Time soon = Clock::now() + kPatience;
+        const Time soon = Clock::now() + kStoreTimeout;
         if (store_.check(keys, soon)) return read_reason(peer, store_.get(keys[0], soon));
     } catch (const Error&) {
         // The store is gone; the caller uses its own finding.
@@ -193,7 +193,7 @@ bool Mesh::is_broken(int peer) {
     gloo::transport::UnboundBuffer& probe = *probes_[static_cast<std::size_t>(peer)];
     try {
         probe.abortWaitRecv();  // makes the next wait return at once: false if the connection is open, else it throws
-        probe.waitRecv(kPatience);
+        probe.waitRecv(kStoreTimeout);
         return false;
     } catch (const std::exception&) {
         return true;
@@ -219,7 +219,7 @@ void Mesh::give_up(const Error& why) {
     interrupt(why);
     if (published_.exchange(true)) return;
     try {
-        store_.set(reason_key(group_.rank), write_reason(why), Clock::now() + kPatience);
+        store_.set(reason_key(group_.rank), write_reason(why), Clock::now() + kStoreTimeout);
     } catch (const Error&) {
         // The store is gone; the peers see closed connections and report this rank as lost.
     }

@@ -7,7 +7,7 @@
 namespace dlaunch::worker::hierarchy {
 namespace {
 
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kStoreTimeout{2};
 
 /// Holds the sequence number of the last call at which the rank arrived.
 std::string key(int rank) { return fmt::format("came/{}", rank); }
@@ -15,7 +15,7 @@ std::string key(int rank) { return fmt::format("came/{}", rank); }
 }  // namespace
 
 void Arrivals::record(const Call& call) {
-    const Time soon = std::min(call.deadline.at(), after(kPatience));
+    const Time soon = std::min(call.deadline.at(), after(kStoreTimeout));
     try {
         store_.set(key(group_.rank), std::to_string(call.sequence), soon);
     } catch (const Error&) {
@@ -26,7 +26,7 @@ void Arrivals::record(const Call& call) {
 Error Arrivals::name_missing(const Call& call, const Error& late) const {
     std::vector<int> missing;
     try {
-        const Time soon = after(kPatience);
+        const Time soon = after(kStoreTimeout);
         for (int r = 0; r < group_.size; ++r) {
             if (r == group_.rank) continue;
             const std::string last = key(r);

@@ -12,7 +12,7 @@ namespace dlaunch::worker::hierarchy {
 namespace {
 
 /// Bounds on the additional time of each dependent step. The minimum lets a busy host publish an error first.
-constexpr std::chrono::milliseconds kMinPatience{250}, kMaxPatience{1000};
+constexpr std::chrono::milliseconds kMinExtraTime{250}, kMaxExtraTime{1000};
 
 }  // namespace
 
@@ -56,14 +56,14 @@ Levels::Levels(const GroupInfo& group, const std::vector<Member>& members, const
 
 void Levels::begin_call(const Call& call) {
     call_ = &call;
-    patience_ =
-        std::clamp<std::chrono::nanoseconds>((call.deadline.at() - Clock::now()) / 4, kMinPatience, kMaxPatience);
+    extra_time_ =
+        std::clamp<std::chrono::nanoseconds>((call.deadline.at() - Clock::now()) / 4, kMinExtraTime, kMaxExtraTime);
 }
 
 Call Levels::prepare(Call step, int extra_waits, std::uint64_t& sequence) const {
     step.part_of = call_;
     step.sequence = ++sequence;
-    step.deadline = call_->deadline.at() + extra_waits * patience_;
+    step.deadline = call_->deadline.at() + extra_waits * extra_time_;
     return step;
 }
 

@@ -55,7 +55,7 @@ private:
     std::unique_ptr<Backend> host_ranks_, all_;
     Backend::Runner plane_;
     const Call* call_ = nullptr;
-    std::chrono::nanoseconds patience_{};
+    std::chrono::nanoseconds extra_time_{};
     std::uint64_t host_calls_ = 0, plane_calls_ = 0, all_calls_ = 0;
 };
 

@@ -14,9 +14,9 @@ namespace dlaunch::worker::nccl {
 namespace {
 
 /// Time-out of the other ranks' answers after a failure.
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kAnswerTimeout = std::chrono::seconds(2);
 /// Time-out of store requests; the store may have been lost with a rank.
-constexpr auto kStorePatience = std::chrono::milliseconds(500);
+constexpr auto kStoreTimeout = std::chrono::milliseconds(500);
 /// Time-out of one wait for this rank's key; the wait is then repeated.
 constexpr auto kListenTimeout = std::chrono::hours(24);
 
@@ -74,7 +74,7 @@ FailureNotice::~FailureNotice() {
         shared_->on_notice = nullptr;
     }
     try {
-        store_.set(key_of(group_.rank), "", Clock::now() + kPatience);  // ends the thread's wait
+        store_.set(key_of(group_.rank), "", Clock::now() + kAnswerTimeout);  // ends the thread's wait
     } catch (const Error&) {
         // The store is gone, which also ends the thread's wait.
     }
@@ -85,7 +85,7 @@ void FailureNotice::publish(const Error& why) noexcept {
         std::vector<std::pair<std::string, std::string>> messages;
         for (int r = 0; r < group_.size; ++r)
             if (r != group_.rank) messages.emplace_back(key_of(r), pack(why));
-        if (!messages.empty()) store_.multi_set(messages, Clock::now() + kPatience);
+        if (!messages.empty()) store_.multi_set(messages, Clock::now() + kAnswerTimeout);
     } catch (const std::exception&) {
         // The other ranks detect the failure by their own time-outs.
     }
@@ -93,7 +93,7 @@ void FailureNotice::publish(const Error& why) noexcept {
 
 std::optional<Error> FailureNotice::received() noexcept {
     try {
-        const Time soon = Clock::now() + kStorePatience;
+        const Time soon = Clock::now() + kStoreTimeout;
         const std::vector<std::string> keys{key_of(group_.rank)};
         if (store_.check(keys, soon)) return unpack(store_.get(keys.front(), soon), group_.name);
     } catch (const std::exception&) {
@@ -107,7 +107,7 @@ Error FailureNotice::diagnose(const Error& found, const std::optional<Signature>
     std::vector<std::optional<Signature>> signatures;
     std::vector<int> behind;
     try {
-        const Time soon = Clock::now() + kPatience;
+        const Time soon = Clock::now() + kAnswerTimeout;
         store_.set(key(group_.rank), ours ? std::string(reinterpret_cast<const char*>(&*ours), sizeof(*ours)) : "none",
                    soon);
         for (int r = 0; r < group_.size; ++r) {
@@ -138,14 +138,14 @@ void FailureNotice::publish_calls(const CallRecord& ours) noexcept {
     try {
         std::string packed = fmt::format("{} {}\n", ours.last, ours.left ? 1 : 0);
         packed.append(reinterpret_cast<const char*>(ours.calls.data()), ours.calls.size() * sizeof(Signature));
-        store_.set(calls_key(group_.rank), packed, Clock::now() + kStorePatience);
+        store_.set(calls_key(group_.rank), packed, Clock::now() + kStoreTimeout);
     } catch (const std::exception&) {
         // The comparison only shortens the wait; time-outs remain.
     }
 }
 
 std::optional<FailureNotice::CallRecord> FailureNotice::record_of(int rank) {
-    const Time soon = Clock::now() + kStorePatience;
+    const Time soon = Clock::now() + kStoreTimeout;
     const std::vector<std::string> keys{calls_key(rank)};
     if (!store_.check(keys, soon)) return {};
     const std::string packed = store_.get(keys[0], soon);
