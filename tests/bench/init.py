@@ -13,7 +13,7 @@ TORCH = """
 import torch, torch.distributed as dist
 dist.init_process_group("gloo")
 dist.all_reduce(torch.ones(2))
-dist.barrier()  # who leaves while others still write ends them
+dist.barrier()  # a rank that exits while peers still write makes them fail
 dist.destroy_process_group()
 """
 

@@ -27,7 +27,7 @@ def test_a_later_run_removes_their_temporary_folders(job, tmpdir_of_job):
     run = job(STAY)
     run.ready(2)
     pair = (run.agent(), run.pid)
-    for number in (signal.SIGSTOP, signal.SIGKILL):  # so that neither cleans up after the other
+    for number in (signal.SIGSTOP, signal.SIGKILL):  # stop both first, so that neither cleans up for the other
         for pid in pair:
             kill(pid, number)
     run.wait(5)

@@ -109,7 +109,7 @@ def test_the_job_stands_again(meeting):
     number = trial.stands()
     for _ in range(FAULTS):
         fault = chance.choice(["worker", "agent", "guard", "node", "leave", "cut", "freeze", "long_cut", "long_freeze"])
-        name = chance.choice(["node2", "node3", "node4"])  # the first hosts the coordinator
+        name = chance.choice(["node2", "node3", "node4"])  # node1 hosts the coordinator
         trial.what = f"{fault} {name} in round {number}"
         changed = getattr(trial, fault)(name)
         number = trial.stands(number if changed else number - 1)

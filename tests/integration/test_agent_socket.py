@@ -36,11 +36,11 @@ def test_every_follower_receives_past_and_future_losses(job):
     worker = "trap '' TERM\nready\n[ $RANK = 0 ] || { await go; exit 7; }\nexec sleep $TEST_RUN_MARK\n"
     run = job(worker, "--grace=600")
     path = environment(run.ready(2)[0])["DLAUNCH_AGENT_SOCKET"]
-    for hear_before in (True, False):  # the second comes when all is over, and is told what was lost
+    for hear_before in (True, False):  # False: subscribe after the loss, and receive it too
         with socket.socket(socket.AF_UNIX) as follower:
             follower.settimeout(5)
             follower.connect(path)
-            time.sleep(0.3)  # preempted: a request may come late, and in pieces
+            time.sleep(0.3)  # a slow client: its request arrives late and in pieces
             follower.sendall(b"los")
             time.sleep(0.1)
             follower.sendall(b"ses\n")

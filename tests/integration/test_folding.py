@@ -16,7 +16,7 @@ def ranks_of(prefix):
     return {rank for span in spans for rank in range(int(span[0]), int(span[-1]) + 1)}
 
 
-TOGETHER = 'note here.$RANK; for rank in 0 1 2 3; do await here.$rank; done\n'  # lines fold that come at about one time
+TOGETHER = 'note here.$RANK; for rank in 0 1 2 3; do await here.$rank; done\n'  # only lines that arrive at about the same time are folded
 
 
 def test_equal_lines_of_all_ranks(dlaunch, shell_worker):

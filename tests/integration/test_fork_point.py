@@ -13,7 +13,7 @@ def test_one_start_for_all_ranks(dlaunch, program, seen):
     assert result.rc == 0, result.err
     assert sorted(result.out.splitlines()) == [*(f"rank {rank} of 3" for rank in range(3)), "said once"]
     ((template, rank),) = lines(seen / "prepared")
-    assert rank == "-", "the template is nobody"
+    assert rank == "-", "the template has no rank"
     for rank in range(3):
         ((_, prepared, _, leads, asked),) = lines(seen / f"worker.{rank}")
         assert prepared == template and leads == "1" and asked == "-"

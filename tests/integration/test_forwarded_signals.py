@@ -12,7 +12,7 @@ def caught(number):
     if number not in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
         os._exit(0)
 awaited = {signal.Signals["SIG" + name] for name in "TERM INT HUP QUIT USR1 USR2 CONT".split()}
-signal.pthread_sigmask(signal.SIG_BLOCK, awaited)  # a pause would sleep through one that comes right before it
+signal.pthread_sigmask(signal.SIG_BLOCK, awaited)  # pause() would miss a signal that arrives just before it
 ready()
 while True:
     caught(signal.sigwait(awaited))
@@ -42,7 +42,7 @@ def test_these_end_the_job(catching, seen, name):
     result = run.wait(10)
     assert result.rc == 128 + signal.Signals[name] and both(seen, name)() and name in result.err
     assert "Traceback" not in result.err
-    # SIGCONT comes behind it, as the worker might stand.
+    # dlaunch sends SIGCONT after it, because the worker may be stopped.
     assert {note.name.split(".")[1] for note in seen.glob("*.SIG*")} <= {name, "SIGCONT"}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-# Rank 1 sets /old and fails, in the first round only; in the second, rank 0 says how many keys there are.
+# Rank 1 sets /old and fails, in the first round only; in the second round, rank 0 reports the number of keys.
 WORKER = """
 import socket, struct
 def asked(bytes, size):
@@ -15,7 +15,7 @@ NUM_KEYS = b"\\7"
 if os.environ["DLAUNCH_ROUND"] == "0":
     if rank == 1:
         assert asked(SET + NUM_KEYS, 8) == struct.pack("<Q", 1)
-        # A last word that nobody waits for, as of a worker that dies while it speaks.
+        # A request whose reply is never read, like that of a worker that dies during a request.
         s = socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 10)
         s.sendall(b"\\0\\xce\\xf7\\x85\\x3c" + SET)
         os._exit(3)

@@ -23,7 +23,7 @@ def test_all_end(meeting, number, ends):
     job.net["node2"].await_connection(job.net["node1"])
     os.kill(second.agent(), signal.SIGSTOP)
     third = job.join(job.net["node3"], "3", *options, conf=conf)
-    until(lambda: job.rounds() == 1, 10, "the round, of which node2 has not heard yet")
-    second.signal(number)  # its agent is woken by it
+    until(lambda: job.rounds() == 1, 10, "the round, whose assignment node2 has not read yet")
+    second.signal(number)  # wakes its agent
     assert [run.wait(20).rc for run in (first, second, third)] == ends
     job.all_empty()

@@ -18,7 +18,7 @@ def test_the_hosts_own_name_becomes_known_later(meeting):
     job = meeting(2)
     runs = [job.join(host, "2", endpoint="later", conf="join_timeout=30") for host in job.net]
     table = job.net.folder / "etc-hosts"
-    with table.open("a") as file:  # in place: it is mounted
+    with table.open("a") as file:  # in place, because the file is bind-mounted
         file.write("10.86.0.1 later\n")
     world = job.world(2)
     job.end_well(world, *runs)

@@ -27,4 +27,4 @@ def test_it_wakes_as_a_spare(meeting):
     os.kill(runs[2].agent(), signal.SIGKILL)
     again = job.world(2, after=after)
     assert again.hosts == ["node1", "node2"], "it takes over from the one that replaced it"
-    job.end_well(again, *runs[:2], may_overlap=True)  # who ends the workers of the frozen one is the guard's matter
+    job.end_well(again, *runs[:2], may_overlap=True)  # the guard ends the frozen agent's workers

@@ -28,7 +28,7 @@ def test_the_job_does_not_notice(meeting):
             wire.close()
         else:
             kept.append(wire)
-    job.order(1, "exit 3")  # the coordinator still hears and speaks
+    job.order(1, "exit 3")  # the coordinator still receives and sends
     after = job.world(2, after=world)
     job.end_well(after, *runs)
     for wire in kept:

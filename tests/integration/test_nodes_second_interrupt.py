@@ -17,7 +17,7 @@ def test_all_nodes_kill_at_once(meeting, seen, which):
     until(lambda: len(list(seen.glob("deaf.*"))) == 2, 10, "the traps")
     runs[which].signal(signal.SIGINT)
     for run in runs:
-        until(lambda: "SIGINT received" in run.err(), 10, "a word about it")
+        until(lambda: "SIGINT received" in run.err(), 10, "the message about SIGINT")
     runs[which].signal(signal.SIGINT)
     results = [run.wait(10) for run in runs]
     assert [result.rc for result in results] == [130] * 2

@@ -19,7 +19,7 @@ def blind(hosts, tmp_path, binary):
         table.write_text("nameserver 198.51.100.1\noptions timeout:30 attempts:5\n")
         host.ip(
             "route add 198.51.100.1/32 dev eth0",
-            "neigh add 198.51.100.1 lladdr 02:00:00:00:00:99 dev eth0 nud permanent",  # nobody's
+            "neigh add 198.51.100.1 lladdr 02:00:00:00:00:99 dev eth0 nud permanent",  # an unused MAC address
         )
         words = [binary, "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=far.example.org:29400", *options, "true"]
         run = host.start("-c", BLIND, table, *words, program="sh")

@@ -37,7 +37,7 @@ def test_it_takes_over_though_the_agent_had_not_read_everything(with_a_spare):
     os.kill(agent, signal.SIGSTOP)
     until(lambda: state(agent) == "T", 5, "the stop")
     job.order(0, "exit 3")
-    until(lambda: job.net["node2"].unread_from(job.net["node1"]), 5, "the word that the round ends")
+    until(lambda: job.net["node2"].unread_from(job.net["node1"]), 5, "the message that ends the round")
     os.kill(agent, signal.SIGKILL)
     after = job.world(2, after=world, seconds=3.5)  # sooner than silence would be noticed
     assert after.hosts == ["node1", "node3"]

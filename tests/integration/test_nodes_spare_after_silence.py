@@ -20,7 +20,7 @@ def test_it_takes_over(meeting, how):
     assert time.monotonic() - start > 3.9, "a beat may be 1 s old, and 5 s of silence are allowed"
     assert after.hosts == ["node1", "node3"] and "node2 was lost" in runs[0].err()
     job.no_overlap()
-    if how == "unplug":  # it has fenced itself, and waits for the coordinator
+    if how == "unplug":  # the node has fenced itself and waits for the coordinator
         until(lambda: not runs[1].workers(), 5, "the end of the workers on node2")
         runs[1].end()
     job.end_well(after, runs[0], runs[2])

@@ -54,7 +54,7 @@ def test_rank_0_is_not_where_the_master_address_is(meeting):
     """The node that must host reports the error at once; other nodes report a time-out."""
     job = meeting(2)
     swapped = [job.net[at].start(*words(job, 1 - at, "--rdzv-conf=timeout=3")) for at in (0, 1)]
-    until(lambda: "expected --node-rank=0 on node1" in swapped[1].err(), 2, "a word about it")
+    until(lambda: "expected --node-rank=0 on node1" in swapped[1].err(), 2, "the error message")
     results = [run.wait(15) for run in swapped]
     assert [result.rc for result in results] == [80, 80]
     assert results[1].first_line.startswith("dlaunch: --master-addr: node1 is no address of this node")

@@ -75,6 +75,6 @@ def test_a_store_that_is_no_coordinator(dlaunch, binary):
 
 def test_a_silent_service(start, stranger):
     run = start(*words(stranger(b"").port, "--rdzv-conf=join_timeout=8"))
-    until(lambda: "does not answer as a coordinator does" in run.err(), 7, "a word about it before the time-out")
+    until(lambda: "does not answer as a coordinator does" in run.err(), 7, "the error message before the time-out")
     result = run.wait(20)
     assert result.rc == 80 and "timed out after 8 s" in result.err

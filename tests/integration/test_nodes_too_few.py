@@ -35,7 +35,7 @@ def test_the_lost_node_is_named(meeting):
     job.world(2)
     spare = job.join(job.net["node3"], "2", conf="join_timeout=3")
     job.net["node3"].await_connection(job.net["node1"])
-    spare.end()  # it is not waited for: it was no member
+    spare.end()  # the spare was no member, so the job does not wait for it
     job.net["node2"].kill_all()
     result = runs[0].wait(15)
     assert result.rc == 80 and "timed out after 3 s: 1 of 2 nodes, waiting for: node2\n" in result.err, result.err

@@ -8,7 +8,7 @@ import pytest
 from processes import until
 from workers import STUBBORN
 
-PRESS_S = 0.02  # signals within 1 ms are one request
+PRESS_S = 0.02  # dlaunch takes signals within 1 ms for one request
 
 
 @pytest.mark.parametrize("first,second", [("SIGINT", "SIGINT"), ("SIGTERM", "SIGINT"), ("SIGTERM", "SIGTERM")])
@@ -16,7 +16,7 @@ def test_it_kills_at_once(job, first, second):
     run = job(STUBBORN, "--grace=600")
     run.ready(2)
     run.signal(signal.Signals[first])
-    until(lambda: first in run.err(), 5, "a word about the first signal")
+    until(lambda: first in run.err(), 5, "the message about the first signal")
     time.sleep(PRESS_S)
     run.signal(signal.Signals[second])
     result = run.wait(5)
@@ -29,7 +29,7 @@ def test_the_first_announces_the_effect_of_the_second(job):
     run = job(STUBBORN, "--grace=600")
     run.ready(2)
     run.signal(signal.SIGINT)
-    until(lambda: "second" in run.err(), 5, "a word about how to hurry")
+    until(lambda: "second" in run.err(), 5, "the message about a second signal")
     time.sleep(PRESS_S)
     run.signal(signal.SIGINT)
     assert run.wait(5).rc == 130

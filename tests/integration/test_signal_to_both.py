@@ -20,7 +20,7 @@ def test_workers_have_their_grace(job, seen, first):
     for path in seen.glob("on.?"):
         path.unlink()
     os.kill(both[0], signal.SIGTERM)
-    os.kill(both[0], signal.SIGCONT)  # on the same way, behind it
+    os.kill(both[0], signal.SIGCONT)  # delivered after it
     until(lambda: len(list(seen.glob("on.?"))) == 2, 10, "what was sent behind the second half")
     run.go()
     result = run.wait(10)

@@ -14,7 +14,7 @@ HARMLESS = {
     signal.SIGURG,
     signal.SIGWINCH,
 }
-DEADLY = [n for n in range(1, 65) if n not in HARMLESS and n not in (32, 33)]  # those two are the C library's own
+DEADLY = [n for n in range(1, 65) if n not in HARMLESS and n not in (32, 33)]  # reserved by the C library
 NAMES = {signal.SIGIO: ("SIGIO", "SIGPOLL"), signal.SIGABRT: ("SIGABRT", "SIGIOT")}
 
 

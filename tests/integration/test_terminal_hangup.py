@@ -17,4 +17,4 @@ def test_no_process_remains(terminal, shell_worker, listening):
     )
     tty.ready(2)
     tty.tty.close(force=False)
-    until(lambda: not tty.living(), 8, "the end of everybody")
+    until(lambda: not tty.living(), 8, "the end of all processes")

@@ -41,7 +41,7 @@ def test_a_copied_stdin_goes_on_after_fg(at_a_shell, shell_worker, agent):
     shell.send("\x1a")
     shell.expect("Stopped")
     shell.expect("prompt> ")
-    if agent == "does not":  # what is typed at the shell is nothing that it sees; SIGCONT wakes it
+    if agent == "does not":  # input at the shell does not reach it; SIGCONT wakes it
         os.kill(parent(workers[0]), signal.SIGSTOP)
     shell.line("fg")
     until(both_go_on(workers), 10, "the workers' going on")

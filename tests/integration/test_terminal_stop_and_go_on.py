@@ -5,7 +5,7 @@ import pytest
 from processes import alive, state, until
 
 pytest.importorskip("pexpect")
-WAIT = "ready()\nawait_note('go')\n"  # a shell would be seen in a vfork, which cannot be stopped
+WAIT = "ready()\nawait_note('go')\n"  # not a shell: during its vfork it cannot be stopped
 
 
 @pytest.mark.parametrize("command", ["fg", "bg"])
@@ -54,7 +54,7 @@ def test_where_no_shell_could_continue_it_nothing_stops(terminal, python_worker,
     alone = terminal("--nproc-per-node=2", "--no-python", python_worker("ready()\nawait_note('go')\nprint('went on')\n"))
     workers = alone.ready(2)
     alone.send("\x1a")
-    alone.expect(r"\^Z")  # until then the terminal may drop what is written to it, as it does at such a key
+    alone.expect(r"\^Z")  # the terminal may discard output at this key
     until(lambda: alone.tty.isalive() and not any(state(pid) == "T" for pid in workers), 5, "the workers' going on")
     (seen / "go").touch()
     assert alone.finish()[0] == 0 and alone.text.count("went on") == 2

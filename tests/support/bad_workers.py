@@ -1,6 +1,6 @@
 """Workers that a careless launcher overlooks, each in one way, and the ways in which a job comes to its end.
 
-A worker first leaves behind what its kind asks for, then says that it is ready and waits for the note `go` or stays.
+A worker first starts the leftovers of its kind, then reports that it is ready and waits for the note `go` or sleeps.
 What it leaves behind carries the run's mark, in its environment or (where that was cleaned) as an argument.
 """
 
@@ -77,6 +77,6 @@ def signal_until_noticed(run, number, again):
     """Sends a signal; with `again`, a second time as soon as dlaunch has reported the first."""
     kill(run.pid, number)
     if again:
-        until(lambda: run.ended() or signal.Signals(number).name in run.err(), 5, "a word about the first signal")
+        until(lambda: run.ended() or signal.Signals(number).name in run.err(), 5, "the message about the first signal")
         time.sleep(0.02)  # dlaunch takes two signals within 1 ms for one request
         kill(run.pid, number)

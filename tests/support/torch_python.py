@@ -10,7 +10,7 @@ import pytest
 @functools.cache
 def why_not(python):
     done = subprocess.run([python, "-c", "import torch"], capture_output=True, text=True)
-    return (done.stderr.strip().splitlines() or ["it ended without a word"])[-1] if done.returncode else ""
+    return (done.stderr.strip().splitlines() or ["it ended without a message"])[-1] if done.returncode else ""
 
 
 def debian():
