@@ -233,9 +233,9 @@ void GroupShell::on_template_ended(const Template::End& end) {
                    {"signal", exited ? std::string_view() : std::string_view(base::signal_name(end.status))},
                    {"at_fork_point", end.at_fork_point}});
     template_end_ = end;
-    const WorkerGroup::TemplateEnd told{
+    const WorkerGroup::TemplateEnd outcome{
         .well = exited && end.status == 0, .at_fork_point = end.at_fork_point, .fenced = owner_.is_fenced()};
-    feed([this, told](base::Time now) { group_.template_ended(told, now); });
+    feed([this, outcome](base::Time now) { group_.template_ended(outcome, now); });
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------

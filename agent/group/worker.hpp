@@ -13,7 +13,7 @@
 
 namespace dlaunch::agent {
 
-/// One worker of the running round, or what is known of it after its end.
+/// One worker of the running round; after its end, with its status.
 struct Worker {
     int rank = 0, local_rank = 0;
     pid_t pid = 0;  ///< 0: not started. It leads a process group of that number
@@ -25,16 +25,16 @@ struct Worker {
     bool expected = false;             ///< a fork's pid is not known yet: no child is reaped meanwhile
     bool alive = false;
     bool has_terminal = false;
-    bool asked_to_stop = false;  ///< by us: what follows is no cause
-    bool hung = false;           ///< we killed it because a deadline of its own passed
+    bool asked_to_stop = false;  ///< by the agent: its end is collateral
+    bool hung = false;           ///< killed by the agent because a deadline of its own passed
     std::string hung_in;         ///< the name of that deadline
-    // Of its end, as waitid(2) tells:
+    // Of its end, from waitid(2):
     int code = 0;    ///< si_code: CLD_EXITED, CLD_KILLED, CLD_DUMPED
     int status = 0;  ///< exit status or signal
     Usage usage;
     std::int64_t oom_kills = -1;  ///< in its own cgroup; -1: not counted
 
-    /// As a shell would say it.
+    /// As a shell has it: 128 + signal.
     [[nodiscard]] int exit_status() const;
 };
 

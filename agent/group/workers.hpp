@@ -1,5 +1,5 @@
 #pragma once
-/// The processes of this node's workers: starts them, signals them, collects them. Decides nothing.
+/// The processes of this node's workers: starts, signals and reaps them. Decides nothing.
 
 #include <optional>
 #include <string>
@@ -65,7 +65,7 @@ public:
     /// Whose output the template's is, and its error file.
     [[nodiscard]] const LogSource& template_source() const { return template_source_; }
 
-    /// Nothing, or why there is none. What becomes of it is the observer's to know.
+    /// Nothing, or why there is none. Its progress goes to the observer.
     [[nodiscard]] std::optional<SpawnError> start_template();
     /// Makes a process for the worker, or orders it from the template.
     void start(int local_rank);
@@ -78,8 +78,8 @@ public:
 
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
-    /// As a request to end: a stopped worker is continued so that it hears it, and whatever it does is ours. A template
-    /// that is not at its fork point is asked likewise. Nobody is forked any more.
+    /// As a request to end: a stopped worker is continued so that it handles the signal, and is marked asked_to_stop. A
+    /// template that is not at its fork point is asked likewise. No worker is forked any more.
     void stop(int number);
     struct Orphan {
         pid_t pid = 0;         ///< for kill(2); where /proc does not show processes, the negative number of a group

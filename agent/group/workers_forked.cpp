@@ -1,5 +1,5 @@
-// The half of LocalWorkers that makes workers of a template. What is on its way is told by descriptors: each fork's
-// line, the template's pidfd. Nobody waits.
+// The half of LocalWorkers that makes workers of a template. Progress comes over descriptors, each fork's line and the
+// template's pidfd: nothing here waits.
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -36,7 +36,7 @@ std::string mount_point() {
 
 void write_kill(const std::string& folder) {
     UniqueFd file(open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
-    if (file && write(file.get(), "1", 1) < 0) return;  // a folder that is gone holds nobody
+    if (file && write(file.get(), "1", 1) < 0) return;  // a folder that is gone holds no process
 }
 
 std::vector<std::string> subfolders(const std::string& folder) {
@@ -49,7 +49,7 @@ std::vector<std::string> subfolders(const std::string& folder) {
     return found;
 }
 
-/// Waits until nobody lives in the folder. cgroup.events changes with POLLPRI.
+/// Waits until no process lives in the folder. cgroup.events changes with POLLPRI.
 void await_empty(const std::string& folder, Milliseconds deadline) {
     UniqueFd events(open((folder + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
     const auto end = std::chrono::steady_clock::now() + deadline;

@@ -41,13 +41,13 @@ public:
 
     /// Kills everything in them.
     void kill_all();
-    /// The round is over: removes its workers' cgroups. Nobody lives in them.
+    /// The round is over: removes its workers' cgroups. No process lives in them.
     void end_round();
     void remove();
 
 private:
     std::string folder_;
-    base::UniqueFd lock_;  ///< tells later runs that this one lives
+    base::UniqueFd lock_;  ///< held for the run's life; later runs see it
     bool counts_memory_ = false;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The registry of this process's children. As a subreaper the agent gets the orphans of its descendants as children,
 /// too: those are reaped here. Registered children (workers, the template, helpers, starters) are reaped by their
-/// owners alone, who watch a pidfd.
+/// owners alone, each of which watches a pidfd.
 
 #include <sys/types.h>
 

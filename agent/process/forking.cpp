@@ -45,7 +45,7 @@ std::optional<SpawnError> give_place(pid_t pid, const Forking::Place& place) {
     if (place.processors.empty()) return std::nullopt;
     const std::vector<unsigned long> mask = affinity_mask(place.processors);
     const long done = syscall(SYS_sched_setaffinity, pid, mask.size() * sizeof mask.front(), mask.data());
-    if (done >= 0 || errno == ESRCH) return std::nullopt;  // how it ended is told elsewhere
+    if (done >= 0 || errno == ESRCH) return std::nullopt;  // its end is reported by its pidfd
     return failed("bind to processors", errno);
 }
 
@@ -86,7 +86,7 @@ Forking::Step Forking::begin(pid_t pid) {
     std::array<int, wire::kForkFiles> files{};
     std::transform(place_.files.begin(), place_.files.end(), files.begin(),
                    [](const auto& file) { return file.get(); });
-    // A dead one's end is told elsewhere.
+    // A dead fork is reported by its pidfd.
     if (!error && !base::send_files(line_.get(), files) && errno != EPIPE && errno != ECONNRESET)
         error = failed("give it its files", errno);
     place_ = {};

@@ -1,5 +1,5 @@
 #pragma once
-/// A worker on its way from the template to its own life, as its line tells (rendezvous/wire/fork_point.hpp).
+/// A worker between its template and its own program, as its line reports it (rendezvous/wire/fork_point.hpp).
 
 #include <sys/types.h>
 
@@ -14,36 +14,36 @@
 
 namespace dlaunch::agent {
 
-/// Belongs to the worker. Destroyed before the worker is known, the worker ends as soon as it is there.
+/// Belongs to the worker. If it is destroyed before the worker's pid is known, the worker ends as soon as it is made.
 class Forking {
 public:
-    /// What a worker that executes its program is born with, this one is given before it goes on.
+    /// What an executed worker has from its start; a fork receives it before it goes on.
     struct Place {
         base::UniqueFd cgroup;
         std::vector<int> processors;
         std::array<base::UniqueFd, wire::kForkFiles> files;
     };
-    /// What `request` says of it. Nothing, with errno, where descriptors or memory are short.
+    /// From a request. Nothing, with errno, where descriptors or memory are short.
     [[nodiscard]] static std::optional<Place> place(const SpawnRequest& request);
 
     Forking(base::UniqueFd line, Place place) : line_(std::move(line)), place_(std::move(place)) {}
 
-    /// Readable when step() has something to tell.
+    /// Readable when step() has something new.
     [[nodiscard]] int line() const { return line_.get(); }
 
     struct Nothing {};  ///< no news
-    struct Made {       ///< a child of ours, which has been told to go on
+    struct Made {       ///< a child of this process, which was sent its files
         pid_t pid;
         base::UniqueFd pidfd;
     };
-    struct Runs {};  ///< the line has done its work
-    struct Killed {  ///< before anything was known of it
+    struct Runs {};  ///< the line is no longer needed
+    struct Killed {  ///< before its pid was known
         int signal;
     };
-    struct Silence {};  ///< nothing will be said any more: whoever should have spoken has ended
+    struct Silence {};  ///< end of file: the process at the other end has ended
     using Step = std::variant<Nothing, Made, Runs, Killed, Silence, SpawnError>;
 
-    /// The next thing that is told. An error of a worker that was made leaves a process that was killed, a child that
+    /// The next message. An error of a worker that was made leaves a process that was killed, a child that
     /// is not registered.
     [[nodiscard]] Step step();
 

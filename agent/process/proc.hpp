@@ -12,10 +12,10 @@ struct ProcessStat {
     pid_t parent = 0;
 };
 
-/// None when there is no such process. A number of /proc is nobody's that we know unless proc_is_ours().
+/// None when there is no such process. The numbers in /proc mean this namespace's processes only where proc_is_ours().
 [[nodiscard]] std::optional<ProcessStat> stat_of(pid_t pid);
 
-/// Whether /proc is there and of this process's own pid namespace: else its numbers are those of strangers.
+/// Whether /proc is there and of this process's own pid namespace: else its numbers are those of unrelated processes.
 [[nodiscard]] bool proc_is_ours();
 
 }  // namespace dlaunch::agent

@@ -71,7 +71,7 @@ std::string step_name(SpawnStep step, const SpawnRequest& request) {
     return request.path;
 }
 
-/// What execve's errno does not tell about a path that is there.
+/// What execve's errno leaves open about an existing path.
 std::string step_details(const SpawnRequest& request, int number) {
     struct stat about {};
     const bool relative = !request.working_directory.empty() && request.path.front() != '/';

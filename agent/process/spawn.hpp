@@ -18,11 +18,11 @@ namespace dlaunch::agent {
 struct SpawnRequest {
     std::string path;                      ///< what is executed; found by find_program()
     std::vector<std::string> arguments;    ///< argv, argv[0] included
-    std::vector<std::string> variables;    ///< "NAME=value" of its own
-    std::vector<const char*> inherited;    ///< "NAME=value" from our environment; not copied
-    std::array<int, 3> files{-1, -1, -1};  ///< become fds 0, 1, 2; -1 keeps ours. May be closed after begin()
-    std::string working_directory;         ///< empty: ours
-    std::vector<int> processors;           ///< it may run on, by number; empty: ours
+    std::vector<std::string> variables;    ///< "NAME=value", its own
+    std::vector<const char*> inherited;    ///< "NAME=value", not copied
+    std::array<int, 3> files{-1, -1, -1};  ///< become fds 0, 1, 2; -1: this process's. May be closed after begin()
+    std::string working_directory;         ///< empty: that of this process
+    std::vector<int> processors;           ///< by number; empty: those of this process
     int cgroup = -1;                       ///< descriptor of a cgroup v2 folder the worker is born in; -1: none
     std::optional<rlimit> open_files;      ///< the limit the worker gets back
     int terminal = -1;        ///< a terminal the worker reads from, in a group of its own; -1: a session of its own
@@ -42,16 +42,16 @@ struct SpawnError {
     [[nodiscard]] int exit_status() const;
 };
 
-/// A worker on its way to its program. Several may be on their way at once. Call from one thread that lives as long as
+/// A worker between clone and exec. Several may be there at once. Call from one thread that lives as long as
 /// the workers: they get SIGKILL when it ends (PR_SET_PDEATHSIG).
 class Spawning {
 public:
-    /// Makes the process, or tells why there is none.
+    /// Makes the process, or returns why there is none.
     [[nodiscard]] static std::variant<Spawning, SpawnError> begin(SpawnRequest request);
 
     Spawning(Spawning&&) noexcept;
     Spawning& operator=(Spawning&&) noexcept;
-    /// A child that is still on its way keeps what it reads.
+    /// A child that has not executed yet keeps the memory that it reads.
     ~Spawning();
 
     [[nodiscard]] pid_t pid() const;
@@ -75,7 +75,7 @@ private:
 [[nodiscard]] std::vector<unsigned long> affinity_mask(const std::vector<int>& processors);
 
 /// Where `name` would be executed from: as it is when it holds a slash, else the first executable file of that name in
-/// `search_path` (else the first file, whose execution will tell what is wrong with it).
+/// `search_path` (else the first file, whose execution fails with the reason).
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& search_path);
 
 }  // namespace dlaunch::agent

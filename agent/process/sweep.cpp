@@ -49,7 +49,7 @@ std::vector<pid_t> children_of(pid_t pid) {
     return found;
 }
 
-/// The way without CONFIG_PROC_CHILDREN: every process there is, by its parent.
+/// The way without CONFIG_PROC_CHILDREN: every process, by its parent.
 std::multimap<pid_t, pid_t> processes_by_parent() {
     std::multimap<pid_t, pid_t> found;
     each_number_in("/proc", [&](pid_t pid) {
@@ -70,13 +70,13 @@ void reap_all() {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {}
 }
 
-/// As we are a subreaper, who has no child has no descendant.
+/// A subreaper without children has no descendants.
 bool has_children() {
     siginfo_t ended;
     return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
-/// The way without /proc: the kernel tells of every number whether it is a child of ours. Takes most of a second.
+/// The way without /proc: asks the kernel of every number whether it is a child. Takes most of a second.
 std::vector<pid_t> children_by_number(std::span<const pid_t> spared) {
     constexpr pid_t kMostNumbers = 4 << 20;  // the kernel's own limit
     std::vector<pid_t> found;
@@ -132,9 +132,9 @@ std::vector<Descendant> living_below(pid_t ancestor, std::span<const pid_t> spar
     return found;
 }
 
-/// The descendant may have ended since it was found, and its number be a stranger's: a process that is neither its
-/// parent's child still nor, as an orphan, ours is left alone. The pidfd keeps the number from changing hands between
-/// that look and the signal.
+/// The descendant may have ended since it was found, and its number belong to another process: one that is
+/// neither still its parent's child nor, as an orphan, this process's is left alone. The pidfd keeps the number from
+/// changing hands between that look and the signal.
 void kill_if_still_below(const Descendant& descendant) {
     if (descendant.parent == getpid()) {  // a child that is not reaped keeps its number
         ::kill(descendant.pid, SIGKILL);

@@ -47,7 +47,7 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
 void StandardInput::started() {
     if (readers_.empty()) return;
     must_wait_ = can_wait_for(STDIN_FILENO);
-    buffer_.clear();  // an earlier round's rest is not for these
+    buffer_.clear();  // the rest of an earlier round
     read_more();
 }
 
@@ -63,15 +63,15 @@ void StandardInput::resume() {
 
 void StandardInput::finish() {
     readers_.clear();
-    nobody_reads();
+    end_copying();
 }
 
-void StandardInput::nobody_reads() {
+void StandardInput::end_copying() {
     watch_ = {};
     if (plan_.mode == StdinPlan::Mode::all) terminal_.take_back();
 }
 
-/// A background group may not read from a terminal: ours becomes the foreground group, or waits for fg.
+/// A background group may not read from a terminal: dlaunch's becomes the foreground group, or waits for fg.
 bool StandardInput::may_read() {
     if (terminal_.usable()) terminal_.give(getpgrp());
     return !terminal_.taken();
@@ -96,7 +96,7 @@ void StandardInput::copy_some() {
     if (!may_read()) return wait_for_terminal();
     char part[16 * 1024];
     const ssize_t got = read(STDIN_FILENO, part, sizeof part);
-    // EIO: the shell took the terminal just now; the next turn asks for it again.
+    // EIO: the shell has just taken the terminal; the next turn asks for it again.
     if (got < 0 && (errno == EINTR || errno == EAGAIN || (errno == EIO && terminal_.taken()))) return;
     if (got <= 0) return end();
     buffer_.append(part, static_cast<std::size_t>(got));
@@ -109,7 +109,7 @@ void StandardInput::end() {
     flush();
 }
 
-/// As the kernel does with whoever reads in the background: stops the job, or says that nothing can be read.
+/// As the kernel does with a background process that reads: stops the job; an orphaned group reads end of file.
 void StandardInput::wait_for_terminal() {
     watch_ = {};
     if (terminal_.orphaned()) return end();
@@ -123,7 +123,7 @@ void StandardInput::flush() {
                                 ? 0
                                 : write(reader.pipe.get(), buffer_.data() + reader.sent, buffer_.size() - reader.sent);
         if (put > 0) reader.sent += static_cast<std::size_t>(put);
-        const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // it closed its stdin, or died
+        const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // the worker closed its stdin, or died
         const bool done = ended_ && reader.sent == buffer_.size();
         if (gone || done) {
             readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -135,14 +135,14 @@ void StandardInput::flush() {
             reader.watch = loop_.writable(reader.pipe.get(), [this] { loop_.post([this] { flush(); }); });
         ++at;
     }
-    std::size_t had_by_all = buffer_.size();
-    for (const auto& reader : readers_) had_by_all = std::min(had_by_all, reader.sent);
-    buffer_.erase(0, had_by_all);
-    for (auto& reader : readers_) reader.sent -= had_by_all;
+    std::size_t sent_to_all = buffer_.size();
+    for (const auto& reader : readers_) sent_to_all = std::min(sent_to_all, reader.sent);
+    buffer_.erase(0, sent_to_all);
+    for (auto& reader : readers_) reader.sent -= sent_to_all;
     if (buffer_.size() >= kMostAhead)
         watch_ = {};
     else if (readers_.empty())
-        nobody_reads();
+        end_copying();
     else
         read_more();
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What the workers read on fd 0: nothing, our own stdin, or a copy of it.
+/// What the workers read on fd 0: nothing, dlaunch's stdin, or a copy of it.
 
 #include <functional>
 #include <optional>
@@ -18,7 +18,7 @@ class StandardInput final : public RoundService {
 public:
     StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal);
 
-    /// `wanted`: copying needs the terminal, which the shell has. The job waits, stopped, for fg.
+    /// `wanted` is called when copying needs the terminal while the shell has it: the job is to stop until fg.
     void on_terminal_wanted(std::function<void()> wanted) { terminal_wanted_ = std::move(wanted); }
     void contribute(const Assignment& assignment, int local_rank, Contribution& to) override;
     /// Copying to all workers begins (--stdin=all).
@@ -36,7 +36,7 @@ private:
     [[nodiscard]] bool may_read();
     void wait_for_terminal();
     void end();
-    void nobody_reads();
+    void end_copying();
 
     base::Loop& loop_;
     StdinPlan plan_;
@@ -46,12 +46,12 @@ private:
     struct Reader {
         base::UniqueFd pipe;
         base::Watch watch;
-        std::size_t sent = 0;  ///< how much of buffer_ it has
+        std::size_t sent = 0;  ///< bytes of buffer_
     };
     std::vector<Reader> readers_;
-    std::string buffer_;     ///< what the slowest reader has not got yet
-    bool ended_ = false;     ///< our stdin is at its end
-    bool must_wait_ = true;  ///< it is not always ready, as a file is
+    std::string buffer_;     ///< what the slowest reader still lacks
+    bool ended_ = false;     ///< stdin is at its end
+    bool must_wait_ = true;  ///< stdin is not always ready, as a file is
     bool suspended_ = false;
     bool turn_posted_ = false;
     base::Watch watch_;

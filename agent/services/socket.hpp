@@ -32,7 +32,7 @@ public:
     };
     using Handler = std::function<void(Request)>;
 
-    /// The socket lies in `folder`, which only this user can enter and somebody else removes; where that is empty, or
+    /// The socket lies in `folder`, which only this user can enter and its owner removes; where that is empty, or
     /// its name too long for a socket's, in one that is made in $TMPDIR (else /tmp). Where that fails path() is empty:
     /// the job runs without it.
     AgentSocket(base::Loop& loop, const std::string& folder);

@@ -88,7 +88,7 @@ std::variant<UniqueFd, SpawnError> Template::order() {
         return SpawnError{.step = "socketpair", .number = errno};
     UniqueFd ours(pair[0]);
     const UniqueFd theirs(pair[1]);
-    // Where it has just died its end is told, and the line ends.
+    // A template that has just died is reported by its pidfd, and the line ends.
     if (!base::send_files(socket_.get(), std::array{theirs.get()}) && errno != EPIPE && errno != ECONNRESET)
         return SpawnError{.step = "order it from the template", .number = errno};
     return ours;

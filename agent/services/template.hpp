@@ -1,9 +1,9 @@
 #pragma once
 /// --start-method=fork: the program is started once per node, as a template, runs to its fork point (worker_lib's
-/// fork_point()) and waits there; every worker of every round is a fork of it. What it did until then is paid once.
-/// What is said between them stands in rendezvous/wire/fork_point.hpp.
+/// fork_point()) and waits there; every worker of every round is a fork of it, so that its preparation is paid once.
+/// rendezvous/wire/fork_point.hpp has the protocol between them.
 ///
-/// Nothing here waits for the template, be it slow, stopped or dead: all that is known of it comes as an event.
+/// Nothing here waits for the template, be it slow, stopped, traced or dead: its progress comes as events.
 
 #include <sys/types.h>
 
@@ -25,7 +25,7 @@ class TemplateObserver;
 /// Not thread-safe; belongs to the agent, whose child the template is.
 class Template {
 public:
-    /// As waitid(2) tells.
+    /// From waitid(2).
     struct End {
         pid_t pid = 0;
         int code = 0, status = 0;
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool absent() const { return pid_ == 0; }
     /// On its way to its fork point.
     [[nodiscard]] bool prepares() const { return pid_ != 0 && !socket_; }
-    /// At its fork point. One that has died there and was not reaped yet is forgotten, and nobody is told.
+    /// At its fork point. A template that has died there and was not reaped yet is forgotten without an event.
     [[nodiscard]] bool ready();
     /// 0: absent.
     [[nodiscard]] pid_t pid() const { return pid_; }
@@ -52,11 +52,11 @@ public:
     /// Executes the program. A failure to do so may also come later, as a refusal.
     [[nodiscard]] std::optional<SpawnError> start(SpawnRequest request);
 
-    /// Orders a worker. What becomes of it is said on the line (forking.hpp); a template that has died, or dies before
-    /// it has obeyed, ends it.
+    /// Orders a worker. The returned line (forking.hpp) reports its progress; the line ends when the template dies
+    /// before it has made the worker.
     [[nodiscard]] std::variant<base::UniqueFd, SpawnError> order();
 
-    /// Asks one that is on its way to its fork point to end. Should it come there all the same, that is its end.
+    /// Asks a template before its fork point to end. One that reaches the fork point all the same is killed there.
     void stop(int number);
     /// To its process group, in which its forks are until they have a session of their own.
     void signal(int number) const;

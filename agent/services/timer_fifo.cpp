@@ -84,8 +84,8 @@ void TimerFifo::check() {
     read_all();
     const auto expired = table_.expired(base::Clock::now(), is_alive);
     wait();
-    const OnExpired tell = on_expired_;
-    for (const ExpiredTimer& timer : expired) tell(timer.pid, timer.scope, timer.signal);
+    const OnExpired call = on_expired_;  // it may destroy this
+    for (const ExpiredTimer& timer : expired) call(timer.pid, timer.scope, timer.signal);
 }
 
 }  // namespace dlaunch::agent

@@ -1,6 +1,6 @@
 #pragma once
-/// The FIFO behind torch's file timer (TORCHELASTIC_ENABLE_FILE_TIMER=1): reads what workers write into it and tells
-/// when a deadline has passed. timer_table.hpp knows the rest.
+/// The FIFO behind torch's file timer (TORCHELASTIC_ENABLE_FILE_TIMER=1): reads the requests that workers write, and
+/// calls back when a deadline has passed. timer_table.hpp has the requests' format and the deadlines.
 
 #include <functional>
 #include <memory>
@@ -18,8 +18,8 @@ namespace dlaunch::agent {
 /// One per agent, on its loop's thread; the loop outlives it. The FIFO goes with it.
 class TimerFifo final : public RoundService {
 public:
-    /// A deadline of this process passed; `signal` is what the worker asked to be killed with. The process was alive a
-    /// moment ago. May destroy the TimerFifo.
+    /// A deadline of this process passed; `signal` is the one that the request names. The process was alive a moment
+    /// ago. May destroy the TimerFifo.
     using OnExpired = std::function<void(pid_t pid, const std::string& scope, int signal)>;
 
     /// Makes the FIFO (0600). An empty `path` (TORCHELASTIC_TIMER_FILE was not given) becomes

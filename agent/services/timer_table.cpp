@@ -18,7 +18,7 @@ constexpr std::size_t kMaxLineBytes = PIPE_BUF;
 /// agent's memory.
 constexpr std::size_t kMaxTimers = 65536, kMaxScopeBytes = 4UL << 20;
 
-/// Seconds; what lies further away never comes and would overflow a time_point.
+/// Seconds; a later deadline would overflow a time_point.
 constexpr double kForever = 1e9;
 
 struct Request {
@@ -94,15 +94,15 @@ std::vector<ExpiredTimer> TimerTable::expired(Time now, const std::function<bool
     for (const auto& [key, deadline] : timers_)
         if (deadline.when <= now) due.push_back({deadline.when, {key.first, key.second, deadline.signal}});
     std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<ExpiredTimer> told;
+    std::vector<ExpiredTimer> first;
     for (auto& entry : due) {
         ExpiredTimer& timer = entry.second;
         const bool known =
-            std::any_of(told.begin(), told.end(), [&](const ExpiredTimer& other) { return other.pid == timer.pid; });
+            std::any_of(first.begin(), first.end(), [&](const ExpiredTimer& other) { return other.pid == timer.pid; });
         forget(timer.pid);
-        if (!known && alive(timer.pid)) told.push_back(std::move(timer));
+        if (!known && alive(timer.pid)) first.push_back(std::move(timer));
     }
-    return told;
+    return first;
 }
 
 void TimerTable::forget(pid_t pid) {

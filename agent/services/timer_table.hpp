@@ -28,14 +28,14 @@ class TimerTable {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    /// Takes bytes as they come, split anywhere. What is no request is ignored. Deadlines are told in wall time and
-    /// kept in steady time, so that a clock that is set later moves none of them: `wall` and `now` are the same moment.
+    /// Takes bytes as they come, split anywhere. Lines that are no requests are ignored. Requests have wall times;
+    /// deadlines are kept in steady time, so that setting the clock moves none: `wall` and `now` are the same moment.
     void feed(std::string_view bytes, std::chrono::system_clock::time_point wall, Time now);
 
     [[nodiscard]] std::optional<Time> next_deadline() const;
 
-    /// Those whose time has come, one per process, the earliest; all timers of these processes are gone afterwards.
-    /// Dead processes (`alive` says no) are dropped silently.
+    /// The timers that are due, the earliest of each process; all timers of these processes are removed.
+    /// Timers of dead processes (`alive` is false) are dropped.
     [[nodiscard]] std::vector<ExpiredTimer> expired(Time now, const std::function<bool(pid_t)>& alive);
 
     /// The process is dead; its pid may come again.
