@@ -40,15 +40,13 @@ int complain(const base::Error& error) {
 
 void say(const char* what, const std::string& text) { fmt::print("{:<13}{}\n", what, text); }
 
-/// The plan of this command line; a program need not be named.
-base::Result<agent::Plan> plan_of(std::vector<std::string> words) {
+/// What this command line means to dlaunch; a program need not be named.
+base::Result<Invocation> invocation_of(std::vector<std::string> words) {
     auto line = normalize(words);
     if (!line) return line.error();
     if (line->program.empty()) words.emplace_back("true");
     words.insert(words.begin(), "dlaunch");
-    auto invocation = read_command_line(words, deps_of_this_process());
-    if (!invocation) return invocation.error();
-    return std::move(invocation->plan);
+    return read_command_line(words, deps_of_this_process());
 }
 
 int status_of(Kind kind) {
@@ -123,9 +121,12 @@ int check(const agent::Plan& plan) {
 int run_check(const std::vector<std::string>& arguments) {
     if (!arguments.empty() && (arguments[0] == "-h" || arguments[0] == "--help"))
         return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
-    const auto plan = plan_of(arguments);
-    if (!plan) return complain(plan.error());
-    return check(*plan);
+    const auto invocation = invocation_of(arguments);
+    if (!invocation) return complain(invocation.error());
+    for (const std::string& warning : invocation->warnings) complain(base::Error{warning});
+    if (invocation->kind == Invocation::Kind::print)
+        return std::fputs(invocation->output.c_str(), stdout) < 0 || std::fflush(stdout) != 0;
+    return check(invocation->plan);
 }
 
 }  // namespace dlaunch::launcher

@@ -25,44 +25,41 @@ Result<Invocation> print(std::string text) {
     return invocation;
 }
 
-Result<Invocation> print_completion(const Given& given) {
-    auto shell = parse_choice(given.value, given.option->choices());
-    if (!shell) return shell.error().within(given.spelling);
+Result<Invocation> print_completion(const OptionUse& use) {
+    auto shell = parse_choice(use.value, use.option->choices());
+    if (!shell) return shell.error().within(use.spelling);
     return print(completion_script(*shell));
 }
 
 /// The option that asks for a text, if there is one; the first counts, as in argparse.
-const Given* asks_for_text(const std::vector<Given>& mentions) {
-    for (const Given& given : mentions) {
-        bool wanted =
-            given.option->id == Id::help || given.option->id == Id::version || given.option->id == Id::print_completion;
-        if (wanted) return &given;
+const OptionUse* asks_for_text(const std::vector<OptionUse>& uses) {
+    for (const OptionUse& use : uses) {
+        if (use.option->only_on_command_line) return &use;
     }
     return nullptr;
 }
 
 /// The file of --config, named by the strongest source that names one.
 Result<void> read_file_of(Sources& sources, const Deps& deps) {
-    const Given* config = nullptr;
+    const OptionUse* config = nullptr;
     for (const auto* source : {&sources.own_variables, &sources.command_line})  // the later is the stronger
-        for (const Given& given : *source)
-            if (given.option->id == Id::config) config = &given;
+        for (const OptionUse& use : *source)
+            if (use.option->name == "config") config = &use;
     if (!config) return {};
     auto text = deps.read_file(config->value);
     if (!text)
         return Error{fmt::format("{}: cannot be read ({}), expected a file of key = value lines", config->spelling,
                                  text.error().text)};
-    auto mentions = read_config(config->value, *text);
-    if (!mentions) return mentions.error();
-    sources.file = std::move(*mentions);
+    auto uses = read_config(config->value, *text);
+    if (!uses) return uses.error();
+    sources.file = std::move(*uses);
     return {};
 }
 
 /// torchrun runs whatever it is given with Python; who calls us by its name may give us what only Python can run.
 bool is_torchruns_script(const std::string& called, const Settings& settings, const Normalized& line,
                          const Deps& deps) {
-    const bool is_torchrun = called.substr(called.rfind('/') + 1) == "torchrun";
-    return is_torchrun && !settings.no_python && !settings.module && !line.program.empty() &&
+    return is_called_torchrun(called) && !settings.no_python && !settings.module && !line.program.empty() &&
            deps.is_no_program(line.program[0]);
 }
 
@@ -73,6 +70,7 @@ Result<Invocation> plan_it(const std::string& called, Normalized&& line, const D
     if (auto done = read_file_of(sources, deps); !done) return done.error();
     auto settings = parse(strongest(sources));
     if (!settings) return settings.error();
+    settings->called = called;
     if (is_torchruns_script(called, *settings, line, deps)) settings->run_path = true;
     Invocation invocation;
     invocation.warnings = settings->warnings;
@@ -90,16 +88,18 @@ Result<Invocation> plan_it(const std::string& called, Normalized&& line, const D
 }
 
 Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words, const Deps& deps) {
-    if (!words.empty() && words[0] == "version") return print(version_text());
+    if (!words.empty() && words[0] == "version" && !is_called_torchrun(called)) return print(version_text());
     auto line = normalize(words);
     if (!line) return line.error();
-    const Given* text = asks_for_text(line->options);
+    const OptionUse* text = asks_for_text(line->options);
     if (!text) return plan_it(called, std::move(*line), deps);
-    if (text->option->id == Id::print_completion) return print_completion(*text);
-    return print(text->option->id == Id::help ? help_text() : version_text());
+    if (text->option->name == "print-completion") return print_completion(*text);
+    return print(text->option->name == "help" ? help_text() : version_text());
 }
 
 }  // namespace
+
+bool is_called_torchrun(std::string_view called) { return called.substr(called.rfind('/') + 1) == "torchrun"; }
 
 Result<Invocation> read_command_line(const std::vector<std::string>& argv, const Deps& deps) {
     std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());

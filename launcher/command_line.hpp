@@ -2,6 +2,7 @@
 /// The single way from argv to a plan.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/plan.hpp"
@@ -19,6 +20,9 @@ struct Invocation {
     std::string output;
     std::vector<std::string> warnings;  ///< one line each, for stderr
 };
+
+/// A link called torchrun: what follows is a script for Python and never a command of dlaunch.
+[[nodiscard]] bool is_called_torchrun(std::string_view called);
 
 /// `argv` with argv[0]: a link called torchrun runs with Python what cannot be executed, and behaves the same
 /// otherwise. An error's text is one line.

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 
 #include "launcher/cli/values.hpp"
@@ -101,6 +102,29 @@ bool is_no_program(const std::string& path) {
     return S_ISREG(about.st_mode) && is_plain_text(path);
 }
 
+/// A name without a slash was found in PATH. Links are not followed: `bin/torchrun` of an environment may be one.
+std::filesystem::path folder_of(const std::string& called, const agent::Host& host) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    if (called.find('/') != std::string::npos) return fs::absolute(called, failed).parent_path();
+    const std::string path = host.variable("PATH").value_or("");
+    for (std::string_view folder : split(path, ':'))
+        if (!called.empty() && ::access((fs::path(folder) / called).c_str(), X_OK) == 0)
+            return fs::absolute(folder, failed);
+    return {};
+}
+
+std::string python_beside(const std::string& called, const agent::Host& host) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    const fs::path bin = folder_of(called, host), python = bin / "python";
+    if (bin.empty() || ::access(python.c_str(), X_OK) != 0) return {};
+    const fs::path home = bin.parent_path();
+    const bool is_environment =
+        fs::exists(home / "pyvenv.cfg", failed) || fs::is_directory(home / "conda-meta", failed);
+    return is_environment ? python.string() : std::string();
+}
+
 }  // namespace
 
 Deps deps_of_this_process() {
@@ -111,6 +135,7 @@ Deps deps_of_this_process() {
     now.topology = [](const std::optional<std::string>& visible) { return agent::discover_topology(visible); };
     now.fresh_id = fresh_id;
     now.read_file = read_file;
+    now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };
     now.why_not_writable = why_not_writable;
     now.is_no_program = is_no_program;
     return now;

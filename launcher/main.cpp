@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
     using dlaunch::launcher::Invocation;
     dlaunch::agent::keep_standard_files_open();
     // They start no process, so they need no guard.
-    const std::string_view command = argc > 1 ? argv[1] : "";
+    const bool has_commands = argc > 1 && !dlaunch::launcher::is_called_torchrun(argv[0]);
+    const std::string_view command = has_commands ? argv[1] : "";
     if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
     if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});

@@ -18,13 +18,13 @@ bool is_number(std::string_view text) {
     return !text.empty() && text.size() <= 8 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "07" or "07-10": numbers keep their leading zeros.
+/// "07" or "07-10": numbers keep their leading zeros. False: not a range, or more names than the limit.
 bool add_numbers(std::vector<std::string>& names, std::string_view range) {
     const std::size_t dash = range.find('-');
     const std::string_view from = range.substr(0, dash), to = dash == range.npos ? from : range.substr(dash + 1);
     if (!is_number(from) || !is_number(to)) return false;
     const auto first = *whole_number(from, 0, kMostNumber), last = *whole_number(to, 0, kMostNumber);
-    if (last < first || static_cast<std::size_t>(last - first) >= kMostNames) return false;
+    if (last < first || static_cast<std::size_t>(last - first) >= kMostNames - names.size()) return false;
     for (auto number = first; number <= last; ++number) names.push_back(fmt::format("{:0{}}", number, from.size()));
     return true;
 }

@@ -9,6 +9,7 @@
 
 #include "agent/binding/binding.hpp"
 #include "agent/binding/library.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
 
@@ -81,12 +82,6 @@ std::vector<int> visible_of(std::optional<std::string_view> visible, const std::
     return visible_gpus(visible, uuids);
 }
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 /// The GPU an entry names: its number, or the beginning of one GPU's UUID. None where it names nothing.
 std::optional<int> named(std::string_view entry, const std::vector<std::string>& uuids) {
     if (entry.starts_with("MIG-")) return -1;
@@ -117,7 +112,7 @@ std::vector<int> visible_gpus(std::optional<std::string_view> visible, const std
     std::string_view rest = *visible;
     while (!rest.empty()) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
-        const auto gpu = named(trimmed(rest.substr(0, comma)), uuids);
+        const auto gpu = named(base::trimmed(rest.substr(0, comma)), uuids);
         if (!gpu) break;
         if (*gpu >= 0 && std::count(chosen.begin(), chosen.end(), *gpu) > 0) return {};
         chosen.push_back(*gpu);

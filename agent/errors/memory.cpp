@@ -11,6 +11,7 @@
 
 #include "agent/errors/words.hpp"
 #include "rendezvous/base/files.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
 
@@ -43,18 +44,8 @@ void each_line(std::string_view text, Visit visit) {
     }
 }
 
-std::vector<std::string_view> fields(std::string_view line, char separator) {
-    std::vector<std::string_view> found;
-    for (std::size_t start = 0; start <= line.size();) {
-        const std::size_t end = std::min(line.find(separator, start), line.size());
-        found.push_back(line.substr(start, end - start));
-        start = end + 1;
-    }
-    return found;
-}
-
 bool has_word(std::string_view list, std::string_view word) {
-    for (std::string_view field : fields(list, ','))
+    for (std::string_view field : base::split(list, ','))
         if (field == word) return true;
     return false;
 }
@@ -104,7 +95,7 @@ std::optional<Place> place_of(const Membership& member, const std::string& root)
     each_line(base::text_of(root + "/proc/self/mountinfo"), [&](std::string_view line) {
         const std::size_t dash = line.find(" - ");
         if (dash == std::string_view::npos) return false;
-        const auto about = fields(line.substr(0, dash), ' '), kind = fields(line.substr(dash + 3), ' ');
+        const auto about = base::split(line.substr(0, dash), ' '), kind = base::split(line.substr(dash + 3), ' ');
         if (about.size() < 5 || kind.size() < 3) return false;
         if (member.version1 ? kind[0] != "cgroup" || !has_word(kind[2], "memory") : kind[0] != "cgroup2") return false;
         const std::string top = unescaped(about[3]);

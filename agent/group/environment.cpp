@@ -4,17 +4,13 @@
 #include <string_view>
 
 #include "rendezvous/base/signal_names.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
 void set(Variables& variables, const char* name, std::string value) { set_variable(variables, name, std::move(value)); }
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
-
-std::string without_blanks_around(const std::string& text) {
-    const std::size_t begin = text.find_first_not_of(" \t");
-    return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 /// The device of one worker when each is to see a single one: its place in CUDA_VISIBLE_DEVICES, else its number.
 std::string single_device(const std::optional<std::string>& visible, int local_rank) {
@@ -25,39 +21,7 @@ std::string single_device(const std::optional<std::string>& visible, int local_r
         if (comma == std::string::npos) return {};
         begin = comma + 1;
     }
-    return without_blanks_around(visible->substr(begin, visible->find(',', begin) - begin));
-}
-
-bool is_name_byte(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/// Replaces $name and ${name} as Python's string.Template finds them: `$$` is not a variable's start, and stays.
-std::string substitute(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {
-    std::string done;
-    while (!text.empty()) {
-        const std::size_t dollar = std::min(text.find('$'), text.size());
-        done.append(text.substr(0, dollar));
-        text.remove_prefix(dollar);
-        if (text.empty()) break;
-        const bool braced = text.size() > 1 && text[1] == '{';
-        const std::size_t begin = braced ? 2 : 1;
-        std::size_t end = begin;
-        while (end < text.size() && is_name_byte(text[end])) ++end;
-        const std::string_view word = text.substr(begin, end - begin);
-        const bool closed = !braced || (end < text.size() && text[end] == '}');
-        const auto* value =
-            std::find_if(values.begin(), values.end(), [&](const auto& known) { return known.first == word; });
-        std::size_t used = text.substr(0, 2) == "$$" ? 2 : 1;
-        if (closed && value != values.end()) {
-            done.append(value->second);
-            used = end + (braced ? 1 : 0);
-        } else {
-            done.append(text.substr(0, used));
-        }
-        text.remove_prefix(used);
-    }
-    return done;
+    return std::string(base::trimmed(std::string_view(*visible).substr(begin, visible->find(',', begin) - begin)));
 }
 
 void set_identity(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
@@ -138,18 +102,20 @@ Variables worker_variables(const Plan& plan, const Assignment& assignment, const
 }
 
 std::vector<std::string> worker_command(const Plan& plan, const Assignment& assignment, int local_rank) {
+    using base::TwoDollars;
     const int rank = assignment.first_rank + local_rank;
-    const std::string local_text = std::to_string(local_rank);
+    const std::string rank_text = std::to_string(rank), local_text = std::to_string(local_rank);
     std::vector<std::string> words;
     for (const Wrap& wrap : plan.program.wraps) {
         if (wrap.ranks && !wrap.ranks->contains(rank)) continue;
         for (const auto& word : wrap.words)
-            words.push_back(substitute(word, {{"rank", std::to_string(rank)}, {"local_rank", local_text}}));
+            words.push_back(
+                base::substitute(word, TwoDollars::kept, {{"rank", rank_text}, {"local_rank", local_text}}));
     }
     for (std::size_t at = 0; at < plan.program.command.size(); ++at)
-        words.push_back(at <= plan.program.name_index
-                            ? plan.program.command[at]
-                            : substitute(plan.program.command[at], {{"local_rank", local_text}}));
+        words.push_back(at <= plan.program.name_index ? plan.program.command[at]
+                                                      : base::substitute(plan.program.command[at], TwoDollars::kept,
+                                                                         {{"local_rank", local_text}}));
     if (plan.program.pass_local_rank) words.push_back("--local-rank=" + local_text);
     return words;
 }

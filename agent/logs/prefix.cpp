@@ -6,56 +6,16 @@
 #include <cstring>
 #include <ctime>
 
+#include "rendezvous/base/text.hpp"
+
 namespace dlaunch::agent {
 
-namespace {
-
-bool is_name_start(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_name_char(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
-
-std::size_t name_length(std::string_view text) {
-    if (text.empty() || !is_name_start(text[0])) return 0;
-    std::size_t length = 1;
-    while (length < text.size() && is_name_char(text[length])) ++length;
-    return length;
-}
-
-const std::string* find(const PrefixValues& values, std::string_view name) {
-    if (name == "role_name") return &values.role_name;
-    if (name == "local_rank") return &values.local_rank;
-    if (name == "rank") return &values.rank;
-    if (name == "hostname") return &values.hostname;
-    return nullptr;
-}
-
-}  // namespace
-
 std::string expand_prefix(std::string_view prefix_template, const PrefixValues& values) {
-    std::string out;
-    std::string_view rest = prefix_template;
-    while (!rest.empty()) {
-        const std::size_t dollar = rest.find('$');
-        out += rest.substr(0, dollar);
-        if (dollar == std::string_view::npos) break;
-        rest.remove_prefix(dollar + 1);
-        if (rest.starts_with('$')) {
-            out += '$';
-            rest.remove_prefix(1);
-            continue;
-        }
-        const bool braces = rest.starts_with('{');
-        const std::size_t length = name_length(rest.substr(braces ? 1 : 0));
-        const std::size_t whole = length + (braces ? 2 : 0);
-        const bool closed = !braces || (whole <= rest.size() && rest[whole - 1] == '}');
-        const std::string* value = closed ? find(values, rest.substr(braces ? 1 : 0, length)) : nullptr;
-        if (!value) {
-            out += '$';
-            continue;
-        }
-        out += *value;
-        rest.remove_prefix(whole);
-    }
-    return out;
+    return base::substitute(prefix_template, base::TwoDollars::one,
+                            {{"role_name", values.role_name},
+                             {"local_rank", values.local_rank},
+                             {"rank", values.rank},
+                             {"hostname", values.hostname}});
 }
 
 std::string coloured(std::string_view text, int rank) {

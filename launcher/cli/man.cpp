@@ -75,7 +75,12 @@ std::string man_variables() {
         auto names = option.variables();
         if (names.empty()) continue;
         std::string list;
-        for (const std::string& name : names) list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
+        for (const std::string& name : names)
+            list += fmt::format("{}{}",
+                                list.empty()                     ? ""
+                                : list.size() + name.size() < 80 ? ", "
+                                                                 : ",\n.TQ\n.B ",
+                                name);
         text += fmt::format(".TP\n.B {}\nFor \\fB\\-\\-{}\\fR.\n", list, roff(option.name));
     }
     return text;

@@ -27,11 +27,11 @@ bool can_be_value(std::string_view word) {
     return is_negative_number(word) || word.find(' ') != std::string_view::npos;
 }
 
-/// All options whose names begin so, once per Id; torchrun's only, or ours only.
+/// All options whose names begin so, once per option; torchrun's only, or ours only.
 std::vector<const Option*> beginning_with(std::string_view name, bool torchrun) {
     std::vector<const Option*> found;
     for (const Option& option : all_options()) {
-        bool known = std::ranges::any_of(found, [&](const Option* other) { return other->id == option.id; });
+        bool known = std::ranges::any_of(found, [&](const Option* other) { return other->key() == option.key(); });
         if (option.torchrun == torchrun && option.name.starts_with(name) && !known) found.push_back(&option);
     }
     return found;
@@ -54,6 +54,14 @@ Result<const Option*> resolve(const std::string& word, std::string_view typed) {
     std::string names;
     for (const Option* option : found) names += fmt::format("{}--{}", names.empty() ? "" : ", ", option->name);
     return Error{fmt::format("{}: ambiguous, expected one of {}", one_line(word), names)};
+}
+
+/// What may follow -n within a word: 4 and =4, but not what makes it a mistyped long name.
+bool is_number_or_value(std::string_view text) { return text[0] == '=' || (text[0] >= '0' && text[0] <= '9'); }
+
+/// -np, -np4, -np=4: mpiexec's name for -n.
+bool is_mpiexecs_np(std::string_view word) {
+    return word.starts_with("-np") && (word.size() == 3 || is_number_or_value(word.substr(3)));
 }
 
 class Reader {
@@ -90,10 +98,17 @@ private:
 
     /// -r3, -r=3, -r 3; switches may stand together (-mq), the last of them may take a value (-mr3).
     Result<void> take_short(const std::string& word) {
+        if (std::string number = word.substr(std::min<std::size_t>(3, word.size())); is_mpiexecs_np(word)) {
+            const bool equals = number.starts_with('=');
+            std::optional<std::string> value;
+            if (!number.empty()) value = number.substr(equals ? 1 : 0);
+            return add(*find_option("np"), "-np", equals ? "=" : " ", std::move(value));
+        }
         for (std::size_t at = 1; at < word.size(); ++at) {
             const Option* option = find_option(word[at]);
-            if (!option) return unknown(word, std::string_view(word).substr(1, word.find('=') - 1));
             std::string rest = word.substr(at + 1);
+            const bool a_name = option && option->name == "np" && !rest.empty() && !is_number_or_value(rest);
+            if (!option || a_name) return unknown(word, std::string_view(word).substr(1, word.find('=') - 1));
             std::string shown = {'-', word[at]};
             bool equals = rest.starts_with('=');
             if (option->is_switch() && !equals) {

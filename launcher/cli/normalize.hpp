@@ -10,15 +10,15 @@
 
 namespace dlaunch::launcher {
 
-/// One mention of an option, wherever it was: command line, variable or file.
-struct Given {
+/// One use of an option, wherever it was: command line, variable or file.
+struct OptionUse {
     const Option* option = nullptr;
     std::string value;     ///< "1" for a switch without a value
     std::string spelling;  ///< how an error names it: "--nproc-per-node=banana", "PET_TEE=7", "job.conf:3: tee=7"
 };
 
 struct Normalized {
-    std::vector<Given> options;        ///< in the order given
+    std::vector<OptionUse> options;    ///< in the order given
     std::vector<std::string> program;  ///< the program's name and arguments, byte for byte; may be empty
 };
 

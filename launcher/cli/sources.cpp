@@ -14,7 +14,7 @@ namespace {
 using base::Error;
 using base::Result;
 
-void add_variable(const Option& option, const std::string& name, const std::string& value, std::vector<Given>& to) {
+void add_variable(const Option& option, const std::string& name, const std::string& value, std::vector<OptionUse>& to) {
     if (!option.repeatable) {
         to.push_back({&option, value, spelled(name, "=", value)});
         return;
@@ -33,7 +33,7 @@ std::string entry_at(const std::vector<std::string_view>& lines, std::size_t& ne
     return entry;
 }
 
-Result<void> add_entry(const std::string& where, const std::string& entry, std::vector<Given>& to) {
+Result<void> add_entry(const std::string& where, const std::string& entry, std::vector<OptionUse>& to) {
     std::string_view text = trimmed(entry);
     if (text.empty() || text[0] == '#' || text[0] == ';') return {};
     if (text[0] == '[')
@@ -41,7 +41,7 @@ Result<void> add_entry(const std::string& where, const std::string& entry, std::
     auto line = parse_config_line(entry);
     if (!line) return Error{fmt::format("{}: '{}', expected key = value", where, one_line(text))};
     const Option* option = find_option(line->key);
-    if (!option || option->only_on_command_line || option->id == Id::config)
+    if (!option || option->only_on_command_line || !option->set)
         return Error{fmt::format("{}: unknown key {}, expected the name of an option{}", where, one_line(line->key),
                                  option ? "" : suggestion(line->key, ""))};
     bool has_value = entry.find('=') != std::string::npos;
@@ -61,8 +61,8 @@ Result<void> add_entry(const std::string& where, const std::string& entry, std::
 
 void read_variables(const Environment& environment, Sources& sources) {
     for (const auto& [name, value] : environment) {
-        const Option* option = value.empty() ? nullptr : find_variable(name);
-        if (!option) continue;
+        const Option* option = find_variable(name);
+        if (!option || (value.empty() && !option->may_be_empty)) continue;
         auto& source = name.starts_with("DLAUNCH_") ? sources.own_variables
                        : name.starts_with("PET_")   ? sources.pet_variables
                                                     : sources.other_variables;
@@ -70,8 +70,8 @@ void read_variables(const Environment& environment, Sources& sources) {
     }
 }
 
-Result<std::vector<Given>> read_config(const std::string& name, const std::string& text) {
-    std::vector<Given> found;
+Result<std::vector<OptionUse>> read_config(const std::string& name, const std::string& text) {
+    std::vector<OptionUse> found;
     std::vector<std::string_view> lines = split(text, '\n');
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     if (lines[0].starts_with(kByteOrderMark)) lines[0].remove_prefix(kByteOrderMark.size());
@@ -82,16 +82,16 @@ Result<std::vector<Given>> read_config(const std::string& name, const std::strin
     return found;
 }
 
-std::vector<Given> strongest(const Sources& sources) {
-    std::vector<Given> all;
-    std::set<Id> taken;
+std::vector<OptionUse> strongest(const Sources& sources) {
+    std::vector<OptionUse> all;
+    std::set<std::string_view> taken;
     for (const auto* source : {&sources.command_line, &sources.own_variables, &sources.pet_variables,
                                &sources.other_variables, &sources.file}) {
-        std::set<Id> here;
-        for (const Given& given : *source) {
-            if (taken.contains(given.option->id)) continue;
-            here.insert(given.option->id);
-            all.push_back(given);
+        std::set<std::string_view> here;
+        for (const OptionUse& use : *source) {
+            if (taken.contains(use.option->key())) continue;
+            here.insert(use.option->key());
+            all.push_back(use);
         }
         taken.merge(here);
     }

@@ -12,9 +12,9 @@ namespace dlaunch::launcher {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Mentions by source, the strongest first.
+/// Uses by source, the strongest first.
 struct Sources {
-    std::vector<Given> command_line, own_variables, pet_variables, other_variables, file;
+    std::vector<OptionUse> command_line, own_variables, pet_variables, other_variables, file;
 };
 
 /// DLAUNCH_*, PET_* and other variables that stand for options. Empty ones count as unset. Those of a repeatable option
@@ -23,9 +23,9 @@ void read_variables(const Environment& environment, Sources& sources);
 
 /// Reads the text of a --config file: `key = value` lines in CLI11's format, keys as on the command line without the
 /// dashes. Strict: an unknown key, a section or a line that is neither is an error that names file and line.
-[[nodiscard]] base::Result<std::vector<Given>> read_config(const std::string& name, const std::string& text);
+[[nodiscard]] base::Result<std::vector<OptionUse>> read_config(const std::string& name, const std::string& text);
 
-/// All mentions from the strongest source that has any, for each Id.
-[[nodiscard]] std::vector<Given> strongest(const Sources& sources);
+/// All uses from the strongest source that has any, for each option.
+[[nodiscard]] std::vector<OptionUse> strongest(const Sources& sources);
 
 }  // namespace dlaunch::launcher

@@ -31,7 +31,7 @@ std::size_t most_slips(std::size_t length) { return std::clamp<std::size_t>(leng
 /// The name here of what mpiexec, srun, accelerate and others call otherwise, or nothing.
 std::string_view of_other_launchers(std::string_view typed) {
     typed = typed.substr(0, typed.find_last_not_of("0123456789") + 1);  // -n4
-    for (std::string_view workers : {"n", "np", "ppn", "ntasks", "ntasks-per-node", "num-processes", "num-gpus"})
+    for (std::string_view workers : {"ppn", "ntasks", "ntasks-per-node", "num-processes", "num-gpus"})
         if (typed == workers) return "nproc-per-node";
     for (std::string_view nodes : {"N", "num-nodes", "num-machines"})
         if (typed == nodes) return "nnodes";

@@ -6,82 +6,35 @@
 #include <string_view>
 #include <vector>
 
-namespace dlaunch::launcher {
+#include "rendezvous/base/result.hpp"
 
-/// What an option sets. Two rows with one Id are two names for the same thing; the last one given counts.
-enum class Id {
-    nnodes,
-    nproc_per_node,
-    role,
-    module,
-    no_python,
-    run_path,
-    env,
-    chdir,
-    stdin_of,
-    wrap,
-    start_method,
-    pass_local_rank,
-    virtual_local_rank,
-    bind,
-    rdzv_backend,
-    rdzv_endpoint,
-    rdzv_id,
-    rdzv_conf,
-    standalone,
-    node_rank,
-    master_addr,
-    master_port,
-    local_addr,
-    scale_up,
-    node_timeout,
-    max_restarts,
-    restart_backoff,
-    crash_loop,
-    timeout,
-    shutdown_timeout,
-    stop_signal,
-    signals_to_handle,
-    monitor_interval,
-    log_dir,
-    redirects,
-    tee,
-    local_ranks_filter,
-    duplicate_stdout_filters,
-    duplicate_stderr_filters,
-    log_line_prefix_template,
-    timestamps,
-    fold,
-    rotate,
-    logs_specs,
-    report,
-    event_log,
-    event_log_handler,
-    quiet,
-    verbose,
-    config,
-    dry_run,
-    help,
-    version,
-    print_completion,
-};
+namespace dlaunch::launcher {
 
 enum class Group { job, program, rendezvous, endings, logs, watching, general };
 
+struct OptionUse;
+struct Settings;
+
+/// Two rows may be names of one option: `same_as` of the second is the name of the first. The last one given counts.
 struct Option {
-    Id id;
-    std::string_view name;  ///< long name with dashes, without the leading two
+    std::string_view name;          ///< long name with dashes, without the leading two
+    std::string_view same_as = {};  ///< the option that this is another name of
     char letter = '\0';
     std::string_view value = {};     ///< "N|cpu|gpu|auto": words in lower case are choices; empty: a switch
-    std::string_view fallback = {};  ///< the value that no mention means; empty: nothing, or `help` says what
+    std::string_view fallback = {};  ///< the value when the option is not given; empty: nothing, or `help` explains it
     Group group;
     std::string_view help;
     bool torchrun = false;                 ///< abbreviations are looked for among these first
     bool pet = false;                      ///< PET_<NAME> stands for it
+    bool may_be_empty = false;             ///< an empty variable counts; else it is as if unset
     std::string_view other_variable = {};  ///< read when neither of ours nor PET_ is set
-    bool repeatable = false;               ///< all mentions count; else the last one
+    bool repeatable = false;               ///< every use counts; else the last one
     bool only_on_command_line = false;     ///< no variable, no configuration key
+    /// Takes a value over into the settings; an error says what was expected. Null: read before there are settings.
+    base::Result<void> (*set)(const OptionUse& use, Settings& to) = nullptr;
 
+    /// The same for all names of one option.
+    [[nodiscard]] std::string_view key() const { return same_as.empty() ? name : same_as; }
     [[nodiscard]] bool is_switch() const { return value.empty(); }
     /// The words of `value` that stand for themselves.
     [[nodiscard]] std::vector<std::string_view> choices() const;

@@ -73,10 +73,20 @@ Parsed<WorkerCount> parse_nproc(std::string_view text) {
     if (word == "auto") return WorkerCount{Kind::automatic, 0};
     if (word == "cpu") return WorkerCount{Kind::cpu, 0};
     if (word == "gpu") return WorkerCount{Kind::gpu, 0};
-    if (word == "xpu") return WorkerCount{Kind::xpu, 0};
+    for (std::string_view device : {"xpu", "hpu", "npu", "mtia", "mlu", "musa", "mps", "tpu"})
+        if (word == device)
+            return Error{fmt::format(
+                "expected a number, cpu, gpu or auto: only NVIDIA GPUs can be counted here; give the number of {}s",
+                device)};
     auto number = whole_number(word, 1, std::numeric_limits<std::int64_t>::max());
     if (!number) return Error{"expected a number of workers from 1, cpu, gpu or auto"};
     return WorkerCount{Kind::number, *number};
+}
+
+Parsed<WorkerCount> parse_total(std::string_view text) {
+    auto number = whole_number(text, 1, std::numeric_limits<std::int64_t>::max());
+    if (!number) return Error{"expected a number of workers from 1"};
+    return WorkerCount{WorkerCount::Kind::total, *number};
 }
 
 Parsed<bool> parse_switch(std::string_view text) {
@@ -218,6 +228,10 @@ Parsed<std::pair<std::string, std::string>> parse_assignment(std::string_view te
     if (name.empty() || !value) return Error{"expected NAME=VALUE"};
     return std::pair(std::string(name), std::string(*value));
 }
+
+Parsed<std::vector<std::string>> parse_filters(std::string_view text) { return comma_list(text); }
+
+Parsed<std::string> parse_any(std::string_view text) { return base::text_result(std::string(text)); }
 
 Parsed<std::string> parse_text(std::string_view text, std::string_view what) {
     if (text.empty()) return Error{fmt::format("expected {}", what)};

@@ -33,13 +33,15 @@ struct NodeRange {
 /// N or MIN:MAX.
 [[nodiscard]] Parsed<NodeRange> parse_nnodes(std::string_view text);
 
-/// --nproc-per-node before anybody looked at the machine.
+/// --nproc-per-node and -n, before a look at the machine. `total`: on all nodes together.
 struct WorkerCount {
-    enum class Kind { number, automatic, cpu, gpu, xpu } kind = Kind::number;
+    enum class Kind { number, total, automatic, cpu, gpu } kind = Kind::number;
     std::int64_t number = 1;
     bool operator==(const WorkerCount&) const = default;
 };
 [[nodiscard]] Parsed<WorkerCount> parse_nproc(std::string_view text);
+/// -n: a number.
+[[nodiscard]] Parsed<WorkerCount> parse_total(std::string_view text);
 
 /// 1/0, true/false, yes/no, on/off.
 [[nodiscard]] Parsed<bool> parse_switch(std::string_view text);
@@ -82,6 +84,12 @@ struct Rotation {
 
 /// NAME=VALUE.
 [[nodiscard]] Parsed<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
+
+/// Substrings of lines to copy: TEXT,TEXT; ",," is a comma.
+[[nodiscard]] Parsed<std::vector<std::string>> parse_filters(std::string_view text);
+
+/// Anything.
+[[nodiscard]] Parsed<std::string> parse_any(std::string_view text);
 
 /// Anything but nothing. `what` is "a directory".
 [[nodiscard]] Parsed<std::string> parse_text(std::string_view text, std::string_view what);

@@ -7,22 +7,6 @@ constexpr std::string_view kBlanks = " \t\n\r\f\v";
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-    std::size_t first = text.find_first_not_of(kBlanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-    std::vector<std::string_view> parts;
-    for (;;) {
-        std::size_t end = text.find(at);
-        parts.push_back(text.substr(0, end));
-        if (end == std::string_view::npos) return parts;
-        text.remove_prefix(end + 1);
-    }
-}
-
 std::vector<std::string> comma_list(std::string_view text) {
     std::vector<std::string> parts;
     std::string part;

@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "rendezvous/base/result.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::launcher {
 
-/// Without blanks at both ends.
-[[nodiscard]] std::string_view trimmed(std::string_view text);
-
-/// At every `at`; nothing between two is an empty part, and an empty text is one empty part.
-[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char at);
+using base::split;
+using base::trimmed;
 
 /// Comma list in which ,, stands for a comma; empty parts are left out.
 [[nodiscard]] std::vector<std::string> comma_list(std::string_view text);

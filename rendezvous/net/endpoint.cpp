@@ -5,17 +5,12 @@
 #include <optional>
 
 #include "rendezvous/base/address.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
 
 constexpr std::string_view kFolder = "file://";
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-}
 
 std::optional<int> port_of(std::string_view text) {
     int port = -1;
@@ -64,7 +59,7 @@ base::Result<Endpoints> parse_endpoints(std::string_view text, int default_port)
     }
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
-        auto one = parse_one(trimmed(text.substr(at, end - at)), default_port);
+        auto one = parse_one(base::trimmed(text.substr(at, end - at)), default_port);
         if (!one)
             return base::Error{
                 "expected HOST, HOST:PORT or [IPV6]:PORT, several separated by commas, or file:///FOLDER"};

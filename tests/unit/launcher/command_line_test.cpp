@@ -71,7 +71,8 @@ TEST(CommandLine, CommandLineThenOwnVariableThenPetThenFileThenDefault) {
     EXPECT_EQ(role({"--role=line"}, {{"DLAUNCH_ROLE", "own"}, {"PET_ROLE", "pet"}}), "line");
     EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}, {"DLAUNCH_ROLE", "own"}}), "own");
     EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}}), "pet");
-    EXPECT_EQ(role({}, {{"PET_ROLE", ""}}), "file");
+    EXPECT_EQ(role({}, {{"PET_ROLE", ""}}), "") << "as torchrun";
+    EXPECT_EQ(role({}, {}), "file");
     EXPECT_EQ(read({"p"})->plan.program.role, "default");
 }
 

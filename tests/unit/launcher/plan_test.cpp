@@ -69,6 +69,32 @@ TEST(PlanWorkers, WordsAskTheMachine) {
     EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers, 2);
 }
 
+TEST(PlanWorkers, InAllOfTheNodes) {
+    EXPECT_EQ(planned({"-n", "3", "p"}).plan->workers, 3);
+    EXPECT_EQ(planned({"-np", "3", "p"}).plan->workers, 3);
+    EXPECT_EQ(planned({"-np4", "p"}).plan->workers, 4);
+    EXPECT_EQ(planned({"-n", "6", "--nnodes=3", "p"}).plan->workers, 2);
+    EXPECT_EQ(planned({"-n", "7", "--nnodes=3", "p"}).error(),
+              "-n 7: expected a multiple of 3, the number of nodes: every node gets as many workers");
+    EXPECT_EQ(planned({"-n", "6", "--nnodes=1:3", "p"}).error(),
+              "-n 6: expected a fixed --nnodes, or --nproc-per-node: workers in all need a fixed number of nodes");
+    EXPECT_EQ(planned({"--nproc-per-node=2", "-n", "3", "p"}).plan->workers, 3) << "two names of one option";
+}
+
+TEST(PlanProgram, PythonIsThatOfTheEnvironmentWhichTheCalledNameBelongsTo) {
+    Deps machine = small_machine({{"VIRTUAL_ENV", "/other"}});
+    machine.python_beside = [](const std::string& called) { return called == "torchrun" ? "/venv/bin/python" : ""; };
+    Settings settings;
+    Words warnings;
+    settings.called = "torchrun";
+    EXPECT_EQ(make_plan(settings, {"a.py"}, machine, warnings)->program.command[0], "/venv/bin/python");
+    settings.called = "dlaunch";
+    EXPECT_EQ(make_plan(settings, {"a.py"}, machine, warnings)->program.command[0], "/other/bin/python");
+    machine.host.environment.emplace_back("PYTHON_EXEC", "/opt/py");
+    settings.called = "torchrun";
+    EXPECT_EQ(make_plan(settings, {"a.py"}, machine, warnings)->program.command[0], "/opt/py");
+}
+
 TEST(PlanWorkers, WhatTheMachineLacks) {
     EXPECT_TRUE(planned({"--nproc-per-node=gpu", "p"})
                     .error()

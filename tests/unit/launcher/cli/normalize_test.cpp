@@ -12,7 +12,7 @@ std::string read(const Words& words) {
     auto line = normalize(words);
     if (!line) return line.error().text;
     std::string text;
-    for (const Given& given : line->options) text += std::string(given.option->name) + "=" + given.value + " ";
+    for (const OptionUse& use : line->options) text += std::string(use.option->name) + "=" + use.value + " ";
     text += "|";
     for (const std::string& word : line->program) text += " " + word;
     return text;
@@ -100,7 +100,7 @@ TEST(Normalize, SpellingIsHowItWasTyped) {
     auto line = normalize({"--nproc_per_node", "2", "--role=x", "-r3", "--redir", "1", "--standalone"});
     ASSERT_TRUE(line);
     Words spellings;
-    for (const Given& given : line->options) spellings.push_back(given.spelling);
+    for (const OptionUse& use : line->options) spellings.push_back(use.spelling);
     EXPECT_EQ(spellings, (Words{"--nproc_per_node=2", "--role=x", "-r 3", "--redirects=1", "--standalone"}));
 }
 

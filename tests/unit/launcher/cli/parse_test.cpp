@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace dlaunch::launcher {
 namespace {
 
@@ -12,27 +14,28 @@ base::Result<Settings> parsed(const std::vector<std::string>& words) { return pa
 TEST(Parse, TheLastMentionCounts) {
     auto settings = parsed({"--role=a", "--role=b", "--role", "c"});
     ASSERT_TRUE(settings);
-    EXPECT_EQ(settings->role, "c");
-    EXPECT_EQ(settings->spelling(Id::role), "--role=c");
-    EXPECT_EQ(settings->spelling(Id::nnodes), "--nnodes");
+    EXPECT_EQ(settings->plan.program.role, "c");
+    EXPECT_EQ(settings->spelling("role"), "--role=c");
+    EXPECT_EQ(settings->spelling("nnodes"), "--nnodes");
 }
 
 TEST(Parse, TwoNamesOfOneOptionAreOneOption) {
-    EXPECT_EQ(parsed({"--grace=1.5", "--shutdown-timeout=7"})->grace, 7s);
-    EXPECT_EQ(parsed({"--shutdown-timeout=7", "--grace=1.5"})->grace, 1500ms);
-    EXPECT_EQ(parsed({"--bind=cores", "--numa-binding=node"})->binding, agent::Binding::numa);
+    EXPECT_EQ(parsed({"--grace=1.5", "--shutdown-timeout=7"})->plan.grace, 7s);
+    EXPECT_EQ(parsed({"--shutdown-timeout=7", "--grace=1.5"})->plan.grace, 1500ms);
+    EXPECT_EQ(parsed({"--bind=cores", "--numa-binding=node"})->plan.binding, agent::Binding::numa);
 }
 
 TEST(Parse, RepeatableOptionsKeepAllMentions) {
     auto settings = parsed({"--env=A=1", "--env", "B=[2,3]", "--wrap=0:gdb", "--wrap=1:time"});
     ASSERT_TRUE(settings);
-    EXPECT_EQ(settings->environment, (std::vector<std::pair<std::string, std::string>>{{"A", "1"}, {"B", "[2,3]"}}));
-    EXPECT_EQ(settings->wraps.size(), 2U);
+    EXPECT_EQ(settings->plan.program.environment,
+              (std::vector<std::pair<std::string, std::string>>{{"A", "1"}, {"B", "[2,3]"}}));
+    EXPECT_EQ(settings->plan.program.wraps.size(), 2U);
 }
 
 TEST(Parse, TakesValuesAsTheyAre) {
     for (const char* value : {"[1,2]", "--x", "a b", "{}", "%%", "'q'", "\"q\"", "=", "++", "\xff"})
-        EXPECT_EQ(parsed({std::string("--role=") + value})->role, value);
+        EXPECT_EQ(parsed({std::string("--role=") + value})->plan.program.role, value);
 }
 
 TEST(Parse, EveryMentionMustBeRight) {
@@ -45,8 +48,8 @@ TEST(Parse, EmptyValuesAreValues) {
               "--nproc-per-node=: expected a number of workers from 1, cpu, gpu or auto");
     EXPECT_EQ(parsed({"--nproc-per-node", "", "--standalone"}).error().text,
               "--nproc-per-node=: expected a number of workers from 1, cpu, gpu or auto");
-    EXPECT_FALSE(parsed({"--local-ranks-filter="})->logs.shown.has_value()) << "torchrun's default";
-    EXPECT_EQ(parsed({"--log-line-prefix-template="})->logs.prefix_template, "[${role_name}${local_rank}]:");
+    EXPECT_FALSE(parsed({"--local-ranks-filter="})->plan.logs.shown.has_value()) << "torchrun's default";
+    EXPECT_EQ(parsed({"--log-line-prefix-template="})->plan.logs.prefix_template, "[${role_name}${local_rank}]:");
 }
 
 TEST(Parse, Switches) {
@@ -58,8 +61,8 @@ TEST(Parse, Switches) {
 TEST(Parse, SignalsThatAreUnknownWarn) {
     auto settings = parsed({"--signals-to-handle=SIGTERM,SIGNOPE"});
     ASSERT_TRUE(settings);
-    EXPECT_EQ(settings->handled_signals, std::vector<int>{15});
-    EXPECT_EQ(settings->handled_signals_text, "SIGTERM,SIGNOPE");
+    EXPECT_EQ(settings->plan.handled_signals, std::vector<int>{15});
+    EXPECT_EQ(settings->plan.handled_signals_text, "SIGTERM,SIGNOPE");
     EXPECT_EQ(settings->warnings,
               std::vector<std::string>{"--signals-to-handle=SIGTERM,SIGNOPE: 'SIGNOPE' is no signal and is left out"});
 }
@@ -67,11 +70,11 @@ TEST(Parse, SignalsThatAreUnknownWarn) {
 /// Every option with a value refuses something, and says which one it is and what it wants.
 TEST(Parse, BadValuesNameTheirOption) {
     for (const Option& option : all_options()) {
-        bool takes_any_text = option.id == Id::duplicate_stdout_filters || option.id == Id::duplicate_stderr_filters ||
-                              option.id == Id::log_line_prefix_template;
-        if (takes_any_text || option.only_on_command_line || option.id == Id::config) continue;
-        bool takes_any_name = option.id == Id::role || option.id == Id::signals_to_handle || option.id == Id::rdzv_id ||
-                              option.value == "DIR" || option.value == "FILE";
+        const std::set<std::string_view> take_any_text{"duplicate-stdout-filters", "duplicate-stderr-filters",
+                                                       "log-line-prefix-template", "role"};
+        if (take_any_text.contains(option.name) || !option.set) continue;
+        bool takes_any_name = option.name == "signals-to-handle" || option.name == "rdzv-id" || option.value == "DIR" ||
+                              option.value == "FILE";
         std::string word = "--" + std::string(option.name) + (takes_any_name ? "=" : "=\x01?");
         auto wrong = parsed({word});
         ASSERT_FALSE(wrong) << word;

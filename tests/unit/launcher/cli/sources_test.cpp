@@ -5,16 +5,16 @@
 namespace dlaunch::launcher {
 namespace {
 
-std::string shown(const std::vector<Given>& mentions) {
+std::string shown(const std::vector<OptionUse>& uses) {
     std::string text;
-    for (const Given& given : mentions)
-        text += (text.empty() ? "" : " ") + std::string(given.option->name) + "=" + given.value;
+    for (const OptionUse& use : uses)
+        text += (text.empty() ? "" : " ") + std::string(use.option->name) + "=" + use.value;
     return text;
 }
 
 std::string config(const std::string& text) {
-    auto mentions = read_config("job.conf", text);
-    return mentions ? shown(*mentions) : mentions.error().text;
+    auto uses = read_config("job.conf", text);
+    return uses ? shown(*uses) : uses.error().text;
 }
 
 TEST(Variables, EachToItsSource) {
@@ -23,10 +23,11 @@ TEST(Variables, EachToItsSource) {
                     {"PET_TEE", "2"},
                     {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "3"},
                     {"HOME", "/"},
+                    {"PET_NNODES", ""},
                     {"PET_ROLE", ""}},
                    sources);
     EXPECT_EQ(shown(sources.own_variables), "tee=1");
-    EXPECT_EQ(shown(sources.pet_variables), "tee=2") << "an empty variable counts as unset";
+    EXPECT_EQ(shown(sources.pet_variables), "tee=2 role=") << "only a role may be empty";
     EXPECT_EQ(shown(sources.other_variables), "shutdown-timeout=3");
     EXPECT_EQ(sources.pet_variables[0].spelling, "PET_TEE=2");
 }
@@ -78,13 +79,13 @@ TEST(Config, IsStrict) {
 }
 
 TEST(Config, SpellingNamesFileAndLine) {
-    auto mentions = read_config("dir/job.conf", "\ntee=7\n");
-    ASSERT_TRUE(mentions);
-    EXPECT_EQ(mentions->at(0).spelling, "dir/job.conf:2: tee=7");
+    auto uses = read_config("dir/job.conf", "\ntee=7\n");
+    ASSERT_TRUE(uses);
+    EXPECT_EQ(uses->at(0).spelling, "dir/job.conf:2: tee=7");
 }
 
 TEST(Strongest, OneSourcePerOption) {
-    auto given = [](const char* name, const char* value) { return Given{find_option(name), value, value}; };
+    auto given = [](const char* name, const char* value) { return OptionUse{find_option(name), value, value}; };
     Sources sources;
     sources.command_line = {given("tee", "1"), given("tee", "2")};
     sources.own_variables = {given("tee", "3"), given("role", "own")};

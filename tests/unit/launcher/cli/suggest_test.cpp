@@ -31,7 +31,7 @@ TEST(Suggestion, FromTheTable) {
 }
 
 TEST(Suggestion, OfWhatOtherLaunchersCallIt) {
-    for (const char* typed : {"n", "np", "n4", "np16", "ppn", "ntasks_per_node", "num_processes"})
+    for (const char* typed : {"ppn", "ppn4", "ntasks_per_node", "num_processes"})
         EXPECT_EQ(suggestion(typed), "; did you mean --nproc-per-node?") << typed;
     EXPECT_EQ(suggestion("N2"), "; did you mean --nnodes?");
     EXPECT_EQ(suggestion("4"), "");

@@ -7,16 +7,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(Trimmed, BlanksAtTheEndsOnly) {
-    EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
-    EXPECT_EQ(trimmed(" \n"), "");
-}
-
-TEST(Split, KeepsEmptyParts) {
-    EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string_view>{"a", "", "b", ""}));
-    EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
-}
-
 TEST(CommaList, TwoCommasAreOne) {
     EXPECT_EQ(comma_list("a,,b,c"), (Words{"a,b", "c"}));
     EXPECT_EQ(comma_list("apple, range"), (Words{"apple", " range"})) << "blanks are part of what is looked for";

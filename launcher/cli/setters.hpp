@@ -1,0 +1,43 @@
+#pragma once
+/// How options become settings: what the rows of the option table call. Parsing is in values.hpp and beside it.
+
+#include "launcher/cli/normalize.hpp"
+#include "launcher/cli/settings.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::launcher {
+
+/// Keeps a parsed value, or returns what was expected.
+template <class T, class U>
+base::Result<void> store(T& place, base::Result<U>&& parsed) {
+    if (!parsed) return parsed.error();
+    place = std::move(*parsed);
+    return {};
+}
+
+/// For options without effect.
+template <class T>
+base::Result<void> only_check(base::Result<T>&& parsed) {
+    return parsed ? base::Result<void>() : base::Result<void>(parsed.error());
+}
+
+// One for each option whose value is more than one parsed text.
+
+base::Result<void> set_nodes(const OptionUse& use, Settings& to);
+base::Result<void> add_variable(const OptionUse& use, Settings& to);
+base::Result<void> add_wrap(const OptionUse& use, Settings& to);
+base::Result<void> set_start_method(const OptionUse& use, Settings& to);
+base::Result<void> set_endpoint(const OptionUse& use, Settings& to);
+base::Result<void> set_rdzv_conf(const OptionUse& use, Settings& to);
+base::Result<void> set_scale_up(const OptionUse& use, Settings& to);
+base::Result<void> set_node_timeout(const OptionUse& use, Settings& to);
+base::Result<void> set_backoff(const OptionUse& use, Settings& to);
+base::Result<void> set_signals(const OptionUse& use, Settings& to);
+base::Result<void> set_shown_ranks(const OptionUse& use, Settings& to);
+base::Result<void> set_prefix(const OptionUse& use, Settings& to);
+base::Result<void> set_rotation(const OptionUse& use, Settings& to);
+base::Result<void> check_seconds(const OptionUse& use, Settings& to);
+base::Result<void> check_choice(const OptionUse& use, Settings& to);
+base::Result<void> refuse_logs_specs(const OptionUse& use, Settings& to);
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,25 @@
+#pragma once
+/// Small operations on texts. No I/O.
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dlaunch::base {
+
+/// Without blanks at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// At every `at`; nothing between two is an empty part, and an empty text is one empty part.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char at);
+
+/// What becomes of `$$`.
+enum class TwoDollars { kept, one };
+
+/// Replaces $name and ${name} as Python's string.Template.safe_substitute does: names without a value stay.
+[[nodiscard]] std::string substitute(std::string_view text, TwoDollars two_dollars,
+                                     std::initializer_list<std::pair<std::string_view, std::string_view>> values);
+
+}  // namespace dlaunch::base

@@ -1,0 +1,34 @@
+#include "rendezvous/base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::base {
+namespace {
+
+TEST(Trimmed, blanks_at_the_ends_only) {
+    EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+    EXPECT_EQ(trimmed(" \n"), "");
+}
+
+TEST(Split, keeps_empty_parts) {
+    EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string_view>{"a", "", "b", ""}));
+    EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
+}
+
+std::string filled(std::string_view text, TwoDollars two_dollars = TwoDollars::kept) {
+    return substitute(text, two_dollars, {{"rank", "7"}, {"local_rank", "3"}});
+}
+
+TEST(Substitute, names_with_and_without_braces) {
+    EXPECT_EQ(filled("$rank ${rank}x$local_rank"), "7 7x3");
+    EXPECT_EQ(filled("$rank1 ${rank $Rank ${other} $ ${} $"), "$rank1 ${rank $Rank ${other} $ ${} $");
+    EXPECT_EQ(filled(""), "");
+}
+
+TEST(Substitute, two_dollars_are_kept_or_one) {
+    EXPECT_EQ(filled("$$rank kill $$"), "$$rank kill $$");
+    EXPECT_EQ(filled("$$rank $$$rank", TwoDollars::one), "$rank $7");
+}
+
+}  // namespace
+}  // namespace dlaunch::base
