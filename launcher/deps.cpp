@@ -106,7 +106,7 @@ bool is_no_program(const std::string& path) {
 std::filesystem::path folder_of(const std::string& called, const agent::Host& host) {
     namespace fs = std::filesystem;
     std::error_code failed;
-    if (called.find('/') != std::string::npos) return fs::absolute(called, failed).parent_path();
+    if (called.find('/') != std::string::npos) return fs::absolute(called, failed).lexically_normal().parent_path();
     const std::string path = host.variable("PATH").value_or("");
     for (std::string_view folder : split(path, ':'))
         if (!called.empty() && ::access((fs::path(folder) / called).c_str(), X_OK) == 0)

@@ -54,3 +54,31 @@ def test_what_runs_by_itself(start, torchrun, script, tmp_path):
     (tmp_path / "echo").symlink_to("/bin/echo")
     assert start("./worker", program=torchrun).wait().out == "by itself\n"
     assert start("./echo", "by itself", program=torchrun).wait().out == "by itself\n"
+
+
+@pytest.mark.parametrize("name", ["check", "store", "backends", "version"])
+def test_a_script_with_the_name_of_a_command(start, torchrun, tmp_path, name):
+    (tmp_path / name).write_text("print('the script ran')\n")
+    assert start(name, program=torchrun).wait().out == "the script ran\n"
+
+
+def environment(tmp_path):
+    """A folder as a virtual environment has it, whose python says which it is."""
+    home = tmp_path / "venv"
+    (home / "bin").mkdir(parents=True)
+    (home / "pyvenv.cfg").write_text("")
+    python = home / "bin" / "python"
+    python.write_text("#!/bin/sh\necho the environment\n")
+    python.chmod(0o755)
+    return home
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_python_is_that_of_the_environment_of_the_link(start, binary, tmp_path, by_path):
+    link = environment(tmp_path) / "bin" / "torchrun"
+    link.symlink_to(binary)
+    environ = {"PYTHON_EXEC": "", "PATH": f"{link.parent}:/usr/bin:/bin"}
+    words = {"program": "torchrun" if by_path else link, "env": environ}
+    assert start("x.py", **words).wait().out == "the environment\n"
+    link.parent.parent.joinpath("pyvenv.cfg").unlink()
+    assert start("--dry-run", "x.py", **words).wait().out.count("venv/bin/python") == 0

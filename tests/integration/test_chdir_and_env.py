@@ -24,3 +24,15 @@ def test_an_empty_variable(dlaunch):
 def test_what_is_no_variable(dlaunch):
     result = dlaunch("--env==x", "--no-python", "true")
     assert result.rc == 2 and "--env" in result.first_line and "expected" in result.first_line
+
+
+def test_of_one_variable_given_twice_the_last_counts(dlaunch):
+    result = dlaunch("--env=DL_A=1", "--env=DL_A=2", "--no-python", "cat", "/proc/self/environ")
+    assert [entry for entry in result.out.split("\0") if entry.startswith("DL_A=")] == ["DL_A=2"]
+
+
+def test_the_workers_devices_count(dlaunch):
+    words = ("--virtual-local-rank", "--nproc-per-node=2", "--no-python", "printenv", "CUDA_VISIBLE_DEVICES")
+    result = dlaunch("--env=CUDA_VISIBLE_DEVICES=6, 7", *words, env={"CUDA_VISIBLE_DEVICES": "0"})
+    assert sorted(result.out.splitlines()) == ["6", "7"]
+    assert dlaunch("--env=CUDA_VISIBLE_DEVICES=0", *words).rc == 2

@@ -66,9 +66,7 @@ def test_a_bad_value(refused, option):
         ("--rdvz_backend=c10d", "--rdzv-backend"),
         ("-nnodes=1", "--nnodes"),
         ("--crash-lop=1", "--crash-loop"),
-        ("-n", "--nproc-per-node"),
-        ("-np", "--nproc-per-node"),
-        ("-n4", "--nproc-per-node"),
+        ("-nproc=4", "--nproc-per-node"),
     ],
 )
 def test_a_typo_is_answered_with_what_was_meant(refused, typo, meant):

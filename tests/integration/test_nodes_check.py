@@ -94,3 +94,14 @@ def test_bad_arguments_and_help(dlaunch):
     assert dlaunch("check", "--nnodes=2", "--rdzv-backend=c10d").first_line.startswith("dlaunch: --rdzv-endpoint: nothing given")
     assert dlaunch("check").rc == 0 and "alone" in dlaunch("check").out
     assert "Usage: dlaunch check" in dlaunch("check", "--help").out
+
+
+@pytest.mark.parametrize("option", ["--version", "--help", "--print-completion=bash"])
+def test_options_that_print_a_text(dlaunch, option):
+    result = dlaunch("check", "--nnodes=2", option)
+    assert result.rc == 0 and result.out == dlaunch(option).out
+
+
+def test_warnings_are_kept(dlaunch):
+    result = dlaunch("check", "--rdzv-conf=jion_timeout=3")
+    assert result.rc == 0 and "unknown key jion_timeout is ignored; did you mean join_timeout?" in result.err

@@ -21,5 +21,11 @@ TEST(Slurm, what_is_no_node_list_is_refused) {
         EXPECT_FALSE(expand_node_list(text)) << text;
 }
 
+TEST(Slurm, TheLimitHoldsBeforeRangesAreExpanded) {
+    std::string list = "n[0-65535";
+    for (int i = 0; i < 1000; ++i) list += ",0-65535";
+    EXPECT_FALSE(expand_node_list(list + "]"));
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher
