@@ -331,6 +331,7 @@ void Agent::say_complaints() {
 JobEnd Agent::job_end(const JobVerdict& verdict) const {
     JobEnd end;
     end.job_id = plan_.rendezvous.job_id;
+    end.program = plan_.program.command.at(plan_.program.name_index);
     end.exit_status = verdict.status;
     end.rounds = rounds_;
     end.restarts = round_->assignment().restart_count;

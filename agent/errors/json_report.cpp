@@ -104,6 +104,7 @@ std::string first_line(const JobEnd& end) {
 std::string json_report(const JobEnd& end) {
     ordered_json json;
     json["job_id"] = valid_utf8(end.job_id);
+    json["program"] = valid_utf8(end.program);
     json["exit_status"] = end.exit_status;
     json["summary"] = valid_utf8(first_line(end));
     json["reason"] = valid_utf8(end.reason);

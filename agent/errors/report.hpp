@@ -21,6 +21,7 @@ struct WorkerEnd {
 /// Everything the report says, in the order in which the agent learnt it.
 struct JobEnd {
     std::string job_id;
+    std::string program;  ///< the user's, or the module's name
     int exit_status = 0;
     int rounds = 1;  ///< how many were started
     int restarts = 0, max_restarts = 0;

@@ -198,6 +198,7 @@ std::string timeout_line(const std::vector<const Failure*>& causes) {
 }
 
 void add_job(std::string& out, const JobEnd& end, bool is_reason_said) {
+    if (!end.program.empty()) line(out, kMargin, "program:       {}", printable(end.program));
     if (const std::vector<int> ranks = victims(end); !ranks.empty())
         line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", number_ranges(ranks, ", "));
     if (!end.reason.empty() && !is_reason_said) line(out, kMargin, "the job:       {}", printable(end.reason));

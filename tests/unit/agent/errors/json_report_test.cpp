@@ -69,6 +69,7 @@ TEST(JsonReport, SaysEverythingAboutAFailure) {
 TEST(JsonReport, SaysEverythingAboutTheJob) {
     JobEnd end;
     end.job_id = "job \"7\"";
+    end.program = "./train";
     end.exit_status = 143;
     end.rounds = 3;
     end.restarts = 2;
@@ -85,6 +86,7 @@ TEST(JsonReport, SaysEverythingAboutTheJob) {
     worker.usage = {1, 1024, 0.5, 0.25};
     end.workers = {worker};
     const json expected = {{"job_id", "job \"7\""},
+                           {"program", "./train"},
                            {"exit_status", 143},
                            {"summary", "SIGTERM received"},
                            {"reason", "SIGTERM received"},

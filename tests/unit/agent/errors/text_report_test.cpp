@@ -172,6 +172,12 @@ TEST(TextReport, TellsWhenAndWho) {
                      "  when and who:  2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
 }
 
+TEST(TextReport, NamesTheProgram) {
+    JobEnd end = ended({exited(1, 1)});
+    end.program = "./train";
+    EXPECT_TRUE(says(text_report(end), "  program:       ./train"));
+}
+
 TEST(TextReport, TellsRestartsOnlyWhereThereCanBeSome) {
     JobEnd end = ended({exited(1, 1)});
     EXPECT_EQ(text_report(end).find("restarts"), std::string::npos);
