@@ -167,9 +167,9 @@ struct Plan {
     RestartPlan restarts;
     RendezvousPlan rendezvous;
     Binding binding = Binding::none;
-    std::vector<int> handled_signals{15, 2, 1, 3};                       ///< end the job when they arrive
-    std::string handled_signals_text = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";  ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
-    int stop_signal = 15;                                                ///< what stops the workers after a failure
+    std::vector<int> handled_signals;  ///< end the job when they arrive
+    std::string handled_signals_text;  ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
+    int stop_signal = 15;              ///< what stops the workers after a failure
     std::chrono::milliseconds grace{30'000};
     std::chrono::milliseconds timeout{0};  ///< of the whole job; 0: none
     std::string report_file;               ///< --report; empty: none

@@ -1,5 +1,7 @@
 #include "launcher/cli/parse.hpp"
 
+#include <csignal>
+
 namespace dlaunch::launcher {
 
 base::Result<Settings> parse(const std::vector<OptionUse>& uses) {
@@ -10,6 +12,12 @@ base::Result<Settings> parse(const std::vector<OptionUse>& uses) {
         settings.spellings[use.option->key()] = use.spelling;
     }
     return settings;
+}
+
+agent::Plan with_default_signals(agent::Plan plan) {
+    plan.handled_signals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    plan.handled_signals_text = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
+    return plan;
 }
 
 std::string Settings::spelling(std::string_view option) const {

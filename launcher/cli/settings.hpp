@@ -14,9 +14,12 @@
 
 namespace dlaunch::launcher {
 
+/// A plan whose job ends at the signals that torchrun handles.
+[[nodiscard]] agent::Plan with_default_signals(agent::Plan plan);
+
 /// Defaults are those of the table; a test compares the two.
 struct Settings {
-    agent::Plan plan;  ///< what an option decides alone
+    agent::Plan plan = with_default_signals({});  ///< what an option decides alone
 
     std::string called;  ///< argv[0]
     WorkerCount workers;
