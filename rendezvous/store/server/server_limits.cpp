@@ -55,6 +55,9 @@ void Server::Impl::reap() {
         if (client->extended && hooks.closed) hooks.closed(client->id, client->by_its_end);
     }
     dead.clear();
+    if (turning) return;
+    resume();
+    renew_accepting();
 }
 
 void Server::Impl::check_times() {
@@ -66,11 +69,7 @@ void Server::Impl::check_times() {
         accept_again.reset();
         if (!has_descriptors()) accept_again = now + kNoDescriptorsPause;
     }
-    if (!turning) {
-        reap();
-        resume();
-        renew_accepting();
-    }
+    if (!turning) reap();
     arm_timer();
 }
 

@@ -69,6 +69,29 @@ TEST(ServerLimits, silent_clients_have_less_time_while_newcomers_wait) {
     });
 }
 
+TEST(ServerLimits, newcomers_are_accepted_again_after_the_store_was_cleared) {
+    base::Loop loop;
+    ServerLimits limits;
+    limits.half_open = 1;
+    limits.half_open_time = limits.hurried_half_open_time = std::chrono::hours(1);
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
+    with_clients(loop, [&] {
+        Peer client(server->port());
+        client.say(kHello + kPing);
+        EXPECT_EQ(client.hear(4), hex("01000000"));
+        Peer silent(server->port());
+        for (int i = 0; i < 2; ++i) {  // accepted by then, and no one after it
+            client.say(kPing);
+            EXPECT_EQ(client.hear(4), hex("01000000"));
+        }
+        loop.post([&] { server->clear(); });
+        EXPECT_TRUE(silent.closed());
+        Peer next(server->port());
+        next.say(kHello + kPing);
+        EXPECT_EQ(next.hear(4), hex("01000000"));
+    });
+}
+
 TEST(ServerLimits, a_message_that_never_ends_ends_its_connection) {
     base::Loop loop;
     ServerLimits limits;
