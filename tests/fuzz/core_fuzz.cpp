@@ -1,5 +1,6 @@
 // The store itself: any conversation of four clients keeps its books. The input is cut into pieces of `u8 who, u8 size`
-// and bytes that this client sends; who & 4 closes the connection first. Clients begin with VALIDATE.
+// and bytes that this client sends; who & 4 closes the connection first, who & 8 clears the store. Clients begin with
+// VALIDATE.
 
 #include <array>
 #include <cstdint>
@@ -66,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         rest.remove_prefix(2 + bytes.size());
         const std::size_t who = head % kClients;
         if (head & 4) start(who, core);
+        if (head & 8) core.clear();
         wire::Request request;
         Client* client = clients[who].get();
         client->decoder.feed(bytes);
