@@ -107,7 +107,7 @@ std::optional<std::vector<Failure>> unpack_failures(std::string_view text) {
 }
 
 std::string kind_of(const Failure& failure) {
-    return fmt::format("{} {} {} {}", failure.rank, static_cast<int>(failure.how), failure.code, failure.signal);
+    return fmt::format("{} {} {}", static_cast<int>(failure.how), failure.code, failure.signal);
 }
 
 }  // namespace dlaunch::agent

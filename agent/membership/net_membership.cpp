@@ -164,7 +164,7 @@ void NetMembership::make_member(const r::Found& found) {
                       plan_.rendezvous.order_key,
                       plan_.rendezvous.node_rank,
                       host_ != nullptr || alone_};
-    options.terms = {plan_.rendezvous.min_nodes, plan_.rendezvous.max_nodes, plan_.restarts.max_restarts};
+    options.told = coordinator_options(plan_, host_name_, 0);
     options.coordinator = names_of(found.places);
     options.join_timeout = plan_.rendezvous.answer_timeout;
     options.rejoin_timeout = plan_.rendezvous.rejoin_timeout;
@@ -177,7 +177,7 @@ void NetMembership::make_member(const r::Found& found) {
             change([&](base::Time now) { member_->connect_failed(now, failure); });
         },
         [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
-        [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }};
+        [this](bool) { change([&](base::Time now) { member_->closed(now); }); }};
     if (alone_) {
         auto job = coordinator_options(plan_, host_name_, base::random_number());
         job.node_timeout = r::MemoryLink::kNeverSilent;
@@ -200,7 +200,7 @@ void NetMembership::failed(const Failure& failure) {
 void NetMembership::round_over(const RoundEnd& end) {
     round_runs_ = false;
     if (!end.succeeded) store_.end_round();  // else the other nodes' workers still need it
-    if (dying_) return order([this] { orders_.end(*dying_); });
+    if (dying_) return die();
     std::optional<r::Cause> cause;
     std::vector<Failure> own;
     std::copy_if(end.failures.begin(), end.failures.end(), std::back_inserter(own),
@@ -213,13 +213,18 @@ void NetMembership::round_over(const RoundEnd& end) {
     change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
 }
 
+void NetMembership::die() {
+    if (member_) change([this](base::Time) { member_->gone(); });
+    order([this] { orders_.end(*dying_); });
+}
+
 void NetMembership::leave(int status, const std::string& reason, bool workers_too) {
     using Scope = r::Leave::Scope;
-    // Without its guard this node must not live on, and a last word could mean another's end: its connections end with
-    // it, which says that it died, when no worker lives here any more.
+    // Without its guard this node ends. It leaves with a good-bye, when no worker lives here any more: a Leave could end
+    // the job, and a connection that merely closes is a cut.
     if (status == exit_status::kSignalBase + SIGKILL) {
         dying_ = JobVerdict{status, reason};
-        if (!round_runs_ && !over_) order([this] { orders_.end(*dying_); });
+        if (!round_runs_ && !over_) die();
         return;
     }
     if (over_) return;

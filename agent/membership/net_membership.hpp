@@ -43,6 +43,7 @@ private:
     void make_member(const rendezvous::Found& found);
     void keep_claim();
     void end_before_it_began(int status, std::string reason);
+    void die();
     void perform(rendezvous::Member::Action& action);
     template <class Change>
     void change(Change change);

@@ -68,6 +68,7 @@ void CoordinatorHost::act() {
             server_->close(close->connection);
             continue;
         }
+        if (!std::holds_alternative<Coordinator::Send>(action)) continue;
         const auto& send = std::get<Coordinator::Send>(action);
         const store::Value frame(wire::encode(send.message));  // once, whoever gets it
         const bool admits = std::holds_alternative<Welcome>(send.message);

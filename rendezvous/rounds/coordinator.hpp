@@ -1,18 +1,26 @@
 #pragma once
-/// The job's centre: who is there, which round runs, what went wrong, and when it is over. A state machine without I/O
-/// and without a clock: messages, closed connections and times go in, messages to send come out.
+/// The job's centre: which nodes are there, which round runs, what went wrong, and when the job is over. A state machine
+/// without I/O and without a clock: messages, closed connections and times go in, messages to send come out.
 ///
+///   adopting ──every member of the running round has come──▶ running
+///       │ not all have come in time
+///       ▼
 ///   gathering ──enough nodes──▶ running ──all report success──▶ over
-///       ▲                          │ a failure, a loss, a leave, a newcomer
+///       ▲                          │ a failure, a loss, a leave, newcomers
 ///       │ again                    ▼
 ///       └──────────────────── stopping ──no restart left, a stop──▶ over
 ///
-/// `stopping` lasts until every member has said that none of its workers lives, or is lost for so long that it must
-/// have killed them: no worker of a round lives when the next one starts. Each member gets its own assignment only, so
-/// what an agent sends and receives does not grow with the job.
+///   any phase ──its lease ends, a higher epoch, resign()──▶ deposed
 ///
-/// A coordinator with an epoch above 1 has taken over from another. It begins as `adopting`: when every member of the
-/// running round comes to it in time, the round goes on and no worker is touched; else those who came are stopped.
+/// `stopping` lasts until every member has reported that none of its workers lives, or has been silent for so long that
+/// it must have killed them: no worker of a round lives when the next one starts. Each member gets its own assignment
+/// only, so what an agent sends and receives does not grow with the job.
+///
+/// **Succession.** A successor begins with the snapshot of its predecessor where it has one, else with what members
+/// report; its own options count for nothing then. It is `adopting` until every member of the running round has joined:
+/// the round goes on and no worker is touched. It starts no *new* round before every member that has not joined must
+/// have fenced itself. Decisions are recorded (Record) before any member is informed of them, so a successor of a
+/// coordinator that died between two messages decides the same. Once `deposed`, it answers nothing and renews no lease.
 
 #include <map>
 #include <optional>
@@ -22,37 +30,27 @@
 #include <vector>
 
 #include "rendezvous/base/time.hpp"
-#include "rendezvous/rounds/causes.hpp"
+#include "rendezvous/rounds/blame.hpp"
+#include "rendezvous/rounds/cooldowns.hpp"
 #include "rendezvous/rounds/restarts.hpp"
+#include "rendezvous/rounds/roster.hpp"
+#include "rendezvous/wire/job.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 
-/// Never 0, never used twice.
-using ConnectionId = std::uint64_t;
-
-enum class ScaleUp { immediate, on_restart, never };
-
 class Coordinator {
 public:
-    struct Options {
+    struct Options : JobConfig {
         std::string version, job_id;
         std::string host;           ///< its node's name
         std::string role, program;  ///< its node's
-        std::uint64_t epoch = 1;
+        std::uint64_t epoch = 1;    ///< higher than any earlier coordinator's of this job
         std::uint64_t incarnation = 0;
-        int min_nodes = 1, max_nodes = 1;
-        Milliseconds last_call{30'000};  ///< after min_nodes are there, before the first round; none when min = max
-        Milliseconds join_timeout{600'000};
-        Milliseconds node_timeout{5'000};  ///< silence after which a node is lost
-        Milliseconds guard_time{200};      ///< what a dead agent's guard needs to end its workers
-        Milliseconds progress{10'000};     ///< between two lines about who is missing
-        Restarts::Limits restarts;
-        ScaleUp scale_up = ScaleUp::immediate;
-        std::string master_addr;                  ///< of the worker store; empty: the address of group rank 0's node
-        std::optional<int> master_port;           ///< none: the port that group rank 0 opened
+        bool succeeds = false;             ///< another coordinator of this job may have served before
+        std::optional<Snapshot> snapshot;  ///< the latest Record of that one, where it is known
+        Milliseconds progress{10'000};     ///< between two lines about missing nodes
         std::vector<std::string> expected_hosts;  ///< where they are known
-        bool fixed_ranks = false;                 ///< static: a rank has one node, and no other may wait for it
     };
 
     struct Send {
@@ -62,121 +60,160 @@ public:
     struct Close {
         ConnectionId connection;
     };
-    using Action = std::variant<Send, Close>;
+    /// To be kept for a successor before the actions behind it are carried out.
+    struct Record {
+        Snapshot snapshot;
+    };
+    using Action = std::variant<Send, Close, Record>;
 
-    enum class Phase { adopting, gathering, running, stopping, over };
+    enum class Phase { adopting, gathering, running, stopping, over, deposed };
 
     Coordinator(Options options, Time now);
 
     void received(Time now, ConnectionId connection, const Message& message);
-    /// `by_its_end`: in order, by the other side or its kernel; else it broke, and the node may come back.
+    /// `by_its_end`: in order, by the other side or its kernel. Either way the node may come back.
     void closed(Time now, ConnectionId connection, bool by_its_end);
     void tick(Time now);
+
+    /// The coordinator's own lease: from `until` on it is deposed. Without any call it has no lease and serves for ever.
+    void granted(Time until);
+    /// Hands over: records the latest snapshot and is deposed.
+    void resign(Time now);
+    /// The operator ends the job everywhere; workers have their grace. `at_once`: they have it no more.
+    void end_job(Time now, int status, const std::string& reason, bool at_once = false);
 
     /// When tick() is due at the latest.
     [[nodiscard]] Time deadline() const;
     /// To be carried out in order, after each call above.
     [[nodiscard]] std::vector<Action> take_actions();
 
-    /// The job is over and everybody knows, or has had the time to hear it.
-    [[nodiscard]] bool finished() const { return phase_ == Phase::over && (nodes_.empty() || lingered_); }
+    /// The job is over, and every node that lives has received it.
+    [[nodiscard]] bool finished() const;
+    [[nodiscard]] bool deposed() const { return phase_ == Phase::deposed; }
+    /// Why it is deposed, for a log.
+    [[nodiscard]] const std::string& deposed_reason() const { return deposed_reason_; }
+    /// The highest epoch that a member reported; the next coordinator's must be higher.
+    [[nodiscard]] std::uint64_t highest_epoch() const { return highest_epoch_; }
     [[nodiscard]] Phase phase() const { return phase_; }
     [[nodiscard]] int round() const { return round_; }
-    [[nodiscard]] std::size_t nodes() const { return nodes_.size(); }
+    [[nodiscard]] std::size_t nodes() const { return roster_.size(); }
+    [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
+    [[nodiscard]] const JobConfig& config() const { return job_; }
+    [[nodiscard]] Snapshot snapshot() const;
+    /// Counters against the nodes; for tests.
+    [[nodiscard]] bool is_consistent() const { return roster_.is_consistent(); }
+
+protected:
+    // What a mutated machine of the tests breaks.
+    [[nodiscard]] virtual Milliseconds silence_limit() const { return job_.node_timeout; }
+    [[nodiscard]] virtual bool round_has_stopped() const { return roster_.count(MemberState::running) == 0; }
+    [[nodiscard]] virtual Time earliest_start() const { return not_before_; }
+    [[nodiscard]] virtual bool lease_is_over(Time now) const { return now >= lease_until_; }
+    [[nodiscard]] virtual bool all_members_came() const { return roster_.members() >= group_size_; }
+
+public:
+    virtual ~Coordinator() = default;
+    Coordinator(Coordinator&&) = default;
+    Coordinator& operator=(Coordinator&&) = default;
 
 private:
-    enum class Part : unsigned char { none, running, done, stopped };  ///< in the current round; none: a spare
-
-    struct Node {
-        NodeRecord record;
-        std::uint64_t incarnation = 0, arrival = 0;
-        ConnectionId connection = 0;  ///< 0: cut off, may come back
-        Time last_heard;
-        Part part = Part::none;
-        std::optional<std::int32_t> last_rank;
-        bool survivor = false;  ///< was in the latest round
-        std::optional<Leave> leaving;
-        Assigned assigned;  ///< to be said again after a cut
-    };
-    struct Peer {
-        bool greeted = false;
-        std::string node;  ///< empty until it joined
-    };
-    using Nodes = std::map<std::string, Node>;
-
     // coordinator.cpp: connections and nodes
+    [[nodiscard]] bool may_act(Time now);
+    void depose(const std::string& reason);
+    void pass_time(Time now);
     void on_hello(ConnectionId connection, const Hello& hello);
     void on_join(Time now, ConnectionId connection, const Join& join);
     void on_member(Time now, ConnectionId connection, Node& node, const Message& message);
     void resume(Time now, ConnectionId connection, Node& node, const Join& join);
     void admit(Time now, ConnectionId connection, const Join& join);
-    void tell_what_holds(const Node& node, std::int32_t known_round);
+    void resync(const Node& node, std::int32_t known_round);
     [[nodiscard]] const Node* holder_of(Time now, const NodeRecord& newcomer) const;
     void welcome(ConnectionId connection, const Join& join);
-    [[nodiscard]] bool is_other_job(const NodeRecord& newcomer) const;
-    void tell_other_terms(ConnectionId connection, const Join& join);
-    void refuse(ConnectionId connection, bool come_anew, int status, std::string reason);
-    void lose(Time now, Nodes::iterator node, bool by_its_end);
-    void dismiss(Nodes::iterator node);
-    void look_for_silent(Time now);
-    void pass_time(Time now);
+    void report_differences(const Node& node, const Join& join);
+    void refuse(ConnectionId connection, bool rejoin, int status, std::string reason);
+    void evict(Time now, Node& node, bool returns = false);
+    void release(Time now, Node& node);
+    void evict_silent(Time now);
     void send(ConnectionId connection, Message message);
     void broadcast(const Message& message);
+    void record() { actions_.emplace_back(Record{snapshot()}); }
     [[nodiscard]] Stamp stamp() const { return {options_.epoch, round_, options_.incarnation}; }
 
-    // coordinator_rounds.cpp: what the job does
+    // coordinator_gathering.cpp: how a round begins
+    void succeed(Time now);
+    void adopt(Time now, Node& node, const Join& join);
+    void learn(const JobConfig& job);
+    void on_adoption_timeout(Time now);
+    void gather(Time now);
+    void tick_gathering(Time now);
+    void try_start(Time now);
+    void start(Time now);
+    void on_join_timeout(Time now);
+    void warm_up(Time now);
+    void note_newcomer(Time now, const Node& node);
+    void take_newcomers_in(Time now);
+    [[nodiscard]] bool may_take_newcomers_in() const;
+    [[nodiscard]] std::size_t newcomers() const;
+    [[nodiscard]] std::size_t ready() const;
+    [[nodiscard]] std::size_t limit() const;
+    [[nodiscard]] std::string waiting() const;
+
+    // coordinator_ends.cpp: how a round and the job end
     void on_report(Time now, Node& node, const Report& report);
     void on_leave(Time now, Node& node, const Leave& leave);
-    void adopt(Time now, Node& node, const Join& join);
     void review(Time now);
-    void gather(Time now);
-    void try_start(Time now);
-    void start(Time now, std::size_t limit);
-    [[nodiscard]] static std::string reachable_for_all(const NodeRecord& host, const std::vector<Node*>& all);
-    void assign(Node& node, const Assigned& assigned);
     void stop_round(Time now, const std::string& reason, const LostRanks& lost = {});
     void judge(Time now);
     void judge_failure(Time now);
-    void tell_restart(const Cause& cause, const std::string& what);
-    void on_join_timeout(Time now);
+    void judge_loss(Time now);
+    void next_round(Time now, Milliseconds pause);
+    void report_restart(const Cause& cause, const std::string& what);
+    void decide(int status, const std::string& reason, bool with_causes);
+    void end_as_decided(Time now);
+    void end_if_hopeless(Time now);
     void finish(Time now, int status, std::string reason, bool with_causes);
-    void take_part_away(Node& node, Part part);
-    [[nodiscard]] std::size_t limit() const;
-    [[nodiscard]] std::string waiting() const;
-    [[nodiscard]] bool about_to_end() const;
+    void tick_over(Time now);
+    [[nodiscard]] bool about_to_end() const { return roster_.count(MemberState::done) > 0; }
     [[nodiscard]] bool failure_ends_job() const;
     [[nodiscard]] bool enough_without(const Node& leaver) const;
+    [[nodiscard]] Milliseconds lasted(Time until) const;
 
     Options options_;
+    JobConfig job_;
     Restarts restarts_;
+    Cooldowns cooldowns_;
+    Roster roster_;
+    Blame blame_;
     Phase phase_ = Phase::gathering;
-    std::map<ConnectionId, Peer> peers_;
-    Nodes nodes_;
-    std::size_t connected_ = 0;                  ///< of nodes_; counted here, as ten thousand may join in a second
-    std::map<std::string, std::uint64_t> lost_;  ///< id -> incarnation that is over
-    std::vector<std::string> lost_hosts_;        ///< of the members that a gathering waits for
-    std::set<std::string> programs_;             ///< that nodes have brought
     std::vector<Action> actions_;
-    std::uint64_t arrivals_ = 0;
+    std::vector<std::string> lost_hosts_;   ///< of the members that a gathering waits for
+    std::map<std::string, Time> returning_;  ///< hosts whose guard starts the agent again, until when that counts
+    std::map<std::string, Time> cooling_;    ///< nodes that wait out their host's cool-down
+    std::set<std::string> programs_;         ///< that nodes have brought
 
     std::int32_t round_ = -1;
-    std::size_t unfinished_ = 0;  ///< members of the round of which something may run
-    std::size_t group_size_ = 0;  ///< of the current round
-    std::size_t first_size_ = 0;  ///< of the first round: the limit for ScaleUp::never
+    std::int32_t highest_round_ = -1;  ///< that any member reported
+    std::size_t group_size_ = 0;       ///< of the current round
+    std::int32_t first_group_size_ = 0;
+    bool round_over_ = true;           ///< what follows from the current round is decided
+    bool numbers_are_known_ = true;    ///< no round was ever started that this coordinator has not heard of
     Time round_began_{};
-    Causes causes_;
-    Time caused_at_{};        ///< when the first of them came
-    bool blameless_ = false;  ///< this round's failures may follow from a loss or from our own stop
     std::string restart_reason_;
-    LostRanks stopped_for_;       ///< what ended this round
-    std::optional<End> verdict_;  ///< decided, said when everybody has stopped
-    bool blame_ = false;          ///< the verdict names the round's causes
-    bool failed_first_ = false;   ///< it yields to them: they were there before somebody was asked to end
+    LostRanks stopped_for_;            ///< what ended this round
+    std::optional<Verdict> verdict_;
 
-    Time now_{};
+    Time now_{}, began_{};
+    Time lease_until_ = kNever;
+    bool had_members_ = false;
+    Time last_message_{};              ///< of any member
+    std::uint64_t highest_epoch_ = 0;
+    std::string deposed_reason_;
     Time next_look_{}, gather_until_ = kNever, last_call_until_ = kNever, next_progress_ = kNever;
-    Time not_before_{};  ///< of the next round: a back-off, a guard that sweeps
-    Time adopt_until_ = kNever, linger_until_ = kNever;
+    Time newcomers_until_ = kNever;    ///< newcomers wait until then
+    Time not_before_{};                ///< of the next round: a back-off, members that may not have fenced yet
+    Time await_until_{};               ///< members of a predecessor's round may still come
+    Time adopt_until_ = kNever;
+    Time over_since_{};
     bool lingered_ = false;
 };
 

@@ -80,7 +80,7 @@ std::vector<std::size_t> natural_order(const std::vector<Seat>& seats, bool heed
 }
 
 void number_workers(const std::vector<Seat>& seats, const Table& table, Placements& result) {
-    std::int32_t world = 0;
+    std::int32_t world = 0;  // the coordinator admits no node with which it would overflow
     std::map<std::string, std::int32_t> in_role;
     for (std::size_t rank = 0; rank < seats.size(); ++rank) {
         const std::size_t at = table.seat_of(rank);

@@ -5,41 +5,71 @@
 #include <algorithm>
 
 namespace dlaunch::rendezvous {
+namespace {
+
+constexpr const char* kLoss = "lost";  // the kind of a round that a loss ended, whichever node was lost
+
+}  // namespace
+
+void Restarts::count(std::chrono::milliseconds lasted, const std::string& kind) {
+    if (lasted >= limits_.healthy) {
+        counters_.quick_in_a_row = counters_.alike_in_a_row = 0;
+    } else {
+        counters_.alike_in_a_row = kind == counters_.kind ? counters_.alike_in_a_row + 1 : 1;
+        ++counters_.quick_in_a_row;
+    }
+    counters_.kind = kind;
+}
+
+bool Restarts::is_crash_loop() const {
+    return limits_.crash_loop > 0 && counters_.alike_in_a_row >= limits_.crash_loop;
+}
+
+RestartDecision Restarts::restart() {
+    auto& pause = counters_.pause;
+    if (counters_.quick_in_a_row <= 1)
+        pause = {};
+    else
+        pause = std::min(pause.count() == 0 ? limits_.first : pause * 2, limits_.most);
+    return {RestartDecision::Kind::restart, pause};
+}
 
 RestartDecision Restarts::on_failure(const FailedRound& round) {
     using Kind = RestartDecision::Kind;
     if (round.permanent) return {Kind::permanent, {}};
+    count(round.lasted, round.cause);
+    if (spent()) return {Kind::budget_spent, {}};
+    if (is_crash_loop()) return {Kind::crash_loop, {}};
+    ++counters_.used;
+    return restart();
+}
 
-    if (round.lasted >= limits_.healthy) {
-        quick_in_a_row_ = alike_in_a_row_ = 0;
-    } else {
-        alike_in_a_row_ = round.cause == last_cause_ ? alike_in_a_row_ + 1 : 1;
-        ++quick_in_a_row_;
-    }
-    last_cause_ = round.cause;
+RestartDecision Restarts::on_loss(std::chrono::milliseconds lasted) {
+    count(lasted, kLoss);
+    if (is_crash_loop()) return {RestartDecision::Kind::crash_loop, {}};
+    return restart();
+}
 
-    if (used_ >= limits_.max_restarts) return {Kind::budget_spent, {}};
-    if (limits_.crash_loop > 0 && alike_in_a_row_ >= limits_.crash_loop) return {Kind::crash_loop, {}};
-
-    ++used_;
-    if (quick_in_a_row_ <= 1)
-        pause_ = {};
-    else
-        pause_ = std::min(pause_.count() == 0 ? limits_.first : pause_ * 2, limits_.most);
-    return {Kind::restart, pause_};
+void Restarts::on_change(std::chrono::milliseconds lasted) {
+    if (lasted >= limits_.healthy) counters_.quick_in_a_row = counters_.alike_in_a_row = 0;
 }
 
 std::string Restarts::told(const RestartDecision& decision) const {
-    using namespace std::chrono_literals;
     if (decision.kind == RestartDecision::Kind::crash_loop) {
-        if (used_ == 0) return "gave up without a restart: the first failure is enough for --crash-loop=1";
-        return fmt::format("gave up after {} restart{}: the job fails again and again in the same way", used_,
-                           used_ == 1 ? "" : "s");
+        if (counters_.kind == kLoss)
+            return fmt::format("gave up: {} round{} in a row ended soon after the start by the loss of a node",
+                               counters_.alike_in_a_row, counters_.alike_in_a_row == 1 ? "" : "s");
+        if (used() == 0) return "gave up without a restart: the first failure is enough for --crash-loop=1";
+        return fmt::format("gave up after {} restart{}: the job fails again and again in the same way", used(),
+                           used() == 1 ? "" : "s");
     }
-    const bool is_felt = decision.pause >= 50ms;
-    const std::string after =
-        is_felt ? fmt::format(" in {:.1f} s", static_cast<double>(decision.pause.count()) / 1e3) : "";
-    return fmt::format("restarting all workers{} (restart {} of {})", after, used_, limits_.max_restarts);
+    return fmt::format("restarting all workers{} (restart {} of {})", pause_text(decision.pause), used(),
+                       limits_.max_restarts);
+}
+
+std::string pause_text(std::chrono::milliseconds pause) {
+    using namespace std::chrono_literals;
+    return pause < 50ms ? "" : fmt::format(" in {:.1f} s", static_cast<double>(pause.count()) / 1e3);
 }
 
 }  // namespace dlaunch::rendezvous

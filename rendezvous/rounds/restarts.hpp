@@ -1,16 +1,19 @@
 #pragma once
-/// Whether a job that failed is started again, and when. Kept by whoever keeps the job's budget; no I/O, no clock.
+/// Whether a job is started again after a failure or a loss, and when. No I/O, no clock.
 
 #include <chrono>
 #include <string>
+#include <utility>
+
+#include "rendezvous/wire/job.hpp"
 
 namespace dlaunch::rendezvous {
 
-/// How a round ended, as far as this decision needs it.
+/// How a round failed, as far as this decision needs it.
 struct FailedRound {
-    std::chrono::milliseconds lasted{};
-    std::string cause;       ///< equal for failures that are alike: rank, kind, code
-    bool permanent = false;  ///< another try cannot end otherwise: the program cannot be executed
+    std::chrono::milliseconds lasted{};  ///< until the cause, not until the last worker had stopped
+    std::string cause;                   ///< equal for failures that are alike: how, code, signal; not the rank
+    bool permanent = false;              ///< another try cannot end otherwise: the program cannot be executed
 };
 
 struct RestartDecision {
@@ -18,35 +21,40 @@ struct RestartDecision {
     std::chrono::milliseconds pause{};  ///< before the restart
 };
 
-/// max_restarts for the whole job. The first restart after a healthy round comes at once; quick failures in a row
-/// pause, doubling; too many of the same kind in a row are a crash loop.
+/// max_restarts for the whole job. The first restart after a healthy round comes at once; quick rounds in a row pause,
+/// doubling; too many in a row that ended alike are a crash loop. A loss spends no restart, but makes a quick round.
 class Restarts {
 public:
-    struct Limits {
-        int max_restarts = 0;
-        std::chrono::milliseconds first{100}, most{30'000};  ///< pauses
-        std::chrono::milliseconds healthy{10'000};           ///< a round that lasted longer is no quick failure
-        int crash_loop = 10;                                 ///< alike quick failures in a row; 0: never
-    };
+    using Limits = RestartLimits;
 
-    /// `used`: restarts that the job has had already, under an earlier coordinator.
-    explicit Restarts(Limits limits, int used = 0) : limits_(limits), used_(used) {}
+    /// `counters`: of an earlier coordinator of this job.
+    explicit Restarts(Limits limits, RestartCounters counters = {})
+        : limits_(limits), counters_(std::move(counters)) {}
 
     RestartDecision on_failure(const FailedRound& round);
+    /// A lost node has ended the round.
+    RestartDecision on_loss(std::chrono::milliseconds lasted);
+    /// Newcomers or a leaver have ended the round.
+    void on_change(std::chrono::milliseconds lasted);
 
     /// A line for the user about a decision to restart or to give up.
     [[nodiscard]] std::string told(const RestartDecision& decision) const;
 
-    [[nodiscard]] int used() const { return used_; }
+    [[nodiscard]] int used() const { return counters_.used; }
     /// A failure now would be the last.
-    [[nodiscard]] bool spent() const { return used_ >= limits_.max_restarts; }
+    [[nodiscard]] bool spent() const { return counters_.used >= limits_.max_restarts; }
+    [[nodiscard]] const RestartCounters& counters() const { return counters_; }
 
 private:
+    void count(std::chrono::milliseconds lasted, const std::string& kind);
+    [[nodiscard]] bool is_crash_loop() const;
+    RestartDecision restart();
+
     Limits limits_;
-    int used_ = 0;
-    int quick_in_a_row_ = 0, alike_in_a_row_ = 0;
-    std::string last_cause_;
-    std::chrono::milliseconds pause_{};
+    RestartCounters counters_;
 };
+
+/// " in 1.5 s", or nothing where nobody would notice.
+[[nodiscard]] std::string pause_text(std::chrono::milliseconds pause);
 
 }  // namespace dlaunch::rendezvous

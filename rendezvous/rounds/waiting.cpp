@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace dlaunch::rendezvous {
@@ -26,17 +27,26 @@ bool is_same_host(std::string_view left, std::string_view right) {
     return right.starts_with(left) && (right.size() == left.size() || right[left.size()] == '.');
 }
 
+std::string_view first_label(std::string_view host) { return host.substr(0, host.find('.')); }
+
 }  // namespace
 
-std::vector<std::string> missing_hosts(const std::vector<std::string>& expected, std::vector<std::string> present) {
+/// Names of one host share their first label, so each name is compared with few others.
+std::vector<std::string> missing_hosts(const std::vector<std::string>& expected,
+                                       const std::vector<std::string>& present) {
+    std::unordered_map<std::string_view, std::vector<std::string_view>> by_label;
+    for (const std::string& host : present) by_label[first_label(host)].push_back(host);
     std::vector<std::string> missing;
     for (const std::string& host : expected) {
-        auto found = std::find_if(present.begin(), present.end(),
-                                  [&](const std::string& there) { return is_same_host(there, host); });
-        if (found == present.end())
+        auto& candidates = by_label[first_label(host)];
+        const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                        [&](std::string_view there) { return is_same_host(there, host); });
+        if (found == candidates.end()) {
             missing.push_back(host);
-        else
-            present.erase(found);
+        } else {
+            *found = candidates.back();
+            candidates.pop_back();
+        }
     }
     return missing;
 }

@@ -12,6 +12,6 @@ namespace dlaunch::rendezvous {
 
 /// The hosts of `expected` that are not in `present`; a host that runs several agents is named as often as it lacks.
 [[nodiscard]] std::vector<std::string> missing_hosts(const std::vector<std::string>& expected,
-                                                     std::vector<std::string> present);
+                                                     const std::vector<std::string>& present);
 
 }  // namespace dlaunch::rendezvous

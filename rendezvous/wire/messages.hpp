@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "rendezvous/wire/job.hpp"
+
 namespace dlaunch::rendezvous {
 
 /// torchrun's name for a job that the user gave none: two jobs may have it.
@@ -49,27 +51,25 @@ struct NodeRecord {
     bool operator==(const NodeRecord&) const = default;
 };
 
-/// A round that the sender is in and that has not ended for it.
-struct Standing {
-    std::int32_t group_rank = 0, group_world_size = 1, restart_count = 0;
-    bool operator==(const Standing&) const = default;
+/// The round of the stamp, in which the sender was placed.
+struct RunningRound {
+    std::int32_t group_rank = 0, group_world_size = 1;
+    bool alive = true;  ///< workers may live; else a Report follows the Welcome
+    JobProgress progress;
+    bool operator==(const RunningRound&) const = default;
 };
 
-/// What this node was told about the whole job. The coordinator's own count; who was told otherwise hears of it.
-struct Terms {
-    std::int32_t min_nodes = 1, max_nodes = 1, max_restarts = 0;
-    bool operator==(const Terms&) const = default;
-};
-
-/// Follows Hello. With `standing` the stamp's round runs on this node.
+/// Follows Hello.
 struct Join {
     Stamp stamp;
     NodeRecord record;
     std::optional<std::int32_t> last_group_rank;
-    std::optional<Standing> standing;
-    std::int32_t latest_round = -1;  ///< of the job, as far as this node knows: a new coordinator goes on behind it
-    std::uint64_t beat = 0;          ///< as in Beat
-    std::optional<Terms> terms = std::nullopt;
+    std::optional<RunningRound> running;
+    std::int32_t latest_round = -1;    ///< of the job, as far as this node knows: a new coordinator goes on behind it
+    std::uint64_t beat = 0;            ///< as in Beat
+    std::optional<JobConfig> told;     ///< by this node's user; differences are reported, the coordinator's count
+    std::optional<JobConfig> job;      ///< the latest coordinator's, for its successor
+    std::uint64_t coordinator = 0;     ///< incarnation of the coordinator of the stamp's epoch; 0: none
     bool operator==(const Join&) const = default;
 };
 
@@ -116,8 +116,10 @@ struct Leave {
     bool operator==(const Leave&) const = default;
 };
 
-/// The last word on a connection, by the guard of an agent that died: nothing of it lives.
+/// The last message of a node, sent by its guard or by itself: no worker of it lives, and this incarnation sends nothing
+/// more. A connection that merely closes is a cut.
 struct Gone {
+    bool returns = false;  ///< the guard starts the agent again
     bool operator==(const Gone&) const = default;
 };
 
@@ -135,15 +137,15 @@ struct Beat {
 
 struct Welcome {
     Stamp stamp;
-    std::uint64_t beat = 0;                ///< Join's
-    std::uint32_t node_timeout_ms = 5000;  ///< the job's, whatever the member was told
-    std::string host{};                    ///< where the coordinator runs, for humans
+    std::uint64_t beat = 0;  ///< Join's
+    JobConfig job;           ///< whatever the member was told
+    std::string host{};      ///< where the coordinator runs, for humans
     bool operator==(const Welcome&) const = default;
 };
 
 /// The connection is closed after it; the layout is the same in every version.
 struct Refused {
-    bool come_anew = false;  ///< that incarnation is lost: join with a new one, when nothing of the old one lives
+    bool rejoin = false;  ///< that incarnation is lost: join with the next one, when nothing of the old one lives
     std::int32_t status = 0;
     std::string reason;
     bool operator==(const Refused&) const = default;
@@ -159,6 +161,7 @@ struct Assigned {
     std::int32_t master_port = 0;
     std::int32_t restart_count = 0, max_restarts = 0;
     std::string restart_reason;
+    JobProgress progress;
     bool operator==(const Assigned&) const = default;
 };
 
@@ -181,9 +184,7 @@ struct Tell {
 /// The job is over, on every node alike.
 struct End {
     Stamp stamp;
-    std::int32_t status = 0;
-    std::string reason;                ///< in words, when it is not the first cause itself
-    std::vector<std::string> records;  ///< Cause::record of each node that has one, first cause first
+    Verdict verdict;
     bool operator==(const End&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include "rendezvous/wire/rounds.hpp"
 
+#include <algorithm>
 #include <concepts>
 #include <type_traits>
 #include <utility>
@@ -18,6 +19,12 @@ constexpr std::int32_t kMostWorkers = 1 << 20;
 /// A failure record, which may be long.
 struct Record {
     std::string& text;
+};
+
+/// At most so many of them.
+template <class T, std::size_t kMost>
+struct List {
+    std::vector<T>& all;
 };
 
 class Writer {
@@ -49,6 +56,15 @@ private:
     void write(const std::string& text) { write_bytes(std::string_view(text).substr(0, kMaxText)); }
     void write(const Record& record) {
         write_bytes(record.text.size() > kMaxRecord ? std::string_view() : record.text);
+    }
+    void write(std::chrono::milliseconds time) {
+        write(static_cast<std::uint32_t>(std::clamp<std::int64_t>(time.count(), 0, UINT32_MAX)));
+    }
+    template <class T, std::size_t kMost>
+    void write(const List<T, kMost>& list) {
+        const std::size_t count = std::min(list.all.size(), kMost);
+        write(static_cast<std::uint32_t>(count));
+        for (std::size_t at = 0; at < count; ++at) write(list.all[at]);
     }
     void write(const std::vector<std::string>& records) {
         const std::size_t count = std::min(records.size(), kMaxRecords);
@@ -110,6 +126,18 @@ private:
     }
     void read(std::string& text) { read_bytes(text, kMaxText); }
     void read(Record& record) { read_bytes(record.text, kMaxRecord); }
+    void read(std::chrono::milliseconds& time) {
+        std::uint32_t count = 0;
+        read(count);
+        time = std::chrono::milliseconds(count);
+    }
+    template <class T, std::size_t kMost>
+    void read(List<T, kMost>& list) {
+        std::uint32_t count = 0;
+        read(count);
+        if (count > kMost) return fail();
+        for (; good_ && count > 0; --count) read(list.all.emplace_back());
+    }
     void read(std::vector<std::string>& records) {
         std::uint32_t count = 0;
         read(count);
@@ -143,10 +171,28 @@ void fields(auto& a, r::NodeRecord& m) {
     a(m.id, m.host, m.address, m.other_address, m.store_port, m.slots, m.role, m.program, m.order_key, m.node_rank,
       m.hosts_coordinator);
 }
-void fields(auto& a, r::Standing& m) { a(m.group_rank, m.group_world_size, m.restart_count); }
-void fields(auto& a, r::Terms& m) { a(m.min_nodes, m.max_nodes, m.max_restarts); }
+void fields(auto& a, r::RestartLimits& m) { a(m.max_restarts, m.first, m.most, m.healthy, m.crash_loop); }
+void fields(auto& a, r::CooldownLimits& m) { a(m.first, m.most); }
+void fields(auto& a, r::JobConfig& m) {
+    a(m.min_nodes, m.max_nodes, m.last_call, m.join_timeout, m.node_timeout, m.restarts, m.cooldown, m.scale_up,
+      m.fixed_ranks, m.master_addr, m.master_port);
+}
+void fields(auto& a, r::RestartCounters& m) {
+    a(m.used, m.quick_in_a_row, m.alike_in_a_row, m.pause, m.kind);
+}
+void fields(auto& a, r::JobProgress& m) { a(m.restarts, m.first_group_size); }
+void fields(auto& a, r::HostLosses& m) {
+    List<std::uint32_t, kMaxLosses> ages{m.ages_ms};
+    a(m.host, ages, m.cooldown_ms);
+}
+void fields(auto& a, r::Verdict& m) { a(m.status, m.reason, m.records); }
+void fields(auto& a, r::Snapshot& m) {
+    List<r::HostLosses, kMaxHosts> losses{m.losses};
+    a(m.epoch, m.config, m.progress, m.round, m.group_size, m.round_over, m.complete, m.restart_reason, losses, m.verdict);
+}
+void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.progress); }
 void fields(auto& a, r::Join& m) {
-    a(m.stamp, m.record, m.last_group_rank, m.standing, m.latest_round, m.beat, m.terms);
+    a(m.stamp, m.record, m.last_group_rank, m.running, m.latest_round, m.beat, m.told, m.job, m.coordinator);
 }
 void fields(auto& a, r::LostRanks& m) { a(m.first, m.count); }
 void fields(auto& a, r::Cause& m) {
@@ -156,16 +202,16 @@ void fields(auto& a, r::Cause& m) {
 void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.cause); }
 void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
 void fields(auto& a, r::Beat& m) { a(m.stamp, m.number); }
-void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.node_timeout_ms, m.host); }
-void fields(auto& a, r::Refused& m) { a(m.come_anew, m.status, m.reason); }
+void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.job, m.host); }
+void fields(auto& a, r::Refused& m) { a(m.rejoin, m.status, m.reason); }
 void fields(auto& a, r::Assigned& m) {
     a(m.stamp, m.group_rank, m.group_world_size, m.first_rank, m.world_size, m.local_world_size, m.first_role_rank,
-      m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason);
+      m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason, m.progress);
 }
 void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost, m.at_once); }
 void fields(auto& a, r::Tell& m) { a(m.stamp, m.text); }
-void fields(auto&, r::Gone&) {}
-void fields(auto& a, r::End& m) { a(m.stamp, m.status, m.reason, m.records); }
+void fields(auto& a, r::Gone& m) { a(m.returns); }
+void fields(auto& a, r::End& m) { a(m.stamp, m.verdict); }
 
 template <class T>
 requires std::is_class_v<T>
@@ -187,18 +233,33 @@ bool sane(const r::LostRanks& m) { return within(m.first, 0, kMostWorkers) && wi
 bool sane(const r::Report& m) { return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)); }
 bool sane(const r::StopRound& m) { return sane(m.lost); }
 bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }
-bool sane(const r::Welcome& m) { return m.node_timeout_ms >= 1 && m.node_timeout_ms <= 86'400'000; }
+bool sane(const r::RestartCounters& m) {
+    return m.used >= 0 && m.quick_in_a_row >= 0 && m.alike_in_a_row >= 0;
+}
+bool sane(const r::JobProgress& m) { return sane(m.restarts) && within(m.first_group_size, 0, kMostWorkers); }
+bool sane(const r::JobConfig& m) {
+    return within(m.min_nodes, 1, kMostWorkers) && within(m.max_nodes, m.min_nodes, kMostWorkers) &&
+           m.node_timeout >= std::chrono::milliseconds(1) && m.node_timeout <= std::chrono::hours(24) &&
+           m.restarts.max_restarts >= 0 && m.restarts.crash_loop >= 0 && m.scale_up <= r::ScaleUp::never &&
+           within(m.master_port.value_or(0), 0, 65'535);
+}
+bool sane(const r::Welcome& m) { return sane(m.job); }
+bool sane(const r::Snapshot& m) {
+    return sane(m.config) && sane(m.progress) && m.round >= -1 && within(m.group_size, 0, kMostWorkers);
+}
+bool sane(const r::RunningRound& m) {
+    return m.group_world_size <= kMostWorkers && is_place(m.group_rank, m.group_world_size) && sane(m.progress);
+}
 bool sane(const r::Join& m) {
-    const bool standing =
-        !m.standing || (m.standing->group_world_size <= kMostWorkers && m.standing->restart_count >= 0 &&
-                        is_place(m.standing->group_rank, m.standing->group_world_size));
-    return standing && !m.record.id.empty() && within(m.record.store_port, 0, 65'535) &&
-           within(m.record.slots, 1, kMostWorkers) && m.record.node_rank.value_or(0) >= 0;
+    return (!m.running || sane(*m.running)) && (!m.told || sane(*m.told)) && (!m.job || sane(*m.job)) &&
+           m.latest_round < INT32_MAX - kMostWorkers && m.stamp.round <= m.latest_round && !m.record.id.empty() &&
+           within(m.record.store_port, 0, 65'535) && within(m.record.slots, 1, kMostWorkers) &&
+           m.record.node_rank.value_or(0) >= 0;
 }
 bool sane(const r::Assigned& m) {
     return is_place(m.group_rank, m.group_world_size) && within(m.local_world_size, 1, kMostWorkers) &&
            m.world_size >= m.local_world_size && within(m.first_rank, 0, m.world_size - m.local_world_size) &&
-           m.first_role_rank >= 0 && m.role_world_size >= m.local_world_size && within(m.master_port, 0, 65'535);
+           m.first_role_rank >= 0 && m.role_world_size >= m.local_world_size && within(m.master_port, 0, 65'535) && sane(m.progress);
 }
 
 template <class T>
@@ -229,6 +290,21 @@ std::string encode(const r::Message& message) {
     frame[0] = static_cast<char>(kFirstNumber + message.index());
     for (std::size_t byte = 0; byte < 4; ++byte) frame[1 + byte] = static_cast<char>(size >> (8 * byte) & 0xFF);
     return frame;
+}
+
+std::string encode(const r::Snapshot& snapshot) {
+    std::string bytes;
+    Writer writer(bytes);
+    writer(snapshot);
+    return bytes;
+}
+
+std::optional<r::Snapshot> decode_snapshot(std::string_view bytes) {
+    r::Snapshot snapshot;
+    Reader reader(bytes);
+    reader(snapshot);
+    if (!reader.good() || !reader.at_end() || !sane(snapshot)) return std::nullopt;
+    return snapshot;
 }
 
 std::optional<r::Message> decode(std::uint8_t number, std::string_view payload) {

@@ -22,6 +22,8 @@ namespace dlaunch::wire {
 inline constexpr std::size_t kMaxText = 4 << 10;      ///< of a name or a line; a longer one is cut when encoded
 inline constexpr std::size_t kMaxRecord = 256 << 10;  ///< of a failure record; a longer one is left out
 inline constexpr std::size_t kMaxRecords = 16;
+inline constexpr std::size_t kMaxHosts = 4096;  ///< whose losses a snapshot keeps
+inline constexpr std::size_t kMaxLosses = 16;   ///< of one host
 inline constexpr std::size_t kMaxFrame = kMaxRecords * (kMaxRecord + 4) + (16 << 10);
 
 /// The whole frame.
@@ -29,6 +31,10 @@ inline constexpr std::size_t kMaxFrame = kMaxRecords * (kMaxRecord + 4) + (16 <<
 
 /// Of a frame's number and payload. Nothing when it is not one of ours.
 [[nodiscard]] std::optional<rendezvous::Message> decode(std::uint8_t number, std::string_view payload);
+
+/// A snapshot on its own, as a guard or a claim holds it.
+[[nodiscard]] std::string encode(const rendezvous::Snapshot& snapshot);
+[[nodiscard]] std::optional<rendezvous::Snapshot> decode_snapshot(std::string_view bytes);
 
 /// Cuts a stream into messages. Memory is taken for bytes that arrived, never for a length that was claimed.
 class FrameReader {

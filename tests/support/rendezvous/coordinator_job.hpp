@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "rendezvous/rounds/coordinator.hpp"
@@ -18,7 +19,7 @@ class Job {
 public:
     explicit Job(int min_nodes, int max_nodes, int max_restarts = 0)
         : Job(options(min_nodes, max_nodes, max_restarts)) {}
-    explicit Job(Coordinator::Options options) : coordinator(std::move(options), now) {}
+    explicit Job(Coordinator::Options options) : epoch(options.epoch), coordinator(std::move(options), now) {}
 
     static Coordinator::Options options(int min_nodes, int max_nodes, int max_restarts) {
         Coordinator::Options options;
@@ -31,7 +32,7 @@ public:
         return options;
     }
     static ConnectionId connection_of(int node) { return static_cast<ConnectionId>(node + 1); }
-    Stamp stamp() const { return {1, coordinator.round(), 1}; }
+    Stamp stamp() const { return {epoch, coordinator.round(), 1}; }
 
     void say(int node, const Message& message) {
         coordinator.received(now, connection_of(node), message);
@@ -46,13 +47,29 @@ public:
                        address.empty() ? fmt::format("10.0.0.{}", node) : address,
                        other_address,
                        4000 + node,
-                       2,
+                       slots,
                        role,
                        program,
                        "",
                        claimed,
                        node == 0};
-        join.terms = terms;
+        join.told = told;
+        join.job = this->job;
+        say(node, join);
+    }
+    /// Comes from an earlier coordinator, of epoch `from`, in whose round `round` it has the group rank of its number.
+    void comes_back(int node, std::int32_t round, std::int32_t group_size, bool alive = true, std::uint64_t from = 1,
+                    std::uint64_t incarnation = 1) {
+        say(node, Hello{"0.1.0", job_id, incarnation});
+        Join join;
+        join.stamp = {from, round, incarnation};
+        join.record.id = fmt::format("id{}", node);
+        join.record.host = fmt::format("node{}", node);
+        join.running = RunningRound{node, group_size, alive, progress};
+        join.last_group_rank = node;
+        join.latest_round = round;
+        join.job = job ? *job : coordinator.config();
+        join.coordinator = 76;
         say(node, join);
     }
     void fails(int node, int status = 3, bool permanent = false) {
@@ -62,6 +79,8 @@ public:
     void over(int node, bool succeeded = false, std::optional<Cause> cause = {}) {
         say(node, Report{stamp(), Report::Phase::over, succeeded, cause});
     }
+    /// The guard's or the node's own good-bye.
+    void dies(int node, bool returns = false) { say(node, Gone{returns}); }
     void hangs_up(int node, bool by_its_end = true) {
         coordinator.closed(now, connection_of(node), by_its_end);
         listen();
@@ -71,15 +90,20 @@ public:
         for (const Time end = now + time; now < end;) {
             now += 50ms;
             for (int node : beating)
-                coordinator.received(now, connection_of(node), Beat{{1, coordinator.round(), 1}, 0});
+                coordinator.received(now, connection_of(node), Beat{stamp(), 0});
             coordinator.tick(now);
             listen();
         }
     }
     void listen() {
         for (const auto& action : coordinator.take_actions())
-            if (const auto* send = std::get_if<Coordinator::Send>(&action))
+            if (const auto* send = std::get_if<Coordinator::Send>(&action)) {
                 for (ConnectionId to : send->to) said[to].push_back(send->message);
+            } else if (const auto* record = std::get_if<Coordinator::Record>(&action)) {
+                recorded = record->snapshot;
+            } else {
+                closed.insert(std::get<Coordinator::Close>(action).connection);
+            }
     }
     /// The latest message of a kind that a node heard, which is then forgotten.
     template <class T>
@@ -95,9 +119,15 @@ public:
     }
 
     Time now{1h};
-    std::optional<Terms> terms;                                                     ///< of those who join
+    std::uint64_t epoch = 1;  ///< of the coordinator
+    std::optional<JobConfig> told;                                                  ///< of those who join
+    std::optional<JobConfig> job;  ///< likewise, as an earlier coordinator sent it
+    JobProgress progress;          ///< likewise
+    int slots = 2;
     std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise
     std::map<ConnectionId, std::vector<Message>> said;
+    std::set<ConnectionId> closed;
+    Snapshot recorded;  ///< the latest
     Coordinator coordinator;
 };
 

@@ -279,22 +279,28 @@ void Simulation::begin_host(std::size_t agent) {
     host_.offset = ms(0, 1'000'000'000);
     options_.epoch = hosts_;
     options_.incarnation = draw();
+    options_.succeeds = hosts_ > 1;
+    options_.snapshot = hosts_ > 1 && chance(50) ? recorded_ : std::nullopt;
     host_.coordinator = std::make_unique<Coordinator>(options_, clock());
     note(fmt::format("node{} hosts coordinator {}", agent, hosts_));
     act_host();
 }
 
 void Simulation::act_host() {
-    const bool undecided = !verdict_;
+    if (const auto& verdict = host_.coordinator->verdict(); verdict && !verdict_) {
+        verdict_ = End{{}, *verdict};
+        verdict_at_ = now_;
+        note(fmt::format("the job ends with {} {}", verdict->status, verdict->reason));
+    }
     for (Coordinator::Action& action : host_.coordinator->take_actions()) {
         if (auto* send = std::get_if<Coordinator::Send>(&action)) {
-            if (const auto* end = std::get_if<End>(&send->message);
-                end && host_.coordinator->phase() == Coordinator::Phase::over && undecided) {
-                verdict_ = *end;  // the last one: who left before it had an answer of its own
-                verdict_at_ = now_;
-                note(fmt::format("the job ends with {} {}", end->status, end->reason));
+            for (ConnectionId wire : send->to) {
+                if (const auto* assigned = std::get_if<Assigned>(&send->message))
+                    placed_[{assigned->stamp.epoch, assigned->stamp.round}][assigned->group_rank] = wires_[wire].agent;
+                push(wire, false, {Item::Kind::message, send->message});
             }
-            for (ConnectionId wire : send->to) push(wire, false, {Item::Kind::message, send->message});
+        } else if (auto* record = std::get_if<Coordinator::Record>(&action)) {
+            recorded_ = std::move(record->snapshot);
         } else {
             const auto wire = std::get<Coordinator::Close>(action).connection;
             if (wires_.contains(wire) && wires_[wire].at_coordinator) {
@@ -365,12 +371,14 @@ void Simulation::check_round(const Assigned& told, std::size_t at) {
 }
 
 void Simulation::check_end() {
-    if (verdict_ && verdict_->status == 0) {
+    if (verdict_ && verdict_->verdict.status == 0) {
         const auto& last = *rounds_.rbegin();
-        std::set<int> fine = succeeded_[last.first];
-        fine.merge(left_[last.first]);
-        if (fine.size() != static_cast<std::size_t>(last.second.begin()->second.group_world_size))
-            violated("verdict", "the job ended well and not all workers had");
+        for (int rank = 0; rank < last.second.begin()->second.group_world_size; ++rank) {
+            const auto placed = placed_[last.first].find(rank);
+            const bool has_left = placed != placed_[last.first].end() && agents_[placed->second].left;
+            if (!succeeded_[last.first].contains(rank) && !has_left)
+                violated("verdict", "the job ended well and not all workers had");
+        }
     }
     for (std::size_t at = 0; at < agents_.size(); ++at) {
         const Agent& agent = agents_[at];
@@ -378,10 +386,10 @@ void Simulation::check_end() {
         const bool late = !agent.admitted;
         if (!verdict_)
             violated("verdict", fmt::format("node{} ended with {} before the job", at, *agent.status));
-        else if (!late && *agent.status != verdict_->status)
+        else if (!late && *agent.status != verdict_->verdict.status)
             violated("verdict",
-                     fmt::format("node{} ended with {}, the job with {}", at, *agent.status, verdict_->status));
-        else if (late && *agent.status != verdict_->status && *agent.status != 83 && *agent.status != 80)
+                     fmt::format("node{} ended with {}, the job with {}", at, *agent.status, verdict_->verdict.status));
+        else if (late && *agent.status != verdict_->verdict.status && *agent.status != 83 && *agent.status != 80)
             violated("verdict", fmt::format("node{} came late and ended with {}", at, *agent.status));
     }
 }

@@ -151,9 +151,10 @@ private:
 
     std::map<Round, std::map<int, Assigned>> rounds_;  ///< group rank -> what it was told
     std::map<Round, std::set<int>> succeeded_;         ///< group ranks whose workers all ended well
-    std::map<Round, std::set<int>> left_;              ///< those of nodes that were told to leave while they ran
+    std::map<Round, std::map<int, std::size_t>> placed_;  ///< group rank -> agent
     std::set<Round> failed_rounds_;
     std::optional<End> verdict_;
+    std::optional<Snapshot> recorded_;  ///< the coordinator's latest
     Milliseconds verdict_at_{0};
     Tally tally_;
 };

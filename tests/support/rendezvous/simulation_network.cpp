@@ -68,7 +68,7 @@ void Simulation::to_agent(std::uint64_t number, Wire& wire, const Item& item) {
     } else {
         wire.at_agent = false;
         agent.wire = 0;
-        agent.member->closed(clock(agent), item.kind == Item::Kind::end);
+        agent.member->closed(clock(agent));
     }
     act(wire.agent);
 }
@@ -152,7 +152,6 @@ void Simulation::fault() {
     agent.left = true;
     const auto life = agent.workers.life;
     notice(at, life, [this, at](Agent& leaver) {
-        if (leaver.workers.alive) left_[leaver.workers.round].insert(leaver.workers.group_rank);
         leaver.member->leave(chance(80)   ? Leave::Scope::node_if_enough
                              : chance(50) ? Leave::Scope::node
                                           : Leave::Scope::job,
@@ -213,8 +212,15 @@ void Simulation::kill(std::size_t at, bool silently) {
         agent.workers.alive = false;
         agent.cut_up = agent.cut_down = milliseconds::max() / 2;
     } else {
-        stop_workers(at, ms(0, 100));
-        if (agent.wire) hang_up(std::exchange(agent.wire, 0), true);
+        const milliseconds sweep = ms(0, 100);
+        stop_workers(at, sweep);
+        const auto wire = std::exchange(agent.wire, 0);
+        const bool says_good_bye = chance(70);  // else the guard was killed with it
+        if (wire)
+            after(says_good_bye ? sweep : milliseconds(0), [this, wire, says_good_bye] {
+                if (says_good_bye) push(wire, true, {Item::Kind::message, Gone{}});
+                hang_up(wire, true);
+            });
         upset_peers(agent.workers.round);
     }
     if (at != host_.agent || !host_.coordinator) return;

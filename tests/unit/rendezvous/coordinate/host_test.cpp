@@ -79,7 +79,7 @@ TEST(CoordinatorHost, hears_that_an_agent_died) {
             agent->hear<Welcome>();
             agent->hear<Assigned>();
         }
-        second.peer().leave();
+        second.say(Gone{});
         EXPECT_EQ(first.hear<StopRound>().reason, "node2 was lost");
     });
 }
@@ -98,7 +98,7 @@ TEST(CoordinatorHost, waits_for_one_whose_connection_broke) {
         EXPECT_EQ(again.hear<Assigned>().group_rank, 1);
         first.over(true);
         again.over(true);
-        EXPECT_EQ(first.hear<End>().status, 0);
+        EXPECT_EQ(first.hear<End>().verdict.status, 0);
     });
 }
 
@@ -134,8 +134,8 @@ TEST(CoordinatorHost, has_a_clock) {
         Agent agent(job, 1);
         agent.hear<Welcome>();
         const auto end = agent.hear<End>();
-        EXPECT_EQ(end.status, 80);
-        EXPECT_TRUE(end.reason.ends_with("1 of 2 nodes")) << end.reason;
+        EXPECT_EQ(end.verdict.status, 80);
+        EXPECT_TRUE(end.verdict.reason.ends_with("1 of 2 nodes")) << end.verdict.reason;
     });
 }
 
@@ -156,8 +156,8 @@ TEST(CoordinatorHost, says_much_to_all_who_read_late) {
         }
         for (auto& agent : agents) {
             const auto end = agent->hear<End>();
-            EXPECT_EQ(end.status, 9);
-            EXPECT_TRUE(end.records == std::vector<std::string>{record});  // which is too long to be printed
+            EXPECT_EQ(end.verdict.status, 9);
+            EXPECT_TRUE(end.verdict.records == std::vector<std::string>{record});  // which is too long to be printed
         }
     });
 }
@@ -174,7 +174,7 @@ TEST(CoordinatorHost, is_finished_when_everybody_has_heard_the_end) {
         agent.hear<Welcome>();
         agent.hear<Assigned>();
         agent.over(true);
-        EXPECT_EQ(agent.hear<End>().status, 0);
+        EXPECT_EQ(agent.hear<End>().verdict.status, 0);
         EXPECT_FALSE(finished);
         agent.peer().leave();
     });

@@ -13,7 +13,7 @@ TEST(CoordinatorLeave, a_signal_ends_a_fixed_job_everywhere) {
     job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
     EXPECT_TRUE(job.heard<StopRound>(0));
     job.over(0), job.over(1);
-    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 143);
+    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 143);
 }
 
 TEST(CoordinatorLeave, a_signal_takes_one_node_from_an_elastic_job) {
@@ -23,7 +23,7 @@ TEST(CoordinatorLeave, a_signal_takes_one_node_from_an_elastic_job) {
     job.over(0);
     EXPECT_EQ(job.coordinator.round(), 0);
     job.over(1);
-    EXPECT_EQ(job.heard<End>(1)->status, 143);
+    EXPECT_EQ(job.heard<End>(1)->verdict.status, 143);
     EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
     EXPECT_FALSE(job.heard<End>(0));
 }
@@ -34,15 +34,15 @@ TEST(CoordinatorLeave, the_node_that_hosts_it_cannot_leave_alone) {
     job.say(0, Leave{job.stamp(), Leave::Scope::node_if_enough, 130, "SIGINT received"});
     job.over(0), job.over(1);
     const auto end = job.heard<End>(1);
-    EXPECT_EQ(end->status, 130);
-    EXPECT_EQ(end->reason, "SIGINT received on node0, which hosts the meeting: the job ends with it");
+    EXPECT_EQ(end->verdict.status, 130);
+    EXPECT_EQ(end->verdict.reason, "SIGINT received on node0, which hosts the meeting: the job ends with it");
 }
 
 TEST(CoordinatorLeave, an_elastic_job_that_waits_for_nodes_goes_on_waiting_without_one) {
     Job job(2, 3);
     job.join(0), job.join(1);
     job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
-    EXPECT_EQ(job.heard<End>(1)->status, 143);
+    EXPECT_EQ(job.heard<End>(1)->verdict.status, 143);
     EXPECT_FALSE(job.heard<End>(0));
     job.join(2), job.join(3);
     EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 3);
@@ -56,7 +56,7 @@ TEST(CoordinatorLeave, an_elastic_job_of_which_too_few_would_be_left_says_so) {
     for (int node : {0, 2}) job.over(node);
     job.say(2, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
     job.over(0), job.over(2);
-    EXPECT_EQ(job.heard<End>(0)->reason, "SIGTERM received on node2: too few nodes are left, the job ends");
+    EXPECT_EQ(job.heard<End>(0)->verdict.reason, "SIGTERM received on node2: too few nodes are left, the job ends");
 }
 
 TEST(CoordinatorLeave, after_the_failure_that_ends_the_job_its_status_stands) {
@@ -67,7 +67,7 @@ TEST(CoordinatorLeave, after_the_failure_that_ends_the_job_its_status_stands) {
             job.fails(0);
             job.say(leaver, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
             job.over(0), job.over(1);
-            for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 3);
+            for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 3);
         }
 }
 
@@ -77,7 +77,7 @@ TEST(CoordinatorLeave, a_failure_that_would_be_tried_again_gives_way_to_a_signal
     job.fails(0);
     job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
     job.over(0), job.over(1);
-    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 143);
+    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 143);
 }
 
 TEST(CoordinatorLeave, who_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
@@ -88,11 +88,11 @@ TEST(CoordinatorLeave, who_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
     job.fails(1);
     EXPECT_FALSE(job.heard<StopRound>(2)) << "node 0 has finished, and nobody could run its ranks again";
     job.over(1, false, Cause{143, "kind", "rank 1 was killed by SIGTERM", false, ""});
-    EXPECT_EQ(job.heard<End>(1)->status, 143);
+    EXPECT_EQ(job.heard<End>(1)->verdict.status, 143);
     EXPECT_FALSE(job.heard<StopRound>(2));
     job.over(2, true);
     EXPECT_EQ(job.coordinator.round(), 0);
-    for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->status, 0);
+    for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 0);
 }
 
 TEST(CoordinatorLeave, who_is_lost_while_it_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
@@ -101,8 +101,8 @@ TEST(CoordinatorLeave, who_is_lost_while_it_leaves_a_job_that_is_about_to_end_di
     job.over(0, true);
     job.over(2, true);
     job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
-    job.hangs_up(1);
-    for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->status, 0);
+    job.dies(1);
+    for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 0);
 }
 
 TEST(CoordinatorLeave, what_fails_because_somebody_left_a_job_that_was_about_to_end_is_not_counted) {
@@ -127,9 +127,9 @@ TEST(CoordinatorLeave, what_failed_when_a_whole_node_was_asked_to_end_does_not_c
             job.pass(100ms, {0, 1});
             job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received", true});
             job.over(0), job.over(1);
-            EXPECT_EQ(job.heard<End>(1)->status, 143);
+            EXPECT_EQ(job.heard<End>(1)->verdict.status, 143);
             if (min_nodes == 2) {
-                EXPECT_EQ(job.heard<End>(0)->status, 143);
+                EXPECT_EQ(job.heard<End>(0)->verdict.status, 143);
             } else {
                 EXPECT_EQ(job.heard<Assigned>(0)->restart_count, 0);
             }
@@ -143,7 +143,7 @@ TEST(CoordinatorLeave, what_failed_long_before_counts) {
     job.pass(1s, {0, 1});
     job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received", true});
     job.over(0), job.over(1);
-    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->status, 3);
+    for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 3);
 }
 
 TEST(CoordinatorLeave, who_asks_again_ends_everybodys_grace_where_the_job_ends_with_it) {

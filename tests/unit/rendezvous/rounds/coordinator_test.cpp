@@ -9,6 +9,10 @@
 namespace dlaunch::rendezvous {
 namespace {
 
+JobConfig config(int min_nodes, int max_nodes, int max_restarts) {
+    return Job::options(min_nodes, max_nodes, max_restarts);
+}
+
 TEST(Coordinator, starts_when_all_are_there_and_tells_each_its_own) {
     Job job(2, 2);
     job.join(1);
@@ -64,24 +68,23 @@ TEST(Coordinator, too_few_end_with_80_and_are_told_how_many_came) {
     for (int node : {0, 2}) {
         const auto end = job.heard<End>(node);
         ASSERT_TRUE(end);
-        EXPECT_EQ(end->status, 80);
-        EXPECT_EQ(end->reason, "rendezvous timed out after 3 s: 2 of 3 nodes, waiting for: node1");
+        EXPECT_EQ(end->verdict.status, 80);
+        EXPECT_EQ(end->verdict.reason, "rendezvous timed out after 3 s: 2 of 3 nodes, waiting for: node1");
     }
 }
 
 TEST(Coordinator, waits_for_lost_members_and_not_for_lost_spares) {
-    auto options = Job::options(2, 2, 0);
+    auto options = Job::options(2, 2, 1);
     options.join_timeout = 3s;
-    Job job(2, 2);
-    job.coordinator = Coordinator(options, job.now);
+    Job job(options);
     for (int node : {0, 1, 2}) job.join(node);
-    job.hangs_up(2);
-    job.hangs_up(1);
+    job.dies(2);
+    job.dies(1);
     job.over(0);
     job.pass(3'100ms, {0});
     const auto end = job.heard<End>(0);
     ASSERT_TRUE(end);
-    EXPECT_EQ(end->reason, "rendezvous timed out after 3 s: 1 of 2 nodes, waiting for: node1");
+    EXPECT_EQ(end->verdict.reason, "rendezvous timed out after 3 s: 1 of 2 nodes, waiting for: node1");
 }
 
 TEST(Coordinator, says_every_ten_seconds_who_is_missing) {
@@ -119,7 +122,7 @@ TEST(Coordinator, two_failures_in_a_round_are_one_restart_and_the_first_is_the_c
     job.fails(0, 42);
     job.fails(1, 41);
     job.over(1), job.over(0);
-    EXPECT_EQ(job.heard<End>(1)->status, 42);
+    EXPECT_EQ(job.heard<End>(1)->verdict.status, 42);
 }
 
 TEST(Coordinator, the_end_carries_the_records_first_cause_first_to_every_node) {
@@ -132,8 +135,8 @@ TEST(Coordinator, the_end_carries_the_records_first_cause_first_to_every_node) {
     for (int node : {0, 1}) {
         const auto end = job.heard<End>(node);
         ASSERT_TRUE(end);
-        EXPECT_EQ(end->status, 41);
-        EXPECT_EQ(end->records, (std::vector<std::string>{"record of 1", "record of 0"}));
+        EXPECT_EQ(end->verdict.status, 41);
+        EXPECT_EQ(end->verdict.records, (std::vector<std::string>{"record of 1", "record of 0"}));
     }
     EXPECT_FALSE(job.coordinator.finished());
     job.hangs_up(0), job.hangs_up(1);
@@ -145,7 +148,7 @@ TEST(Coordinator, what_cannot_be_executed_spends_no_restart) {
     job.join(0);
     job.fails(0, 127, true);
     job.over(0);
-    EXPECT_EQ(job.heard<End>(0)->status, 127);
+    EXPECT_EQ(job.heard<End>(0)->verdict.status, 127);
 }
 
 TEST(Coordinator, success_waits_for_the_last_without_limit) {
@@ -156,19 +159,18 @@ TEST(Coordinator, success_waits_for_the_last_without_limit) {
     job.pass(3'600s, {0, 1});
     EXPECT_FALSE(job.heard<End>(0));
     job.over(1, true);
-    EXPECT_EQ(job.heard<End>(0)->status, 0);
+    EXPECT_EQ(job.heard<End>(0)->verdict.status, 0);
 }
 
 TEST(Coordinator, a_spare_takes_a_lost_nodes_rank_at_once_and_no_restart_is_counted) {
     Job job(2, 2);
     job.join(0), job.join(1), job.join(2);
     EXPECT_FALSE(job.heard<Assigned>(2));
-    job.hangs_up(1);
+    job.dies(1);
     const auto stop = job.heard<StopRound>(0);
     EXPECT_EQ(stop->reason, "node1 was lost");
     EXPECT_EQ(stop->lost, (LostRanks{2, 2}));
     job.over(0);
-    job.pass(250ms, {0, 2});  // what the dead agent's guard needs
     const auto spare = job.heard<Assigned>(2);
     ASSERT_TRUE(spare);
     EXPECT_EQ(spare->group_rank, 1);
@@ -179,9 +181,8 @@ TEST(Coordinator, workers_that_die_of_a_peers_loss_have_not_failed) {
     Job job(1, 2);
     job.join(0), job.join(1);
     job.fails(0);
-    job.hangs_up(1);
+    job.dies(1);
     job.over(0);
-    job.pass(250ms, {0});
     EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
     EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers, as node1 was lost");
 }
@@ -191,9 +192,9 @@ TEST(Coordinator, a_loss_does_not_excuse_what_failed_while_that_node_was_well) {
     job.join(0), job.join(1);
     job.fails(0);
     job.pass(1s, {0, 1});
-    job.hangs_up(1);
+    job.dies(1);
     job.over(0);
-    EXPECT_EQ(job.heard<End>(0)->status, 3);
+    EXPECT_EQ(job.heard<End>(0)->verdict.status, 3);
 }
 
 TEST(Coordinator, who_has_not_been_stopped_for_a_failure_hears_of_it_with_the_restart) {
@@ -234,7 +235,7 @@ TEST(Coordinator, a_lost_incarnation_is_refused_and_the_next_is_a_newcomer) {
     job.pass(5'500ms, {0});
     job.over(0);
     job.join(1);
-    EXPECT_TRUE(job.heard<Refused>(1)->come_anew);
+    EXPECT_TRUE(job.heard<Refused>(1)->rejoin);
     job.heard<StopRound>(0);
     job.join(1, 2);
     EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 joined");
@@ -269,17 +270,17 @@ TEST(Coordinator, a_node_that_was_told_otherwise_about_the_job_hears_what_counts
     options.host = "node0";
     Job job(2, 3);
     job.coordinator = Coordinator(options, job.now);
-    const auto told = [&](int node, std::optional<Terms> terms, std::uint64_t incarnation = 1) {
-        job.terms = terms;
+    const auto told = [&](int node, std::optional<JobConfig> terms, std::uint64_t incarnation = 1) {
+        job.told = terms;
         job.join(node, incarnation);
         const auto tell = job.heard<Tell>(node);
         return tell ? tell->text : "";
     };
-    EXPECT_EQ(told(0, Terms{2, 3, 1}), "");
-    EXPECT_EQ(told(1, Terms{2, 2, 1}),
+    EXPECT_EQ(told(0, config(2, 3, 1)), "");
+    EXPECT_EQ(told(1, config(2, 2, 1)),
               "this node was told --nnodes=2, but --nnodes=2:3 on node0, which hosts the meeting, counts");
-    EXPECT_EQ(told(1, Terms{2, 2, 1}, 2), "") << "once is enough";
-    EXPECT_EQ(told(2, Terms{1, 3, 4}),
+    EXPECT_EQ(told(1, config(2, 2, 1), 2), "") << "once is enough";
+    EXPECT_EQ(told(2, config(1, 3, 4)),
               "this node was told --nnodes=1:3 --max-restarts=4, but --nnodes=2:3 --max-restarts=1 on node0, which "
               "hosts the meeting, counts");
 }
@@ -306,7 +307,7 @@ TEST(Coordinator, a_spare_ends_with_the_job) {
     Job job(1, 1);
     job.join(0), job.join(1);
     job.over(0, true);
-    EXPECT_EQ(job.heard<End>(1)->status, 0);
+    EXPECT_EQ(job.heard<End>(1)->verdict.status, 0);
 }
 
 TEST(Coordinator, a_newcomer_waits_where_scale_up_says_so) {
@@ -324,27 +325,6 @@ TEST(Coordinator, a_newcomer_waits_where_scale_up_says_so) {
     }
 }
 
-TEST(Coordinator, a_successor_adopts_a_round_whose_members_all_come) {
-    auto options = Job::options(2, 2, 3);
-    options.epoch = 2;
-    Job job(2, 2);
-    job.coordinator = Coordinator(options, job.now);
-    for (int node : {0, 1}) {
-        job.say(node, Hello{"0.1.0", "job", 1});
-        Join join;
-        join.stamp = {1, 4, 1};
-        join.record.id = join.record.host = fmt::format("node{}", node);
-        join.standing = Standing{node, 2, 1};
-        join.latest_round = 4;
-        job.say(node, join);
-    }
-    EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::running);
-    EXPECT_EQ(job.coordinator.round(), 4);
-    EXPECT_FALSE(job.heard<Assigned>(0) || job.heard<StopRound>(0)) << "no worker is touched";
-    for (int node : {0, 1}) job.say(node, Report{{2, 4, 1}, Report::Phase::over, true, {}});
-    EXPECT_EQ(job.heard<End>(0)->status, 0);
-}
-
 TEST(Coordinator, a_frozen_coordinator_blames_nobody_for_its_own_silence) {
     Job job(2, 2);
     job.join(0), job.join(1);
@@ -354,15 +334,81 @@ TEST(Coordinator, a_frozen_coordinator_blames_nobody_for_its_own_silence) {
     EXPECT_FALSE(job.heard<StopRound>(0));
 }
 
-TEST(Coordinator, a_guards_word_that_nothing_lives_saves_the_time_that_guards_need) {
-    for (const bool said : {false, true}) {
-        Job job(1, 2);
-        job.join(0), job.join(1);
-        if (said) job.say(1, Gone{});
-        job.hangs_up(1);
+TEST(Coordinator, a_connection_that_closes_in_order_is_a_cut) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.hangs_up(1);
+    job.pass(4'800ms, {0});
+    EXPECT_FALSE(job.heard<StopRound>(0)) << "a proxy may have been restarted";
+    job.join(1);
+    EXPECT_TRUE(job.heard<Welcome>(1));
+    job.pass(10s, {0, 1});
+    EXPECT_EQ(job.coordinator.round(), 0);
+}
+
+TEST(Coordinator, a_good_bye_is_a_death) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.dies(1);
+    job.over(0);
+    EXPECT_EQ(job.heard<Assigned>(0)->stamp.round, 1);
+}
+
+TEST(Coordinator, a_failed_job_never_ends_with_0) {
+    for (int status : {0, -1, 256, 1 << 30}) {
+        Job job(1, 1);
+        job.join(0);
+        job.fails(0, status);
         job.over(0);
-        EXPECT_EQ(job.heard<Assigned>(0)->stamp.round, said ? 1 : 0);
+        EXPECT_EQ(job.heard<End>(0)->verdict.status, 1);
     }
+}
+
+TEST(Coordinator, more_workers_than_can_be_numbered_are_refused) {
+    Job job(1, 5'000, 0);
+    job.slots = 1 << 20;
+    for (int node = 0; node < 2'047; ++node) job.join(node);
+    EXPECT_FALSE(job.heard<Refused>(2'046));
+    job.join(2'047);
+    EXPECT_TRUE(job.heard<Refused>(2'047));
+}
+
+TEST(Coordinator, the_loss_of_the_stores_node_stops_the_peers_of_the_finished_rank) {
+    Job job(2, 2, 1);
+    job.join(0), job.join(1);
+    job.over(0, true);
+    job.dies(0);
+    EXPECT_EQ(job.heard<StopRound>(1)->reason, "node0 was lost");
+    Job other(2, 2, 1);
+    other.join(0), other.join(1);
+    other.over(1, true);
+    other.dies(1);
+    EXPECT_FALSE(other.heard<StopRound>(0)) << "it served nothing";
+    other.over(0, true);
+    EXPECT_EQ(other.heard<End>(0)->verdict.status, 0);
+}
+
+TEST(Coordinator, the_verdict_is_sent_until_every_member_that_lives_has_read_it) {
+    Job job(2, 2);
+    job.join(0), job.join(1);
+    job.over(0, true), job.over(1, true);
+    job.hangs_up(0);
+    job.pass(20s, {1});
+    EXPECT_FALSE(job.coordinator.finished()) << "node 1 still reads";
+    job.pass(5'500ms);
+    EXPECT_TRUE(job.coordinator.finished());
+    EXPECT_EQ(job.coordinator.deadline(), kNever);
+}
+
+TEST(Coordinator, a_member_that_comes_back_after_the_end_is_sent_the_end) {
+    Job job(2, 2);
+    job.join(0), job.join(1);
+    job.over(0, true), job.over(1, true);
+    job.heard<End>(0);
+    job.hangs_up(0);
+    job.job = job.coordinator.config();
+    job.join(0);
+    EXPECT_EQ(job.heard<End>(0)->verdict.status, 0);
 }
 
 TEST(Coordinator, who_waits_for_a_restart_is_not_told_that_all_nodes_are_there) {
@@ -378,7 +424,7 @@ TEST(Coordinator, who_waits_for_a_restart_is_not_told_that_all_nodes_are_there) 
     job.pass(20s, {0, 1});
     EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::gathering);
     EXPECT_FALSE(job.heard<Tell>(0));
-    job.hangs_up(1);
+    job.dies(1);
     job.pass(10s, {0});
     EXPECT_EQ(job.heard<Tell>(0)->text, "1 of 2 nodes, waiting for: node1");
 }

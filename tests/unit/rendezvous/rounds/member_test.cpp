@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <utility>
+
 namespace dlaunch::rendezvous {
 namespace {
 
@@ -30,7 +33,7 @@ public:
         member.connected(now);
         hear(Welcome{
             from, static_cast<std::uint64_t>(std::chrono::duration_cast<Milliseconds>(now.time_since_epoch()).count()),
-            5'000, "node0"});
+            JobConfig{}, "node0"});
     }
     void assign(std::int32_t round) {
         from.round = round;
@@ -96,7 +99,7 @@ TEST(Member, beats_keep_the_workers_alive) {
     EXPECT_FALSE(node.did<Member::KillWorkers>());
 }
 
-TEST(Member, kills_its_workers_after_four_fifths_of_the_time_out_and_comes_anew) {
+TEST(Member, kills_its_workers_one_margin_before_the_time_out_and_rejoins) {
     Node node;
     node.welcome();
     node.assign(0);
@@ -114,7 +117,7 @@ TEST(Member, kills_its_workers_after_four_fifths_of_the_time_out_and_comes_anew)
     node.member.connected(node.now);
     node.listen();
     EXPECT_EQ(node.sent<Hello>()->incarnation, 2U);
-    EXPECT_FALSE(node.sent<Join>()->standing);
+    EXPECT_FALSE(node.sent<Join>()->running);
 }
 
 TEST(Member, a_dial_that_is_lost_is_soon_tried_again_while_the_lease_runs) {
@@ -136,7 +139,7 @@ TEST(Member, a_dial_that_is_lost_is_soon_tried_again_while_the_lease_runs) {
     node.welcome();
     node.assign(0);
     node.done.clear();
-    node.member.closed(node.now, false);
+    node.member.closed(node.now);
     EXPECT_EQ(dials_within(node, 2'000ms), 4);
 }
 
@@ -144,14 +147,14 @@ TEST(Member, the_lease_counts_from_when_it_asked) {
     Node node;
     node.welcome();
     node.assign(0);
-    node.now += 600ms;
+    node.now += 1s;
     node.member.tick(node.now);
     node.listen();
     const auto beat = node.sent<Beat>();
     ASSERT_TRUE(beat);
     node.pass(1s, false);
     node.hear(Beat{node.from, beat->number});
-    EXPECT_EQ(node.member.lease_until(), Time(1h + 600ms + 4250ms)) << "a quarter second after it would act itself";
+    EXPECT_EQ(node.member.lease_until(), Time(1h + 1s + 4250ms)) << "a quarter second after it would act itself";
 }
 
 TEST(Member, what_its_guard_has_done_is_as_if_the_lease_were_over) {
@@ -208,7 +211,7 @@ TEST(Member, a_stranger_at_the_endpoint_ends_it_at_once) {
 TEST(Member, a_stranger_in_the_place_of_a_coordinator_is_its_loss) {
     Node node;
     node.welcome();
-    node.member.closed(node.now, false);
+    node.member.closed(node.now);
     node.member.connect_failed(node.now, {false, "10.0.0.1:29400: it says \"hello\"", true});
     node.listen();
     EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
@@ -244,7 +247,7 @@ TEST(Member, a_dead_fixed_coordinator_ends_it_at_once_with_81) {
     Node node;
     node.welcome();
     node.assign(0);
-    node.member.closed(node.now, true);
+    node.member.closed(node.now);
     node.pass(50ms, false);
     node.member.connect_failed(node.now, {true, "10.0.0.1:29400: Connection refused"});
     node.listen();
@@ -257,12 +260,145 @@ TEST(Member, a_dead_fixed_coordinator_ends_it_at_once_with_81) {
     EXPECT_EQ(end->reason, "the coordinator on node0 (10.0.0.1:29400) was lost");
 }
 
-TEST(Member, an_orderly_end_without_an_answer_is_a_dead_coordinator_too) {
+TEST(Member, a_connection_that_closes_is_a_cut) {
     Node node;
     node.welcome();
-    node.member.closed(node.now, true);
-    node.pass(1'100ms, false);
-    EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
+    node.assign(0);
+    node.did<Member::Connect>();
+    node.member.closed(node.now);
+    node.pass(150ms, false);
+    EXPECT_TRUE(node.did<Member::Connect>()) << "soon, but spread over all members";
+    node.pass(1'500ms, false);
+    EXPECT_FALSE(node.member.ended());
+    EXPECT_FALSE(node.did<Member::KillWorkers>()) << "the lease runs";
+    node.welcome();
+    node.pass(10s, true);
+    EXPECT_FALSE(node.did<Member::KillWorkers>());
+}
+
+TEST(Member, a_success_that_was_not_delivered_outlives_the_lease) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.member.closed(node.now);
+    node.member.round_over(node.now, true, {});
+    node.pass(4'500ms, false);
+    node.did<Member::Connect>();
+    node.member.connected(node.now);
+    node.listen();
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 1U);
+    const auto join = node.sent<Join>();
+    ASSERT_TRUE(join && join->running);
+    EXPECT_FALSE(join->running->alive);
+    node.hear(Welcome{node.from, 0, JobConfig{}, "node0"});
+    EXPECT_TRUE(node.sent<Report>()->succeeded);
+    node.hear(Refused{true, 0, "this node was silent for too long"});
+    node.member.connected(node.now);
+    node.listen();
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 2U) << "unless the coordinator has gone on without it";
+}
+
+TEST(Member, a_stop_of_a_later_round_kills_what_runs) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.from.round = 2;
+    node.hear(StopRound{node.from, "why"});
+    EXPECT_TRUE(node.did<Member::KillWorkers>());
+    EXPECT_FALSE(node.sent<Report>()) << "that nothing lives would be a lie";
+}
+
+TEST(Member, a_stale_coordinator_changes_nothing) {
+    Node node;
+    node.from = {5, -1, 77};
+    node.welcome();
+    node.assign(0);
+    node.done.clear();
+    node.member.closed(node.now);
+    node.pass(150ms, false);
+    node.member.connected(node.now);
+    node.listen();
+    EXPECT_EQ(node.sent<Join>()->stamp.epoch, 5U);
+    node.hear(Welcome{{4, 3, 76}, 0, JobConfig{}, "node9"});
+    EXPECT_TRUE(node.did<Member::Disconnect>());
+    node.hear(StopRound{{4, 0, 76}, "why"});
+    EXPECT_FALSE(node.did<Member::StopWorkers>());
+    EXPECT_FALSE(node.did<Member::KillWorkers>());
+    EXPECT_FALSE(node.member.ended());
+}
+
+TEST(Member, another_coordinator_of_the_same_epoch_is_obeyed_only_when_nothing_runs) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.member.closed(node.now);
+    node.pass(150ms, false);
+    node.member.connected(node.now);
+    node.hear(Welcome{{1, 0, 78}, 0, JobConfig{}, "node9"});
+    EXPECT_TRUE(node.did<Member::KillWorkers>());
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    node.from = {1, 0, 78};
+    node.welcome();
+    EXPECT_EQ(node.did<Member::TellUser>()->text, "joined the job again");
+}
+
+TEST(Member, dials_at_once_where_the_coordinator_is_now) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.did<Member::Connect>();
+    node.member.moved(node.now, 1);
+    node.listen();
+    EXPECT_FALSE(node.did<Member::Connect>()) << "it speaks to that one";
+    node.member.moved(node.now, 2);
+    node.listen();
+    EXPECT_TRUE(node.did<Member::Connect>());
+}
+
+TEST(Member, looks_elsewhere_after_a_second_without_a_first_answer_and_later_more_patiently) {
+    Node node;
+    std::vector<Milliseconds> waits;
+    for (int n = 0; n < 5; ++n) {
+        node.did<Member::Connect>();
+        node.member.connected(node.now);
+        const Time since = node.now;
+        while (!node.did<Member::Connect>()) node.pass(50ms, false);
+        waits.push_back(std::chrono::duration_cast<Milliseconds>(node.now - since));
+    }
+    const std::vector<Milliseconds> least{1s, 2s, 4s, 8s, 8s};
+    for (std::size_t at = 0; at < waits.size(); ++at) {
+        EXPECT_GE(waits[at], least[at]);
+        EXPECT_LE(waits[at], least[at] * 5 / 4 + 50ms);
+    }
+}
+
+TEST(Member, beats_are_spread) {
+    std::set<Milliseconds> gaps;
+    Node node;
+    node.welcome();
+    for (Time last = node.now, end = node.now + 60s; node.now < end;) {
+        node.now += 1ms;
+        node.member.tick(node.now);
+        node.listen();
+        if (const auto beat = node.sent<Beat>()) {
+            gaps.insert(std::chrono::duration_cast<Milliseconds>(node.now - std::exchange(last, node.now)));
+            node.hear(Beat{node.from, beat->number});
+        }
+    }
+    EXPECT_GE(*gaps.begin(), 800ms);
+    EXPECT_LE(*gaps.rbegin(), 1'001ms);
+    EXPECT_GT(gaps.size(), 20U);
+}
+
+TEST(Member, says_good_bye_when_its_guard_is_dead) {
+    Node node;
+    node.welcome();
+    node.member.gone();
+    node.listen();
+    EXPECT_TRUE(node.sent<Gone>());
+    EXPECT_TRUE(node.did<Member::Disconnect>());
+    EXPECT_TRUE(node.member.ended());
 }
 
 TEST(Member, after_a_cut_it_says_again_what_it_has_said) {
@@ -272,7 +408,7 @@ TEST(Member, after_a_cut_it_says_again_what_it_has_said) {
     node.member.failed(node.now, Cause{3, "k", "rank 0 failed", false, ""});
     node.listen();
     EXPECT_EQ(node.sent<Report>()->phase, Report::Phase::failed);
-    node.member.closed(node.now, false);
+    node.member.closed(node.now);
     node.pass(50ms, false);
     node.member.round_over(node.now, false, {});
     node.listen();

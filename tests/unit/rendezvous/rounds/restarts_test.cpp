@@ -74,6 +74,35 @@ TEST(Restarts, tell_what_was_decided) {
               "gave up without a restart: the first failure is enough for --crash-loop=1");
 }
 
+TEST(Restarts, losses_pause_and_end_in_a_crash_loop_but_spend_no_restart) {
+    Restarts restarts = with(0, 4);
+    EXPECT_EQ(restarts.on_loss(2s).pause, 0ms);
+    EXPECT_EQ(restarts.on_loss(2s).pause, 100ms);
+    EXPECT_EQ(restarts.on_loss(2s).pause, 200ms);
+    const auto last = restarts.on_loss(2s);
+    EXPECT_EQ(last.kind, Kind::crash_loop);
+    EXPECT_EQ(restarts.told(last), "gave up: 4 rounds in a row ended soon after the start by the loss of a node");
+    EXPECT_EQ(restarts.used(), 0);
+}
+
+TEST(Restarts, a_loss_or_a_change_after_a_healthy_time_begins_anew) {
+    Restarts restarts = with(0, 3);
+    restarts.on_loss(2s), restarts.on_loss(2s);
+    restarts.on_change(5s);
+    EXPECT_EQ(restarts.counters().alike_in_a_row, 2) << "a newcomer soon after does not excuse them";
+    restarts.on_change(10s);
+    EXPECT_EQ(restarts.on_loss(2s).pause, 0ms);
+    EXPECT_EQ(restarts.on_loss(20s).kind, Kind::restart);
+}
+
+TEST(Restarts, counters_go_on_under_a_successor) {
+    Restarts earlier = with(100, 3);
+    earlier.on_failure(kQuick), earlier.on_failure(kQuick);
+    Restarts restarts({.max_restarts = 100, .first = 100ms, .most = 1000ms, .healthy = 10s, .crash_loop = 3},
+                      earlier.counters());
+    EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::crash_loop);
+}
+
 TEST(Restarts, what_cannot_run_is_not_tried_again) {
     Restarts restarts = with(5);
     EXPECT_EQ(restarts.on_failure({5ms, "", true}).kind, Kind::permanent);

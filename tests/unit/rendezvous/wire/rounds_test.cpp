@@ -11,23 +11,36 @@ using Outcome = FrameReader::Outcome;
 
 const r::Stamp kStamp{7, 3, 2};
 
+r::JobConfig some_config() {
+    r::JobConfig config;
+    config.min_nodes = 2;
+    config.max_nodes = 4;
+    config.restarts.max_restarts = 3;
+    config.scale_up = r::ScaleUp::never;
+    config.fixed_ranks = true;
+    config.master_addr = "node1";
+    config.master_port = 29'500;
+    return config;
+}
+
 std::vector<r::Message> one_of_each() {
     const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, 8, "trainer", "train.py", "3", 2, true};
     const r::Cause cause{139,  "3 signal 11",  "rank 3 (node1, pid 9) was killed by SIGSEGV",
                          true, "{\"rank\":3}", {3, 1}};
+    const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
     return {r::Hello{"0.1.0", "job", 2},
-            r::Join{kStamp, node, 1, r::Standing{1, 4, 2}, 5, 123456789, r::Terms{2, 4, 3}},
+            r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, progress}, 5, 123456789, some_config(), some_config(), 77},
             r::Report{kStamp, r::Report::Phase::failed, false, cause},
             r::Report{kStamp, r::Report::Phase::over, true, std::nullopt},
             r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time", true, true},
             r::Beat{kStamp, 99},
-            r::Welcome{kStamp, 98, 5000, "node1"},
+            r::Welcome{kStamp, 98, some_config(), "node1"},
             r::Refused{true, 83, "another job"},
-            r::Assigned{kStamp, 1, 2, 8, 16, 8, 0, 8, "10.0.0.1", 41234, 1, 3, "node2 was lost"},
+            r::Assigned{kStamp, 1, 2, 8, 16, 8, 0, 8, "10.0.0.1", 41234, 1, 3, "node2 was lost", progress},
             r::StopRound{kStamp, "rank 3 failed", {3, 1}, true},
             r::Tell{kStamp, "7 of 8 nodes"},
-            r::End{kStamp, 139, "", {"{}", ""}},
-            r::Gone{}};
+            r::End{kStamp, {139, "", {"{}", ""}}},
+            r::Gone{true}};
 }
 
 std::optional<r::Message> decode_frame(const std::string& frame) {
@@ -68,7 +81,7 @@ TEST(RoundsWire, a_message_that_is_cut_or_has_a_rest_is_refused) {
 
 TEST(RoundsWire, numbers_out_of_range_are_refused) {
     auto join = [](auto change) {
-        r::Join message{kStamp, {"id", "host", "1.2.3.4", "", 1, 1, "", "", "", {}, false}, {}, {}, -1, 0, {}};
+        r::Join message{kStamp, {"id", "host", "1.2.3.4", "", 1, 1, "", "", "", {}, false}, {}, {}, 5, 0, {}};
         change(message);
         return decode_frame(encode(message)).has_value();
     };
@@ -78,8 +91,11 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
     EXPECT_FALSE(join([](r::Join& m) { m.record.store_port = 65'536; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.node_rank = -1; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.id.clear(); }));
-    EXPECT_FALSE(join([](r::Join& m) { m.standing = r::Standing{4, 4, 0}; }));
-    EXPECT_FALSE(join([](r::Join& m) { m.standing = r::Standing{0, INT32_MIN, 0}; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{4, 4}; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{0, INT32_MIN}; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.latest_round = 2; })) << "its own round is later";
+    EXPECT_FALSE(join([](r::Join& m) { m.latest_round = INT32_MAX; })) << "no round could follow";
+    EXPECT_FALSE(join([](r::Join& m) { m.job = r::JobConfig{.min_nodes = 0}; }));
     EXPECT_FALSE(decode_frame(encode(r::Leave{kStamp, r::Leave::Scope{9}, 0, ""})));
     EXPECT_FALSE(decode(0x3F, ""));
     EXPECT_FALSE(decode(0xFF, ""));
@@ -89,9 +105,20 @@ TEST(RoundsWire, long_texts_are_cut_and_long_records_left_out) {
     auto tell = decode_frame(encode(r::Tell{kStamp, std::string(10'000, 'x')}));
     ASSERT_TRUE(tell);
     EXPECT_EQ(std::get<r::Tell>(*tell).text.size(), kMaxText);
-    auto end = decode_frame(encode(r::End{kStamp, 1, "", {std::string(kMaxRecord + 1, 'x'), "kept"}}));
+    auto end = decode_frame(encode(r::End{kStamp, {1, "", {std::string(kMaxRecord + 1, 'x'), "kept"}}}));
     ASSERT_TRUE(end);
-    EXPECT_EQ(std::get<r::End>(*end).records, (std::vector<std::string>{"", "kept"}));
+    EXPECT_EQ(std::get<r::End>(*end).verdict.records, (std::vector<std::string>{"", "kept"}));
+}
+
+TEST(RoundsWire, a_snapshot_comes_back_as_it_was_and_nothing_else_does) {
+    r::Snapshot snapshot{4, some_config(), {{1, 2, 2, std::chrono::milliseconds(200), "lost"}, 3}, 7, 3, false, false, "why",
+                         {{"node2", {5000, 10}, 10'000}}, r::Verdict{93, "gave up", {"record"}}};
+    const std::string bytes = encode(snapshot);
+    EXPECT_EQ(decode_snapshot(bytes), snapshot);
+    EXPECT_FALSE(decode_snapshot(bytes + "x"));
+    for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_snapshot(bytes.substr(0, size)));
+    snapshot.round = -2;
+    EXPECT_FALSE(decode_snapshot(encode(snapshot)));
 }
 
 TEST(RoundsWire, a_stream_may_be_split_anywhere) {
@@ -126,14 +153,14 @@ RC_GTEST_PROP(RoundsWire, any_strings_and_numbers_come_back,
     const r::Stamp stamp{number, round, number / 3};
     for (const r::Message& message :
          {r::Message(r::Hello{text, text, number}), r::Message(r::Tell{stamp, text}),
-          r::Message(r::End{stamp, round, text, {text, text}}),
+          r::Message(r::End{stamp, {round, text, {text, text}}}),
           r::Message(r::Report{stamp, r::Report::Phase::over, false, r::Cause{round, text, text, false, text}})})
         RC_ASSERT(decode_frame(encode(message)) == message);
 }
 
 RC_GTEST_PROP(RoundsWire, garbage_is_refused_or_means_what_it_encodes,
               (std::vector<std::uint8_t> bytes, std::uint8_t number)) {
-    const auto wanted = static_cast<std::uint8_t>(0x40 + number % 11);
+    const auto wanted = static_cast<std::uint8_t>(0x40 + number % std::variant_size_v<r::Message>);
     if (auto message = decode(wanted, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())))
         RC_ASSERT(decode_frame(encode(*message)) == *message);
 }

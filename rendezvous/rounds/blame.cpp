@@ -1,0 +1,38 @@
+#include "rendezvous/rounds/blame.hpp"
+
+#include <utility>
+
+namespace dlaunch::rendezvous {
+
+void Blame::failed(Time now, const std::string& node, const Cause& cause) {
+    if (causes_.empty()) caused_at_ = now;
+    causes_.add(node, cause);
+}
+
+/// A node that was heard after the first failure lived on: the failure is none of its loss.
+void Blame::lost(Time last_heard, const std::string& host) {
+    if (causes_.empty() || last_heard <= caused_at_) excused_ = true;
+    if (lost_host_.empty()) lost_at_ = last_heard;
+    lost_host_ = host;
+}
+
+bool Blame::excuse_same_moment(Time now) {
+    if (excused_ || now - caused_at_ >= kSameMoment) return false;
+    excused_ = true;
+    return true;
+}
+
+void Blame::decide(const Verdict& verdict, bool with_causes, bool yields) {
+    if (verdict_) return;
+    verdict_ = verdict;
+    with_causes_ = with_causes;
+    yields_ = yields;
+}
+
+Blame::Outcome Blame::outcome() const {
+    if (verdict_ && (excused_ || !yields_)) return Outcome::verdict;
+    if (!causes_.empty() && (!excused_ || causes_.first().permanent)) return Outcome::failure;
+    return lost_host_.empty() ? Outcome::change : Outcome::loss;
+}
+
+}  // namespace dlaunch::rendezvous

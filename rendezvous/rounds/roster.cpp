@@ -1,0 +1,132 @@
+#include "rendezvous/rounds/roster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+constexpr std::size_t kManyRemoved = 1024;
+constexpr auto kRemembered = Milliseconds(600'000);  // an incarnation removed earlier has fenced itself long since
+
+}  // namespace
+
+bool Roster::greeted(ConnectionId connection) const {
+    const auto peer = peers_.find(connection);
+    return peer != peers_.end() && peer->second.greeted;
+}
+
+Node* Roster::node_of(ConnectionId connection) const {
+    const auto peer = peers_.find(connection);
+    return peer == peers_.end() ? nullptr : peer->second.node;
+}
+
+std::vector<ConnectionId> Roster::connections() const {
+    std::vector<ConnectionId> all;
+    all.reserve(peers_.size());
+    for (const auto& [connection, peer] : peers_) all.push_back(connection);
+    return all;
+}
+
+Node& Roster::add(Time now, ConnectionId connection, const Join& join) {
+    Node& node = nodes_[join.record.id];
+    node.record = join.record;
+    node.incarnation = join.stamp.incarnation;
+    node.arrival = ++arrivals_;
+    node.last_rank = join.last_group_rank;
+    ++states_[static_cast<std::size_t>(MemberState::none)];
+    slots_ += node.record.slots;
+    attach(now, node, connection);
+    return node;
+}
+
+Node* Roster::find(const std::string& id) {
+    const auto found = nodes_.find(id);
+    return found == nodes_.end() ? nullptr : &found->second;
+}
+
+ConnectionId Roster::attach(Time now, Node& node, ConnectionId connection) {
+    const ConnectionId earlier = node.connection == connection ? 0 : node.connection;
+    if (earlier) peers_.erase(earlier);
+    if (!node.connection) ++connected_;
+    node.connection = connection;
+    node.last_heard = now;
+    peers_[connection].node = &node;
+    return earlier;
+}
+
+void Roster::detach(Node& node) {
+    if (!node.connection) return;
+    peers_.erase(node.connection);
+    node.connection = 0;
+    --connected_;
+}
+
+Node Roster::remove(Time now, Node& gone) {
+    const auto at = nodes_.find(gone.record.id);
+    --states_[static_cast<std::size_t>(gone.state)];
+    if (gone.leaving) --leaving_;
+    slots_ -= gone.record.slots;
+    if (gone.connection) {
+        --connected_;
+        peers_.erase(gone.connection);
+    }
+    Node node = std::move(at->second);
+    nodes_.erase(at);
+    removed_[node.record.id] = {node.incarnation, now};
+    prune_removed(now);
+    return node;
+}
+
+void Roster::prune_removed(Time now) {
+    if (removed_.size() <= kManyRemoved) return;
+    std::erase_if(removed_, [now](const auto& known) { return now - known.second.at >= kRemembered; });
+}
+
+void Roster::set_state(Node& node, MemberState state) {
+    --states_[static_cast<std::size_t>(node.state)];
+    node.state = state;
+    ++states_[static_cast<std::size_t>(state)];
+}
+
+void Roster::set_leaving(Node& node, const Leave& leave) {
+    if (!node.leaving) ++leaving_;
+    node.leaving = leave;
+}
+
+void Roster::clear_states() {
+    for (auto& [id, node] : nodes_) set_state(node, MemberState::none);
+}
+
+std::optional<std::uint64_t> Roster::removed_incarnation(const std::string& id) const {
+    const auto found = removed_.find(id);
+    if (found == removed_.end()) return std::nullopt;
+    return found->second.incarnation;
+}
+
+std::vector<Node*> Roster::silent(Time now, Milliseconds limit) {
+    std::vector<Node*> found;
+    for (auto& [id, node] : nodes_)
+        if (now - node.last_heard >= limit) found.push_back(&node);
+    return found;
+}
+
+void Roster::excuse(Time::duration gap) {
+    for (auto& [id, node] : nodes_) node.last_heard += gap;
+}
+
+bool Roster::is_consistent() const {
+    std::array<std::size_t, 4> states{};
+    std::size_t connected = 0, leaving = 0;
+    std::int64_t slots = 0;
+    for (const auto& [id, node] : nodes_) {
+        ++states[static_cast<std::size_t>(node.state)];
+        if (node.connection) ++connected;
+        if (node.leaving) ++leaving;
+        slots += node.record.slots;
+        if (node.connection && node_of(node.connection) != &node) return false;
+    }
+    return states == states_ && connected == connected_ && leaving == leaving_ && slots == slots_;
+}
+
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,48 @@
+#include "rendezvous/rounds/cooldowns.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Time kNow{1h};
+
+TEST(Cooldowns, begin_with_the_third_loss_within_ten_minutes_and_double) {
+    Cooldowns cooldowns({10s, 25s});
+    Time now = kNow;
+    std::vector<Time::duration> waits;
+    for (int n = 0; n < 6; ++n) {
+        cooldowns.lost(now, "node1");
+        waits.push_back(std::max(Time::duration{}, cooldowns.admitted_from("node1") - now));
+        now += 60s;
+    }
+    EXPECT_EQ(waits, (std::vector<Time::duration>{0s, 0s, 10s, 20s, 25s, 25s}));
+    EXPECT_LE(cooldowns.admitted_from("node2"), kNow);
+}
+
+TEST(Cooldowns, losses_that_are_far_apart_begin_none) {
+    Cooldowns cooldowns({10s, 300s});
+    for (int n = 0; n < 10; ++n) cooldowns.lost(kNow + n * 301s, "node1");
+    EXPECT_LE(cooldowns.admitted_from("node1"), kNow);
+}
+
+TEST(Cooldowns, zero_means_never) {
+    Cooldowns cooldowns({0s, 300s});
+    for (int n = 0; n < 10; ++n) cooldowns.lost(kNow, "node1");
+    EXPECT_LE(cooldowns.admitted_from("node1"), kNow);
+}
+
+TEST(Cooldowns, go_on_under_a_successor_with_another_clock) {
+    Cooldowns earlier({10s, 300s});
+    for (int n = 0; n < 4; ++n) earlier.lost(kNow, "node1");
+    const Time then = Time{500h};
+    Cooldowns cooldowns({10s, 300s}, then, earlier.snapshot(kNow + 5s));
+    EXPECT_EQ(cooldowns.admitted_from("node1"), then + 15s);
+    cooldowns.lost(then, "node1");
+    EXPECT_EQ(cooldowns.admitted_from("node1"), then + 40s);
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous
