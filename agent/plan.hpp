@@ -116,8 +116,12 @@ struct RestartPlan {
     /// before each further one in a row there is a pause, which doubles from `first` up to `most`.
     std::chrono::milliseconds first{100}, most{30'000};
     std::chrono::milliseconds healthy{10'000};
-    /// So many quick failures in a row that end alike (rank, kind, code) are a crash loop (status 93); 0: never.
+    /// So many quick rounds in a row that end alike are a crash loop (status 93): failures of one kind and code,
+    /// whichever rank was first, or losses of nodes; 0: never.
     int crash_loop = 10;
+    /// A host that was lost three times within ten minutes is admitted after `cooldown_first`, doubled with each
+    /// further loss up to `cooldown_most`; 0: at once.
+    std::chrono::milliseconds cooldown_first{10'000}, cooldown_most{300'000};
 };
 
 /// When a node that comes late to an elastic job is taken in.

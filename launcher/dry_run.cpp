@@ -100,7 +100,9 @@ Json restarts(const agent::RestartPlan& plan) {
     return {{"max_restarts", plan.max_restarts},
             {"backoff_first_seconds", seconds(plan.first)},
             {"backoff_most_seconds", seconds(plan.most)},
-            {"crash_loop", plan.crash_loop}};
+            {"crash_loop", plan.crash_loop},
+            {"node_cooldown_first_seconds", seconds(plan.cooldown_first)},
+            {"node_cooldown_most_seconds", seconds(plan.cooldown_most)}};
 }
 
 Json shown_ranks(const agent::LogPlan& plan) { return plan.shown ? Json(*plan.shown) : Json("all"); }

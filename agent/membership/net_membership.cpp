@@ -220,8 +220,8 @@ void NetMembership::die() {
 
 void NetMembership::leave(int status, const std::string& reason, bool workers_too) {
     using Scope = r::Leave::Scope;
-    // Without its guard this node ends. It leaves with a good-bye, when no worker lives here any more: a Leave could end
-    // the job, and a connection that merely closes is a cut.
+    // Without its guard this node ends. It leaves with a good-bye, when no worker lives here any more: a Leave could
+    // end the job, and a connection that merely closes is a cut.
     if (status == exit_status::kSignalBase + SIGKILL) {
         dying_ = JobVerdict{status, reason};
         if (!round_runs_ && !over_) die();

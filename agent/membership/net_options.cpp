@@ -57,6 +57,7 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.fixed_ranks = meeting.backend == Backend::fixed_address;
     options.restarts = {plan.restarts.max_restarts, plan.restarts.first, plan.restarts.most, plan.restarts.healthy,
                         plan.restarts.crash_loop};
+    options.cooldown = {plan.restarts.cooldown_first, plan.restarts.cooldown_most};
     options.master_addr = meeting.master_addr;
     options.master_port = meeting.master_port;
     return options;

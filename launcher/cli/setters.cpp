@@ -92,6 +92,14 @@ Done set_backoff(const OptionUse& use, Settings& to) {
     return {};
 }
 
+Done set_cooldown(const OptionUse& use, Settings& to) {
+    auto cooldown = parse_backoff(use.value, agent::RestartPlan{}.cooldown_most);
+    if (!cooldown) return cooldown.error();
+    to.plan.restarts.cooldown_first = cooldown->first;
+    to.plan.restarts.cooldown_most = cooldown->most;
+    return {};
+}
+
 Done set_signals(const OptionUse& use, Settings& to) {
     auto list = parse_signal_list(use.value);
     if (!list) return list.error();

@@ -32,6 +32,7 @@ base::Result<void> set_rdzv_conf(const OptionUse& use, Settings& to);
 base::Result<void> set_scale_up(const OptionUse& use, Settings& to);
 base::Result<void> set_node_timeout(const OptionUse& use, Settings& to);
 base::Result<void> set_backoff(const OptionUse& use, Settings& to);
+base::Result<void> set_cooldown(const OptionUse& use, Settings& to);
 base::Result<void> set_signals(const OptionUse& use, Settings& to);
 base::Result<void> set_shown_ranks(const OptionUse& use, Settings& to);
 base::Result<void> set_prefix(const OptionUse& use, Settings& to);

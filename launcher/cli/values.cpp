@@ -111,12 +111,12 @@ Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
 }
 
-Parsed<Backoff> parse_backoff(std::string_view text) {
+Parsed<Backoff> parse_backoff(std::string_view text, std::chrono::milliseconds usual_most) {
     Error wrong{"expected seconds as FIRST or FIRST:MAX, FIRST not above MAX"};
     auto [left, right] = cut(text, ':');
     auto first = parse_seconds(left);
     if (!first) return wrong;
-    Backoff backoff{*first, std::max(*first, Backoff{}.most)};
+    Backoff backoff{*first, std::max(*first, usual_most)};
     if (right) {
         auto most = parse_seconds(*right);
         if (!most || *most < *first) return wrong;

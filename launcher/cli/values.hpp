@@ -52,8 +52,8 @@ struct WorkerCount {
 struct Backoff {
     std::chrono::milliseconds first{100}, most{30'000};
 };
-/// FIRST or FIRST:MAX.
-[[nodiscard]] Parsed<Backoff> parse_backoff(std::string_view text);
+/// FIRST or FIRST:MAX; `most`: MAX where it is not given.
+[[nodiscard]] Parsed<Backoff> parse_backoff(std::string_view text, std::chrono::milliseconds most = Backoff{}.most);
 
 [[nodiscard]] Parsed<int> parse_port(std::string_view text, int least);
 

@@ -6,8 +6,8 @@ namespace dlaunch::rendezvous {
 namespace {
 
 std::uint32_t in_ms(Time::duration time) {
-    return static_cast<std::uint32_t>(std::max<std::int64_t>(
-        0, std::chrono::duration_cast<Milliseconds>(time).count()));
+    return static_cast<std::uint32_t>(
+        std::max<std::int64_t>(0, std::chrono::duration_cast<Milliseconds>(time).count()));
 }
 
 }  // namespace
@@ -27,8 +27,8 @@ void Cooldowns::lost(Time now, const std::string& name) {
     Host& host = hosts_[name];
     host.times.push_back(now);
     if (host.times.size() < kTimes || limits_.first.count() == 0) return;
-    host.cooldown = std::min(host.cooldown.count() == 0 ? limits_.first : host.cooldown * 2,
-                             std::max(limits_.first, limits_.most));
+    host.cooldown =
+        std::min(host.cooldown.count() == 0 ? limits_.first : host.cooldown * 2, std::max(limits_.first, limits_.most));
     host.until = now + host.cooldown;
 }
 

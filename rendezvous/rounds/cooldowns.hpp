@@ -13,14 +13,14 @@ namespace dlaunch::rendezvous {
 
 class Cooldowns {
 public:
-    static constexpr std::size_t kTimes = 3;           ///< losses within kWindow that begin a cool-down
+    static constexpr std::size_t kTimes = 3;  ///< losses within kWindow that begin a cool-down
     static constexpr auto kWindow = Milliseconds(600'000);
 
     explicit Cooldowns(CooldownLimits limits) : limits_(limits) {}
     Cooldowns(CooldownLimits limits, Time now, const std::vector<HostLosses>& earlier);
 
-    /// A member on `host` was lost. The third time within ten minutes and each further time begins a cool-down, twice as
-    /// long as the one before.
+    /// A member on `host` was lost. The third time within ten minutes and each further time begins a cool-down, twice
+    /// as long as the one before.
     void lost(Time now, const std::string& host);
     /// From when the host is admitted; in the past where it may come now.
     [[nodiscard]] Time admitted_from(const std::string& host) const;

@@ -1,6 +1,6 @@
 #pragma once
-/// The job's centre: which nodes are there, which round runs, what went wrong, and when the job is over. A state machine
-/// without I/O and without a clock: messages, closed connections and times go in, messages to send come out.
+/// The job's centre: which nodes are there, which round runs, what went wrong, and when the job is over. A state
+/// machine without I/O and without a clock: messages, closed connections and times go in, messages to send come out.
 ///
 ///   adopting ──every member of the running round has come──▶ running
 ///       │ not all have come in time
@@ -47,9 +47,9 @@ public:
         std::string role, program;  ///< its node's
         std::uint64_t epoch = 1;    ///< higher than any earlier coordinator's of this job
         std::uint64_t incarnation = 0;
-        bool succeeds = false;             ///< another coordinator of this job may have served before
-        std::optional<Snapshot> snapshot;  ///< the latest Record of that one, where it is known
-        Milliseconds progress{10'000};     ///< between two lines about missing nodes
+        bool succeeds = false;                    ///< another coordinator of this job may have served before
+        std::optional<Snapshot> snapshot;         ///< the latest Record of that one, where it is known
+        Milliseconds progress{10'000};            ///< between two lines about missing nodes
         std::vector<std::string> expected_hosts;  ///< where they are known
     };
 
@@ -75,7 +75,8 @@ public:
     void closed(Time now, ConnectionId connection, bool by_its_end);
     void tick(Time now);
 
-    /// The coordinator's own lease: from `until` on it is deposed. Without any call it has no lease and serves for ever.
+    /// The coordinator's own lease: from `until` on it is deposed. Without any call it has no lease and serves for
+    /// ever.
     void granted(Time until);
     /// Hands over: records the latest snapshot and is deposed.
     void resign(Time now);
@@ -186,7 +187,7 @@ private:
     Blame blame_;
     Phase phase_ = Phase::gathering;
     std::vector<Action> actions_;
-    std::vector<std::string> lost_hosts_;   ///< of the members that a gathering waits for
+    std::vector<std::string> lost_hosts_;    ///< of the members that a gathering waits for
     std::map<std::string, Time> returning_;  ///< hosts whose guard starts the agent again, until when that counts
     std::map<std::string, Time> cooling_;    ///< nodes that wait out their host's cool-down
     std::set<std::string> programs_;         ///< that nodes have brought
@@ -195,23 +196,23 @@ private:
     std::int32_t highest_round_ = -1;  ///< that any member reported
     std::size_t group_size_ = 0;       ///< of the current round
     std::int32_t first_group_size_ = 0;
-    bool round_over_ = true;           ///< what follows from the current round is decided
-    bool numbers_are_known_ = true;    ///< no round was ever started that this coordinator has not heard of
+    bool round_over_ = true;         ///< what follows from the current round is decided
+    bool numbers_are_known_ = true;  ///< no round was ever started that this coordinator has not heard of
     Time round_began_{};
     std::string restart_reason_;
-    LostRanks stopped_for_;            ///< what ended this round
+    LostRanks stopped_for_;  ///< what ended this round
     std::optional<Verdict> verdict_;
 
     Time now_{}, began_{};
     Time lease_until_ = kNever;
     bool had_members_ = false;
-    Time last_message_{};              ///< of any member
+    Time last_message_{};  ///< of any member
     std::uint64_t highest_epoch_ = 0;
     std::string deposed_reason_;
     Time next_look_{}, gather_until_ = kNever, last_call_until_ = kNever, next_progress_ = kNever;
-    Time newcomers_until_ = kNever;    ///< newcomers wait until then
-    Time not_before_{};                ///< of the next round: a back-off, members that may not have fenced yet
-    Time await_until_{};               ///< members of a predecessor's round may still come
+    Time newcomers_until_ = kNever;  ///< newcomers wait until then
+    Time not_before_{};              ///< of the next round: a back-off, members that may not have fenced yet
+    Time await_until_{};             ///< members of a predecessor's round may still come
     Time adopt_until_ = kNever;
     Time over_since_{};
     bool lingered_ = false;

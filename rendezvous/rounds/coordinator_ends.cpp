@@ -92,8 +92,7 @@ void Coordinator::judge(Time now) {
 void Coordinator::judge_failure(Time now) {
     using Kind = RestartDecision::Kind;
     const Cause cause = blame_.causes().first();
-    const RestartDecision decision =
-        restarts_.on_failure({lasted(blame_.caused_at()), cause.kind, cause.permanent});
+    const RestartDecision decision = restarts_.on_failure({lasted(blame_.caused_at()), cause.kind, cause.permanent});
     if (decision.kind == Kind::crash_loop) return finish(now, exit_status::kGiveUp, restarts_.told(decision), true);
     if (decision.kind != Kind::restart)
         return finish(now, failure_status(cause.status), cause.record.empty() ? cause.summary : std::string(), true);
@@ -108,7 +107,8 @@ void Coordinator::judge_loss(Time now) {
     const std::string host = blame_.lost_host();
     const RestartDecision decision = restarts_.on_loss(lasted(blame_.lost_at()));
     if (decision.kind == RestartDecision::Kind::crash_loop)
-        return finish(now, exit_status::kGiveUp, fmt::format("{}, the latest by that of {}", restarts_.told(decision), host),
+        return finish(now, exit_status::kGiveUp,
+                      fmt::format("{}, the latest by that of {}", restarts_.told(decision), host),
                       !blame_.causes().empty());
     const std::string pause = pause_text(decision.pause);
     record();
@@ -137,8 +137,7 @@ void Coordinator::report_restart(const Cause& cause, const std::string& what) {
 
 void Coordinator::finish(Time now, int status, std::string reason, bool with_causes) {
     phase_ = Phase::over;
-    verdict_ = Verdict{status, std::move(reason),
-                       with_causes ? blame_.causes().records() : std::vector<std::string>{}};
+    verdict_ = Verdict{status, std::move(reason), with_causes ? blame_.causes().records() : std::vector<std::string>{}};
     over_since_ = now;
     record();
     broadcast(End{stamp(), *verdict_});
@@ -229,7 +228,8 @@ void Coordinator::on_leave(Time now, Node& node, const Leave& leave) {
         if (leave.scope == Leave::Scope::node_if_enough && is_elastic)
             reason += enough_without(node) ? ", which hosts the meeting: the job ends with it"
                                            : ": too few nodes are left, the job ends";
-        if (!blame_.decided()) decide(leave.status, reason, leave.scope == Leave::Scope::job || !blame_.causes().empty());
+        if (!blame_.decided())
+            decide(leave.status, reason, leave.scope == Leave::Scope::job || !blame_.causes().empty());
         if (phase_ == Phase::running || (phase_ == Phase::adopting && roster_.count(MemberState::running) > 0))
             return stop_round(now, reason);
         if (phase_ != Phase::stopping) {

@@ -241,11 +241,11 @@ void Coordinator::note_newcomer(Time now, const Node& node) {
         return;
     }
     if (is_cooling) return;
-    send(node.connection, Tell{stamp(), fmt::format("a spare of job \"{}\", which runs on {} node{}: waiting{}",
-                                                    options_.job_id, group_size_, group_size_ == 1 ? "" : "s",
-                                                    options_.job_id == kUnnamedJob
-                                                        ? "; another job needs another port, and an --rdzv-id"
-                                                        : "")});
+    send(node.connection,
+         Tell{stamp(),
+              fmt::format("a spare of job \"{}\", which runs on {} node{}: waiting{}", options_.job_id, group_size_,
+                          group_size_ == 1 ? "" : "s",
+                          options_.job_id == kUnnamedJob ? "; another job needs another port, and an --rdzv-id" : "")});
 }
 
 void Coordinator::take_newcomers_in(Time now) {

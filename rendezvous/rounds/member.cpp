@@ -41,8 +41,8 @@ Milliseconds Member::jittered(Milliseconds time) {
     return time + time * static_cast<int>(random_ >> 56) / 1024;
 }
 
-/// A lease does not wait for a lost SYN to be sent again, which takes the kernel a second. Of several addresses the next
-/// one is tried soon, as one that is not served may not answer at all; again and again they have more time.
+/// A lease does not wait for a lost SYN to be sent again, which takes the kernel a second. Of several addresses the
+/// next one is tried soon, as one that is not served may not answer at all; again and again they have more time.
 Milliseconds Member::dial_timeout() const {
     if (in_) return std::clamp(node_timeout() / 10, Milliseconds(200), options_.dial_timeout);
     return std::min(options_.dial_timeout, kFirstDial * (1 << std::min(dials_, kMostDoublings)));
@@ -90,7 +90,8 @@ void Member::connect_failed(Time now, const ConnectFailure& failure) {
     dial_at_ = now + jittered(retry_);
 }
 
-/// A cut. All members of a coordinator may have lost it at this moment: they dial again spread over a part of the lease.
+/// A cut. All members of a coordinator may have lost it at this moment: they dial again spread over a part of the
+/// lease.
 void Member::closed(Time now) {
     if (ended_) return;
     const bool answered = link_ == Link::welcome;
@@ -135,7 +136,8 @@ void Member::lose_coordinator(Time) {
     end_by_itself(exit_status::kCoordinatorLost, fmt::format("{} was lost", coordinator_name()));
 }
 
-// --- messages of the coordinator --------------------------------------------------------------------------------------
+// --- messages of the coordinator
+// --------------------------------------------------------------------------------------
 
 bool Member::counts(const Stamp& from) const {
     return link_ == Link::welcome && from.epoch == epoch_ && from.incarnation == coordinator_;
@@ -245,8 +247,7 @@ void Member::renew(Time now, std::uint64_t beat) {
 
 void Member::check_lease(Time now) {
     if (!in_ || fenced_ || lapsed_ || now < lease_from_ + lease()) return;
-    if (runs_)
-        return fence(now, fmt::format("no word from {} for {:g} s", coordinator_name(), seconds(lease())));
+    if (runs_) return fence(now, fmt::format("no word from {} for {:g} s", coordinator_name(), seconds(lease())));
     const bool has_succeeded = report_ && report_->phase == Report::Phase::over && report_->succeeded;
     if (!has_succeeded || leaving_) return rejoin(now);
     lapsed_ = true;  // nothing runs here, and the coordinator may still accept the success

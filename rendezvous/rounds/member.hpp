@@ -1,14 +1,14 @@
 #pragma once
-/// One agent's side of a job: keeps the connection to the coordinator, reports where the node stands, and turns messages
-/// into orders for the agent. A state machine without I/O and without a clock.
+/// One agent's side of a job: keeps the connection to the coordinator, reports where the node stands, and turns
+/// messages into orders for the agent. A state machine without I/O and without a clock.
 ///
 /// **The lease.** A beat carries the time at which it was sent, and the coordinator returns it. Workers may live for
 /// member_lease() after the youngest answered beat was *sent*; the coordinator counts a node as lost a whole node
 /// time-out after it last *received* something. So a node that is cut off, in whichever direction, or that was frozen,
 /// has killed its workers before the coordinator counts on that; no clocks are compared.
 ///
-/// **Cuts and deaths.** A connection that closes, in whatever way, is a cut: the member dials again. Only a refused dial
-/// proves that a coordinator whose place is fixed is gone.
+/// **Cuts and deaths.** A connection that closes, in whatever way, is a cut: the member dials again. Only a refused
+/// dial proves that a coordinator whose place is fixed is gone.
 ///
 /// **Incarnations.** When its lease is over a node kills its workers, and joins again with the next incarnation number
 /// once nothing runs; messages to or from an earlier incarnation are refused. A node where nothing runs keeps an
@@ -41,11 +41,11 @@ public:
         std::string version, job_id;
         NodeRecord record;
         std::optional<JobConfig> told = std::nullopt;  ///< the job's options as this node's user gave them
-        std::string coordinator;             ///< where it is, for humans
-        bool fixed_coordinator = true;       ///< static discovery: when it is dead nobody takes over
-        Milliseconds join_timeout{600'000};  ///< until the first answer
+        std::string coordinator;                       ///< where it is, for humans
+        bool fixed_coordinator = true;                 ///< static discovery: when it is dead nobody takes over
+        Milliseconds join_timeout{600'000};            ///< until the first answer
         Milliseconds rejoin_timeout{60'000};
-        Milliseconds dial_timeout{1'000};   ///< until connected
+        Milliseconds dial_timeout{1'000};    ///< until connected
         Milliseconds answer_timeout{1'000};  ///< until the first answer: a frozen host's kernel still accepts
         Milliseconds first_retry{5}, most_retry{500};
         Milliseconds progress{10'000};
@@ -156,7 +156,7 @@ private:
     Milliseconds retry_{0}, patience_{0};
     Time dial_at_{};  ///< when down
     Time dialed_at_{};
-    int dials_ = 0;      ///< in a row without a connection before this one
+    int dials_ = 0;       ///< in a row without a connection before this one
     int unanswered_ = 0;  ///< connections in a row without a Welcome
     Time last_heard_{}, next_beat_ = kNever;
     Time give_up_at_;  ///< unless a coordinator has answered by then
@@ -174,7 +174,7 @@ private:
     bool lapsed_ = false;  ///< the lease is over, but nothing runs that it would bind
 
     std::int32_t round_ = -1;
-    std::int32_t latest_round_ = -1;  ///< of the job, with us or without
+    std::int32_t latest_round_ = -1;       ///< of the job, with us or without
     std::optional<RunningRound> running_;  ///< the round that this node was placed in
     std::optional<std::int32_t> last_group_rank_;
     bool runs_ = false;             ///< workers of round_ may live

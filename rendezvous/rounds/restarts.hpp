@@ -28,8 +28,7 @@ public:
     using Limits = RestartLimits;
 
     /// `counters`: of an earlier coordinator of this job.
-    explicit Restarts(Limits limits, RestartCounters counters = {})
-        : limits_(limits), counters_(std::move(counters)) {}
+    explicit Restarts(Limits limits, RestartCounters counters = {}) : limits_(limits), counters_(std::move(counters)) {}
 
     RestartDecision on_failure(const FailedRound& round);
     /// A lost node has ended the round.

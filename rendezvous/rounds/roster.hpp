@@ -1,6 +1,7 @@
 #pragma once
 /// The nodes of a job as its coordinator knows them: connections, incarnations, when each was last heard, and how many
-/// are in which state of the current round. Counters are kept, never recounted: ten thousand nodes may join in a second.
+/// are in which state of the current round. Counters are kept, never recounted: ten thousand nodes may join in a
+/// second.
 
 #include <array>
 #include <cstdint>

@@ -65,11 +65,11 @@ struct Join {
     NodeRecord record;
     std::optional<std::int32_t> last_group_rank;
     std::optional<RunningRound> running;
-    std::int32_t latest_round = -1;    ///< of the job, as far as this node knows: a new coordinator goes on behind it
-    std::uint64_t beat = 0;            ///< as in Beat
-    std::optional<JobConfig> told;     ///< by this node's user; differences are reported, the coordinator's count
-    std::optional<JobConfig> job;      ///< the latest coordinator's, for its successor
-    std::uint64_t coordinator = 0;     ///< incarnation of the coordinator of the stamp's epoch; 0: none
+    std::int32_t latest_round = -1;  ///< of the job, as far as this node knows: a new coordinator goes on behind it
+    std::uint64_t beat = 0;          ///< as in Beat
+    std::optional<JobConfig> told;   ///< by this node's user; differences are reported, the coordinator's count
+    std::optional<JobConfig> job;    ///< the latest coordinator's, for its successor
+    std::uint64_t coordinator = 0;   ///< incarnation of the coordinator of the stamp's epoch; 0: none
     bool operator==(const Join&) const = default;
 };
 
@@ -116,8 +116,8 @@ struct Leave {
     bool operator==(const Leave&) const = default;
 };
 
-/// The last message of a node, sent by its guard or by itself: no worker of it lives, and this incarnation sends nothing
-/// more. A connection that merely closes is a cut.
+/// The last message of a node, sent by its guard or by itself: no worker of it lives, and this incarnation sends
+/// nothing more. A connection that merely closes is a cut.
 struct Gone {
     bool returns = false;  ///< the guard starts the agent again
     bool operator==(const Gone&) const = default;

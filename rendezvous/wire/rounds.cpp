@@ -177,9 +177,7 @@ void fields(auto& a, r::JobConfig& m) {
     a(m.min_nodes, m.max_nodes, m.last_call, m.join_timeout, m.node_timeout, m.restarts, m.cooldown, m.scale_up,
       m.fixed_ranks, m.master_addr, m.master_port);
 }
-void fields(auto& a, r::RestartCounters& m) {
-    a(m.used, m.quick_in_a_row, m.alike_in_a_row, m.pause, m.kind);
-}
+void fields(auto& a, r::RestartCounters& m) { a(m.used, m.quick_in_a_row, m.alike_in_a_row, m.pause, m.kind); }
 void fields(auto& a, r::JobProgress& m) { a(m.restarts, m.first_group_size); }
 void fields(auto& a, r::HostLosses& m) {
     List<std::uint32_t, kMaxLosses> ages{m.ages_ms};
@@ -188,7 +186,8 @@ void fields(auto& a, r::HostLosses& m) {
 void fields(auto& a, r::Verdict& m) { a(m.status, m.reason, m.records); }
 void fields(auto& a, r::Snapshot& m) {
     List<r::HostLosses, kMaxHosts> losses{m.losses};
-    a(m.epoch, m.config, m.progress, m.round, m.group_size, m.round_over, m.complete, m.restart_reason, losses, m.verdict);
+    a(m.epoch, m.config, m.progress, m.round, m.group_size, m.round_over, m.complete, m.restart_reason, losses,
+      m.verdict);
 }
 void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.progress); }
 void fields(auto& a, r::Join& m) {
@@ -233,9 +232,7 @@ bool sane(const r::LostRanks& m) { return within(m.first, 0, kMostWorkers) && wi
 bool sane(const r::Report& m) { return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)); }
 bool sane(const r::StopRound& m) { return sane(m.lost); }
 bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }
-bool sane(const r::RestartCounters& m) {
-    return m.used >= 0 && m.quick_in_a_row >= 0 && m.alike_in_a_row >= 0;
-}
+bool sane(const r::RestartCounters& m) { return m.used >= 0 && m.quick_in_a_row >= 0 && m.alike_in_a_row >= 0; }
 bool sane(const r::JobProgress& m) { return sane(m.restarts) && within(m.first_group_size, 0, kMostWorkers); }
 bool sane(const r::JobConfig& m) {
     return within(m.min_nodes, 1, kMostWorkers) && within(m.max_nodes, m.min_nodes, kMostWorkers) &&
@@ -259,7 +256,8 @@ bool sane(const r::Join& m) {
 bool sane(const r::Assigned& m) {
     return is_place(m.group_rank, m.group_world_size) && within(m.local_world_size, 1, kMostWorkers) &&
            m.world_size >= m.local_world_size && within(m.first_rank, 0, m.world_size - m.local_world_size) &&
-           m.first_role_rank >= 0 && m.role_world_size >= m.local_world_size && within(m.master_port, 0, 65'535) && sane(m.progress);
+           m.first_role_rank >= 0 && m.role_world_size >= m.local_world_size && within(m.master_port, 0, 65'535) &&
+           sane(m.progress);
 }
 
 template <class T>

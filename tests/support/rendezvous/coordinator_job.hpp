@@ -89,8 +89,7 @@ public:
     void pass(Milliseconds time, std::vector<int> beating = {}) {
         for (const Time end = now + time; now < end;) {
             now += 50ms;
-            for (int node : beating)
-                coordinator.received(now, connection_of(node), Beat{stamp(), 0});
+            for (int node : beating) coordinator.received(now, connection_of(node), Beat{stamp(), 0});
             coordinator.tick(now);
             listen();
         }
@@ -119,10 +118,10 @@ public:
     }
 
     Time now{1h};
-    std::uint64_t epoch = 1;  ///< of the coordinator
-    std::optional<JobConfig> told;                                                  ///< of those who join
-    std::optional<JobConfig> job;  ///< likewise, as an earlier coordinator sent it
-    JobProgress progress;          ///< likewise
+    std::uint64_t epoch = 1;        ///< of the coordinator
+    std::optional<JobConfig> told;  ///< of those who join
+    std::optional<JobConfig> job;   ///< likewise, as an earlier coordinator sent it
+    JobProgress progress;           ///< likewise
     int slots = 2;
     std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise
     std::map<ConnectionId, std::vector<Message>> said;

@@ -149,8 +149,8 @@ private:
     std::uint64_t wire_numbers_ = 0;
     bool coordinator_gone_ = false, coordinator_disturbed_ = false;
 
-    std::map<Round, std::map<int, Assigned>> rounds_;  ///< group rank -> what it was told
-    std::map<Round, std::set<int>> succeeded_;         ///< group ranks whose workers all ended well
+    std::map<Round, std::map<int, Assigned>> rounds_;     ///< group rank -> what it was told
+    std::map<Round, std::set<int>> succeeded_;            ///< group ranks whose workers all ended well
     std::map<Round, std::map<int, std::size_t>> placed_;  ///< group rank -> agent
     std::set<Round> failed_rounds_;
     std::optional<End> verdict_;

@@ -25,8 +25,9 @@ TEST(CoordinatorLosses, a_node_that_is_lost_again_and_again_ends_in_93_which_nam
     }
     const auto end = job.heard<End>(0);
     EXPECT_EQ(end->verdict.status, 93);
-    EXPECT_EQ(end->verdict.reason,
-              "gave up: 4 rounds in a row ended soon after the start by the loss of a node, the latest by that of node1");
+    EXPECT_EQ(
+        end->verdict.reason,
+        "gave up: 4 rounds in a row ended soon after the start by the loss of a node, the latest by that of node1");
 }
 
 TEST(CoordinatorLosses, quick_losses_pause) {

@@ -192,8 +192,11 @@ TEST(CoordinatorSuccession, decisions_are_recorded_before_any_member_is_informed
     job.over(0);
     for (int round : {0, 1}) {  // the restart, and then the end
         const auto [record, send] = first_of([&] {
-            if (round == 1) job.coordinator.received(job.now, Job::connection_of(0), Report{job.stamp(), Report::Phase::over, false, failed.cause});
-            job.coordinator.received(job.now, Job::connection_of(1), Report{job.stamp(), Report::Phase::over, false, {}});
+            if (round == 1)
+                job.coordinator.received(job.now, Job::connection_of(0),
+                                         Report{job.stamp(), Report::Phase::over, false, failed.cause});
+            job.coordinator.received(job.now, Job::connection_of(1),
+                                     Report{job.stamp(), Report::Phase::over, false, {}});
         });
         EXPECT_LT(record, send) << round;
         if (round == 1) {

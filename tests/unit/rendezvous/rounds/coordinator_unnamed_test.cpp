@@ -17,8 +17,9 @@ TEST(CoordinatorUnnamed, another_program_at_the_endpoint_of_an_unnamed_job_that_
     job.program = "hot_fix.py";
     job.join(1);
     EXPECT_FALSE(job.heard<Refused>(1)) << "a renamed script is no other job";
-    EXPECT_EQ(job.heard<Tell>(0)->text,
-              "node1 brings hot_fix.py to a job of train.py; another job needs another port, and an --rdzv-id for each");
+    EXPECT_EQ(
+        job.heard<Tell>(0)->text,
+        "node1 brings hot_fix.py to a job of train.py; another job needs another port, and an --rdzv-id for each");
     job.role = "evaluator";
     job.program = "eval.py";
     job.join(2);

@@ -29,7 +29,8 @@ std::vector<r::Message> one_of_each() {
                          true, "{\"rank\":3}", {3, 1}};
     const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
     return {r::Hello{"0.1.0", "job", 2},
-            r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, progress}, 5, 123456789, some_config(), some_config(), 77},
+            r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, progress}, 5, 123456789, some_config(), some_config(),
+                    77},
             r::Report{kStamp, r::Report::Phase::failed, false, cause},
             r::Report{kStamp, r::Report::Phase::over, true, std::nullopt},
             r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time", true, true},
@@ -111,8 +112,16 @@ TEST(RoundsWire, long_texts_are_cut_and_long_records_left_out) {
 }
 
 TEST(RoundsWire, a_snapshot_comes_back_as_it_was_and_nothing_else_does) {
-    r::Snapshot snapshot{4, some_config(), {{1, 2, 2, std::chrono::milliseconds(200), "lost"}, 3}, 7, 3, false, false, "why",
-                         {{"node2", {5000, 10}, 10'000}}, r::Verdict{93, "gave up", {"record"}}};
+    r::Snapshot snapshot{4,
+                         some_config(),
+                         {{1, 2, 2, std::chrono::milliseconds(200), "lost"}, 3},
+                         7,
+                         3,
+                         false,
+                         false,
+                         "why",
+                         {{"node2", {5000, 10}, 10'000}},
+                         r::Verdict{93, "gave up", {"record"}}};
     const std::string bytes = encode(snapshot);
     EXPECT_EQ(decode_snapshot(bytes), snapshot);
     EXPECT_FALSE(decode_snapshot(bytes + "x"));

@@ -1,0 +1,117 @@
+#pragma once
+/// Makes well-formed messages from a fuzzer's bytes. Numbers are drawn from few values, so that stamps, rounds and
+/// incarnations often fit each other; sometimes they are extreme.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "rendezvous/base/time.hpp"
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::fuzz {
+
+using namespace rendezvous;
+
+class Input {
+public:
+    Input(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
+
+    [[nodiscard]] bool empty() const { return at_ == end_; }
+    std::uint8_t byte() { return empty() ? 0 : *at_++; }
+    int below(int limit) { return byte() % limit; }
+    bool flag() { return (byte() & 1) != 0; }
+    std::string text() {
+        static constexpr std::array kTexts{"", "a", "job", "node1", "node2"};
+        return kTexts[static_cast<std::size_t>(below(kTexts.size()))];
+    }
+    std::int32_t number() {
+        static constexpr std::array kNumbers{-1, 0, 1, 2, 3, 7, 255, 1 << 20, INT32_MAX, INT32_MIN};
+        return kNumbers[static_cast<std::size_t>(below(kNumbers.size()))];
+    }
+    Stamp stamp() { return {static_cast<std::uint64_t>(below(4)), below(6) - 1, static_cast<std::uint64_t>(below(4))}; }
+    JobConfig config() {
+        JobConfig job;
+        job.min_nodes = 1 + below(3);
+        job.max_nodes = job.min_nodes + below(3);
+        job.node_timeout = Milliseconds(2'000 + 1'000 * below(8));
+        job.restarts.max_restarts = below(3);
+        job.restarts.crash_loop = below(4);
+        job.scale_up = static_cast<ScaleUp>(below(3));
+        return job;
+    }
+    JobProgress progress() { return {{number(), number(), number(), Milliseconds(byte()), text()}, number()}; }
+    Cause cause() { return {number(), text(), text(), flag(), text(), {number(), number()}}; }
+    Join join() {
+        Join join;
+        join.stamp = stamp();
+        join.record.id = std::string(1, static_cast<char>('a' + below(4)));
+        join.record.host = text();
+        join.record.slots = number();
+        join.record.store_port = number();
+        if (flag()) join.record.node_rank = number();
+        join.record.hosts_coordinator = flag();
+        if (flag()) join.last_group_rank = number();
+        if (flag()) join.running = RunningRound{number(), number(), flag(), progress()};
+        join.latest_round = flag() ? join.stamp.round : number();
+        if (flag()) join.told = config();
+        if (flag()) join.job = config();
+        join.coordinator = static_cast<std::uint64_t>(below(3));
+        return join;
+    }
+    Assigned assigned() {
+        Assigned assigned;
+        assigned.stamp = stamp();
+        assigned.group_rank = number();
+        assigned.group_world_size = number();
+        assigned.first_rank = number();
+        assigned.world_size = number();
+        assigned.local_world_size = number();
+        assigned.master_port = number();
+        assigned.progress = progress();
+        return assigned;
+    }
+    Message message() {
+        switch (below(12)) {
+            case 0: return Hello{flag() ? "1" : text(), flag() ? "job" : text(), byte()};
+            case 1: return join();
+            case 2: {
+                Report report{stamp(), static_cast<Report::Phase>(below(2)), flag(), {}};
+                if (flag()) report.cause = cause();
+                return report;
+            }
+            case 3: return Leave{stamp(), static_cast<Leave::Scope>(below(3)), number(), text(), flag(), flag()};
+            case 4: return Beat{stamp(), static_cast<std::uint64_t>(number())};
+            case 5: return Welcome{stamp(), static_cast<std::uint64_t>(number()), config(), text()};
+            case 6: return Refused{flag(), number(), text()};
+            case 7: return assigned();
+            case 8: return StopRound{stamp(), text(), {number(), number()}, flag()};
+            case 9: return Tell{stamp(), text()};
+            case 10: return End{stamp(), {number(), text(), {text()}}};
+            default: return Gone{flag()};
+        }
+    }
+    /// As a peer would receive it: nothing that the codec refuses.
+    bool next(Message& message) {
+        const std::string frame = wire::encode(this->message());
+        auto decoded = wire::decode(static_cast<std::uint8_t>(frame[0]), std::string_view(frame).substr(5));
+        if (decoded) message = std::move(*decoded);
+        return decoded.has_value();
+    }
+    Milliseconds pause() {
+        static constexpr std::array kPauses{0, 1, 50, 400, 1'000, 3'000, 6'000, 60'000, 700'000};
+        return Milliseconds(kPauses[static_cast<std::size_t>(below(kPauses.size()))]);
+    }
+
+private:
+    const std::uint8_t *at_, *end_;
+};
+
+/// What a machine sends must be readable by its peer.
+inline bool is_readable(const Message& message) {
+    const std::string frame = wire::encode(message);
+    return wire::decode(static_cast<std::uint8_t>(frame[0]), std::string_view(frame).substr(5)).has_value();
+}
+
+}  // namespace dlaunch::fuzz
