@@ -62,7 +62,7 @@ void Coordinator::granted(Time until) {
 
 /// First of all in every call: a coordinator that stood still past its lease must not renew anybody else's.
 bool Coordinator::may_act(Time now) {
-    if (phase_ != Phase::deposed && lease_is_over(now)) depose("its claim was not renewed in time");
+    if (phase_ != Phase::deposed && now >= lease_until_) depose("its claim was not renewed in time");
     if (phase_ == Phase::deposed) return false;
     pass_time(now);
     return true;

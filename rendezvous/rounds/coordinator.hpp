@@ -109,7 +109,6 @@ protected:
     [[nodiscard]] virtual Milliseconds silence_limit() const { return job_.node_timeout; }
     [[nodiscard]] virtual bool round_has_stopped() const { return roster_.count(MemberState::running) == 0; }
     [[nodiscard]] virtual Time earliest_start() const { return not_before_; }
-    [[nodiscard]] virtual bool lease_is_over(Time now) const { return now >= lease_until_; }
     [[nodiscard]] virtual bool all_members_came() const { return roster_.members() >= group_size_; }
 
 public:

@@ -169,7 +169,7 @@ void Member::received(Time now, const Message& message) {
 }
 
 void Member::on_welcome(Time now, const Welcome& welcome) {
-    if (is_stale(welcome.stamp)) {  // it has been replaced and does not know it
+    if (welcome.stamp.epoch < epoch_) {  // it has been replaced and does not know it
         actions_.emplace_back(Disconnect{});
         link_ = Link::down;
         dial_at_ = now + jittered(options_.most_retry);

@@ -117,7 +117,6 @@ public:
 protected:
     // What a mutated machine of the tests breaks.
     [[nodiscard]] virtual Milliseconds lease() const { return member_lease(node_timeout()); }
-    [[nodiscard]] virtual bool is_stale(const Stamp& welcome) const { return welcome.epoch < epoch_; }
     [[nodiscard]] Milliseconds node_timeout() const { return job_ ? job_->node_timeout : kUnknownTimeout; }
 
 private:

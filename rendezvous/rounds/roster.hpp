@@ -11,13 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rendezvous/base/connection_id.hpp"
 #include "rendezvous/base/time.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 
-/// Never 0, never used twice.
-using ConnectionId = std::uint64_t;
+using base::ConnectionId;
 
 /// Of a node in the current round. none: a spare or a newcomer; running: a worker may live; done: all succeeded.
 enum class MemberState : unsigned char { none, running, done, stopped };

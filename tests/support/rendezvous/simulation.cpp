@@ -16,7 +16,7 @@ constexpr milliseconds kBound{150'000};  // by then everybody has ended, counted
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed) : random_(seed * 2 + 1) {
+Simulation::Simulation(std::uint64_t seed, Machines machines) : machines_(std::move(machines)), random_(seed * 2 + 1) {
     for (int n = 0; n < 4; ++n) draw();
     const auto max = draw(1, 6);
     options_.version = "1";
@@ -124,8 +124,8 @@ void Simulation::begin_agent() {
         options.coordinator = "node0:29400";
         options.fixed_coordinator = fixed_;
         options.join_timeout = options_.join_timeout;
-        agent.offset = ms(0, 1'000'000'000);
-        agent.member = std::make_unique<Member>(options, clock(agent), draw());
+        agent.clock = any_clock();
+        agent.member = machines_.member(options, clock(agent), draw());
         note(fmt::format("node{} begins", at));
         act(at);
     }
@@ -155,7 +155,7 @@ void Simulation::act(std::size_t at) {
     }
     const Time due = agent.member->deadline();
     if (due == kNever || agent.status) return;
-    const auto when = std::chrono::duration_cast<milliseconds>(due.time_since_epoch()) - agent.offset;
+    const auto when = agent.clock.when(due);
     const auto number = ++agent.tick;
     this->at(std::max(now_, when) + ms(0, 5), [this, at, number] {
         if (agents_[at].tick == number) tick_agent(at);
@@ -266,6 +266,7 @@ void Simulation::workers_end(std::size_t at, std::uint64_t life, bool succeeded)
     if (workers.succeeded) succeeded_[workers.round].insert(workers.group_rank);
     notice(at, life, [this](Agent& agent) {
         Workers& those = agent.workers;
+        if (those.cause) records_[those.round].insert("record of " + those.cause->summary);
         if (those.cause) those.cause->record = "record of " + those.cause->summary;
         agent.member->round_over(clock(agent), those.succeeded, those.cause);
     });
@@ -276,12 +277,12 @@ void Simulation::workers_end(std::size_t at, std::uint64_t life, bool succeeded)
 void Simulation::begin_host(std::size_t agent) {
     host_.number = ++hosts_;
     host_.agent = agent;
-    host_.offset = ms(0, 1'000'000'000);
+    host_.clock = any_clock();
     options_.epoch = hosts_;
     options_.incarnation = draw();
     options_.succeeds = hosts_ > 1;
     options_.snapshot = hosts_ > 1 && chance(50) ? recorded_ : std::nullopt;
-    host_.coordinator = std::make_unique<Coordinator>(options_, clock());
+    host_.coordinator = machines_.coordinator(options_, clock());
     note(fmt::format("node{} hosts coordinator {}", agent, hosts_));
     act_host();
 }
@@ -311,7 +312,7 @@ void Simulation::act_host() {
     }
     const Time due = host_.coordinator->deadline();
     if (due == kNever) return;
-    const auto when = std::chrono::duration_cast<milliseconds>(due.time_since_epoch()) - host_.offset;
+    const auto when = host_.clock.when(due);
     const auto number = ++host_.tick;
     at(std::max(now_, when) + ms(0, 5), [this, number, host = host_.number] {
         if (host_.number == host && host_.tick == number) tick_host();
@@ -365,12 +366,23 @@ void Simulation::check_round(const Assigned& told, std::size_t at) {
             violated("ranks", fmt::format("round {}: ranks of nodes {} and {} do not follow each other", round,
                                           left->first, right->first));
     const auto failures = static_cast<int>(std::distance(failed_rounds_.begin(), failed_rounds_.lower_bound(key)));
-    if (told.restart_count > options_.restarts.max_restarts || told.restart_count > failures)
+    const bool nothing_else = tally_.faults.empty() && options_.min_nodes == options_.max_nodes;
+    if (told.restart_count > options_.restarts.max_restarts || told.restart_count > failures ||
+        (nothing_else && told.restart_count != failures))
         violated("budget", fmt::format("round {} is restart {}, after {} rounds with failures", round,
                                        told.restart_count, failures));
 }
 
 void Simulation::check_end() {
+    if (verdict_ && !verdict_->verdict.records.empty()) {
+        const auto& verdict = verdict_->verdict;
+        const bool injected = std::any_of(records_.begin(), records_.end(), [&](const auto& round) {
+            return round.second.contains(verdict.records.front());
+        });
+        if (!injected || verdict.status == 0)
+            violated("verdict",
+                     fmt::format("{} with \"{}\", which no failure was", verdict.status, verdict.records.front()));
+    }
     if (verdict_ && verdict_->verdict.status == 0) {
         const auto& last = *rounds_.rbegin();
         for (int rank = 0; rank < last.second.begin()->second.group_world_size; ++rank) {

@@ -1,14 +1,20 @@
 #pragma once
 /// One job on a made-up network: a coordinator, agents with workers and guards, delays, cuts, resets, frozen and killed
-/// processes, all drawn from one seed. Each process has a clock of its own that differs from the others' by a constant.
+/// processes, all drawn from one seed. Each process has a clock of its own that differs from the others' by a constant
+/// and by up to 2 % in rate. Every message is encoded and decoded on its way.
 ///
-/// run() plays the schedule until everybody has ended and returns the first property that did not hold:
-///   overlap     no worker of a round lives when a worker of another starts, on any node
-///   ranks       group ranks are 0..n-1, each once; sizes, first ranks, store and restart count agree
-///   budget      never more restarts than allowed, nor than rounds in which a worker failed by itself
-///   verdict     who was there when the job ended, undisturbed, ends with the job's status; 0 only if all succeeded or
-///   left left_behind no worker lives when its agent has ended liveness    when the faults have ended everybody ends
-///   within a bound
+/// run() plays the schedule until every agent has ended, and returns the first property that did not hold:
+// clang-format off
+///   overlap      no worker of a round lives when a worker of another starts, on any node
+///   ranks        group ranks are 0..n-1, each once; sizes, first ranks, store and restart count agree
+///   budget       never more restarts than allowed, nor than rounds in which a worker failed by itself; exactly as many
+///                where nothing else went wrong
+///   verdict      an agent that was there when the job ended, undisturbed, ends with the job's status; 0 only if all
+///                workers succeeded or left; a failure's status and record are those of an injected failure
+///   left_behind  no worker lives when its agent has ended
+///   liveness     when the faults have ended every agent ends within a bound
+///   wire         what a machine sends is what its peer receives
+// clang-format on
 
 #include <cstdint>
 #include <deque>
@@ -26,9 +32,20 @@
 
 namespace dlaunch::rendezvous::simulation {
 
+/// The machines of a schedule; a test may put broken ones in their place.
+struct Machines {
+    std::function<std::unique_ptr<Coordinator>(Coordinator::Options, Time)> coordinator = [](auto options, Time now) {
+        return std::make_unique<Coordinator>(std::move(options), now);
+    };
+    std::function<std::unique_ptr<Member>(Member::Options, Time, std::uint64_t)> member = [](auto options, Time now,
+                                                                                             std::uint64_t jitter) {
+        return std::make_unique<Member>(std::move(options), now, jitter);
+    };
+};
+
 class Simulation {
 public:
-    explicit Simulation(std::uint64_t seed);
+    explicit Simulation(std::uint64_t seed, Machines machines = {});
     ~Simulation();
 
     /// Empty when every property held.
@@ -67,9 +84,21 @@ private:
         std::uint64_t life = 0;  ///< events of an earlier life are void
         std::optional<Cause> cause;
     };
+    /// Of one process: offset and rate are its own.
+    struct Clock {
+        Milliseconds offset{0};
+        int per_mille = 1'000;
+        [[nodiscard]] Time at(Milliseconds now) const { return Time(now * per_mille / 1'000 + offset); }
+        /// The first moment at which it shows `time` or later.
+        [[nodiscard]] Milliseconds when(Time time) const {
+            const auto shown = std::chrono::ceil<Milliseconds>(time.time_since_epoch()) - offset;
+            return (shown * 1'000 + Milliseconds(per_mille - 1)) / per_mille;
+        }
+    };
     struct Agent {
         std::unique_ptr<Member> member;
-        Milliseconds offset{0}, frozen_until{0}, cut_up{0}, cut_down{0};
+        Clock clock;
+        Milliseconds frozen_until{0}, cut_up{0}, cut_down{0};
         std::uint64_t wire = 0, dial = 0, tick = 0;
         Workers workers;
         bool dead = false, disturbed = false, left = false, admitted = false;
@@ -80,7 +109,8 @@ private:
     struct Host {  ///< the coordinator's process
         std::unique_ptr<Coordinator> coordinator;
         std::uint64_t number = 0, tick = 0;
-        Milliseconds offset{0}, frozen_until{0};
+        Clock clock;
+        Milliseconds frozen_until{0};
         std::size_t agent = 0;  ///< shares its process
     };
     struct Event {
@@ -121,8 +151,9 @@ private:
     void act_host();
     void tick_agent(std::size_t at);
     void tick_host();
-    Time clock(const Agent& agent) const { return Time(now_ + agent.offset); }
-    Time clock() const { return Time(now_ + host_.offset); }
+    [[nodiscard]] Time clock(const Agent& agent) const { return agent.clock.at(now_); }
+    [[nodiscard]] Time clock() const { return host_.clock.at(now_); }
+    Clock any_clock() { return {ms(0, 1'000'000'000), static_cast<int>(draw(980, 1'020))}; }
 
     void start_workers(std::size_t at, const Assigned& assigned);
     void worker_fails(std::size_t at, std::uint64_t life, bool permanent, bool own);
@@ -134,6 +165,7 @@ private:
     void ended(std::size_t at, const Member::EndJob& how);
     void check_end();
 
+    Machines machines_;
     std::uint64_t random_;
     Milliseconds now_{3'600'000}, faults_end_{0}, began_{now_};
     std::priority_queue<Event> events_;
@@ -153,6 +185,7 @@ private:
     std::map<Round, std::set<int>> succeeded_;            ///< group ranks whose workers all ended well
     std::map<Round, std::map<int, std::size_t>> placed_;  ///< group rank -> agent
     std::set<Round> failed_rounds_;
+    std::map<Round, std::set<std::string>> records_;  ///< of the failures that were injected
     std::optional<End> verdict_;
     std::optional<Snapshot> recorded_;  ///< the coordinator's latest
     Milliseconds verdict_at_{0};

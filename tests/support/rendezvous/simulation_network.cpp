@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rendezvous/wire/rounds.hpp"
 #include "tests/support/rendezvous/simulation.hpp"
 
 namespace dlaunch::rendezvous::simulation {
@@ -20,6 +21,13 @@ void Simulation::push(std::uint64_t number, bool up, Item item) {
     auto found = wires_.find(number);
     if (found == wires_.end()) return;
     Wire& wire = found->second;
+    if (item.kind == Item::Kind::message) {
+        const std::string frame = wire::encode(item.message);
+        auto received = wire::decode(static_cast<std::uint8_t>(frame[0]), std::string_view(frame).substr(5));
+        if (!received || *received != item.message)
+            return violated("wire", fmt::format("message {} does not arrive as it was sent", item.message.index()));
+        item.message = std::move(*received);
+    }
     if (item.kind == Item::Kind::reset) (up ? wire.up : wire.down).clear();
     (up ? wire.up : wire.down).push_back(std::move(item));
     milliseconds& due = up ? wire.up_due : wire.down_due;
@@ -194,7 +202,7 @@ void Simulation::freeze(std::size_t at, milliseconds time) {
     }
     const Time lease = agent.member->lease_until();
     if (lease == kNever) return;
-    const auto until = std::chrono::duration_cast<milliseconds>(lease.time_since_epoch()) - agent.offset;
+    const auto until = agent.clock.when(lease);
     this->at(std::max(now_, until), [this, at, number = ++agent.frozen] {
         Agent& asleep = agents_[at];
         if (asleep.frozen != number || now_ >= asleep.frozen_until || !asleep.workers.alive) return;
