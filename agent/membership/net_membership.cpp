@@ -177,7 +177,7 @@ void NetMembership::make_member(const r::Found& found) {
             change([&](base::Time now) { member_->connect_failed(now, failure); });
         },
         [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
-        [this](bool) { change([&](base::Time now) { member_->closed(now); }); }};
+        [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }};
     if (alone_) {
         auto job = coordinator_options(plan_, host_name_, base::random_number());
         job.node_timeout = r::MemoryLink::kNeverSilent;

@@ -68,6 +68,7 @@ void Member::dial(Time now) {
 void Member::connected(Time now) {
     if (ended_ || link_ != Link::dialing) return;
     link_ = Link::open;
+    hung_up_ = false;
     last_heard_ = now;
     patience_ = jittered(patience());
     ++unanswered_;
@@ -92,8 +93,9 @@ void Member::connect_failed(Time now, const ConnectFailure& failure) {
 
 /// A cut. All members of a coordinator may have lost it at this moment: they dial again spread over a part of the
 /// lease.
-void Member::closed(Time now) {
+void Member::closed(Time now, bool by_its_end) {
     if (ended_) return;
+    hung_up_ = by_its_end && link_ == Link::welcome;
     const bool answered = link_ == Link::welcome;
     link_ = Link::down;
     next_beat_ = kNever;
@@ -246,7 +248,8 @@ void Member::renew(Time now, std::uint64_t beat) {
 }
 
 void Member::check_lease(Time now) {
-    if (!in_ || fenced_ || lapsed_ || now < lease_from_ + lease()) return;
+    if (!in_ || fenced_ || lapsed_ || end_when_stopped_ || now < lease_from_ + lease()) return;
+    if (hung_up_ && options_.fixed_coordinator) return lose_coordinator(now);
     if (runs_) return fence(now, fmt::format("no word from {} for {:g} s", coordinator_name(), seconds(lease())));
     const bool has_succeeded = report_ && report_->phase == Report::Phase::over && report_->succeeded;
     if (!has_succeeded || leaving_) return rejoin(now);

@@ -7,8 +7,9 @@
 /// time-out after it last *received* something. So a node that is cut off, in whichever direction, or that was frozen,
 /// has killed its workers before the coordinator counts on that; no clocks are compared.
 ///
-/// **Cuts and deaths.** A connection that closes, in whatever way, is a cut: the member dials again. Only a refused
-/// dial proves that a coordinator whose place is fixed is gone.
+/// **Cuts and deaths.** A connection that closes, in whatever way, is a cut: the member dials again. A coordinator
+/// whose place is fixed is gone when a dial is refused, or when it closed in order and nothing accepted until the lease
+/// ended.
 ///
 /// **Incarnations.** When its lease is over a node kills its workers, and joins again with the next incarnation number
 /// once nothing runs; messages to or from an earlier incarnation are refused. A node where nothing runs keeps an
@@ -85,7 +86,8 @@ public:
     void connect_failed(Time now, const ConnectFailure& failure);
     void received(Time now, const Message& message);
     /// `by_its_end`: in order, by the other side or its kernel.
-    void closed(Time now);
+    /// `by_its_end`: in order, by the other side or its kernel; else it broke.
+    void closed(Time now, bool by_its_end = false);
     /// The coordinator of `epoch` is elsewhere (0: nobody knows its epoch); the next Connect goes there.
     void moved(Time now, std::uint64_t epoch);
     void tick(Time now);
@@ -170,7 +172,8 @@ private:
     std::string coordinator_host_;
     std::optional<JobConfig> job_;  ///< as the latest coordinator sent it
     Time lease_from_{};
-    bool lapsed_ = false;  ///< the lease is over, but nothing runs that it would bind
+    bool hung_up_ = false;  ///< the coordinator closed in order, and nothing has accepted a connection since
+    bool lapsed_ = false;   ///< the lease is over, but nothing runs that it would bind
 
     std::int32_t round_ = -1;
     std::int32_t latest_round_ = -1;       ///< of the job, with us or without

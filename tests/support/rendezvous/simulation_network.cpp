@@ -76,7 +76,7 @@ void Simulation::to_agent(std::uint64_t number, Wire& wire, const Item& item) {
     } else {
         wire.at_agent = false;
         agent.wire = 0;
-        agent.member->closed(clock(agent));
+        agent.member->closed(clock(agent), item.kind == Item::Kind::end);
     }
     act(wire.agent);
 }
