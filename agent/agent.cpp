@@ -122,7 +122,11 @@ base::Result<void> Agent::prepare() {
         if (!events) return events.error();
         events_ = std::move(*events);
     }
-    membership_ = std::make_unique<NetMembership>(loop_, plan_, node_.host, link_);
+    membership_ = std::make_unique<NetMembership>(
+        loop_, plan_, node_.host, link_,
+        [this](const rendezvous::CoordinatorJob& job, const std::vector<store::Listener>& listeners) {
+            return host_in_guard(link_, job, listeners);
+        });
 
     auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
     if (!processors) return processors.error();

@@ -12,8 +12,10 @@
 #include "launcher/backends_command.hpp"
 #include "launcher/check_command.hpp"
 #include "launcher/command_line.hpp"
+#include "launcher/coordinator_command.hpp"
 #include "launcher/deps.hpp"
 #include "launcher/store_command.hpp"
+#include "rendezvous/coordinate/process.hpp"
 
 namespace {
 
@@ -28,6 +30,10 @@ int print(const std::string& text) {
     return 1;
 }
 
+int run_silent_coordinator(const dlaunch::base::CoordinatorSeat& seat) {
+    return dlaunch::rendezvous::run_coordinator_process(seat);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,7 +45,10 @@ int main(int argc, char** argv) {
     if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
     if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});
-    auto link = dlaunch::agent::fork_from_guard();
+    const bool coordinates = command == "coordinator";
+    auto link = dlaunch::agent::fork_from_guard(coordinates ? dlaunch::launcher::run_reporting_coordinator
+                                                            : run_silent_coordinator);
+    if (coordinates) return dlaunch::launcher::run_coordinator({argv + 2, argv + argc}, link);
     auto invocation =
         dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::deps_of_this_process());
     if (!invocation) {

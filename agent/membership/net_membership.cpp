@@ -26,7 +26,6 @@ namespace r = rendezvous;
 
 namespace {
 
-constexpr int kProgress_s = 10;
 /// "node2:29400 or node1:29400"; a name with several addresses once.
 std::string names_of(const std::vector<r::Place>& places) {
     std::vector<std::string> names;
@@ -35,119 +34,20 @@ std::string names_of(const std::vector<r::Place>& places) {
     return fmt::format("{}", fmt::join(names, " or "));
 }
 
-constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
+constexpr int kStandbys = 3;  // members that watch the claim
 
 }  // namespace
 
-NetMembership::NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard)
+NetMembership::NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard,
+                             HostCoordinator host)
     : loop_(loop),
       plan_(plan),
       host_name_(std::move(host_name)),
       guard_(guard),
       alone_(plan.rendezvous.max_nodes == 1),
+      host_(std::move(host)),
       store_(loop, [this](const std::string& text) { orders_.tell(text); }) {}
 NetMembership::~NetMembership() = default;
-
-// --- before there is a member: where is the job? --------------------------------------------------------------------
-
-void NetMembership::join(Orders orders) {
-    orders_ = std::move(orders);
-    if (alone_) return begin_alone();
-    discovery_ = r::make_discovery(question_of(plan_, host_name_));
-    find_coordinator();
-    still_finding(0);
-}
-
-/// No other node can join: the coordinator is in memory, and nothing is looked for.
-void NetMembership::begin_alone() {
-    const RendezvousPlan& rendezvous = plan_.rendezvous;
-    advertised_ = bind_to_ = address_alone(rendezvous);
-    if (auto listens = store_.listen(bind_to_, {}, rendezvous.master_port.value_or(0)); !listens)
-        return end_before_it_began(listens.error().status, cannot_serve(listens.error().text));
-    make_member({});
-    act();
-}
-
-/// Names are asked for and files are read aside: the loop must hear signals meanwhile.
-void NetMembership::find_coordinator() {
-    finding_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
-        auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
-        return [this, found] { come_in(std::move(*found)); };
-    });
-}
-
-void NetMembership::still_finding(int waited_s) {
-    const auto limit = plan_.rendezvous.answer_timeout;
-    const std::string& place =
-        plan_.rendezvous.backend == Backend::fixed_address ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
-    const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
-    if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
-        return end_before_it_began(exit_status::kRendezvousTimeout,
-                                   fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
-    if (waited_s > 0 && waited_s % kProgress_s == 0) orders_.tell("waiting, " + what);
-    finding_timer_ = loop_.after(std::chrono::seconds(1), [this, waited_s] { still_finding(waited_s + 1); });
-}
-
-/// A name that nobody knows yet may be this node's own: whether it is to host is not known before.
-void NetMembership::come_in(base::Result<r::Found> found) {
-    if (found && found->nowhere()) {
-        problem_ = found->problem;
-        finding_ = {};
-        again_timer_ = loop_.after(kAskAgain, [this] { find_coordinator(); });
-        return;
-    }
-    finding_timer_ = {};
-    if (found && !found->doubt.empty()) orders_.tell(found->doubt);
-    if (!found) return end_before_it_began(found.error().status, found.error().text);
-    if (auto open = open_ports(*found); !open) return end_before_it_began(open.error().status, open.error().text);
-    make_member(*found);
-    act();
-}
-
-void NetMembership::end_before_it_began(int status, std::string reason) {
-    finding_timer_ = {};
-    again_timer_ = {};
-    finding_ = {};
-    over_ = true;
-    if (discovery_) discovery_->withdraw();
-    order([this, verdict = JobVerdict{status, std::move(reason)}] { orders_.end(verdict); });
-}
-
-base::Result<void> NetMembership::open_ports(r::Found& found) {
-    if (auto listens = store_.listen(found.bind_to, found.other); !listens) return listens.error();
-    advertised_ = found.advertised;
-    name_is_loopback_ = found.name_is_loopback;
-    bind_to_ = found.bind_to;
-    if (!found.listener) return {};
-    auto host = r::CoordinatorHost::adopt(loop_, std::move(found.listener->socket),
-                                          coordinator_options(plan_, host_name_, base::random_number()));
-    if (!host) return host.error();
-    host_ = std::move(*host);
-    for (store::Listener& each : found.more_listeners)
-        if (auto listens = host_->listen_too(std::move(each.socket)); !listens) return listens.error();
-    if (discovery_->must_be_kept()) keep_claim();
-    return {};
-}
-
-/// Two coordinators of one job must not be: the one that was taken for dead ends what it has.
-void NetMembership::keep_claim() {
-    keeping_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
-        const bool kept = discovery->keep();
-        return [this, kept] {
-            keeping_ = {};
-            if (kept) {
-                keep_timer_ = loop_.after(r::Discovery::kKeepEvery, [this] { keep_claim(); });
-                return;
-            }
-            change([this](base::Time) {
-                member_->leave(
-                    r::Leave::Scope::job, exit_status::kCoordinatorLost,
-                    "another coordinator has taken this one for dead and its place in " + plan_.rendezvous.endpoint,
-                    false);
-            });
-        };
-    });
-}
 
 void NetMembership::make_member(const r::Found& found) {
     r::Member::Options options;
@@ -163,21 +63,30 @@ void NetMembership::make_member(const r::Found& found) {
                       plan_.program.name(),
                       plan_.rendezvous.order_key,
                       plan_.rendezvous.node_rank,
-                      host_ != nullptr || alone_};
+                      alone_ || (hosts_ && !discovery_->moves())};
     options.told = coordinator_options(plan_, host_name_, 0);
+    places_ = found.places;
     options.coordinator = names_of(found.places);
+    options.fixed_coordinator = alone_ || !discovery_->moves();
     options.join_timeout = plan_.rendezvous.answer_timeout;
     options.rejoin_timeout = plan_.rendezvous.rejoin_timeout;
-    r::CoordinatorLink::Observer observer{
-        [this] {
-            if (link_->socket() >= 0) guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
-            change([this](base::Time now) { member_->connected(now); });
-        },
-        [this](const r::ConnectFailure& failure) {
-            change([&](base::Time now) { member_->connect_failed(now, failure); });
-        },
-        [this](const r::Message& message) { change([&](base::Time now) { member_->received(now, message); }); },
-        [this](bool by_its_end) { change([&](base::Time now) { member_->closed(now, by_its_end); }); }};
+    r::CoordinatorLink::Observer observer{[this] {
+                                              if (link_->socket() >= 0)
+                                                  guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
+                                              change([this](base::Time now) { member_->connected(now); });
+                                          },
+                                          [this](const r::ConnectFailure& failure) {
+                                              lost_sight();
+                                              change([&](base::Time now) { member_->connect_failed(now, failure); });
+                                          },
+                                          [this](const r::Message& message) {
+                                              if (std::holds_alternative<r::Welcome>(message)) answered_ = true;
+                                              change([&](base::Time now) { member_->received(now, message); });
+                                          },
+                                          [this](bool) {
+                                              lost_sight();
+                                              change([&](base::Time now) { member_->closed(now); });
+                                          }};
     if (alone_) {
         auto job = coordinator_options(plan_, host_name_, base::random_number());
         job.node_timeout = r::MemoryLink::kNeverSilent;
@@ -187,6 +96,7 @@ void NetMembership::make_member(const r::Found& found) {
         link_ = std::make_unique<r::MemberLink>(loop_, found.places, std::move(observer));
     }
     member_.emplace(std::move(options), base::Clock::now(), base::random_number());
+    if (!alone_ && discovery_->moves()) watch_claim();
 }
 
 // --- what the agent tells -------------------------------------------------------------------------------------------
@@ -243,14 +153,6 @@ void NetMembership::hurry() {
 
 // --- what the member decides ----------------------------------------------------------------------------------------
 
-template <class Change>
-void NetMembership::change(Change change) {
-    const base::Time now = base::Clock::now();
-    heed_guard(now);
-    change(now);
-    act();
-}
-
 /// Actions may lead to more: the outermost call performs them all, in order.
 void NetMembership::act() {
     if (std::exchange(acting_, true)) return;
@@ -283,6 +185,7 @@ void NetMembership::renew_lease() {
 void NetMembership::perform(r::Member::Action& action) {
     if (std::holds_alternative<r::Member::Connect>(action)) {
         if (!alone_) guard_.drop_connection();
+        if (member_->epoch() > 0) lost_sight();
         link_->connect();
     } else if (std::holds_alternative<r::Member::Disconnect>(action)) {
         if (!alone_) guard_.drop_connection();
@@ -328,6 +231,7 @@ void NetMembership::set_timer() {
 void NetMembership::start(const r::Assigned& told) {
     round_runs_ = true;
     own_failure_ = false;
+    is_standby_ = told.group_rank < kStandbys;
     Assignment assignment;
     assignment.round = told.stamp.round;
     assignment.group_rank = told.group_rank;
@@ -351,7 +255,7 @@ void NetMembership::start(const r::Assigned& told) {
 /// Where the user named the port the coordinator may live there too: one port, one server, which it has emptied.
 bool NetMembership::serve_store(const r::Assigned& told) {
     store_.end_round();
-    if (host_ && host_->server().port() == told.master_port) return true;
+    if (hosts_ && coordinator_port_ == told.master_port) return true;
     if (told.master_port == store_.port()) {
         store_.begin_round(!store_.other_address().empty() && told.master_addr == store_.other_address(),
                            alone_ ? WorkerStore::Serve::from_first_client : WorkerStore::Serve::at_once);
@@ -363,7 +267,6 @@ bool NetMembership::serve_store(const r::Assigned& told) {
     return serves.has_value();
 }
 
-/// Who hosts the coordinator stays until everybody has heard.
 void NetMembership::end(const r::Member::EndJob& how) {
     timer_ = {};
     over_ = true;
@@ -375,14 +278,7 @@ void NetMembership::end(const r::Member::EndJob& how) {
         verdict.failures.reset();
         if (verdict.reason == own_leave_) verdict.reason = own_reason_;
     }
-    auto tell = [this, verdict = std::move(verdict)] {
-        if (discovery_) discovery_->withdraw();
-        orders_.end(verdict);
-    };
-    if (host_ && host_->coordinator().phase() == r::Coordinator::Phase::over)
-        host_->when_finished(std::move(tell));
-    else
-        order(std::move(tell));
+    order([this, verdict = std::move(verdict)] { orders_.end(verdict); });
 }
 
 }  // namespace dlaunch::agent

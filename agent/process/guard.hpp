@@ -6,15 +6,20 @@
 /// The guard dies  -> the agent reads end of file on the link, and gets SIGCONT in case it was stopped.
 ///                    Before it is ready() it has nothing to end and may be blocked: the kernel kills it.
 /// The agent dies  -> its children become the guard's, a subreaper; cgroup.kill where there is one, and the sweep.
-/// The agent freezes, in a job of several nodes -> its lease (lease.hpp) runs out, and the guard ends the workers only.
+/// The agent dies on the node that hosts the coordinator -> the workers end likewise, and the guard starts the agent
+/// anew. The coordinator dies or stands still -> the guard starts its successor at the same sockets
+/// (coordinator_child.hpp). The agent freezes, in a job of several nodes -> its lease (lease.hpp) runs out, and the
+/// guard ends the workers only.
 
 #include <signal.h>
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "agent/process/coordinator_child.hpp"
 #include "agent/process/lease.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -28,8 +33,13 @@ class GuardLink {
 public:
     GuardLink() = default;
     /// `lease` is shared with the guard, and lives as long as the process; null: the guard does not watch over any.
-    GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored, Lease* lease)
-        : socket_(std::move(socket)), guard_(guard), hangup_ignored_(hangup_ignored), lease_(lease) {}
+    /// `hosts`: the guard has a coordinator already, as this agent replaces one that died.
+    GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored, Lease* lease, bool hosts = false)
+        : socket_(std::move(socket)),
+          guard_(guard),
+          hangup_ignored_(hangup_ignored),
+          hosts_coordinator_(hosts),
+          lease_(lease) {}
 
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] pid_t guard() const { return guard_; }
@@ -65,6 +75,12 @@ public:
     /// a disk that does not answer, is not waited for.
     void announce_end(int status, std::string_view text = {});
 
+    /// The guard starts the job's coordinator in a process of its own: with the bytes of its job (a memory file), a
+    /// file for its record, and the sockets that it serves. `only`: the caller exits next, and the guard stays for the
+    /// coordinator alone. False: the guard cannot be reached.
+    [[nodiscard]] bool host_coordinator(int job, int record, std::span<const int> listeners, bool only = false);
+    [[nodiscard]] bool hosts_coordinator() const { return hosts_coordinator_; }
+
     /// Without a later word the guard ends the workers then. False: it has done so, or is about to.
     [[nodiscard]] bool let_workers_live_until(base::Time until);
     /// No worker lives; nor is the guard still looking for some.
@@ -76,13 +92,14 @@ private:
     base::UniqueFd socket_;
     pid_t guard_ = 0;
     bool hangup_ignored_ = false;
+    bool hosts_coordinator_ = false;
     Lease* lease_ = nullptr;
 };
 
 /// Forks. Returns in the agent, with every signal blocked that signals.hpp takes but those that end it until it is
 /// ready(); the caller stays the guard and does not return. Call first in main: before threads, before libraries, with
 /// few pages to share.
-[[nodiscard]] GuardLink fork_from_guard();
+[[nodiscard]] GuardLink fork_from_guard(CoordinatorMain coordinator_main = nullptr);
 
 /// Opens /dev/null in the place of fds 0, 1 and 2 that are closed, so that no descriptor of ours takes their number.
 void keep_standard_files_open();

@@ -1,9 +1,12 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "agent/process/guard.hpp"
 #include "agent/process/guard_message.hpp"
@@ -12,6 +15,7 @@
 namespace dlaunch::agent {
 namespace {
 
+constexpr std::size_t kMostDescriptors = 2 + base::CoordinatorSeat::kMostListeners;
 constexpr auto kFencingTakes = std::chrono::seconds(5);  // the guard's own deadline for it
 
 // A guard that is gone is noticed by receive(); what could not be sent to it does not matter any more. A path that does
@@ -45,24 +49,44 @@ void GuardLink::tell_folder(const std::string& folder) {
     if (!folder.empty()) tell(socket_.get(), GuardMessage::Kind::folder, folder);
 }
 
-void GuardLink::keep_connection(int connection, std::string_view goodbye) {
-    GuardMessage message{GuardMessage::Kind::connection, {}, 0, {}};
-    message.size = static_cast<int>(goodbye.copy(message.text, kLongestGoodbye));
+namespace {
+
+/// With the descriptors, of which the guard gets copies.
+bool send_with(int socket, GuardMessage message, std::span<const int> descriptors) {
     iovec part{&message, sizeof message};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
     msghdr header{};
     header.msg_iov = &part;
     header.msg_iovlen = 1;
-    if (connection >= 0) {
+    if (!descriptors.empty()) {
         header.msg_control = control;
-        header.msg_controllen = sizeof control;
+        header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
         cmsghdr* with = CMSG_FIRSTHDR(&header);
         with->cmsg_level = SOL_SOCKET;
         with->cmsg_type = SCM_RIGHTS;
-        with->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(with), &connection, sizeof connection);
+        with->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+        std::memcpy(CMSG_DATA(with), descriptors.data(), descriptors.size_bytes());
     }
-    sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+}
+
+}  // namespace
+
+void GuardLink::keep_connection(int connection, std::string_view goodbye) {
+    GuardMessage message{GuardMessage::Kind::connection, {}, 0, {}};
+    message.size = static_cast<int>(goodbye.copy(message.text, kLongestGoodbye));
+    const std::span<const int> with(&connection, connection >= 0 ? 1 : 0);
+    send_with(socket_.get(), message, with);
+}
+
+bool GuardLink::host_coordinator(int job, int record, std::span<const int> listeners, bool only) {
+    GuardMessage message{GuardMessage::Kind::coordinator, {}, only ? 1 : 0, {}};
+    std::vector<int> descriptors{job, record};
+    descriptors.insert(descriptors.end(), listeners.begin(),
+                       listeners.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
+                                               listeners.size(), base::CoordinatorSeat::kMostListeners)));
+    hosts_coordinator_ = send_with(socket_.get(), message, descriptors);
+    return hosts_coordinator_;
 }
 
 void GuardLink::tell_suspended(int stop_signal) {

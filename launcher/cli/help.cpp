@@ -14,6 +14,7 @@ constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
        dlaunch [OPTIONS] -m MODULE [ARGS...]
        dlaunch backends
        dlaunch check [OPTIONS]
+       dlaunch coordinator [OPTIONS]
        dlaunch store [OPTIONS]
        dlaunch version
 

@@ -18,12 +18,16 @@ constexpr std::size_t kMostHalfOpen = 16'384;
 
 }  // namespace
 
-CoordinatorHost::CoordinatorHost(base::Loop& loop, Coordinator::Options options)
-    : loop_(loop), worker_port_(options.master_port), coordinator_(std::move(options), base::Clock::now()) {}
+CoordinatorHost::CoordinatorHost(base::Loop& loop, Coordinator::Options options, OnRecord on_record)
+    : loop_(loop),
+      worker_port_(options.master_port),
+      on_record_(std::move(on_record)),
+      coordinator_(std::move(options), base::Clock::now()) {}
 
 base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop& loop, base::UniqueFd listener,
-                                                                      Coordinator::Options options) {
-    std::unique_ptr<CoordinatorHost> host(new CoordinatorHost(loop, std::move(options)));
+                                                                      Coordinator::Options options,
+                                                                      OnRecord on_record) {
+    std::unique_ptr<CoordinatorHost> host(new CoordinatorHost(loop, std::move(options), std::move(on_record)));
     store::ServerHooks hooks;
     hooks.extension = [self = host.get()](base::ConnectionId peer, std::uint8_t number, std::string_view payload) {
         self->on_message(peer, number, payload);
@@ -44,6 +48,21 @@ base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop
 
 void CoordinatorHost::when_finished(std::function<void()> callback) {
     when_finished_ = std::move(callback);
+    act();
+}
+
+void CoordinatorHost::granted(Time until) {
+    coordinator_.granted(until);
+    act();
+}
+
+void CoordinatorHost::resign() {
+    coordinator_.resign(base::Clock::now());
+    act();
+}
+
+void CoordinatorHost::end_job(int status, const std::string& reason, bool at_once) {
+    coordinator_.end_job(base::Clock::now(), status, reason, at_once);
     act();
 }
 
@@ -68,7 +87,10 @@ void CoordinatorHost::act() {
             server_->close(close->connection);
             continue;
         }
-        if (!std::holds_alternative<Coordinator::Send>(action)) continue;
+        if (const auto* record = std::get_if<Coordinator::Record>(&action)) {
+            if (on_record_) on_record_(record->snapshot);
+            continue;
+        }
         const auto& send = std::get<Coordinator::Send>(action);
         const store::Value frame(wire::encode(send.message));  // once, whoever gets it
         const bool admits = std::holds_alternative<Welcome>(send.message);

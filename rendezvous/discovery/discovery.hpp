@@ -10,6 +10,7 @@
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/base/time.hpp"
+#include "rendezvous/discovery/claim.hpp"
 #include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::rendezvous {
@@ -26,6 +27,7 @@ struct Question {
     bool should_host = false;  ///< node rank 0 does, and nobody else can
     bool only_look = false;    ///< nothing is claimed for good: it is asked out of curiosity
     Milliseconds node_timeout{5'000};
+    std::uint64_t known_epoch = 0;  ///< the highest that this node has met: the next coordinator's is higher
 };
 
 /// Where to meet.
@@ -35,6 +37,9 @@ struct Found {
     std::vector<Place> places;
     /// This node is to host the coordinator, and listens already: nobody is refused from now on.
     std::optional<store::Listener> listener;
+    std::optional<HeldClaim> claim;  ///< with the listener, where the place is not fixed: the coordinator renews it
+    std::uint64_t epoch = 1;         ///< of the coordinator that this node hosts
+    bool succeeds = false;           ///< another coordinator of the job may have served before
     std::vector<store::Listener> more_listeners;  ///< at further addresses that the endpoint's name stands for
     std::string advertised;                       ///< this node's address for the others
     std::string bind_to;                          ///< the same as a number
@@ -53,15 +58,17 @@ public:
 
     [[nodiscard]] virtual base::Result<Found> find() = 0;
 
-    /// Whether keep() has anything to do.
-    [[nodiscard]] virtual bool must_be_kept() const { return false; }
-    /// Says again that this node's coordinator lives; due every kKeepEvery while it does. False: another has taken its
-    /// place, and this one must not go on.
-    [[nodiscard]] virtual bool keep() { return true; }
-    /// This node's coordinator has ended in order.
-    virtual void withdraw() {}
+    /// Whether find() may have another answer later.
+    [[nodiscard]] virtual bool moves() const { return false; }
+    /// Whether the coordinator's claim is dead, or released, as far as earlier calls of this object can tell. Does not
+    /// wait: a standby calls it again and again.
+    [[nodiscard]] virtual bool is_vacant() { return false; }
+    /// Whether there is no claim at all, as after a job that has ended in order.
+    [[nodiscard]] virtual bool is_gone() { return false; }
+    /// The highest epoch that this node has met.
+    virtual void learn(std::uint64_t) {}
 
-    static constexpr Milliseconds kKeepEvery{500};
+    static constexpr Milliseconds kLookEvery{500};  ///< a standby, at the claim
 };
 
 /// By the kind of endpoint.

@@ -1,21 +1,16 @@
 #include "rendezvous/discovery/folder.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
+#include <algorithm>
 #include <thread>
 
-#include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
+#include "rendezvous/base/random.hpp"
 #include "rendezvous/discovery/fixed.hpp"
+#include "rendezvous/discovery/folder_claim.hpp"
 #include "rendezvous/net/addresses.hpp"
 #include "rendezvous/net/probe.hpp"
 
@@ -23,32 +18,11 @@ namespace dlaunch::rendezvous {
 namespace {
 
 constexpr auto kAnswerIn = Milliseconds(1'000);
-constexpr auto kClosedPort = Milliseconds(1'000);  // two touches of a living owner
+constexpr auto kClosedPort = Milliseconds(1'000);  // two renewals of a living owner
 constexpr auto kLookAgain = Milliseconds(100);
 constexpr std::size_t kLongestName = 100;
-constexpr int kNoClaim = 1'000'000'000;  // so many claims there are never
-
-base::Error failed(const std::string& folder, const char* what) {
-    const int number = errno;
-    return {fmt::format("--rdzv-endpoint: {} file://{}: {}, expected a folder that all nodes share and may write to",
-                        what, folder, std::strerror(number))};
-}
-
-/// When the file was touched last, by the clock of whoever keeps the folder. An open asks a server anew.
-timespec touched(const std::string& path) {
-    struct stat about {};
-    const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file || fstat(file.get(), &about) != 0) return {};
-    return about.st_mtim;
-}
 
 }  // namespace
-
-struct FolderDiscovery::Claim {
-    int number = 0;
-    std::string path;
-    Endpoint place;
-};
 
 std::string file_name_of_job(const std::string& job_id) {
     std::string name;
@@ -63,84 +37,75 @@ std::string file_name_of_job(const std::string& job_id) {
     return fmt::format("{}-{:016x}", name.substr(0, kLongestName), hash);
 }
 
-std::string FolderDiscovery::path_of(int number) const {
-    return fmt::format("{}/dlaunch-{}.{}", question_.at.folder, file_name_of_job(question_.job_id), number);
+base::Error FolderDiscovery::failed(const char* what, const std::string& why) const {
+    return {fmt::format("--rdzv-endpoint: {} file://{}: {}, expected a folder that all nodes share and may write to",
+                        what, question_.at.folder, why)};
 }
 
-base::Result<std::optional<FolderDiscovery::Claim>> FolderDiscovery::latest() const {
-    const std::string& folder = question_.at.folder;
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
-    if (!entries) return failed(folder, "cannot read");
-    const std::string begin = fmt::format("dlaunch-{}.", file_name_of_job(question_.job_id));
-    Claim found;
-    while (const dirent* entry = readdir(entries.get())) {
-        const std::string_view name = entry->d_name;
-        if (!name.starts_with(begin)) continue;
-        const std::string_view rest = name.substr(begin.size());
-        int number = 0;
-        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-        if (error != std::errc() || end != rest.data() + rest.size() || number >= kNoClaim) continue;
-        found.number = std::max(found.number, number);
-    }
-    if (found.number == 0) return std::optional<Claim>();
-    found.path = path_of(found.number);
+std::string FolderDiscovery::content(const Endpoint& place) const {
+    return fmt::format("{}\nhost {}\npid {}\nclaim {:016x}\n", place.text(), question_.host_name, getpid(),
+                       base::random_number());
+}
+
+base::Result<std::optional<FolderDiscovery::Latest>> FolderDiscovery::latest() const {
+    const std::string first = claim_path(question_.at.folder, question_.job_id, 0);
+    const auto numbers = claims_in(first.substr(0, first.size() - 1));
+    if (!numbers) return failed("cannot read", numbers.error().text);
+    if (numbers->empty()) return std::optional<Latest>();
+    Latest found;
+    found.number = *std::ranges::max_element(*numbers);
+    found.path = claim_path(question_.at.folder, question_.job_id, found.number);
     const std::string text = base::text_of(found.path);
     if (auto place = parse_endpoints(text.substr(0, text.find('\n')), 0); place && place->places.size() == 1)
         found.place = place->places.front();
-    return std::optional<Claim>(found);
+    return std::optional<Latest>(found);
+}
+
+/// How long this object has seen no renewal; the longest time for a claim that was released or is gone.
+Milliseconds FolderDiscovery::unchanged_for(const Latest& claim) {
+    const Time now = std::chrono::steady_clock::now();
+    const auto renewed = renewed_at(claim.path);
+    if (!renewed || is_released(*renewed)) return Milliseconds::max();
+    const bool is_same = seen_.number == claim.number && seen_.renewed.tv_sec == renewed->tv_sec &&
+                         seen_.renewed.tv_nsec == renewed->tv_nsec;
+    if (!is_same) seen_ = {claim.number, *renewed, now};
+    return std::chrono::duration_cast<Milliseconds>(now - seen_.since);
+}
+
+bool FolderDiscovery::is_vacant() {
+    const auto there = latest();
+    if (!there) return false;  // a server that does not answer is no proof
+    return !*there || unchanged_for(**there) >= claim_dies_after(question_.node_timeout);
+}
+
+bool FolderDiscovery::is_gone() {
+    const auto there = latest();
+    return there && !*there;
 }
 
 /// Watches it for as long as that takes.
-bool FolderDiscovery::is_dead(const Claim& claim) const {
-    const timespec before = touched(claim.path);
-    const Time began = std::chrono::steady_clock::now();
-    for (;;) {
+bool FolderDiscovery::is_dead(const Latest& claim) {
+    using Kind = Answer::Kind;
+    for (Milliseconds before = unchanged_for(claim);;) {
         const Answer answer =
             claim.place.port ? probe(claim.place.host, claim.place.port, question_.version, question_.job_id, kAnswerIn)
-                             : Answer{Answer::Kind::nobody, {}};
-        if (answer.kind == Answer::Kind::coordinator) return false;
-        const auto patience = answer.kind == Answer::Kind::nobody ? kClosedPort : question_.node_timeout;
-        const timespec now = touched(claim.path);
-        if (now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec) return false;  // or it was removed
-        if (std::chrono::steady_clock::now() - began >= patience) return true;
+                             : Answer{Kind::nobody, {}};
+        const auto unchanged = unchanged_for(claim);
+        if (unchanged == Milliseconds::max()) return true;
+        if (answer.kind == Kind::coordinator || unchanged < before) return false;
+        const auto patience = answer.kind == Kind::nobody ? kClosedPort : claim_dies_after(question_.node_timeout);
+        if (unchanged >= patience) return true;
+        before = unchanged;
         std::this_thread::sleep_for(kLookAgain);
     }
 }
 
-/// Under the name `path` there is a whole file or none. False: somebody else was faster.
-base::Result<bool> FolderDiscovery::write_whole(const std::string& path, const Endpoint& place) const {
-    const std::string& folder = question_.at.folder;
-    std::string part = path + ".part.XXXXXX";  // containers may have host names and pids in common
-    {
-        const base::UniqueFd file(mkostemp(part.data(), O_CLOEXEC));
-        const std::string text = fmt::format("{}\nhost {}\npid {}\n", place.text(), question_.host_name, getpid());
-        if (!file || fchmod(file.get(), 0644) != 0 ||
-            write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-            fsync(file.get()) != 0) {
-            auto error = failed(folder, "cannot write to");
-            if (file) unlink(part.c_str());
-            return error;
-        }
-    }
-    const bool first = link(part.c_str(), path.c_str()) == 0;
-    const int error = errno;
-    unlink(part.c_str());
-    errno = error;
-    if (!first && errno != EEXIST) return failed(folder, "cannot make a hard link in");
-    return first;
-}
-
-base::Result<bool> FolderDiscovery::claim(int number, const Endpoint& place) {
-    auto first = write_whole(path_of(number), place);
-    if (first && *first) own_ = number;
-    return first;
-}
-
 /// As a claim would be made, under a name that is none: a full disk shows only when something is written.
 base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
-    const std::string path = fmt::format("{}.check.{}.{:x}", path_of(kNoClaim), question_.host_name, getpid());
-    auto written = write_whole(path, place);
-    if (!written) return written.error();
+    const std::string path = fmt::format("{}.check.{}.{:x}", claim_path(question_.at.folder, question_.job_id, 0),
+                                         question_.host_name, getpid());
+    auto written = create_whole(path, content(place));
+    if (!written) return failed("cannot write to", written.error().text);
     unlink(path.c_str());
     return {};
 }
@@ -148,14 +113,19 @@ base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
 base::Result<Found> FolderDiscovery::find() {
     for (;;) {
         auto there = latest();
+        if (!there && known_epoch_ > 0) {  // it was there when this node joined
+            mkdir(question_.at.folder.c_str(), 0777);
+            there = latest();
+        }
         if (!there) return there.error();
-        const int number = *there ? (*there)->number : 0;
+        const std::uint64_t number = *there ? (*there)->number : 0;
         if (number && !is_dead(**there)) {
             auto again = latest();  // it may have gone, or been followed, while we looked
             if (!again) return again.error();
             if (!*again || (*again)->number != number) continue;
             const Endpoint& place = (*there)->place;
-            Found found{{{place, place.host}}, std::nullopt, {}, {}, {}};
+            Found found{{{place, place.host}}, std::nullopt};
+            found.epoch = epoch_of_claim(number);
             auto chosen = choose_address(question_, {}, own_address_towards(place.host), found);
             if (!chosen) return chosen.error();
             return found;
@@ -170,29 +140,30 @@ base::Result<Found> FolderDiscovery::find() {
             if (auto writable = try_to_write({found.bind_to, 0}); !writable) return writable.error();
             return found;
         }
-        auto listener = store::open_listener(found.bind_to, 0);
-        if (!listener) return listener.error();
-        auto first = claim(number + 1, {found.bind_to, listener->port});
-        if (!first) return first.error();
-        if (!*first) continue;
-        for (int old = number; old > 0 && unlink(path_of(old).c_str()) == 0; --old) {}
-        found.places = {{{found.bind_to, listener->port}, found.bind_to}};
-        found.listener = std::move(*listener);
-        return found;
+        auto taken = take_over(std::move(found), number);
+        if (!taken) return taken.error();
+        if (taken->listener) return std::move(*taken);
     }
 }
 
-bool FolderDiscovery::keep() {
-    if (own_ == 0) return true;
-    const base::UniqueFd file(open(path_of(own_).c_str(), O_WRONLY | O_CLOEXEC));
-    if (file) futimens(file.get(), nullptr);
-    auto there = latest();
-    return !there || !*there || (*there)->number <= own_;  // a server that does not answer is no proof
-}
-
-void FolderDiscovery::withdraw() {
-    if (own_ != 0) unlink(path_of(own_).c_str());
-    own_ = 0;
+/// Claims the number behind the latest and behind all that this node knows. Without a listener: another one was first.
+base::Result<Found> FolderDiscovery::take_over(Found found, std::uint64_t after) {
+    auto listener = store::open_listener(found.bind_to, 0);
+    if (!listener) return listener.error();
+    const Endpoint place{found.bind_to, listener->port};
+    const std::uint64_t number = std::max(after, claim_of_epoch(known_epoch_)) + 1;
+    HeldClaim claim{claim_path(question_.at.folder, question_.job_id, number), content(place), number};
+    auto first = create_whole(claim.path, claim.content);
+    if (!first) return failed("cannot write to", first.error().text);
+    if (!*first) return found;
+    for (std::uint64_t old = after; old > 0; --old)
+        if (unlink(claim_path(question_.at.folder, question_.job_id, old).c_str()) != 0) break;
+    found.places = {{place, found.bind_to}};
+    found.listener = std::move(*listener);
+    found.claim = std::move(claim);
+    found.epoch = epoch_of_claim(number);
+    found.succeeds = after > 0 || known_epoch_ > 0;
+    return found;
 }
 
 }  // namespace dlaunch::rendezvous

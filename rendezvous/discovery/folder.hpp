@@ -1,13 +1,15 @@
 #pragma once
-/// Nodes that share a folder meet by it: who comes first claims the job with a file there, and hosts the coordinator.
+/// Nodes that share a folder meet by it: the first one claims the job with a file there, and hosts the coordinator.
 ///
-/// A claim is a file `dlaunch-<job>.<number>`; the highest number counts. It appears whole, by link(2), which only one
-/// of several can do for one name, on NFS too. Its owner touches it twice a second. A claim is dead when no coordinator
-/// of the job answers at its place and nobody has touched it for the node time-out (for a second where the machine says
-/// that the port is closed): no clocks of two machines are compared. A dead claim is followed by one with the next
-/// number, and then removed. An owner that finds a higher number than its own was taken for dead, and must end.
+/// A claim is a file `dlaunch-<job>.<number>`; the highest number counts, and no number is used twice. Its content
+/// names the place and its owner, who touches the file twice a second (folder_claim.hpp). A claim is dead when it was
+/// not touched for half of the node time-out (for a second where the machine says that the port is closed), or when its
+/// owner has released it: no clocks of two machines are compared. A dead claim is followed by one with the next number,
+/// and then removed. An owner that finds a higher number than its own, or another content, must not act any more.
 
+#include <algorithm>
 #include <atomic>
+#include <ctime>
 
 #include "rendezvous/discovery/discovery.hpp"
 
@@ -15,25 +17,38 @@ namespace dlaunch::rendezvous {
 
 class FolderDiscovery : public Discovery {
 public:
-    explicit FolderDiscovery(Question question) : question_(std::move(question)) {}
+    explicit FolderDiscovery(Question question) : question_(std::move(question)), known_epoch_(question_.known_epoch) {}
 
     [[nodiscard]] base::Result<Found> find() override;
-    [[nodiscard]] bool must_be_kept() const override { return own_ != 0; }
-    [[nodiscard]] bool keep() override;
-    void withdraw() override;
+    [[nodiscard]] bool moves() const override { return true; }
+    [[nodiscard]] bool is_vacant() override;
+    [[nodiscard]] bool is_gone() override;
+    void learn(std::uint64_t epoch) override { known_epoch_ = std::max(known_epoch_.load(), epoch); }
 
 private:
-    struct Claim;
+    struct Latest {
+        std::uint64_t number = 0;
+        std::string path;
+        Endpoint place;
+    };
+    /// The latest change of a claim that this object has seen.
+    struct Seen {
+        std::uint64_t number = 0;
+        timespec renewed{};
+        Time since;
+    };
 
-    [[nodiscard]] std::string path_of(int number) const;
-    [[nodiscard]] base::Result<std::optional<Claim>> latest() const;
-    [[nodiscard]] bool is_dead(const Claim& claim) const;
-    [[nodiscard]] base::Result<bool> write_whole(const std::string& path, const Endpoint& place) const;
-    [[nodiscard]] base::Result<bool> claim(int number, const Endpoint& place);
+    [[nodiscard]] base::Error failed(const char* what, const std::string& why) const;
+    [[nodiscard]] base::Result<std::optional<Latest>> latest() const;
+    [[nodiscard]] Milliseconds unchanged_for(const Latest& claim);
+    [[nodiscard]] bool is_dead(const Latest& claim);
+    [[nodiscard]] base::Result<Found> take_over(Found found, std::uint64_t after);
+    [[nodiscard]] std::string content(const Endpoint& place) const;
     [[nodiscard]] base::Result<void> try_to_write(const Endpoint& place) const;
 
     Question question_;
-    std::atomic<int> own_ = 0;  ///< number of this node's claim; 0: none
+    std::atomic<std::uint64_t> known_epoch_ = 0;
+    Seen seen_;
 };
 
 /// A job id as a part of a file name, different for different ids.

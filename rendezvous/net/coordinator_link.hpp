@@ -3,7 +3,9 @@
 /// (coordinate/memory_link.hpp).
 
 #include <functional>
+#include <vector>
 
+#include "rendezvous/net/endpoint.hpp"
 #include "rendezvous/rounds/member.hpp"
 #include "rendezvous/wire/messages.hpp"
 
@@ -26,6 +28,8 @@ public:
 
     /// Dials. Resets an open connection first, of which the observer receives nothing more.
     virtual void connect() = 0;
+    /// The coordinator is at these places from now on; drops the connection.
+    virtual void retarget(const std::vector<Place>& places) = 0;
     /// Closes in order, without a call of the observer.
     virtual void disconnect() = 0;
     virtual void send(const Message& message) = 0;

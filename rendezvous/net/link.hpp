@@ -22,10 +22,9 @@ public:
     MemberLink(const MemberLink&) = delete;
     MemberLink& operator=(const MemberLink&) = delete;
 
-    /// Other places from now on. A connection that stands is given up without a call of the observer.
-    void retarget(const std::vector<Place>& places);
     void connect() override;
     void disconnect() override;
+    void retarget(const std::vector<Place>& places) override;
     void send(const Message& message) override;
     [[nodiscard]] int socket() const override { return socket_.get(); }
 

@@ -13,7 +13,7 @@ import pytest
 from processes import until
 
 
-@pytest.mark.parametrize("which", ["agent", "guard", "node"])
+@pytest.mark.parametrize("which", ["guard", "node"])
 def test_a_dead_coordinator_is_detected_at_once(meeting, which):
     job = meeting(3)
     runs = job.begin("3")
@@ -21,7 +21,7 @@ def test_a_dead_coordinator_is_detected_at_once(meeting, which):
     if which == "node":
         job.net["node1"].kill_all()
     else:
-        os.kill(runs[0].agent() if which == "agent" else runs[0].pid, signal.SIGKILL)
+        os.kill(runs[0].pid, signal.SIGKILL)
     start = time.monotonic()
     for run in runs[1:]:
         result = run.wait(10)

@@ -61,10 +61,9 @@ def test_a_dead_jobs_claim_is_no_hindrance(by_folder, folder):
     job, join = by_folder(2)
     first = join(job.net[0], "2")
     until(lambda: claims(folder) == ["dlaunch-job.1"], 10, "the claim")
-    agent = first.agent()
-    os.kill(agent, signal.SIGKILL)
+    os.kill(first.pid, signal.SIGKILL)
     first.wait(10)
-    assert claims(folder) == ["dlaunch-job.1"], "who was killed cannot remove it"
+    assert claims(folder) == ["dlaunch-job.1"], "a killed node cannot remove its claim"
     runs = [join(host, "2") for host in (job.net[1], job.net[0])]
     world = job.world(2)
     assert claims(folder) == ["dlaunch-job.2"]

@@ -45,6 +45,14 @@ def children(pid):
     return sorted(p for p in all_pids() if parent(p) == pid and alive(p))
 
 
+def comm(pid):
+    """The process's name, as ps shows it; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def command_line(pid):
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from processes import alive, children, describe, marked, until
+from processes import alive, children, comm, describe, marked, until
 
 
 @dataclass
@@ -46,7 +46,13 @@ class Running:
 
     def agent(self):
         """The agent: the guard's child and the workers' parent."""
-        return until(lambda: children(self.pid), 5, "the start of the agent")[0]
+        return until(lambda: [pid for pid in children(self.pid) if comm(pid) == "dlaunch-agent"], 5, "the start of the agent")[0]
+
+    def coordinator(self, but=()):
+        """The coordinator's process, a child of the guard of the node that hosts it; none of `but`."""
+        def serving():
+            return [pid for pid in children(self.pid) if comm(pid) == "dlaunch-coord" and pid not in but]
+        return until(serving, 10, "the start of the coordinator")[0]
 
     def out(self):
         return self.out_path.read_text(errors="replace")

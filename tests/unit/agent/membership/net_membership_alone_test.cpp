@@ -18,7 +18,7 @@ struct Node {
     explicit Node(Plan given) : plan(std::move(given)) {}
 
     JobVerdict run(std::vector<RoundEnd> ends) {
-        NetMembership membership(loop, plan, "node1", guard);
+        NetMembership membership(loop, plan, "node1", guard, nullptr);
         JobVerdict verdict;
         membership.join({[&](const Assignment& assignment) {
                              rounds.push_back(assignment);

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "rendezvous/base/listener.hpp"
+#include "rendezvous/coordinate/host.hpp"
 #include "rendezvous/store/client/tcp_store.hpp"
 
 namespace dlaunch::agent {
@@ -41,7 +42,11 @@ class Node {
 
 public:
     Node(base::Loop& loop, std::string name, Plan plan) : loop_(loop), name_(std::move(name)), plan_(std::move(plan)) {
-        membership = std::make_unique<NetMembership>(loop_, plan_, name_, guard_);
+        membership = std::make_unique<NetMembership>(
+            loop_, plan_, name_, guard_,
+            [this](const rendezvous::CoordinatorJob& job, std::vector<store::Listener> listeners) {
+                return host_here(job, std::move(listeners));
+            });
     }
 
     void join() {
@@ -74,6 +79,17 @@ public:
     bool runs = false;
 
 private:
+    /// In this process, where an agent has its guard start one.
+    base::Result<void> host_here(const rendezvous::CoordinatorJob& job, std::vector<store::Listener> listeners) {
+        auto options = job.options;
+        options.incarnation = 1;
+        auto host = rendezvous::CoordinatorHost::adopt(loop_, std::move(listeners.front().socket), std::move(options));
+        if (!host) return host.error();
+        coordinator_ = std::move(*host);
+        return {};
+    }
+    std::unique_ptr<rendezvous::CoordinatorHost> coordinator_;
+
     void stopped(const std::string& reason) {
         stops.push_back(reason);
         if (runs) over({.succeeded = false});

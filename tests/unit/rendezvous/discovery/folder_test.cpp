@@ -10,6 +10,8 @@
 #include <set>
 #include <thread>
 
+#include "rendezvous/discovery/folder_claim.hpp"
+
 namespace dlaunch::rendezvous {
 namespace {
 
@@ -50,9 +52,10 @@ TEST_F(Folder, the_first_hosts_and_leaves_nothing) {
     ASSERT_TRUE(found->listener);
     EXPECT_EQ(found->places.front().endpoint, (Endpoint{"127.0.0.1", found->listener->port}));
     EXPECT_EQ(files(), std::set<std::string>{"dlaunch-night-207.1"});
-    EXPECT_TRUE(first.must_be_kept());
-    EXPECT_TRUE(first.keep());
-    first.withdraw();
+    ASSERT_TRUE(found->claim);
+    FolderClaim claim(*found->claim);
+    EXPECT_EQ(claim.renew(), Claim::State::held);
+    claim.release(true);
     EXPECT_EQ(files(), std::set<std::string>{});
 }
 
@@ -68,10 +71,6 @@ TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
             auto mine = question();
             mine.node_timeout = Milliseconds(60'000);  // the one that hosts is silent in this test: it is touched
             FolderDiscovery discovery(mine);
-            std::atomic<bool> end = false;
-            std::thread keeper([&] {
-                for (; !end; std::this_thread::sleep_for(Milliseconds(5))) EXPECT_TRUE(discovery.keep());
-            });
             const auto found = discovery.find();
             EXPECT_TRUE(found) << found.error().text;
             if (found && found->listener) ++hosts;
@@ -80,8 +79,6 @@ TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
                 if (found) ports.insert(found->places.front().endpoint.port);
             }
             all_know.arrive_and_wait();
-            end = true;
-            keeper.join();
         });
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(hosts, 1);
@@ -109,12 +106,61 @@ TEST_F(Folder, what_is_no_claim_is_a_dead_one) {
     EXPECT_TRUE(files().contains("dlaunch-night-207.2"));
 }
 
-TEST_F(Folder, who_was_taken_for_dead_learns_it) {
-    FolderDiscovery first(question());
-    ASSERT_TRUE(first.find());
-    EXPECT_TRUE(first.keep());
+TEST_F(Folder, a_claim_that_was_followed_is_lost) {
+    const auto found = FolderDiscovery(question()).find();
+    ASSERT_TRUE(found);
+    FolderClaim held(*found->claim);
+    EXPECT_EQ(held.renew(), Claim::State::held);
     claim("dlaunch-night-207.2", "127.0.0.1:1\n");
-    EXPECT_FALSE(first.keep());
+    EXPECT_EQ(held.renew(), Claim::State::lost);
+    held.release(true);
+    EXPECT_TRUE(files().contains("dlaunch-night-207.2"));
+}
+
+TEST_F(Folder, a_claim_of_another_owner_under_the_same_name_is_lost) {
+    const auto found = FolderDiscovery(question()).find();
+    ASSERT_TRUE(found);
+    FolderClaim held(*found->claim);
+    claim("dlaunch-night-207.1", "127.0.0.1:1\n");
+    EXPECT_EQ(held.renew(), Claim::State::lost);
+    held.release(true);
+    EXPECT_TRUE(files().contains("dlaunch-night-207.1"));
+}
+
+TEST_F(Folder, the_owner_of_a_claim_that_vanished_claims_the_next_number) {
+    const auto found = FolderDiscovery(question()).find();
+    ASSERT_TRUE(found);
+    FolderClaim held(*found->claim);
+    std::filesystem::remove_all(path);
+    EXPECT_EQ(held.renew(), Claim::State::held);
+    EXPECT_EQ(files(), std::set<std::string>{"dlaunch-night-207.2"});
+    std::filesystem::remove(path + "/dlaunch-night-207.2");
+    claim("dlaunch-night-207.1", "127.0.0.1:1\n");
+    EXPECT_EQ(held.renew(), Claim::State::lost);
+}
+
+TEST_F(Folder, a_released_claim_is_taken_at_once_and_with_a_higher_epoch) {
+    FolderDiscovery first(question()), second(question());
+    const auto before = first.find();
+    ASSERT_TRUE(before);
+    EXPECT_FALSE(before->succeeds);
+    EXPECT_FALSE(second.is_vacant());
+    FolderClaim(*before->claim).release(false);
+    EXPECT_TRUE(second.is_vacant());
+    const auto after = second.find();
+    ASSERT_TRUE(after);
+    ASSERT_TRUE(after->claim);
+    EXPECT_GT(after->epoch, before->epoch);
+    EXPECT_TRUE(after->succeeds);
+}
+
+TEST_F(Folder, a_claim_in_an_emptied_folder_is_behind_all_epochs_that_the_node_knows) {
+    auto knows = question();
+    knows.known_epoch = epoch_of_claim(7) + 3;
+    const auto found = FolderDiscovery(knows).find();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->epoch, epoch_of_claim(8));
+    EXPECT_TRUE(found->succeeds);
 }
 
 TEST_F(Folder, says_what_is_wrong_with_the_folder) {

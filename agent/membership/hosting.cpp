@@ -1,0 +1,21 @@
+#include "agent/membership/hosting.hpp"
+
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/coordinate/record_file.hpp"
+
+namespace dlaunch::agent {
+
+base::Result<void> host_in_guard(GuardLink& guard, const rendezvous::CoordinatorJob& job,
+                                 const std::vector<store::Listener>& listeners, bool only) {
+    auto bytes = rendezvous::make_memory_file("dlaunch-job", rendezvous::encode(job));
+    if (!bytes) return bytes.error();
+    auto record = rendezvous::make_memory_file("dlaunch-record", {});
+    if (!record) return record.error();
+    std::vector<int> sockets;
+    for (const store::Listener& listener : listeners) sockets.push_back(listener.socket.get());
+    if (!guard.host_coordinator(bytes->get(), record->get(), sockets, only))
+        return base::Error{"the coordinator's process cannot be started", exit_status::kCannotExecute};
+    return {};
+}
+
+}  // namespace dlaunch::agent

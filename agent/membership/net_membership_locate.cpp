@@ -1,0 +1,166 @@
+/// Where the job's coordinator is: before there is a member, and again where the place may move.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/membership/net_membership.hpp"
+#include "agent/membership/net_options.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::agent {
+
+namespace r = rendezvous;
+
+namespace {
+
+constexpr int kProgress_s = 10;
+constexpr auto kLocateAgain = std::chrono::milliseconds(200);
+constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
+
+}  // namespace
+
+void NetMembership::join(Orders orders) {
+    orders_ = std::move(orders);
+    if (alone_) return begin_alone();
+    discovery_ = r::make_discovery(question_of(plan_, host_name_));
+    find_coordinator();
+    still_finding(0);
+}
+
+/// No other node can join: the coordinator is in memory, and nothing is looked for.
+void NetMembership::begin_alone() {
+    const RendezvousPlan& rendezvous = plan_.rendezvous;
+    advertised_ = bind_to_ = address_alone(rendezvous);
+    if (auto listens = store_.listen(bind_to_, {}, rendezvous.master_port.value_or(0)); !listens)
+        return end_before_it_began(listens.error().status, cannot_serve(listens.error().text));
+    make_member({});
+    act();
+}
+
+/// Names are asked for and files are read aside: the loop must hear signals meanwhile.
+void NetMembership::find_coordinator() {
+    finding_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
+        auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
+        return [this, found] { come_in(std::move(*found)); };
+    });
+}
+
+void NetMembership::still_finding(int waited_s) {
+    const auto limit = plan_.rendezvous.answer_timeout;
+    const std::string& place =
+        plan_.rendezvous.backend == Backend::fixed_address ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
+    const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
+    if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
+        return end_before_it_began(exit_status::kRendezvousTimeout,
+                                   fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
+    if (waited_s > 0 && waited_s % kProgress_s == 0) orders_.tell("waiting, " + what);
+    finding_timer_ = loop_.after(std::chrono::seconds(1), [this, waited_s] { still_finding(waited_s + 1); });
+}
+
+/// A name that nobody knows yet may be this node's own: whether it is to host is not known before.
+void NetMembership::come_in(base::Result<r::Found> found) {
+    finding_ = {};
+    if (found && found->nowhere()) {
+        problem_ = found->problem;
+        again_timer_ = loop_.after(kAskAgain, [this] { find_coordinator(); });
+        return;
+    }
+    finding_timer_ = {};
+    if (found && !found->doubt.empty()) orders_.tell(found->doubt);
+    if (!found) return end_before_it_began(found.error().status, found.error().text);
+    if (auto open = open_ports(*found); !open) return end_before_it_began(open.error().status, open.error().text);
+    make_member(*found);
+    act();
+}
+
+void NetMembership::end_before_it_began(int status, std::string reason) {
+    finding_timer_ = {};
+    again_timer_ = {};
+    finding_ = {};
+    over_ = true;
+    order([this, verdict = JobVerdict{status, std::move(reason)}] { orders_.end(verdict); });
+}
+
+base::Result<void> NetMembership::open_ports(r::Found& found) {
+    if (auto listens = store_.listen(found.bind_to, found.other); !listens) return listens.error();
+    hosts_ = guard_.hosts_coordinator();  // of an agent before this one
+    if (hosts_ && !found.places.empty()) coordinator_port_ = found.places.front().endpoint.port;
+    advertised_ = found.advertised;
+    name_is_loopback_ = found.name_is_loopback;
+    bind_to_ = found.bind_to;
+    if (!found.listener) return {};
+    return host_coordinator(found);
+}
+
+base::Result<void> NetMembership::host_coordinator(r::Found& found) {
+    r::CoordinatorJob job{coordinator_options(plan_, host_name_, 0), found.claim};
+    job.options.epoch = found.epoch;
+    job.options.succeeds = found.succeeds;
+    std::vector<store::Listener> listeners;
+    listeners.push_back(std::move(*found.listener));
+    for (store::Listener& each : found.more_listeners) listeners.push_back(std::move(each));
+    hosts_ = true;
+    coordinator_port_ = listeners.front().port;
+    return host_(job, std::move(listeners));
+}
+
+// --- a coordinator that may be elsewhere later
+// ------------------------------------------------------------------------
+
+/// The connection is gone, or has not been answered yet.
+void NetMembership::lost_sight() {
+    answered_ = false;
+    if (alone_ || over_ || !discovery_->moves() || again_timer_ || finding_.busy()) return;
+    again_timer_ = loop_.after(kLocateAgain, [this] {
+        again_timer_ = {};
+        if (!answered_ && !over_) locate_again();
+    });
+}
+
+void NetMembership::locate_again() {
+    if (finding_.busy() || over_) return;
+    discovery_->learn(member_->epoch());
+    finding_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
+        auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
+        return [this, found] {
+            finding_ = {};
+            located_again(std::move(*found));
+        };
+    });
+}
+
+/// The first node that sees a dead claim takes it; the others find the new one.
+void NetMembership::located_again(base::Result<r::Found> found) {
+    if (over_) return;
+    if (found && found->listener)
+        if (auto hosted = host_coordinator(*found); !hosted)
+            order([this, text = hosted.error().text] { orders_.tell(text); });
+    const bool is_news = found && found->places != places_ && (!answered_ || found->epoch > member_->epoch());
+    if (is_news) {
+        places_ = found->places;
+        link_->retarget(places_);
+        answered_ = false;
+        change([&](base::Time now) { member_->moved(now, found->epoch); });
+    }
+    if (!answered_) lost_sight();
+}
+
+/// A standby need not wait for its own connection to show that the coordinator's node is silent.
+void NetMembership::watch_claim() {
+    watch_timer_ = loop_.after(r::Discovery::kLookEvery, [this] {
+        if (!is_standby_ || finding_.busy()) return watch_claim();
+        watching_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
+            const bool is_vacant = discovery->is_vacant();
+            return [this, is_vacant] {
+                watching_ = {};
+                if (over_) return;
+                if (is_vacant) locate_again();
+                watch_claim();
+            };
+        });
+    });
+}
+
+}  // namespace dlaunch::agent

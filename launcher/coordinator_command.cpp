@@ -1,0 +1,121 @@
+#include "launcher/coordinator_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "agent/errors/failure_record.hpp"
+#include "agent/errors/report.hpp"
+#include "agent/membership/hosting.hpp"
+#include "agent/membership/net_options.hpp"
+#include "launcher/command_line.hpp"
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/host.hpp"
+#include "rendezvous/coordinate/process.hpp"
+#include "rendezvous/discovery/discovery.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+namespace r = rendezvous;
+
+/// In the place of the program that a coordinator does not have.
+constexpr const char* kNoProgram = "dlaunch-coordinator-has-no-program";
+
+constexpr const char* kHelp =
+    R"(Usage: dlaunch coordinator [OPTIONS]
+
+Hosts the coordinator of a job on a node without workers: a login or CPU node, or a service. Prints one
+line that says where it listens, and ends with the job's status and report. With an endpoint that is a
+folder it waits as a standby while another node has the coordinator.
+
+  --nnodes N|MIN:MAX         nodes of the job
+  --rdzv-backend static|c10d --rdzv-endpoint HOST:PORT|file:///FOLDER
+  --rdzv-id ID               the job's name
+  --rdzv-conf KEY=VALUE,...
+  --local-addr ADDR          the address that members are told
+  --max-restarts N  --restart-backoff FIRST[:MAX]  --crash-loop N
+  --node-timeout SECONDS  --node-cooldown FIRST[:MAX]  --scale-up POLICY
+  -h, --help                 this text
+
+SIGTERM and SIGINT end the job on all nodes where the endpoint is fixed; with a folder another node
+takes the coordinator over, and no worker is touched.
+More: man dlaunch
+)";
+
+int complain(const std::string& text, int status = exit_status::kUsage) {
+    const std::string line = "dlaunch: " + text + "\n";
+    [[maybe_unused]] const auto ignored = write(STDERR_FILENO, line.data(), line.size());
+    return status;
+}
+
+int host(const agent::Plan& plan, const std::string& host_name, r::Found found, agent::GuardLink& link) {
+    r::CoordinatorJob job{agent::coordinator_options(plan, host_name, 0), found.claim};
+    job.options.program.clear();
+    job.options.epoch = found.epoch;
+    job.options.succeeds = found.succeeds;
+    const std::string place = found.listener->endpoint;
+    std::vector<store::Listener> listeners;
+    listeners.push_back(std::move(*found.listener));
+    for (store::Listener& each : found.more_listeners) listeners.push_back(std::move(each));
+    const std::string line =
+        fmt::format("dlaunch: the coordinator of job \"{}\" listens on {}\n", job.options.job_id, place);
+    if (write(STDOUT_FILENO, line.data(), line.size()) < 0) complain("stdout: cannot write");
+    if (auto hosted = agent::host_in_guard(link, job, listeners, true); !hosted)
+        return complain(hosted.error().text, hosted.error().status);
+    return 0;
+}
+
+}  // namespace
+
+int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink& link) {
+    if (std::ranges::find(arguments, "--help") != arguments.end() ||
+        std::ranges::find(arguments, "-h") != arguments.end())
+        return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
+    std::vector<std::string> words{"dlaunch"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    words.insert(words.end(), {"--no-python", kNoProgram});
+    const auto invocation = read_command_line(words, deps_of_this_process());
+    if (!invocation) return complain(invocation.error().within("coordinator").text, invocation.error().status);
+    const agent::Plan& plan = invocation->plan;
+    if (plan.program.name() != kNoProgram)
+        return complain("coordinator: a program was given, expected options only: it has no workers");
+    if (plan.rendezvous.max_nodes == 1 && plan.rendezvous.standalone)
+        return complain("coordinator: no place to meet, expected --nnodes and --rdzv-endpoint");
+
+    const std::string host_name = base::host_name();
+    const auto discovery = r::make_discovery(agent::question_of(plan, host_name));
+    for (;;) {
+        auto found = discovery->find();
+        if (!found) return complain(found.error().text, found.error().status);
+        if (found->listener) return host(plan, host_name, std::move(*found), link);
+        if (!discovery->moves())
+            return complain("coordinator: " + plan.rendezvous.endpoint +
+                                " is no address of this node, or a coordinator is there already",
+                            exit_status::kRefused);
+        while (!discovery->is_vacant()) std::this_thread::sleep_for(r::Discovery::kLookEvery);
+        if (discovery->is_gone()) return 0;  // the job has ended in order
+    }
+}
+
+int run_reporting_coordinator(const base::CoordinatorSeat& seat) {
+    return r::run_coordinator_process(seat, [](const r::Verdict& verdict) {
+        agent::JobEnd end;
+        end.exit_status = verdict.status;
+        end.reason = verdict.reason;
+        for (const std::string& record : verdict.records)
+            if (auto failures = agent::unpack_failures(record))
+                end.failures.insert(end.failures.end(), failures->begin(), failures->end());
+        if (verdict.status == 0) return;
+        std::string text = end.failures.empty() ? std::string() : agent::text_report(end);
+        if (text.empty() && !verdict.reason.empty()) text = "dlaunch: " + verdict.reason + "\n";
+        [[maybe_unused]] const auto ignored = write(STDERR_FILENO, text.data(), text.size());
+    });
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,186 @@
+#include "rendezvous/coordinate/process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/random.hpp"
+#include "rendezvous/base/signal_names.hpp"
+#include "rendezvous/coordinate/host.hpp"
+#include "rendezvous/coordinate/job.hpp"
+#include "rendezvous/coordinate/record_file.hpp"
+#include "rendezvous/discovery/claim.hpp"
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+using base::Clock;
+using base::CoordinatorExit;
+
+constexpr auto kSendsLast = Milliseconds(200);  // for the connections' orderly ends
+constexpr auto kReleaseMayTake = Milliseconds(1'000);
+
+/// How long the loop may not turn before the guard takes the process for one that stands still: early enough for a
+/// successor to be there before members fence.
+Milliseconds stand_still(Milliseconds node_timeout) {
+    return std::clamp(node_timeout / 4, Milliseconds(500), Milliseconds(2'000));
+}
+
+base::UniqueFd copy_of(int fd) { return base::UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
+void raise_descriptor_limit() {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+class Process {
+public:
+    Process(const base::CoordinatorSeat& seat, CoordinatorJob job) : seat_(seat), job_(std::move(job)) {
+        if (job_.claim) claim_ = make_claim(*job_.claim);
+    }
+
+    int run(const OnVerdict& on_verdict);
+
+private:
+    bool serve();
+    void beat();
+    void renew_claim();
+    void release_claim();
+    void on_signal();
+    void leave(int status);
+
+    const base::CoordinatorSeat& seat_;
+    CoordinatorJob job_;
+    base::Loop loop_;
+    std::unique_ptr<CoordinatorHost> host_;
+    std::shared_ptr<Claim> claim_;  ///< a thread that hangs holds it, too
+    base::Aside renewing_, releasing_;
+    base::Timer beat_timer_, renew_timer_, leave_timer_;
+    base::UniqueFd signals_;
+    base::Watch signal_watch_;
+    int told_to_end_ = 0;
+    int status_ = CoordinatorExit::kGivenUp;
+    bool leaving_ = false;
+};
+
+bool Process::serve() {
+    Coordinator::Options options = job_.options;
+    options.epoch += seat_.generation;
+    options.incarnation = base::random_number();
+    if (seat_.generation > 0) {
+        options.succeeds = true;
+        options.snapshot = wire::decode_snapshot(read_record(seat_.record));
+    }
+    auto host = CoordinatorHost::adopt(loop_, copy_of(seat_.listeners[0]), std::move(options),
+                                       [this](const Snapshot& snapshot) {
+                                           static_cast<void>(write_record(seat_.record, wire::encode(snapshot)));
+                                           if (!snapshot.verdict) return;
+                                           seat_.page->status = snapshot.verdict->status;
+                                           seat_.page->is_over = true;
+                                       });
+    if (!host) return false;
+    host_ = std::move(*host);
+    for (int at = 1; at < seat_.listener_count; ++at)
+        if (!host_->listen_too(copy_of(seat_.listeners[at]))) return false;
+    return true;
+}
+
+void Process::beat() {
+    const auto limit = stand_still(host_->coordinator().config().node_timeout);
+    seat_.page->alive(Clock::now() + limit);
+    if (host_->coordinator().deposed()) return leave(CoordinatorExit::kGivenUp);
+    beat_timer_ = loop_.after(limit / 5, [this] { beat(); });
+}
+
+/// The coordinator's own lease counts from before the renewal, as the claim's next owner counts from when it saw one.
+void Process::renew_claim() {
+    renewing_ = base::Aside(loop_, [this, claim = claim_, asked = Clock::now()]() -> std::function<void()> {
+        const Claim::State state = claim->renew();
+        return [this, state, asked] {
+            renewing_ = {};
+            if (state == Claim::State::lost) return leave(CoordinatorExit::kGivenUp);
+            if (state == Claim::State::held)
+                host_->granted(asked + claim_lease(host_->coordinator().config().node_timeout));
+            renew_timer_ = loop_.after(Claim::kRenewEvery, [this] { renew_claim(); });
+        };
+    });
+}
+
+/// A claim that cannot be released now is one that nobody renews: another node takes it over.
+void Process::release_claim() {
+    const bool is_over = status_ == CoordinatorExit::kOver;
+    leave_timer_ = loop_.after(kReleaseMayTake, [this] { loop_.stop(); });
+    releasing_ = base::Aside(loop_, [this, claim = claim_, is_over]() -> std::function<void()> {
+        claim->release(is_over);
+        return [this] { loop_.stop(); };
+    });
+}
+
+/// A place that is fixed has no successor elsewhere: the job ends. Else another node goes on.
+void Process::on_signal() {
+    signalfd_siginfo got{};
+    if (read(signals_.get(), &got, sizeof got) != static_cast<ssize_t>(sizeof got)) return;
+    const int number = static_cast<int>(got.ssi_signo);
+    if (claim_) {
+        host_->resign();
+        return leave(CoordinatorExit::kGivenUp);
+    }
+    host_->end_job(exit_status::kSignalBase + number, base::signal_name(number) + " received on " + job_.options.host,
+                   std::exchange(told_to_end_, number) != 0);
+}
+
+void Process::leave(int status) {
+    if (std::exchange(leaving_, true)) return;
+    status_ = status;
+    renew_timer_ = {};
+    renewing_ = {};
+    leave_timer_ = loop_.after(kSendsLast, [this] {
+        if (claim_ && (status_ == CoordinatorExit::kOver || told_to_end_ || host_->coordinator().deposed()))
+            return release_claim();
+        loop_.stop();
+    });
+}
+
+int Process::run(const OnVerdict& on_verdict) {
+    raise_descriptor_limit();
+    if (!serve()) return CoordinatorExit::kGivenUp;
+    seat_.page->hands_over = claim_ != nullptr;
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int number : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&ending, number);
+    sigprocmask(SIG_BLOCK, &ending, nullptr);
+    signals_ = base::UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+    signal_watch_ = loop_.readable(signals_.get(), [this] { on_signal(); });
+    if (claim_) {
+        host_->granted(Clock::now() + claim_lease(host_->coordinator().config().node_timeout));
+        renew_claim();
+    }
+    host_->when_finished([this] { leave(CoordinatorExit::kOver); });
+    beat();
+    loop_.run();
+    if (status_ == CoordinatorExit::kOver && on_verdict && host_->coordinator().verdict())
+        on_verdict(*host_->coordinator().verdict());
+    return status_;
+}
+
+}  // namespace
+
+int run_coordinator_process(const base::CoordinatorSeat& seat, const OnVerdict& on_verdict) {
+    auto job = decode_job(bytes_of(seat.job));
+    if (!job) return CoordinatorExit::kGivenUp;
+    return Process(seat, std::move(*job)).run(on_verdict);
+}
+
+}  // namespace dlaunch::rendezvous

@@ -1,0 +1,32 @@
+"""The coordinator's process is killed or stopped: the guard replaces it, the running round goes on, no worker is touched."""
+
+import os
+import signal
+
+import pytest
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=lambda number: number.name)
+def test_no_worker_is_touched(meeting, number):
+    job = meeting(2)
+    runs = job.begin("2", "--max-restarts=1")
+    world = job.world(2)
+    workers = [run.workers() for run in runs]
+    gone = []
+    for _ in range(3):
+        gone.append(runs[0].coordinator(but=gone))
+        os.kill(gone[-1], number)
+    runs[0].coordinator(but=gone)
+    assert [run.workers() for run in runs] == workers
+    job.end_well(world, *runs)
+
+
+def test_the_agent_beside_it_is_started_again(meeting):
+    job = meeting(2)
+    runs = job.begin("2", "--max-restarts=1")
+    world = job.world(2)
+    coordinator = runs[0].coordinator()
+    os.kill(runs[0].agent(), signal.SIGKILL)
+    after = job.world(2, after=world, seconds=15)
+    assert after.restarts == {0} and runs[0].coordinator() == coordinator
+    job.end_well(after, *runs)
