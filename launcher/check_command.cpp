@@ -49,6 +49,18 @@ base::Result<Invocation> invocation_of(std::vector<std::string> words) {
     return read_command_line(words, deps_of_this_process());
 }
 
+/// Of the options that print a text, check has a help of its own, and leaves plans and completions to dlaunch.
+base::Result<std::string> text_of(const Invocation& invocation, const std::vector<std::string>& arguments) {
+    const auto line = normalize(arguments);
+    for (const OptionUse& use : line->options) {
+        if (use.option->name == "help") return base::text_result(kHelp);
+        if (use.option->name == "version") break;
+        if (use.option->name == "print-completion" || use.option->name == "dry-run")
+            return base::Error{fmt::format("check {}: expected this option without check", use.spelling)};
+    }
+    return base::text_result(invocation.output);
+}
+
 int status_of(Kind kind) {
     switch (kind) {
         case Kind::coordinator: return 0;
@@ -124,8 +136,11 @@ int run_check(const std::vector<std::string>& arguments) {
     const auto invocation = invocation_of(arguments);
     if (!invocation) return complain(invocation.error());
     for (const std::string& warning : invocation->warnings) complain(base::Error{warning});
-    if (invocation->kind == Invocation::Kind::print)
-        return std::fputs(invocation->output.c_str(), stdout) < 0 || std::fflush(stdout) != 0;
+    if (invocation->kind == Invocation::Kind::print) {
+        const auto text = text_of(*invocation, arguments);
+        if (!text) return complain(text.error());
+        return std::fputs(text->c_str(), stdout) < 0 || std::fflush(stdout) != 0;
+    }
     return check(invocation->plan);
 }
 

@@ -96,10 +96,15 @@ def test_bad_arguments_and_help(dlaunch):
     assert "Usage: dlaunch check" in dlaunch("check", "--help").out
 
 
-@pytest.mark.parametrize("option", ["--version", "--help", "--print-completion=bash"])
-def test_options_that_print_a_text(dlaunch, option):
-    result = dlaunch("check", "--nnodes=2", option)
-    assert result.rc == 0 and result.out == dlaunch(option).out
+def test_options_that_print_a_text(dlaunch):
+    assert dlaunch("check", "--nnodes=2", "--version").out == dlaunch("--version").out
+    assert dlaunch("check", "--nnodes=2", "--help").out == dlaunch("check", "--help").out
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--print-completion=bash"])
+def test_options_that_are_not_for_check(dlaunch, option):
+    result = dlaunch("check", "--nnodes=2", option, "true")
+    assert result.rc == 2 and result.err == f"dlaunch: check {option}: expected this option without check\n"
 
 
 def test_warnings_are_kept(dlaunch):
