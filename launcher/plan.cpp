@@ -120,6 +120,17 @@ agent::RendezvousPlan plan_standalone(const Settings& settings, const Deps& deps
     return plan;
 }
 
+/// The other nodes must reach the endpoint. A node that may be the only one may listen at any port.
+Result<void> check_endpoints(const Settings& settings, const agent::RendezvousPlan& plan) {
+    if (plan.min_nodes == 1 || settings.endpoint.empty()) return {};
+    for (const rendezvous::Endpoint& place : plan.endpoints.places) {
+        if (place.port == 0) return wrong(settings, "rdzv-endpoint", "a port that the other nodes can know, not 0");
+        if (place.host == "0.0.0.0" || place.host == "::")
+            return wrong(settings, "rdzv-endpoint", "the name or address of one node");
+    }
+    return {};
+}
+
 /// Where the job's coordinator is. The static backend's is at --master-addr, unless an endpoint was given.
 Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& plan) {
     const bool fixed = plan.backend == agent::Backend::fixed_address;
@@ -132,6 +143,7 @@ Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& pla
         auto endpoints = rendezvous::parse_endpoints(settings.endpoint, fixed ? kStaticPort : kElasticPort);
         if (!endpoints) return endpoints.error().within(settings.spelling("rdzv-endpoint"));
         plan.endpoints = std::move(*endpoints);
+        if (auto fine = check_endpoints(settings, plan); !fine) return fine;
     }
     if (!fixed) return {};
     const rendezvous::Endpoint master = plan.endpoints.places.front();
@@ -192,17 +204,6 @@ std::vector<std::string> expected_hosts(const Deps& deps, int nodes) {
     return {};
 }
 
-/// The other nodes must reach the endpoint. A node that may be the only one may listen at any port.
-Result<void> check_endpoints(const Settings& settings, const agent::RendezvousPlan& plan) {
-    if (plan.min_nodes == 1 || settings.endpoint.empty()) return {};
-    for (const rendezvous::Endpoint& place : plan.endpoints.places) {
-        if (place.port == 0) return wrong(settings, "rdzv-endpoint", "a port that the other nodes can know, not 0");
-        if (place.host == "0.0.0.0" || place.host == "::")
-            return wrong(settings, "rdzv-endpoint", "the name or address of one node");
-    }
-    return {};
-}
-
 Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::RendezvousPlan& plan) {
     const bool one_node = plan.max_nodes == 1;
     if (settings.standalone && !one_node) return wrong(settings, "nnodes", "one node with --standalone");
@@ -224,8 +225,7 @@ Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::
     plan.job_id = settings.job_id.value_or(one_node ? deps.fresh_id() : rendezvous::kUnnamedJob);
     plan.order_key = order_key(deps);
     plan_times(settings.rdzv_conf, plan);
-    if (auto done = plan_endpoints(settings, plan); !done) return done;
-    return check_endpoints(settings, plan);
+    return plan_endpoints(settings, plan);
 }
 
 Result<void> check_ranks(const Settings& settings, const agent::Plan& plan, std::vector<std::string>& warnings) {

@@ -20,7 +20,9 @@ struct Planned {
 Planned planned(const Words& words, const Deps& machine = small_machine()) {
     auto line = normalize(words);
     Words warnings;
-    auto plan = make_plan(*parse(line->options), line->program, machine, warnings);
+    auto settings = parse(line->options);
+    if (!settings) return {settings.error(), {}};
+    auto plan = make_plan(*settings, line->program, machine, warnings);
     return {std::move(plan), std::move(warnings)};
 }
 
