@@ -39,6 +39,7 @@ public:
         listen();
     }
     void join(int node, std::uint64_t incarnation = 1, std::optional<std::int32_t> claimed = {}) {
+        incarnations[node] = incarnation;
         say(node, Hello{"0.1.0", job_id, incarnation});
         Join join;
         join.stamp.incarnation = incarnation;
@@ -60,6 +61,7 @@ public:
     /// Comes from an earlier coordinator, of epoch `from`, in whose round `round` it has the group rank of its number.
     void comes_back(int node, std::int32_t round, std::int32_t group_size, bool alive = true, std::uint64_t from = 1,
                     std::uint64_t incarnation = 1) {
+        incarnations[node] = incarnation;
         say(node, Hello{"0.1.0", job_id, incarnation});
         Join join;
         join.stamp = {from, round, incarnation};
@@ -89,7 +91,9 @@ public:
     void pass(Milliseconds time, std::vector<int> beating = {}) {
         for (const Time end = now + time; now < end;) {
             now += 50ms;
-            for (int node : beating) coordinator.received(now, connection_of(node), Beat{stamp(), 0});
+            for (int node : beating)
+                coordinator.received(now, connection_of(node),
+                                     Beat{{epoch, coordinator.round(), incarnations.at(node)}, 0});
             coordinator.tick(now);
             listen();
         }
@@ -126,7 +130,8 @@ public:
     std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise
     std::map<ConnectionId, std::vector<Message>> said;
     std::set<ConnectionId> closed;
-    Snapshot recorded;  ///< the latest
+    std::map<int, std::uint64_t> incarnations;  ///< of each node
+    Snapshot recorded;                          ///< the latest
     Coordinator coordinator;
 };
 

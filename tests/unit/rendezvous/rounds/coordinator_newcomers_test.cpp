@@ -75,7 +75,7 @@ TEST(CoordinatorNewcomers, a_loss_takes_all_along) {
 }
 
 TEST(CoordinatorNewcomers, are_not_taken_in_when_the_job_is_about_to_end) {
-    Job job(elastic(3, 1s));
+    Job job(elastic(5, 1s));
     job.join(0), job.join(1);
     job.pass(1'100ms, {0, 1});
     job.join(2);

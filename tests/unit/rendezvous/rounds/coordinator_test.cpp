@@ -20,8 +20,9 @@ TEST(Coordinator, starts_when_all_are_there_and_tells_each_its_own) {
     job.join(0);
     const auto first = job.heard<Assigned>(0), second = job.heard<Assigned>(1);
     ASSERT_TRUE(first && second);
-    EXPECT_EQ(*first, (Assigned{{1, 0, 77}, 0, 2, 0, 4, 2, 0, 4, "10.0.0.0", 4000, 0, 0, ""}));
-    EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 2, 4, 2, 2, 4, "10.0.0.0", 4000, 0, 0, ""}));
+    const JobProgress progress{{}, 2};
+    EXPECT_EQ(*first, (Assigned{{1, 0, 77}, 0, 2, 0, 4, 2, 0, 4, "10.0.0.0", 4000, 0, 0, "", progress}));
+    EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 2, 4, 2, 2, 4, "10.0.0.0", 4000, 0, 0, "", progress}));
 }
 
 TEST(Coordinator, who_is_done_hears_too_that_the_round_has_ended) {

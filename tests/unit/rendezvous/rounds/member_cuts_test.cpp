@@ -56,7 +56,7 @@ TEST(MemberCuts, a_success_that_was_not_delivered_outlives_the_lease) {
     const auto join = node.sent<Join>();
     ASSERT_TRUE(join && join->running);
     EXPECT_FALSE(join->running->alive);
-    node.hear(Welcome{node.from, 0, JobConfig{}, "node0"});
+    node.hear(Welcome{node.from, join->beat, JobConfig{}, "node0"});
     EXPECT_TRUE(node.sent<Report>()->succeeded);
     node.hear(Refused{true, 0, "this node was silent for too long"});
     node.member.connected(node.now);
