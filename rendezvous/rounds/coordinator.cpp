@@ -98,9 +98,8 @@ void Coordinator::received(Time now, ConnectionId connection, const Message& mes
         actions_.emplace_back(Close{connection});
         return;
     }
+    if (Node* node = roster_.node_of(connection)) return on_member(now, connection, *node, message);
     if (const auto* hello = std::get_if<Hello>(&message)) return on_hello(connection, *hello);
-    Node* node = roster_.node_of(connection);
-    if (node) return on_member(now, connection, *node, message);
     if (!roster_.greeted(connection)) {
         actions_.emplace_back(Close{connection});
     } else if (const auto* join = std::get_if<Join>(&message)) {
@@ -345,7 +344,8 @@ Time Coordinator::deadline() const {
     if (phase_ == Phase::adopting) due = std::min(due, adopt_until_);
     if (phase_ == Phase::running) due = std::min(due, newcomers_until_);
     if (phase_ == Phase::gathering) {
-        due = std::min({due, gather_until_, next_progress_, last_call_until_});
+        due = std::min({due, gather_until_, next_progress_});
+        if (last_call_until_ > now_) due = std::min(due, last_call_until_);  // else a node that is cut off is awaited
         if (earliest_start() > now_) due = std::min(due, earliest_start());
         if (await_until_ > now_) due = std::min(due, await_until_);
     }

@@ -2,6 +2,7 @@
 // starts nothing while something runs, it ends with nothing running, and its timer does not spin.
 
 #include <cstdlib>
+#include <utility>
 #include <variant>
 
 #include "rendezvous/rounds/member.hpp"

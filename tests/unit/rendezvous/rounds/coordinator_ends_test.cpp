@@ -19,6 +19,29 @@ TEST(CoordinatorEnds, a_connection_that_closes_in_order_is_a_cut) {
     EXPECT_EQ(job.coordinator.round(), 0);
 }
 
+TEST(CoordinatorEnds, a_member_that_greets_again_loses_its_connection_only) {
+    Job job(1, 2);
+    job.join(0), job.join(1);
+    job.say(1, Hello{"0.1.0", "another", 1});
+    EXPECT_TRUE(job.closed.contains(Job::connection_of(1)));
+    EXPECT_TRUE(job.coordinator.is_consistent());
+    job.hangs_up(1);
+    job.join(1);
+    EXPECT_TRUE(job.heard<Welcome>(1));
+    EXPECT_EQ(job.coordinator.round(), 0);
+}
+
+TEST(CoordinatorEnds, a_last_call_that_is_over_while_a_node_is_cut_off_does_not_spin) {
+    auto options = Job::options(1, 3, 0);
+    options.last_call = 1s;
+    Job job(options);
+    job.join(0), job.join(1);
+    job.hangs_up(1);
+    job.pass(1'500ms, {0});
+    EXPECT_FALSE(job.heard<Assigned>(0)) << "node 1 may come back";
+    EXPECT_GT(job.coordinator.deadline(), job.now);
+}
+
 TEST(CoordinatorEnds, a_good_bye_is_a_death) {
     Job job(1, 2);
     job.join(0), job.join(1);
