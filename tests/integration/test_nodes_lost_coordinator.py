@@ -37,7 +37,7 @@ def test_a_silent_coordinator_is_detected_after_the_time_out(meeting):
     job.net["node1"].lose()
     start = time.monotonic()
     until(lambda: not runs[1].workers(), 8, "the end of the worker")
-    assert 1 < time.monotonic() - start < 4
+    assert 0.5 < time.monotonic() - start < 4
     assert not runs[1].ended(), "it may still come back"
     result = runs[1].wait(20)
     assert result.rc == 81 and "the coordinator on node1" in result.err
