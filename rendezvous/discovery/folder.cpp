@@ -86,16 +86,16 @@ bool FolderDiscovery::is_gone() {
 /// Watches it for as long as that takes.
 bool FolderDiscovery::is_dead(const Latest& claim) {
     using Kind = Answer::Kind;
-    for (Milliseconds before = unchanged_for(claim);;) {
+    (void)unchanged_for(claim);
+    for (const Time first_seen = seen_.since;;) {
         const Answer answer =
             claim.place.port ? probe(claim.place.host, claim.place.port, question_.version, question_.job_id, kAnswerIn)
                              : Answer{Kind::nobody, {}};
         const auto unchanged = unchanged_for(claim);
         if (unchanged == Milliseconds::max()) return true;
-        if (answer.kind == Kind::coordinator || unchanged < before) return false;
+        if (answer.kind == Kind::coordinator || seen_.since != first_seen) return false;  // it answers, or was renewed
         const auto patience = answer.kind == Kind::nobody ? kClosedPort : claim_dies_after(question_.node_timeout);
         if (unchanged >= patience) return true;
-        before = unchanged;
         std::this_thread::sleep_for(kLookAgain);
     }
 }
