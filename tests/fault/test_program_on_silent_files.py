@@ -39,8 +39,8 @@ def test_a_signal_ends_a_job_whose_working_directory_does_not_answer(start, fold
 
 
 def test_the_failure_is_reported_when_the_file_system_answers_at_last(start, tmp_path):
-    """Closing the mount's connection is an answer: the program is not there."""
+    """Closing the mount's connection is an answer: no such program (127), or none that can be read (126)."""
     with silent_folder(tmp_path / "silent") as folder:
         run = begun(start, folder / "program")
-    assert run.wait(10).rc == 126
+    assert run.wait(10).rc in (126, 127)
     assert "could not be executed" in run.err()

@@ -29,11 +29,11 @@ def test_the_endpoint_has_no_carrier(meeting):
 
 
 def test_the_lost_node_is_named(meeting):
-    """A job of two nodes loses one, and no node replaces it."""
+    """A job of two nodes with a restart left loses one, and no node replaces it."""
     job = meeting(3)
-    runs = job.begin("2", hosts=job.net.all[:2], conf="join_timeout=3")
+    runs = job.begin("2", "--max-restarts=1", hosts=job.net.all[:2], conf="join_timeout=3")
     job.world(2)
-    spare = job.join(job.net["node3"], "2", conf="join_timeout=3")
+    spare = job.join(job.net["node3"], "2", "--max-restarts=1", conf="join_timeout=3")
     job.net["node3"].await_connection(job.net["node1"])
     spare.end()  # the spare was no member, so the job does not wait for it
     job.net["node2"].kill_all()
