@@ -51,10 +51,15 @@ public:
         return bytes;
     }
     std::string hear(std::size_t size) {
-        std::string bytes(size, '\0');
+        std::string bytes;
+        hear(size, bytes);
+        return bytes;
+    }
+    /// Into a buffer that many calls use: the address sanitizer holds back what was freed.
+    void hear(std::size_t size, std::string& bytes) {
+        bytes.resize(size);
         const ssize_t count = recv(socket_.get(), bytes.data(), size, MSG_WAITALL);
         bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-        return bytes;
     }
     /// Waits for the other side's end, in order or not.
     bool closed() {
