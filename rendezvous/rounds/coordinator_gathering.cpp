@@ -116,14 +116,18 @@ std::size_t Coordinator::ready() const {
     return roster_.connected() - cooling;
 }
 
+/// Only connected nodes can be in the next round. A spare that died without a good-bye is known until its silence ends.
 std::string Coordinator::waiting() const {
     std::vector<std::string> present;
     for (const auto& [id, node] : roster_.all())
-        if (!cooling_.contains(id)) present.push_back(node.record.host);
+        if (node.connection && !cooling_.contains(id)) present.push_back(node.record.host);
+    if (last_call_until_ != kNever && now_ < last_call_until_)
+        return fmt::format("{} of at most {} nodes, starting in {:.0f} s", present.size(), limit(),
+                           std::chrono::duration<double>(last_call_until_ - now_).count());
     const auto missing =
         options_.expected_hosts.empty() ? lost_hosts_ : missing_hosts(options_.expected_hosts, present);
-    const auto want = static_cast<std::size_t>(job_.min_nodes);
-    return waiting_text(std::min(present.size(), want), want, missing);
+    const auto least = static_cast<std::size_t>(job_.min_nodes);
+    return waiting_text(present.size(), present.size() < least ? least : limit(), missing);
 }
 
 void Coordinator::gather(Time now) {

@@ -88,6 +88,27 @@ TEST(Coordinator, waits_for_lost_members_and_not_for_lost_spares) {
     EXPECT_EQ(end->verdict.reason, "rendezvous timed out after 3 s: 1 of 2 nodes, waiting for: node1");
 }
 
+TEST(Coordinator, a_spare_that_was_cut_off_is_not_counted) {
+    auto options = Job::options(2, 2, 1);
+    options.join_timeout = 3s;
+    Job job(options);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.hangs_up(2);
+    job.dies(1);
+    job.over(0);
+    job.pass(3'100ms, {0});
+    const auto end = job.heard<End>(0);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->verdict.reason, "rendezvous timed out after 3 s: 1 of 2 nodes, waiting for: node1");
+}
+
+TEST(Coordinator, reports_during_the_last_call_when_the_round_starts) {
+    Job job(1, 3);
+    job.join(0);
+    job.pass(10'100ms, {0});
+    EXPECT_EQ(job.heard<Tell>(0)->text, "1 of at most 3 nodes, starting in 20 s");
+}
+
 TEST(Coordinator, says_every_ten_seconds_who_is_missing) {
     Job job(2, 2);
     job.join(0);
