@@ -13,6 +13,7 @@
 #include "agent/errors/report.hpp"
 #include "agent/membership/hosting.hpp"
 #include "agent/membership/net_options.hpp"
+#include "launcher/cli/subcommands.hpp"
 #include "launcher/command_line.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/host.hpp"
@@ -34,15 +35,7 @@ Hosts the coordinator of a job on a node without workers: a login or CPU node, o
 line that says where it listens, and ends with the job's status and report. With an endpoint that is a
 folder it waits as a standby while another node has the coordinator.
 
-  --nnodes N|MIN:MAX         nodes of the job
-  --rdzv-backend static|c10d --rdzv-endpoint HOST:PORT|file:///FOLDER
-  --rdzv-id ID               the job's name
-  --rdzv-conf KEY=VALUE,...
-  --local-addr ADDR          the address that members are told
-  --max-restarts N  --restart-backoff FIRST[:MAX]  --crash-loop N
-  --node-timeout SECONDS  --node-cooldown FIRST[:MAX]  --scale-up POLICY
-  -h, --help                 this text
-
+{}
 SIGTERM and SIGINT end the job on all nodes where the endpoint is fixed; with a folder another node
 takes the coordinator over, and no worker is touched.
 More: man dlaunch
@@ -76,7 +69,8 @@ int host(const agent::Plan& plan, const std::string& host_name, r::Found found, 
 int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink& link) {
     if (std::ranges::find(arguments, "--help") != arguments.end() ||
         std::ranges::find(arguments, "-h") != arguments.end())
-        return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
+        return std::fputs(fmt::format(kHelp, options_help("coordinator")).c_str(), stdout) < 0 ||
+               std::fflush(stdout) != 0;
     std::vector<std::string> words{"dlaunch"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     words.insert(words.end(), {"--no-python", kNoProgram});

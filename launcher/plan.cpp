@@ -8,6 +8,7 @@
 #include "launcher/cli/values.hpp"
 #include "launcher/cli/words.hpp"
 #include "launcher/slurm.hpp"
+#include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
 #include "rendezvous/wire/messages.hpp"
 
@@ -16,8 +17,6 @@ namespace {
 
 using base::Error;
 using base::Result;
-
-constexpr int kElasticPort = 29400, kStaticPort = 29500;  // torchrun's
 
 Error wrong(const Settings& settings, std::string_view option, std::string_view expected) {
     return {fmt::format("{}: expected {}", settings.spelling(option), expected)};
@@ -138,9 +137,9 @@ Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& pla
     plan.master_port = settings.master_port;
     if (settings.endpoint.empty()) {
         if (!fixed) return {};
-        plan.endpoints.places = {{settings.master_addr, settings.master_port.value_or(kStaticPort)}};
+        plan.endpoints.places = {{settings.master_addr, settings.master_port.value_or(base::kStorePort)}};
     } else {
-        auto endpoints = rendezvous::parse_endpoints(settings.endpoint, fixed ? kStaticPort : kElasticPort);
+        auto endpoints = rendezvous::parse_endpoints(settings.endpoint, fixed ? base::kStorePort : base::kElasticPort);
         if (!endpoints) return endpoints.error().within(settings.spelling("rdzv-endpoint"));
         plan.endpoints = std::move(*endpoints);
         if (auto fine = check_endpoints(settings, plan); !fine) return fine;

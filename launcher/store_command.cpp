@@ -11,16 +11,16 @@
 #include <cstring>
 #include <optional>
 
+#include "launcher/cli/subcommands.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
 #include "rendezvous/store/server/server.hpp"
 
 namespace dlaunch::launcher {
 namespace {
-
-constexpr int kDefaultPort = 29500;  // torch's
 
 constexpr const char* kHelp =
     R"(Usage: dlaunch store --bind ADDR[:PORT]
@@ -28,9 +28,7 @@ constexpr const char* kHelp =
 Serves a store that torch.distributed's TCPStore clients and dlaunch's own understand, alone and
 until SIGTERM or SIGINT. Prints one line that says where it listens.
 
-  --bind ADDR[:PORT]  the address to listen on, as 10.0.0.1:29500 or [::1]:0; port 0 is a free one [29500]
-  -h, --help          this text
-More: man dlaunch-store
+{}More: man dlaunch-store
 )";
 
 /// One write, so that lines of several processes do not mix.
@@ -88,8 +86,9 @@ base::UniqueFd ending_signals() {
 int run_store(const std::vector<std::string>& arguments) {
     const auto options = read_options(arguments);
     if (!options) return complain(options.error().text);
-    if (options->help) return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
-    const auto endpoints = rendezvous::parse_endpoints(options->bind, kDefaultPort);
+    if (options->help)
+        return std::fputs(fmt::format(kHelp, options_help("store")).c_str(), stdout) < 0 || std::fflush(stdout) != 0;
+    const auto endpoints = rendezvous::parse_endpoints(options->bind, base::kStorePort);
     if (!endpoints) return complain(endpoints.error().within("store --bind").text);
     if (endpoints->places.size() != 1)
         return complain(fmt::format("store --bind {}: expected one address", options->bind));

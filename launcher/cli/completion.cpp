@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "launcher/cli/subcommands.hpp"
 #include "launcher/cli/table.hpp"
 
 namespace dlaunch::launcher {
@@ -36,11 +37,13 @@ std::string case_pattern(const Option& option) {
 
 constexpr std::string_view kBashScript = R"(# bash completion for dlaunch
 _dlaunch() {
-    local word=${COMP_WORDS[COMP_CWORD]} option= i at names
+    local word=${COMP_WORDS[COMP_CWORD]} command= option= i at
+    local names='@NAMES@'
     COMPREPLY=()
-    if [[ ${COMP_WORDS[1]} == store ]] && ((COMP_CWORD > 1)); then
-        if [[ $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W '--bind -h --help' -- "$word"); fi
-        return
+    if ((COMP_CWORD > 1)); then
+        case ${COMP_WORDS[1]} in
+@SUBCOMMANDS@
+        esac
     fi
     # Bash splits --name=value into three words.
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -52,19 +55,20 @@ _dlaunch() {
             @VALUES@) option=$at ;;
             -*) ;;
             check) if ((i > 1)); then _dlaunch_program "$i"; return; fi ;;
-            *) _dlaunch_program "$i"; return ;;
+            "$command") if ((i > 1)); then return; fi ;;
+            *) if [[ -z $command ]]; then _dlaunch_program "$i"; fi; return ;;
         esac
     done
     if [[ $word == '=' ]]; then word=; fi
+    if [[ -n $option && $command == store ]]; then return; fi
     case $option in
         '') ;;
 @ARGUMENTS@
         *) return ;;
     esac
     if [[ $word == -* ]]; then
-        names='@NAMES@'
         mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
-    else
+    elif [[ -z $command ]]; then
         names=
         if ((COMP_CWORD == 1)); then names='@COMMANDS@'; fi
         mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word"; compgen -c -- "$word"; compgen -f -- "$word")
@@ -85,11 +89,22 @@ _dlaunch_program() {
 complete -F _dlaunch @PROGRAMS@
 )";
 
+/// "--redirects -r", to a list of such.
+void add_names(std::string& names, const Option& option) {
+    names += fmt::format("{}--{}", names.empty() ? "" : " ", option.name);
+    if (option.letter) names += fmt::format(" -{}", option.letter);
+}
+
 std::string bash() {
-    std::string values, names, arguments;
+    std::string values, names, arguments, commands;
+    for (const Subcommand& command : subcommands()) {
+        std::string its_names;
+        for (const Option* option : command.options) add_names(its_names, *option);
+        commands += fmt::format("{}            {}) command={} names='{}' ;;", commands.empty() ? "" : "\n",
+                                command.name, command.name, its_names);
+    }
     for (const Option& option : all_options()) {
-        names += fmt::format("{}--{}", names.empty() ? "" : " ", option.name);
-        if (option.letter) names += fmt::format(" -{}", option.letter);
+        add_names(names, option);
         if (option.is_switch()) continue;
         values += (values.empty() ? "" : "|") + case_pattern(option);
         std::string reply;
@@ -106,6 +121,7 @@ std::string bash() {
     }
     std::string script = replaced(kBashScript, "@VALUES@", values);
     script = replaced(script, "@ARGUMENTS@", arguments);
+    script = replaced(script, "@SUBCOMMANDS@", commands);
     script = replaced(script, "@COMMANDS@", kCommands);
     return replaced(replaced(script, "@NAMES@", names), "@PROGRAMS@", kPrograms);
 }
@@ -128,36 +144,40 @@ std::string zsh_text(std::string_view text) {
     return escaped;
 }
 
-/// check has the options of dlaunch, store its own.
+/// The arguments of _arguments that describe an option, each on a line of its own.
+std::string zsh_lines(const Option& option) {
+    const std::string value =
+        option.is_switch() ? "" : fmt::format(":{}:{}", zsh_text(option.value), zsh_action(option));
+    const std::string text = fmt::format("[{}]{}", zsh_text(option.help), value);
+    const auto line = [](const std::string& specification) {
+        return "        " + single_quoted(specification) + " \\\n";
+    };
+    std::string lines = line(fmt::format("*--{}{}{}", option.name, option.is_switch() ? "" : "=", text));
+    if (option.letter) lines += line(fmt::format("*-{}{}{}", option.letter, option.is_switch() ? "" : "+", text));
+    return lines;
+}
+
+/// check has the options of dlaunch, the others their own.
 constexpr std::string_view kZshHead = R"(#compdef @PROGRAMS@
 _dlaunch() {
     local command=
-    if (( CURRENT > 2 )) && [[ $words[2] == (check|store) ]]; then
+    if (( CURRENT > 2 )) && [[ $words[2] == (check|@SUBCOMMANDS@) ]]; then
         command=$words[2]
         words=("$words[1]" "${(@)words[3,-1]}")
         (( CURRENT-- ))
     fi
-    if [[ $command == store ]]; then
-        _arguments -s -S '--bind=[the address to listen on]:ADDR\[\:PORT\]: ' '(-h --help)'{-h,--help}'[a short help]'
-        return
-    fi
-    _arguments -s -S \
 )";
 
 std::string zsh() {
-    std::string script = replaced(kZshHead, "@PROGRAMS@", kPrograms);
-    for (const Option& option : all_options()) {
-        std::string argument =
-            option.is_switch() ? "" : fmt::format(":{}:{}", zsh_text(option.value), zsh_action(option));
-        std::string help = fmt::format("[{}]", zsh_text(option.help));
-        std::string joint = option.is_switch() ? "" : "=";
-        script += "        " + single_quoted(fmt::format("*--{}{}{}{}", option.name, joint, help, argument)) + " \\\n";
-        if (option.letter)
-            script +=
-                "        " +
-                single_quoted(fmt::format("*-{}{}{}{}", option.letter, option.is_switch() ? "" : "+", help, argument)) +
-                " \\\n";
+    std::string names, script = replaced(kZshHead, "@PROGRAMS@", kPrograms);
+    for (const Subcommand& command : subcommands()) {
+        names += fmt::format("{}{}", names.empty() ? "" : "|", command.name);
+        script += fmt::format("    if [[ $command == {} ]]; then\n        _arguments -s -S \\\n", command.name);
+        for (const Option* option : command.options) script += zsh_lines(*option);
+        script += "            && return\n        return 1\n    fi\n";
     }
+    script = replaced(script, "@SUBCOMMANDS@", names) + "    _arguments -s -S \\\n";
+    for (const Option& option : all_options()) script += zsh_lines(option);
     script += fmt::format(
         "        '(-)1:program:{{ [[ CURRENT -eq 2 && -z $command ]] && compadd {}; _command_names -e; _files }}' "
         "'*::argument:_files'\n}}\n",
@@ -192,41 +212,36 @@ function __dlaunch_before_program
     end
     return 0
 end
-function __dlaunch_in_store
+function __dlaunch_in
     set -l words (commandline -opc)
-    test (count $words) -ge 2; and test $words[2] = store
+    test (count $words) -ge 2; and test $words[2] = $argv[1]
 end
 )";
 
-constexpr std::string_view kFishCommands =
-    R"(complete -c @PROGRAM@ -n 'test (count (commandline -opc)) -eq 1' -a '@COMMANDS@'
-complete -c @PROGRAM@ -n __dlaunch_in_store -l bind -x -d 'the address to listen on'
-complete -c @PROGRAM@ -n __dlaunch_in_store -s h -l help -d 'a short help'
-)";
+/// What follows an option, for fish's complete.
+std::string fish_argument(const Option& option) {
+    if (takes_file(option)) return " -r -F";
+    if (takes_directory(option)) return " -x -a '(__fish_complete_directories)'";
+    if (!option.choices().empty()) return fmt::format(" -x -a '{}'", fmt::join(option.choices(), " "));
+    return option.is_switch() ? "" : " -x";
+}
+
+std::string fish_line(std::string_view program, std::string_view condition, const Option& option) {
+    return fmt::format("complete -c {} -n {} -l {}{}{} -d '{}'\n", program, condition, option.name,
+                       option.letter ? fmt::format(" -s {}", option.letter) : "", fish_argument(option),
+                       replaced(replaced(option.help, "\\", "\\\\"), "'", "\\'"));
+}
 
 std::string fish() {
     std::string values, lines;
-    for (std::string_view program : {"dlaunch", "torchrun"})
-        lines += replaced(replaced(kFishCommands, "@PROGRAM@", program), "@COMMANDS@", kCommands);
-    for (const Option& option : all_options()) {
-        if (!option.is_switch()) {
-            values += fmt::format("{}--{}", values.empty() ? "" : " ", option.name);
-            if (option.letter) values += fmt::format(" -{}", option.letter);
-        }
-        std::string argument;
-        if (takes_file(option))
-            argument = " -r -F";
-        else if (takes_directory(option))
-            argument = " -x -a '(__fish_complete_directories)'";
-        else if (!option.choices().empty())
-            argument = fmt::format(" -x -a '{}'", fmt::join(option.choices(), " "));
-        else if (!option.is_switch())
-            argument = " -x";
-        std::string letter = option.letter ? fmt::format(" -s {}", option.letter) : "";
-        for (std::string_view program : {"dlaunch", "torchrun"})
-            lines +=
-                fmt::format("complete -c {} -n __dlaunch_before_program -l {}{}{} -d {}\n", program, option.name,
-                            letter, argument, "'" + replaced(replaced(option.help, "\\", "\\\\"), "'", "\\'") + "'");
+    for (const Option& option : all_options())
+        if (!option.is_switch()) add_names(values, option);
+    for (std::string_view program : {"dlaunch", "torchrun"}) {
+        lines += fmt::format("complete -c {} -n 'test (count (commandline -opc)) -eq 1' -a '{}'\n", program, kCommands);
+        for (const Subcommand& command : subcommands())
+            for (const Option* option : command.options)
+                lines += fish_line(program, fmt::format("'__dlaunch_in {}'", command.name), *option);
+        for (const Option& option : all_options()) lines += fish_line(program, "__dlaunch_before_program", option);
     }
     return replaced(kFishHead, "@VALUES@", values) + lines;
 }

@@ -65,7 +65,9 @@ void wrap_into(std::string& text, std::size_t column, std::string_view words) {
     text += '\n';
 }
 
-std::string entry(const Option& option) {
+}  // namespace
+
+std::string option_help(const Option& option) {
     std::string text = heading(option);
     if (text.size() + 2 > kHelpColumn)
         text += "\n" + std::string(kHelpColumn, ' ');
@@ -77,14 +79,12 @@ std::string entry(const Option& option) {
     return text;
 }
 
-}  // namespace
-
 std::string help_text() {
     std::string text(kHead);
     const Option* before = nullptr;
     for (const Option& option : all_options()) {
         if (!before || before->group != option.group) text += fmt::format("\n{}:\n", title(option.group));
-        text += entry(option);
+        text += option_help(option);
         before = &option;
     }
     text += kTail;

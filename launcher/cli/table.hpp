@@ -45,7 +45,7 @@ struct Option {
 };
 
 /// What may stand in a program's place, first of all words.
-inline constexpr std::string_view kCommands = "backends check store version";
+inline constexpr std::string_view kCommands = "backends check coordinator store version";
 
 [[nodiscard]] std::span<const Option> all_options();
 [[nodiscard]] std::string_view title(Group group);

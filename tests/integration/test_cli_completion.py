@@ -56,6 +56,12 @@ def bash(script, tmp_path):
         (["store", "--b"], ["--bind"]),
         (["store", "--rdzv-en"], [""]),
         (["./prog", "store", "--b"], [""]),
+        (["store", "--bind", "so"], [""]),
+        (["coordinator", "--rdzv-en"], ["--rdzv-endpoint"]),
+        (["coordinator", "--scale-up", "im"], ["immediate"]),
+        (["coordinator", "--nproc"], [""]),
+        (["coordinator", "./prog", "--rdzv-en"], [""]),
+        (["coordinator", ""], [""]),
     ],
 )
 def test_bash(bash, words, offered):
@@ -73,6 +79,8 @@ def test_bash(bash, words, offered):
         ("dlaunch check --rdzv-en", {"--rdzv-endpoint"}),
         ("dlaunch store --b", {"--bind"}),
         ("dlaunch store --rdzv-en", set()),
+        ("dlaunch coordinator --rdzv-en", {"--rdzv-endpoint"}),
+        ("dlaunch coordinator --nproc", set()),
     ],
 )
 def test_fish(script, line, offered, tmp_path):
@@ -100,6 +108,7 @@ print -r -- "$seen"
         ("dlaunch --standalone --nproc-per-n", "--nproc-per-node="),
         ("dlaunch check --rdzv-en", "--rdzv-endpoint="),
         ("dlaunch store --b", "--bind="),
+        ("dlaunch coordinator --rdzv-en", "--rdzv-endpoint="),
     ],
 )
 def test_zsh(script, tmp_path, line, offered):

@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 
+#include "launcher/cli/subcommands.hpp"
 #include "launcher/cli/table.hpp"
 
 namespace dlaunch::launcher {
@@ -31,12 +32,30 @@ TEST(Completion, OffersTheTable) {
     ASSERT_TRUE(std::regex_search(bash, names, std::regex("names='([^']*)'")));
     EXPECT_EQ(found(names[1].str(), "--([a-z-]+)"), names_of_table());
     EXPECT_EQ(found(completion_script("zsh"), "'\\*--([a-z-]+)=?\\["), names_of_table());
-    EXPECT_EQ(found(completion_script("fish"), "-c dlaunch [^\n]* -l ([a-z-]+)"), names_of_table());
+    EXPECT_EQ(found(completion_script("fish"), "-c dlaunch -n __dlaunch_before_program -l ([a-z-]+)"),
+              names_of_table());
 }
 
 TEST(Completion, OffersTheSubcommands) {
     for (const char* shell : {"bash", "zsh", "fish"})
-        EXPECT_NE(completion_script(shell).find("backends check store version"), std::string::npos) << shell;
+        EXPECT_NE(completion_script(shell).find("backends check coordinator store version"), std::string::npos)
+            << shell;
+}
+
+TEST(Completion, OffersTheOptionsOfASubcommandAndNoOthers) {
+    for (const Subcommand& command : subcommands()) {
+        std::set<std::string> names;
+        for (const Option* option : command.options) {
+            ASSERT_TRUE(option) << command.name;
+            names.emplace(option->name);
+        }
+        const std::string name(command.name);
+        std::smatch bash;
+        const std::string script = completion_script("bash");
+        ASSERT_TRUE(std::regex_search(script, bash, std::regex(name + "\\) command=" + name + " names='([^']*)'")));
+        EXPECT_EQ(found(bash[1].str(), "--([a-z-]+)"), names);
+        EXPECT_EQ(found(completion_script("fish"), "-c dlaunch -n '__dlaunch_in " + name + "' -l ([a-z-]+)"), names);
+    }
 }
 
 TEST(Completion, OffersChoices) {

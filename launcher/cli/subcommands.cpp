@@ -1,0 +1,48 @@
+#include "launcher/cli/subcommands.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "launcher/cli/help.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr Option kStoreBind{
+    .name = "bind",
+    .value = "ADDR[:PORT]",
+    .fallback = "port 29500",
+    .group = Group::general,
+    .help = "address to listen on, as 10.0.0.1:29500 or [::1]:0; port 0 is a free one",
+};
+
+/// Of dlaunch's options those that a coordinator without workers heeds.
+constexpr std::array<std::string_view, 12> kCoordinatorOptions{
+    "nnodes",       "rdzv-backend",    "rdzv-endpoint", "rdzv-id",      "rdzv-conf",     "local-addr",
+    "max-restarts", "restart-backoff", "crash-loop",    "node-timeout", "node-cooldown", "scale-up"};
+
+std::vector<const Option*> coordinator_options() {
+    std::vector<const Option*> options;
+    for (const std::string_view name : kCoordinatorOptions) options.push_back(find_option(name));
+    options.push_back(find_option("help"));
+    return options;
+}
+
+}  // namespace
+
+std::span<const Subcommand> subcommands() {
+    static const std::array<Subcommand, 2> kSubcommands{
+        Subcommand{"coordinator", coordinator_options()},
+        Subcommand{"store", {&kStoreBind, find_option("help")}},
+    };
+    return kSubcommands;
+}
+
+std::string options_help(std::string_view name) {
+    std::string text;
+    for (const Option* option : std::ranges::find(subcommands(), name, &Subcommand::name)->options)
+        text += option_help(*option);
+    return text;
+}
+
+}  // namespace dlaunch::launcher
