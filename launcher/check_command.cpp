@@ -23,12 +23,12 @@ constexpr auto kPatience = r::Milliseconds(5'000);
 constexpr const char* kHelp =
     R"(Usage: dlaunch check [OPTIONS] [PROGRAM [ARGS...]]
 
-Says, for a job of several nodes with these options, which address of this node the others would be
-told and why, where the coordinator is, and whether it answers there. Starts and joins nothing. The
-options are dlaunch's: put "check" into the command line that does not work.
+Prints, for a job of several nodes with these options, the address that this node would advertise and
+why, where the coordinator is, and whether it answers there. Starts and joins nothing. The options
+are dlaunch's: put "check" into the command line that does not work.
 
-Exit status: 0 the coordinator answers, or it is this node's part to host it and it can; 2 wrong
-  usage; 80 nobody answers; 83 somebody else answers, or the coordinator refuses this node
+Exit status: 0 the coordinator answers, or this node would host it and can; 2 wrong usage; 80 no
+  answer; 83 another service answers, or the coordinator refuses this node
 More: man dlaunch
 )";
 
@@ -38,9 +38,9 @@ int complain(const base::Error& error) {
     return error.status;
 }
 
-void say(const char* what, const std::string& text) { fmt::print("{:<13}{}\n", what, text); }
+void print(const char* what, const std::string& text) { fmt::print("{:<13}{}\n", what, text); }
 
-/// What this command line means to dlaunch; a program need not be named.
+/// Reads the command line as dlaunch would; PROGRAM may be missing.
 base::Result<Invocation> invocation_of(std::vector<std::string> words) {
     auto line = normalize(words);
     if (!line) return line.error();
@@ -49,7 +49,7 @@ base::Result<Invocation> invocation_of(std::vector<std::string> words) {
     return read_command_line(words, deps_of_this_process());
 }
 
-/// Of the options that print a text, check has a help of its own, and leaves plans and completions to dlaunch.
+/// The text of an option that prints one: check has its own --help, and refuses --dry-run and --print-completion.
 base::Result<std::string> text_of(const Invocation& invocation, const std::vector<std::string>& arguments) {
     const auto line = normalize(arguments);
     for (const OptionUse& use : line->options) {
@@ -67,40 +67,40 @@ int status_of(Kind kind) {
         case Kind::refused:
         case Kind::stranger: return exit_status::kRefused;
         case Kind::silent:
-        case Kind::nobody:
+        case Kind::closed_port:
         case Kind::unreachable: break;
     }
     return exit_status::kRendezvousTimeout;
 }
 
-std::string words_for(const r::Answer& answer, const std::string& job_id) {
+std::string answer_text(const r::Answer& answer, const std::string& job_id) {
     switch (answer.kind) {
         case Kind::coordinator: return fmt::format("yes: the coordinator of job \"{}\" is there", job_id);
         case Kind::refused: return fmt::format("no: a coordinator refuses this node: {}", answer.text);
-        case Kind::stranger: return fmt::format("no: what listens there is no dlaunch coordinator, {}", answer.text);
-        case Kind::nobody: return fmt::format("no: {}; the node that hosts it has not started", answer.text);
+        case Kind::stranger: return fmt::format("no: the service there is no dlaunch coordinator: {}", answer.text);
+        case Kind::closed_port: return fmt::format("no: {}; the node that hosts it has not started", answer.text);
         case Kind::silent:
         case Kind::unreachable: break;
     }
     return fmt::format("no: {}", answer.text);
 }
 
-/// Asks every place; the best answer counts.
-int ask(const r::Found& found, const r::Question& question) {
+/// Probes every place; the best answer determines the exit status.
+int probe_all(const r::Found& found, const r::Question& question) {
     int best = exit_status::kRefused + 1;
     for (const r::Place& place : found.places) {
         const std::string endpoint = place.endpoint.text();
         if (place.address.empty()) {
-            say("coordinator:", endpoint);
-            say("answers:", fmt::format("no: the name {} has no address", place.endpoint.host));
+            print("coordinator:", endpoint);
+            print("answers:", fmt::format("no: the name {} has no address", place.endpoint.host));
             best = std::min(best, exit_status::kRendezvousTimeout);
             continue;
         }
         const bool is_number = place.address == place.endpoint.host;
-        say("coordinator:", is_number ? endpoint : fmt::format("{} ({})", endpoint, place.address));
+        print("coordinator:", is_number ? endpoint : fmt::format("{} ({})", endpoint, place.address));
         const r::Answer answer =
             r::probe(place.address, place.endpoint.port, question.version, question.job_id, kPatience);
-        say("answers:", words_for(answer, question.job_id));
+        print("answers:", answer_text(answer, question.job_id));
         best = std::min(best, status_of(answer.kind));
     }
     return best;
@@ -110,21 +110,21 @@ int check(const agent::Plan& plan) {
     r::Question question = agent::question_of(plan, plan.host.name);
     question.only_look = true;
     if (plan.rendezvous.max_nodes == 1) {
-        say("this node:", fmt::format("{}, alone: a job of one node meets nobody", plan.host.name));
+        print("this node:", fmt::format("{}, alone: a job of one node needs no rendezvous", plan.host.name));
         return 0;
     }
     const auto found = r::make_discovery(question)->find();
     if (!found) return complain(found.error());
-    say("this node:", fmt::format("{}, the others are told {}", plan.host.name, found->advertised));
-    say("because:", found->why);
-    if (!found->doubt.empty()) say("doubtful:", found->doubt);
-    if (!found->listener && !found->places.empty()) return ask(*found, question);
+    print("this node:", fmt::format("{}, advertised as {}", plan.host.name, found->advertised));
+    print("because:", found->why);
+    if (!found->doubt.empty()) print("doubtful:", found->doubt);
+    if (!found->listener && !found->places.empty()) return probe_all(*found, question);
     if (found->places.empty()) {
-        say("coordinator:", "none yet: the first node that starts hosts it");
+        print("coordinator:", "none yet: the first node that starts hosts it");
         return 0;
     }
-    say("coordinator:", fmt::format("{}, this node's part", found->places.front().endpoint.text()));
-    say("answers:", "not yet: it is not running, and the port is free");
+    print("coordinator:", fmt::format("{}, hosted by this node", found->places.front().endpoint.text()));
+    print("answers:", "not yet: it is not running, and the port is free");
     return 0;
 }
 

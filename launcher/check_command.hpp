@@ -5,8 +5,8 @@
 
 namespace dlaunch::launcher {
 
-/// `dlaunch check`: prints which address of this node the others would be told, why, and who answers at the endpoint.
-/// Returns the exit status: 0 when the job could meet here.
+/// `dlaunch check`: prints the address that this node would advertise, why, and the answer of the endpoint. Returns the
+/// exit status: 0 if the rendezvous would work.
 [[nodiscard]] int run_check(const std::vector<std::string>& arguments);
 
 }  // namespace dlaunch::launcher

@@ -12,7 +12,7 @@
 namespace dlaunch::base {
 namespace {
 
-/// Link-local addresses mean something on one interface only.
+/// A link-local address is valid on one interface only, which the scope names.
 std::string scope_of(const sockaddr_in6& address) {
     if (address.sin6_scope_id == 0) return {};
     std::array<char, IF_NAMESIZE> name{};
@@ -20,7 +20,7 @@ std::string scope_of(const sockaddr_in6& address) {
     return fmt::format("%{}", address.sin6_scope_id);
 }
 
-/// Whether it means this host on other hosts, too.
+/// Whether other hosts can reach this host at the address.
 bool is_global(const sockaddr* address) {
     if (address->sa_family == AF_INET) {
         const auto number = ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr);

@@ -1,5 +1,5 @@
 #pragma once
-/// Addresses as text, and those of this host. Nothing here looks a name up.
+/// Socket addresses as text, and the addresses of this host. No name look-ups.
 
 #include <sys/socket.h>
 
@@ -7,7 +7,7 @@
 
 namespace dlaunch::base {
 
-/// An address of ours that other nodes can reach: the first global IPv4 address of an interface that is up, else a
+/// An address of this host that other nodes can reach: the first global IPv4 address of an interface that is up, else a
 /// global IPv6 one, else 127.0.0.1. Never 127.0.1.1, which Debian gives to the host's own name.
 [[nodiscard]] std::string reachable_address();
 

@@ -13,7 +13,7 @@
 namespace dlaunch::base {
 namespace {
 
-/// What both threads hold: the one that ends last takes it away.
+/// Shared by both threads; freed by the one that ends last.
 struct Shared {
     Aside::Work work;
     UniqueFd event{eventfd(0, EFD_CLOEXEC)};
@@ -35,12 +35,12 @@ struct Shared {
     }
 };
 
-/// With every signal blocked: they are the main thread's.
+/// The thread blocks every signal: signals belong to the main thread.
 void run_in_thread(const std::shared_ptr<Shared>& shared) {
     const SignalsBlocked for_the_new_thread;
     try {
         std::thread([shared] { shared->run(); }).detach();
-    } catch (const std::system_error&) {  // no more threads: then it takes the loop's time
+    } catch (const std::system_error&) {  // no more threads: block the loop instead
         shared->run();
     }
 }
@@ -67,7 +67,7 @@ Aside::Aside(Loop& loop, Work work) : state_(std::make_unique<State>()) {
     state_->watch = loop.readable(state_->shared->event.get(), [state = state_.get()] {
         const auto next = state->shared->take();
         state->watch = {};
-        if (next) next();  // may be the end of this
+        if (next) next();  // may destroy the Aside
     });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What blocks in the system (a name look-up, a file on a server), done in a thread of its own while the loop goes on.
+/// Runs a blocking operation (a name look-up, a file on a server) in its own thread while the loop goes on.
 
 #include <functional>
 #include <memory>
@@ -10,15 +10,16 @@ namespace dlaunch::base {
 
 class Aside {
 public:
-    /// Done in the thread. Returns what is to be done with the result, which is called from the loop.
+    /// Runs in the thread. Returns the callback that uses the result; the loop calls it.
     using Work = std::function<std::function<void()>()>;
 
     Aside();
-    /// Begins at once. `work` must own all that it uses: nobody waits for a thread that hangs.
+    /// Starts at once. `work` must own all that it uses: the thread is detached, and may hang longer than this object
+    /// lives.
     Aside(Loop& loop, Work work);
     Aside(Aside&&) noexcept;
     Aside& operator=(Aside&&) noexcept;
-    /// Drops the result. Safe inside of the call that takes it.
+    /// Drops the result. Safe inside the callback.
     ~Aside();
 
     [[nodiscard]] bool busy() const { return state_ != nullptr; }

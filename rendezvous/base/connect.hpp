@@ -8,10 +8,11 @@
 
 namespace dlaunch::base {
 
-/// Waits until the socket is ready for `events` of poll(); false: the deadline passed. Signals do not end it.
+/// Waits until the socket is ready for `events` of poll(); false: the deadline passed. Signals do not interrupt the
+/// wait.
 [[nodiscard]] bool await_ready(int socket, short events, Time deadline);
 
-/// Makes `socket` a non-blocking connection that sends without delay. 0, or why there is none, as errno has it.
+/// Makes `socket` a non-blocking connection with TCP_NODELAY. Returns 0 or an errno.
 [[nodiscard]] int connect_by(UniqueFd& socket, const sockaddr* address, socklen_t size, Time deadline);
 
 }  // namespace dlaunch::base

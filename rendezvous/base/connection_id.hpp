@@ -4,7 +4,7 @@
 
 namespace dlaunch::base {
 
-/// One accepted connection of a server; never used again for another.
+/// One accepted connection of a server; never reused.
 using ConnectionId = std::uint64_t;
 
 }  // namespace dlaunch::base

@@ -1,6 +1,6 @@
 #pragma once
-/// What a guard and the coordinator process that it forks have in common. The guard holds the descriptors for as long
-/// as the job needs a coordinator, so that a successor serves the same sockets and knows what was decided.
+/// State shared by a guard and the coordinator process that it forks. The guard keeps the descriptors for as long as
+/// the job needs a coordinator, so that a successor serves the same sockets and reads the latest snapshot.
 
 #include <atomic>
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace dlaunch::base {
 
-/// In memory that both processes share.
+/// In memory shared by both processes.
 struct CoordinatorPage {
-    /// In ticks of base::Clock. A coordinator that does not extend the time stands still, and is replaced.
+    /// In ticks of base::Clock. The guard replaces a coordinator that does not extend this time.
     std::atomic<std::int64_t> alive_until{0};
-    std::atomic<bool> is_over{false};     ///< the verdict is recorded, and its delivery goes on
-    std::atomic<bool> hands_over{false};  ///< SIGTERM makes it give up its claim, for another node to take
-    std::atomic<int> status{0};           ///< of the verdict
+    std::atomic<bool> is_over{false};  ///< the verdict is recorded; its delivery may still go on
+    std::atomic<bool> hands_over{
+        false};                  ///< on SIGTERM the process releases its claim, so that another node takes over
+    std::atomic<int> status{0};  ///< exit status of the verdict
     static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
     void alive(Time until) { alive_until.store(until.time_since_epoch().count()); }
@@ -33,10 +34,10 @@ struct CoordinatorSeat {
     CoordinatorPage* page = nullptr;
 };
 
-/// How a coordinator process exits. After any other end the guard starts a successor.
+/// Exit statuses of a coordinator process. After any other exit the guard starts a successor.
 struct CoordinatorExit {
     static constexpr int kOver = 0;
-    static constexpr int kGivenUp = 3;  ///< its claim is lost or handed over, or it cannot serve
+    static constexpr int kGivenUp = 3;  ///< the claim is lost or handed over, or the process cannot serve
 };
 
 }  // namespace dlaunch::base

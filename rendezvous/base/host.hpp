@@ -10,7 +10,7 @@ namespace dlaunch::base {
 /// gethostname(2).
 [[nodiscard]] std::string host_name();
 
-/// Processors this process may run on: the size of its affinity mask, which may hold more than a cpu_set_t.
+/// Processors that this process may run on: the size of its affinity mask, which may exceed a cpu_set_t.
 [[nodiscard]] int usable_cores();
 
 /// $TMPDIR, or /tmp when that is unset or empty.

@@ -29,9 +29,9 @@ int port_of(const sockaddr_storage& address) {
     return ntohs(port);
 }
 
-/// Accepted sockets inherit the options: no system call for each of them. A host that vanished with nothing in flight
-/// is noticed after 10 + 4 * 5 s; one that takes nothing of what was sent, after 60 s. The latter also ends a client
-/// that leaves a reply unread for so long while its receive buffer is full.
+/// Accepted sockets inherit the options, which saves system calls for each. Keep-alive detects a vanished host after 10
+/// + 4 * 5 s when nothing is in flight, TCP_USER_TIMEOUT after 60 s when sent bytes stay unacknowledged. The latter
+/// also closes a client that leaves a full receive buffer unread for so long.
 bool notice_dead_peers(int fd) {
     constexpr int kYes = 1, kIdle_s = 10, kInterval_s = 5, kProbes = 4;
     constexpr unsigned kUnacknowledged_ms = 60'000;

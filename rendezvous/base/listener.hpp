@@ -8,7 +8,7 @@
 
 namespace dlaunch::store {
 
-/// A listening socket and where it listens.
+/// A listening socket and its address.
 struct Listener {
     base::UniqueFd socket;
     std::string endpoint;  ///< "127.0.0.1:29500", "[::1]:29500"
@@ -18,11 +18,11 @@ struct Listener {
 /// Listens on a numeric address, or on the first address of a name; port 0 is a free one.
 [[nodiscard]] base::Result<Listener> open_listener(const std::string& address, int port);
 
-/// Takes a bound socket, listening already or not. What it accepts sends without delay, and notices
-/// within a minute that a peer's host is gone.
+/// Takes a bound socket, which may listen already. Accepted connections have TCP_NODELAY and detect the loss of the
+/// peer's host within a minute.
 [[nodiscard]] base::Result<Listener> adopt_listener(base::UniqueFd socket);
 
-/// The port of a bound socket; -1 where there is none.
+/// The port of a bound socket; -1 on an error.
 [[nodiscard]] int bound_port(int socket);
 
 }  // namespace dlaunch::store

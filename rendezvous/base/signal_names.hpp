@@ -10,8 +10,8 @@ namespace dlaunch::base {
 /// "SIGTERM", "SIGRTMIN+3"; "signal 99" for a number without a name.
 [[nodiscard]] std::string signal_name(int signal);
 
-/// Of "TERM", "SIGTERM", "15", "SIGRTMIN+3", "rtmax-1" (case is ignored). None for anything else, for 0 and for the
-/// two signals that the C library keeps for itself.
+/// Parses "TERM", "SIGTERM", "15", "SIGRTMIN+3", "rtmax-1" (case is ignored). None for anything else, for 0 and for the
+/// two signals that the C library reserves.
 [[nodiscard]] std::optional<int> signal_number(std::string_view text);
 
 }  // namespace dlaunch::base

@@ -12,10 +12,10 @@ namespace dlaunch::base {
 /// Without blanks at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
-/// At every `at`; nothing between two is an empty part, and an empty text is one empty part.
+/// Splits at every `at`. Adjacent separators enclose an empty part, and an empty text is one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char at);
 
-/// What becomes of `$$`.
+/// Whether `$$` stays or becomes `$`.
 enum class TwoDollars { kept, one };
 
 /// Replaces $name and ${name} as Python's string.Template.safe_substitute does: names without a value stay.

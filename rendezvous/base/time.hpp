@@ -1,5 +1,5 @@
 #pragma once
-/// The time that the state machines get with each event: monotonic; they never read a clock.
+/// Time as the state machines receive it with each event: monotonic. They never read a clock.
 
 #include <chrono>
 

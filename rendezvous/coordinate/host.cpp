@@ -9,10 +9,11 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-/// A member that leaves so much unread has been frozen for long. It is closed, and synchronized when it joins again.
+/// A member that leaves so much unread has been frozen for long. Its connection is closed; a Welcome brings it up to
+/// date when it reconnects.
 constexpr std::size_t kMostUnread = 8 << 20;
 
-/// All agents of a large job come at once, and those that find the kernel's backlog full (4096) try again a second
+/// All agents of a large job connect at once, and those that find the kernel's backlog full (4096) try again a second
 /// later. A half-open connection takes about a kilobyte.
 constexpr std::size_t kMostHalfOpen = 16'384;
 
@@ -73,7 +74,7 @@ void CoordinatorHost::on_message(base::ConnectionId peer, std::uint8_t number, s
     act();
 }
 
-/// Before anybody is told of the new round: its workers may be faster than this node's.
+/// Must precede the Assigned messages: the new round's workers on other nodes may use the store at once.
 void CoordinatorHost::empty_worker_store() {
     if (coordinator_.phase() != Coordinator::Phase::running || coordinator_.round() == round_) return;
     round_ = coordinator_.round();
@@ -92,7 +93,7 @@ void CoordinatorHost::act() {
             continue;
         }
         const auto& send = std::get<Coordinator::Send>(action);
-        const store::Value frame(wire::encode(send.message));  // once, whoever gets it
+        const store::Value frame(wire::encode(send.message));  // encoded once for all receivers
         const bool admits = std::holds_alternative<Welcome>(send.message);
         for (ConnectionId to : send.to) {
             if (admits) server_->admit(to);

@@ -1,6 +1,6 @@
 #pragma once
-/// The coordinator on the network: a store server whose extension messages go to the state machine, and its clock.
-/// Where the user gave the job one port for everything, this store is the workers' too, and empty in each round.
+/// The coordinator on the network: a store server that passes extension messages to the state machine, and a timer. If
+/// the job has one port for everything, this store is the workers' store, too, and is emptied before each round.
 
 #include <functional>
 #include <map>
@@ -16,27 +16,27 @@ namespace dlaunch::rendezvous {
 
 class CoordinatorHost {
 public:
-    /// Keeps a snapshot for a successor; called before any member receives what follows from it.
+    /// Keeps a snapshot for a successor; called before any message that follows from the snapshot is sent.
     using OnRecord = std::function<void(const Snapshot&)>;
 
-    /// Serves at a socket that listens already. Error as Server::adopt's.
+    /// Serves at a listening socket. Errors as of Server::adopt.
     static base::Result<std::unique_ptr<CoordinatorHost>> adopt(base::Loop& loop, base::UniqueFd listener,
                                                                 Coordinator::Options options, OnRecord on_record = {});
     CoordinatorHost(const CoordinatorHost&) = delete;
     CoordinatorHost& operator=(const CoordinatorHost&) = delete;
 
-    /// At one more address.
+    /// Serves at one more listening socket.
     base::Result<void> listen_too(base::UniqueFd listener) { return server_->listen_too(std::move(listener)); }
 
     [[nodiscard]] const store::Server& server() const { return *server_; }
     [[nodiscard]] const Coordinator& coordinator() const { return coordinator_; }
 
-    /// As Coordinator's.
+    /// As Coordinator's functions.
     void granted(Time until);
     void resign();
     void end_job(int status, const std::string& reason, bool at_once);
 
-    /// The process may end when this has been called: the job is over and everybody knows. At once if that is so now.
+    /// Calls back when the job is over and every node has received the verdict; at once if that is so now.
     void when_finished(std::function<void()> callback);
 
 private:
@@ -47,10 +47,10 @@ private:
     void empty_worker_store();
 
     base::Loop& loop_;
-    const std::optional<int> worker_port_;  ///< of every round's worker store, where it is fixed
+    const std::optional<int> worker_port_;  ///< of the worker store, if the job fixes it
     OnRecord on_record_;
     Coordinator coordinator_;
-    int round_ = -1;  ///< the one that the store was emptied for
+    int round_ = -1;  ///< the round that the store was emptied for
     std::unique_ptr<store::Server> server_;
     base::Timer timer_;
     Time timer_due_ = kNever;

@@ -1,5 +1,5 @@
 #pragma once
-/// What a coordinator process is started with: the job's options, and the claim that it holds, if any.
+/// The input of a coordinator process: the job's options, and the claim that it holds, if any.
 
 #include <optional>
 #include <string>
@@ -11,11 +11,11 @@
 namespace dlaunch::rendezvous {
 
 struct CoordinatorJob {
-    Coordinator::Options options;  ///< without a snapshot and an incarnation, which are the process's own
+    Coordinator::Options options;  ///< without snapshot and incarnation, which each process has of its own
     std::optional<HeldClaim> claim;
 };
 
-/// For a process of the same program: bytes of another version are not understood.
+/// For a process of the same program only: the format is not stable between versions.
 [[nodiscard]] std::string encode(const CoordinatorJob& job);
 [[nodiscard]] std::optional<CoordinatorJob> decode_job(std::string_view bytes);
 

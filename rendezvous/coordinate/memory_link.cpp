@@ -26,7 +26,7 @@ void MemoryLink::send(const Message& message) {
     act();
 }
 
-/// An observer that answers leads to more actions: the outermost call performs them all, in order.
+/// An observer's reply adds actions. The outermost call performs them all, in order.
 void MemoryLink::act() {
     if (std::exchange(acting_, true)) return;
     for (auto actions = coordinator_.take_actions(); !actions.empty(); actions = coordinator_.take_actions()) {

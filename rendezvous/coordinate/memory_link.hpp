@@ -9,10 +9,10 @@ namespace dlaunch::rendezvous {
 
 class MemoryLink : public CoordinatorLink {
 public:
-    /// As the node time-out of a job that only has this link, which cannot be cut: no lease ends, and no beat is due.
+    /// Node time-out of a job in memory. The link cannot be cut, so no lease ends and no beat is due.
     static constexpr Milliseconds kNeverSilent = std::chrono::days(20);
 
-    /// The loop must outlive it.
+    /// The loop must outlive the link.
     MemoryLink(base::Loop& loop, Coordinator::Options options, Observer observer);
 
     void connect() override;

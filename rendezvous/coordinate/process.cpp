@@ -27,11 +27,11 @@ namespace {
 using base::Clock;
 using base::CoordinatorExit;
 
-constexpr auto kSendsLast = Milliseconds(200);  // for the connections' orderly ends
+constexpr auto kSendsLast = Milliseconds(200);  // for the last messages to leave
 constexpr auto kReleaseMayTake = Milliseconds(1'000);
 
-/// How long the loop may not turn before the guard takes the process for one that stands still: early enough for a
-/// successor to be there before members fence.
+/// How long the loop may stall before the guard replaces the process: short enough for a successor to serve before
+/// members fence.
 Milliseconds stand_still(Milliseconds node_timeout) {
     return std::clamp(node_timeout / 4, Milliseconds(500), Milliseconds(2'000));
 }
@@ -65,12 +65,12 @@ private:
     CoordinatorJob job_;
     base::Loop loop_;
     std::unique_ptr<CoordinatorHost> host_;
-    std::shared_ptr<Claim> claim_;  ///< a thread that hangs holds it, too
+    std::shared_ptr<Claim> claim_;  ///< shared with a background thread that may hang
     base::Aside renewing_, releasing_;
     base::Timer beat_timer_, renew_timer_, leave_timer_;
     base::UniqueFd signals_;
     base::Watch signal_watch_;
-    int told_to_end_ = 0;
+    int end_signal_ = 0;
     int status_ = CoordinatorExit::kGivenUp;
     bool leaving_ = false;
 };
@@ -104,7 +104,8 @@ void Process::beat() {
     beat_timer_ = loop_.after(limit / 5, [this] { beat(); });
 }
 
-/// The coordinator's own lease counts from before the renewal, as the claim's next owner counts from when it saw one.
+/// The coordinator's own lease counts from before the renewal, and a standby's patience from after it: the lease ends
+/// first.
 void Process::renew_claim() {
     renewing_ = base::Aside(loop_, [this, claim = claim_, asked = Clock::now()]() -> std::function<void()> {
         const Claim::State state = claim->renew();
@@ -118,7 +119,7 @@ void Process::renew_claim() {
     });
 }
 
-/// A claim that cannot be released now is one that nobody renews: another node takes it over.
+/// A claim that cannot be released in time dies without renewals, and another node takes it over then.
 void Process::release_claim() {
     const bool is_over = status_ == CoordinatorExit::kOver;
     leave_timer_ = loop_.after(kReleaseMayTake, [this] { loop_.stop(); });
@@ -128,7 +129,7 @@ void Process::release_claim() {
     });
 }
 
-/// A place that is fixed has no successor elsewhere: the job ends. Else another node goes on.
+/// With a claim another node takes over. At a fixed place no other node can, so the job ends.
 void Process::on_signal() {
     signalfd_siginfo got{};
     if (read(signals_.get(), &got, sizeof got) != static_cast<ssize_t>(sizeof got)) return;
@@ -138,7 +139,7 @@ void Process::on_signal() {
         return leave(CoordinatorExit::kGivenUp);
     }
     host_->end_job(exit_status::kSignalBase + number, base::signal_name(number) + " received on " + job_.options.host,
-                   std::exchange(told_to_end_, number) != 0);
+                   std::exchange(end_signal_, number) != 0);
 }
 
 void Process::leave(int status) {
@@ -147,7 +148,7 @@ void Process::leave(int status) {
     renew_timer_ = {};
     renewing_ = {};
     leave_timer_ = loop_.after(kSendsLast, [this] {
-        if (claim_ && (status_ == CoordinatorExit::kOver || told_to_end_ || host_->coordinator().deposed()))
+        if (claim_ && (status_ == CoordinatorExit::kOver || end_signal_ || host_->coordinator().deposed()))
             return release_claim();
         loop_.stop();
     });

@@ -1,6 +1,6 @@
 #pragma once
-/// The coordinator in a process of its own, as its guard forks it. Runs until the job is over, or until it may not go
-/// on: then exits, and its guard or another node has the next one.
+/// The coordinator process, forked by its guard. Runs until the job is over, or until it loses its claim; then the
+/// guard or another node starts a successor.
 
 #include <functional>
 
@@ -9,7 +9,7 @@
 
 namespace dlaunch::rendezvous {
 
-/// Called at the end of the job, in the coordinator process, when every node has received the verdict.
+/// Called in the coordinator process at the end of the job, when every node has received the verdict.
 using OnVerdict = std::function<void(const Verdict&)>;
 
 /// Returns the process's exit status: base::CoordinatorExit. SIGTERM and SIGINT must be blocked.

@@ -1,6 +1,6 @@
 #pragma once
-/// Answers one question: where is the job's coordinator, and is it this node's part to be it? One interface for all
-/// ways of knowing. Everything here blocks as long as the resolver or a file server does: call it aside.
+/// Finds the job's coordinator, or decides that this node hosts it. One interface for all kinds of endpoint. Calls
+/// block as long as the resolver or a file server does: make them in the background.
 
 #include <memory>
 #include <optional>
@@ -15,41 +15,41 @@
 
 namespace dlaunch::rendezvous {
 
-/// What a node knows when it asks.
+/// The input of a discovery.
 struct Question {
-    Endpoints at;                            ///< as the user wrote it
+    Endpoints at;                            ///< as the user wrote them
     std::string host_name;                   ///< this node's
-    std::string local_addr;                  ///< the address that it is to advertise; empty: choose
-    std::string version, job_id;             ///< to know the job's coordinator by
-    std::string option = "--rdzv-endpoint";  ///< where the user named the place
-    bool may_host = true;                    ///< false: another node does, by its rank or by the user's wish
-    bool must_host = false;    ///< is_host=true: believed, where the others reach us under an address that is not ours
-    bool should_host = false;  ///< node rank 0 does, and nobody else can
-    bool only_look = false;    ///< nothing is claimed for good: it is asked out of curiosity
+    std::string local_addr;                  ///< address to advertise; empty: choose one
+    std::string version, job_id;             ///< by which a coordinator recognizes its job
+    std::string option = "--rdzv-endpoint";  ///< the option that named the endpoint, for messages
+    bool may_host = true;                    ///< false: another node hosts, by its rank or by is_host=false
+    bool must_host =
+        false;  ///< is_host=true: host even if the endpoint is no address of this node (address translation)
+    bool should_host = false;  ///< node rank 0 hosts, and no other node can
+    bool only_look = false;    ///< `dlaunch check`: claim nothing
     Milliseconds node_timeout{5'000};
-    std::uint64_t known_epoch = 0;  ///< the highest that this node has met: the next coordinator's is higher
+    std::uint64_t known_epoch = 0;  ///< the highest that this node has seen; the next coordinator's is higher
 };
 
-/// Where to meet.
+/// The result of a discovery.
 struct Found {
-    /// Of the coordinator, in the order in which they are to be tried. Empty only when asked out of curiosity: none
-    /// yet.
+    /// Where to dial the coordinator, in this order. Empty only with only_look, when there is no coordinator yet.
     std::vector<Place> places;
-    /// This node is to host the coordinator, and listens already: nobody is refused from now on.
+    /// This node hosts the coordinator, and listens already, so that no dial is refused from now on.
     std::optional<store::Listener> listener;
-    std::optional<HeldClaim> claim;  ///< with the listener, where the place is not fixed: the coordinator renews it
-    std::uint64_t epoch = 1;         ///< of the coordinator that this node hosts
-    bool succeeds = false;           ///< another coordinator of the job may have served before
-    std::vector<store::Listener> more_listeners;  ///< at further addresses that the endpoint's name stands for
-    std::string advertised;                       ///< this node's address for the others
-    std::string bind_to;                          ///< the same as a number
-    std::string other;              ///< one of the other kind, IPv6 beside IPv4, which some may need; empty: none
-    std::string why;                ///< it is this one, in words
-    std::string problem;            ///< with the first place whose name has no address; it may have one later
-    bool name_is_loopback = false;  ///< only here the endpoint's name stands for loopback: it is our own
-    std::string doubt;              ///< a line for the user: this is hardly what he meant
+    std::optional<HeldClaim> claim;  ///< with a listener, where the place is not fixed; the coordinator renews it
+    std::uint64_t epoch = 1;         ///< of this node's coordinator
+    bool succeeds = false;           ///< another coordinator may have served the job before
+    std::vector<store::Listener> more_listeners;  ///< at further addresses of the endpoint's name
+    std::string advertised;                       ///< this node's address for other nodes
+    std::string bind_to;                          ///< the same, numeric
+    std::string other;                            ///< an address of the other IP version, IPv6 beside IPv4; empty: none
+    std::string why;                              ///< why this address was chosen, for users
+    std::string problem;                          ///< of the first name without an address; may be resolved later
+    bool name_is_loopback = false;  ///< the endpoint's name is this host's, and resolves to loopback only on this host
+    std::string doubt;              ///< a warning for the user: the options probably contain a mistake
 
-    [[nodiscard]] bool nowhere() const;  ///< no place has an address
+    [[nodiscard]] bool nowhere() const;  ///< no place has an address yet
 };
 
 class Discovery {
@@ -58,20 +58,20 @@ public:
 
     [[nodiscard]] virtual base::Result<Found> find() = 0;
 
-    /// Whether find() may have another answer later.
+    /// Whether find() may return another place later.
     [[nodiscard]] virtual bool moves() const { return false; }
-    /// Whether the coordinator's claim is dead, or released, as far as earlier calls of this object can tell. Does not
-    /// wait: a standby calls it again and again.
+    /// Whether the coordinator's claim is dead or released, judged by the changes that this object's calls have seen.
+    /// Does not wait: a standby polls it.
     [[nodiscard]] virtual bool is_vacant() { return false; }
-    /// Whether there is no claim at all, as after a job that has ended in order.
+    /// Whether there is no claim at all, as after the end of a job.
     [[nodiscard]] virtual bool is_gone() { return false; }
-    /// The highest epoch that this node has met.
+    /// Records an epoch that this node has seen.
     virtual void learn(std::uint64_t) {}
 
-    static constexpr Milliseconds kLookEvery{500};  ///< a standby, at the claim
+    static constexpr Milliseconds kLookEvery{500};  ///< period of a standby's looks at the claim
 };
 
-/// By the kind of endpoint.
+/// Chooses the discovery for the kind of endpoint.
 [[nodiscard]] std::unique_ptr<Discovery> make_discovery(Question question);
 
 }  // namespace dlaunch::rendezvous

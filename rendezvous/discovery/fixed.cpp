@@ -17,10 +17,10 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr auto kAnswerIn = Milliseconds(1'000);
-constexpr auto kHeldFor = Milliseconds(500);  // by who is about to listen, or about to end
+constexpr auto kHeldFor = Milliseconds(500);  // by a process that is about to listen, or about to exit
 constexpr auto kLookAgain = Milliseconds(50);
 
-void add_of_its_kind(std::vector<std::string>& all, std::string address) {
+void add_of_its_version(std::vector<std::string>& all, std::string address) {
     const auto is_like = [&](const std::string& one) { return is_version_4(one) == is_version_4(address); };
     if (!address.empty() && std::none_of(all.begin(), all.end(), is_like)) all.push_back(std::move(address));
 }
@@ -50,7 +50,7 @@ base::Result<void> choose_address(const Question& question, const std::string& o
         found.why = "the endpoint names it";
     } else if (!towards.empty()) {
         found.advertised = found.bind_to = towards;
-        found.why = "this node speaks to the endpoint from it";
+        found.why = "it is the source address of the route to the endpoint";
     } else {
         found.advertised = found.bind_to;
         found.why = "it is the first address of an interface that is up";
@@ -64,25 +64,26 @@ Found FixedDiscovery::look_up(std::vector<std::string>& own, std::vector<std::st
     const std::string reachable = base::reachable_address();
     for (const Endpoint& each : question_.at.places) {
         auto numbers = addresses_of(each.host);
-        if (!numbers || numbers->empty()) {  // it may be known later
+        if (!numbers || numbers->empty()) {  // the name may be resolved later
             found.places.push_back({each, {}});
             if (found.problem.empty()) found.problem = numbers ? each.host + ": no address" : numbers.error().text;
             continue;
         }
-        for (const std::string& number : *numbers) found.places.push_back({each, number});  // it listens at one of them
+        for (const std::string& number : *numbers)
+            found.places.push_back({each, number});  // the coordinator listens at one of them
         if (&each == &question_.at.places.front())
             own = own_addresses_at(each, *numbers, all_own, question_.host_name, reachable);
         if (!own.empty() && own.front() == reachable && is_loopback(numbers->front())) found.name_is_loopback = true;
         for (const std::string& number : *numbers)
             if (means_loopback(each.host) || !is_loopback(number))
-                add_of_its_kind(towards, own_address_towards(number));
+                add_of_its_version(towards, own_address_towards(number));
     }
     return found;
 }
 
 base::Result<Found> FixedDiscovery::find() {
     if (question_.at.places.empty())
-        return base::Error{question_.option + ": nothing given, expected HOST:PORT, where the nodes meet"};
+        return base::Error{question_.option + ": nothing given, expected HOST:PORT of the coordinator"};
     std::vector<std::string> own;
     std::vector<std::string> towards;
     Found found = look_up(own, towards);
@@ -100,8 +101,8 @@ base::Result<Found> FixedDiscovery::find() {
     return host(std::move(found), own);
 }
 
-/// Whether this node hosts though the endpoint names none of its addresses. The user says so, or nobody else can: as
-/// under torchrun, where node rank 0 serves at whatever address the others reach it.
+/// Whether this node hosts although the endpoint names none of its addresses: with is_host=true, or as node rank 0,
+/// which hosts under torchrun at any address that the other nodes reach.
 bool FixedDiscovery::hosts_elsewhere(Found& found) const {
     if (question_.must_host) return true;
     const Place& there = found.places.front();
@@ -109,16 +110,17 @@ bool FixedDiscovery::hosts_elsewhere(Found& found) const {
     const Kind answer = probe(there.address, there.endpoint.port, question_.version, question_.job_id, kAnswerIn).kind;
     if (answer == Kind::coordinator || answer == Kind::refused || answer == Kind::silent) return false;
     found.doubt = fmt::format(
-        "{}: {} is no address of this node, which hosts the meeting as node rank 0: it listens at {}, expected "
-        "--node-rank=0 on {} unless the others reach this node there",
+        "{}: {} is no address of this node, which hosts the coordinator as node rank 0 and listens at {}, expected "
+        "--node-rank=0 on {} unless other nodes reach this node there",
         question_.option, there.endpoint.host, Endpoint{found.bind_to, there.endpoint.port}.text(),
         there.endpoint.host);
     return true;
 }
 
-/// Somebody may host there already, be just about to, or be gone in a moment; but whoever holds the port and never
-/// answers is in the way. A stranger that answers is told of when we speak to it. The first address counts; others may
-/// know us by another, of IPv6 say.
+/// Listens at the first address and, where possible, at the others: some nodes may reach this one by IPv6 only. If the
+/// port is taken, its owner may be a coordinator, about to listen, or about to exit, so the loop probes it for
+/// kHeldFor. An owner that answers, coordinator or not, is left to the dial, which reports strangers. A port that stays
+/// taken while nothing accepts there is an error.
 base::Result<Found> FixedDiscovery::host(Found found, const std::vector<std::string>& own) const {
     const std::string& address = own.front();
     const int port = question_.at.places.front().port;
@@ -138,7 +140,7 @@ base::Result<Found> FixedDiscovery::host(Found found, const std::vector<std::str
         if (there == Kind::coordinator || there == Kind::refused || there == Kind::silent) return found;
         if (std::chrono::steady_clock::now() < end) continue;
         if (there == Kind::stranger) return found;
-        return base::Error{fmt::format("{}: {}, by somebody who does not answer there; expected a port that is free",
+        return base::Error{fmt::format("{}: {}, by a process that does not answer, expected a free port",
                                        question_.option, listener.error().text),
                            exit_status::kRefused};
     }

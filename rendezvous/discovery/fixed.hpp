@@ -1,5 +1,6 @@
 #pragma once
-/// The user has named the places. The node that has the first one's address hosts; the others are further ways to it.
+/// The endpoint names fixed places. The node with the first place's address hosts; the other places are alternative
+/// routes to it.
 
 #include "rendezvous/discovery/discovery.hpp"
 
@@ -18,8 +19,8 @@ private:
     Question question_;
 };
 
-/// Fills in which address of this node the others are told, and why. `towards` is the coordinator's address or empty,
-/// `own` the address of ours that the endpoint names or empty.
+/// Chooses the address that this node advertises, and records why. `own` is this node's address named by the endpoint,
+/// `towards` its address on the route to the coordinator; either may be empty.
 [[nodiscard]] base::Result<void> choose_address(const Question& question, const std::string& own,
                                                 const std::string& towards, Found& found);
 

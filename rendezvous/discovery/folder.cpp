@@ -61,7 +61,7 @@ base::Result<std::optional<FolderDiscovery::Latest>> FolderDiscovery::latest() c
     return std::optional<Latest>(found);
 }
 
-/// How long this object has seen no renewal; the longest time for a claim that was released or is gone.
+/// Time since this object last saw the claim change; Milliseconds::max() for a claim that is released or gone.
 Milliseconds FolderDiscovery::unchanged_for(const Latest& claim) {
     const Time now = std::chrono::steady_clock::now();
     const auto renewed = renewed_at(claim.path);
@@ -74,7 +74,7 @@ Milliseconds FolderDiscovery::unchanged_for(const Latest& claim) {
 
 bool FolderDiscovery::is_vacant() {
     const auto there = latest();
-    if (!there) return false;  // a server that does not answer is no proof
+    if (!there) return false;  // an unreadable folder proves nothing
     return !*there || unchanged_for(**there) >= claim_dies_after(question_.node_timeout);
 }
 
@@ -83,24 +83,24 @@ bool FolderDiscovery::is_gone() {
     return there && !*there;
 }
 
-/// Watches it for as long as that takes.
+/// Watches the claim until it is renewed, answers, or has not changed for long enough.
 bool FolderDiscovery::is_dead(const Latest& claim) {
     using Kind = Answer::Kind;
     (void)unchanged_for(claim);
     for (const Time first_seen = seen_.since;;) {
         const Answer answer =
             claim.place.port ? probe(claim.place.host, claim.place.port, question_.version, question_.job_id, kAnswerIn)
-                             : Answer{Kind::nobody, {}};
+                             : Answer{Kind::closed_port, {}};
         const auto unchanged = unchanged_for(claim);
         if (unchanged == Milliseconds::max()) return true;
-        if (answer.kind == Kind::coordinator || seen_.since != first_seen) return false;  // it answers, or was renewed
-        const auto patience = answer.kind == Kind::nobody ? kClosedPort : claim_dies_after(question_.node_timeout);
+        if (answer.kind == Kind::coordinator || seen_.since != first_seen) return false;
+        const auto patience = answer.kind == Kind::closed_port ? kClosedPort : claim_dies_after(question_.node_timeout);
         if (unchanged >= patience) return true;
         std::this_thread::sleep_for(kLookAgain);
     }
 }
 
-/// As a claim would be made, under a name that is none: a full disk shows only when something is written.
+/// Writes a file like a claim under another name, because a full disk shows only on a write.
 base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
     const std::string path = fmt::format("{}.check.{}.{:x}", claim_path(question_.at.folder, question_.job_id, 0),
                                          question_.host_name, getpid());
@@ -113,14 +113,14 @@ base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
 base::Result<Found> FolderDiscovery::find() {
     for (;;) {
         auto there = latest();
-        if (!there && known_epoch_ > 0) {  // it was there when this node joined
+        if (!there && known_epoch_ > 0) {  // the folder existed when this node joined
             mkdir(question_.at.folder.c_str(), 0777);
             there = latest();
         }
         if (!there) return there.error();
         const std::uint64_t number = *there ? (*there)->number : 0;
         if (number && !is_dead(**there)) {
-            auto again = latest();  // it may have gone, or been followed, while we looked
+            auto again = latest();  // the claim may have changed meanwhile
             if (!again) return again.error();
             if (!*again || (*again)->number != number) continue;
             const Endpoint& place = (*there)->place;
@@ -146,7 +146,8 @@ base::Result<Found> FolderDiscovery::find() {
     }
 }
 
-/// Claims the number behind the latest and behind all that this node knows. Without a listener: another one was first.
+/// Claims the number after the latest and after all that this node has seen. Without a listener: another node was
+/// first.
 base::Result<Found> FolderDiscovery::take_over(Found found, std::uint64_t after) {
     auto listener = store::open_listener(found.bind_to, 0);
     if (!listener) return listener.error();

@@ -1,11 +1,12 @@
 #pragma once
-/// Nodes that share a folder meet by it: the first one claims the job with a file there, and hosts the coordinator.
+/// Discovery by a shared folder: the first node claims the job with a file there, and hosts the coordinator.
 ///
 /// A claim is a file `dlaunch-<job>.<number>`; the highest number counts, and no number is used twice. Its content
-/// names the place and its owner, who touches the file twice a second (folder_claim.hpp). A claim is dead when it was
-/// not touched for half of the node time-out (for a second where the machine says that the port is closed), or when its
-/// owner has released it: no clocks of two machines are compared. A dead claim is followed by one with the next number,
-/// and then removed. An owner that finds a higher number than its own, or another content, must not act any more.
+/// names the place and the owner, which touches the file twice a second (folder_claim.hpp). A claim is dead when the
+/// owner has released it, or has not touched it for half of the node time-out (for a second if its port refuses
+/// connections). The observer times this by its own clock; clocks of two machines are never compared. A successor
+/// claims the next number, then removes the dead claim. An owner that finds a number above its own, or another content,
+/// must stop acting.
 
 #include <algorithm>
 #include <atomic>
@@ -51,7 +52,7 @@ private:
     Seen seen_;
 };
 
-/// A job id as a part of a file name, different for different ids.
+/// Encodes a job id for a file name; different ids have different names.
 [[nodiscard]] std::string file_name_of_job(const std::string& job_id);
 
 }  // namespace dlaunch::rendezvous

@@ -22,10 +22,10 @@ namespace dlaunch::rendezvous {
 namespace {
 
 constexpr timespec kReleased{1, 0};
-/// A claim that was not renewed for longer may have had another owner since.
+/// After longer without a renewal, another owner may have come and gone.
 constexpr auto kMayClaimAgain = 3 * Claim::kRenewEvery;
 
-/// Everything of a claim's path but its number.
+/// A claim's path without its number.
 std::string prefix_of(const std::string& path) { return path.substr(0, path.find_last_of('.') + 1); }
 
 }  // namespace
@@ -51,9 +51,9 @@ base::Result<std::vector<std::uint64_t>> claims_in(const std::string& prefix) {
     return numbers;
 }
 
-/// By link(2), which only one of several processes can do for one name, on NFS too.
+/// Uses link(2): for one name only one process succeeds, on NFS too.
 base::Result<bool> create_whole(const std::string& path, const std::string& content) {
-    std::string part = path + ".part.XXXXXX";  // containers may have host names and pids in common
+    std::string part = path + ".part.XXXXXX";  // host name and pid may be equal in two containers
     {
         const base::UniqueFd file(mkostemp(part.data(), O_CLOEXEC));
         if (!file || fchmod(file.get(), 0644) != 0 ||
@@ -71,7 +71,7 @@ base::Result<bool> create_whole(const std::string& path, const std::string& cont
     return first;
 }
 
-/// Opens the file, because that asks a file server anew.
+/// Opens the file: NFS revalidates cached attributes at an open.
 std::optional<timespec> renewed_at(const std::string& path) {
     struct stat about {};
     const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -86,7 +86,7 @@ bool FolderClaim::is_last() const {
     return !all || std::ranges::none_of(*all, [&](std::uint64_t number) { return number > held_.number; });
 }
 
-/// A touch, which needs no space.
+/// Touches the file, which works on a full disk, too.
 Claim::State FolderClaim::renew() {
     const Time now = std::chrono::steady_clock::now();
     const base::UniqueFd file(open(held_.path.c_str(), O_RDWR | O_CLOEXEC));
@@ -97,7 +97,7 @@ Claim::State FolderClaim::renew() {
     return State::held;
 }
 
-/// The folder was emptied or removed under a claim that holds: its owner, which still serves, claims the next number.
+/// The folder was emptied or removed under a valid claim. The owner still serves, so it claims the next number.
 Claim::State FolderClaim::claim_again() {
     const Time now = std::chrono::steady_clock::now();
     if (now - held_at_ > kMayClaimAgain) return State::lost;

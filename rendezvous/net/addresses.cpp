@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kMapped = "::ffff:";
 
-/// A mapped IPv4 address is IPv4.
+/// Converts a mapped IPv4 address to IPv4.
 std::string plain(std::string text) {
     if (text.starts_with(kMapped) && text.find('.') != std::string::npos) text.erase(0, kMapped.size());
     return text;
@@ -30,7 +30,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// "node1" and "node1.example.com" are one host, whichever of them the host calls itself.
+/// Whether both name one host: equal, or equal up to a domain that only one of them has.
 bool is_name_of(const std::string& host_name, const std::string& written) {
     const std::string ours = lower(host_name), theirs = lower(written);
     return ours == theirs || ours.starts_with(theirs + ".") || theirs.starts_with(ours + ".");

@@ -1,5 +1,5 @@
 #pragma once
-/// Which addresses a name stands for, and which of them are ours. Asks the system.
+/// Resolves names, and finds the addresses of this host. Queries the system.
 
 #include <sys/socket.h>
 
@@ -11,37 +11,37 @@
 
 namespace dlaunch::rendezvous {
 
-/// The numeric addresses of a host name, IPv4 first, so that nodes that have both advertise the same kind. A numeric
-/// address stands for itself. Blocks as long as the resolver does.
+/// The numeric addresses of a host name. IPv4 comes first, so that all nodes advertise the same version. A numeric
+/// address resolves to itself. Blocks as long as the resolver does.
 [[nodiscard]] base::Result<std::vector<std::string>> addresses_of(const std::string& host);
 
-/// Addresses of this host's interfaces, loopback included.
+/// Addresses of this host's interfaces, including loopback.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
-/// Of a numeric address; else it is IPv6.
+/// Whether a numeric address is IPv4; else it is IPv6.
 [[nodiscard]] bool is_version_4(const std::string& address);
 
 [[nodiscard]] bool is_loopback(const std::string& address);
 
-/// Whether the user names this host alone.
+/// Whether the user wrote a loopback address or "localhost".
 [[nodiscard]] bool means_loopback(const std::string& written);
 
-/// The addresses that a coordinator at `place` listens on where this host is to host it; none: another host is.
-/// Loopback counts only where the user wrote it. This host's name, with or without its domain, that stands for
-/// 127.0.1.1, as Debian has it, means the address that other hosts reach this one at.
+/// The addresses at which this host would listen as the coordinator at `place`; none if another host is meant. Loopback
+/// counts only if the user wrote a loopback address. If this host's own name resolves to loopback (Debian: 127.0.1.1),
+/// the result is `reachable`.
 [[nodiscard]] std::vector<std::string> own_addresses_at(const Endpoint& place, const std::vector<std::string>& resolved,
                                                         const std::vector<std::string>& own,
                                                         const std::string& host_name, const std::string& reachable);
 
-/// This host's address from which the kernel would send to a numeric address; empty where there is no route. Sends
+/// The source address that the kernel would choose for packets to a numeric address; empty if there is no route. Sends
 /// nothing.
 [[nodiscard]] std::string own_address_towards(const std::string& address);
 
-/// A link-local address with the interface of `ours` behind the %, as that differs between nodes. Any other address
-/// stays as it is.
+/// Replaces the interface after the % of a link-local address by that of `ours`, because interface names differ between
+/// nodes. Other addresses stay unchanged.
 [[nodiscard]] std::string in_our_scope(std::string address, const std::string& ours);
 
-/// A socket address of a numeric address.
+/// A numeric address and a port as a socket address.
 struct SocketAddress {
     sockaddr_storage storage{};
     socklen_t size = 0;

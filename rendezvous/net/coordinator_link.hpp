@@ -1,5 +1,5 @@
 #pragma once
-/// A member's way to its coordinator: over TCP (link.hpp), or in memory where one process holds both
+/// A member's connection to its coordinator: over TCP (link.hpp), or in memory where one process holds both
 /// (coordinate/memory_link.hpp).
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace dlaunch::rendezvous {
 
 class CoordinatorLink {
 public:
-    /// May call connect(), disconnect() and send(). A link in memory calls from inside of those, too.
+    /// Callbacks may call connect(), disconnect() and send(). A link in memory calls back from inside those calls, too.
     struct Observer {
         std::function<void()> connected;
         std::function<void(const ConnectFailure&)> failed;
@@ -26,14 +26,14 @@ public:
     CoordinatorLink& operator=(const CoordinatorLink&) = delete;
     virtual ~CoordinatorLink() = default;
 
-    /// Dials. Resets an open connection first, of which the observer receives nothing more.
+    /// Dials. Resets an open connection first; the observer gets no more calls for that one.
     virtual void connect() = 0;
-    /// The coordinator is at these places from now on; drops the connection.
+    /// Drops the connection. Later connects dial these places.
     virtual void retarget(const std::vector<Place>& places) = 0;
-    /// Closes in order, without a call of the observer.
+    /// Closes the connection with FIN, without a call of the observer.
     virtual void disconnect() = 0;
     virtual void send(const Message& message) = 0;
-    /// The connection's descriptor; -1: there is none.
+    /// The connection's descriptor; -1: not connected, or in memory.
     [[nodiscard]] virtual int socket() const = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Where a coordinator may be, as the user writes it. No I/O, no look-ups.
+/// Parses endpoints: the places of a coordinator as the user writes them. No I/O, no look-ups.
 
 #include <string>
 #include <string_view>
@@ -18,21 +18,21 @@ struct Endpoint {
     [[nodiscard]] std::string text() const;
 };
 
-/// An endpoint, and what its name stands for.
+/// An endpoint and the address of its name.
 struct Place {
     Endpoint endpoint;
-    std::string address;  ///< numeric; empty: not known yet
+    std::string address;  ///< numeric; empty: not resolved yet
     bool operator==(const Place&) const = default;
 };
 
-/// What --rdzv-endpoint names: places in the order given, or a folder that all nodes share.
+/// The value of --rdzv-endpoint: places in the order given, or a shared folder.
 struct Endpoints {
     std::vector<Endpoint> places;
     std::string folder;  ///< of file:///folder
     bool operator==(const Endpoints&) const = default;
 };
 
-/// Characters that a host name or address may have, and no others; not empty.
+/// Whether the text is not empty and has only characters of host names and addresses.
 [[nodiscard]] bool is_host(std::string_view text);
 
 /// HOST, HOST:PORT, [IPV6]:PORT, several of them separated by commas, or file:///FOLDER.

@@ -18,9 +18,9 @@
 
 namespace dlaunch::rendezvous {
 
-/// A store of torch's closes a connection at the first message of a member, without a byte. After so many in a row what
-/// listens is taken for a stranger.
-constexpr int kMostMute = 3;
+/// A torch store closes the connection at a member's first message without sending a byte. After so many such closes in
+/// a row the listener is taken for a stranger.
+constexpr int kMostSilentCloses = 3;
 constexpr std::size_t kFirstBytes = 64;
 
 MemberLink::MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer)
@@ -46,7 +46,7 @@ void MemberLink::drop() {
     reader_.reset();
     unsent_.clear();
     first_bytes_.clear();
-    spoke_ = false;
+    got_message_ = false;
     ++life_;
 }
 
@@ -56,7 +56,7 @@ bool MemberLink::all_hopeless() const {
 
 void MemberLink::disconnect() {
     if (socket_) {
-        // What is unread would turn the end into a reset.
+        // With unread input the kernel would send RST instead of FIN.
         std::array<char, 4096> unread;
         while (recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0) {}
         shutdown(socket_.get(), SHUT_WR);
@@ -64,7 +64,7 @@ void MemberLink::disconnect() {
     drop();
 }
 
-/// Returns the problems of all places tried so far, as none of them answers.
+/// Records the current place's problem. Returns the problems of all places tried so far.
 std::string MemberLink::note_problem(const std::string& why) {
     Target& current = targets_[current_];
     cycle_failed_ = next_ <= current_;
@@ -78,7 +78,7 @@ std::string MemberLink::note_problem(const std::string& why) {
 
 void MemberLink::connect() {
     if (socket_) {
-        if (!spoke_) {
+        if (!got_message_) {
             next_ = (current_ + 1) % targets_.size();
             static_cast<void>(note_problem("no answer"));
         }
@@ -94,11 +94,11 @@ void MemberLink::connect() {
     if (!target.stale && !target.place.address.empty()) return dial();
     if (!target.look_up.busy()) return look_up(current_);
     if (!target.place.address.empty()) return dial();
-    fail(false, "its name is still being looked up");
+    fail(false, "the look-up of its name has not finished");
 }
 
-/// A name may stand for another address by now: a pod that was started again has a new one. Its old address serves as
-/// long as the name has none.
+/// Marks names for another look-up, because their addresses may have changed: a restarted pod has a new one. The old
+/// address stays in use until the look-up succeeds.
 void MemberLink::forget_addresses() {
     std::vector<Target> names;
     for (Target& target : targets_) {
@@ -111,7 +111,7 @@ void MemberLink::forget_addresses() {
     next_ = 0;
 }
 
-/// The answer serves this call of connect() or, where another call came first, a later one.
+/// The result serves this call of connect() or, if another call came first, a later one.
 void MemberLink::look_up(std::size_t which) {
     auto take = [this, endpoint = targets_[which].place.endpoint,
                  life = life_](const base::Result<std::vector<std::string>>& found) {
@@ -163,10 +163,10 @@ void MemberLink::fail(bool refused, const std::string& why) {
 
 void MemberLink::fail_as_stranger(const std::string& how) {
     drop();
-    mute_ = 0;
+    silent_closes_ = 0;
     targets_[current_].hopeless = true;
     next_ = (current_ + 1) % targets_.size();
-    observer_.failed({false, note_problem("what listens there is none, " + how), all_hopeless()});
+    observer_.failed({false, note_problem("another service listens there: " + how), all_hopeless()});
 }
 
 void MemberLink::on_connected() {
@@ -197,14 +197,14 @@ void MemberLink::flush() {
         } else if (errno == EAGAIN) {
             return await_room();
         } else if (errno != EINTR) {
-            unsent_.clear();  // the end is read, with its reason
+            unsent_.clear();  // on_readable() reports the end and its reason
         }
     }
     writable_ = {};
     second_.reset();
 }
 
-/// On a second descriptor: the loop knows the first as readable_.
+/// Uses a duplicate of the descriptor, because the loop allows one Watch per descriptor and readable_ has the first.
 void MemberLink::await_room() {
     if (writable_) return;
     second_ = base::UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
@@ -215,14 +215,14 @@ void MemberLink::on_readable() {
     std::array<char, 16'384> bytes;
     const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
     if (count > 0) {
-        mute_ = 0;
+        silent_closes_ = 0;
         if (first_bytes_.size() < kFirstBytes) first_bytes_.append(bytes.data(), static_cast<std::size_t>(count));
         reader_->feed({bytes.data(), static_cast<std::size_t>(count)});
         return take_messages();
     }
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (first_bytes_.empty() && ++mute_ >= kMostMute)
-        return fail_as_stranger("it closes every connection without a word");
+    if (first_bytes_.empty() && ++silent_closes_ >= kMostSilentCloses)
+        return fail_as_stranger("it closes every connection without sending a byte");
     drop();
     observer_.closed(count == 0);
 }
@@ -234,13 +234,13 @@ void MemberLink::take_messages() {
         const Outcome outcome = reader_->next(message);
         if (outcome == Outcome::more) return;
         if (outcome == Outcome::message) {
-            spoke_ = true;
+            got_message_ = true;
             observer_.received(message);
             continue;
         }
-        if (!spoke_) return fail_as_stranger(who_speaks_so(first_bytes_));
+        if (!got_message_) return fail_as_stranger(describe_stranger(first_bytes_));
         drop();
-        return observer_.closed(false);  // what follows valid messages is none
+        return observer_.closed(false);  // garbage after valid messages
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// A member's connection to the coordinator: a socket, the frames on it, nothing else.
+/// A member's TCP connection to the coordinator: dials, and sends and receives frames.
 
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ namespace dlaunch::rendezvous {
 
 class MemberLink : public CoordinatorLink {
 public:
-    /// Several places are tried in turn. When all have failed their names are looked up again, while the loop goes on.
+    /// Tries the places in turn. When all have failed, looks their names up again in the background.
     MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer);
     ~MemberLink() override;
     MemberLink(const MemberLink&) = delete;
@@ -32,8 +32,8 @@ private:
     struct Target {
         Place place;
         base::Aside look_up;
-        bool stale = false;     ///< its name is to be looked up again
-        bool hopeless = false;  ///< the latest dial met a closed port or a stranger
+        bool stale = false;     ///< look its name up again
+        bool hopeless = false;  ///< the latest dial found a closed port or a stranger
         std::string problem;    ///< of the latest dial, "node1:29400: Connection refused"
     };
 
@@ -50,7 +50,8 @@ private:
     void flush();
     void await_room();
     void drop();
-    /// That no coordinator is there is proven only when every place refuses, one after the other.
+    /// Whether the latest dial of every place found a closed port or a stranger: only then is it proven that no
+    /// coordinator listens.
     [[nodiscard]] bool all_hopeless() const;
     [[nodiscard]] std::string note_problem(const std::string& why);
 
@@ -59,14 +60,14 @@ private:
     std::size_t next_ = 0, current_ = 0;
     bool cycle_failed_ = false;  ///< every place has been tried since the names were looked up
     Observer observer_;
-    base::UniqueFd socket_, second_;  ///< the second is the same socket, while there is more to send than it takes
+    base::UniqueFd socket_, second_;  ///< second_: a duplicate, while the socket's send buffer is full
     base::Watch readable_, writable_;
     std::unique_ptr<wire::FrameReader> reader_;
     std::string unsent_;
-    std::string first_bytes_;  ///< of this connection, to name what is no coordinator
-    bool spoke_ = false;       ///< one whole message has come
-    int mute_ = 0;             ///< connections in a row that were closed without a byte
-    std::uint64_t life_ = 0;   ///< grows with each connection: a callback may have replaced it
+    std::string first_bytes_;   ///< of this connection, to describe a stranger
+    bool got_message_ = false;  ///< this connection has received a whole message
+    int silent_closes_ = 0;     ///< connections in a row that the peer closed without sending a byte
+    std::uint64_t life_ = 0;    ///< counts connections: a callback may have replaced the one it began with
 };
 
 }  // namespace dlaunch::rendezvous

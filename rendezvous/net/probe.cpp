@@ -18,22 +18,24 @@ namespace {
 
 using Kind = Answer::Kind;
 
-Answer failed(int error) { return {error == ECONNREFUSED ? Kind::nobody : Kind::unreachable, std::strerror(error)}; }
+Answer failed(int error) {
+    return {error == ECONNREFUSED ? Kind::closed_port : Kind::unreachable, std::strerror(error)};
+}
 
-/// Reads until a message shows what is there.
+/// Reads until the first message identifies the peer.
 Answer listen(int socket, Time end) {
     wire::FrameReader reader;
     std::string first;
     for (std::array<char, 4096> bytes;;) {
-        if (!base::await_ready(socket, POLLIN, end)) return {Kind::silent, "it takes connections and says nothing"};
+        if (!base::await_ready(socket, POLLIN, end)) return {Kind::silent, "it accepts connections and sends nothing"};
         const ssize_t count = recv(socket, bytes.data(), bytes.size(), 0);
-        if (count <= 0) return {Kind::stranger, "it closes the connection without a word"};
+        if (count <= 0) return {Kind::stranger, "it closes the connection without sending a byte"};
         first.append(bytes.data(), static_cast<std::size_t>(count));
         reader.feed({bytes.data(), static_cast<std::size_t>(count)});
         Message message;
         const auto outcome = reader.next(message);
         if (outcome == wire::FrameReader::Outcome::more) continue;
-        if (outcome == wire::FrameReader::Outcome::refused) return {Kind::stranger, who_speaks_so(first)};
+        if (outcome == wire::FrameReader::Outcome::refused) return {Kind::stranger, describe_stranger(first)};
         if (const auto* refused = std::get_if<Refused>(&message)) return {Kind::refused, refused->reason};
         return {Kind::coordinator, {}};
     }
@@ -41,12 +43,12 @@ Answer listen(int socket, Time end) {
 
 }  // namespace
 
-std::string who_speaks_so(const std::string& first_bytes) {
+std::string describe_stranger(const std::string& first_bytes) {
     constexpr std::size_t kShown = 40;
     std::string line = first_bytes.substr(0, std::min(first_bytes.find_first_of("\r\n"), kShown));
     const bool readable =
         !line.empty() && std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    return readable ? fmt::format("it says \"{}\"", line) : "it speaks another protocol";
+    return readable ? fmt::format("it sends \"{}\"", line) : "it speaks another protocol";
 }
 
 Answer probe(const std::string& address, int port, const std::string& version, const std::string& job_id,
@@ -57,9 +59,9 @@ Answer probe(const std::string& address, int port, const std::string& version, c
     base::UniqueFd socket;
     const auto* to = reinterpret_cast<const sockaddr*>(&there->storage);
     if (const int error = base::connect_by(socket, to, there->size, end); error != 0) return failed(error);
-    const std::string words =
+    const std::string request =
         std::string(wire::kGreeting) + wire::encode(Hello{version, job_id, 1}) + wire::encode(Beat{{}, 1});
-    if (send(socket.get(), words.data(), words.size(), MSG_NOSIGNAL) < 0) return failed(errno);
+    if (send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return failed(errno);
     return listen(socket.get(), end);
 }
 

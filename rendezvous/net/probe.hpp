@@ -1,5 +1,5 @@
 #pragma once
-/// Finds out what listens at a place, without joining a job.
+/// Identifies the service that listens at a place, without joining a job.
 
 #include <cstdint>
 #include <string>
@@ -13,16 +13,16 @@ struct Answer {
         coordinator,  ///< of this job
         refused,      ///< a coordinator that refuses this node; `text` is its reason
         stranger,     ///< something else listens there
-        silent,       ///< it takes connections and sends nothing
-        nobody,       ///< the machine is there, the port is closed
+        silent,       ///< accepts connections and sends nothing
+        closed_port,  ///< the machine refuses the connection
         unreachable,
     };
     Kind kind = Kind::unreachable;
-    std::string text;  ///< one line for people: the answer, or why nothing came
+    std::string text;  ///< one line for users: the answer, or why there is none
 };
 
-/// Describes bytes that are not a coordinator's: `it says "HTTP/1.1 400 Bad Request"`.
-[[nodiscard]] std::string who_speaks_so(const std::string& first_bytes);
+/// Describes bytes that are not a coordinator's: `it sends "HTTP/1.1 400 Bad Request"`.
+[[nodiscard]] std::string describe_stranger(const std::string& first_bytes);
 
 /// Blocks up to `patience`. The address is numeric.
 [[nodiscard]] Answer probe(const std::string& address, int port, const std::string& version, const std::string& job_id,

@@ -1,6 +1,6 @@
 #pragma once
-/// What a job was configured as, and how far it has come. Members carry both to a successor of their coordinator; the
-/// coordinator's snapshot holds them for its guard and for its claim. Plain data; the bytes are in wire/rounds.hpp.
+/// The configuration and the progress of a job. Members send both to a successor of their coordinator, and the
+/// coordinator's snapshot holds them for its guard. Plain data; wire/rounds.hpp encodes it.
 
 #include <chrono>
 #include <cstdint>
@@ -15,12 +15,12 @@ enum class ScaleUp : std::uint8_t { immediate, on_restart, never };
 struct RestartLimits {
     int max_restarts = 0;
     std::chrono::milliseconds first{100}, most{30'000};  ///< pauses
-    std::chrono::milliseconds healthy{10'000};           ///< a round that lasted longer was no quick one
-    int crash_loop = 10;                                 ///< quick rounds in a row that ended alike; 0: never
+    std::chrono::milliseconds healthy{10'000};           ///< a round that lasts longer is not quick
+    int crash_loop = 10;  ///< quick rounds in a row with the same kind of failure that end the job; 0: never
     bool operator==(const RestartLimits&) const = default;
 };
 
-/// When a host that was lost again and again is admitted. `first` 0: at once.
+/// How long a host whose members are lost repeatedly is kept out. `first` 0: not at all.
 struct CooldownLimits {
     std::chrono::milliseconds first{10'000}, most{300'000};
     bool operator==(const CooldownLimits&) const = default;
@@ -29,17 +29,17 @@ struct CooldownLimits {
 /// The options of the job. The first coordinator's values apply on all nodes and under all its successors.
 struct JobConfig {
     int min_nodes = 1, max_nodes = 1;
-    /// After min_nodes are there, before the first round (none when min = max); after a newcomer, before the running
-    /// round is stopped to take the newcomers in.
+    /// Wait for more nodes: after min_nodes have joined, before the first round (none when min = max); after a newcomer
+    /// joins, before the running round is stopped to admit it.
     std::chrono::milliseconds last_call{30'000};
     std::chrono::milliseconds join_timeout{600'000};
     std::chrono::milliseconds node_timeout{5'000};  ///< silence after which a node is lost
     RestartLimits restarts;
     CooldownLimits cooldown;
     ScaleUp scale_up = ScaleUp::immediate;
-    bool fixed_ranks = false;        ///< static: a rank has one node, and no other may wait for it
+    bool fixed_ranks = false;        ///< static: each rank belongs to one node; there are no spares
     std::string master_addr;         ///< of the worker store; empty: the address of group rank 0's node
-    std::optional<int> master_port;  ///< none: the port that group rank 0 opened
+    std::optional<int> master_port;  ///< none: group rank 0 chooses a free port
     bool operator==(const JobConfig&) const = default;
 };
 
@@ -47,9 +47,9 @@ struct JobConfig {
 struct RestartCounters {
     std::int32_t used = 0;            ///< of max_restarts
     std::int32_t quick_in_a_row = 0;  ///< rounds
-    std::int32_t alike_in_a_row = 0;  ///< of those
+    std::int32_t alike_in_a_row = 0;  ///< quick rounds with the same kind of failure
     std::chrono::milliseconds pause{};
-    std::string kind;  ///< of the latest failure
+    std::string kind;  ///< kind of the latest failure
     bool operator==(const RestartCounters&) const = default;
 };
 
@@ -59,31 +59,31 @@ struct JobProgress {
     bool operator==(const JobProgress&) const = default;
 };
 
-/// When members of a host were lost, counted back from the snapshot. Clocks of two machines are not compared.
+/// Ages of a host's losses at the time of the snapshot. Clocks of two machines are never compared.
 struct HostLosses {
     std::string host;
     std::vector<std::uint32_t> ages_ms;  ///< oldest first
-    std::uint32_t cooldown_ms = 0;       ///< the latest; 0: none
+    std::uint32_t cooldown_ms = 0;       ///< the latest one imposed; 0: none
     bool operator==(const HostLosses&) const = default;
 };
 
-/// The job is over: what every node ends with.
+/// The result of the job, the same on every node.
 struct Verdict {
     std::int32_t status = 0;
-    std::string reason;                ///< in words, when it is not the first cause itself
-    std::vector<std::string> records;  ///< Cause::record of each node that has one, first cause first
+    std::string reason;                ///< for users; empty when the first cause explains the end
+    std::vector<std::string> records;  ///< Cause::record of each node that sent one, first cause first
     bool operator==(const Verdict&) const = default;
 };
 
-/// All that a coordinator has decided. Its successor starts from the snapshot instead of its own options.
+/// All decisions of a coordinator. Its successor starts from the snapshot instead of its own options.
 struct Snapshot {
     std::uint64_t epoch = 0;
     JobConfig config;
     JobProgress progress;
     std::int32_t round = -1;      ///< the latest; a member may have been assigned to it
     std::int32_t group_size = 0;  ///< of that round
-    bool round_over = true;       ///< nothing of that round lives, and what follows from it is decided
-    bool complete = true;         ///< no round was started that this coordinator does not know
+    bool round_over = true;       ///< no worker of that round lives, and its consequences are decided
+    bool complete = true;         ///< this coordinator knows of every round that was started
     std::string restart_reason;   ///< of the next round
     std::vector<HostLosses> losses;
     std::optional<Verdict> verdict;

@@ -16,12 +16,12 @@ constexpr std::uint8_t kFirstNumber = 0x40;
 constexpr std::size_t kFrameHead = 5;
 constexpr std::int32_t kMostWorkers = 1 << 20;
 
-/// A failure record, which may be long.
+/// A failure record: up to kMaxRecord bytes.
 struct Record {
     std::string& text;
 };
 
-/// At most so many of them.
+/// A list of at most kMost elements.
 template <class T, std::size_t kMost>
 struct List {
     std::vector<T>& all;
@@ -215,7 +215,7 @@ void fields(auto& a, r::End& m) { a(m.stamp, m.verdict); }
 template <class T>
 requires std::is_class_v<T>
 void Writer::write(const T& part) {
-    fields(*this, const_cast<T&>(part));  // the list of fields is one for both directions; a Writer changes none
+    fields(*this, const_cast<T&>(part));  // fields() serves both directions; a Writer changes nothing
 }
 
 template <class T>
@@ -283,7 +283,7 @@ std::optional<r::Message> read_place(std::size_t place, std::string_view payload
 std::string encode(const r::Message& message) {
     std::string frame(kFrameHead, '\0');
     Writer writer(frame);
-    std::visit([&](const auto& said) { writer(said); }, message);
+    std::visit([&](const auto& alternative) { writer(alternative); }, message);
     const auto size = static_cast<std::uint32_t>(frame.size() - kFrameHead);
     frame[0] = static_cast<char>(kFirstNumber + message.index());
     for (std::size_t byte = 0; byte < 4; ++byte) frame[1 + byte] = static_cast<char>(size >> (8 * byte) & 0xFF);

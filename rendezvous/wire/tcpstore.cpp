@@ -10,9 +10,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the protocol's integers are copied as they lie in memory");
 
-constexpr std::size_t kKeepCapacity = 64 << 10;  // larger buffers are given back after use
+constexpr std::size_t kKeepCapacity = 64 << 10;  // larger buffers are freed after use
 
-/// By 1.13's number. 7 is WATCH_KEY, which nothing in torch sends by itself.
+/// By 1.13's number. 7 is WATCH_KEY, which torch itself never sends.
 constexpr std::array<std::optional<Message>, 9> kOldMessages{
     Message::set,  Message::compare_set, Message::get, Message::add,       Message::check,
     Message::wait, Message::num_keys,    std::nullopt, Message::delete_key};
@@ -94,7 +94,7 @@ Decoder::Outcome Decoder::next(Request& request) {
     return Outcome::request;
 }
 
-/// Finds out which numbering the client speaks.
+/// Detects the client's numbering.
 Decoder::Outcome Decoder::greet() {
     if (view_.empty()) return Outcome::more;
     const auto first = static_cast<std::uint8_t>(view_[0]);

@@ -1,13 +1,13 @@
 #pragma once
-/// The wire protocol of PyTorch's TCPStore, as bytes and nothing else: requests in, requests out; no I/O.
+/// The wire protocol of PyTorch's TCPStore: encodes and decodes requests. No I/O.
 ///
-/// A request is one byte, its number, and then the fields of that message back to back; nothing frames it. Integers are
+/// A request is one byte, its number, and then the fields of that message back to back, without a frame. Integers are
 /// little-endian; a string is `u64 length` and its bytes; a list is `u64 count` and its strings. Replies carry no type:
-/// the client knows what it asked.
+/// the request determines it.
 ///
-/// Two numberings exist. The newest opens with VALIDATE, `00 CE F7 85 3C`; torch 1.13's knows no handshake. The first
-/// message tells them apart: a SET of 1.13 also begins with 00, but the magic as its length would be over a gigabyte.
-/// Numbers from 0x40 up are ours: `u8 number, u32 length` and as many bytes.
+/// Two numberings exist. The newest opens with VALIDATE, `00 CE F7 85 3C`; torch 1.13's has no handshake. The first
+/// message distinguishes them: a SET of 1.13 also begins with 00, but the magic as its length would be over a gigabyte.
+/// Numbers from 0x40 up are dlaunch's extensions: `u8 number, u32 length` and as many bytes.
 
 #include <array>
 #include <cstddef>
@@ -53,11 +53,11 @@ inline constexpr std::uint8_t kStopWaiting = 0, kWaitCanceled = 1;  ///< replies
 inline constexpr std::size_t kMaxKeyBytes = 8 << 10;
 inline constexpr std::size_t kMaxValueBytes = 8 << 20;  ///< also of an extension's payload
 inline constexpr std::size_t kMaxKeys = 128 << 10;      ///< in one message
-/// A request takes effect whole, so its bytes are held until the last one is there. The longest single request is a
+/// A request is executed when its last byte has arrived; its bytes are held until then. The longest single request is a
 /// COMPARE_SET of two of the largest values; longer lists must be sent in parts.
 inline constexpr std::size_t kMaxMessageBytes = 2 * kMaxValueBytes + kMaxKeyBytes + 25;
 
-/// One request. Which members count depends on the message; the others are empty. Views, no owner.
+/// One request. The message determines which members are set; the others are empty. The views own nothing.
 struct Request {
     Message message = Message::ping;
     std::uint8_t number = 0;   ///< of an extension
@@ -68,9 +68,9 @@ struct Request {
     std::span<const std::string_view> words;  ///< CHECK, WAIT, MULTI_GET: keys; MULTI_SET: key, value, key, value...
 };
 
-/// Cuts the bytes of one client into requests. Bytes may be split anywhere; those of a request that is not yet complete
-/// are kept, and nothing is read twice, so the cost is linear. Memory is taken for bytes that arrived, never for a
-/// length that was claimed; what is over a limit is refused as soon as its length is known.
+/// Splits the bytes of one client into requests. Bytes may arrive in any pieces; the decoder keeps those of an
+/// incomplete request and reads none twice, so the cost is linear. It allocates for bytes that arrived, never for a
+/// claimed length, and refuses a field over its limit as soon as the length is known.
 ///
 ///     decoder.feed(bytes);
 ///     while (decoder.next(request) == Decoder::Outcome::request) serve(request);
@@ -79,16 +79,16 @@ class Decoder {
 public:
     enum class Outcome : std::uint8_t {
         request,
-        more,     ///< nothing complete is left
-        refused,  ///< not the protocol, or over a limit: end this connection; there is no next request
+        more,     ///< no complete request is left
+        refused,  ///< not the protocol, or over a limit: close this connection; there is no next request
     };
 
-    /// Which numbers are taken; the others are refused before their fields are read.
+    /// Which numbers are accepted; others are refused before their fields are read.
     enum class Takes : std::uint8_t {
         requests,    ///< of the store
         extensions,  ///< from 0x40 up, behind the newest handshake
         both,
-        frames,  ///< extensions without a handshake before the first: what the coordinator sends to a member
+        frames,  ///< extensions without a handshake, as the coordinator sends them to a member
     };
 
     explicit Decoder(Takes takes = Takes::requests, std::size_t message_limit = kMaxMessageBytes)
@@ -100,16 +100,16 @@ public:
 
     /// Adds bytes. They must stay where they are until keep().
     void feed(std::string_view bytes);
-    /// The views in `request` live until the next call of any member.
+    /// The views in `request` are valid until the next call of any member.
     [[nodiscard]] Outcome next(Request& request);
-    /// Copies what next() has not handed out, so that the bytes given to feed() are free again.
+    /// Copies the bytes that next() has not used, so that the caller may reuse those given to feed().
     void keep();
-    /// The longest payload of an extension that is taken from now on.
+    /// Sets the longest payload of an extension from now on.
     void limit_payload(std::size_t bytes) { payload_limit_ = bytes; }
 
-    /// How many of the bytes fed no request handed out so far has used.
+    /// Bytes fed that no request has used so far.
     [[nodiscard]] std::size_t pending() const { return view_.size() - start_; }
-    /// What the client speaks; nothing until its first message has told.
+    /// The client's numbering; none until the first message shows it.
     [[nodiscard]] std::optional<Numbering> numbering() const { return numbering_; }
 
 private:
@@ -136,30 +136,29 @@ private:
     const std::size_t message_limit_;
     std::size_t payload_limit_ = kMaxValueBytes;
     std::optional<Numbering> numbering_;
-    std::string held_;                // bytes of earlier feeds that are still needed
+    std::string held_;                // bytes of earlier feeds that are still in use
     std::string_view view_;           // all bytes there are: in held_, or the caller's
-    std::size_t start_ = 0, at_ = 0;  // first byte of the message under way, next byte to look at
-    std::optional<Message> message_;  // whose fields are being read
+    std::size_t start_ = 0, at_ = 0;  // first byte of the current message, next byte to read
+    std::optional<Message> message_;  // the current one
     std::uint8_t number_ = 0;
     std::size_t field_ = 0;                // which of its fields comes next
-    std::optional<std::size_t> left_;      // strings still to come of the list under way
+    std::optional<std::size_t> left_;      // strings still missing of the current list
     std::vector<Piece> pieces_;            // the fields so far
-    std::vector<std::string_view> words_;  // of the request handed out last
+    std::vector<std::string_view> words_;  // of the latest request
 };
 
-/// Appends the request's bytes. 1.13's numbering has no number for the newer messages: asking for one is an error of
-/// the caller.
+/// Appends the request's bytes. 1.13's numbering has no numbers for the newer messages; the caller must not send them.
 void encode(const Request& request, std::string& out, Numbering numbering = Numbering::newest);
 
 /// The first five bytes of a client of the newest protocol, and of a member: VALIDATE.
 inline constexpr std::string_view kGreeting{"\x00\xCE\xF7\x85\x3C", 5};
 
-/// Little-endian integers, as everything on the wire.
+/// Integers are little-endian on the wire.
 void put_u32(std::string& out, std::uint32_t number);
 void put_u64(std::string& out, std::uint64_t number);
 /// `u64 length` and the bytes.
 void put_vector(std::string& out, std::string_view bytes);
-/// Of the first 8 bytes of `bytes`, which must be there.
+/// Decodes the first 8 bytes of `bytes`, which must be at least as long.
 [[nodiscard]] std::uint64_t get_u64(std::string_view bytes);
 
 }  // namespace dlaunch::wire

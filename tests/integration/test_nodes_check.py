@@ -24,11 +24,11 @@ def check(meeting):
 
 def test_before_anybody_has_started(check):
     rc, said, _ = check(0)
-    assert rc == 0 and said["this node"] == "node1, the others are told 10.86.0.1"
-    assert said["because"] == "the endpoint names it" and "this node's part" in said["coordinator"]
+    assert rc == 0 and said["this node"] == "node1, advertised as 10.86.0.1"
+    assert said["because"] == "the endpoint names it" and "hosted by this node" in said["coordinator"]
     rc, said, _ = check(1)
-    assert rc == 80 and said["this node"] == "node2, the others are told 10.86.0.2"
-    assert said["because"] == "this node speaks to the endpoint from it"
+    assert rc == 80 and said["this node"] == "node2, advertised as 10.86.0.2"
+    assert said["because"] == "it is the source address of the route to the endpoint"
     assert said["coordinator"] == "node1:29400 (10.86.0.1)" and "Connection refused" in said["answers"]
 
 
@@ -44,7 +44,7 @@ def test_a_check_does_not_affect_a_waiting_job(check):
 
 def test_the_address_that_the_user_names(check):
     rc, said, _ = check(1, "--local-addr=127.0.0.1")
-    assert said["this node"] == "node2, the others are told 127.0.0.1" and said["because"] == "--local-addr names it"
+    assert said["this node"] == "node2, advertised as 127.0.0.1" and said["because"] == "--local-addr names it"
 
 
 def test_an_unknown_name(check):

@@ -15,8 +15,8 @@ def taken():
 
 def text(port, option):
     return (
-        f"dlaunch: {option}: 127.0.0.1:{port}: Address already in use, by somebody who does not answer there; "
-        "expected a port that is free\n"
+        f"dlaunch: {option}: 127.0.0.1:{port}: Address already in use, by a process that does not answer, "
+        "expected a free port\n"
     )
 
 

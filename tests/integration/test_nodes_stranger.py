@@ -58,7 +58,7 @@ def words(port, *options):
 def test_a_web_server(dlaunch, stranger):
     result = dlaunch(*words(stranger(b"HTTP/1.1 400 Bad Request\r\n\r\n").port))
     assert result.rc == 83 and result.seconds < 10
-    assert "127.0.0.1:" in result.first_line and 'it says "HTTP/1.1 400 Bad Request"' in result.first_line
+    assert "127.0.0.1:" in result.first_line and 'it sends "HTTP/1.1 400 Bad Request"' in result.first_line
     assert len(result.err.splitlines()) == 1
 
 

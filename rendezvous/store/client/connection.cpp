@@ -26,11 +26,11 @@ using base::Result;
 using base::Time;
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(1), kLongestPause = std::chrono::seconds(1);
-/// Of one address that does not answer, before the next one has its turn.
+/// Time for one address before the next one is tried.
 constexpr Duration kOneAttempt = std::chrono::seconds(5);
 constexpr std::size_t kReadBytes = 64 << 10;
 
-/// Half of it to all of it, so that a thousand clients do not come in step.
+/// A random share from half to all of the pause, so that a thousand clients do not retry in step.
 Duration jittered(Duration pause) {
     static thread_local std::minstd_rand random{std::random_device{}()};
     return std::chrono::duration_cast<Duration>(pause * std::uniform_real_distribution<double>(0.5, 1.0)(random));
@@ -84,8 +84,7 @@ Result<void> Connection::open(Time deadline, const std::function<Result<void>()>
         if (opened) return opened;
         const auto left = deadline - Clock::now();
         if (left <= Duration::zero())
-            return Error{fmt::format("{} until the time was over", opened.error().text),
-                         exit_status::kRendezvousTimeout};
+            return Error{fmt::format("{} until the deadline", opened.error().text), exit_status::kRendezvousTimeout};
         std::this_thread::sleep_for(std::min(jittered(pause), left));
     }
 }

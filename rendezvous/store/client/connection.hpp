@@ -10,22 +10,22 @@
 
 namespace dlaunch::store {
 
-/// A TCP connection whose every call blocks until its deadline at most; signals do not end a call. After an error it is
-/// closed, as nobody knows any more how much has arrived.
+/// A blocking TCP connection with a deadline for each call; signals do not interrupt a call. An error closes the
+/// connection, because it is unknown how many bytes have arrived.
 class Connection {
 public:
     Connection(std::string host, int port) : host_(std::move(host)), port_(port) {}
 
-    /// Connects, and makes sure with `greet` that somebody answers; tries again, first after a millisecond, then less
-    /// and less often, until it succeeds or the deadline passes: the server may not be up yet.
+    /// Connects, and checks with `greet` that the server answers. Retries with growing pauses until the deadline,
+    /// because the server may not be up yet.
     base::Result<void> open(base::Time deadline, const std::function<base::Result<void>()>& greet);
-    /// The same, but once: a server that was there and refuses now is gone.
+    /// The same without a retry: a server that was up and refuses now is gone.
     base::Result<void> reopen(base::Time deadline, const std::function<base::Result<void>()>& greet);
 
     base::Result<void> send(std::string_view bytes, base::Time deadline);
     /// Exactly `size` bytes.
     base::Result<std::string> take(std::size_t size, base::Time deadline);
-    /// Waits for a byte to be there; false when the deadline passed, and then the connection is as good as before.
+    /// Waits for a byte to arrive; false: the deadline passed, and the connection stays usable.
     base::Result<bool> readable(base::Time deadline);
 
     [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }

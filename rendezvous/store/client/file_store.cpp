@@ -22,7 +22,7 @@ using wire::Message;
 constexpr Duration kFirstLook = std::chrono::milliseconds(1), kLastLook = std::chrono::milliseconds(50);
 constexpr Duration kFirstTry = std::chrono::microseconds(50), kLastTry = std::chrono::milliseconds(5);
 
-/// Whether a request may change the store, so that its sender must be alone.
+/// Whether a request may change the store, and so needs the exclusive lock.
 bool may_change(Message message) {
     switch (message) {
         case Message::get:
@@ -84,7 +84,7 @@ Result<void> FileStore::await(const wire::Request& request, Time deadline) {
     if (!reply) {
         done = reply.error();
     } else if (reply->bytes.empty()) {
-        wire::Request look;  // any request that reads what the others have written
+        wire::Request look;  // any request: it replays the log first
         look.message = Message::num_keys;
         Duration length = kFirstLook;
         while (done && !core_->answered(call)) {
@@ -101,7 +101,7 @@ Result<void> FileStore::await(const wire::Request& request, Time deadline) {
     return done;
 }
 
-/// Reads what others have written, carries out one request on top of it, and writes it down if it changed something.
+/// Replays the log's new records, executes one request, and appends it to the log if it changed the store.
 Result<LocalCore::Reply> FileStore::carry_out(Slot call, const wire::Request& request, Time deadline) {
     if (broken_) return *broken_;
     if (auto locked = lock(request, deadline); !locked) return locked.error();
@@ -115,7 +115,7 @@ Result<LocalCore::Reply> FileStore::carry_out(Slot call, const wire::Request& re
     return reply;
 }
 
-/// By tries, as a waiting fcntl() would know no deadline.
+/// Polls, because a blocking fcntl() has no deadline.
 Result<void> FileStore::lock(const wire::Request& request, Time deadline) {
     const short type = may_change(request.message) ? F_WRLCK : F_RDLCK;
     Duration length = kFirstTry;
@@ -144,7 +144,7 @@ Result<void> FileStore::catch_up() {
         if (auto done = replay({chunk.data(), static_cast<std::size_t>(count)}); !done) return done;
         read_ = at;
     }
-    // We have the lock, so nobody is writing: what is incomplete will never be completed.
+    // Under the lock no process is writing, so an incomplete record will never be completed.
     if (const std::size_t rest = decoder_->pending(); rest > 0) {
         read_ -= rest;
         decode_from_here();
@@ -164,7 +164,7 @@ Result<void> FileStore::replay(std::string_view bytes) {
     return {};
 }
 
-/// A new decoder for the bytes after read_.
+/// Makes a new decoder for the bytes after read_.
 void FileStore::decode_from_here() {
     decoder_ = std::make_unique<wire::Decoder>();
     if (read_ == 0) return;
@@ -175,7 +175,7 @@ void FileStore::decode_from_here() {
     decoder_->keep();
 }
 
-/// Adds a request, which is in core_ already, to the end of the file.
+/// Appends to the file a request that core_ has executed already.
 Result<void> FileStore::write_down(const wire::Request& request) {
     std::string bytes = read_ == 0 ? std::string(wire::kGreeting) : std::string();
     const bool fresh = read_ == 0;
@@ -194,7 +194,7 @@ Result<void> FileStore::write_down(const wire::Request& request) {
         if (fresh) decode_from_here();
         return {};
     }
-    // The others do not know what our core does.
+    // The request is in core_ but not in the file.
     [[maybe_unused]] const int ignored = ftruncate(file_.get(), static_cast<off_t>(read_));
     broken_ = failed("write", error);
     return *broken_;

@@ -8,17 +8,17 @@
 
 namespace dlaunch::store {
 
-/// A store in a file that its users share, over a network file system too as long as fcntl() locks work there. Any
-/// number of threads and processes at a time.
+/// A store in a shared file, also on a network file system if fcntl() locks work there. Safe for any number of threads
+/// and processes.
 ///
-/// The file is a log: the magic of the wire protocol, then each request that changed something, in its wire encoding.
-/// Every user carries the log out in a core of its own, so all agree; a user adds to the log under an exclusive lock,
-/// after it has read all there is. A request that its writer left half written is cut off by the next one. Nobody is
-/// told of a change: who waits looks again, after a millisecond first, then less and less often. The file only grows;
-/// removing it is the users' business, and a new job wants a new file.
+/// The file is a log: the greeting of the wire protocol, then each request that changed the store, in its wire
+/// encoding. Every process replays the log in a core of its own, so all agree; it appends under an exclusive lock,
+/// after it has read the whole log. The next writer cuts off a record that a crashed writer left incomplete. Waiting is
+/// polling, first after a millisecond, then less and less often. The file only grows, and its users remove it; each job
+/// needs a new one.
 class FileStore final : public ProtocolStore {
 public:
-    /// Makes the file if it is not there.
+    /// Creates the file if it is missing.
     static Result<std::unique_ptr<FileStore>> open(const std::string& path);
 
 protected:
@@ -41,9 +41,9 @@ private:
     std::mutex mutex_;
     std::unique_ptr<LocalCore> core_;
     std::unique_ptr<wire::Decoder> decoder_;
-    Slot others_ = 0;                    // whose requests those in the file are
-    std::uint64_t read_ = 0;             // this much of the file is in core_
-    std::optional<base::Error> broken_;  // core_ and the file may differ from now on
+    Slot others_ = 0;                    // the core's connection for requests from the log
+    std::uint64_t read_ = 0;             // bytes of the file that core_ has executed
+    std::optional<base::Error> broken_;  // core_ and the file may differ
 };
 
 }  // namespace dlaunch::store

@@ -8,7 +8,7 @@
 
 namespace dlaunch::store {
 
-/// A store in this process, for any number of threads at a time.
+/// A store in this process. Thread-safe.
 class HashStore final : public ProtocolStore {
 protected:
     Result<std::string> exchange(const wire::Request& request, Time deadline) override;

@@ -7,7 +7,7 @@
 
 namespace dlaunch::store {
 
-/// The core for callers in this process: each call is a connection for as long as it lasts. Not thread-safe.
+/// The core for callers in this process: each call is a connection while it lasts. Not thread-safe.
 class LocalCore {
 public:
     /// One call in progress.
@@ -16,10 +16,10 @@ public:
 
     struct Reply {
         std::string bytes;
-        bool changed = false;  ///< whether a key or a queue is not as before
+        bool changed = false;  ///< a key or a queue changed
     };
     Result<Reply> handle(Slot call, const wire::Request& request);
-    /// Whether a WAIT or BARRIER of this call that was not answered at once has been answered since.
+    /// Whether this call's pending WAIT or BARRIER has been answered.
     [[nodiscard]] bool answered(Slot call) const { return calls_.at(call); }
 
 private:

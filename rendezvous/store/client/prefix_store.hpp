@@ -4,10 +4,11 @@
 
 namespace dlaunch::store {
 
-/// A view of another store in which every key k is that store's "<prefix>/k". It lists and counts only those.
+/// A view of another store in which every key k is that store's "<prefix>/k". list_keys() and num_keys() see only
+/// those.
 class PrefixStore final : public Store {
 public:
-    /// `store` must live longer.
+    /// `store` must outlive this object.
     PrefixStore(std::string prefix, Store& store) : prefix_(std::move(prefix) + "/"), store_(store) {}
 
     Result<void> set(std::string_view key, std::string_view value, Time deadline) override;
@@ -32,7 +33,7 @@ private:
     [[nodiscard]] std::string full(std::string_view key) const { return prefix_ + std::string(key); }
     [[nodiscard]] std::vector<std::string> full(Keys keys) const;
 
-    const std::string prefix_;  // the slash included
+    const std::string prefix_;  // with the slash
     Store& store_;
 };
 

@@ -25,7 +25,7 @@ Error too_long(const char* what, std::size_t size, std::size_t limit) {
     return {fmt::format("store: {} of {} bytes, expected at most {}", what, size, limit)};
 }
 
-/// What a server would refuse.
+/// Checks the limits of a server.
 Result<void> check_limits(const Request& request) {
     const bool pairs = request.message == Message::multi_set;
     const std::size_t count = pairs ? request.words.size() / 2 : request.words.size();
@@ -133,7 +133,7 @@ Result<std::string> ProtocolStore::ask(const Request& request, Time deadline) {
     return exchange(request, deadline);
 }
 
-Result<void> ProtocolStore::tell(const Request& request, Time deadline) {
+Result<void> ProtocolStore::post(const Request& request, Time deadline) {
     if (auto reply = ask(request, deadline); !reply) return reply.error();
     return {};
 }
@@ -152,7 +152,7 @@ Result<void> ProtocolStore::wait_for(std::span<const std::string_view> keys, Tim
 }
 
 Result<void> ProtocolStore::set(std::string_view key, std::string_view value, Time deadline) {
-    return tell(about(Message::set, key, value), deadline);
+    return post(about(Message::set, key, value), deadline);
 }
 
 Result<std::string> ProtocolStore::get(std::string_view key, Time deadline) {
@@ -195,7 +195,7 @@ Result<bool> ProtocolStore::delete_key(std::string_view key, Time deadline) {
 }
 
 Result<void> ProtocolStore::append(std::string_view key, std::string_view bytes, Time deadline) {
-    return tell(about(Message::append, key, bytes), deadline);
+    return post(about(Message::append, key, bytes), deadline);
 }
 
 Result<std::vector<std::string>> ProtocolStore::multi_get(Keys keys, Time deadline) {
@@ -213,11 +213,11 @@ Result<void> ProtocolStore::multi_set(Pairs pairs, Time deadline) {
     for (const auto& [key, value] : pairs) words.insert(words.end(), {key, value});
     Request request = about(Message::multi_set);
     request.words = words;
-    return tell(request, deadline);
+    return post(request, deadline);
 }
 
 Result<void> ProtocolStore::queue_push(std::string_view key, std::string_view value, Time deadline) {
-    return tell(about(Message::queue_push, key, value), deadline);
+    return post(about(Message::queue_push, key, value), deadline);
 }
 
 Result<std::string> ProtocolStore::queue_pop(std::string_view key, Time deadline) {
@@ -226,7 +226,7 @@ Result<std::string> ProtocolStore::queue_pop(std::string_view key, Time deadline
         if (!reply) return reply.error();
         Cursor cursor(*reply);
         if (cursor.u64() > 0) return base::text_result(cursor.vector());
-        // Who was woken may still find it empty: another client came first.
+        // The queue may be empty again after a wake: another client was faster.
         if (auto there = wait_for({&key, 1}, deadline); !there) return there.error();
     }
 }

@@ -7,8 +7,8 @@
 
 namespace dlaunch::store {
 
-/// All of Store, said in the wire protocol's messages: what is left to a store is where they go. Checks the limits, so
-/// that no request is sent that a server would end the connection for.
+/// Implements Store with the wire protocol's messages; a subclass transports them. Checks the limits first, because a
+/// server closes the connection for a request beyond them.
 class ProtocolStore : public Store {
 public:
     Result<void> set(std::string_view key, std::string_view value, Time deadline) final;
@@ -30,23 +30,23 @@ public:
     Result<void> barrier(std::string_view key, std::int64_t world_size, Time deadline) final;
 
 protected:
-    /// Carries out one request that is answered at once; the bytes of its reply.
+    /// Executes a request that has an immediate reply; returns its bytes.
     virtual Result<std::string> exchange(const wire::Request& request, Time deadline) = 0;
-    /// Carries out a WAIT or BARRIER; returns when it is answered. When it is not before the deadline, it is over.
+    /// Executes a WAIT or BARRIER; returns when it is answered. Cancels it at the deadline.
     virtual Result<void> await(const wire::Request& request, Time deadline) = 0;
 
-    /// The bytes of the reply to `request`, from a source that gives the next n bytes of it.
+    /// Reads the bytes of the reply to `request` from a source of the next n bytes.
     using Take = std::function<Result<std::string>(std::size_t bytes)>;
     static Result<std::string> collect_reply(const wire::Request& request, const Take& take);
 
 private:
     Result<std::string> ask(const wire::Request& request, Time deadline);
-    Result<void> tell(const wire::Request& request, Time deadline);
+    Result<void> post(const wire::Request& request, Time deadline);
     Result<std::int64_t> ask_integer(const wire::Request& request, Time deadline);
     Result<void> wait_for(std::span<const std::string_view> keys, Time deadline);
 };
 
-/// "wait for /a, /b: not before the deadline". What every store says when time is over.
+/// The error of every store after a time-out: "store: wait for /a, /b: timed out".
 [[nodiscard]] base::Error late(const wire::Request& request);
 
 }  // namespace dlaunch::store

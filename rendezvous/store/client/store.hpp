@@ -1,10 +1,10 @@
 #pragma once
-/// A shared map of keys to bytes, as torch.distributed's stores: one interface, several homes.
+/// A shared map of keys to bytes, as torch.distributed's stores: one interface, several implementations.
 ///
-/// Every call names its deadline, as every call may wait for a network or a disk. A call whose deadline passed is an
-/// error whose status is exit_status::kRendezvousTimeout; the store is usable afterwards. A store that cannot be
-/// reached any more is an error with kCoordinatorLost. Keys are at most 8 KiB long, values 8 MiB, and 131072 keys go
-/// into one call: more is an error, and nothing is done.
+/// Every call has a deadline, because it may wait for a network or a disk. A time-out is an error with
+/// exit_status::kRendezvousTimeout; the store stays usable. An unreachable store is an error with kCoordinatorLost.
+/// Keys are at most 8 KiB long, values 8 MiB, and one call takes at most 131072 keys: more is an error without an
+/// effect.
 ///
 /// A key *exists* when it has a value or is a queue that is not empty.
 
@@ -33,23 +33,23 @@ public:
     virtual ~Store() = default;
 
     virtual Result<void> set(std::string_view key, std::string_view value, Time deadline) = 0;
-    /// The value; waits until the key exists. Empty where the key went again in between, or is a queue.
+    /// The value; waits until the key exists. Empty if the key was deleted meanwhile, or is a queue.
     virtual Result<std::string> get(std::string_view key, Time deadline) = 0;
-    /// Adds to a counter kept as decimal text, 0 where the key is missing; the new count. A value that is no number is
-    /// an error and, over a network, ends the connection.
+    /// Adds to a counter in decimal text, 0 if the key is missing; returns the new count. A value that is no number is
+    /// an error, and closes a network connection.
     virtual Result<std::int64_t> add(std::string_view key, std::int64_t delta, Time deadline) = 0;
-    /// Stores `desired` where the key's value is `expected`, or `expected` is empty and the key is missing; returns
-    /// `desired` then. Else returns the value that is there; for a missing key, `expected`.
+    /// If the key's value is `expected`, or `expected` is empty and the key is missing, stores and returns `desired`.
+    /// Else returns the present value; for a missing key, `expected`.
     virtual Result<std::string> compare_set(std::string_view key, std::string_view expected, std::string_view desired,
                                             Time deadline) = 0;
     /// Whether all of them exist.
     virtual Result<bool> check(Keys keys, Time deadline) = 0;
     /// Returns when each of them has existed.
     virtual Result<void> wait(Keys keys, Time deadline) = 0;
-    /// Whether there was one. Queues stay.
+    /// Whether the key had a value. Queues stay.
     virtual Result<bool> delete_key(std::string_view key, Time deadline) = 0;
-    /// A value that would grow over 8 MiB stays as it is; over a network the connection ends then, and a later call
-    /// says so.
+    /// A value that would grow over 8 MiB stays unchanged; over a network the connection closes, and a later call
+    /// returns the error.
     virtual Result<void> append(std::string_view key, std::string_view bytes, Time deadline) = 0;
     /// All at once; waits until all exist.
     virtual Result<std::vector<std::string>> multi_get(Keys keys, Time deadline) = 0;

@@ -6,7 +6,7 @@
 namespace dlaunch::store {
 namespace {
 
-/// For the answer to a CANCEL_WAIT, which a living server gives at once.
+/// For the reply to a CANCEL_WAIT, which a live server sends at once.
 constexpr auto kCancelPatience = std::chrono::seconds(5);
 
 }  // namespace
@@ -18,7 +18,7 @@ Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, int
     return store;
 }
 
-/// VALIDATE, then PING with our pid: whoever answers it is a store.
+/// Sends VALIDATE, then PING with this process's pid. A store returns the pid.
 Result<void> TcpStore::greet(Time deadline) {
     wire::Request ping;
     ping.message = wire::Message::ping;
@@ -57,7 +57,7 @@ Result<void> TcpStore::await(const wire::Request& request, Time deadline) {
     return {};
 }
 
-/// Takes a WAIT or BARRIER back. Its answer may cross the cancel; then it is answered after all.
+/// Cancels a WAIT or BARRIER. An answer that crosses the cancel still counts.
 Result<void> TcpStore::cancel(const wire::Request& request) {
     const Time patience = base::Clock::now() + kCancelPatience;
     wire::Request cancel;

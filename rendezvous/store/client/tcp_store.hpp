@@ -7,8 +7,8 @@ namespace dlaunch::store {
 
 /// A store on a server that speaks the newest TCPStore protocol: ours or torch's. One thread at a time.
 ///
-/// When a call failed because the connection broke or its deadline passed in the middle of a reply, the next call tries
-/// once to connect anew. Whether the failed call took effect is then unknown.
+/// After a call that failed because the connection broke, or because its deadline passed in the middle of a reply, the
+/// next call tries once to reconnect. It is unknown whether the failed call took effect.
 class TcpStore final : public ProtocolStore {
 public:
     /// Waits for the server to come up until the deadline. `host` is a name or an address.

@@ -7,8 +7,8 @@
 namespace dlaunch::store {
 namespace {
 
-/// The value of a counter, as stoll() of torch's servers reads it: leading blanks and a sign are fine, what follows the
-/// digits is dropped. None: there is no number, or none of 64 bits.
+/// Parses a counter as torch's servers do with stoll(): accepts leading blanks and a sign, and ignores what follows the
+/// digits. None: no number, or over 64 bits.
 std::optional<std::int64_t> counter_of(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
     if (text.starts_with('+')) {
@@ -75,7 +75,8 @@ Core::Verdict Core::handle(Slot from, const wire::Request& request, Output& repl
             return Verdict::unchanged;
         case Message::multi_set: return multi_set(request);
         case Message::cancel_wait:
-            // An answer that nobody has been sent yet comes first: behind ours it would be taken for another's.
+            // An answer that is still queued comes first: after kWaitCanceled the client would take it for the answer
+            // to a later request.
             for (auto answers = std::erase(woken_, from); answers > 0; --answers) replies.byte(wire::kStopWaiting);
             give_up(from);
             replies.byte(wire::kWaitCanceled);
@@ -125,7 +126,7 @@ void Core::get(std::string_view key, Output& replies) const {
         replies.vector(found->second);
 }
 
-/// The new count; none when what is there is no number. Wakes nobody.
+/// The new count; none if the value is no number. Wakes no waiter.
 std::optional<std::int64_t> Core::add(std::string_view key, std::int64_t delta) {
     const auto found = values_.find(key);
     std::int64_t before = 0;
@@ -189,7 +190,8 @@ Core::Verdict Core::queue_pop(const wire::Request& request, Output& replies) {
     return Verdict::changed;
 }
 
-/// The number of keys comes first, so the list is made at once; all replies share it until a key comes or goes.
+/// The reply begins with the number of keys, so the whole list is built at once. Replies share it until a key is added
+/// or deleted.
 void Core::list_keys(Output& replies) {
     Value::Shared listing = listing_.lock();
     if (!listing) {
@@ -221,7 +223,7 @@ void Core::put(std::string_view key, std::string_view value) {
     }
 }
 
-/// The store is about to drop these bytes, which replies may still carry.
+/// Accounts for bytes that the store drops and that replies may still hold.
 void Core::retire(const Value& value) {
     if (value.is_shared()) retired_.add(value.shared());
 }
@@ -236,7 +238,7 @@ Core::Verdict Core::wait(Slot from, const wire::Request& request, Output& replie
     return Verdict::unchanged;
 }
 
-/// The counter stays under its key, so a late comer passes. The count alone wakes nobody before it is full.
+/// The counter stays under its key, so a late caller passes. Waiters wake only when the count is full.
 Core::Verdict Core::barrier(Slot from, const wire::Request& request, Output& replies) {
     if (from < waiters_.size() && waiters_[from].keys == kMaxPendingKeys) return Verdict::refused;
     if (pending_bytes_ + line_bytes(request.key) + sizeof(Ticket) > most_pending_bytes_) {
@@ -251,14 +253,14 @@ Core::Verdict Core::barrier(Slot from, const wire::Request& request, Output& rep
         replies.byte(wire::kStopWaiting);
         return Verdict::changed;
     }
-    // Its key exists already: a wait for one more key, which only the next of these moments brings.
+    // The key exists already, so pend() queues no ticket for it.
     pend(from, {}, 1);
     Wait& wait = waiters_[from].waits.back();
     take_place(wait.tickets[0], request.key);
     return Verdict::changed;
 }
 
-/// Makes a wait with `missing` tickets and lines them up for those of `keys` that do not exist. False: too many.
+/// Adds a wait with `missing` tickets, and queues one for each of `keys` that does not exist. False: over a limit.
 bool Core::pend(Slot from, std::span<const std::string_view> keys, std::size_t missing) {
     if (from >= waiters_.size()) waiters_.resize(from + 1);
     Waiter& waiter = waiters_[from];
@@ -280,7 +282,7 @@ bool Core::pend(Slot from, std::span<const std::string_view> keys, std::size_t m
     return true;
 }
 
-/// What a line takes beside its tickets: a node of the table and its key.
+/// Memory of a line without its tickets: a node of the table and the key.
 std::size_t Core::line_bytes(std::string_view key) {
     constexpr std::size_t kNode = sizeof(std::string) + sizeof(Line) + 4 * sizeof(void*);
     return kNode + (key.size() < sizeof(std::string) / 2 ? 0 : key.size() + sizeof(void*));
@@ -308,8 +310,8 @@ void Core::wake_all(std::string_view key) {
     lines_.erase(found);
 }
 
-/// A queue has a new item: the longest pending of those waits that lack nothing else is answered. Those that lack more
-/// need this key no longer.
+/// A queue has a new item. Answers the longest pending wait that lacks only this key. Waits that lack more keys drop
+/// their ticket for this one.
 void Core::wake_one(std::string_view key) {
     if (lines_.empty()) return;
     const auto found = lines_.find(std::string(key));
@@ -332,7 +334,7 @@ void Core::wake_one(std::string_view key) {
     lines_.erase(found);
 }
 
-/// The wait has no ticket in any line any more.
+/// All tickets of the wait have left their lines.
 void Core::answer(Wait& wait) {
     if (wait.connection == current_)
         replies_->byte(wire::kStopWaiting);

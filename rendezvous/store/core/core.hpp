@@ -1,14 +1,14 @@
 #pragma once
-/// The store itself: keys, values, queues and pending waits. No I/O, no clock; connections are numbers, requests go in
-/// and the bytes of replies come out.
+/// The store without I/O and clock: keys, values, queues and pending waits. Input: requests by connection number.
+/// Output: the bytes of replies.
 ///
 /// A key *exists* when it has a value or is a queue that is not empty. A WAIT is answered when each of its keys has
-/// existed at some moment since it was asked: a key that came and went still counts, and what stored nothing counts for
-/// nothing. A pending WAIT or BARRIER holds back no other reply of its connection, and one connection may have several.
+/// existed at some moment since the request; a key that was deleted again counts. A pending WAIT or BARRIER delays no
+/// other reply of its connection, and one connection may have several.
 ///
-/// A waiter is a Wait with one Ticket per missing key, each in the Line of that key. When a key comes, its line is
-/// dissolved; a wait without tickets is answered. So waking n waiters costs n steps, and giving up costs as many steps
-/// as keys, however many others wait. A pushed queue item answers one wait only, the longest pending.
+/// A waiter is a Wait with one Ticket per missing key, each in the Line of that key. A new key dissolves its line; a
+/// wait without tickets is answered. So waking n waiters costs n steps, and cancelling a wait costs one step per key,
+/// however many others wait. A pushed queue item answers one wait only, the longest pending.
 
 #include <boost/intrusive/list.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -35,39 +35,38 @@ public:
     enum class Verdict : std::uint8_t {
         unchanged,  ///< done; no key and no queue changed
         changed,    ///< done
-        refused,    ///< nothing was done and nothing replied: this connection must end
+        refused,    ///< no effect and no reply: close this connection
     };
 
     ~Core();
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    /// `most_pending_bytes` is the memory that pending WAITs and BARRIERs may take; one that would take more is
-    /// refused.
+    /// `most_pending_bytes` limits the memory of pending WAITs and BARRIERs; a request beyond it is refused.
     explicit Core(std::size_t most_pending_bytes = SIZE_MAX) : most_pending_bytes_(most_pending_bytes) {}
 
-    /// Carries out one request, whole or not at all, and appends its reply, where it has one by now, to `replies`.
-    /// Connections are numbered by the caller.
+    /// Executes one request, wholly or not at all, and appends its reply to `replies`, unless it is pending. The caller
+    /// numbers the connections.
     Verdict handle(Slot from, const wire::Request& request, Output& replies);
 
-    /// Other connections whose WAIT or BARRIER the requests since the last call have answered: each is to be sent one
-    /// kStopWaiting for every time it is named.
+    /// Connections, other than the requesting ones, with a WAIT or BARRIER answered since clear_woken(). The caller
+    /// sends one kStopWaiting for each entry.
     [[nodiscard]] const std::vector<Slot>& woken() const { return woken_; }
     void clear_woken() { woken_.clear(); }
 
-    /// Ends the pending WAITs and BARRIERs of a connection; true if there were any. A BARRIER stays counted.
+    /// Cancels the pending WAITs and BARRIERs of a connection; true if there were any. A BARRIER stays counted.
     bool give_up(Slot connection);
-    /// The connection is gone.
+    /// The connection has closed.
     void close(Slot connection) { give_up(connection); }
     /// Removes every key and every queue. Pending WAITs and BARRIERs stay.
     void clear();
 
-    /// The reply of GET: what a MULTI_GET answers for each of its keys.
+    /// Appends the reply of GET, which is also the part of a MULTI_GET's reply for one key.
     void get(std::string_view key, Output& replies) const;
-    /// Large values that only replies hold.
+    /// Large values that only pending replies hold.
     [[nodiscard]] Retired& retired() { return retired_; }
 
-    /// Most keys for which one connection may wait at a time.
+    /// Most keys that the pending waits of one connection may have.
     static constexpr std::size_t kMaxPendingKeys = wire::kMaxKeys;
 
 private:
@@ -121,15 +120,15 @@ private:
 
     boost::unordered_flat_map<std::string, Value, Hash, std::equal_to<>> values_;
     boost::unordered_flat_map<std::string, Queue, Hash, std::equal_to<>> queues_;
-    std::unordered_map<std::string, Line> lines_;  // tickets point into it: nodes that stay where they are
+    std::unordered_map<std::string, Line> lines_;  // tickets point into it: its nodes must not move
     std::vector<Waiter> waiters_;                  // by connection
     std::vector<Slot> woken_;
     const std::size_t most_pending_bytes_;
     std::size_t pending_bytes_ = 0;  // of tickets and lines
     Retired retired_;
-    std::weak_ptr<const std::string> listing_;  // of all keys, while a reply holds it and no key has come or gone
-    Slot current_ = 0;                          // whose request is under way
-    Output* replies_ = nullptr;                 // where that connection's answers go
+    std::weak_ptr<const std::string> listing_;  // of all keys, while a reply holds it and no key was added or deleted
+    Slot current_ = 0;                          // sender of the request in progress
+    Output* replies_ = nullptr;                 // to current_
 };
 
 }  // namespace dlaunch::store

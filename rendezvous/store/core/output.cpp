@@ -7,7 +7,7 @@
 namespace dlaunch::store {
 namespace {
 
-constexpr std::size_t kKeepCapacity = 64 << 10;  // a larger buffer is given back when it is empty
+constexpr std::size_t kKeepCapacity = 64 << 10;  // a larger buffer is freed when it is empty
 constexpr std::size_t kKeepAttachments = 64;
 
 iovec part_of(std::string_view bytes) {
@@ -72,7 +72,7 @@ void Output::consume(std::size_t count) {
     compact();
 }
 
-/// Gives back what was consumed. A client that always leaves something unread must not make the rest grow for ever.
+/// Frees consumed bytes, also for a client that always leaves something unread: the buffer must not grow for ever.
 void Output::compact() {
     if (empty()) {
         bytes_.clear();

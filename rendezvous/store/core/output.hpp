@@ -12,16 +12,16 @@
 
 namespace dlaunch::store {
 
-/// Replies on their way to one client, in order; large values by reference.
+/// Replies queued for one client, in order; large values by reference.
 class Output {
 public:
     void byte(std::uint8_t byte) { bytes_ += static_cast<char>(byte); }
     void u32(std::uint32_t number);
     void u64(std::uint64_t number);
-    /// As it is, without a length.
+    /// The bytes without a length.
     void raw(std::string_view bytes) { bytes_ += bytes; }
     void raw(const Value& value);
-    /// Large bytes as they are, by reference.
+    /// The bytes without a length, by reference.
     void attach(Value::Shared bytes);
     /// `u64 length` and the bytes.
     void vector(std::string_view bytes);
@@ -30,15 +30,15 @@ public:
     /// Bytes not yet consumed.
     [[nodiscard]] std::size_t size() const { return bytes_.size() - at_ + shared_bytes_; }
     [[nodiscard]] bool empty() const { return size() == 0; }
-    /// Memory that belongs to this output alone.
+    /// Memory that only this output uses.
     [[nodiscard]] std::size_t owned_bytes() const { return bytes_.size() + attachments_.size() * sizeof(Attachment); }
-    /// Of large values, not yet consumed.
+    /// Bytes of large values not yet consumed.
     [[nodiscard]] std::size_t shared_bytes() const { return shared_bytes_; }
-    /// Fills `parts` with what comes next, as writev() takes it; returns how many were needed.
+    /// Fills `parts` with the next bytes for writev(); returns the number of parts used.
     [[nodiscard]] std::size_t gather(std::span<iovec> parts) const;
-    /// The first `count` bytes are gone.
+    /// Removes the first `count` bytes.
     void consume(std::size_t count);
-    /// All that is left, copied. For tests and for stores without a network.
+    /// A copy of all bytes left. For tests and for stores without a network.
     [[nodiscard]] std::string text() const;
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
-/// Large values that the store has replaced or deleted while replies on their way still carry them. Such a reply holds
-/// memory that no key accounts for, as long as its client does not read.
+/// Large values that the store has replaced or deleted while pending replies still hold them. No key accounts for this
+/// memory, and it stays until the clients read.
 
 #include <cstddef>
 #include <memory>
@@ -18,10 +18,10 @@ public:
         bytes_ += value->size();
     }
 
-    /// At least as many bytes are held; cheap.
+    /// An upper bound of the bytes held; cheap.
     [[nodiscard]] std::size_t at_most() const { return bytes_; }
 
-    /// As many bytes are held.
+    /// The exact number of bytes held; visits all values.
     [[nodiscard]] std::size_t count() {
         std::erase_if(held_, [](const auto& each) { return each.first.expired(); });
         bytes_ = 0;

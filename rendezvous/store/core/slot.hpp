@@ -4,7 +4,7 @@
 
 namespace dlaunch::store {
 
-/// A connection's place in the tables of a store: small, and free for another connection after the first is closed.
+/// A connection's index in the tables of a store: small, and reused after the connection has closed.
 using Slot = std::uint32_t;
 
 }  // namespace dlaunch::store

@@ -6,8 +6,8 @@
 
 namespace dlaunch::store {
 
-/// Bytes under a key. Large ones are shared with the replies that carry them, so that many readers, or one that asks
-/// for the same value a thousand times, cost no copies; small ones are cheaper to copy.
+/// The bytes of a key. Replies share large values, so that any number of reads costs no copies; small values are
+/// cheaper to copy.
 class Value {
 public:
     static constexpr std::size_t kSharedBytes = 4 << 10;
@@ -41,10 +41,10 @@ public:
     }
 
     [[nodiscard]] std::string_view bytes() const { return large_ ? *large_ : small_; }
-    /// Whether a reply carries these bytes by reference.
+    /// Whether a reply holds these bytes by reference.
     [[nodiscard]] bool is_shared() const { return large_.use_count() > 1; }
 
-    /// Null where the value is small. What it points to does not change.
+    /// Null if the value is small. The string never changes.
     [[nodiscard]] Shared shared() const { return large_; }
 
 private:

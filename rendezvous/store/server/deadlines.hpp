@@ -1,5 +1,5 @@
 #pragma once
-/// Connections that must have done something within a fixed time, the oldest first. No I/O and no clock.
+/// A fixed time-out for connections, the earliest deadline first. No I/O and no clock.
 
 #include <cstdint>
 #include <list>
@@ -15,14 +15,14 @@ class Deadlines {
 public:
     explicit Deadlines(base::Duration patience) : patience_(patience) {}
 
-    /// The connection's time begins; again, where it had begun.
+    /// Starts or restarts the connection's time-out.
     void start(Slot slot, base::Time now);
-    /// The connection has done it, or is gone.
+    /// Cancels it.
     void stop(Slot slot);
 
-    /// Connections whose time is over. They have been stopped.
+    /// Connections past their deadline. Their time-outs have been cancelled.
     [[nodiscard]] std::vector<Slot> overdue(base::Time now);
-    /// When to ask again; none while no time runs.
+    /// The earliest deadline, if any.
     [[nodiscard]] std::optional<base::Time> next() const;
 
 private:
@@ -34,7 +34,7 @@ private:
 
     const base::Duration patience_;
     Entries running_;                        // by due time
-    std::vector<Entries::iterator> places_;  // by slot; running_.end(): no time runs
+    std::vector<Entries::iterator> places_;  // by slot; running_.end(): no time-out
 };
 
 }  // namespace dlaunch::store

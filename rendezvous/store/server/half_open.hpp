@@ -1,8 +1,9 @@
 #pragma once
-/// Connections whose client has not shown yet that it belongs here: how many may wait, and how long. No I/O, no clock.
+/// Limits the number and the age of half-open connections: those that have not sent a valid first message yet. No I/O,
+/// no clock.
 ///
-/// One kind of silence is honest: every client of torch 1.13 opens a second connection on which it never sends a byte,
-/// and would spin if that were closed. So an address that has n such clients may have n silent connections.
+/// Every client of torch 1.13 opens a second connection on which it never sends a byte, and would spin if the server
+/// closed it. So an address with n such clients may have n silent connections.
 
 #include <cstdint>
 #include <list>
@@ -18,25 +19,25 @@ namespace dlaunch::store {
 
 class HalfOpen {
 public:
-    /// `hurried` is the patience while newcomers have to wait for a place.
+    /// `hurried` replaces `patience` while new connections wait to be accepted.
     HalfOpen(std::size_t limit, base::Duration patience, base::Duration hurried)
         : limit_(limit), patience_(patience), hurried_(hurried) {}
 
     /// A connection was accepted.
     void enter(Slot slot, std::string address, base::Time now);
-    /// Its client belongs here.
+    /// The client's first message was valid.
     void greet(Slot slot, bool torch_1_13);
-    /// The connection is gone.
+    /// The connection has closed.
     void leave(Slot slot);
 
-    /// No more newcomers may be accepted; nobody is closed to make room.
+    /// Whether the limit is reached: accept no more. No connection is closed to make room.
     [[nodiscard]] bool full() const { return waiting_.size() >= limit_; }
-    /// Whether newcomers have to wait, for this or for another reason.
+    /// Sets whether new connections wait, for this or for another reason.
     void hurry(bool newcomers_wait) { hurry_ = newcomers_wait; }
 
-    /// Connections to close now, as their time is over. They have left already.
+    /// Connections past their deadline, to be closed. They have left already.
     [[nodiscard]] std::vector<Slot> overdue(base::Time now);
-    /// When to ask again; none while no connection is half open.
+    /// The earliest deadline; none while no connection is half-open.
     [[nodiscard]] std::optional<base::Time> next() const;
 
     [[nodiscard]] std::size_t size() const { return waiting_.size(); }
@@ -47,7 +48,7 @@ private:
         State state = State::gone;
         std::string address;
         base::Time since;
-        std::list<Slot>::iterator at;  // in waiting_, while it waits
+        std::list<Slot>::iterator at;  // in waiting_, in that state
     };
     struct Address {
         std::size_t torch_1_13 = 0, spared = 0;
@@ -58,7 +59,7 @@ private:
     bool hurry_ = false;
     std::vector<Entry> entries_;                          // by slot
     std::list<Slot> waiting_;                             // oldest first
-    std::unordered_map<std::string, Address> addresses_;  // those with clients of 1.13
+    std::unordered_map<std::string, Address> addresses_;  // with clients of 1.13
 };
 
 }  // namespace dlaunch::store

@@ -1,6 +1,6 @@
 #pragma once
-/// What strangers can make a server hold: everything has a bound, and together the bounds keep the process of an agent
-/// or a coordinator below 64 MiB. Not bounded are the values under keys, which honest workers store.
+/// Limits on the resources that clients can make a server hold. Together they keep the process of an agent or a
+/// coordinator below 64 MiB. Only the values under keys are unlimited: workers need them.
 
 #include <chrono>
 #include <cstddef>
@@ -11,32 +11,33 @@
 namespace dlaunch::store {
 
 struct ServerLimits {
-    /// Connections whose client has not shown that it belongs here. No more are accepted meanwhile: newcomers wait in
-    /// the kernel's backlog, and no connection is closed to make room.
+    /// Most half-open connections. At the limit the server accepts no more: new connections wait in the kernel's
+    /// backlog, and none is closed to make room.
     std::size_t half_open = 1024;
     base::Duration half_open_time = std::chrono::seconds(10);
-    /// The same while newcomers wait. Honest clients send their first message with the connection.
+    /// The same while new connections wait. Real clients send their first message right after they connect.
     base::Duration hurried_half_open_time = std::chrono::seconds(3);
     /// From a message's first byte to its last, while the server reads from that client.
     base::Duration message_time = std::chrono::seconds(10);
 
-    /// A client with more unread replies than this is not served until it reads. A reply of one value may go over it.
+    /// A client with more unread replies than this is not served until it reads. One reply with a large value may
+    /// exceed it.
     std::size_t unread_bytes = 256 << 10;
 
-    /// Bytes of incomplete messages, of unread replies and of unanswered keys, of all clients together. Beyond it,
-    /// clients that hold more than kShare are read from one after the other.
+    /// Bytes of incomplete messages, unread replies and unanswered keys of all clients together. Beyond it, clients
+    /// that hold more than kShare are served one at a time.
     std::size_t held_bytes = 8 << 20;
-    /// Memory of pending WAITs and BARRIERs. A request that would take more ends its connection. Enough for the longest
-    /// list of short keys.
+    /// Memory of pending WAITs and BARRIERs. A request beyond it closes its connection. Enough for the longest list of
+    /// short keys.
     std::size_t pending_bytes = 20 << 20;
-    /// Large values that were replaced while clients had not read them yet. Beyond it, the clients that have not read
+    /// Large values that were replaced while replies with them are unread. Beyond it, the clients that have not read
     /// for the longest time are closed.
     std::size_t retired_bytes = 12 << 20;
 
-    /// Descriptors of the process that connections must leave free, for workers to be started. None: a quarter of what
-    /// the process may have, at most 4096.
+    /// Descriptors that connections must leave free, for starting workers. None: a quarter of the process's limit, at
+    /// most 4096.
     std::optional<std::size_t> spare_descriptors;
-    /// Payload of a message from 0x40 up before its client is admitted: greetings are short.
+    /// Longest payload of an extension message before its client is admitted: a Hello is short.
     std::size_t first_payload_bytes = 64 << 10;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
-/// A store on a TCP port: sockets around the decoder and the core.
+/// A store on a TCP port: sockets, decoders and the core.
 ///
-/// It runs on the caller's loop, in one thread, and nothing in it blocks. A client that sends half a message, or does
-/// not read its replies, costs the others nothing: its replies are kept up to a limit, and then it is not read from
-/// either. No name is ever looked up. What clients can make it hold is bounded: ServerLimits.
+/// Runs on the caller's loop, in one thread, and never blocks. A client that sends half a message or does not read its
+/// replies delays no other client: the server queues replies up to a limit, then stops reading from that client. No
+/// name look-ups. ServerLimits bounds the resources that clients can use.
 ///
-/// The coordinator is such a server: with hooks, messages from 0x40 up are handed to it, and it may send bytes to any
-/// client at any time. See wire/tcpstore.hpp for their frame.
+/// The coordinator is such a server with hooks: it receives the extension messages (from 0x40 up, framed as in
+/// wire/tcpstore.hpp), and may send bytes to any client at any time.
 
 #include <functional>
 #include <memory>
@@ -24,15 +24,15 @@ namespace dlaunch::store {
 
 using base::ConnectionId;
 
-/// Called from the loop. They may call send(), admit() and close() for any connection, also this one, but not stop().
+/// Called from the loop. A hook may call send(), admit() and close() for any connection, but not stop().
 struct ServerHooks {
-    /// A message from 0x40 up. `payload` lives until the hook returns. Without this hook such a message ends its
+    /// An extension message. `payload` is valid until the hook returns. Without this hook such a message closes its
     /// connection.
     std::function<void(ConnectionId from, std::uint8_t number, std::string_view payload)> extension;
-    /// A connection that sent such a message is gone: it closed, broke the protocol, or was closed. The last call about
-    /// it. `by_its_end`: its process, or the kernel of a process that died, has closed in order.
+    /// A connection that sent an extension message has ended. `by_its_end`: the peer sent FIN, from its process or from
+    /// the kernel after its death; false: a reset, a protocol error, or close().
     std::function<void(ConnectionId gone, bool by_its_end)> closed;
-    /// Whether the requests of a store are served beside those messages; else they end their connection.
+    /// Whether store requests are served, too; else they close their connection.
     bool serves_requests = true;
 };
 
@@ -42,40 +42,39 @@ public:
     /// already in use".
     static base::Result<std::unique_ptr<Server>> listen(base::Loop& loop, const std::string& address, int port,
                                                         ServerHooks hooks = {}, ServerLimits limits = {});
-    /// Takes a bound TCP socket, listening already or not. A connection that was closed before is not served.
+    /// Takes a bound TCP socket, which may listen already. Connections that the client has closed by now are dropped.
     static base::Result<std::unique_ptr<Server>> adopt(base::Loop& loop, base::UniqueFd listener,
                                                        ServerHooks hooks = {}, ServerLimits limits = {});
-    /// One more bound TCP socket to accept clients from.
+    /// Accepts clients from one more bound TCP socket.
     base::Result<void> listen_too(base::UniqueFd listener);
-    /// As stop().
+    /// Calls stop().
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
     [[nodiscard]] int port() const;
-    /// Where it listens: "127.0.0.1:29500" or "[::1]:29500".
+    /// The listening address: "127.0.0.1:29500" or "[::1]:29500".
     [[nodiscard]] const std::string& endpoint() const;
-    /// The address a connection came from, as text without a port; empty when it is gone.
+    /// The client's address without a port; empty if the connection has ended.
     [[nodiscard]] std::string address_of(ConnectionId connection) const;
 
-    /// Bytes for a client, after all that it was sent before; nothing when it is gone. They are queued without limit:
-    /// unread() tells the caller how much a client leaves unread.
+    /// Queues bytes for a client, without a limit; callers check unread(). No effect if the connection has ended.
     void send(ConnectionId to, std::string_view bytes);
-    /// The same; large bytes are shared by all clients that are sent them.
+    /// The same; all receivers share large bytes.
     void send(ConnectionId to, const Value& bytes);
     [[nodiscard]] std::size_t unread(ConnectionId connection) const;
-    /// The caller has accepted this client as a member: it may stay, and its messages may be long. A client whose first
-    /// message is one from 0x40 up, and that is not admitted within half_open_time, is closed.
+    /// Accepts this client as a member: its connection may stay and its messages may be long. A client that opens with
+    /// an extension message and is not admitted within half_open_time is closed.
     void admit(ConnectionId connection);
-    /// Ends a connection when what was sent to it has left, at the latest after half_open_time.
+    /// Closes a connection after its queued bytes are sent, at the latest after half_open_time.
     void close(ConnectionId connection);
 
-    /// Empties the store. Closes every connection that sent no message from 0x40 up, those too that wait to be
-    /// accepted: what clients of an earlier round have sent, and the server has not read yet, does not count any more.
+    /// Empties the store. Closes every connection that sent no extension message, including those that wait to be
+    /// accepted, so that requests of an earlier round cannot take effect in the next.
     void clear();
 
-    /// Serves in this thread, without the loop, until the descriptor `stop` is readable. For a thread that has nothing
-    /// else to do: a request costs two system calls, one less than through the loop's own epoll set.
+    /// Serves in this thread, without the loop, until the descriptor `stop` is readable. For a dedicated thread: a
+    /// request costs two system calls, one less than through the loop's own epoll set.
     void serve_until(int stop);
 
     /// Closes the port and all connections at once. No hook is called.

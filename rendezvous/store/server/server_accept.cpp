@@ -1,5 +1,4 @@
-// How clients come in: the backlog that was there before the server, the cap of half-open connections, descriptors that
-// must stay free.
+// Accepting: the backlog from before the server, the limit of half-open connections, descriptors that must stay free.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,9 +15,9 @@
 namespace dlaunch::store {
 namespace {
 
-constexpr int kAccepts = 4096;  // newcomers before the others' turn: a full backlog, which a herd would overflow
+constexpr int kAccepts = 4096;  // per turn: a full backlog, so that a herd does not overflow it
 constexpr std::size_t kMostSpare = 4096;
-constexpr int kMostCleared = 65'536;  // of those that wait to be accepted: a flood must not hold the loop
+constexpr int kMostCleared = 65'536;  // backlog entries per clear(): a flood must not hold the loop
 
 bool has_hung_up(int socket) {
     pollfd what{socket, POLLRDHUP, 0};
@@ -27,9 +26,8 @@ bool has_hung_up(int socket) {
 
 }  // namespace
 
-/// A socket may have been open before the server. Of the clients that have connected by then some may be dead: they are
-/// of an earlier round, and what they sent must not be taken for this one's. accept_some() drops those until the
-/// backlog was empty once.
+/// The socket may have listened before the server started. Dead connections in its backlog belong to an earlier round,
+/// and their requests must not take effect in this one. accept_some() drops them until the backlog was empty once.
 bool Server::Impl::start() {
     if (!set || !watch_for(listener.socket.get(), EPOLL_CTL_ADD, EPOLLIN, kListenerEvent)) return false;
     turning = true;
@@ -68,7 +66,8 @@ base::UniqueFd Server::Impl::accept_one(std::string& address) const {
     return socket;
 }
 
-/// Newcomers wait in the kernel while there is no room for them, and the loop must not spin meanwhile.
+/// At a limit, new connections wait in the kernel's backlog. The listeners are not watched meanwhile, or the loop would
+/// spin.
 void Server::Impl::accept_some() {
     const int limit = descriptor_limit();
     for (int i = 0; i < kAccepts; ++i) {
@@ -88,7 +87,8 @@ void Server::Impl::accept_some() {
     }
 }
 
-/// The kernel gives the lowest free number, so below such a number every descriptor is in use.
+/// Descriptors below this number may be used by connections. The kernel assigns the lowest free number, so a descriptor
+/// at the limit means that all below are in use.
 int Server::Impl::descriptor_limit() const {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return INT_MAX;
@@ -102,7 +102,7 @@ bool Server::Impl::has_descriptors() const {
     return lowest_free && lowest_free.get() < descriptor_limit();
 }
 
-/// Accepts, or not, as there is room. Half-open connections have less time while others wait for their places.
+/// Starts or stops accepting. While new connections wait, half-open ones have less time.
 void Server::Impl::renew_accepting() {
     const bool has_room = !accept_again && !half_open.full();
     half_open.hurry(!has_room);

@@ -1,8 +1,7 @@
 #pragma once
-/// One epoll set holds all sockets of the server, and the loop watches the set as if it were one descriptor. So a turn
-/// of the loop serves every client that is ready, at two system calls a request; waiting for each socket in the loop
-/// itself would cost four. A round first reads from all that are ready and then writes to all that have replies, so
-/// that several clients on one host are woken once and not for each reply.
+/// One epoll set holds all sockets of the server, and the loop watches the set's descriptor. A turn of the loop serves
+/// every ready client at two system calls per request; a Watch per socket would cost four. A round first reads from all
+/// ready clients, then writes all replies, so that clients on one host wake once per round and not once per reply.
 ///
 /// server_accept.cpp: accepting. server_io.cpp: reading, serving, writing. server_limits.cpp: ends, times, budgets.
 
@@ -27,16 +26,16 @@
 
 namespace dlaunch::store {
 
-inline constexpr std::size_t kReadBytes = 64 << 10;  // most that one client is read from before the others' turn
+inline constexpr std::size_t kReadBytes = 64 << 10;  // most that one read takes, so that all clients get a turn
 inline constexpr std::size_t kWriteBytes = 1 << 20;  // likewise
-inline constexpr std::size_t kShare = 4 << 10;       // a client may hold as much, however much all others hold
+inline constexpr std::size_t kShare = 4 << 10;       // a client may always hold so much
 
-/// The number of a listener in the set; the number of a client is its slot.
+/// The epoll data of listeners; a client's is its slot.
 inline constexpr std::uint64_t kListenerEvent = ~std::uint64_t{0};
-/// Before newcomers are accepted again for whom there was no descriptor.
+/// Pause before another accept after descriptors ran out.
 inline constexpr auto kNoDescriptorsPause = std::chrono::milliseconds(100);
 
-/// A ConnectionId is its slot and, above, a number that grows with each connection.
+/// The low bits of a ConnectionId are its slot, the high bits count connections.
 inline constexpr int kSlotBits = 24;
 inline Slot slot_of(ConnectionId id) { return static_cast<Slot>(id & ((ConnectionId{1} << kSlotBits) - 1)); }
 
@@ -50,20 +49,20 @@ struct Client {
     const std::string address;
     wire::Decoder decoder;
     Output output;
-    std::unique_ptr<UnansweredKeys> unanswered;  // of the MULTI_GET under way
-    std::size_t held = 0;                        // as counted in held_bytes
-    base::Time unread_since;                     // while stuck: when the kernel took no more for the first time
-    std::uint32_t events = EPOLLIN;              // what the set watches it for
-    bool greeted = false;                        // belongs here
-    bool touched = false;                        // to be settled
-    bool extended = false;                       // has sent a message from 0x40 up
-    bool full = false;                           // has too much unread: requests wait in the decoder
-    bool stuck = false;                          // the kernel took no more of the output
-    bool late = false;                           // a message is incomplete: its time runs
-    bool suspended = false;                      // holds much, and the budget is used up: not read from
-    bool ending = false;                         // to be closed when the output is gone
-    bool by_its_end = false;                     // it has closed in order
-    bool dead = false;                           // to be freed at the end of this turn
+    std::unique_ptr<UnansweredKeys> unanswered;  // of the current MULTI_GET
+    std::size_t held = 0;                        // its share of held_bytes
+    base::Time unread_since;                     // start of being stuck
+    std::uint32_t events = EPOLLIN;              // registered with epoll
+    bool greeted = false;                        // its first message was valid
+    bool touched = false;                        // queued for settle()
+    bool extended = false;                       // has sent an extension message
+    bool full = false;                           // too many unread replies: requests wait in the decoder
+    bool stuck = false;                          // the socket's send buffer is full
+    bool late = false;                           // a message is incomplete, with a deadline
+    bool suspended = false;                      // over its share while the budget is used up: not read
+    bool ending = false;                         // close when the output is sent
+    bool by_its_end = false;                     // the peer sent FIN
+    bool dead = false;                           // free at the end of this turn
 };
 
 struct Server::Impl {
@@ -117,7 +116,7 @@ struct Server::Impl {
     void arm_timer();
     [[nodiscard]] Client* find(ConnectionId id) const;
     [[nodiscard]] bool is_crowded() const { return held_bytes > limits.held_bytes; }
-    /// Unread replies that a client may have and still be served.
+    /// Most unread bytes of a client that is still served.
     [[nodiscard]] std::size_t room() const { return is_crowded() ? kShare : limits.unread_bytes; }
     void count(Client& client);
     void time_message(Client& client, bool made_progress);
@@ -132,21 +131,21 @@ struct Server::Impl {
     const ServerLimits limits;
     Core core;
     HalfOpen half_open;
-    Deadlines joins, messages, endings;  // of clients to be admitted; of incomplete messages; of ending clients
+    Deadlines joins, messages, endings;  // for admission; for complete messages; for the last bytes
     base::UniqueFd set;
     base::Watch watch;
     base::Timer timer, next_turn, reaper;
     base::Time timer_at;
-    std::optional<base::Time> accept_again;        // after a pause for want of descriptors
+    std::optional<base::Time> accept_again;        // end of a pause without descriptors
     std::vector<std::unique_ptr<Client>> clients;  // by slot
     std::vector<Slot> free_slots, touched, unfinished, dead;
-    std::deque<ConnectionId> suspended;  // in the order in which they are read from again
-    ConnectionId favoured = 0;           // read from whatever it holds, until its message is complete
+    std::deque<ConnectionId> suspended;  // in the order in which they resume
+    ConnectionId favoured = 0;           // read in spite of the budget, until its message is complete
     std::size_t held_bytes = 0;          // by all clients
     std::uint64_t accepted = 0;
     bool accepting = true;
-    bool draining = true;  // clients of before the server may still wait to be accepted
-    bool turning = false;  // inside of a round, which settles and reaps at its end
+    bool draining = true;  // the backlog may hold connections from before the server
+    bool turning = false;  // inside a round, which settles and reaps at its end
     bool alone = false;    // in serve_until()
     std::array<char, kReadBytes> buffer;
 };

@@ -1,4 +1,4 @@
-// The server's events: reading, serving, writing.
+// Reading, serving, writing.
 
 #include <sys/socket.h>
 
@@ -11,8 +11,8 @@ namespace dlaunch::store {
 namespace {
 
 constexpr std::uint64_t kStopEvent = kListenerEvent - 1;
-constexpr int kRounds = 16;                                   // most looks at the set before the loop's other work
-constexpr auto kForever = std::chrono::milliseconds(60'000);  // a wait that ends for nothing now and then
+constexpr int kRounds = 16;                                   // epoll_wait() calls per turn of the loop
+constexpr auto kForever = std::chrono::milliseconds(60'000);  // an upper bound of a wait; waking early is harmless
 
 }  // namespace
 
@@ -23,15 +23,15 @@ bool Server::Impl::watch_for(int fd, int operation, std::uint32_t events, std::u
     return epoll_ctl(set.get(), operation, fd, &event) == 0;
 }
 
-/// The loop has seen that something is ready.
+/// The epoll set is ready.
 void Server::Impl::turn() {
     for (int count = 0; count < kRounds && round(0) > 1; ++count) {
-        // Where only one was ready, another look would most likely be for nothing.
+        // After a single event, another epoll_wait() would most likely find nothing.
     }
     if (!unfinished.empty()) next_turn = loop.after(base::Duration::zero(), [this] { turn(); });
 }
 
-/// Without the loop: waits here. Nothing else of this object uses the loop meanwhile.
+/// Waits here instead of in the loop; nothing in this object uses the loop meanwhile.
 void Server::Impl::serve_until(int stop) {
     watch = {};
     timer = {};
@@ -46,7 +46,7 @@ void Server::Impl::serve_until(int stop) {
     }
 }
 
-/// Reads from all that are ready, then writes to all that have something to read; how many were ready.
+/// Reads from all ready clients, then writes to all with output. Returns the number of events.
 int Server::Impl::round(int timeout_ms) {
     std::array<epoll_event, 256> events;
     const int count = epoll_wait(set.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
@@ -68,7 +68,7 @@ int Server::Impl::round(int timeout_ms) {
     resume();
     renew_accepting();
     turning = false;
-    if (!touched.empty()) settle_all();  // by a hook that was called for an end
+    if (!touched.empty()) settle_all();  // by a `closed` hook
     return count;
 }
 
@@ -96,7 +96,7 @@ void Server::Impl::read(Client& client) {
     }
 }
 
-/// Carries out what the decoder has, until there is nothing more or the client has too much to read.
+/// Executes the decoder's requests until none is left or the client has too many unread replies.
 void Server::Impl::serve(Client& client) {
     wire::Request request;
     bool made_progress = false;
@@ -113,7 +113,7 @@ void Server::Impl::serve(Client& client) {
         }
         if (outcome == wire::Decoder::Outcome::more) break;
         made_progress = true;
-        // A client of 1.13 cannot cancel a WAIT: its next request shows that it gave up.
+        // A client of 1.13 cannot cancel a WAIT; its next request implies that its WAIT timed out.
         if (is_request && is_old) core.give_up(slot_of(client.id));
         if (!is_request || !carry_out(client, request)) end(client);
     }
@@ -122,7 +122,7 @@ void Server::Impl::serve(Client& client) {
     count(client);
 }
 
-/// Answers keys of a MULTI_GET as far as the client has room; false: there are more. What comes behind waits.
+/// Answers keys of a MULTI_GET up to the client's limit; false: some are left, and later requests wait.
 bool Server::Impl::answer_keys(Client& client) {
     if (!client.unanswered) return true;
     while (!client.unanswered->empty() && client.output.size() <= room())
@@ -152,7 +152,7 @@ bool Server::Impl::carry_out(Client& client, const wire::Request& request) {
     return true;
 }
 
-/// There is something to send, or to end: at the end of the round, or now where there is none.
+/// Queues the client for settle() at the end of the round; outside a round, settles now.
 void Server::Impl::touch(Client& client) {
     if (!client.touched) touched.push_back(slot_of(client.id));
     client.touched = true;
@@ -174,8 +174,8 @@ void Server::Impl::settle_all() {
     if (!turning && !dead.empty()) reap_later();
 }
 
-/// Sends what there is, and goes on serving when the client has read enough. A client that reads as fast as the server
-/// writes has its next turn after the others.
+/// Sends the output, and continues serving when the client has read enough. A client that reads as fast as the server
+/// writes waits for the next turn after kWriteBytes.
 void Server::Impl::settle(Client& client) {
     client.touched = false;
     for (std::size_t written = 0; !client.dead;) {
@@ -193,7 +193,7 @@ void Server::Impl::settle(Client& client) {
     renew_watch(client);
 }
 
-/// Returns how many bytes the kernel took.
+/// Returns the number of bytes sent.
 std::size_t Server::Impl::flush(Client& client) {
     std::size_t written = 0;
     const bool was_stuck = std::exchange(client.stuck, false);

@@ -1,4 +1,4 @@
-// How clients go, and what bounds the time and the memory that they take.
+// Closing connections; deadlines and memory limits of clients.
 
 #include <sys/socket.h>
 
@@ -14,7 +14,7 @@ void Server::Impl::admit(Client& client) {
     client.decoder.limit_payload(wire::kMaxValueBytes);
 }
 
-/// Takes no more from it; closes it when its output is gone.
+/// Stops reading; closes the connection when its output is sent.
 void Server::Impl::end(Client& client) {
     if (client.ending || client.dead) return;
     client.ending = true;
@@ -34,14 +34,14 @@ void Server::Impl::kill(Client& client) {
     if (!turning) reap_later();
 }
 
-/// Not from inside a call of our user: the hook would report the end before that call returns.
+/// Deferred to the loop: inside a caller's call, the hook would report the end before that call returns.
 void Server::Impl::reap_later() {
     if (!reaper && !alone) reaper = loop.after(base::Duration::zero(), [this] { reap(); });
 }
 
 void Server::Impl::reap() {
     reaper = {};
-    for (std::size_t i = 0; i < dead.size(); ++i) {  // a hook may close more
+    for (std::size_t i = 0; i < dead.size(); ++i) {  // a hook may add some
         const Slot slot = dead[i];
         const auto client = std::move(clients[slot]);
         half_open.leave(slot);
@@ -50,7 +50,7 @@ void Server::Impl::reap() {
         endings.stop(slot);
         held_bytes -= client->held;
         free_slots.push_back(slot);
-        // Unread input would turn the end into a reset, which may overtake the last reply.
+        // With unread input the kernel would send RST, which may destroy the last reply.
         [[maybe_unused]] const auto ignored = recv(client->socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (client->extended && hooks.closed) hooks.closed(client->id, client->by_its_end);
     }
@@ -73,7 +73,7 @@ void Server::Impl::check_times() {
     arm_timer();
 }
 
-/// When check_times() has something to do.
+/// The next deadline of check_times().
 std::optional<base::Time> Server::Impl::next_time() const {
     std::optional<base::Time> next = accept_again;
     for (const auto& each : {half_open.next(), joins.next(), messages.next(), endings.next()})
@@ -97,7 +97,7 @@ Client* Server::Impl::find(ConnectionId id) const {
     return client && client->id == id && !client->dead ? client : nullptr;
 }
 
-// --- what clients hold ----------------------------------------------------------------------------------------------
+// --- memory ---------------------------------------------------------------------------------------------------------
 
 void Server::Impl::count(Client& client) {
     const std::size_t before = client.held;
@@ -106,7 +106,8 @@ void Server::Impl::count(Client& client) {
     held_bytes += client.held - before;
 }
 
-/// The time of a message runs from its first byte. It stands still while the server does not read from the client.
+/// The deadline of a message counts from its first byte. It is suspended while the server does not read from the
+/// client.
 void Server::Impl::time_message(Client& client, bool made_progress) {
     const bool is_late = client.decoder.pending() > 0 && !client.full && !client.ending && !client.suspended;
     if (is_late && (!client.late || made_progress)) {
@@ -118,8 +119,8 @@ void Server::Impl::time_message(Client& client, bool made_progress) {
     client.late = is_late;
 }
 
-/// Whether this client must wait before it may hold more. One client at a time may go on, so that long messages become
-/// complete, one after the other.
+/// Whether this client must wait before it may hold more. One client at a time is exempt, so that long messages are
+/// completed one after the other.
 bool Server::Impl::suspend(Client& client) {
     if (!is_crowded() || client.held <= kShare || client.id == favoured) return false;
     if (favoured == 0) {
@@ -147,8 +148,8 @@ void Server::Impl::resume() {
     }
 }
 
-/// Closes the clients that have not read for the longest time, until the values that only they hold are few. The last
-/// one may stay: one client may always be sent a list of all keys, however many there are.
+/// Closes the clients that have not read for the longest time, until the retired values are below half of their limit.
+/// The last reader stays: a single client may always receive a list of all keys.
 void Server::Impl::drop_retired() {
     if (core.retired().count() <= limits.retired_bytes) return;
     settle_all();

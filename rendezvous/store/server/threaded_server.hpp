@@ -8,13 +8,13 @@
 
 namespace dlaunch::store {
 
-/// A store without hooks in a thread of its own, for a node whose loop has other things to do. No signal is delivered
-/// to that thread.
+/// A store without hooks in a thread of its own, so that the node's loop does not delay it. No signal is delivered to
+/// the thread.
 class ThreadedServer {
 public:
-    /// Takes a bound TCP socket. Serves when this returns.
+    /// Takes a bound TCP socket, and serves from the return on.
     static base::Result<std::unique_ptr<ThreadedServer>> adopt(base::UniqueFd listener);
-    /// Closes the port and all connections, and ends the thread.
+    /// Closes the port and all connections, and joins the thread.
     ~ThreadedServer();
     ThreadedServer(const ThreadedServer&) = delete;
     ThreadedServer& operator=(const ThreadedServer&) = delete;

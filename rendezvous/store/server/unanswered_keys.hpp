@@ -10,8 +10,8 @@
 
 namespace dlaunch::store {
 
-/// The keys of a MULTI_GET whose values were not sent yet. A value is read when the client has room for it, so a reply
-/// of any length costs the memory of its keys alone.
+/// The keys of a MULTI_GET that still lack an answer. A value is read only when the client may receive it, so a reply
+/// of any length costs only the memory of its keys.
 class UnansweredKeys {
 public:
     explicit UnansweredKeys(std::span<const std::string_view> keys) {

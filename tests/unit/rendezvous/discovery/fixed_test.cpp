@@ -39,13 +39,13 @@ TEST(Fixed, hosts_where_the_endpoint_is_ours) {
     EXPECT_EQ(found->places, (std::vector<Place>{{{"127.0.0.1", found->listener->port}, "127.0.0.1"}}));
 }
 
-TEST(Fixed, a_port_that_is_held_and_silent_is_said_to_be_in_use) {
+TEST(Fixed, a_port_that_is_bound_without_a_listener_is_reported_as_in_use) {
     const Held held;
     const auto found = FixedDiscovery(question_for("127.0.0.1", held.port)).find();
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().text, "--rdzv-endpoint: 127.0.0.1:" + std::to_string(held.port) +
-                                      ": Address already in use, by somebody who does not answer there; expected a "
-                                      "port that is free");
+                                      ": Address already in use, by a process that does not answer, expected a "
+                                      "free port");
     EXPECT_EQ(found.error().status, 83);
 }
 
@@ -85,7 +85,7 @@ TEST(Fixed, an_endpoint_that_is_missing_is_named_as_the_user_would) {
     Question question;
     question.option = "--master-addr";
     EXPECT_EQ(FixedDiscovery(question).find().error().text,
-              "--master-addr: nothing given, expected HOST:PORT, where the nodes meet");
+              "--master-addr: nothing given, expected HOST:PORT of the coordinator");
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST(MemberLink, names_who_does_not_speak_like_a_coordinator) {
     });
     const ConnectFailure& failure = line.heard.failures.at(0);
     EXPECT_FALSE(failure.refused);
-    EXPECT_TRUE(failure.text.starts_with(line.link_text() + ": what listens there is none, ")) << failure.text;
+    EXPECT_TRUE(failure.text.starts_with(line.link_text() + ": another service listens there: ")) << failure.text;
 }
 
 TEST(MemberLink, takes_a_coordinator_that_loses_its_senses_for_broken) {

@@ -30,7 +30,7 @@ TEST(Probe, a_store_is_a_stranger) {
     with_clients(loop, [&] {
         const Answer answer = probe("127.0.0.1", (*server)->port(), "1", "job", kPatience);
         EXPECT_EQ(answer.kind, Kind::stranger);
-        EXPECT_EQ(answer.text, "it closes the connection without a word");
+        EXPECT_EQ(answer.text, "it closes the connection without sending a byte");
     });
 }
 
@@ -39,15 +39,15 @@ TEST(Probe, a_closed_port_and_one_that_never_answers) {
     ASSERT_TRUE(listener);
     EXPECT_EQ(probe("127.0.0.1", listener->port, "1", "job", Milliseconds(1)).kind, Kind::silent);
     listener->socket.reset();
-    EXPECT_EQ(probe("127.0.0.1", listener->port, "1", "job", kPatience).kind, Kind::nobody);
+    EXPECT_EQ(probe("127.0.0.1", listener->port, "1", "job", kPatience).kind, Kind::closed_port);
     EXPECT_EQ(probe("no number", 1, "1", "job", Milliseconds(1)).kind, Kind::unreachable);
 }
 
 TEST(Probe, quotes_what_can_be_read) {
-    EXPECT_EQ(who_speaks_so("HTTP/1.1 400 Bad Request\r\nServer: x"), "it says \"HTTP/1.1 400 Bad Request\"");
-    EXPECT_EQ(who_speaks_so("\x16\x03\x01"), "it speaks another protocol");
-    EXPECT_EQ(who_speaks_so(""), "it speaks another protocol");
-    EXPECT_EQ(who_speaks_so(std::string(100, 'a')).size(), std::string("it says \"\"").size() + 40);
+    EXPECT_EQ(describe_stranger("HTTP/1.1 400 Bad Request\r\nServer: x"), "it sends \"HTTP/1.1 400 Bad Request\"");
+    EXPECT_EQ(describe_stranger("\x16\x03\x01"), "it speaks another protocol");
+    EXPECT_EQ(describe_stranger(""), "it speaks another protocol");
+    EXPECT_EQ(describe_stranger(std::string(100, 'a')).size(), std::string("it sends \"\"").size() + 40);
 }
 
 }  // namespace

@@ -131,20 +131,20 @@ TEST(Member, hears_when_a_round_that_was_over_here_is_over_everywhere) {
 TEST(Member, a_stranger_at_the_endpoint_ends_it_at_once) {
     Node node;
     node.member.connected(node.now);
-    node.member.connect_failed(node.now, {false, "10.0.0.1:29400: what listens there is none", true});
+    node.member.connect_failed(node.now, {false, "10.0.0.1:29400: another service listens there", true});
     node.listen();
     const auto end = node.did<Member::EndJob>();
     ASSERT_TRUE(end);
     EXPECT_EQ(end->status, 83);
     EXPECT_EQ(end->reason,
-              "no coordinator: 10.0.0.1:29400: what listens there is none, expected a dlaunch that hosts this job");
+              "no coordinator: 10.0.0.1:29400: another service listens there, expected a dlaunch that hosts this job");
 }
 
 TEST(Member, a_stranger_in_the_place_of_a_coordinator_is_its_loss) {
     Node node;
     node.welcome();
     node.member.closed(node.now);
-    node.member.connect_failed(node.now, {false, "10.0.0.1:29400: it says \"hello\"", true});
+    node.member.connect_failed(node.now, {false, "10.0.0.1:29400: it sends \"hello\"", true});
     node.listen();
     EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
 }

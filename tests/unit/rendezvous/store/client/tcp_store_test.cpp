@@ -43,7 +43,7 @@ TEST(TcpStore, says_who_does_not_answer_when_the_time_is_over) {
     const auto store = TcpStore::connect("127.0.0.1", port, base::Clock::now() + std::chrono::milliseconds(20));
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().text,
-              "store at 127.0.0.1:" + std::to_string(port) + ": Connection refused until the time was over");
+              "store at 127.0.0.1:" + std::to_string(port) + ": Connection refused until the deadline");
     EXPECT_EQ(store.error().status, exit_status::kRendezvousTimeout);
 }
 
