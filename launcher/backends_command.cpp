@@ -1,5 +1,4 @@
-/// What the backends can do is the worker library's to say. It is loaded for this command alone: the launcher needs
-/// nothing of it, and starts faster without.
+/// The worker library describes its backends. Only this command loads it: the launcher starts faster without.
 
 #include "launcher/backends_command.hpp"
 
@@ -17,10 +16,10 @@ namespace {
 constexpr const char* kHelp =
     R"(Usage: dlaunch backends
 
-Prints what each backend of libdlaunch, the library for C++ workers, can do, for buffers in the host's
-memory and in a GPU's, and whether this machine has what it needs.
+Prints the operations of each backend of libdlaunch, the library for C++ workers, for buffers in host
+and GPU memory, and whether this machine supports the backend.
 
-Exit status: 0 printed; 1 libdlaunch is not where it should be; 2 wrong usage
+Exit status: 0 printed; 1 libdlaunch was not found; 2 wrong usage
 More: man libdlaunch
 )";
 
@@ -30,7 +29,7 @@ int complain(const std::string& text, int status) {
     return status;
 }
 
-/// The library of this version: as it lies in a build folder, as it is installed, or where the loader finds it.
+/// Loads the library of this version: from a build folder, from its installed place, or by the loader's search.
 void* load_library() {
     std::string self(4096, '\0');
     const ssize_t length = readlink("/proc/self/exe", self.data(), self.size());

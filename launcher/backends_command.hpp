@@ -5,8 +5,8 @@
 
 namespace dlaunch::launcher {
 
-/// `dlaunch backends`: prints what the worker library's backends can do, and which can be used on this machine. Returns
-/// the exit status.
+/// `dlaunch backends`: prints the operations of the worker library's backends, and which of them this machine supports.
+/// Returns the exit status.
 [[nodiscard]] int run_backends(const std::vector<std::string>& arguments);
 
 }  // namespace dlaunch::launcher

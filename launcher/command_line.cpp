@@ -31,18 +31,18 @@ Result<Invocation> print_completion(const OptionUse& use) {
     return print(completion_script(*shell));
 }
 
-/// The option that asks for a text, if there is one; the first counts, as in argparse.
-const OptionUse* asks_for_text(const std::vector<OptionUse>& uses) {
+/// The first option that prints a text and exits, as in argparse; null: none.
+const OptionUse* text_option(const std::vector<OptionUse>& uses) {
     for (const OptionUse& use : uses) {
         if (use.option->only_on_command_line) return &use;
     }
     return nullptr;
 }
 
-/// The file of --config, named by the strongest source that names one.
+/// Reads the file of --config, from the strongest source that has the option.
 Result<void> read_file_of(Sources& sources, const Deps& deps) {
     const OptionUse* config = nullptr;
-    for (const auto* source : {&sources.own_variables, &sources.command_line})  // the later is the stronger
+    for (const auto* source : {&sources.own_variables, &sources.command_line})  // later ones take precedence
         for (const OptionUse& use : *source)
             if (use.option->name == "config") config = &use;
     if (!config) return {};
@@ -56,7 +56,7 @@ Result<void> read_file_of(Sources& sources, const Deps& deps) {
     return {};
 }
 
-/// torchrun runs whatever it is given with Python; who calls us by its name may give us what only Python can run.
+/// Whether to run the program with Python as torchrun does: called as torchrun, with a file that cannot be executed.
 bool is_torchruns_script(const std::string& called, const Settings& settings, const Normalized& line,
                          const Deps& deps) {
     return is_called_torchrun(called) && !settings.no_python && !settings.module && !line.program.empty() &&
@@ -91,7 +91,7 @@ Result<Invocation> dispatch(const std::string& called, const std::vector<std::st
     if (!words.empty() && words[0] == "version" && !is_called_torchrun(called)) return print(version_text());
     auto line = normalize(words);
     if (!line) return line.error();
-    const OptionUse* text = asks_for_text(line->options);
+    const OptionUse* text = text_option(line->options);
     if (!text) return plan_it(called, std::move(*line), deps);
     if (text->option->name == "print-completion") return print_completion(*text);
     return print(text->option->name == "help" ? help_text() : version_text());

@@ -1,5 +1,5 @@
 #pragma once
-/// The single way from argv to a plan.
+/// Turns argv into a plan, or into a text to print.
 
 #include <string>
 #include <string_view>
@@ -14,18 +14,19 @@ namespace dlaunch::launcher {
 struct Invocation {
     enum class Kind {
         run,    ///< start `plan`
-        print,  ///< write `output` to stdout and end with 0
+        print,  ///< write `output` to stdout and exit with 0
     } kind = Kind::run;
     agent::Plan plan;
     std::string output;
     std::vector<std::string> warnings;  ///< one line each, for stderr
 };
 
-/// A link called torchrun: what follows is a script for Python and never a command of dlaunch.
+/// Whether dlaunch was called through a link named torchrun. Its first argument is then a script, never a command of
+/// dlaunch.
 [[nodiscard]] bool is_called_torchrun(std::string_view called);
 
-/// `argv` with argv[0]: a link called torchrun runs with Python what cannot be executed, and behaves the same
-/// otherwise. An error's text is one line.
+/// `argv` includes argv[0]. Under the name torchrun, files that cannot be executed run with Python; all else is the
+/// same. An error's text is one line.
 [[nodiscard]] base::Result<Invocation> read_command_line(const std::vector<std::string>& argv, const Deps& deps);
 
 }  // namespace dlaunch::launcher

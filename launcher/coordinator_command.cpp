@@ -25,19 +25,19 @@ namespace {
 
 namespace r = rendezvous;
 
-/// In the place of the program that a coordinator does not have.
+/// Stands for PROGRAM, which a coordinator does not have.
 constexpr const char* kNoProgram = "dlaunch-coordinator-has-no-program";
 
 constexpr const char* kHelp =
     R"(Usage: dlaunch coordinator [OPTIONS]
 
-Hosts the coordinator of a job on a node without workers: a login or CPU node, or a service. Prints one
-line that says where it listens, and ends with the job's status and report. With an endpoint that is a
-folder it waits as a standby while another node has the coordinator.
+Hosts the coordinator of a job on a node without workers: a login or CPU node, or a service. Prints
+one line with the address and port, and ends with the job's status and report. With a folder as
+endpoint it waits as a standby while another node hosts the coordinator.
 
 {}
-SIGTERM and SIGINT end the job on all nodes where the endpoint is fixed; with a folder another node
-takes the coordinator over, and no worker is touched.
+With a fixed endpoint, SIGTERM and SIGINT end the job on all nodes. With a folder, another node takes
+over, and the workers run on.
 More: man dlaunch
 )";
 
@@ -78,9 +78,9 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
     if (!invocation) return complain(invocation.error().within("coordinator").text, invocation.error().status);
     const agent::Plan& plan = invocation->plan;
     if (plan.program.name() != kNoProgram)
-        return complain("coordinator: a program was given, expected options only: it has no workers");
+        return complain("coordinator: a program was given, expected options only: a coordinator has no workers");
     if (plan.rendezvous.max_nodes == 1 && plan.rendezvous.standalone)
-        return complain("coordinator: no place to meet, expected --nnodes and --rdzv-endpoint");
+        return complain("coordinator: no endpoint, expected --nnodes and --rdzv-endpoint");
 
     const std::string host_name = base::host_name();
     const auto discovery = r::make_discovery(agent::question_of(plan, host_name));
@@ -90,10 +90,10 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
         if (found->listener) return host(plan, host_name, std::move(*found), link);
         if (!discovery->moves())
             return complain("coordinator: " + plan.rendezvous.endpoint +
-                                " is no address of this node, or a coordinator is there already",
+                                " is no address of this node, or another process serves there already",
                             exit_status::kRefused);
         while (!discovery->is_vacant()) std::this_thread::sleep_for(r::Discovery::kLookEvery);
-        if (discovery->is_gone()) return 0;  // the job has ended in order
+        if (discovery->is_gone()) return 0;  // the job has ended
     }
 }
 

@@ -8,11 +8,11 @@
 
 namespace dlaunch::launcher {
 
-/// Runs in the child of the guard, and has it start the coordinator's process; returns the child's exit status. The
-/// guard stays until the job is over. Where another node has the coordinator, waits as its standby.
+/// Runs in the guard's child, and makes the guard start the coordinator process; returns the child's exit status. The
+/// guard stays until the job is over. While another node hosts the coordinator, waits as a standby.
 [[nodiscard]] int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink& link);
 
-/// Runs in the coordinator's process: as run_coordinator_process(), with the job's report at the end.
+/// Runs in the coordinator process: run_coordinator_process(), then prints the job's report.
 [[nodiscard]] int run_reporting_coordinator(const base::CoordinatorSeat& seat);
 
 }  // namespace dlaunch::launcher

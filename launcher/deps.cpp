@@ -27,15 +27,15 @@ using base::Result;
 
 constexpr std::size_t kMostConfigBytes = 1 << 20;
 
-constexpr int kWriterMs = 1000;  // for whoever writes into a FIFO to open it
+constexpr int kWriterMs = 1000;  // time for a FIFO's writer to open it
 
-/// Waits for a writer as long as there is one, and only shortly for one to come.
+/// Waits only kWriterMs for a writer to open the FIFO, then reads as long as it writes.
 Result<std::string> read_pipe(int fd) {
     pollfd what{fd, POLLIN, 0};
     std::string first(1, 0);
     ssize_t got = -1;
     if (::poll(&what, 1, kWriterMs) == 0 && (got = ::read(fd, first.data(), 1)) == 0)
-        return Error{"it is a FIFO and nobody writes to it"};
+        return Error{"it is a FIFO without a writer"};
     ::fcntl(fd, F_SETFL, 0);
     auto text = base::read_all(fd, kMostConfigBytes);
     if (text && got == 1) text->insert(0, first);
@@ -86,7 +86,7 @@ std::string why_not_writable(const std::string& path) {
     return "";
 }
 
-/// Nothing that execve(2) knows; a file that cannot be read may well be executed.
+/// Whether execve(2) would refuse the file's format. False if unreadable: execute permission suffices.
 bool is_plain_text(const std::string& path) {
     base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     std::array<char, 4> head{};
@@ -102,7 +102,7 @@ bool is_no_program(const std::string& path) {
     return S_ISREG(about.st_mode) && is_plain_text(path);
 }
 
-/// A name without a slash was found in PATH. Links are not followed: `bin/torchrun` of an environment may be one.
+/// A name without a slash came from PATH. Links are not followed, because an environment's `bin/torchrun` may be one.
 std::filesystem::path folder_of(const std::string& called, const agent::Host& host) {
     namespace fs = std::filesystem;
     std::error_code failed;

@@ -1,5 +1,5 @@
 #pragma once
-/// What the launcher needs of the machine, so that everything above it is tested with literals.
+/// The launcher's access to the machine, as functions that tests replace by literals.
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::launcher {
 
-/// For start-up time, functions are called only when an option needs them.
+/// Functions are called only when an option needs them, to start quickly.
 struct Deps {
     agent::Host host;
 
@@ -21,12 +21,12 @@ struct Deps {
     std::function<base::Result<agent::Topology>(const std::optional<std::string>& cuda_visible_devices)> topology;
     std::function<std::string()> fresh_id;  ///< a new random job id
     std::function<base::Result<std::string>(const std::string& path)> read_file;
-    /// The absolute path of `python` in the folder of this called name, where that is the bin of a virtual or conda
-    /// environment; else empty.
+    /// The absolute path of `python` beside the program of this called name, if that folder is the bin of a virtual or
+    /// conda environment; else empty.
     std::function<std::string(const std::string& called)> python_beside;
-    std::function<std::string(const std::string& path)> why_not_writable;  ///< a reason; empty when it can be written
+    std::function<std::string(const std::string& path)> why_not_writable;  ///< empty if the file can be written
 
-    std::function<bool(const std::string& path)> is_no_program;  ///< it is there, but cannot be executed
+    std::function<bool(const std::string& path)> is_no_program;  ///< the file exists, but cannot be executed
 };
 
 [[nodiscard]] Deps deps_of_this_process();

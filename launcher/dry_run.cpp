@@ -13,12 +13,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Stands where only the start will tell.
+/// For values that are unknown before the start.
 constexpr const char* kChosenAtStart = "(chosen at start)";
 
 double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
 
-/// The round that would be started first.
+/// The first round of a job started with this plan.
 agent::Assignment first_round(const agent::Plan& plan) {
     agent::Assignment round;
     round.world_size = round.local_world_size = round.role_world_size = plan.workers;
@@ -29,7 +29,7 @@ agent::Assignment first_round(const agent::Plan& plan) {
     return round;
 }
 
-/// <log dir>/<job id>_*/attempt_N/<local rank>, with the two parts that are not known yet in words.
+/// <log dir>/<job id>_*: `*` stands for random characters.
 std::string run_directory(const agent::Plan& plan) {
     std::string base = plan.logs.directory.empty() ? plan.host.set_variable("TMPDIR").value_or("/tmp") + "/dlaunch_*"
                                                    : plan.logs.directory;
@@ -37,7 +37,7 @@ std::string run_directory(const agent::Plan& plan) {
 }
 
 Json files_of(const agent::Plan& plan, const std::string& directory, int local_rank) {
-    if (!plan.logs.keeps_files() && plan.logs.directory.empty())  // one folder, which goes with the job
+    if (!plan.logs.keeps_files() && plan.logs.directory.empty())  // one temporary folder
         return {{"error", fmt::format("{}/error_0_{}.json", directory.substr(0, directory.rfind('/')), local_rank)}};
     std::string folder = fmt::format("{}/attempt_0/{}", directory, local_rank);
     unsigned streams = plan.logs.redirects.of(local_rank) | plan.logs.tee.of(local_rank);
@@ -162,7 +162,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
     job["report"] = plan.report_file.empty() ? Json() : Json(plan.report_file);
     job["event_log"] = plan.event_log.empty() ? Json() : Json(plan.event_log);
     job["workers"] = std::move(workers);
-    // Arguments are bytes: what is no UTF-8 is shown as such and stops nothing.
+    // Arguments may be invalid UTF-8, which must not be an error.
     return base::text_result(job.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

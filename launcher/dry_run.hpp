@@ -1,5 +1,5 @@
 #pragma once
-/// --dry-run: the plan as JSON. Starts nothing, makes nothing.
+/// --dry-run: the plan as JSON. Starts and creates nothing.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace dlaunch::launcher {
 
-/// An error only when a binding was asked for and the topology is unknown.
+/// An error only if --bind is given and the topology is unknown.
 [[nodiscard]] base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps);
 
 }  // namespace dlaunch::launcher

@@ -1,4 +1,4 @@
-// dlaunch: the guard forks first, before anything else costs memory or time; the rest runs in its child.
+// dlaunch: the guard forks first, so that it stays small and starts early; everything else runs in its child.
 
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 void complain(const std::string& text) {
     const std::string line = "dlaunch: " + text + "\n";
-    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody hears us
+    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // stderr is closed
 }
 
 int print(const std::string& text) {
@@ -39,7 +39,7 @@ int run_silent_coordinator(const dlaunch::base::CoordinatorSeat& seat) {
 int main(int argc, char** argv) {
     using dlaunch::launcher::Invocation;
     dlaunch::agent::keep_standard_files_open();
-    // They start no process, so they need no guard.
+    // Commands that start no process need no guard.
     const bool has_commands = argc > 1 && !dlaunch::launcher::is_called_torchrun(argv[0]);
     const std::string_view command = has_commands ? argv[1] : "";
     if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});

@@ -22,7 +22,7 @@ Error wrong(const Settings& settings, std::string_view option, std::string_view 
     return {fmt::format("{}: expected {}", settings.spelling(option), expected)};
 }
 
-/// The interpreter that torchrun's first line would name: that of the environment which the called name belongs to.
+/// The interpreter that torchrun would use: that of the environment in which dlaunch was called.
 std::string python(const Settings& settings, const Deps& deps) {
     if (auto named = deps.host.set_variable("PYTHON_EXEC")) return *named;
     if (auto beside = deps.python_beside(settings.called); !beside.empty()) return beside;
@@ -49,12 +49,12 @@ Result<void> plan_program(const Settings& settings, const std::vector<std::strin
     return {};
 }
 
-/// A template is started once, for all ranks: nothing of one rank can be in its command.
+/// A template runs once for all ranks, so its command must not depend on a rank.
 Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
     if (!plan.forks) return {};
     if (!settings.plan.program.wraps.empty()) return wrong(settings, "start-method", "spawn with --wrap");
-    agent::Assignment nobody;
-    if (agent::worker_command(plan, nobody, 0) == agent::worker_command(plan, nobody, 1)) return {};
+    const agent::Assignment round;
+    if (agent::worker_command(plan, round, 0) == agent::worker_command(plan, round, 1)) return {};
     return wrong(settings, "start-method", "spawn where arguments name the local rank: a fork has those of all ranks");
 }
 
@@ -72,8 +72,9 @@ Result<int> share_of_total(const Settings& settings, const agent::Plan& plan) {
         return wrong(settings, "nproc-per-node",
                      "a fixed --nnodes, or --nproc-per-node: workers in all need a fixed number of nodes");
     if (settings.workers.number % nodes != 0)
-        return wrong(settings, "nproc-per-node",
-                     fmt::format("a multiple of {}, the number of nodes: every node gets as many workers", nodes));
+        return wrong(
+            settings, "nproc-per-node",
+            fmt::format("a multiple of {}, the number of nodes: every node gets the same number of workers", nodes));
     return static_cast<int>(settings.workers.number / nodes);
 }
 
@@ -89,7 +90,7 @@ Result<int> count_workers(const Settings& settings, const agent::Plan& plan, con
         }
         case Kind::number: break;
     }
-    // What any kernel can run needs no look at this one's limit.
+    // Small numbers need no look at the kernel's limit.
     constexpr int kAlwaysPossible = 300;
     if (settings.workers.number > kAlwaysPossible && settings.workers.number > deps.most_processes())
         return wrong(settings, "nproc-per-node",
@@ -108,7 +109,7 @@ Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
                              *visible, devices));
 }
 
-/// A job of this node alone, with a port and an id of its own. Options of the rendezvous do not apply to it.
+/// A job of this node alone, with a port and an id of its own. Rendezvous options have no effect.
 agent::RendezvousPlan plan_standalone(const Settings& settings, const Deps& deps) {
     agent::RendezvousPlan plan;
     plan.backend = agent::Backend::c10d;
@@ -119,18 +120,18 @@ agent::RendezvousPlan plan_standalone(const Settings& settings, const Deps& deps
     return plan;
 }
 
-/// The other nodes must reach the endpoint. A node that may be the only one may listen at any port.
+/// The other nodes must know the endpoint. With MIN = 1 the node may listen at any port.
 Result<void> check_endpoints(const Settings& settings, const agent::RendezvousPlan& plan) {
     if (plan.min_nodes == 1 || settings.endpoint.empty()) return {};
     for (const rendezvous::Endpoint& place : plan.endpoints.places) {
-        if (place.port == 0) return wrong(settings, "rdzv-endpoint", "a port that the other nodes can know, not 0");
+        if (place.port == 0) return wrong(settings, "rdzv-endpoint", "a fixed port, as the other nodes must know it");
         if (place.host == "0.0.0.0" || place.host == "::")
             return wrong(settings, "rdzv-endpoint", "the name or address of one node");
     }
     return {};
 }
 
-/// Where the job's coordinator is. The static backend's is at --master-addr, unless an endpoint was given.
+/// The places of the job's coordinator. The static backend uses --master-addr, unless an endpoint was given.
 Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& plan) {
     const bool fixed = plan.backend == agent::Backend::fixed_address;
     plan.endpoint = settings.endpoint;
@@ -152,7 +153,7 @@ Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& pla
     return {};
 }
 
-/// Nodes that find each other through a folder have no fixed address: static cannot be meant.
+/// A folder as endpoint implies c10d: it has no fixed address.
 Result<agent::Backend> backend_of(const Settings& settings) {
     const bool folder = settings.endpoint.starts_with("file://");
     const agent::Backend backend = settings.plan.rendezvous.backend;
@@ -163,7 +164,7 @@ Result<agent::Backend> backend_of(const Settings& settings) {
 
 /// --node-timeout, else torchrun's keep_alive_* keys.
 Result<std::chrono::milliseconds> node_timeout(const Settings& settings) {
-    constexpr std::chrono::seconds kLeast{2};  // a node fences itself a second before; a busy machine needs the rest
+    constexpr std::chrono::seconds kLeast{2};  // a node fences itself a second earlier; a busy machine needs the rest
     if (settings.node_timeout && *settings.node_timeout < kLeast)
         return wrong(settings, "node-timeout", "2 s at least");
     if (settings.node_timeout) return *settings.node_timeout;
@@ -177,7 +178,7 @@ Result<std::chrono::milliseconds> node_timeout(const Settings& settings) {
     return silence;
 }
 
-/// torchrun's times. The static backend calls its join_timeout `timeout`, and has no read_timeout.
+/// Sets torchrun's times. With the static backend join_timeout is called `timeout`, and there is no read_timeout.
 void plan_times(const RdzvConf& conf, agent::RendezvousPlan& plan) {
     const bool fixed = plan.backend == agent::Backend::fixed_address;
     const RdzvConf::Time& join = fixed && !conf.join_timeout ? conf.timeout : conf.join_timeout;
@@ -187,12 +188,12 @@ void plan_times(const RdzvConf& conf, agent::RendezvousPlan& plan) {
     plan.last_call = conf.last_call_timeout.value_or(plan.last_call);
 }
 
-/// The position among the nodes that SLURM gave this one: one process a task, whose number is the order.
+/// This node's index in SLURM's job step: one dlaunch runs per task.
 std::string order_key(const Deps& deps) {
     return deps.host.variable("SLURM_JOB_ID") ? deps.host.variable("SLURM_PROCID").value_or("") : std::string();
 }
 
-/// The names of SLURM's nodes where they are as many as the job wants; else none.
+/// SLURM's node names if their number is the job's; else none.
 std::vector<std::string> expected_hosts(const Deps& deps, int nodes) {
     for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
         auto list = deps.host.set_variable(name);
@@ -230,9 +231,9 @@ Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::
 Result<void> check_ranks(const Settings& settings, const agent::Plan& plan, std::vector<std::string>& warnings) {
     const auto& shown = plan.logs.shown;
     if (shown && *shown->begin() >= plan.workers)
-        warnings.push_back(fmt::format("{}: no worker here has such a local rank, nothing of them is shown",
+        warnings.push_back(fmt::format("{}: no worker here has such a local rank, no output is shown",
                                        settings.spelling("local-ranks-filter")));
-    if (plan.rendezvous.max_nodes > 1) return {};  // the world's size is not known yet
+    if (plan.rendezvous.max_nodes > 1) return {};  // the world size is not known yet
     const bool chosen = plan.standard_input.mode == agent::StdinPlan::Mode::rank;
     if (chosen && plan.standard_input.rank >= plan.workers)
         return wrong(settings, "stdin", fmt::format("a rank below {}, the number of workers", plan.workers));
@@ -253,7 +254,7 @@ Result<void> check_files(const Settings& settings, const Deps& deps) {
     return {};
 }
 
-/// What variables decide for which there is no option.
+/// Settings that only variables can change.
 void plan_from_environment(agent::Plan& plan) {
     const agent::Host& host = plan.host;
     plan.use_cgroups = host.variable("DLAUNCH_NO_CGROUP") != "1";

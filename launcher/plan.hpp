@@ -1,5 +1,5 @@
 #pragma once
-/// Settings and a look at the machine -> what the agent is to do.
+/// Turns settings and facts about the machine into the agent's plan.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace dlaunch::launcher {
 
-/// `program` is the program's name and its arguments. Errors name the option or variable that is to blame.
-/// Things that are odd but allowed are added to `warnings`.
+/// `program` is the program's name and its arguments. Errors name the wrong option or variable. Odd but valid settings
+/// add to `warnings`.
 [[nodiscard]] base::Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::string>& program,
                                                   const Deps& deps, std::vector<std::string>& warnings);
 

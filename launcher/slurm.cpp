@@ -29,7 +29,7 @@ bool add_numbers(std::vector<std::string>& names, std::string_view range) {
     return true;
 }
 
-/// Every name in `names` with every one of `more` behind it.
+/// Appends each of `more` to each of `names`.
 std::vector<std::string> each_with_each(const std::vector<std::string>& names, const std::vector<std::string>& more) {
     std::vector<std::string> found;
     for (const std::string& name : names)

@@ -25,17 +25,19 @@ namespace {
 constexpr const char* kHelp =
     R"(Usage: dlaunch store --bind ADDR[:PORT]
 
-Serves a store that torch.distributed's TCPStore clients and dlaunch's own understand, alone and
-until SIGTERM or SIGINT. Prints one line that says where it listens.
+Serves a store for clients of torch.distributed's TCPStore and of libdlaunch until SIGTERM or SIGINT.
+Prints one line with the address and port.
 
 {}More: man dlaunch-store
 )";
 
 /// One write, so that lines of several processes do not mix.
-void say(int fd, const std::string& text) { [[maybe_unused]] const auto ignored = write(fd, text.data(), text.size()); }
+void print(int fd, const std::string& text) {
+    [[maybe_unused]] const auto ignored = write(fd, text.data(), text.size());
+}
 
 int complain(const std::string& text, int status = exit_status::kUsage) {
-    say(STDERR_FILENO, fmt::format("dlaunch: {}\n", text));
+    print(STDERR_FILENO, fmt::format("dlaunch: {}\n", text));
     return status;
 }
 
@@ -63,7 +65,7 @@ base::Result<Options> read_options(const std::vector<std::string>& arguments) {
     return options;
 }
 
-/// Every client is a descriptor.
+/// Every client takes a descriptor.
 void raise_descriptor_limit() {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -71,7 +73,7 @@ void raise_descriptor_limit() {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/// A descriptor that is readable when one of the signals that end us is pending.
+/// A descriptor that is readable when SIGTERM or SIGINT is pending.
 base::UniqueFd ending_signals() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -99,7 +101,7 @@ int run_store(const std::vector<std::string>& arguments) {
     const auto& [host, port] = endpoints->places.front();
     const auto server = store::Server::listen(loop, host, port);
     if (!server) return complain(server.error().within("store --bind").text);
-    say(STDOUT_FILENO, fmt::format("dlaunch: the store listens on {}\n", (*server)->endpoint()));
+    print(STDOUT_FILENO, fmt::format("dlaunch: the store listens on {}\n", (*server)->endpoint()));
     (*server)->serve_until(signals.get());
     return 0;
 }

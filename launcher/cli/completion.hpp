@@ -5,7 +5,8 @@
 
 namespace dlaunch::launcher {
 
-/// What --print-completion prints for bash, zsh or fish: options, their choices, and files after the program.
+/// The script of --print-completion for bash, zsh or fish: completes options, their choices, and files after the
+/// program.
 [[nodiscard]] std::string completion_script(std::string_view shell);
 
 }  // namespace dlaunch::launcher

@@ -1,4 +1,4 @@
-/// The only file that includes CLI11, whose format configuration files have: it costs seconds to compile.
+/// Configuration files have CLI11's format. Only this file includes CLI11, which takes seconds to compile.
 #include "launcher/cli/config_line.hpp"
 
 #include <CLI/CLI.hpp>

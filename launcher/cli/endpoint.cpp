@@ -23,7 +23,7 @@ Result<agent::Backend> parse_backend(std::string_view text) {
     if (name == "static") return agent::Backend::fixed_address;
     if (name == "c10d") return agent::Backend::c10d;
     if (name == "etcd" || name == "etcd-v2")
-        return Error{"expected c10d or static; torchrun's etcd backends are not served, c10d needs no etcd"};
+        return Error{"expected c10d or static; torchrun's etcd backends are not supported, c10d needs no etcd"};
     return Error{"expected c10d or static"};
 }
 

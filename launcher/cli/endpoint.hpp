@@ -1,5 +1,5 @@
 #pragma once
-/// How nodes meet: a host, the backend. Endpoints are rendezvous/net/endpoint.hpp's.
+/// Parses rendezvous options: a host, the backend. rendezvous/net/endpoint.hpp parses endpoints.
 
 #include <string>
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace dlaunch::launcher {
 
-/// A host name or address alone.
+/// A host name or address without a port.
 [[nodiscard]] base::Result<std::string> parse_host(std::string_view text);
 
-/// static or c10d; torchrun's other backends are refused with what to use instead.
+/// static or c10d. Errors for torchrun's other backends name the replacement.
 [[nodiscard]] base::Result<agent::Backend> parse_backend(std::string_view text);
 
 }  // namespace dlaunch::launcher

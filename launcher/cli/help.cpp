@@ -18,38 +18,38 @@ constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
        dlaunch store [OPTIONS]
        dlaunch version
 
-Starts PROGRAM several times, tells every worker its rank, watches them, restarts them all when one
-fails, and says at the end what went wrong first. A PROGRAM that ends in .py runs with Python.
+Starts PROGRAM several times, gives every worker its rank, watches the workers, restarts them all when
+one fails, and reports the first failure at the end. A PROGRAM that ends in .py runs with Python.
 Everything after PROGRAM belongs to PROGRAM.
 
 Examples:
   dlaunch --nproc-per-node=4 ./prog input.txt     four workers of ./prog
   dlaunch --nproc-per-node=auto train.py --lr=1   one worker per GPU, or per core without GPUs
-  dlaunch -t 3 --max-restarts=2 -m my.training    prefixed output, files beside it, two more tries
-  dlaunch --dry-run --nproc-per-node=2 ./prog     what would be started
+  dlaunch -t 3 --max-restarts=2 -m my.training    prefixed output and log files, up to two restarts
+  dlaunch --dry-run --nproc-per-node=2 ./prog     the plan, without starting anything
 )";
 
 constexpr std::string_view kTail = R"(
-Options may be written with - or _, as --name=VALUE or --name VALUE, and shortened while they stay
-unambiguous. The last one given counts. A variable stands for an option that is not on the command
-line: DLAUNCH_MAX_RESTARTS, else PET_MAX_RESTARTS (torchrun's options), for --max-restarts; then
-comes the file of --config.
+Options may be written with - or _, as --name=VALUE or --name VALUE, and abbreviated unambiguously.
+The last use counts. An option that is not on the command line is read from a variable
+(DLAUNCH_MAX_RESTARTS for --max-restarts, else PET_MAX_RESTARTS for torchrun's options), then from
+the file of --config.
 
 Exit status: 0 all workers succeeded; otherwise that of the first worker that failed, or
-  128+n  it was killed by signal n            84  --timeout is over
-  126    it cannot be executed                93  crash loop, given up
-  127    there is no such program             130, 143  stopped by Ctrl-C, by SIGTERM
-  2      wrong usage, nothing was started
+  128+n  first failure: killed by signal n    84        --timeout exceeded, or a worker hung
+  126    PROGRAM cannot be executed           93        crash loop, given up
+  127    PROGRAM not found                    130, 143  stopped by Ctrl-C, by SIGTERM
+  2      wrong usage, nothing was started     80 to 83  rendezvous, see man dlaunch
 More: man dlaunch
 )";
 
-/// "-r, --redirects VALUE", indented so that the long names stand in one column.
+/// "-r, --redirects VALUE", with the long names in one column.
 std::string heading(const Option& option) {
     std::string letter = option.letter ? fmt::format("-{}, ", option.letter) : "    ";
     return fmt::format("  {}--{}{}{}", letter, option.name, option.is_switch() ? "" : " ", option.value);
 }
 
-/// Appends words, breaking before the line would get too long.
+/// Appends words, and breaks lines at kColumns.
 void wrap_into(std::string& text, std::size_t column, std::string_view words) {
     for (std::string_view word : split(words, ' ')) {
         if (column + 1 + word.size() > kColumns) {

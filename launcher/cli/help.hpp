@@ -1,5 +1,5 @@
 #pragma once
-/// Texts for people, made from the table.
+/// Texts for users, generated from the table.
 
 #include <string>
 

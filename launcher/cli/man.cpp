@@ -8,7 +8,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-/// Text as roff shows it unchanged.
+/// Escapes text for roff.
 std::string roff(std::string_view text) {
     std::string escaped;
     for (char c : text) {
@@ -24,7 +24,7 @@ std::string roff(std::string_view text) {
     return escaped;
 }
 
-/// Lines of at most 80 bytes, none of which roff could take for a request.
+/// Fills lines of at most 80 bytes, and escapes a leading dot.
 std::string filled(std::string_view text) {
     constexpr std::size_t kMost = 80;
     std::string lines, line;

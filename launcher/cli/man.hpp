@@ -1,5 +1,5 @@
 #pragma once
-/// The parts of dlaunch(1) that come from the table, as roff. A unit test keeps man/dlaunch.1 equal to them.
+/// Generates parts of man pages from the table, as roff. A unit test compares the pages with them.
 
 #include <string>
 
@@ -8,7 +8,7 @@ namespace dlaunch::launcher {
 /// The body of OPTIONS.
 [[nodiscard]] std::string man_options();
 
-/// The list in ENVIRONMENT of variables that stand for options.
+/// The list of variables that set options.
 [[nodiscard]] std::string man_variables();
 
 }  // namespace dlaunch::launcher

@@ -13,7 +13,7 @@ namespace {
 using base::Error;
 using base::Result;
 
-/// argparse's rule: a word like -1 or -.5 is a value, not an option.
+/// By argparse's rule, a word like -1 or -.5 is a value, not an option.
 bool is_negative_number(std::string_view word) {
     if (word.size() < 2 || word[0] != '-') return false;
     std::string_view digits = word.substr(1);
@@ -21,13 +21,14 @@ bool is_negative_number(std::string_view word) {
            std::ranges::count(digits, '.') <= 1;
 }
 
-/// Whether a word may be the value of the option before it. A dash with a blank later in the word is text.
+/// Whether a word may be the value of the preceding option: it has no leading dash, or is a negative number, or
+/// contains a blank.
 bool can_be_value(std::string_view word) {
     if (word.size() < 2 || word[0] != '-') return true;
     return is_negative_number(word) || word.find(' ') != std::string_view::npos;
 }
 
-/// All options whose names begin so, once per option; torchrun's only, or ours only.
+/// Options with this prefix, without aliases; either torchrun's or dlaunch's own.
 std::vector<const Option*> beginning_with(std::string_view name, bool torchrun) {
     std::vector<const Option*> found;
     for (const Option& option : all_options()) {
@@ -41,12 +42,12 @@ Error unknown(const std::string& word, std::string_view name) {
     return {fmt::format("unknown option {}, expected an option of dlaunch --help{}", one_line(word), suggestion(name))};
 }
 
-/// Finds a long option by its name or the beginning of it.
+/// Finds a long option by its name or an unambiguous prefix.
 Result<const Option*> resolve(const std::string& word, std::string_view typed) {
     if (const Option* exact = find_option(typed)) return exact;
     std::string name = with_dashes(typed);
     if (name.empty()) return unknown(word, name);
-    // Ours never make an abbreviation of torchrun's ambiguous.
+    // dlaunch's own options must not make an abbreviation of torchrun's ambiguous.
     std::vector<const Option*> found = beginning_with(name, true);
     if (found.empty()) found = beginning_with(name, false);
     if (found.empty()) return unknown(word, name);
@@ -56,7 +57,7 @@ Result<const Option*> resolve(const std::string& word, std::string_view typed) {
     return Error{fmt::format("{}: ambiguous, expected one of {}", one_line(word), names)};
 }
 
-/// What may follow -n within a word: 4 and =4, but not what makes it a mistyped long name.
+/// Whether the rest of a word after -n is its value: 4 or =4. Other characters make it a mistyped long name.
 bool is_number_or_value(std::string_view text) { return text[0] == '=' || (text[0] >= '0' && text[0] <= '9'); }
 
 /// -np, -np4, -np=4: mpiexec's name for -n.
@@ -96,7 +97,7 @@ private:
         return add(option, shown, "=", std::move(value));
     }
 
-    /// -r3, -r=3, -r 3; switches may stand together (-mq), the last of them may take a value (-mr3).
+    /// -r3, -r=3, -r 3. Switches may be joined (-mq), and the last option of a group may take a value (-mr3).
     Result<void> take_short(const std::string& word) {
         if (std::string number = word.substr(std::min<std::size_t>(3, word.size())); is_mpiexecs_np(word)) {
             const bool equals = number.starts_with('=');
@@ -164,7 +165,7 @@ std::string one_line(std::string_view text) {
 }
 
 std::string spelled(const std::string& name, std::string_view joint, const std::string& value) {
-    constexpr std::size_t kMost = 200, kEnd = 20;  // enough to recognise it
+    constexpr std::size_t kMost = 200, kEnd = 20;  // enough to recognize the value
     std::string shown =
         value.size() <= kMost ? value : value.substr(0, kMost - kEnd) + "..." + value.substr(value.size() - kEnd);
     return name + std::string(joint) + one_line(shown);

@@ -1,6 +1,6 @@
 #pragma once
-/// argv -> options with their values and the program's words. The spellings of torchrun's argparse are resolved here,
-/// before CLI11 sees anything: dashes or underscores, = or space, -r3, beginnings of names, `--`. No I/O.
+/// Splits argv into options with their values and the program's words. Resolves the spellings of torchrun's argparse:
+/// dashes or underscores, = or space, -r3, abbreviations, `--`. No I/O.
 
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace dlaunch::launcher {
 
-/// One use of an option, wherever it was: command line, variable or file.
+/// One use of an option on the command line, in a variable or in a file.
 struct OptionUse {
     const Option* option = nullptr;
     std::string value;     ///< "1" for a switch without a value
-    std::string spelling;  ///< how an error names it: "--nproc-per-node=banana", "PET_TEE=7", "job.conf:3: tee=7"
+    std::string spelling;  ///< for errors: "--nproc-per-node=banana", "PET_TEE=7", "job.conf:3: tee=7"
 };
 
 struct Normalized {
@@ -25,10 +25,10 @@ struct Normalized {
 /// `words` is argv without argv[0].
 [[nodiscard]] base::Result<Normalized> normalize(const std::vector<std::string>& words);
 
-/// "name=value" for an error, one line and not endless whatever the value is.
+/// "name=value" for an error: one line, with long values shortened.
 [[nodiscard]] std::string spelled(const std::string& name, std::string_view joint, const std::string& value);
 
-/// `text` with control characters escaped: a single line.
+/// Escapes control characters, so that the text is a single line.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 }  // namespace dlaunch::launcher

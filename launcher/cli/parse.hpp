@@ -1,5 +1,5 @@
 #pragma once
-/// The uses of options that count -> settings.
+/// Turns uses of options into settings.
 
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace dlaunch::launcher {
 
-/// Errors begin with the spelling of the use. Of several uses of one option the last counts, unless it is repeatable;
-/// all of them must be right.
+/// Errors begin with the spelling of the use. The last use of an option counts, unless it is repeatable; all uses must
+/// be valid.
 [[nodiscard]] base::Result<Settings> parse(const std::vector<OptionUse>& uses);
 
 }  // namespace dlaunch::launcher

@@ -47,7 +47,7 @@ Done set_attempts(std::string_view value, RdzvConf& conf) {
     return {};
 }
 
-/// As torchrun reads them, and as our own switches do.
+/// Accepts torchrun's truth values and those of dlaunch's switches.
 Result<bool> truth(std::string_view value) {
     for (const char* yes : {"t", "T", "y", "Y"})
         if (value == yes) return true;
@@ -63,7 +63,7 @@ Done set_is_host(std::string_view value, RdzvConf& conf) {
     return {};
 }
 
-// Without effect here: only checked.
+// Keys without effect: the values are only checked.
 
 Done check_time(std::string_view value, RdzvConf&) {
     const auto time = time_from_0(value);
@@ -123,7 +123,7 @@ std::string unknown(std::string_view key) {
     return fmt::format("unknown key {} is ignored{}", key, best.empty() ? "" : fmt::format("; did you mean {}?", best));
 }
 
-/// Scripts written for torchrun quote the whole list for a shell that does not see it.
+/// Removes quotes around the whole list, which scripts for torchrun often contain.
 std::string_view unquoted(std::string_view text) {
     const bool quoted = text.size() > 1 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
     return quoted ? text.substr(1, text.size() - 2) : text;

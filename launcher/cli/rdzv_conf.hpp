@@ -1,5 +1,5 @@
 #pragma once
-/// --rdzv-conf: torchrun's keys and one of ours, as values.
+/// --rdzv-conf: torchrun's keys and rejoin_timeout.
 
 #include <chrono>
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace dlaunch::launcher {
 
-/// What is not given is none.
+/// A key that is not given is none.
 struct RdzvConf {
     using Time = std::optional<std::chrono::milliseconds>;
     Time join_timeout, last_call_timeout, read_timeout, keep_alive_interval;
-    Time timeout;         ///< the static backend's join_timeout
-    Time rejoin_timeout;  ///< ours
+    Time timeout;         ///< join_timeout of the static backend
+    Time rejoin_timeout;  ///< dlaunch's own key
     std::optional<int> keep_alive_max_attempt;
     std::optional<bool> is_host;
     std::vector<std::string> warnings;  ///< one for each unknown key
 };
 
-/// KEY=VALUE,KEY=VALUE, in quotes or not; of a key given twice the last counts. All keys of torchrun's backends are
-/// known; those without effect here are checked only. An unknown key is a warning.
+/// KEY=VALUE,KEY=VALUE, with or without quotes; the last use of a key counts. Keys of torchrun's backends without
+/// effect in dlaunch are checked only. An unknown key is a warning.
 [[nodiscard]] base::Result<RdzvConf> parse_rdzv_conf(std::string_view text);
 
 }  // namespace dlaunch::launcher

@@ -28,7 +28,7 @@ Done set_nodes(const OptionUse& use, Settings& to) {
     return {};
 }
 
-/// Of one name given twice the last value counts: execve(2) would pass both on.
+/// The last value of a name replaces earlier ones, because execve(2) would pass all of them.
 Done add_variable(const OptionUse& use, Settings& to) {
     auto variable = parse_assignment(use.value);
     if (!variable) return variable.error();
@@ -109,7 +109,7 @@ Done set_signals(const OptionUse& use, Settings& to) {
     return {};
 }
 
-/// torchrun's empty list of ranks means all.
+/// An empty list of ranks means all, as for torchrun.
 Done set_shown_ranks(const OptionUse& use, Settings& to) {
     if (!use.value.empty()) return store(to.plan.logs.shown, parse_ranks(use.value));
     to.plan.logs.shown.reset();

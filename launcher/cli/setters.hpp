@@ -1,5 +1,5 @@
 #pragma once
-/// How options become settings: what the rows of the option table call. Parsing is in values.hpp and beside it.
+/// The setters in the rows of the option table. values.hpp and its neighbours parse the values.
 
 #include "launcher/cli/normalize.hpp"
 #include "launcher/cli/settings.hpp"
@@ -7,7 +7,7 @@
 
 namespace dlaunch::launcher {
 
-/// Keeps a parsed value, or returns what was expected.
+/// Stores a parsed value, or returns the parser's error.
 template <class T, class U>
 base::Result<void> store(T& place, base::Result<U>&& parsed) {
     if (!parsed) return parsed.error();
@@ -15,13 +15,13 @@ base::Result<void> store(T& place, base::Result<U>&& parsed) {
     return {};
 }
 
-/// For options without effect.
+/// Checks the value of an option without effect.
 template <class T>
 base::Result<void> only_check(base::Result<T>&& parsed) {
     return parsed ? base::Result<void>() : base::Result<void>(parsed.error());
 }
 
-// One for each option whose value is more than one parsed text.
+// Setters that do more than parse and store one value.
 
 base::Result<void> set_nodes(const OptionUse& use, Settings& to);
 base::Result<void> add_variable(const OptionUse& use, Settings& to);

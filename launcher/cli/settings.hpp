@@ -1,5 +1,5 @@
 #pragma once
-/// What the options ask for: a plan without the parts that need a look at the machine, and those parts as values.
+/// The options as values: a plan, and the values that plan.cpp combines with facts about the machine.
 
 #include <chrono>
 #include <map>
@@ -14,12 +14,12 @@
 
 namespace dlaunch::launcher {
 
-/// A plan whose job ends at the signals that torchrun handles.
+/// The plan with the signals that torchrun handles.
 [[nodiscard]] agent::Plan with_default_signals(agent::Plan plan);
 
 /// Defaults are those of the table; a test compares the two.
 struct Settings {
-    agent::Plan plan = with_default_signals({});  ///< what an option decides alone
+    agent::Plan plan = with_default_signals({});  ///< parts that one option determines
 
     std::string called;  ///< argv[0]
     WorkerCount workers;
@@ -34,8 +34,8 @@ struct Settings {
     bool quiet = false, verbose = false, dry_run = false;
 
     std::vector<std::string> warnings;
-    std::map<std::string_view, std::string> spellings;  ///< by Option::key(), how the last use of each was spelled
-    /// How an error names an option: as it was given, else by its name.
+    std::map<std::string_view, std::string> spellings;  ///< spelling of each option's last use, by Option::key()
+    /// An option's name for errors: as the user wrote it, else "--name".
     [[nodiscard]] std::string spelling(std::string_view option) const;
     [[nodiscard]] bool has(std::string_view option) const { return spellings.contains(option); }
 };

@@ -9,14 +9,14 @@
 
 namespace dlaunch::launcher {
 
-/// For --stop-signal: any signal that can make a process end.
+/// For --stop-signal: any signal that can terminate a process.
 [[nodiscard]] base::Result<int> parse_stop_signal(std::string_view text);
 
 struct SignalList {
     std::vector<int> numbers;           ///< each once, in the order given
-    std::vector<std::string> warnings;  ///< names that are unknown or cannot be handled, as torchrun warns only
+    std::vector<std::string> warnings;  ///< for names that are unknown or cannot be handled; torchrun warns, too
 };
-/// For --signals-to-handle; an error only when nothing is named at all.
+/// For --signals-to-handle; an error only if the list is empty.
 [[nodiscard]] base::Result<SignalList> parse_signal_list(std::string_view text);
 
 }  // namespace dlaunch::launcher

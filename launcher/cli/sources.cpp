@@ -23,7 +23,7 @@ void add_variable(const Option& option, const std::string& name, const std::stri
         if (!line.empty()) to.push_back({&option, std::string(line), spelled(name, "=", std::string(line))});
 }
 
-/// The lines of one entry: an array may go over several. Moves `next` behind them.
+/// Joins the lines of one entry (an array may have several), and moves `next` past them.
 std::string entry_at(const std::vector<std::string_view>& lines, std::size_t& next) {
     std::string entry(lines[next++]);
     std::size_t equals = entry.find('=');

@@ -8,7 +8,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-/// Distances from the whole of `a` to every beginning of `b`: element j is that to its first j characters.
+/// Edit distances from `a` to every prefix of `b`: element j belongs to the first j characters.
 std::vector<std::size_t> distances_to_beginnings(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -25,10 +25,10 @@ std::vector<std::size_t> distances_to_beginnings(std::string_view a, std::string
     return last;
 }
 
-/// Up to this many slips are still the same word.
+/// Most edits for two words to count as near.
 std::size_t most_slips(std::size_t length) { return std::clamp<std::size_t>(length / 3, 1, 3); }
 
-/// The name here of what mpiexec, srun, accelerate and others call otherwise, or nothing.
+/// dlaunch's name of an option of mpiexec, srun, accelerate and others; empty: none.
 std::string_view of_other_launchers(std::string_view typed) {
     typed = typed.substr(0, typed.find_last_not_of("0123456789") + 1);  // -n4
     for (std::string_view workers : {"ppn", "ntasks", "ntasks-per-node", "num-processes", "num-gpus"})
@@ -43,15 +43,15 @@ std::string_view of_other_launchers(std::string_view typed) {
 std::size_t edit_distance(std::string_view a, std::string_view b) { return distances_to_beginnings(a, b).back(); }
 
 std::string_view nearest(std::string_view typed, const std::vector<std::string_view>& candidates) {
-    constexpr std::size_t kLongestName = 100;  // the work grows with the square; nobody mistypes that much
+    constexpr std::size_t kLongestName = 100;  // the cost grows with the square
     if (typed.empty() || typed.size() > kLongestName) return {};
     std::string_view best;
-    constexpr std::size_t kShortestBeginning = 4;  // fewer letters begin too many names, with one slip
+    constexpr std::size_t kShortestBeginning = 4;  // shorter prefixes are near too many names
     const bool may_be_beginning = typed.size() >= kShortestBeginning;
     std::size_t best_score = most_slips(typed.size()) * 2 + 2;
     for (std::string_view candidate : candidates) {
         std::vector<std::size_t> row = distances_to_beginnings(typed, candidate);
-        // A whole name is likelier meant than a beginning with as many slips.
+        // At an equal distance a whole name is more likely than a prefix.
         std::size_t score = row.back() * 2;
         if (may_be_beginning) score = std::min(score, *std::ranges::min_element(row) * 2 + 1);
         if (score < best_score) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What a user who mistyped an option may have meant.
+/// Suggestions for mistyped options and commands.
 
 #include <cstddef>
 #include <string>
@@ -12,14 +12,14 @@ namespace dlaunch::launcher {
 /// turn `a` into `b`.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `typed`, whole or as the mistyped beginning of a longer name; empty when none is near.
+/// The candidate nearest to `typed`, which may be a mistyped prefix; empty if none is near.
 [[nodiscard]] std::string_view nearest(std::string_view typed, const std::vector<std::string_view>& candidates);
 
-/// "; did you mean --nproc-per-node?" for an option's name as typed, without dashes before it; else empty. Knows what
-/// other launchers call it: -n, -np4.
+/// "; did you mean --nproc-per-node?" for an option's name as typed, without dashes before it; else empty. Knows option
+/// names of other launchers: -ppn, --ntasks.
 [[nodiscard]] std::string suggestion(std::string_view typed, std::string_view dashes = "--");
 
-/// "; did you mean dlaunch check?" for a program that is not there but nearly a command's name; else empty.
+/// "; did you mean dlaunch check?" for a missing program with a name near a command's; else empty.
 [[nodiscard]] std::string command_suggestion(std::string_view program);
 
 }  // namespace dlaunch::launcher

@@ -17,17 +17,17 @@ namespace {
 constexpr Option kOptions[] = {
     // --- size of the job ---
     {.name = "nnodes", .value = "N|MIN:MAX", .fallback = "1:1", .group = Group::job,
-     .help = "number of nodes, or the least and the greatest number of an elastic job", .torchrun = true, .pet = true,
+     .help = "number of nodes; MIN:MAX for an elastic job", .torchrun = true, .pet = true,
      .set = set_nodes},
     {.name = "nproc-per-node", .value = "N|auto|cpu|gpu", .fallback = "1", .group = Group::job,
      .help = "workers per node; gpu: one per NVIDIA GPU; cpu: one per usable core; auto: gpu where there are GPUs, else cpu",
      .torchrun = true, .pet = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.workers, parse_nproc(use.value)); }},
     {.name = "np", .same_as = "nproc-per-node", .letter = 'n', .value = "N", .group = Group::job,
-     .help = "number of workers in all, the same on every node; -np N is the same, as with mpiexec",
+     .help = "number of workers in all, the same on every node; -np N is accepted, as by mpiexec",
      .set = [](const OptionUse& use, Settings& to) { return store(to.workers, parse_total(use.value)); }},
     {.name = "role", .value = "NAME", .fallback = "default", .group = Group::job,
-     .help = "the workers' role: ROLE_NAME, and part of log prefixes", .torchrun = true, .pet = true, .may_be_empty = true,
+     .help = "role of the workers: ROLE_NAME, and part of log prefixes", .torchrun = true, .pet = true, .may_be_empty = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.program.role, parse_any(use.value)); }},
 
     // --- what runs ---
@@ -72,7 +72,7 @@ constexpr Option kOptions[] = {
      .help = "spawn: execute PROGRAM once per worker; fork: run PROGRAM once to dlaunch::fork_point(), then fork it per worker and per restart; Python and forkserver always spawn", .torchrun = true, .pet = true,
      .set = set_start_method},
 
-    // --- how nodes meet ---
+    // --- rendezvous ---
     {.name = "standalone", .group = Group::rendezvous,
      .help = "a job of this node alone, with its own port and job id; the other options of this group have no effect",
      .torchrun = true, .pet = true,
@@ -81,7 +81,7 @@ constexpr Option kOptions[] = {
      .help = "how nodes find each other: at --master-addr, or at --rdzv-endpoint", .torchrun = true, .pet = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.rendezvous.backend, parse_backend(use.value)); }},
     {.name = "rdzv-endpoint", .value = "HOST[:PORT]|file:///DIR", .group = Group::rendezvous,
-     .help = "address of the node that hosts the coordinator; more, separated by commas, are other addresses of it; or a folder that all nodes share", .torchrun = true, .pet = true,
+     .help = "address of the node that hosts the coordinator, with further addresses of that node after commas; or a folder that all nodes share", .torchrun = true, .pet = true,
      .set = set_endpoint},
     {.name = "rdzv-id", .value = "ID", .group = Group::rendezvous,
      .help = "job id, the same on all nodes; default: a fresh id on a single node, none on several",
@@ -104,10 +104,10 @@ constexpr Option kOptions[] = {
      .help = "address at which other nodes reach this one; default: chosen by the route to the coordinator", .torchrun = true, .pet = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.rendezvous.local_addr, parse_host(use.value)); }},
     {.name = "scale-up", .value = "immediate|on-restart|never", .fallback = "immediate", .group = Group::rendezvous,
-     .help = "when a late node joins a running elastic job",
+     .help = "when a late node is admitted to a running elastic job",
      .set = set_scale_up},
     {.name = "node-timeout", .value = "SECONDS", .fallback = "5", .group = Group::rendezvous,
-     .help = "silence after which a node is lost; at least 2",
+     .help = "silence after which a node counts as lost; at least 2",
      .set = set_node_timeout},
 
     // --- failures and stopping ---
@@ -118,10 +118,10 @@ constexpr Option kOptions[] = {
      .help = "seconds between restarts after quick failures: from FIRST, doubled each time, up to MAX",
      .set = set_backoff},
     {.name = "crash-loop", .value = "N", .fallback = "10", .group = Group::endings,
-     .help = "number of quick rounds in a row, ended alike by failures or by losses, after which the job ends with 93; 0: never",
+     .help = "number of quick rounds in a row with the same kind of failure or loss after which the job ends with 93; 0: never",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.restarts.crash_loop, parse_count(use.value, "a number of failures")); }},
     {.name = "node-cooldown", .value = "FIRST[:MAX]", .fallback = "10:300", .group = Group::endings,
-     .help = "seconds before a host is admitted again that was lost three times within ten minutes: FIRST, doubled each time, up to MAX; 0: none",
+     .help = "seconds for which a host lost three times within ten minutes is not admitted: FIRST, doubled each time, up to MAX; 0: none",
      .set = set_cooldown},
     {.name = "timeout", .value = "SECONDS", .group = Group::endings,
      .help = "time limit of the job (status 84); 0: none",
@@ -156,10 +156,10 @@ constexpr Option kOptions[] = {
      .help = "output to files and, with a prefix, to the console; values as for -r", .torchrun = true, .pet = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.logs.tee, parse_streams(use.value)); }},
     {.name = "local-ranks-filter", .value = "RANKS", .group = Group::logs,
-     .help = "local ranks that may write to the console (0,2-3); files are not affected", .torchrun = true, .pet = true,
+     .help = "local ranks with output on the console (0,2-3); files are not affected", .torchrun = true, .pet = true,
      .set = set_shown_ranks},
     {.name = "duplicate-stdout-filters", .value = "TEXT,...", .group = Group::logs,
-     .help = "copy stdout lines that contain one of these to filtered_stdout.log; ,, is a comma", .torchrun = true, .pet = true,
+     .help = "copy stdout lines that contain one of these texts to filtered_stdout.log; ,, is a comma", .torchrun = true, .pet = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.logs.stdout_filters, parse_filters(use.value)); }},
     {.name = "duplicate-stderr-filters", .value = "TEXT,...", .group = Group::logs,
      .help = "the same for stderr and filtered_stderr.log", .torchrun = true, .pet = true,
@@ -169,9 +169,9 @@ constexpr Option kOptions[] = {
      .help = "prefix of lines on the console; variables: ${role_name} ${local_rank} ${rank} ${hostname}",
      .torchrun = true, .pet = true, .other_variable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE",
      .set = set_prefix},
-    {.name = "timestamps", .group = Group::logs, .help = "a time before every line on the console",
+    {.name = "timestamps", .group = Group::logs, .help = "time of day before every line on the console",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.logs.timestamps, parse_switch(use.value)); }},
-    {.name = "fold", .group = Group::logs, .help = "show a line that several ranks print once, with all their ranks",
+    {.name = "fold", .group = Group::logs, .help = "print a line of several ranks once, with the ranks as prefix",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.logs.fold, parse_switch(use.value)); }},
     {.name = "rotate", .value = "SIZE[:KEEP]", .group = Group::logs,
      .help = "size at which a log file is rotated (500K, 1M, 2G), and the number of old files kept (5)",
@@ -212,7 +212,7 @@ constexpr Option kOptions[] = {
 
 constexpr std::string_view kOwnPrefix = "DLAUNCH_", kPetPrefix = "PET_";
 
-/// NPROC_PER_NODE and nproc-per-node.
+/// Whether the variable NPROC_PER_NODE names the option nproc-per-node.
 bool same_name(std::string_view variable, std::string_view name) {
     return std::ranges::equal(variable, name, [](char a, char b) {
         return a == (b == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(b))));

@@ -17,11 +17,11 @@ using base::Error;
 
 constexpr int kMostNodes = 1'000'000;
 constexpr int kHighestRank = 9'999'999;
-constexpr std::size_t kMostRanks = 1'000'000;  // in one list: "0-9999999" must not eat the memory
+constexpr std::size_t kMostRanks = 1'000'000;  // in one list: bounds the memory of "0-9999999"
 constexpr double kMostSeconds = 1e9;           // 31 years
 constexpr int kMostRotated = 10'000;
 
-/// Splits at the first `at`; the second half is none when there is no such character.
+/// Splits at the first `at`; without one, the second half is none.
 std::pair<std::string_view, std::optional<std::string_view>> cut(std::string_view text, char at) {
     std::size_t place = text.find(at);
     if (place == std::string_view::npos) return {text, std::nullopt};
@@ -132,7 +132,7 @@ Parsed<int> parse_port(std::string_view text, int least) {
 }
 
 Parsed<Rotation> parse_rotation(std::string_view text) {
-    Error wrong{"expected a size like 500K, 1M or 2G, and perhaps :KEEP, the number of old files"};
+    Error wrong{"expected a size like 500K, 1M or 2G, optionally with :KEEP, the number of old files"};
     auto [size, keep] = cut(text, ':');
     size = trimmed(size);
     if (size.empty()) return wrong;

@@ -1,6 +1,6 @@
 #pragma once
-/// Texts -> values, without I/O. An error says only what was expected ("expected a port from 0 to 65535"); whoever
-/// knows where the text came from puts that before it.
+/// Parses option values. No I/O. An error contains only the expectation ("expected a port from 0 to 65535"); the caller
+/// prepends the source of the text.
 
 #include <chrono>
 #include <cstdint>
@@ -20,10 +20,11 @@ namespace dlaunch::launcher {
 template <class T>
 using Parsed = base::Result<T>;
 
-/// A whole number, blanks around it taken, nothing else; none when it is not one or out of range.
+/// Parses a whole number, with optional blanks around it; none if the text has another form or the number is out of
+/// range.
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least, std::int64_t most);
 
-/// From 0; used where a count or a rank is meant. `what` is "a number of restarts".
+/// A count or a rank, from 0. `what` names it in the error: "a number of restarts".
 [[nodiscard]] Parsed<int> parse_count(std::string_view text, std::string_view what);
 
 struct NodeRange {
@@ -33,7 +34,7 @@ struct NodeRange {
 /// N or MIN:MAX.
 [[nodiscard]] Parsed<NodeRange> parse_nnodes(std::string_view text);
 
-/// --nproc-per-node and -n, before a look at the machine. `total`: on all nodes together.
+/// --nproc-per-node and -n as given. `total`: on all nodes together.
 struct WorkerCount {
     enum class Kind { number, total, automatic, cpu, gpu } kind = Kind::number;
     std::int64_t number = 1;
@@ -46,13 +47,13 @@ struct WorkerCount {
 /// 1/0, true/false, yes/no, on/off.
 [[nodiscard]] Parsed<bool> parse_switch(std::string_view text);
 
-/// Seconds, whole or decimal, from 0; what is more than nothing is at least a millisecond.
+/// Seconds, whole or decimal, from 0; a positive value is at least a millisecond.
 [[nodiscard]] Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text);
 
 struct Backoff {
     std::chrono::milliseconds first{100}, most{30'000};
 };
-/// FIRST or FIRST:MAX; `most`: MAX where it is not given.
+/// FIRST or FIRST:MAX; `most` is the default of MAX.
 [[nodiscard]] Parsed<Backoff> parse_backoff(std::string_view text, std::chrono::milliseconds most = Backoff{}.most);
 
 [[nodiscard]] Parsed<int> parse_port(std::string_view text, int least);
@@ -64,7 +65,7 @@ struct Rotation {
 /// SIZE[:KEEP]; SIZE in bytes or with K, M, G (times 1024).
 [[nodiscard]] Parsed<Rotation> parse_rotation(std::string_view text);
 
-/// torchrun's -r and -t: 0..3, or RANK:0..3 separated by commas. A rank named twice: the last counts.
+/// torchrun's -r and -t: 0..3, or RANK:0..3 separated by commas. The last entry of a rank counts.
 [[nodiscard]] Parsed<agent::StreamChoice> parse_streams(std::string_view text);
 
 /// "0,2-4"; "all" is none.
@@ -88,10 +89,10 @@ struct Rotation {
 /// Substrings of lines to copy: TEXT,TEXT; ",," is a comma.
 [[nodiscard]] Parsed<std::vector<std::string>> parse_filters(std::string_view text);
 
-/// Anything.
+/// Any text, also an empty one.
 [[nodiscard]] Parsed<std::string> parse_any(std::string_view text);
 
-/// Anything but nothing. `what` is "a directory".
+/// Any text that is not empty. `what` names it in the error: "a directory".
 [[nodiscard]] Parsed<std::string> parse_text(std::string_view text, std::string_view what);
 
 }  // namespace dlaunch::launcher

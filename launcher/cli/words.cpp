@@ -48,7 +48,7 @@ base::Result<std::vector<std::string>> shell_words(std::string_view text) {
         } else if (c == '\\' && quote != '\'') {
             if (i + 1 == text.size()) return base::Error{"expected a character after the last backslash"};
             char next = text[++i];
-            // Between double quotes a backslash stands for itself before what needs none.
+            // Between double quotes a backslash escapes only these characters.
             if (quote == '"' && std::string_view("\"\\$`").find(next) == std::string_view::npos) word += c;
             word += next;
         } else {

@@ -14,10 +14,10 @@ namespace dlaunch::launcher {
 using base::split;
 using base::trimmed;
 
-/// Comma list in which ,, stands for a comma; empty parts are left out.
+/// Splits a comma-separated list. ,, is a comma; empty parts are dropped.
 [[nodiscard]] std::vector<std::string> comma_list(std::string_view text);
 
-/// Words as a POSIX shell splits them: blanks, '...', "...", backslash. Nothing is expanded.
+/// Splits words as a POSIX shell does: blanks, '...', "...", backslash. No expansions.
 [[nodiscard]] base::Result<std::vector<std::string>> shell_words(std::string_view text);
 
 }  // namespace dlaunch::launcher

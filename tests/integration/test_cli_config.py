@@ -56,7 +56,7 @@ def test_it_may_be_substituted_by_a_shell(start, binary):
 def test_a_pipe_without_a_writer(dlaunch, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     result = dlaunch(f"--config={tmp_path}/pipe", *SAY, timeout=10)
-    assert result.rc == 2 and "nobody writes to it" in result.err and len(result.err.splitlines()) == 1
+    assert result.rc == 2 and "FIFO without a writer" in result.err and len(result.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ TEST(PlanWorkers, InAllOfTheNodes) {
     EXPECT_EQ(planned({"-np4", "p"}).plan->workers, 4);
     EXPECT_EQ(planned({"-n", "6", "--nnodes=3", "p"}).plan->workers, 2);
     EXPECT_EQ(planned({"-n", "7", "--nnodes=3", "p"}).error(),
-              "-n 7: expected a multiple of 3, the number of nodes: every node gets as many workers");
+              "-n 7: expected a multiple of 3, the number of nodes: every node gets the same number of workers");
     EXPECT_EQ(planned({"-n", "6", "--nnodes=1:3", "p"}).error(),
               "-n 6: expected a fixed --nnodes, or --nproc-per-node: workers in all need a fixed number of nodes");
     EXPECT_EQ(planned({"--nproc-per-node=2", "-n", "3", "p"}).plan->workers, 3) << "two names of one option";
@@ -124,7 +124,7 @@ TEST(PlanMeeting, AFolderIsForC10d) {
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h", "p"}).plan->rendezvous.backend,
               agent::Backend::fixed_address);
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h:0", "p"}).error(),
-              "--rdzv-endpoint=h:0: expected a port that the other nodes can know, not 0");
+              "--rdzv-endpoint=h:0: expected a fixed port, as the other nodes must know it");
     EXPECT_EQ(planned({"--nnodes=2:3", "--rdzv-endpoint=h:1,[::]:1", "p"}).error(),
               "--rdzv-endpoint=h:1,[::]:1: expected the name or address of one node");
     EXPECT_TRUE(planned({"--nnodes=1:4", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "p"}).plan);
@@ -279,7 +279,7 @@ TEST(PlanRanks, ThatDoNotExist) {
               "--stdin=2: expected a rank below 2, the number of workers");
     EXPECT_EQ(planned({"--wrap=0,5:gdb", "p"}).warnings, Words{"--wrap: there is no rank 5 to run under gdb"});
     EXPECT_EQ(planned({"--local-ranks-filter=2,1", "p"}).warnings,
-              Words{"--local-ranks-filter=2,1: no worker here has such a local rank, nothing of them is shown"});
+              Words{"--local-ranks-filter=2,1: no worker here has such a local rank, no output is shown"});
     EXPECT_EQ(planned({"--local-ranks-filter=0,1", "p"}).warnings, Words{});
     EXPECT_TRUE(planned({"--wrap=all:gdb", "p"}).warnings.empty());
     const Planned on_two_nodes = planned({"--nnodes=2", "--rdzv-endpoint=h", "--stdin=5", "--wrap=5:gdb", "p"});

@@ -63,8 +63,8 @@ TEST(Parse, SignalsThatAreUnknownWarn) {
     ASSERT_TRUE(settings);
     EXPECT_EQ(settings->plan.handled_signals, std::vector<int>{15});
     EXPECT_EQ(settings->plan.handled_signals_text, "SIGTERM,SIGNOPE");
-    EXPECT_EQ(settings->warnings,
-              std::vector<std::string>{"--signals-to-handle=SIGTERM,SIGNOPE: 'SIGNOPE' is no signal and is left out"});
+    EXPECT_EQ(settings->warnings, std::vector<std::string>{
+                                      "--signals-to-handle=SIGTERM,SIGNOPE: 'SIGNOPE' is not a signal and is ignored"});
 }
 
 /// Every option with a value refuses something, and says which one it is and what it wants.

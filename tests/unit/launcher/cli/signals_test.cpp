@@ -25,8 +25,8 @@ TEST(SignalList, UnknownNamesOnlyWarn) {
     auto list = parse_signal_list("SIGTERM,SIGNOPE,SIGKILL");
     ASSERT_TRUE(list);
     EXPECT_EQ(list->numbers, (std::vector<int>{SIGTERM}));
-    EXPECT_EQ(list->warnings, (std::vector<std::string>{"'SIGNOPE' is no signal and is left out",
-                                                        "SIGKILL cannot be handled and is left out"}));
+    EXPECT_EQ(list->warnings, (std::vector<std::string>{"'SIGNOPE' is not a signal and is ignored",
+                                                        "SIGKILL cannot be handled and is ignored"}));
 }
 
 TEST(SignalList, NothingIsAnError) { EXPECT_FALSE(parse_signal_list(" ")); }
