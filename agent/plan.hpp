@@ -1,6 +1,6 @@
 #pragma once
-/// What the launcher asks of an agent: plain data, complete and checked. The agent parses none of it again, and reads
-/// no environment variable beside it.
+/// The agent's input from the launcher: plain data, complete and checked. The agent parses no options, and reads no
+/// environment variables of its own.
 
 #include <chrono>
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Host {
     int usable_cores = 1;   ///< size of the affinity mask
     Variables environment;  ///< inherited by the workers
 
-    /// None when unset. Empty values are values.
+    /// None if unset; may be empty.
     [[nodiscard]] std::optional<std::string> variable(std::string_view wanted) const {
         for (const auto& [known, value] : environment)
             if (known == wanted) return value;
         return std::nullopt;
     }
-    /// None when unset or empty.
+    /// None if unset or empty.
     [[nodiscard]] std::optional<std::string> set_variable(std::string_view wanted) const {
         auto value = variable(wanted);
         return value && !value->empty() ? value : std::nullopt;
@@ -49,10 +49,10 @@ struct Program {
     std::vector<std::string> command;  ///< argv of a worker before --wrap; command[0] is looked up in PATH
     bool is_python = false;            ///< command is PYTHON -u ...
     std::size_t name_index = 0;        ///< position in `command` of the user's program or module
-    std::string not_found_hint;        ///< appended to the error when PATH has no such program: "; did you mean ...?"
+    std::string not_found_hint;        ///< appended to the error if PATH has no such program: "; did you mean ...?"
     std::string role = "default";
     Variables environment;          ///< --env
-    std::string working_directory;  ///< --chdir; empty: ours
+    std::string working_directory;  ///< --chdir; empty: the agent's
     std::vector<Wrap> wraps;
     bool virtual_local_rank = false;
     bool pass_local_rank = false;  ///< append --local-rank=N, as torch.distributed.launch does
@@ -68,9 +68,9 @@ struct Program {
 /// Bits of a set of output streams; the numbers are torchrun's.
 enum Stream : unsigned { kStdout = 1, kStderr = 2 };
 
-/// -r and -t: which streams of which local rank.
+/// -r and -t: streams by local rank.
 struct StreamChoice {
-    unsigned others = 0;  ///< for local ranks that are not named
+    unsigned others = 0;  ///< for local ranks without an entry
     std::map<int, unsigned> by_rank;
 
     [[nodiscard]] unsigned of(int local_rank) const {
@@ -83,16 +83,16 @@ struct LogPlan {
     std::string directory;               ///< --log-dir; empty: a new folder below $TMPDIR
     StreamChoice redirects;              ///< to a file only
     StreamChoice tee;                    ///< to a file and, with a prefix, to the console
-    std::optional<std::set<int>> shown;  ///< --local-ranks-filter: local ranks that may use the console
+    std::optional<std::set<int>> shown;  ///< --local-ranks-filter: local ranks with output on the console
     std::vector<std::string> stdout_filters, stderr_filters;  ///< substrings of lines copied to filtered_*.log
     std::string prefix_template = "[${role_name}${local_rank}]:";
     bool colours = true;             ///< on a terminal
     bool timestamps = false;         ///< ISO 8601, UTC, ms, before the prefix
-    bool fold = false;               ///< lines that several ranks print alike are shown once
-    std::uint64_t rotate_bytes = 0;  ///< a file that grows beyond it becomes .1, .2 ...; 0: never
-    int rotate_keep = 5;             ///< how many rotated files are kept beside the current one
+    bool fold = false;               ///< print equal lines of several ranks once
+    std::uint64_t rotate_bytes = 0;  ///< size at which a file becomes .1, .2 ...; 0: never
+    int rotate_keep = 5;             ///< number of rotated files kept beside the current one
 
-    /// Whether the job writes log files at all (else only error files, in a folder that goes again).
+    /// Whether the job writes log files (else only error files, in a temporary folder).
     [[nodiscard]] bool keeps_files() const {
         if (redirects.others | tee.others) return true;
         for (const auto* choice : {&redirects, &tee})
@@ -102,55 +102,60 @@ struct LogPlan {
     }
 };
 
-/// Which workers read what on fd 0.
+/// Standard input of the workers.
 struct StdinPlan {
-    enum class Mode { automatic, none, rank, all } mode = Mode::automatic;  ///< automatic: a lone worker reads ours
-    int rank = 0;                                                           ///< global rank, for Mode::rank
+    enum class Mode {
+        automatic,
+        none,
+        rank,
+        all
+    } mode = Mode::automatic;  ///< automatic: a single worker reads the agent's
+    int rank = 0;              ///< global rank, for Mode::rank
 };
 
 enum class Binding { none, cores, numa, socket, exclusive, core_complex };
 
 struct RestartPlan {
     int max_restarts = 0;
-    /// Rounds that end within `healthy` of their start are quick failures. The first restart after one comes at once,
-    /// before each further one in a row there is a pause, which doubles from `first` up to `most`.
+    /// Rounds that end within `healthy` of their start are quick failures. After the first one the job restarts at
+    /// once; before each further restart in a row there is a pause, which doubles from `first` up to `most`.
     std::chrono::milliseconds first{100}, most{30'000};
     std::chrono::milliseconds healthy{10'000};
-    /// So many quick rounds in a row that end alike are a crash loop (status 93): failures of one kind and code,
-    /// whichever rank was first, or losses of nodes; 0: never.
+    /// So many quick rounds in a row with the same kind of end are a crash loop (status 93): failures of one kind and
+    /// code, of any rank, or losses of nodes; 0: never.
     int crash_loop = 10;
-    /// A host that was lost three times within ten minutes is admitted after `cooldown_first`, doubled with each
-    /// further loss up to `cooldown_most`; 0: at once.
+    /// A host lost three times within ten minutes is not admitted for `cooldown_first`, doubled with each further loss
+    /// up to `cooldown_most`; 0: no cool-down.
     std::chrono::milliseconds cooldown_first{10'000}, cooldown_most{300'000};
 };
 
-/// When a node that comes late to an elastic job is taken in.
+/// When a late node is admitted to an elastic job.
 enum class ScaleUp { immediate, on_restart, never };
 
 /// torchrun's --rdzv-backend.
 enum class Backend { fixed_address, c10d };  ///< "static", "c10d"
 
-/// How the nodes of the job find each other.
+/// The rendezvous of the job's nodes.
 struct RendezvousPlan {
     int min_nodes = 1, max_nodes = 1;
     Backend backend = Backend::fixed_address;
-    rendezvous::Endpoints endpoints;  ///< where the coordinator is or will be
+    rendezvous::Endpoints endpoints;  ///< places of the coordinator
     std::string endpoint;             ///< --rdzv-endpoint as given, for messages; empty: --master-addr was used
     std::optional<bool> is_host;      ///< is_host of --rdzv-conf: whether this node hosts the coordinator
     std::string job_id;               ///< never empty
     std::optional<int> node_rank;
-    std::string order_key;    ///< the position that a scheduler gave this node; empty: none
+    std::string order_key;    ///< this node's index in the scheduler's allocation; empty: none
     std::string master_addr;  ///< fixed_address only; empty: choose
     std::optional<int> master_port;
     std::string local_addr;  ///< the address this node advertises; empty: choose
     ScaleUp scale_up = ScaleUp::immediate;
-    std::chrono::milliseconds join_timeout{600'000};    ///< for the nodes to be complete
+    std::chrono::milliseconds join_timeout{600'000};    ///< for enough nodes to join
     std::chrono::milliseconds answer_timeout{600'000};  ///< for the coordinator's first answer
     std::chrono::milliseconds rejoin_timeout{60'000};   ///< for a node to find a lost coordinator again
-    std::chrono::milliseconds last_call{30'000};        ///< for further nodes once the least number is there
-    std::chrono::milliseconds node_timeout{5'000};      ///< of silence, after which a node is lost
+    std::chrono::milliseconds last_call{30'000};        ///< for further nodes after min_nodes have joined
+    std::chrono::milliseconds node_timeout{5'000};      ///< silence after which a node counts as lost
     std::vector<std::string> expected_hosts;            ///< all nodes of a scheduler's allocation; else empty
-    bool standalone = true;                             ///< one node that no other can join
+    bool standalone = true;                             ///< a job of one node, which no other can join
 };
 
 /// torchrun's file timers: workers write deadlines into a FIFO.
@@ -163,22 +168,22 @@ struct Plan {
     Host host;
     Program program;
     int workers = 1;          ///< on this node
-    bool forks = false;       ///< workers are forks of one template, see services/template.hpp
-    bool use_cgroups = true;  ///< false with DLAUNCH_NO_CGROUP=1: processes are found by sweeping alone
+    bool forks = false;       ///< workers are forked from a template, see services/template.hpp
+    bool use_cgroups = true;  ///< false with DLAUNCH_NO_CGROUP=1: sweeps alone find processes
     TimerPlan timers;
     StdinPlan standard_input;
     LogPlan logs;
     RestartPlan restarts;
     RendezvousPlan rendezvous;
     Binding binding = Binding::none;
-    std::vector<int> handled_signals;  ///< end the job when they arrive
+    std::vector<int> handled_signals;  ///< signals that end the job
     std::string handled_signals_text;  ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
-    int stop_signal = 15;              ///< what stops the workers after a failure
+    int stop_signal = 15;              ///< sent to the workers after a failure
     std::chrono::milliseconds grace{30'000};
     std::chrono::milliseconds timeout{0};  ///< of the whole job; 0: none
     std::string report_file;               ///< --report; empty: none
     std::string event_log;                 ///< --event-log; empty: none
-    std::string agent_error_file;          ///< our own TORCHELASTIC_ERROR_FILE; empty: none
+    std::string agent_error_file;          ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none
     int verbosity = 0;                     ///< -1 quiet, 0, 1 verbose
 };
 

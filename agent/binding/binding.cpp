@@ -16,7 +16,7 @@ struct Core {
     Units units;
 };
 
-/// Cores in the machine's order, in which neighbours share caches, nodes and sockets.
+/// Cores by logical index: neighbours share caches, nodes and sockets.
 std::vector<Core> cores_of(const Topology& topology) {
     std::vector<Core> cores;
     for (const ProcessingUnit& unit : topology.units) {
@@ -47,8 +47,8 @@ Units units_of(const std::vector<Core>& cores) {
     return units;
 }
 
-/// Share `index` of `shares`: contiguous, the first ones have one core more where it does not come out even; with more
-/// shares than cores neighbours share a core.
+/// Share `index` of `shares`: contiguous cores, with one core more in the first shares if the division leaves a rest.
+/// With more shares than cores, neighbours share a core.
 Units share(const std::vector<Core>& cores, std::size_t index, std::size_t shares) {
     const std::size_t count = cores.size();
     if (shares > count) return units_of({cores[index * count / shares]});
@@ -58,11 +58,11 @@ Units share(const std::vector<Core>& cores, std::size_t index, std::size_t share
     return units_of({begin, begin + static_cast<std::ptrdiff_t>(each + (index < more ? 1 : 0))});
 }
 
-/// The core each worker is near to: the first of its GPU's node where that is known and usable, else workers are spread
-/// over all cores, so that a node gets as many of them as its share of the cores.
+/// The core near each worker: the first core of its GPU's node if that is known and usable. The other workers are
+/// spread over all cores, in proportion to each node's cores.
 struct Homes {
     std::vector<const Core*> near;
-    bool by_gpu = false;  ///< at least one is there because of its GPU
+    bool by_gpu = false;  ///< at least one worker is placed by its GPU
 };
 
 Homes homes_of(const Topology& topology, const std::vector<Core>& cores, std::size_t workers) {
@@ -83,7 +83,7 @@ Homes homes_of(const Topology& topology, const std::vector<Core>& cores, std::si
     return homes;
 }
 
-/// A worker's place among those at home on the same node.
+/// A worker's index among the workers of its node.
 struct Place {
     std::size_t index, count;
 };
@@ -98,7 +98,7 @@ Place place_on_node(const Homes& homes, std::size_t worker) {
     return place;
 }
 
-/// The L3 groups of a node, those with most hardware threads first.
+/// The L3 groups of a node, largest first.
 std::vector<Units> core_complexes(const std::vector<Core>& node) {
     std::vector<int> known;
     std::vector<Units> groups;

@@ -1,5 +1,5 @@
 #pragma once
-/// Which processors each local worker may use. Topology comes from hwloc (dlopen, only when asked for) and NVML.
+/// Assigns processors to local workers. hwloc and NVML (both by dlopen, only with --bind) describe the machine.
 
 #include <optional>
 #include <string>
@@ -10,33 +10,33 @@
 
 namespace dlaunch::agent {
 
-/// One processing unit (hardware thread) this process may use, and where it is. Plain data, so that strategies are
-/// tested with literals.
+/// A processing unit (hardware thread) that this process may use, and its position in the machine.
 struct ProcessingUnit {
     int os_index = 0;
     int core = 0, numa = 0, package = 0, l3 = 0;  ///< logical indices, unique over the machine
 };
 
 struct Topology {
-    std::vector<ProcessingUnit> units;  ///< within our affinity mask, ascending by os_index
+    std::vector<ProcessingUnit> units;  ///< within this process's affinity mask, ascending by os_index
     std::vector<int> gpu_numa;          ///< NUMA node of each visible GPU, -1 unknown; empty without GPUs
 };
 
-/// The processors of every local worker (os indices, ascending); one empty list per worker for Binding::none.
-/// A worker with a GPU (local rank < gpu_numa.size()) is placed on its GPU's NUMA node, else workers are spread evenly.
-/// More workers than places share them; never an empty list for a strategy other than none.
+/// The processors of every local worker (os indices, ascending); one empty list per worker for Binding::none. A worker
+/// with a GPU (local rank < gpu_numa.size()) is placed on its GPU's NUMA node, else workers are spread evenly. If there
+/// are more workers than places, workers share them. The lists are never empty for a strategy other than none.
 [[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topology, Binding strategy,
                                                                        int workers);
 
-/// Asks hwloc and NVML; `visible_gpus` is the workers' CUDA_VISIBLE_DEVICES. An error says which library is missing and
-/// what to install.
+/// Queries hwloc and NVML; `visible_gpus` is the workers' CUDA_VISIBLE_DEVICES. An error names the missing library and
+/// the package to install.
 [[nodiscard]] base::Result<Topology> discover_topology(const std::optional<std::string>& visible_gpus);
 
-/// bind_workers() on this machine, which is looked at only where the strategy needs it; empty for Binding::none.
+/// bind_workers() on this machine; empty, without any query, for Binding::none.
 [[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers_here(
     Binding strategy, int workers, const std::optional<std::string>& visible_gpus);
 
-/// GPUs that CUDA programs with this CUDA_VISIBLE_DEVICES (`visible`, none when unset) see. 0 without a driver.
+/// Number of GPUs that a CUDA program sees with this CUDA_VISIBLE_DEVICES (`visible`, none when unset). 0 without a
+/// driver.
 [[nodiscard]] int count_gpus(std::optional<std::string> visible);
 
 /// "0-3,8" for {0,1,2,3,8}.

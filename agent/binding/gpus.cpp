@@ -15,7 +15,7 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// The few declarations of <nvml.h> that are needed; it is no build dependency. Layout: nvmlPciInfo_t of version 3.
+/// Declarations from <nvml.h>, which is not a build dependency. Layout: nvmlPciInfo_t, version 3.
 struct PciInfo {
     char legacy_id[16];
     unsigned domain, bus, device, device_id, subsystem_id;
@@ -47,7 +47,7 @@ struct Gpu {
     std::string pci_address;  ///< as below /sys/bus/pci/devices
 };
 
-// Where a function is missing there is no library: NOLINTBEGIN(clang-analyzer-core.CallAndMessage)
+// A library lacks none of its functions, see Library::load(): NOLINTBEGIN(clang-analyzer-core.CallAndMessage)
 
 Gpu describe(const Nvml& nvml, unsigned index) {
     Device device = nullptr;
@@ -82,7 +82,7 @@ std::vector<int> visible_of(std::optional<std::string_view> visible, const std::
     return visible_gpus(visible, uuids);
 }
 
-/// The GPU an entry names: its number, or the beginning of one GPU's UUID. None where it names nothing.
+/// The GPU of an entry: a number, or the prefix of one GPU's UUID; -1: a MIG slice; none: no such GPU.
 std::optional<int> named(std::string_view entry, const std::vector<std::string>& uuids) {
     if (entry.starts_with("MIG-")) return -1;
     if (entry.starts_with("GPU-")) {
@@ -94,7 +94,7 @@ std::optional<int> named(std::string_view entry, const std::vector<std::string>&
         }
         return found;
     }
-    // What follows the digits is ignored, as CUDA does.
+    // Ignores characters after the digits, like CUDA.
     int index = 0;
     const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
     if (error != std::errc{} || index < 0 || index >= static_cast<int>(uuids.size())) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-/// The GPUs of this node as CUDA programs would number them. From NVML (dlopen), which makes no CUDA context.
+/// The GPUs of this node, numbered as in CUDA programs. From NVML (dlopen), which creates no CUDA context.
 
 #include <optional>
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace dlaunch::agent {
 
-/// Which of the GPUs with these UUIDs a CUDA program sees, in its order: indices into `uuids`, -1 for a MIG slice.
-/// The rules of CUDA_VISIBLE_DEVICES (CUDA C++ programming guide, environment variables): none means all; the first
-/// entry that names nothing ends the list; an entry that comes twice makes it empty.
+/// The GPUs that a CUDA program sees, in its order: indices into `uuids`, -1 for a MIG slice. Rules of
+/// CUDA_VISIBLE_DEVICES (CUDA C++ programming guide, environment variables): unset means all; the first invalid entry
+/// ends the list; a repeated entry makes it empty.
 [[nodiscard]] std::vector<int> visible_gpus(std::optional<std::string_view> visible,
                                             const std::vector<std::string>& uuids);
 

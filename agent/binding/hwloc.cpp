@@ -15,8 +15,8 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// The functions of libhwloc that are needed. Only types and enumerators come from <hwloc.h>: its inline helpers would
-/// need the library at link time.
+/// The functions used of libhwloc. Only types and enumerators come from <hwloc.h>: its inline helpers would need the
+/// library at link time.
 struct Hwloc {
     Library library{"libhwloc.so.15"};
     decltype(::hwloc_topology_init)* init = nullptr;
@@ -38,7 +38,7 @@ struct Hwloc {
     }
 };
 
-/// The loaded topology; `get` stays null when it could not be.
+/// The loaded topology; ok() is false if hwloc could not load it.
 class Loaded {
 public:
     explicit Loaded(const Hwloc& hwloc) : hwloc_(hwloc) {
@@ -70,7 +70,7 @@ private:
     bool ok_ = false;
 };
 
-/// Room for every processor number a kernel can be built for (NR_CPUS is 8192 at most).
+/// The affinity mask, with room for NR_CPUS of any kernel (at most 8192).
 class Affinity {
 public:
     Affinity() : ok_(::sched_getaffinity(0, sizeof sets_, sets_.data()) == 0) {}
@@ -88,7 +88,7 @@ std::vector<ProcessingUnit> usable_units(const Loaded& loaded) {
     const Affinity affinity;
     std::map<int, ProcessingUnit> units;
     loaded.each_unit(HWLOC_OBJ_PU, [&](int unit, const hwloc_obj& object) {
-        // Without core or cache levels (some virtual machines) each unit is its own core.
+        // Without a core level (some virtual machines) each unit counts as a core.
         if (affinity.has(unit)) units[unit] = {unit, static_cast<int>(object.logical_index), -1, 0, -1};
     });
     auto set = [&](hwloc_obj_type_t type, int ProcessingUnit::*member, bool first_wins = false) {
@@ -101,19 +101,19 @@ std::vector<ProcessingUnit> usable_units(const Loaded& loaded) {
     set(HWLOC_OBJ_CORE, &ProcessingUnit::core);
     set(HWLOC_OBJ_PACKAGE, &ProcessingUnit::package);
     set(HWLOC_OBJ_L3CACHE, &ProcessingUnit::l3);
-    // High-bandwidth memory is a second node beside the same cores: the first one is where programs allocate.
+    // High-bandwidth memory is a second node of the same cores. Programs allocate from the first one.
     set(HWLOC_OBJ_NUMANODE, &ProcessingUnit::numa, true);
     std::vector<ProcessingUnit> sorted;
     for (auto& [index, unit] : units) {
         unit.numa = std::max(unit.numa, 0);
-        // No L3: the node is the group. Numbers of real groups are never negative.
+        // Without an L3 the node is the group. Real groups have no negative numbers.
         if (unit.l3 < 0) unit.l3 = -1 - unit.numa;
         sorted.push_back(unit);
     }
     return sorted;
 }
 
-/// sysfs numbers nodes as the system does, the topology as hwloc does.
+/// Converts the kernel's node numbers from sysfs to hwloc's logical ones.
 std::vector<int> gpu_nodes(const Loaded& loaded, const std::optional<std::string>& visible) {
     std::map<int, int> logical;
     loaded.each_unit(HWLOC_OBJ_NUMANODE, [&](int, const hwloc_obj& object) {

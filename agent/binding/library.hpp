@@ -1,5 +1,5 @@
 #pragma once
-/// A shared library that is loaded when it is first needed and may be missing.
+/// An optional shared library, loaded at run time.
 
 #include <dlfcn.h>
 
@@ -24,7 +24,7 @@ public:
 
     explicit operator bool() const { return error_.empty(); }
 
-    /// Why it is not usable, as the loader says it.
+    /// The loader's error; empty if the library is usable.
     [[nodiscard]] const std::string& error() const { return error_; }
 
     /// Sets `function` to the symbol; a missing one makes the library unusable.

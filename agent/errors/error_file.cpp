@@ -22,10 +22,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Far above what any writer of these files nests, far below what recursion over a document could not bear.
+/// Far deeper than real files, and shallow enough for recursion.
 constexpr int kMaxDepth = 64;
 
-/// Of the four digits of "\uXXXX" at `at`, or -1.
+/// The value of the digits of "\uXXXX" at `at`, or -1.
 int hex_escape(std::string_view text, std::size_t at) {
     if (text.size() - at < 6 || text[at] != '\\' || text[at + 1] != 'u') return -1;
     int value = 0;
@@ -33,8 +33,8 @@ int hex_escape(std::string_view text, std::size_t at) {
     return std::from_chars(text.data() + at + 2, end, value, 16).ptr == end ? value : -1;
 }
 
-/// Python writes undecodable bytes of a file name as lone surrogates (\udcff), which are no Unicode and which strict
-/// parsers refuse; the whole record would be lost for one of them. They become the text \xff.
+/// Python writes undecodable bytes of a file name as lone surrogates (\udcff). Strict parsers refuse them, which would
+/// lose the whole record, so this replaces them by the text \xff.
 void append_surrogate(std::string& out, int value) {
     if (value >= 0xDC80 && value <= 0xDCFF) {
         out += '\\';
@@ -44,7 +44,7 @@ void append_surrogate(std::string& out, int value) {
     }
 }
 
-/// The text with lone surrogates replaced; none when brackets nest too deep.
+/// Replaces lone surrogates; none if brackets nest too deep.
 std::optional<std::string> tamed(std::string_view text) {
     std::string out;
     out.reserve(text.size());
@@ -92,7 +92,7 @@ const ordered_json& member(const ordered_json& object, const char* key) {
     return found == object.end() ? none : *found;
 }
 
-/// The last line that is not blank: where Python's tracebacks say what was thrown.
+/// The last line that is not blank: the exception of a Python traceback.
 std::string last_line(std::string_view text) {
     const std::size_t end = text.find_last_not_of(" \t\r\n");
     if (end == std::string_view::npos) return {};
@@ -103,7 +103,7 @@ std::string last_line(std::string_view text) {
 
 int torch_code(const Failure& cause) { return cause.how == HowEnded::signalled ? -cause.signal : cause.exit_status(); }
 
-/// A record in torch's form for a worker that left none.
+/// A record in torch's form for a worker that wrote none.
 ordered_json made_record(const Failure& cause) {
     std::string words;
     for (const std::string& line : cause.last_words) words += valid_utf8(line) + "\n";
@@ -134,13 +134,13 @@ std::optional<ErrorRecord> read_error_file(const std::string& path) {
     if (path.empty() || ::stat(path.c_str(), &about) != 0 || about.st_size == 0) return std::nullopt;
     const std::string text = base::text_of(path);
     if (text.empty())
-        return ErrorRecord{.message = fmt::format("(its error file of {} bytes cannot be read)", about.st_size),
+        return ErrorRecord{.message = fmt::format("(the error file of {} bytes cannot be read)", about.st_size),
                            .callstack = {},
                            .raw = {}};
     if (auto record = parse_error_file(text)) return record;
     constexpr std::size_t kShown = 200;
-    return ErrorRecord{.message = fmt::format("(its error file is no record: {}{})", printable(text.substr(0, kShown)),
-                                              text.size() > kShown ? " ..." : ""),
+    return ErrorRecord{.message = fmt::format("(the error file is not a record: {}{})",
+                                              printable(text.substr(0, kShown)), text.size() > kShown ? " ..." : ""),
                        .callstack = {},
                        .raw = text};
 }

@@ -10,17 +10,15 @@
 
 namespace dlaunch::agent {
 
-/// The record in a file's text, or none when it is not one (empty, no JSON, no message, null message).
-/// Never throws, whatever the bytes are.
+/// Parses a file's text; none if it is not a record (empty, invalid JSON, no message, null message). Never throws.
 [[nodiscard]] std::optional<ErrorRecord> parse_error_file(std::string_view text);
 
-/// The record in the file a worker left; none without a file, or with an empty one. Of a file that is no record the
-/// message says so, with its first bytes.
+/// Reads a worker's error file; none if it is missing or empty. For an invalid file the message quotes its first bytes.
 [[nodiscard]] std::optional<ErrorRecord> read_error_file(const std::string& path);
 
-/// What the agent writes into its own TORCHELASTIC_ERROR_FILE for the first cause: the worker's file with
-/// message.errorCode = `code` added where `message` is an object (negative for a signal, as torch), or a record made
-/// from the failure's summary when the worker left none.
+/// The content of the agent's own TORCHELASTIC_ERROR_FILE for the first cause: the worker's file, with
+/// message.errorCode added where `message` is an object (negative for a signal, as in torch). If the worker wrote none,
+/// a record made from the failure's summary.
 [[nodiscard]] std::string agent_error_file(const Failure& cause);
 
 }  // namespace dlaunch::agent

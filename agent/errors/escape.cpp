@@ -12,12 +12,12 @@ unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<uns
 
 void append_hex(std::string& out, unsigned byte) { fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte); }
 
-/// U+0080..U+009F: terminals take them for escape sequences, as they take ESC.
+/// U+0080..U+009F: terminals interpret them like ESC sequences.
 bool is_c1_control(std::string_view sequence) {
     return sequence.size() == 2 && byte_at(sequence, 0) == 0xC2 && byte_at(sequence, 1) < 0xA0;
 }
 
-/// Hands every well-formed sequence to `good` and every other byte to `bad`.
+/// Calls `good` for every well-formed sequence and `bad` for every other byte.
 template <class Good, class Bad>
 void walk(std::string_view text, Good good, Bad bad) {
     for (std::size_t at = 0; at < text.size();) {
@@ -40,7 +40,7 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
     if (first < 0xC2 || first > 0xF4 || text.size() - at < length) return 0;
     for (std::size_t i = 1; i < length; ++i)
         if ((byte_at(text, at + i) & 0xC0) != 0x80) return 0;
-    // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+    // The second byte reveals overlong forms, surrogates and values beyond U+10FFFF.
     const unsigned second = byte_at(text, at + 1);
     const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
                        (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);

@@ -1,6 +1,5 @@
 #pragma once
-/// Text from outside, made safe for a terminal and for JSON. Whatever the bytes are, nothing is lost: what cannot stand
-/// as it is becomes \xNN.
+/// Makes untrusted text safe for a terminal and for JSON. Unsafe bytes become \xNN, so nothing is lost.
 
 #include <cstddef>
 #include <string>
@@ -8,16 +7,16 @@
 
 namespace dlaunch::agent {
 
-/// The length of the well-formed UTF-8 sequence that begins at text[at] (1..4); 0 where there is none.
+/// The length (1..4) of the well-formed UTF-8 sequence at text[at]; 0: none.
 [[nodiscard]] std::size_t utf8_length(std::string_view text, std::size_t at);
 
-/// Control characters (all but tab) and bytes that are not UTF-8 as \xNN; line ends too, so split first.
+/// Escapes control characters except tab, and bytes that are not UTF-8. Escapes line ends, too, so split lines first.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// The text with only the bytes that are not UTF-8 as \xNN; what a JSON library takes without complaint.
+/// Escapes only bytes that are not UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-/// A JSON string, quotes included; bytes that are not UTF-8 as \\xNN.
+/// A JSON string with its quotes; bytes that are not UTF-8 as \\xNN.
 [[nodiscard]] std::string json_string(std::string_view text);
 
 }  // namespace dlaunch::agent

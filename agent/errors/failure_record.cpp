@@ -42,7 +42,7 @@ json to_json(const Failure& failure) {
     return object;
 }
 
-/// Throws json::exception where something is missing or of another type.
+/// Throws json::exception if a field is missing or has another type.
 Failure from_json(const json& object) {
     Failure failure;
     object.at("rank").get_to(failure.rank);

@@ -1,5 +1,5 @@
 #pragma once
-/// Failures on their way from one node to all others: what one agent knows, as text that another reads back.
+/// Encodes an agent's failures as text, for reports on other nodes.
 
 #include <optional>
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace dlaunch::agent {
 
-/// Never longer than `limit`: of what is long, the least needed goes first (raw error files, last words, call stacks).
+/// Never longer than `limit`: drops long parts, the least important first (raw error files, stderr tails, call stacks).
 [[nodiscard]] std::string pack_failures(std::vector<Failure> failures, std::size_t limit);
 
-/// Nothing when it is not what pack_failures() makes.
+/// None if the text is not from pack_failures().
 [[nodiscard]] std::optional<std::vector<Failure>> unpack_failures(std::string_view text);
 
-/// Equal for failures that are alike, whatever their pid and time.
+/// The same text for failures of the same kind, whatever their rank, pid and time.
 [[nodiscard]] std::string kind_of(const Failure& failure);
 
 }  // namespace dlaunch::agent

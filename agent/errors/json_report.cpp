@@ -92,7 +92,7 @@ ordered_json worker_json(const WorkerEnd& worker) {
             {"system_seconds", worker.usage.system_seconds}};
 }
 
-/// What the text report begins with, without "dlaunch: ".
+/// The first line of the text report, without "dlaunch: ".
 std::string first_line(const JobEnd& end) {
     constexpr std::size_t kName = std::string_view("dlaunch: ").size();
     const std::string text = text_report(end);

@@ -17,7 +17,7 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// The names of one version of cgroups.
+/// File names of one version of cgroups.
 struct Version {
     const char* counter;
     const char* limit;
@@ -25,7 +25,7 @@ struct Version {
 constexpr std::array<Version, 2> kVersions{
     {{"/memory.events", "/memory.max"}, {"/memory.oom_control", "/memory.limit_in_bytes"}}};
 
-/// "No limit" of version 1 is the largest number of whole pages; no real limit comes near.
+/// In version 1 "no limit" is the largest number of whole pages.
 constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
 
 std::optional<std::int64_t> number(std::string_view text) {
@@ -50,7 +50,7 @@ bool has_word(std::string_view list, std::string_view word) {
     return false;
 }
 
-/// mountinfo writes blanks as \040.
+/// mountinfo escapes blanks as \040.
 std::string unescaped(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -66,7 +66,7 @@ std::string unescaped(std::string_view text) {
     return out;
 }
 
-/// Where this process's memory is counted: the path of version 1's memory hierarchy, else version 2's.
+/// The cgroup that counts this process's memory: its path in version 1's memory hierarchy, else in version 2's.
 struct Membership {
     bool version1 = false;
     std::string path;
@@ -85,7 +85,7 @@ std::optional<Membership> membership(const std::string& root) {
     return found;
 }
 
-/// A cgroup's folder: the mount point and the path below the part of the hierarchy that is mounted there.
+/// A cgroup's folder: the mount point, and the path relative to the mounted part of the hierarchy.
 struct Place {
     std::string mount, path;
 };
@@ -100,7 +100,7 @@ std::optional<Place> place_of(const Membership& member, const std::string& root)
         if (member.version1 ? kind[0] != "cgroup" || !has_word(kind[2], "memory") : kind[0] != "cgroup2") return false;
         const std::string top = unescaped(about[3]);
         std::string path = member.path;
-        // In a container the mount shows the container's own part; a path outside of it cannot be seen at all.
+        // A container's mount shows only the container's part of the hierarchy.
         if (top != "/") path = path == top || path.starts_with(top + "/") ? path.substr(top.size()) : "";
         if (path == "/" || path.starts_with("/..")) path.clear();
         place = Place{root + unescaped(about[4]), path};

@@ -1,5 +1,5 @@
 #pragma once
-/// The end of a job or round as text and as JSON. No I/O: what comes out is written by the agent.
+/// Formats the result of a job as text and as JSON. No I/O.
 
 #include <string>
 #include <string_view>
@@ -9,40 +9,40 @@
 
 namespace dlaunch::agent {
 
-/// One worker in the report, whether it failed or not.
+/// A worker in the report, failed or not.
 struct WorkerEnd {
     int rank = 0, local_rank = 0;
     pid_t pid = 0;
     std::string host;
-    int exit_status = 0;  ///< as a shell would say: 128+n for a signal
+    int exit_status = 0;  ///< as in a shell: 128+n for a signal
     Usage usage;
 };
 
-/// Everything the report says, in the order in which the agent learnt it.
+/// The content of the report.
 struct JobEnd {
     std::string job_id;
-    std::string program;  ///< the user's, or the module's name
+    std::string program;  ///< name of the program or module
     int exit_status = 0;
-    int rounds = 1;  ///< how many were started
+    int rounds = 1;  ///< number of rounds started
     int restarts = 0, max_restarts = 0;
     double seconds = 0;              ///< from start to end
     std::string reason;              ///< of an end without a failed worker: "SIGTERM received"; may be empty
     std::vector<Failure> failures;   ///< of the last round, causes by arrival; failures[0] is the first cause
     std::vector<WorkerEnd> workers;  ///< of the last round, by rank
-    std::string log_directory;       ///< empty when no files were kept
+    std::string log_directory;       ///< empty: no files were kept
 };
 
-/// "rank 3 (node2, pid 4711) was killed by SIGSEGV, core dumped, in round 2 after 12.3 s"; with "dlaunch: " before it
-/// it never exceeds 100 columns (a long host name is shortened in the middle). One line.
+/// "rank 3 (node2, pid 4711) was killed by SIGSEGV, core dumped, in round 2 after 12.3 s". One line of at most 100
+/// columns including a leading "dlaunch: "; a long host name is shortened in the middle.
 [[nodiscard]] std::string summary(const Failure& failure);
 
-/// The whole text that goes to stderr when a job failed: first line "dlaunch: " + summary of the first cause, then the
-/// record's message and callstack, last words, file names, further causes, victims in one line, resources; ends with a
-/// newline. Empty when nothing failed. Without the first line where the user has just been told it: `told`, a line
-/// without "dlaunch: ".
+/// The text for stderr after a failure: "dlaunch: " and the summary of the first cause, then the record's message and
+/// callstack, the stderr tail, file names, further causes, stopped ranks in one line, resources. Ends with a newline.
+/// Empty if nothing failed. `told`: a line without "dlaunch: " that was just printed; if it is the summary, the text
+/// omits its first line.
 [[nodiscard]] std::string text_report(const JobEnd& end, std::string_view told = {});
 
-/// The same as JSON (--report FILE), with every field above; stable names, documented in dlaunch(1).
+/// The same as JSON (--report FILE). dlaunch(1) documents the fields.
 [[nodiscard]] std::string json_report(const JobEnd& end);
 
 }  // namespace dlaunch::agent

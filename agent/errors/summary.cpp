@@ -12,16 +12,16 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// 100 columns less "dlaunch: ".
+/// 100 columns without "dlaunch: ".
 constexpr std::size_t kMostColumns = 91;
 
-/// Below this a text about an exec error or a hang says nothing any more; the host gives way first.
+/// The text of an exec error or a hang needs so many columns to be useful; the host name is shortened first.
 constexpr std::size_t kLeastText = 40;
 
-/// Of "before its fork point".
+/// For "before its fork point".
 constexpr std::size_t kMostWhere = 24;
 
-/// What may give way, and how far the host may; tried in order until the line fits.
+/// Parts that may be left out, and the least columns of the host name; tried in order until the line fits.
 struct Brevity {
     bool limit, after, round, where;
     std::size_t least_host;
@@ -63,7 +63,7 @@ std::string when_it_ended(const Failure& failure, const Brevity& brevity) {
     return text;
 }
 
-/// Everything behind the host and pid: what stands before and after the failure's own text.
+/// The parts of the line after host and pid, before and after the failure's own text.
 struct Tail {
     std::string before_text, after_text;
     [[nodiscard]] std::size_t width() const { return columns(before_text) + columns(after_text); }
@@ -76,12 +76,12 @@ Tail tail(const Failure& failure, const Brevity& brevity) {
     if (failure.how == HowEnded::timed_out) return {how + (has_text ? " " : ""), ""};
     if (failure.how == HowEnded::hung && has_text) return {how + " (", ")" + when_it_ended(failure, brevity)};
     const std::string when = when_it_ended(failure, brevity);
-    // A clause behind the verb wants a second comma: "..., core dumped, in round 2".
+    // A clause after the verb needs a second comma: "..., core dumped, in round 2".
     const bool clause = how.find(',') != std::string::npos && !when.empty();
     return {how + (clause ? "," : "") + when, ""};
 }
 
-/// The text, or where it does not fit the text without what stands in brackets; the report has the whole below.
+/// The text, without its part in brackets if it does not fit; the report quotes all of it below.
 std::string fitting(const std::string& text, std::size_t room) {
     const std::size_t begin = text.find(" ("), end = text.find(')', std::min(begin, text.size()));
     if (columns(text) <= room || end == std::string::npos) return text;
@@ -107,13 +107,13 @@ std::string summary(const Failure& failure) {
         const std::size_t fixed = rank.size() + brackets + comma.size() + pid.size() + end.width();
         const std::size_t least = fixed + std::min(columns(host), brevity.least_host) + wanted_text;
         if (least > kMostColumns && &brevity != &kBrevities.back()) continue;
-        // Room is given to the text as far as it needs to be understood, then to the host, then to the text's rest.
+        // Columns go first to the useful part of the text, then to the host, then to the rest of the text.
         const std::size_t room = kMostColumns - std::min(kMostColumns, fixed);
         const std::string shown_host = shorten_middle(host, room - std::min(room, wanted_text));
         const std::size_t text_room = room - std::min(room, columns(shown_host));
         const std::string shown_text = shorten_middle(fitting(text, text_room), text_room);
-        const std::string who = brackets > 0 ? fmt::format(" ({}{}{})", shown_host, comma, pid) : "";
-        return fmt::format("{}{}{}{}{}", rank, who, end.before_text, shown_text, end.after_text);
+        const std::string process = brackets > 0 ? fmt::format(" ({}{}{})", shown_host, comma, pid) : "";
+        return fmt::format("{}{}{}{}{}", rank, process, end.before_text, shown_text, end.after_text);
     }
     return rank;
 }

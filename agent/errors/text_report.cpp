@@ -13,13 +13,13 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// Other causes that get lines of their own; the rest is one line (and all of them are in the JSON report).
+/// Further causes with a line each; the rest share one line (the JSON report has all of them).
 constexpr std::size_t kMostOthers = 8;
 
-/// A last word that is longer has lost its reader; a record is never cut.
+/// Longer lines of a stderr tail are cut; records never are.
 constexpr std::size_t kMostLastWordColumns = 1000;
 
-/// Two columns of margin under the first line; what was said by the worker stands four in.
+/// Lines below the first are indented by two columns, the worker's own output by four.
 constexpr std::string_view kMargin = "  ";
 constexpr std::string_view kQuote = "    ";
 
@@ -35,7 +35,7 @@ std::string_view without_line_end(std::string_view text) {
     return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
 }
 
-/// Every line of `text`, indented; nothing is left out.
+/// Indents every line of `text`.
 void quote(std::string& out, std::string_view margin, std::string_view text) {
     text = without_line_end(text);
     for (std::size_t start = 0; start <= text.size();) {
@@ -47,7 +47,7 @@ void quote(std::string& out, std::string_view margin, std::string_view text) {
     }
 }
 
-/// What a terminal would show in the end: progress bars overwrite themselves after '\r', and colours are no words.
+/// The text that a terminal would finally show: applies '\r' of progress bars, and drops colours.
 std::string as_seen(std::string_view text) {
     text = without_line_end(text);
     if (const std::size_t start = text.rfind('\r'); start != std::string_view::npos) text.remove_prefix(start + 1);
@@ -63,7 +63,7 @@ std::string as_seen(std::string_view text) {
     return shorten_middle(printable(plain), kMostLastWordColumns);
 }
 
-/// A traceback that @record wrote down is on stderr too; it is not said twice.
+/// Omits a traceback on stderr that the record contains already.
 bool says_the_same(const ErrorRecord& record, const std::vector<std::string>& words) {
     return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
         return record.callstack.find(without_line_end(word)) != std::string::npos;
@@ -79,8 +79,8 @@ void add_words(std::string& out, const Failure& failure) {
         }
     }
     if (failure.last_words.empty() || (failure.record && says_the_same(*failure.record, failure.last_words))) return;
-    const std::string who = failure.of_template() ? "the template" : fmt::format("rank {}", failure.rank);
-    line(out, kMargin, "last lines of {} on stderr:", who);
+    const std::string process = failure.of_template() ? "the template" : fmt::format("rank {}", failure.rank);
+    line(out, kMargin, "last lines of {} on stderr:", process);
     for (const std::string& word : failure.last_words) {
         const std::string shown = as_seen(word);
         if (!shown.empty()) out.append(kQuote).append(shown);
@@ -91,7 +91,7 @@ void add_words(std::string& out, const Failure& failure) {
 void add_files(std::string& out, const Failure& failure, const std::string& log_directory) {
     if (!failure.stderr_file.empty()) line(out, kMargin, "stderr:        {}", printable(failure.stderr_file));
     if (!failure.stdout_file.empty()) line(out, kMargin, "stdout:        {}", printable(failure.stdout_file));
-    // Without a log directory the error file goes with the job.
+    // Without a log directory the error file is removed with the job.
     if (failure.record && !failure.error_file.empty() && !log_directory.empty())
         line(out, kMargin, "error file:    {}", printable(failure.error_file));
 }
@@ -102,7 +102,7 @@ void add_circumstances(std::string& out, const Failure& failure) {
         text =
             fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, ", fmt::gmtime(std::chrono::system_clock::to_time_t(failure.when)));
     text += fmt::format("{} into round {}", duration_text(failure.after.count()), failure.round);
-    line(out, kMargin, "when and who:  {}; local rank {}, role {}", text, failure.local_rank, printable(failure.role));
+    line(out, kMargin, "when:          {}; local rank {}, role {}", text, failure.local_rank, printable(failure.role));
 }
 
 void add_memory(std::string& out, const Failure& failure) {
@@ -110,9 +110,9 @@ void add_memory(std::string& out, const Failure& failure) {
     const std::string limit =
         failure.memory_limit.empty() ? "" : fmt::format(" (limit {})", printable(failure.memory_limit));
     if (failure.out_of_memory == OutOfMemory::certain)
-        line(out, kMargin, "memory:        the kernel ended it, its cgroup ran out of memory{}", limit);
+        line(out, kMargin, "memory:        killed by the kernel, its cgroup ran out of memory{}", limit);
     else
-        line(out, kMargin, "memory:        the kernel ended processes of a cgroup around it that ran out of memory{}",
+        line(out, kMargin, "memory:        the kernel killed processes of an enclosing cgroup that ran out of memory{}",
              limit);
 }
 
@@ -126,12 +126,12 @@ void add_usage(std::string& out, const Failure& failure, const std::vector<Worke
          duration_text(usage.system_seconds));
 }
 
-/// Where to look when the worker said nothing; one line for the commonest ways to go.
+/// Advice for a worker without any output on stderr.
 std::string_view advice(const Failure& failure) {
     if (failure.record || !failure.last_words.empty() || failure.out_of_memory != OutOfMemory::no) return {};
     if (failure.how == HowEnded::exited)
-        return "it said nothing on stderr; @record of torch.distributed.elastic.multiprocessing.errors, or of\n"
-               "C++ dlaunch::record(), around main() brings the exception here";
+        return "its stderr is empty; @record of torch.distributed.elastic.multiprocessing.errors, or\n"
+               "dlaunch::record() in C++, around main() shows the exception here";
     if (failure.how != HowEnded::signalled) return {};
     switch (failure.signal) {
         case SIGSEGV:
@@ -139,24 +139,26 @@ std::string_view advice(const Failure& failure) {
         case SIGBUS:
         case SIGFPE:
         case SIGILL:
-            return "it said nothing on stderr; PYTHONFAULTHANDLER=1 (or @record of torch's elastic errors) brings the\n"
-                   "stack here, `ulimit -c unlimited` a core file";
-        case SIGKILL: return "dlaunch did not send it; the kernel's log (dmesg) or the batch system may know who did";
+            return "its stderr is empty; PYTHONFAULTHANDLER=1 (or @record of torch's elastic errors) shows the stack\n"
+                   "here, `ulimit -c unlimited` writes a core file";
+        case SIGKILL:
+            return "dlaunch did not send this SIGKILL; the log of the kernel (dmesg) or of the batch system may name\n"
+                   "the sender";
         default: return {};
     }
 }
 
 bool is_cause(const Failure& failure) { return !failure.victim; }
 
-/// Those of the last round that ended badly because we stopped them.
-std::vector<int> victims(const JobEnd& end) {
+/// Ranks of the last round that failed because the agent stopped them.
+std::vector<int> stopped_ranks(const JobEnd& end) {
     std::vector<int> ranks;
     for (const Failure& failure : end.failures)
         if (failure.victim) ranks.push_back(failure.rank);
     for (const WorkerEnd& worker : end.workers) {
-        const bool told = std::any_of(end.failures.begin(), end.failures.end(),
-                                      [&](const Failure& failure) { return failure.rank == worker.rank; });
-        if (!told && worker.exit_status != 0) ranks.push_back(worker.rank);
+        const bool is_listed = std::any_of(end.failures.begin(), end.failures.end(),
+                                           [&](const Failure& failure) { return failure.rank == worker.rank; });
+        if (!is_listed && worker.exit_status != 0) ranks.push_back(worker.rank);
     }
     return ranks;
 }
@@ -166,10 +168,10 @@ std::string first_line(const ErrorRecord& record) {
     return printable(without_line_end(message.substr(0, message.find('\n'))));
 }
 
-/// A message that is the first cause's is not repeated: often all ranks fail alike.
+/// Omits messages equal to the first cause's, because often all ranks fail in the same way.
 void add_others(std::string& out, const Failure& first, const std::vector<const Failure*>& others) {
     if (others.empty()) return;
-    line(out, kMargin, "failed too:");
+    line(out, kMargin, "also failed:");
     std::vector<int> rest;
     for (std::size_t i = 0; i < others.size(); ++i) {
         const Failure& other = *others[i];
@@ -197,11 +199,11 @@ std::string timeout_line(const std::vector<const Failure*>& causes) {
            tail;
 }
 
-void add_job(std::string& out, const JobEnd& end, bool is_reason_said) {
+void add_job(std::string& out, const JobEnd& end, bool is_reason_printed) {
     if (!end.program.empty()) line(out, kMargin, "program:       {}", printable(end.program));
-    if (const std::vector<int> ranks = victims(end); !ranks.empty())
+    if (const std::vector<int> ranks = stopped_ranks(end); !ranks.empty())
         line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", number_ranges(ranks, ", "));
-    if (!end.reason.empty() && !is_reason_said) line(out, kMargin, "the job:       {}", printable(end.reason));
+    if (!end.reason.empty() && !is_reason_printed) line(out, kMargin, "the job:       {}", printable(end.reason));
     if (end.max_restarts > 0)
         line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts,
              duration_text(end.seconds));
@@ -224,8 +226,8 @@ std::string text_report(const JobEnd& end, std::string_view told) {
         quote(out, kMargin, first.text);
     if (first.of_template())
         quote(out, kMargin,
-              "this process is no worker yet: workers are forked of it where it calls dlaunch::fork_point()\n"
-              "(--start-method=fork; with --start-method=spawn each of them runs the program from its start)");
+              "this process was the template of --start-method=fork: workers are forked from it where it calls\n"
+              "dlaunch::fork_point() (with --start-method=spawn each worker runs the program from its start)");
     add_words(out, first);
     add_memory(out, first);
     if (first.how != HowEnded::not_executed && !timed_out) {

@@ -29,7 +29,7 @@ Character character_at(std::string_view text, std::size_t at) {
     return {length, wide ? 2U : 1U};
 }
 
-/// How many bytes of the front fill at most `most` columns.
+/// The number of leading bytes that fill at most `most` columns.
 std::size_t front_bytes(std::string_view text, std::size_t most) {
     std::size_t at = 0;
     for (std::size_t used = 0; at < text.size();) {

@@ -1,5 +1,5 @@
 #pragma once
-/// How the report says durations, sizes, lists of ranks and things that are too long.
+/// Formats durations, sizes, lists of ranks and long texts for the report.
 
 #include <cstddef>
 #include <string>

@@ -1,21 +1,21 @@
 #pragma once
-/// One round as one node sees it: who its workers are. Comes from a Membership.
+/// One round on one node: the ranks of its workers, and the worker store. Made by a Membership.
 
 #include <string>
 
 namespace dlaunch::agent {
 
 struct Assignment {
-    int round = 0;  ///< counts this job's rounds from 0
+    int round = 0;  ///< of this job, from 0
     int group_rank = 0, group_world_size = 1;
     int first_rank = 0;  ///< global rank of local rank 0
     int world_size = 1, local_world_size = 1;
     int first_role_rank = 0, role_world_size = 1;
     std::string master_addr;
     int master_port = 0;
-    bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE: a store of ours listens at master_addr:master_port
+    bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE: an agent serves the store at master_addr:master_port
     int restart_count = 0, max_restarts = 0;
-    std::string restart_reason;  ///< why this round was started; empty for the first
+    std::string restart_reason;  ///< empty for the first round
 };
 
 }  // namespace dlaunch::agent

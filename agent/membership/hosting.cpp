@@ -14,7 +14,7 @@ base::Result<void> host_in_guard(GuardLink& guard, const rendezvous::Coordinator
     std::vector<int> sockets;
     for (const store::Listener& listener : listeners) sockets.push_back(listener.socket.get());
     if (!guard.host_coordinator(bytes->get(), record->get(), sockets, only))
-        return base::Error{"the coordinator's process cannot be started", exit_status::kCannotExecute};
+        return base::Error{"the coordinator process cannot be started", exit_status::kCannotExecute};
     return {};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// How a membership has the job's coordinator started on its node.
+/// Starts the job's coordinator on this node.
 
 #include <functional>
 #include <vector>
@@ -11,11 +11,11 @@
 
 namespace dlaunch::agent {
 
-/// With the sockets that listen already, at least one.
+/// Starts a coordinator at listening sockets, at least one.
 using HostCoordinator =
     std::function<base::Result<void>(const rendezvous::CoordinatorJob& job, std::vector<store::Listener> listeners)>;
 
-/// In a process of its own, a child of the guard. `only`: the caller exits next, and the guard stays for the
+/// Makes the guard start the coordinator process. `only`: the caller exits next, and the guard stays for the
 /// coordinator.
 [[nodiscard]] base::Result<void> host_in_guard(GuardLink& guard, const rendezvous::CoordinatorJob& job,
                                                const std::vector<store::Listener>& listeners, bool only = false);

@@ -76,7 +76,7 @@ void NetMembership::make_member(const r::Found& found) {
                                               change([this](base::Time now) { member_->connected(now); });
                                           },
                                           [this](const r::ConnectFailure& failure) {
-                                              lost_sight();
+                                              locate_later();
                                               change([&](base::Time now) { member_->connect_failed(now, failure); });
                                           },
                                           [this](const r::Message& message) {
@@ -84,7 +84,7 @@ void NetMembership::make_member(const r::Found& found) {
                                               change([&](base::Time now) { member_->received(now, message); });
                                           },
                                           [this](bool) {
-                                              lost_sight();
+                                              locate_later();
                                               change([&](base::Time now) { member_->closed(now); });
                                           }};
     if (alone_) {
@@ -99,7 +99,7 @@ void NetMembership::make_member(const r::Found& found) {
     if (!alone_ && discovery_->moves()) watch_claim();
 }
 
-// --- what the agent tells -------------------------------------------------------------------------------------------
+// --- calls of the agent ---------------------------------------------------------------------------------------------
 
 void NetMembership::failed(const Failure& failure) {
     own_failure_ = true;
@@ -109,7 +109,7 @@ void NetMembership::failed(const Failure& failure) {
 
 void NetMembership::round_over(const RoundEnd& end) {
     round_runs_ = false;
-    if (!end.succeeded) store_.end_round();  // else the other nodes' workers still need it
+    if (!end.succeeded) store_.end_round();  // after success other nodes' workers may still use it
     if (dying_) return die();
     std::optional<r::Cause> cause;
     std::vector<Failure> own;
@@ -130,15 +130,15 @@ void NetMembership::die() {
 
 void NetMembership::leave(int status, const std::string& reason, bool workers_too) {
     using Scope = r::Leave::Scope;
-    // Without its guard this node ends. It leaves with a good-bye, when no worker lives here any more: a Leave could
-    // end the job, and a connection that merely closes is a cut.
+    // Without its guard this agent exits. It sends Gone when no worker lives here: a Leave could end the job, and a
+    // connection closed without Gone counts as a cut.
     if (status == exit_status::kSignalBase + SIGKILL) {
         dying_ = JobVerdict{status, reason};
         if (!round_runs_ && !over_) die();
         return;
     }
     if (over_) return;
-    if (!member_) return end_before_it_began(status, reason);
+    if (!member_) return end_before_joining(status, reason);
     const Scope scope = status == exit_status::kHang            ? Scope::job
                         : status == exit_status::kNodeUnhealthy ? Scope::node
                                                                 : Scope::node_if_enough;
@@ -151,9 +151,9 @@ void NetMembership::hurry() {
     if (member_ && !over_) change([this](base::Time) { member_->hurry(); });
 }
 
-// --- what the member decides ----------------------------------------------------------------------------------------
+// --- actions of the member ------------------------------------------------------------------------------------------
 
-/// Actions may lead to more: the outermost call performs them all, in order.
+/// Actions may add more actions. The outermost call performs them all, in order.
 void NetMembership::act() {
     if (std::exchange(acting_, true)) return;
     renew_lease();
@@ -165,27 +165,27 @@ void NetMembership::act() {
     set_timer();
 }
 
-/// Before anything else is heard after a frozen time: how the workers ended then is nobody's failure.
-void NetMembership::heed_guard(base::Time now) {
+/// Must precede all other events after a freeze: worker exits caused by the guard's fence are not failures.
+void NetMembership::check_fence(base::Time now) {
     if (alone_) return;
     by_guard_ = guard_.has_fenced();
     if (by_guard_)
-        member_->fenced_by_guard(now, "this agent stood still for too long: its guard has killed the workers");
+        member_->fenced_by_guard(now, "this agent was frozen for too long: its guard has killed the workers");
 }
 
 void NetMembership::renew_lease() {
-    if (alone_) return;  // no other node starts a round because this one is silent
+    if (alone_) return;  // no other node can take this node's place
     const base::Time until = member_->lease_until();
     if (until == r::kNever)
         guard_.no_workers_live();
     else if (!guard_.let_workers_live_until(until))
-        heed_guard(base::Clock::now());
+        check_fence(base::Clock::now());
 }
 
 void NetMembership::perform(r::Member::Action& action) {
     if (std::holds_alternative<r::Member::Connect>(action)) {
         if (!alone_) guard_.drop_connection();
-        if (member_->epoch() > 0) lost_sight();
+        if (member_->epoch() > 0) locate_later();
         link_->connect();
     } else if (std::holds_alternative<r::Member::Disconnect>(action)) {
         if (!alone_) guard_.drop_connection();
@@ -195,16 +195,16 @@ void NetMembership::perform(r::Member::Action& action) {
     } else if (auto* begin = std::get_if<r::Member::StartWorkers>(&action)) {
         start(begin->assigned);
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
-        order([this, reason = stop->reason, lost = stop->lost, told = own_failure_ || stop->reason == own_leave_] {
+        order([this, reason = stop->reason, lost = stop->lost, is_known = own_failure_ || stop->reason == own_leave_] {
             if (!round_runs_) return;
-            if (!told) orders_.tell(reason);
+            if (!is_known) orders_.tell(reason);
             orders_.stop(reason, lost);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
         store_.end_round();
     } else if (auto* kill = std::get_if<r::Member::KillWorkers>(&action)) {
-        order([this, reason = kill->reason, done = by_guard_, told = kill->reason == own_leave_] {
-            if ((round_runs_ || done) && !told) orders_.tell(reason + (done ? "" : ": killing the workers"));
+        order([this, reason = kill->reason, done = by_guard_, is_known = kill->reason == own_leave_] {
+            if ((round_runs_ || done) && !is_known) orders_.tell(reason + (done ? "" : ": killing the workers"));
             if (round_runs_) orders_.kill(reason);
         });
     } else if (auto* tell = std::get_if<r::Member::TellUser>(&action)) {
@@ -228,41 +228,41 @@ void NetMembership::set_timer() {
     });
 }
 
-void NetMembership::start(const r::Assigned& told) {
+void NetMembership::start(const r::Assigned& assigned) {
     round_runs_ = true;
     own_failure_ = false;
-    is_standby_ = told.group_rank < kStandbys;
+    is_standby_ = assigned.group_rank < kStandbys;
     Assignment assignment;
-    assignment.round = told.stamp.round;
-    assignment.group_rank = told.group_rank;
-    assignment.group_world_size = told.group_world_size;
-    assignment.first_rank = told.first_rank;
-    assignment.world_size = told.world_size;
-    assignment.local_world_size = told.local_world_size;
-    assignment.first_role_rank = told.first_role_rank;
-    assignment.role_world_size = told.role_world_size;
-    // Where our own name stands for 127.0.1.1, nobody listens at it.
+    assignment.round = assigned.stamp.round;
+    assignment.group_rank = assigned.group_rank;
+    assignment.group_world_size = assigned.group_world_size;
+    assignment.first_rank = assigned.first_rank;
+    assignment.world_size = assigned.world_size;
+    assignment.local_world_size = assigned.local_world_size;
+    assignment.first_role_rank = assigned.first_role_rank;
+    assignment.role_world_size = assigned.role_world_size;
+    // Where this host's name resolves to 127.0.1.1, no store listens at that name.
     assignment.master_addr =
-        name_is_loopback_ && told.group_rank == 0 ? advertised_ : r::in_our_scope(told.master_addr, bind_to_);
-    assignment.master_port = told.master_port;
-    assignment.agent_store = told.group_rank != 0 || serve_store(told);
-    assignment.restart_count = told.restart_count;
-    assignment.max_restarts = told.max_restarts;
-    assignment.restart_reason = told.restart_reason;
+        name_is_loopback_ && assigned.group_rank == 0 ? advertised_ : r::in_our_scope(assigned.master_addr, bind_to_);
+    assignment.master_port = assigned.master_port;
+    assignment.agent_store = assigned.group_rank != 0 || serve_store(assigned);
+    assignment.restart_count = assigned.restart_count;
+    assignment.max_restarts = assigned.max_restarts;
+    assignment.restart_reason = assigned.restart_reason;
     order([this, assignment = std::move(assignment)] { orders_.start(assignment); });
 }
 
-/// Where the user named the port the coordinator may live there too: one port, one server, which it has emptied.
-bool NetMembership::serve_store(const r::Assigned& told) {
+/// If the coordinator on this node uses the worker store's port, its server is the store, and it has emptied it.
+bool NetMembership::serve_store(const r::Assigned& assigned) {
     store_.end_round();
-    if (hosts_ && coordinator_port_ == told.master_port) return true;
-    if (told.master_port == store_.port()) {
-        store_.begin_round(!store_.other_address().empty() && told.master_addr == store_.other_address(),
+    if (hosts_ && coordinator_port_ == assigned.master_port) return true;
+    if (assigned.master_port == store_.port()) {
+        store_.begin_round(!store_.other_address().empty() && assigned.master_addr == store_.other_address(),
                            alone_ ? WorkerStore::Serve::from_first_client : WorkerStore::Serve::at_once);
         return true;
     }
-    auto serves =
-        store_.begin_round_at(told.master_addr == advertised_ ? bind_to_ : told.master_addr, told.master_port);
+    auto serves = store_.begin_round_at(assigned.master_addr == advertised_ ? bind_to_ : assigned.master_addr,
+                                        assigned.master_port);
     if (!serves) order([this, text = cannot_serve(serves.error().text)] { orders_.tell(text); });
     return serves.has_value();
 }
@@ -274,7 +274,7 @@ void NetMembership::end(const r::Member::EndJob& how) {
     for (const std::string& record : how.records)
         if (auto failures = unpack_failures(record))
             verdict.failures->insert(verdict.failures->end(), failures->begin(), failures->end());
-    if (alone_) {  // what failed here last has the details, and nobody asks where
+    if (alone_) {  // this node's own failures have all details
         verdict.failures.reset();
         if (verdict.reason == own_leave_) verdict.reason = own_reason_;
     }

@@ -1,4 +1,4 @@
-/// Where the job's coordinator is: before there is a member, and again where the place may move.
+/// Locates the job's coordinator: before there is a member, and again when a movable coordinator is lost.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kProgress_s = 10;
 constexpr auto kLocateAgain = std::chrono::milliseconds(200);
-constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for a name that has no address
+constexpr auto kAskAgain = std::chrono::milliseconds(500);  // for names without an address
 
 }  // namespace
 
@@ -29,21 +29,21 @@ void NetMembership::join(Orders orders) {
     still_finding(0);
 }
 
-/// No other node can join: the coordinator is in memory, and nothing is looked for.
+/// A job of one node: the coordinator is in memory, and nothing is to be located.
 void NetMembership::begin_alone() {
     const RendezvousPlan& rendezvous = plan_.rendezvous;
     advertised_ = bind_to_ = address_alone(rendezvous);
     if (auto listens = store_.listen(bind_to_, {}, rendezvous.master_port.value_or(0)); !listens)
-        return end_before_it_began(listens.error().status, cannot_serve(listens.error().text));
+        return end_before_joining(listens.error().status, cannot_serve(listens.error().text));
     make_member({});
     act();
 }
 
-/// Names are asked for and files are read aside: the loop must hear signals meanwhile.
+/// Runs the discovery in the background, because the loop must receive signals meanwhile.
 void NetMembership::find_coordinator() {
     finding_ = base::Aside(loop_, [this, discovery = discovery_]() -> std::function<void()> {
         auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
-        return [this, found] { come_in(std::move(*found)); };
+        return [this, found] { on_found(std::move(*found)); };
     });
 }
 
@@ -53,14 +53,15 @@ void NetMembership::still_finding(int waited_s) {
         plan_.rendezvous.backend == Backend::fixed_address ? plan_.rendezvous.master_addr : plan_.rendezvous.endpoint;
     const std::string what = fmt::format("looking for {}{}", place, problem_.empty() ? "" : " (" + problem_ + ")");
     if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
-        return end_before_it_began(exit_status::kRendezvousTimeout,
-                                   fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
+        return end_before_joining(exit_status::kRendezvousTimeout,
+                                  fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
     if (waited_s > 0 && waited_s % kProgress_s == 0) orders_.tell("waiting, " + what);
     finding_timer_ = loop_.after(std::chrono::seconds(1), [this, waited_s] { still_finding(waited_s + 1); });
 }
 
-/// A name that nobody knows yet may be this node's own: whether it is to host is not known before.
-void NetMembership::come_in(base::Result<r::Found> found) {
+/// A name without an address may be this node's own later, so it is not known yet whether this node hosts. Asks again
+/// then.
+void NetMembership::on_found(base::Result<r::Found> found) {
     finding_ = {};
     if (found && found->nowhere()) {
         problem_ = found->problem;
@@ -69,13 +70,13 @@ void NetMembership::come_in(base::Result<r::Found> found) {
     }
     finding_timer_ = {};
     if (found && !found->doubt.empty()) orders_.tell(found->doubt);
-    if (!found) return end_before_it_began(found.error().status, found.error().text);
-    if (auto open = open_ports(*found); !open) return end_before_it_began(open.error().status, open.error().text);
+    if (!found) return end_before_joining(found.error().status, found.error().text);
+    if (auto open = open_ports(*found); !open) return end_before_joining(open.error().status, open.error().text);
     make_member(*found);
     act();
 }
 
-void NetMembership::end_before_it_began(int status, std::string reason) {
+void NetMembership::end_before_joining(int status, std::string reason) {
     finding_timer_ = {};
     again_timer_ = {};
     finding_ = {};
@@ -85,7 +86,7 @@ void NetMembership::end_before_it_began(int status, std::string reason) {
 
 base::Result<void> NetMembership::open_ports(r::Found& found) {
     if (auto listens = store_.listen(found.bind_to, found.other); !listens) return listens.error();
-    hosts_ = guard_.hosts_coordinator();  // of an agent before this one
+    hosts_ = guard_.hosts_coordinator();  // started by an earlier agent
     if (hosts_ && !found.places.empty()) coordinator_port_ = found.places.front().endpoint.port;
     advertised_ = found.advertised;
     name_is_loopback_ = found.name_is_loopback;
@@ -106,11 +107,10 @@ base::Result<void> NetMembership::host_coordinator(r::Found& found) {
     return host_(job, std::move(listeners));
 }
 
-// --- a coordinator that may be elsewhere later
-// ------------------------------------------------------------------------
+// --- a coordinator that may move ------------------------------------------------------------------------------------
 
-/// The connection is gone, or has not been answered yet.
-void NetMembership::lost_sight() {
+/// The connection is lost, or has not received a Welcome yet: runs the discovery again in a moment.
+void NetMembership::locate_later() {
     answered_ = false;
     if (alone_ || over_ || !discovery_->moves() || again_timer_ || finding_.busy()) return;
     again_timer_ = loop_.after(kLocateAgain, [this] {
@@ -126,13 +126,13 @@ void NetMembership::locate_again() {
         auto found = std::make_shared<base::Result<r::Found>>(discovery->find());
         return [this, found] {
             finding_ = {};
-            located_again(std::move(*found));
+            on_located(std::move(*found));
         };
     });
 }
 
-/// The first node that sees a dead claim takes it; the others find the new one.
-void NetMembership::located_again(base::Result<r::Found> found) {
+/// The first node that sees a dead claim takes it; the other nodes find the new one.
+void NetMembership::on_located(base::Result<r::Found> found) {
     if (over_) return;
     if (found && found->listener)
         if (auto hosted = host_coordinator(*found); !hosted)
@@ -144,10 +144,10 @@ void NetMembership::located_again(base::Result<r::Found> found) {
         answered_ = false;
         change([&](base::Time now) { member_->moved(now, found->epoch); });
     }
-    if (!answered_) lost_sight();
+    if (!answered_) locate_later();
 }
 
-/// A standby need not wait for its own connection to show that the coordinator's node is silent.
+/// A standby watches the claim, so that it need not wait for its own connection to time out.
 void NetMembership::watch_claim() {
     watch_timer_ = loop_.after(r::Discovery::kLookEvery, [this] {
         if (!is_standby_ || finding_.busy()) return watch_claim();

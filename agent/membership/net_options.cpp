@@ -21,45 +21,45 @@ r::ScaleUp scale_up(ScaleUp policy) {
 }  // namespace
 
 r::Question question_of(const Plan& plan, const std::string& host_name) {
-    const RendezvousPlan& meeting = plan.rendezvous;
+    const RendezvousPlan& rendezvous = plan.rendezvous;
     r::Question question;
-    question.at = meeting.endpoints;
+    question.at = rendezvous.endpoints;
     question.host_name = host_name;
-    question.local_addr = meeting.local_addr;
+    question.local_addr = rendezvous.local_addr;
     question.version = DLAUNCH_VERSION;
-    question.job_id = meeting.job_id;
-    question.node_timeout = meeting.node_timeout;
-    if (meeting.backend == Backend::fixed_address) {
-        if (meeting.endpoint.empty()) question.option = "--master-addr";
-        question.may_host = meeting.node_rank.value_or(0) == 0;
-        question.should_host = meeting.node_rank == 0;
+    question.job_id = rendezvous.job_id;
+    question.node_timeout = rendezvous.node_timeout;
+    if (rendezvous.backend == Backend::fixed_address) {
+        if (rendezvous.endpoint.empty()) question.option = "--master-addr";
+        question.may_host = rendezvous.node_rank.value_or(0) == 0;
+        question.should_host = rendezvous.node_rank == 0;
     }
-    if (meeting.is_host) question.must_host = question.may_host = *meeting.is_host;
+    if (rendezvous.is_host) question.must_host = question.may_host = *rendezvous.is_host;
     return question;
 }
 
 r::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name, std::uint64_t incarnation) {
-    const RendezvousPlan& meeting = plan.rendezvous;
+    const RendezvousPlan& rendezvous = plan.rendezvous;
     r::Coordinator::Options options;
     options.version = DLAUNCH_VERSION;
-    options.job_id = meeting.job_id;
+    options.job_id = rendezvous.job_id;
     options.host = host_name;
     options.role = plan.program.role;
     options.program = plan.program.name();
     options.incarnation = incarnation;
-    options.min_nodes = meeting.min_nodes;
-    options.max_nodes = meeting.max_nodes;
-    options.last_call = meeting.last_call;
-    options.join_timeout = meeting.join_timeout;
-    options.node_timeout = meeting.node_timeout;
-    options.scale_up = scale_up(meeting.scale_up);
-    options.expected_hosts = meeting.expected_hosts;
-    options.fixed_ranks = meeting.backend == Backend::fixed_address;
+    options.min_nodes = rendezvous.min_nodes;
+    options.max_nodes = rendezvous.max_nodes;
+    options.last_call = rendezvous.last_call;
+    options.join_timeout = rendezvous.join_timeout;
+    options.node_timeout = rendezvous.node_timeout;
+    options.scale_up = scale_up(rendezvous.scale_up);
+    options.expected_hosts = rendezvous.expected_hosts;
+    options.fixed_ranks = rendezvous.backend == Backend::fixed_address;
     options.restarts = {plan.restarts.max_restarts, plan.restarts.first, plan.restarts.most, plan.restarts.healthy,
                         plan.restarts.crash_loop};
     options.cooldown = {plan.restarts.cooldown_first, plan.restarts.cooldown_most};
-    options.master_addr = meeting.master_addr;
-    options.master_port = meeting.master_port;
+    options.master_addr = rendezvous.master_addr;
+    options.master_port = rendezvous.master_port;
     return options;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The rendezvous part of a plan as options of discovery and coordinator.
+/// Converts the rendezvous part of a plan to options of discovery and coordinator.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace dlaunch::agent {
 [[nodiscard]] rendezvous::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name,
                                                                    std::uint64_t incarnation);
 
-/// Where a job of one node has its worker store: loopback, unless the user named an address or an endpoint elsewhere.
+/// The address of the worker store in a job of one node: loopback, unless the user named another address or endpoint.
 [[nodiscard]] std::string address_alone(const RendezvousPlan& plan);
 
 }  // namespace dlaunch::agent

@@ -42,7 +42,7 @@ void WorkerStore::begin(base::UniqueFd socket, Serve serve) {
     first_client_ = loop_.readable(socket_.get(), [this] { start_server(); });
 }
 
-/// A system without threads left costs the round its store, not the job its agent.
+/// If no thread can be started, the round has no store, but the agent lives on.
 void WorkerStore::start_server() {
     first_client_ = {};
     try {

@@ -1,6 +1,6 @@
 #pragma once
-/// The store of the running round, which a node serves while it is group rank 0. It is empty at the start of each round
-/// and at the same port in all of them.
+/// The store of the running round, served by group rank 0's node: empty at the start of each round, at the same port in
+/// all rounds.
 
 #include <functional>
 #include <memory>
@@ -16,22 +16,22 @@ namespace dlaunch::agent {
 
 class WorkerStore {
 public:
-    /// `warn` takes a line for the user. The loop must outlive the store.
+    /// `warn` prints a line for the user. The loop must outlive the store.
     WorkerStore(base::Loop& loop, std::function<void(const std::string&)> warn);
 
-    /// Listens at `address`, a number, and where it can at `other`, an address of the other kind (may be empty), from
-    /// now on and for all rounds; port 0 is a free one.
+    /// Listens at the numeric `address` from now on, for all rounds, and if possible at `other`, an address of the
+    /// other IP version (may be empty). Port 0 is a free one.
     [[nodiscard]] base::Result<void> listen(const std::string& address, const std::string& other, int port = 0);
     [[nodiscard]] int port() const { return listener_.port; }
-    /// The address of the other kind at which it listens; empty: none.
+    /// `other`, if the store listens there; else empty.
     [[nodiscard]] const std::string& other_address() const { return other_address_; }
 
     enum class Serve { at_once, from_first_client };
 
-    /// An empty store for a round. Until the first client comes it may go without a server, so that a job of one node
-    /// whose workers never connect pays for none.
+    /// Starts an empty store for a round. With from_first_client the server starts when the first client connects, so
+    /// that jobs without clients save its cost.
     void begin_round(bool at_other_address, Serve serve);
-    /// The same at an address and a port that the user named for all rounds.
+    /// The same at the user's fixed address and port.
     [[nodiscard]] base::Result<void> begin_round_at(const std::string& address, int port);
     /// Closes the store and all its connections.
     void end_round();
@@ -44,7 +44,7 @@ private:
     std::function<void(const std::string&)> warn_;
     store::Listener listener_, other_listener_;
     std::string other_address_;
-    base::UniqueFd socket_;  ///< of the round's store until its first client comes
+    base::UniqueFd socket_;  ///< of the round's store until its server starts
     base::Watch first_client_;
     std::unique_ptr<store::ThreadedServer> server_;
 };

@@ -25,7 +25,7 @@ namespace {
 using base::UniqueFd;
 using Milliseconds = std::chrono::milliseconds;
 
-/// Where cgroup v2 is mounted: alone, or beside v1 as systemd's hybrid layout does it.
+/// The mount point of cgroup v2, alone or beside v1 (systemd's hybrid layout).
 std::string mount_point() {
     for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
         struct statfs about {};
@@ -36,7 +36,7 @@ std::string mount_point() {
 
 void write_kill(const std::string& folder) {
     UniqueFd file(open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
-    if (file && write(file.get(), "1", 1) < 0) return;  // a folder that is gone holds no process
+    if (file && write(file.get(), "1", 1) < 0) return;  // a removed cgroup has no processes
 }
 
 std::vector<std::string> subfolders(const std::string& folder) {
@@ -49,7 +49,7 @@ std::vector<std::string> subfolders(const std::string& folder) {
     return found;
 }
 
-/// Waits until no process lives in the folder. cgroup.events changes with POLLPRI.
+/// Waits until the cgroup is empty. A change of cgroup.events raises POLLPRI.
 void await_empty(const std::string& folder, Milliseconds deadline) {
     UniqueFd events(open((folder + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
     const auto end = std::chrono::steady_clock::now() + deadline;
@@ -66,11 +66,11 @@ void await_empty(const std::string& folder, Milliseconds deadline) {
     }
 }
 
-/// Some kernels kill at birth here (see the head of WorkerCgroups) when our own cgroup was killed once in its life.
+/// False on kernels that kill processes at birth here (see WorkerCgroups), because our own cgroup was killed once.
 bool can_be_born_into(int cgroup) {
     if (cgroup < 0) return false;
     ChildOrders orders{};
-    orders.parent = -1;  // a parent that is never ours: the child ends with its first step
+    orders.parent = -1;  // never the real parent: the child exits at its first step
     const auto stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
     const Cloned made = clone_child(&orders, stack.get(), cgroup);
     UniqueFd pidfd(made.pidfd);
@@ -85,7 +85,7 @@ std::string path_of(const std::string& folder, int round, int local_rank) {
     return folder + "/" + std::to_string(round) + "-" + std::to_string(local_rank);
 }
 
-/// A worker may have been a dlaunch with folders of its own.
+/// Removes subfolders, too: a worker may have been a dlaunch with cgroups of its own.
 void remove_folders(const std::string& folder) {
     for (const auto& below : subfolders(folder)) remove_folders(below);
     rmdir(folder.c_str());
@@ -119,7 +119,7 @@ WorkerCgroups::WorkerCgroups(bool enabled) {
     if (!enabled) return;
     folder_ = own_cgroup_folder();
     if (folder_.empty()) return;
-    // The time keeps it apart from a folder that an earlier process of the same pid could not remove.
+    // The time distinguishes the folder from one left by an earlier process with the same pid.
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     folder_ += "/dlaunch-" + std::to_string(getpid()) + "-" + std::to_string(now);
 }
@@ -128,7 +128,7 @@ void WorkerCgroups::make() {
     if (folder_.empty()) return;
     if (mkdir(folder_.c_str(), 0755) == 0) lock_ = hold_folder(folder_);
     if (lock_ && access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0 && can_be_born_into(open_worker(0, 0).get())) {
-        // Only where the memory controller was delegated to us.
+        // Works only if the memory controller was delegated to this user.
         UniqueFd control(open((folder_ + "/cgroup.subtree_control").c_str(), O_WRONLY | O_CLOEXEC));
         counts_memory_ = control && write(control.get(), "+memory", 7) == 7;
         return;

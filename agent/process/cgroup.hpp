@@ -1,6 +1,6 @@
 #pragma once
-/// One cgroup v2 per worker, where one can be made: what is born inside cannot leave the reach of cgroup.kill, and its
-/// out-of-memory kills are counted. cgroups(7), Documentation/admin-guide/cgroup-v2.rst.
+/// One cgroup v2 per worker, where permitted: cgroup.kill reaches every process born inside, and out-of-memory kills
+/// are counted. cgroups(7), Documentation/admin-guide/cgroup-v2.rst.
 
 #include <chrono>
 #include <string>
@@ -9,45 +9,45 @@
 
 namespace dlaunch::agent {
 
-/// Where this process may make cgroups: its own cgroup v2 folder, or empty when there is none. Nothing is written.
+/// The folder of this process's cgroup v2, below which it may be able to make cgroups; empty if there is none. Writes
+/// nothing.
 [[nodiscard]] std::string own_cgroup_folder();
 
-/// Kills everything below a cgroup folder (cgroup.kill, Linux 5.14) and removes it and its direct subfolders, waiting
-/// up to `deadline` for the dead to leave. Safe when the folder does not exist.
+/// kill_cgroup(), then removes the folder and everything below it. Safe if the folder does not exist.
 void kill_and_remove_cgroup(const std::string& folder, std::chrono::milliseconds deadline);
 
-/// Kills everything in a cgroup folder and below it, and waits up to `deadline` for the dead to leave.
+/// Kills all processes in a cgroup and below (cgroup.kill, Linux 5.14), and waits up to `deadline` until it is empty.
 void kill_cgroup(const std::string& folder, std::chrono::milliseconds deadline);
 
-/// The cgroups of one agent: <own folder>/dlaunch-<pid>-<time>/<round>-<local rank>. New ones for every round: Linux
-/// 6.14 and later kill whatever is born into a cgroup that was killed once (they compare its count of kills with that
-/// of the parent's own cgroup).
+/// The cgroups of one agent: <own folder>/dlaunch-<pid>-<time>/<round>-<local rank>. Every round uses new ones: since
+/// Linux 6.14, a process born into a cgroup that was killed once is killed, too (the kernel compares the cgroup's count
+/// of kills with that of the parent process's cgroup).
 class WorkerCgroups {
 public:
-    /// Names the folder only; make() creates it, after the guard, which may have to remove it, knows the name. With
-    /// `enabled` false there is none, as where no cgroup can be made.
+    /// Only chooses the name. make() creates the folder after the guard, which may have to remove it, has received the
+    /// name. `enabled` false: use no cgroups.
     explicit WorkerCgroups(bool enabled = true);
 
-    /// The folder; empty when cgroups are not to be used.
+    /// The folder; empty: no cgroups.
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
-    /// Creates the folder and tries whether a process can be born below it; on failure folder() is empty from then on.
+    /// Creates the folder and tests that a process can be born below it; on failure folder() becomes empty.
     void make();
 
-    /// Creates a worker's cgroup; a descriptor for spawn(), or none.
+    /// Creates a worker's cgroup. Returns a descriptor for SpawnRequest::cgroup, or none.
     [[nodiscard]] base::UniqueFd open_worker(int round, int local_rank);
-    /// Where a worker's memory is counted; empty when it is not.
+    /// The cgroup that counts a worker's memory; empty if it is not counted.
     [[nodiscard]] std::string worker_folder(int round, int local_rank) const;
 
-    /// Kills everything in them.
+    /// Kills all processes in these cgroups.
     void kill_all();
-    /// The round is over: removes its workers' cgroups. No process lives in them.
+    /// Removes the cgroups of the round's workers, which must be empty.
     void end_round();
     void remove();
 
 private:
     std::string folder_;
-    base::UniqueFd lock_;  ///< held for the run's life; later runs see it
+    base::UniqueFd lock_;  ///< held while the agent lives; later runs test it
     bool counts_memory_ = false;
 };
 

@@ -19,7 +19,7 @@ void Children::reap_others() {
     while (!waiting_) {
         siginfo_t info{};
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
-        waiting_ = kinds_.contains(info.si_pid);  // waitid always shows the same first one
+        waiting_ = kinds_.contains(info.si_pid);  // waitid() shows the same child until it is reaped
         if (!waiting_) waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
     }
 }

@@ -1,7 +1,7 @@
 #pragma once
-/// The registry of this process's children. As a subreaper the agent gets the orphans of its descendants as children,
-/// too: those are reaped here. Registered children (workers, the template, helpers, starters) are reaped by their
-/// owners alone, each of which watches a pidfd.
+/// The registry of this process's children. The agent is a subreaper, so orphaned descendants become its children; this
+/// class reaps them. Registered children (workers, the template, helpers, starters) are reaped only by their owners,
+/// which watch a pidfd each.
 
 #include <sys/types.h>
 
@@ -11,33 +11,33 @@
 
 namespace dlaunch::agent {
 
-/// One per process, on one thread; outlives the owners.
+/// One per process, used by one thread. Outlives the owners.
 class Children {
 public:
     enum class Kind : unsigned char {
-        worker,   ///< lives in one round; its descendants are swept at the round's end
-        lasting,  ///< a template, helper or starter: outlives rounds, and is spared with its descendants by their sweep
+        worker,   ///< belongs to one round, whose end sweeps its descendants
+        lasting,  ///< template, helper or starter: sweeps spare it and its descendants
     };
 
     void add(pid_t pid, Kind kind) { kinds_[pid] = kind; }
-    /// The owner has reaped it.
+    /// After the owner has reaped it.
     void remove(pid_t pid);
 
-    /// A child whose pid its owner does not know yet may exist: no child is reaped until the pid is added, or given up.
+    /// A child with a still unknown pid may exist: reaps nothing until expected_is_known().
     void expect() { ++expected_; }
     void expected_is_known();
 
-    /// SIGCHLD: reaps dead children that are not registered. Behind a dead registered child, which its owner reaps
-    /// first, the others wait.
+    /// On SIGCHLD: reaps dead children that are not registered. waitid() shows one dead child at a time, so they wait
+    /// behind a registered one until its owner has reaped it.
     void reap_others();
 
-    /// What a sweep leaves alone.
+    /// Children that a sweep must spare.
     [[nodiscard]] std::vector<pid_t> lasting() const;
 
 private:
     std::map<pid_t, Kind> kinds_;
     int expected_ = 0;
-    bool waiting_ = false;  ///< reap_others() has more to do
+    bool waiting_ = false;  ///< reap_others() has not finished
 };
 
 }  // namespace dlaunch::agent

@@ -116,10 +116,10 @@ long raw_syscall(long number, long a, long b, long c, long d) {
 Cloned clone_child(ChildOrders* orders, void* stack, int cgroup) {
 #ifdef DLAUNCH_HAS_CLONE3
     Cloned made = by_clone3(orders, stack, cgroup);
-    // A cgroup that takes no processes (threaded, removed, not ours) must not cost the worker its life.
+    // Start without a cgroup if it accepts no processes (threaded, removed, owned by another user).
     if (made.pid < 0 && cgroup >= 0 && made.error != EAGAIN && made.error != ENOMEM)
         made = by_clone3(orders, stack, -1);
-    // Old container runtimes refuse clone3 with EPERM, as they do any call that they do not know.
+    // Old container runtimes refuse unknown system calls with EPERM.
     if (made.pid >= 0 || (made.error != ENOSYS && made.error != EPERM)) return made;
 #else
     static_cast<void>(stack);
@@ -128,10 +128,10 @@ Cloned clone_child(ChildOrders* orders, void* stack, int cgroup) {
     return by_vfork(orders);
 }
 
-bool is_on_its_way(const ChildOrders* orders) { return __atomic_load_n(&orders->running, __ATOMIC_ACQUIRE) != 0; }
+bool is_starting(const ChildOrders* orders) { return __atomic_load_n(&orders->running, __ATOMIC_ACQUIRE) != 0; }
 
 void await_child(ChildOrders* orders) {
-    while (is_on_its_way(orders)) syscall(SYS_futex, &orders->running, FUTEX_WAIT, 1, nullptr, nullptr, 0);
+    while (is_starting(orders)) syscall(SYS_futex, &orders->running, FUTEX_WAIT, 1, nullptr, nullptr, 0);
 }
 
 }  // namespace dlaunch::agent

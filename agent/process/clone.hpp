@@ -9,7 +9,7 @@
 namespace dlaunch::agent {
 
 struct Cloned {
-    pid_t pid = -1;  ///< -1: no process could be made, `error` says why
+    pid_t pid = -1;  ///< -1: no process, `error` is the reason
     int pidfd = -1;
     int error = 0;
     bool in_cgroup = false;
@@ -17,15 +17,15 @@ struct Cloned {
 
 inline constexpr std::size_t kChildStackBytes = 32UL * 1024;
 
-/// Makes a child that runs run_child(orders) in our memory, so that its cost does not depend on our size, born in the
-/// cgroup `cgroup` when that is possible. Does not wait for it: several children may be on their way to their programs
-/// at once, each with a stack of kChildStackBytes and orders of its own. All signals must be blocked.
+/// Makes a child that runs run_child(orders) in shared memory, so that the cost does not depend on this process's size.
+/// The child is born in `cgroup` if possible. Does not wait for the child: several may be starting at once, each with a
+/// stack of kChildStackBytes and its own orders. All signals must be blocked.
 [[nodiscard]] Cloned clone_child(ChildOrders* orders, void* stack, int cgroup);
 
-/// The child reads its orders still: it has neither executed its program nor ended.
-[[nodiscard]] bool is_on_its_way(const ChildOrders* orders);
+/// True until the child has executed its program or exited; it reads its orders until then.
+[[nodiscard]] bool is_starting(const ChildOrders* orders);
 
-/// Waits until the child of these orders has executed its program or ended.
+/// Waits until the child has executed its program or exited.
 void await_child(ChildOrders* orders);
 
 }  // namespace dlaunch::agent

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kMayTakeToStart = 2000ms;
-constexpr auto kGuardWasLate = 300ms;  // it stood still itself, as the whole machine may have
+constexpr auto kGuardWasLate = 300ms;  // the guard itself stalled, perhaps with the whole machine
 constexpr auto kQuickEnd = 1000ms;
 constexpr int kFreeRestarts = 5;  // in a row; a pause before each further one
 constexpr auto kPause = 50ms;
@@ -67,13 +67,13 @@ void CoordinatorChild::start(base::Time now, std::initializer_list<int> close_in
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
     prctl(PR_SET_NAME, "dlaunch-coord");
-    setpgid(0, 0);  // what the terminal sends reaches the guard alone
+    setpgid(0, 0);  // terminal signals must reach the guard only
     for (const int descriptor : close_in_child)
         if (descriptor >= 0) close(descriptor);
     _exit(main_(seat_));
 }
 
-/// A process that was sent SIGKILL acts no more, so its successor need not wait until it can be reaped.
+/// A process after SIGKILL runs no more code, so its successor starts before it is reaped.
 void CoordinatorChild::look(base::Time now, std::initializer_list<int> close_in_child) {
     if (!is_seated()) return;
     const bool was_late = woken_by_ != base::Time::max() && now > woken_by_ + kGuardWasLate;

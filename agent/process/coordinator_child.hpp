@@ -1,6 +1,6 @@
 #pragma once
-/// The coordinator's process, as its guard has it: forked from the guard, replaced when it dies or stands still. The
-/// guard holds the listening sockets meanwhile, so that no member is refused.
+/// The coordinator process, seen by its guard, which forks it and replaces it when it dies or stalls. The guard keeps
+/// the listening sockets open, so that members are not refused meanwhile.
 
 #include <sys/types.h>
 
@@ -12,29 +12,30 @@
 
 namespace dlaunch::agent {
 
-/// Runs in the coordinator's process; returns its exit status, see base::CoordinatorExit.
+/// Runs in the coordinator process; returns its exit status, see base::CoordinatorExit.
 using CoordinatorMain = int (*)(const base::CoordinatorSeat&);
 
 class CoordinatorChild {
 public:
     explicit CoordinatorChild(CoordinatorMain main) : main_(main) {}
 
-    /// Owns the descriptors from now on: the job, the record, and the listening sockets. An earlier seat is given up.
+    /// Takes ownership of the descriptors: job, record, listening sockets. Gives up an earlier seat.
     void seat(std::span<const int> descriptors);
-    /// Starts a process where one is due, and replaces one that stands still. `close_in_child` are the guard's own.
+    /// Starts a process if one is due, and replaces one that stalls. The child closes `close_in_child`, the guard's own
+    /// descriptors.
     void look(base::Time now, std::initializer_list<int> close_in_child);
-    /// True: the process that was reaped was the coordinator's.
+    /// After a child was reaped. True: it was the coordinator.
     bool reaped(pid_t pid, int how);
-    /// Ends the process and closes the seat.
+    /// Kills the process and closes the seat's descriptors.
     void give_up();
 
-    /// When to look again; base::Time::max(): no process is seated here.
+    /// When to call look() again; base::Time::max(): there is no seat.
     [[nodiscard]] base::Time due() const;
     [[nodiscard]] bool is_seated() const { return seat_.listener_count > 0; }
     [[nodiscard]] pid_t pid() const { return pid_; }
     [[nodiscard]] const base::CoordinatorPage& page() const { return *seat_.page; }
     void signal(int number) const;
-    /// In another child of the guard.
+    /// For other children of the guard.
     void close_descriptors() const;
 
 private:
@@ -45,7 +46,7 @@ private:
     base::CoordinatorSeat seat_;
     pid_t pid_ = 0;  ///< 0: none lives
     base::Time started_, start_at_, woken_by_ = base::Time::max();
-    int quick_ends_ = 0;  ///< in a row
+    int quick_ends_ = 0;  ///< quick ends in a row
 };
 
 }  // namespace dlaunch::agent

@@ -20,7 +20,7 @@ namespace {
 
 SpawnError failed(std::string step, int number) { return {std::move(step), number, false, false, {}}; }
 
-/// However long they are, the message stays short.
+/// Variables travel in a file, so that the message stays short.
 base::UniqueFd file_of(const std::vector<std::string>& variables) {
     base::UniqueFd file(memfd_create("dlaunch-variables", MFD_CLOEXEC));
     std::string text;
@@ -36,7 +36,7 @@ base::UniqueFd file_of(const std::vector<std::string>& variables) {
 
 base::UniqueFd copy(int descriptor) { return base::UniqueFd(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)); }
 
-/// A cgroup that takes no processes must not cost the worker its life.
+/// Sets cgroup and CPUs. A cgroup that accepts no processes is not an error.
 std::optional<SpawnError> give_place(pid_t pid, const Forking::Place& place) {
     if (place.cgroup) {
         const base::UniqueFd members(openat(place.cgroup.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
@@ -45,7 +45,7 @@ std::optional<SpawnError> give_place(pid_t pid, const Forking::Place& place) {
     if (place.processors.empty()) return std::nullopt;
     const std::vector<unsigned long> mask = affinity_mask(place.processors);
     const long done = syscall(SYS_sched_setaffinity, pid, mask.size() * sizeof mask.front(), mask.data());
-    if (done >= 0 || errno == ESRCH) return std::nullopt;  // its end is reported by its pidfd
+    if (done >= 0 || errno == ESRCH) return std::nullopt;  // its pidfd reports the exit
     return failed("bind to processors", errno);
 }
 
@@ -63,32 +63,32 @@ std::optional<Forking::Place> Forking::place(const SpawnRequest& request) {
 }
 
 Forking::Step Forking::step() {
-    wire::ForkMessage word;
+    wire::ForkMessage message;
     ssize_t got = 0;
-    do got = recv(line_.get(), &word, sizeof word, MSG_DONTWAIT);
+    do got = recv(line_.get(), &message, sizeof message, MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN) return Nothing{};
-    if (got != sizeof word) return Silence{};
-    switch (word.kind) {
-        case wire::ForkMessage::Kind::made: return begin(word.value);
+    if (got != sizeof message) return Silence{};
+    switch (message.kind) {
+        case wire::ForkMessage::Kind::made: return begin(message.value);
         case wire::ForkMessage::Kind::runs: return Runs{};
-        case wire::ForkMessage::Kind::killed: return Killed{word.value};
+        case wire::ForkMessage::Kind::killed: return Killed{message.value};
         case wire::ForkMessage::Kind::cannot: break;
     }
-    return failed(made_ ? "its fork cannot take its place" : "cannot make a process for it", word.value);
+    return failed(made_ ? "set up the fork" : "fork", message.value);
 }
 
 Forking::Step Forking::begin(pid_t pid) {
     if (made_ || pid <= 1) return Silence{};
     made_ = true;
     base::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    auto error = pidfd ? give_place(pid, place_) : failed("cannot watch it", errno);
+    auto error = pidfd ? give_place(pid, place_) : failed("pidfd_open", errno);
     std::array<int, wire::kForkFiles> files{};
     std::transform(place_.files.begin(), place_.files.end(), files.begin(),
                    [](const auto& file) { return file.get(); });
-    // A dead fork is reported by its pidfd.
+    // EPIPE and ECONNRESET: the fork is dead, and its pidfd reports the exit.
     if (!error && !base::send_files(line_.get(), files) && errno != EPIPE && errno != ECONNRESET)
-        error = failed("give it its files", errno);
+        error = failed("send files to the fork", errno);
     place_ = {};
     if (!error) return Made{pid, std::move(pidfd)};
     kill(pid, SIGKILL);

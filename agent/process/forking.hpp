@@ -1,5 +1,5 @@
 #pragma once
-/// A worker between its template and its own program, as its line reports it (rendezvous/wire/fork_point.hpp).
+/// A worker that its template is forking: the agent's side of the worker's line (rendezvous/wire/fork_point.hpp).
 
 #include <sys/types.h>
 
@@ -14,37 +14,37 @@
 
 namespace dlaunch::agent {
 
-/// Belongs to the worker. If it is destroyed before the worker's pid is known, the worker ends as soon as it is made.
+/// Owned by the worker's record. If destroyed before the pid arrives, the fork finds its line closed and exits.
 class Forking {
 public:
-    /// What an executed worker has from its start; a fork receives it before it goes on.
+    /// The cgroup, CPUs and files that an executed worker has from its start. A fork receives them before it continues.
     struct Place {
         base::UniqueFd cgroup;
         std::vector<int> processors;
         std::array<base::UniqueFd, wire::kForkFiles> files;
     };
-    /// From a request. Nothing, with errno, where descriptors or memory are short.
+    /// Copies them from a request. None, with errno, if descriptors or memory run out.
     [[nodiscard]] static std::optional<Place> place(const SpawnRequest& request);
 
     Forking(base::UniqueFd line, Place place) : line_(std::move(line)), place_(std::move(place)) {}
 
-    /// Readable when step() has something new.
+    /// Readable when step() has news.
     [[nodiscard]] int line() const { return line_.get(); }
 
-    struct Nothing {};  ///< no news
-    struct Made {       ///< a child of this process, which was sent its files
+    struct Nothing {};  ///< no complete message yet
+    struct Made {       ///< the fork is a child of this process and has received its files
         pid_t pid;
         base::UniqueFd pidfd;
     };
-    struct Runs {};  ///< the line is no longer needed
-    struct Killed {  ///< before its pid was known
+    struct Runs {};  ///< the worker continues from the fork point; the line may close
+    struct Killed {  ///< the fork died before its pid was known
         int signal;
     };
-    struct Silence {};  ///< end of file: the process at the other end has ended
+    struct Silence {};  ///< end of file: the peer has exited
     using Step = std::variant<Nothing, Made, Runs, Killed, Silence, SpawnError>;
 
-    /// The next message. An error of a worker that was made leaves a process that was killed, a child that
-    /// is not registered.
+    /// Reads the next message. After an error of a fork with a known pid, that child has been killed and is not
+    /// registered.
     [[nodiscard]] Step step();
 
 private:

@@ -34,7 +34,7 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
     sigaction(SIGHUP, nullptr, &hangup);
     const sigset_t taken = taken_signals();
     sigprocmask(SIG_BLOCK, &taken, nullptr);
-    // Children of a process that ignores SIGCHLD leave no status; a caller may have left it so.
+    // A caller may have ignored SIGCHLD; children would then leave no exit status.
     signal(SIGCHLD, SIG_DFL);
     become_subreaper();
 
@@ -67,12 +67,12 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
         guarding.clean_up_after_agent(true);
         guarding.forget_agent();
     }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready(), as what follows
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready(), like the following settings
     sigset_t ending;
     sigemptyset(&ending);
     for (int number : kEndAtOnce) {
         sigaddset(&ending, number);
-        if (number != SIGHUP) signal(number, SIG_DFL);  // ignored in the background of a script, and taken all the same
+        if (number != SIGHUP) signal(number, SIG_DFL);  // SIGINT and SIGQUIT are ignored in a script's background job
     }
     sigprocmask(SIG_UNBLOCK, &ending, nullptr);
     if (getppid() != guard) _exit(exit_status::kSignalBase + SIGKILL);
@@ -80,11 +80,11 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
     close(ends[0]);
     close(guarding.signals);
     guarding.coordinator.close_descriptors();
-    // A group of its own: what the terminal or a kill of the group sends reaches the guard alone, once.
+    // A process group of its own: signals to the group reach only the guard, once.
     setpgid(0, 0);
     become_subreaper();
     Lease* lease = guarding.lease;
-    if (lease) new (lease) Lease;  // here: a page that is not in use is not touched by the guard
+    if (lease) new (lease) Lease;  // here and not in the guard: saves the guard a page
     return GuardLink(base::UniqueFd(ends[1]), guard, hangup.sa_handler == SIG_IGN, lease,
                      guarding.coordinator.is_seated());
 }

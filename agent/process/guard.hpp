@@ -1,15 +1,15 @@
 #pragma once
-/// The guard: the process that the user started. It forks the agent and stays small: it passes signals on, stops and
-/// continues with the terminal, and ends with the agent's status. Guard and agent watch each other: when either dies in
-/// whatever way, the other kills every worker and all that workers detached, at once.
+/// The guard: the process that the user started. It forks the agent and stays small. It forwards signals, stops and
+/// continues with the terminal, and exits with the agent's status. Guard and agent watch each other: when one dies, the
+/// other at once kills every worker and all processes that workers detached.
 ///
-/// The guard dies  -> the agent reads end of file on the link, and gets SIGCONT in case it was stopped.
-///                    Before it is ready() it has nothing to end and may be blocked: the kernel kills it.
-/// The agent dies  -> its children become the guard's, a subreaper; cgroup.kill where there is one, and the sweep.
-/// The agent dies on the node that hosts the coordinator -> the workers end likewise, and the guard starts the agent
-/// anew. The coordinator dies or stands still -> the guard starts its successor at the same sockets
-/// (coordinator_child.hpp). The agent freezes, in a job of several nodes -> its lease (lease.hpp) runs out, and the
-/// guard ends the workers only.
+/// * The guard dies: the agent reads end of file on the link, and receives SIGCONT in case it was stopped. Before
+///   ready() the agent has no workers and may be blocked; the kernel kills it then.
+/// * The agent dies: its children are reparented to the guard, a subreaper. The guard kills the cgroup, if there is
+///   one, and sweeps. If it hosts the coordinator it then restarts the agent.
+/// * The agent freezes, in a job of several nodes: its lease (lease.hpp) runs out, and the guard kills the workers
+/// only.
+/// * The coordinator dies or stalls: the guard starts a successor at the same sockets (coordinator_child.hpp).
 
 #include <signal.h>
 #include <sys/types.h>
@@ -32,8 +32,8 @@ inline constexpr std::size_t kLongestGoodbye = 64;
 class GuardLink {
 public:
     GuardLink() = default;
-    /// `lease` is shared with the guard, and lives as long as the process; null: the guard does not watch over any.
-    /// `hosts`: the guard has a coordinator already, as this agent replaces one that died.
+    /// `lease` is in memory shared with the guard and lives as long as the process; null: there is none. `hosts`: the
+    /// guard runs a coordinator already, because this agent replaces one that died.
     GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored, Lease* lease, bool hosts = false)
         : socket_(std::move(socket)),
           guard_(guard),
@@ -43,49 +43,51 @@ public:
 
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] pid_t guard() const { return guard_; }
-    /// SIGHUP was ignored when we were started (nohup): it stays ignored.
+    /// SIGHUP was ignored when dlaunch was started (nohup): it stays ignored.
     [[nodiscard]] bool hangup_ignored() const { return hangup_ignored_; }
 
     enum class Kind { nothing, signals, guard_died };
     struct Received {
         Kind kind = Kind::nothing;
-        sigset_t signals = {};  ///< what came as one request
+        sigset_t signals = {};  ///< that arrived together
     };
-    /// The next thing the guard has said; nothing when it has said all.
+    /// The guard's next message; Kind::nothing: none is queued.
     [[nodiscard]] Received receive();
 
-    /// The agent is about to make what it must remove, and then to take signals, all of which are blocked from here on.
-    /// Until this those that end a job kill the agent, whichever of the two they came to, and neither outlives the
-    /// other.
+    /// Call before the agent creates anything that it must remove. All signals are blocked from here on, and the agent
+    /// reads them. Before, a signal that ends a job kills the agent, whether it reached the guard or the agent, and
+    /// neither outlives the other.
     void ready();
-    /// Tells the guard which cgroup it has to kill and remove if we die. Before the folder is made.
+    /// Names the cgroup that the guard must kill and remove if the agent dies. Call before making the folder.
     void tell_cgroup(const std::string& folder);
-    /// A folder of plain files that goes with the job: the guard removes it if we die.
+    /// Names a folder of plain files that the guard must remove if the agent dies.
     void tell_folder(const std::string& folder);
-    /// The guard keeps this connection open beside us; if we die it kills the workers, sends `goodbye` (up to
-    /// kLongestGoodbye bytes) and closes in order. The kernel alone would reset the connection where something lies
-    /// unread, and a reset may come from anything between the ends.
+    /// Gives the guard a copy of this connection. If the agent dies, the guard kills the workers, sends `goodbye` (up
+    /// to kLongestGoodbye bytes) and closes with FIN. The kernel alone would send RST if input is unread, and a reset
+    /// proves nothing: any device on the path can send one.
     void keep_connection(int socket, std::string_view goodbye);
     void drop_connection() { keep_connection(-1, {}); }
-    /// The workers stand still: the guard's group stops by `stop_signal`, SIGTSTP or SIGTTIN, which gives the terminal
-    /// back to the shell. Where no shell could continue it the kernel does not stop it, and SIGCONT is the answer.
+    /// The workers are stopped. The guard stops its process group by `stop_signal`, SIGTSTP or SIGTTIN, which returns
+    /// the terminal to the shell. If no shell could continue the group, the kernel does not stop it, and the guard
+    /// answers with SIGCONT.
     void tell_suspended(int stop_signal);
-    /// The agent is about to exit with `status`; no worker of it needs an orderly end. The guard prints `text`, if any,
-    /// after "dlaunch: " when all are gone. An agent that cannot exit, as one of its threads is inside a system call on
-    /// a disk that does not answer, is not waited for.
+    /// The agent is about to exit with `status`. The guard kills what is left of the workers, then prints `text`, if
+    /// any, after "dlaunch: ". It does not wait for an agent that cannot exit because a thread is blocked in a system
+    /// call on a disk that does not answer.
     void announce_end(int status, std::string_view text = {});
 
-    /// The guard starts the job's coordinator in a process of its own: with the bytes of its job (a memory file), a
-    /// file for its record, and the sockets that it serves. `only`: the caller exits next, and the guard stays for the
-    /// coordinator alone. False: the guard cannot be reached.
+    /// Makes the guard start the coordinator process with its job and its record (memory files) and its listening
+    /// sockets. `only`: the caller exits next, and the guard stays only for the coordinator. False: the guard cannot be
+    /// reached.
     [[nodiscard]] bool host_coordinator(int job, int record, std::span<const int> listeners, bool only = false);
     [[nodiscard]] bool hosts_coordinator() const { return hosts_coordinator_; }
 
-    /// Without a later word the guard ends the workers then. False: it has done so, or is about to.
+    /// Extends the lease: the guard kills the workers at `until` unless it is extended again. False: the guard has
+    /// killed them, or is about to.
     [[nodiscard]] bool let_workers_live_until(base::Time until);
-    /// No worker lives; nor is the guard still looking for some.
+    /// Ends the lease: no worker lives. Waits until the guard has finished killing, if it has begun.
     void no_workers_live();
-    /// The guard has ended the workers because we stood still; until no_workers_live().
+    /// The guard has killed the workers because the lease ran out; true until no_workers_live().
     [[nodiscard]] bool has_fenced() const { return lease_ && lease_->fenced(); }
 
 private:
@@ -96,12 +98,12 @@ private:
     Lease* lease_ = nullptr;
 };
 
-/// Forks. Returns in the agent, with every signal blocked that signals.hpp takes but those that end it until it is
-/// ready(); the caller stays the guard and does not return. Call first in main: before threads, before libraries, with
-/// few pages to share.
+/// Forks. Returns only in the child, the agent; the caller becomes the guard. All taken_signals() are blocked in the
+/// agent, except INT, TERM, QUIT and HUP, which kill it until ready(). Call first in main: before threads and
+/// libraries, while few pages are in use.
 [[nodiscard]] GuardLink fork_from_guard(CoordinatorMain coordinator_main = nullptr);
 
-/// Opens /dev/null in the place of fds 0, 1 and 2 that are closed, so that no descriptor of ours takes their number.
+/// Opens /dev/null for each of fds 0, 1 and 2 that is closed, so that no later descriptor gets its number.
 void keep_standard_files_open();
 
 }  // namespace dlaunch::agent

@@ -1,4 +1,4 @@
-// What the guard does when the agent has ended, and for a coordinator without one.
+// The guard's actions after the agent's exit, and with a coordinator only.
 
 #include <dirent.h>
 #include <poll.h>
@@ -27,12 +27,12 @@ using namespace std::chrono_literals;
 
 constexpr auto kSweepDeadline = 5000ms;
 constexpr auto kMayTakeToPrint = 5000ms;
-constexpr auto kHandOver = 5000ms;    // of a coordinator that is asked to
-constexpr auto kDelivery = 60'000ms;  // of the verdict, which a coordinator ends by itself much earlier
-constexpr auto kSoonDead = 10'000ms;  // an agent that dies so soon after its start ...
-constexpr int kSoonDeadInARow = 3;    // ... so often is not started again
+constexpr auto kHandOver = 5000ms;    // for a coordinator to release its claim after SIGTERM
+constexpr auto kDelivery = 60'000ms;  // upper bound; the coordinator itself gives up delivering much earlier
+constexpr auto kSoonDead = 10'000ms;  // an agent that lives shorter ...
+constexpr int kSoonDeadInARow = 3;    // ... more often in a row is not restarted
 
-/// What an agent that was killed could not remove itself.
+/// Removes a folder of plain files, left by an agent that was killed.
 void remove_flat_folder(const char* folder) {
     DIR* entries = opendir(folder);
     if (!entries) return;
@@ -43,7 +43,7 @@ void remove_flat_folder(const char* folder) {
 
 }  // namespace
 
-/// True when none lives.
+/// True: none lives.
 bool Guard::kill_workers() {
     const bool agent_is_left = std::ranges::find(strangers, agent) != strangers.end();
     kill_and_remove_cgroup(cgroup, kSweepDeadline);
@@ -72,7 +72,8 @@ void Guard::look_after_coordinator() {
 
 bool Guard::agent_was_killed() const { return WIFSIGNALED(status) && !agent_ends; }
 
-/// Beside a living coordinator a dead agent costs the job one round: the guard starts it anew, and it joins again.
+/// Whether to restart the agent: if this guard's coordinator lives, the node rejoins, and the death costs the job one
+/// round.
 bool Guard::starts_agent_again() {
     if (!coordinator.is_seated() || !agent_was_killed() || ended_by || !agent_ready || coordinator.page().is_over)
         return false;
@@ -80,13 +81,13 @@ bool Guard::starts_agent_again() {
     return agent_deaths <= kSoonDeadInARow;
 }
 
-/// Acts first and prints last: stderr may have no reader, and no worker may live for that.
+/// Kills first and prints last: stderr may have no reader, and workers must not live on because of that.
 void Guard::clean_up_after_agent(bool returns) {
     const bool killed = agent_was_killed();
     const bool none_lives = kill_workers();
     if (returns && !goodbye.empty()) goodbye = wire::encode(rendezvous::Gone{.returns = true});
     close_connection(none_lives);
-    if (killed && modes) {  // a worker may have had the terminal, in modes of its own
+    if (killed && modes) {  // a worker may have had the terminal and changed its modes
         tcsetpgrp(STDIN_FILENO, getpgrp());
         tcsetattr(STDIN_FILENO, TCSANOW, modes);
     }
@@ -112,11 +113,11 @@ void Guard::turn() {
     if (what[0].revents & POLLIN) pass_signals();
     collect();
     look_after_coordinator();
-    // A dead agent's end of the link stays readable: without this the loop would spin until it is reaped.
+    // The link to a dead agent stays readable. Without this poll() would spin until the agent is reaped.
     if (what[1].revents & (POLLHUP | POLLERR)) socket = -1;
 }
 
-/// Until it is dead.
+/// Runs until the agent has exited.
 void Guard::watch_agent() {
     const int link = socket;
     while (agent_alive) {
@@ -125,24 +126,24 @@ void Guard::watch_agent() {
         if (agent_alive) stop_waiting_for_agent();
     }
     socket = link;
-    read_messages();  // the cgroup may have been announced just before the end
+    read_messages();  // the agent may have named its cgroup just before it died
     if (agent_was_killed() && !agent_ready && std::ranges::find(kEndAtOnce, WTERMSIG(status)) != std::end(kEndAtOnce))
         ended_by = WTERMSIG(status);
 }
 
-/// Without an agent, until the job is over or the coordinator has given up its place.
+/// Runs without an agent until the job is over or the coordinator has given up.
 void Guard::watch_coordinator() {
     const int job_status = WEXITSTATUS(status);
     forget_agent();
     look_after_coordinator();
     while (coordinator.is_seated()) turn();
     if (coordinator.page().is_over) _exit(coordinator.page().status);
-    if (told_to_end) _exit(exit_status::kSignalBase + told_to_end);
+    if (end_signal) _exit(exit_status::kSignalBase + end_signal);
     _exit(job_status ? job_status : exit_status::kCoordinatorLost);
 }
 
-/// A coordinator that delivers the verdict goes on until every node has it. Another one gives its claim to the next
-/// node, where it can.
+/// Waits for a coordinator that is delivering the verdict. Else makes it hand its claim over, or, at a fixed place,
+/// kills it.
 void Guard::end_coordinator() {
     if (!coordinator.is_seated()) return;
     look_after_coordinator();
@@ -156,7 +157,7 @@ void Guard::end_coordinator() {
         poll(&what, 1, std::clamp(patience(), 1, 100));
         sigset_t seen;
         sigemptyset(&seen);
-        if (drain_signals(seen)) break;  // asked again
+        if (drain_signals(seen)) break;  // a further request to end
         collect();
         look_after_coordinator();
     }

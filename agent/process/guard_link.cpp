@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kMostDescriptors = 2 + base::CoordinatorSeat::kMostListeners;
 constexpr auto kFencingTakes = std::chrono::seconds(5);  // the guard's own deadline for it
 
-// A guard that is gone is noticed by receive(); what could not be sent to it does not matter any more. A path that does
-// not fit is longer than PATH_MAX: no system call takes it, so that nothing can be there.
-void tell(int socket, GuardMessage::Kind kind, const std::string& text, int flags = 0) {
+// Ignores errors: receive() detects a dead guard. A path that does not fit is longer than PATH_MAX, so the folder
+// cannot exist.
+void send_to_guard(int socket, GuardMessage::Kind kind, const std::string& text, int flags = 0) {
     GuardMessage message{kind, {}, 0, {}};
     if (text.size() >= sizeof message.text) return;
     std::memcpy(message.text, text.c_str(), text.size() + 1);
@@ -40,18 +40,20 @@ GuardLink::Received GuardLink::receive() {
 void GuardLink::ready() {
     const sigset_t taken = taken_signals();
     sigprocmask(SIG_BLOCK, &taken, nullptr);
-    tell(socket_.get(), GuardMessage::Kind::ready, {});
+    send_to_guard(socket_.get(), GuardMessage::Kind::ready, {});
     prctl(PR_SET_PDEATHSIG, SIGCONT);
 }
 
-void GuardLink::tell_cgroup(const std::string& folder) { tell(socket_.get(), GuardMessage::Kind::cgroup, folder); }
+void GuardLink::tell_cgroup(const std::string& folder) {
+    send_to_guard(socket_.get(), GuardMessage::Kind::cgroup, folder);
+}
 void GuardLink::tell_folder(const std::string& folder) {
-    if (!folder.empty()) tell(socket_.get(), GuardMessage::Kind::folder, folder);
+    if (!folder.empty()) send_to_guard(socket_.get(), GuardMessage::Kind::folder, folder);
 }
 
 namespace {
 
-/// With the descriptors, of which the guard gets copies.
+/// Sends copies of the descriptors with the message.
 bool send_with(int socket, GuardMessage message, std::span<const int> descriptors) {
     iovec part{&message, sizeof message};
     alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
@@ -100,11 +102,11 @@ void GuardLink::announce_end(int status, std::string_view text) {
     send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// A guard that is stopped, as at Ctrl-Z, may have its queue full: the same word is in it then.
+/// The queue of a stopped guard (Ctrl-Z) may be full; it holds an earlier lease message then.
 bool GuardLink::let_workers_live_until(base::Time until) {
     if (!lease_) return true;
     const Lease::Grant grant = lease_->grant(until);
-    if (grant == Lease::Grant::begun) tell(socket_.get(), GuardMessage::Kind::lease, {}, MSG_DONTWAIT);
+    if (grant == Lease::Grant::begun) send_to_guard(socket_.get(), GuardMessage::Kind::lease, {}, MSG_DONTWAIT);
     return grant != Lease::Grant::fenced;
 }
 

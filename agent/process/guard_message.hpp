@@ -6,10 +6,10 @@
 
 namespace dlaunch::agent {
 
-/// What guard and agent send each other, one per datagram.
+/// A message between guard and agent, one per datagram.
 struct GuardMessage {
-    /// ready: the agent takes signals from now on. lease: there is one now, look at it. connection: comes with a
-    /// descriptor, or with none. ending: the agent exits next. coordinator: comes with the descriptors of a seat.
+    /// ready: the agent reads signals from now on. lease: the lease has begun. connection: with a descriptor, or
+    /// without one to drop the former. ending: the agent exits next. coordinator: with the descriptors of a seat.
     enum class Kind : int {
         signals,
         ready,
@@ -23,7 +23,7 @@ struct GuardMessage {
     } kind = Kind::signals;
     sigset_t set = {};         ///< signals the guard received
     int number = 0;            ///< with `suspended` the stop signal, with `ending` the exit status,
-                               ///< with `coordinator` 1 where it is all that this guard has
+                               ///< with `coordinator` 1 if the agent exits next
     char text[PATH_MAX] = {};  ///< a folder; with `connection` the good-bye, with `ending` a line for the user
     int size = 0;              ///< of the good-bye
 };

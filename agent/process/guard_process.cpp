@@ -1,5 +1,5 @@
-// Runs in the process the user started. Hardly any heap, no library set-up before the agent has ended: what this
-// process touches is its own memory for the whole life of the job.
+// Runs in the process that the user started. Uses hardly any heap and no libraries while the agent lives: every page
+// that this process touches stays private memory for the whole job.
 
 #include "agent/process/guard_process.hpp"
 
@@ -25,9 +25,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kSameRequestMs = 1;
-constexpr auto kAgentMayTake = 300ms;  // from its last message to its end
+constexpr auto kAgentMayTake = 300ms;  // from `ending` to its exit
 constexpr std::size_t kMostDescriptors = 2 + base::CoordinatorSeat::kMostListeners;
-constexpr auto kFenceDeadline = 2500ms;  // for the cgroup, and then for processes outside of it
+constexpr auto kFenceDeadline = 2500ms;  // for the cgroup, and again for processes outside
 
 }  // namespace
 
@@ -93,27 +93,27 @@ void Guard::read_messages() {
     }
 }
 
-/// By the signal itself, with whatever else the shell knows as this job: the kernel knows whether there is a shell.
+/// Stops the whole process group by the signal itself: the kernel ignores it if no shell could continue the group.
 void Guard::stop(int by) {
-    sigset_t it, pending;
-    sigemptyset(&it);
-    sigaddset(&it, by);
+    sigset_t stop_signal, pending;
+    sigemptyset(&stop_signal);
+    sigaddset(&stop_signal, by);
     signal(by, SIG_DFL);
     kill(0, by);
-    sigprocmask(SIG_UNBLOCK, &it, nullptr);  // here we stand until SIGCONT
-    sigprocmask(SIG_BLOCK, &it, nullptr);
+    sigprocmask(SIG_UNBLOCK, &stop_signal, nullptr);  // stopped here until SIGCONT
+    sigprocmask(SIG_BLOCK, &stop_signal, nullptr);
     if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;
     GuardMessage message;
     sigaddset(&message.set, SIGCONT);
-    tell(message);
+    send_to_agent(message);
 }
 
-void Guard::tell(const GuardMessage& message) {
+void Guard::send_to_agent(const GuardMessage& message) {
     send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    kill(agent, SIGCONT);  // whoever stopped the agent must not keep it from hearing this
+    kill(agent, SIGCONT);  // a stopped agent must receive the message, too
 }
 
-/// For poll(): until the lease is to be looked at, or the agent should have ended.
+/// The time-out for poll(): until the lease, the coordinator or the announced exit is due.
 int Guard::patience() const {
     base::Time due = std::min(has_lease ? lease->due() : Lease::kNever, coordinator.due());
     if (agent_ends) due = std::min(due, agent_due);
@@ -122,7 +122,8 @@ int Guard::patience() const {
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
 }
 
-/// The agent lives, but its workers must not: other nodes count on that soon. It learns of it from the lease.
+/// The lease has run out: kills the workers, because other nodes will soon take their places. The agent, which may be
+/// frozen, finds the lease fenced when it wakes.
 void Guard::fence() {
     if (!has_lease || !lease->expire(base::Clock::now())) return;
     const auto goes_on = [this] { return lease->is_ending(); };
@@ -131,7 +132,7 @@ void Guard::fence() {
     lease->ended();
 }
 
-/// True when there was anything to pass on.
+/// Reads pending signals except SIGCHLD. True: there were some.
 bool Guard::drain_signals(sigset_t& seen) {
     bool any = false;
     signalfd_siginfo got{};
@@ -143,7 +144,7 @@ bool Guard::drain_signals(sigset_t& seen) {
     return any;
 }
 
-/// For which of these signals the agent is to be killed, because it does not hear us yet. 0: none.
+/// The first of these signals that must kill an agent before ready(); 0: none.
 int Guard::ends_at_once(const sigset_t& seen) const {
     if (agent_ready) return 0;
     for (int number : kEndAtOnce)
@@ -155,14 +156,15 @@ void Guard::pass_signals() {
     sigset_t seen;
     sigemptyset(&seen);
     if (!drain_signals(seen)) return;
-    // One request may come more than once: timeout(1) signals its child and then its group, systemd every process of a
-    // unit. Nobody has heard of the first one yet, so what comes in this time cannot be an answer to it.
+    // One request may arrive more than once: timeout(1) signals its child and then its group, systemd every process of
+    // a unit. The first signal has had no effect yet, so others that arrive within this time belong to the same
+    // request.
     poll(nullptr, 0, kSameRequestMs);
     drain_signals(seen);
     if (!agent_alive) {
         for (const int number : kEndAtOnce)
             if (sigismember(&seen, number) == 1 && !(number == SIGHUP && hangup_ignored)) {
-                told_to_end = number;
+                end_signal = number;
                 coordinator.signal(number == SIGINT ? SIGINT : SIGTERM);
             }
         return;
@@ -173,24 +175,24 @@ void Guard::pass_signals() {
         kill(agent, SIGKILL);
         return;
     }
-    tell({GuardMessage::Kind::signals, seen, 0, {}});
+    send_to_agent({GuardMessage::Kind::signals, seen, 0, {}});
 }
 
-/// Reaps the agent, and as init whoever else was left to us.
+/// Reaps the agent, the coordinator, and orphans.
 void Guard::collect() {
     int how = 0;
     for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG)) > 0;) {
-        std::replace(strangers.begin(), strangers.end(), pid, pid_t{0});  // the number is free for others now
+        std::replace(strangers.begin(), strangers.end(), pid, pid_t{0});  // the pid may be reused now
         if (coordinator.reaped(pid, how) || pid != agent) continue;
         status = how;
         agent_alive = false;
     }
 }
 
-/// An agent that has announced its end and does not come to it: its status is known, and no worker of it lives.
+/// Gives up an agent that has announced its exit but does not exit: its status is known.
 void Guard::stop_waiting_for_agent() {
     if (!agent_ends || base::Clock::now() < agent_due) return;
-    kill(agent, SIGKILL);  // it takes effect when the system call returns
+    kill(agent, SIGKILL);  // takes effect when the system call returns
     strangers.push_back(agent);
     agent_alive = false;
     status = announced_status << 8;

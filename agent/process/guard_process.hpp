@@ -1,5 +1,5 @@
 #pragma once
-/// The guard's own state and doings; see guard.hpp. For guard.cpp alone.
+/// The guard's state and actions; see guard.hpp. Used by guard*.cpp only.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -16,7 +16,7 @@
 
 namespace dlaunch::agent {
 
-/// What ends an agent that is not ready: it may be waiting for anything, a configuration in a pipe say.
+/// Signals that kill an agent before ready(): it may be blocked, as on a configuration in a pipe.
 inline constexpr int kEndAtOnce[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
 
 struct Guard {
@@ -25,36 +25,36 @@ struct Guard {
     pid_t agent = 0;
     std::string cgroup;
     std::vector<std::string> folders;
-    std::vector<pid_t> strangers;    ///< children that were ours before we were dlaunch: `exec dlaunch` keeps them
-    int status = 0;                  ///< the agent's, as waitpid gives it
+    std::vector<pid_t> strangers;  ///< children that sweeps must spare: from before `exec dlaunch`, and the coordinator
+    int status = 0;                ///< the agent's, from waitpid()
     const termios* modes = nullptr;  ///< of the terminal at the start; null: none
     bool agent_alive = true;
     Lease* lease = nullptr;
-    bool has_lease = false;  ///< untouched before: one page less where nobody needs it
+    bool has_lease = false;  ///< false: the lease's page is untouched, which saves memory
     bool hangup_ignored = false;
-    bool agent_ready = false;  ///< it takes signals, and removes what it has made
-    int ended_by = 0;          ///< the signal for which we killed an agent that was not ready; 0: none
-    int connection = -1;       ///< the agent's to the coordinator, as long as it has one; -1: none
-    std::string goodbye;       ///< what is sent on the connection when no worker lives
+    bool agent_ready = false;  ///< the agent reads signals, and removes its files itself
+    int ended_by = 0;          ///< the signal for which the guard killed an agent before ready(); 0: none
+    int connection = -1;       ///< copy of the agent's connection to the coordinator; -1: none
+    std::string goodbye;       ///< message to send on the connection when no worker lives
 
-    /// The agent's last message. Its threads may sit in a system call that cannot be interrupted, on a disk that does
-    /// not answer: then the agent cannot be reaped, and the guard ends without it.
+    /// The agent has announced its exit. If one of its threads is blocked in a system call on a disk that does not
+    /// answer, the agent cannot be reaped, and the guard exits without it.
     bool agent_ends = false;
     int announced_status = 0;
     std::string announced_text;
     base::Time agent_due;
 
     CoordinatorChild coordinator{nullptr};
-    bool only_coordinator = false;  ///< there is no agent any more, nor should there be one
-    int told_to_end = 0;            ///< with only_coordinator the signal; 0: none
+    bool only_coordinator = false;  ///< the guard stays for the coordinator; no agent
+    int end_signal = 0;             ///< received with only_coordinator; 0: none
     base::Time agent_began;
-    int agent_deaths = 0;  ///< soon after the start, in a row
+    int agent_deaths = 0;  ///< early deaths in a row
 
     [[nodiscard]] bool receive(GuardMessage& message);
     void read_messages();
     void close_connection(bool none_lives);
     void stop(int by);
-    void tell(const GuardMessage& message);
+    void send_to_agent(const GuardMessage& message);
     [[nodiscard]] int patience() const;
     void fence();
     bool drain_signals(sigset_t& seen);

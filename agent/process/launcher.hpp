@@ -1,7 +1,7 @@
 #pragma once
-/// A Boost.Process v2 launcher that is safe for supervising: Boost 1.81's own leak descriptors into children, run
-/// exit handlers in them and may signal a reused pid (its issues 314, 360, 514). Initializers keep Boost's protocol:
-/// on_setup runs in the parent, before the child is made; they fill the orders that run_child carries out.
+/// A Boost.Process v2 launcher for a supervisor. Boost 1.81's own launchers leak descriptors into children, run exit
+/// handlers in them and may signal a reused pid (its issues 314, 360, 514). Initializers follow Boost's protocol: their
+/// on_setup runs in the parent before the clone, and fills the orders that run_child executes.
 
 #include <boost/asio/detail/throw_error.hpp>  // missing in Boost 1.81's launcher
 #include <boost/process/v2/posix/default_launcher.hpp>
@@ -14,13 +14,13 @@ namespace dlaunch::agent {
 
 namespace process = boost::process::v2;
 
-/// One per child: its orders must stay until the child has executed, see await_child().
+/// One per child. Its orders must stay valid until await_child() returns.
 struct WorkerLauncher : process::posix::default_launcher {
     ChildOrders orders{};
     int cgroup = -1;
     std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
 
-    /// `arguments` and `env` end with a null pointer and stay as long as the orders.
+    /// `arguments` and `env` end with a null pointer, and must stay valid as long as the orders.
     template <class... Initializers>
     Cloned operator()(boost::system::error_code& error, const char* path, const char* const* arguments,
                       Initializers&&... initializers) {
@@ -33,7 +33,7 @@ struct WorkerLauncher : process::posix::default_launcher {
     }
 
 private:
-    /// Blocks all signals around the clone, so that none is taken by the child before it executes.
+    /// Blocks all signals around the clone, so that the child runs no handler before it executes.
     Cloned run();
 };
 

@@ -7,14 +7,14 @@ namespace dlaunch::agent {
 Lease::Grant Lease::grant(base::Time until) {
     for (std::int64_t now = word_.load(); now >= 0;)
         if (word_.compare_exchange_weak(now, until.time_since_epoch().count()))
-            return now == kNobody ? Grant::begun : Grant::renewed;
+            return now == kNoLease ? Grant::begun : Grant::renewed;
     return Grant::fenced;
 }
 
 void Lease::lift(base::Duration deadline) {
     const base::Time end = base::Clock::now() + deadline;
     while (word_.load() == kEnding && base::Clock::now() < end) poll(nullptr, 0, 1);
-    word_.store(kNobody);
+    word_.store(kNoLease);
 }
 
 base::Time Lease::due() const {

@@ -1,10 +1,10 @@
 #pragma once
-/// Until when this node's workers may live, in memory that the agent shares with its guard. The agent grants the time,
-/// as the coordinator grants it to the node; when it is over the guard ends the workers, because an agent that is
-/// awake would have done so itself.
+/// The time until which this node's workers may live, in memory shared by agent and guard. The agent extends it
+/// whenever the coordinator extends the node's lease. When it runs out, the guard kills the workers: the agent must be
+/// frozen, or it would have killed them itself.
 ///
-/// One word, and every change of it is a compare and exchange: a grant that comes late finds that the guard was
-/// faster, and a guard that wakes late finds that it was granted more. Nothing is queued, so nothing arrives late.
+/// The state is one atomic word, changed by compare-and-exchange only. A late grant finds that the guard has fenced,
+/// and a late guard finds that the lease was extended. Nothing is queued, so nothing arrives late.
 
 #include <atomic>
 #include <cstdint>
@@ -20,29 +20,30 @@ public:
     // --- the agent's side
     enum class Grant : std::uint8_t {
         renewed,
-        begun,   ///< nothing was granted before: the guard must look
-        fenced,  ///< the guard has ended the workers, or is about to
+        begun,   ///< there was no lease: the guard must be notified
+        fenced,  ///< the guard has killed the workers, or is about to
     };
     [[nodiscard]] Grant grant(base::Time until);
-    /// No worker lives. Waits at most `deadline` while the guard is ending them: what starts next is not to be hit.
+    /// Ends the lease when no worker lives. While the guard is killing, waits at most `deadline`, so that it does not
+    /// hit the next workers.
     void lift(base::Duration deadline);
-    /// The guard has ended the workers since the last lift().
+    /// The guard has begun to kill the workers since the last lift().
     [[nodiscard]] bool fenced() const { return word_.load() < 0; }
 
     // --- the guard's side
-    /// When to look again; kNever: nothing is granted.
+    /// The end of the lease; kNever: there is none.
     [[nodiscard]] base::Time due() const;
-    /// True: the time is over, and now the workers are the caller's to end. ended() must follow.
+    /// True: the lease has run out, and the caller must kill the workers, then call ended().
     [[nodiscard]] bool expire(base::Time now);
-    /// Until ended() or the agent's lift(), which may have lost its patience.
+    /// True until ended(), or until the agent's lift() has timed out.
     [[nodiscard]] bool is_ending() const { return word_.load() == kEnding; }
     void ended();
 
 private:
-    static constexpr std::int64_t kNobody = 0, kEnding = -1, kEnded = -2;  // else the time, in its clock's ticks
+    static constexpr std::int64_t kNoLease = 0, kEnding = -1, kEnded = -2;  // else the end, in ticks of base::Clock
 
-    std::atomic<std::int64_t> word_ = kNobody;
-    static_assert(std::atomic<std::int64_t>::is_always_lock_free);  // it is between processes
+    std::atomic<std::int64_t> word_ = kNoLease;
+    static_assert(std::atomic<std::int64_t>::is_always_lock_free);  // shared by processes
 };
 
 }  // namespace dlaunch::agent

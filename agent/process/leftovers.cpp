@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-constexpr auto kOneCgroup = Milliseconds(100);  // for its processes to leave
+constexpr auto kOneCgroup = Milliseconds(100);  // for its processes to die
 
 UniqueFd open_folder(const std::string& path) {
     return UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -36,7 +36,7 @@ UniqueFd open_folder(const std::string& path) {
 
 bool lock(const UniqueFd& folder) { return folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0; }
 
-/// Every name in a folder, until `end`.
+/// Visits the names in a folder until `end`.
 void for_each_name(const std::string& folder, Clock::time_point end,
                    const std::function<void(std::string_view)>& call) {
     const Directory entries(opendir(folder.c_str()), closedir);
@@ -47,8 +47,8 @@ void for_each_name(const std::string& folder, Clock::time_point end,
     }
 }
 
-/// dlaunch-PID-TIME, the time of the clock that all processes since the boot share. Whatever the lock says, a cgroup
-/// whose number is somebody's is not killed.
+/// Whether dlaunch-PID-TIME (monotonic clock) is old enough, and PID is not a living process: that spares a cgroup even
+/// if its lock is free.
 bool is_left_cgroup(std::string_view name, Milliseconds age) {
     constexpr std::string_view kBegin = "dlaunch-";
     if (!name.starts_with(kBegin)) return false;
@@ -73,7 +73,7 @@ void sweep_cgroup(const std::string& path) {
     if (folder && is_ours(folder) && lock(folder)) kill_and_remove_cgroup(path, kOneCgroup);
 }
 
-/// dlaunch_XXXXXX, of error files, or dlaunch-agent-XXXXXX, of the status socket.
+/// dlaunch_XXXXXX (error files) or dlaunch-agent-XXXXXX (status socket).
 bool has_temporary_name(std::string_view name) {
     for (const std::string_view begin : {"dlaunch_", "dlaunch-agent-"})
         if (name.starts_with(begin) && name.size() == begin.size() + 6) return true;
@@ -90,7 +90,7 @@ bool is_old(const UniqueFd& folder, Milliseconds age) {
     return seconds >= age;
 }
 
-/// What runs put there; with anything else in it the folder is the user's, as kept logs are.
+/// Whether runs create a file of this name. A folder with any other file is not removed, as it may hold kept logs.
 bool is_file_of_ours(std::string_view name) {
     return name == "socket" || (name.starts_with("error_") && name.ends_with(".json"));
 }

@@ -1,9 +1,9 @@
 #pragma once
-/// What stays of a run of which both processes were killed: its cgroup with whatever workers had detached, its
-/// temporary folders. A later run of the same user ends and removes it.
+/// Cleans up after runs of which guard and agent were killed together: kills and removes their cgroups, with processes
+/// that workers had detached, and removes their temporary folders. Done by the user's next run.
 ///
-/// Every run holds a lock (flock) on each such folder for as long as its agent lives: the kernel lifts it, however the
-/// agent ends, and it tells more than a pid, which may be another's by now or belong to another pid namespace.
+/// Every agent holds a lock (flock) on each such folder. The kernel releases it when the agent dies. A pid would not
+/// do: it may be reused, or belong to another pid namespace.
 
 #include <chrono>
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace dlaunch::agent {
 
-/// The lock on a folder of ours, held until the descriptor is closed; none where it cannot be had.
+/// Locks a folder until the descriptor is closed; none if another process holds the lock.
 [[nodiscard]] base::UniqueFd hold_folder(const std::string& path);
 
 struct LeftoverPlaces {
-    std::string cgroups;    ///< where runs make their cgroups; empty: nowhere
-    std::string temporary;  ///< where runs make temporary folders
+    std::string cgroups;    ///< parent of the runs' cgroups; empty: none
+    std::string temporary;  ///< parent of the runs' temporary folders
 };
 
-/// Removes what is nobody's, of this user alone. A folder that is younger than `age` is left alone: its owner may just
-/// be about to lock it. Takes `patience` at most, save for a system call that hangs.
+/// Removes unlocked folders of this user. Spares folders younger than `age`, because their owners may be about to lock
+/// them. Takes at most `patience`, unless a system call hangs.
 void sweep_leftovers(const LeftoverPlaces& places, std::chrono::milliseconds age, std::chrono::milliseconds patience);
 
-/// The same beside the loop, where runs of this process's surroundings leave theirs: a folder on a server may not
-/// answer. After a second, as a job of milliseconds would feel the thread and its looking around.
+/// The same in the background, because a folder on a file server may not answer. Begins after a second, so that short
+/// jobs do not pay for it.
 class LeftoverSweep {
 public:
     explicit LeftoverSweep(base::Loop& loop) : loop_(loop) {}

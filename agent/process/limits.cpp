@@ -24,7 +24,7 @@ std::optional<rlimit> raise_open_files() {
 }
 
 std::string too_few_open_files(bool alone) {
-    // The loop, the logs and the signals need some before the first worker does; of several nodes any may be the host.
+    // Loop, logs and signals need some before the first worker. With several nodes this one may host the coordinator.
     const rlim_t least = alone ? 24 : 64;
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= least) return {};

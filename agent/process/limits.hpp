@@ -7,22 +7,22 @@
 
 namespace dlaunch::agent {
 
-/// Raises our soft limit of open files to the hard one: every worker costs descriptors. Returns the limit that workers
-/// are to get back (select(2) breaks beyond 1024), none when nothing was changed.
+/// Raises this process's soft limit of open files to the hard one, because every worker costs descriptors. Returns the
+/// former limit, which workers get back (select(2) breaks beyond 1024); none: unchanged.
 [[nodiscard]] std::optional<rlimit> raise_open_files();
 
-/// A line for the user where even the hard limit of open files is too low for the agent itself; else empty. Of several
-/// nodes one serves the others.
+/// A line for the user if the hard limit of open files is too low for the agent; else empty. `alone`: a job of one
+/// node, which serves no other nodes.
 [[nodiscard]] std::string too_few_open_files(bool alone);
 
-/// " (the limit is 64; raise it with ulimit -n)" where `error` is that we have too many files open; else empty.
+/// " (the limit is 64; raise it with ulimit -n)" if `error` is EMFILE; else empty.
 [[nodiscard]] std::string open_files_hint(int error);
 
-/// Marks every open descriptor but 0, 1 and 2 close-on-exec: no worker inherits what the agent's caller left open. By
-/// close_range(2); where that is missing or refused (a seccomp filter), one by one.
+/// Marks every open descriptor except 0, 1 and 2 close-on-exec, so that no worker inherits the caller's descriptors.
+/// Uses close_range(2); if that is missing or refused (a seccomp filter), marks them one by one.
 void keep_descriptors();
 
-/// Signals that must not end an agent: a reader that went away, a file that may not grow. Both come back as errors.
+/// Ignores SIGPIPE and SIGXFSZ: writes fail with EPIPE and EFBIG instead.
 void ignore_write_signals();
 
 }  // namespace dlaunch::agent

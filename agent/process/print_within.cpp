@@ -31,7 +31,7 @@ void print_within(std::chrono::milliseconds patience, int fd, std::string_view t
         write_all(fd, text);
         _exit(0);
     }
-    if (child < 0) {  // no process to be had: a line that fits into what poll() promises does not block
+    if (child < 0) {  // fork failed: a short text does not block after POLLOUT
         pollfd ready{fd, POLLOUT, 0};
         if (poll(&ready, 1, milliseconds) > 0) write_all(fd, text);
         return;
@@ -40,7 +40,7 @@ void print_within(std::chrono::milliseconds patience, int fd, std::string_view t
     pollfd ready{ended.get(), POLLIN, 0};
     while (poll(&ready, 1, milliseconds) < 0 && errno == EINTR) {}
     kill(child, SIGKILL);
-    waitpid(child, nullptr, WNOHANG);  // one that a disk holds is left to init
+    waitpid(child, nullptr, WNOHANG);  // a child blocked on a disk is left to init
 }
 
 }  // namespace dlaunch::agent

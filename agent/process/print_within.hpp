@@ -5,9 +5,9 @@
 
 namespace dlaunch::agent {
 
-/// Writes `text` to `fd`, in a child process: a pipe that nobody reads, a stopped terminal and a disk that stands still
-/// block the child alone. After `patience` the child is killed and what was not written is lost. For a process without
-/// threads.
+/// Writes `text` to `fd` in a child process, so that a pipe without a reader, a stopped terminal or a disk that does
+/// not answer blocks only the child. Kills the child after `patience`; the rest of the text is lost then. For processes
+/// without threads.
 void print_within(std::chrono::milliseconds patience, int fd, std::string_view text);
 
 }  // namespace dlaunch::agent

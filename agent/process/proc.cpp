@@ -13,7 +13,7 @@ namespace dlaunch::agent {
 
 std::optional<ProcessStat> stat_of(pid_t pid) {
     const std::string text = base::text_of("/proc/" + std::to_string(pid) + "/stat");
-    const std::size_t name_end = text.rfind(')');  // a name may hold anything
+    const std::size_t name_end = text.rfind(')');  // the name may contain parentheses
     ProcessStat stat;
     if (name_end == std::string::npos ||
         std::sscanf(text.c_str() + name_end, ") %c %d", &stat.state, &stat.parent) != 2)

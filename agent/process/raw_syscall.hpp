@@ -1,6 +1,6 @@
 #pragma once
-/// System calls that touch nothing but registers: a child that shares our memory while we run on must not write our
-/// errno, which libc's wrappers do. Returns -errno as the kernel does.
+/// System calls that write no memory: a child that shares memory with its running parent must not write errno, as
+/// libc's wrappers do. Returns -errno, as the kernel does.
 
 #include <sys/syscall.h>
 
@@ -26,11 +26,11 @@ namespace dlaunch::agent {
     return x0;
 }
 #else
-// Only used by a vfork child, for which libc's wrapper is right: the parent stands still.
+// Used by a vfork child only. libc's wrapper is safe there, because the parent is suspended.
 long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0);
 #endif
 
-/// A pointer as the kernel takes it.
+/// A pointer as a system call argument.
 template <class T>
 long raw(T* pointer) {
     return reinterpret_cast<long>(pointer);

@@ -10,7 +10,7 @@
 namespace dlaunch::agent {
 namespace {
 
-/// Under nohup SIGHUP asks for nothing.
+/// Under nohup SIGHUP has no effect.
 std::vector<int> without_hangup(std::vector<int> ending) {
     std::erase(ending, SIGHUP);
     return ending;
@@ -59,7 +59,7 @@ sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
         singles_[number] = {now, way};
         sigaddset(&found, number);
     }
-    // One after the other to every process: the guard takes some time to tell those together that came together.
+    // A sender may signal all processes one after the other, and the guard collects its signals for a moment.
     const bool follows = asks && !again && way == Way::own && now - ending_at_ < kSameWithin;
     if (asks && !follows) ending_at_ = now;
     for (int number = 1; follows && number < NSIG; ++number)
@@ -89,8 +89,9 @@ SignalIntake::SignalIntake(base::Loop& loop, GuardLink& link, std::vector<int> e
     link_watch_ = loop.readable(link_.fd(), [this] { read_link(); });
 }
 
-/// The guard's own SIGCONT wakes a stopped agent, the kernel's tells that the guard died: neither is meant for workers.
-bool SignalIntake::is_from_somebody_else(const signalfd_siginfo& got) const {
+/// False for the guard's SIGCONT, which wakes a stopped agent, and the kernel's, which reports the guard's death:
+/// neither is for the workers.
+bool SignalIntake::is_external(const signalfd_siginfo& got) const {
     return got.ssi_code == SI_USER && static_cast<pid_t>(got.ssi_pid) != link_.guard();
 }
 
@@ -102,15 +103,15 @@ void SignalIntake::read_own() {
     while (read(fd_.get(), &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
         if (got.ssi_signo == SIGCHLD)
             child = true;
-        else if (got.ssi_signo != SIGCONT || is_from_somebody_else(got))
+        else if (got.ssi_signo != SIGCONT || is_external(got))
             sigaddset(&set, static_cast<int>(got.ssi_signo));
     }
-    hand_on(set, Requests::Way::own);
+    forward(set, Requests::Way::own);
     if (child) handlers_.child();
 }
 
 void SignalIntake::read_link() {
-    read_own();  // what came to us before the guard told of it is the same request
+    read_own();  // signals to the agent itself that precede the guard's copy are the same request
     for (;;) {
         const GuardLink::Received received = link_.receive();
         if (received.kind == GuardLink::Kind::nothing) return;
@@ -119,11 +120,11 @@ void SignalIntake::read_link() {
             handlers_.guard_died();
             return;
         }
-        hand_on(received.signals, Requests::Way::guard);
+        forward(received.signals, Requests::Way::guard);
     }
 }
 
-void SignalIntake::hand_on(const sigset_t& set, Requests::Way way) {
+void SignalIntake::forward(const sigset_t& set, Requests::Way way) {
     const sigset_t fresh = requests_.fresh(set, way, base::Clock::now());
     if (!sigisemptyset(&fresh)) handlers_.signals(fresh);
 }

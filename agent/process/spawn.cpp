@@ -20,7 +20,7 @@ namespace {
 
 using boost::system::error_code;
 
-// What of a request each part of Boost's initializer protocol carries into the orders.
+// Initializers in Boost's protocol: each copies a part of the request into the orders.
 struct StandardFiles {
     const std::array<int, 3>& files;
     error_code on_setup(WorkerLauncher& launcher, const process::filesystem::path&, const char* const*&) const {
@@ -45,7 +45,7 @@ struct Place {
     }
 };
 
-/// The signals this process ignores; exec would hand them down.
+/// The signals that this process ignores; a program would inherit them.
 sigset_t ignored_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -61,17 +61,17 @@ std::string step_name(SpawnStep step, const SpawnRequest& request) {
         case SpawnStep::prepare: return "prctl";
         case SpawnStep::parent_died: return "the agent died";
         case SpawnStep::session: return "setsid";
-        case SpawnStep::terminal: return "take the terminal";
+        case SpawnStep::terminal: return "take the terminal (TIOCSPGRP)";
         case SpawnStep::affinity: return "bind to processors";
         case SpawnStep::limits: return "set the limit of open files";
         case SpawnStep::directory: return "chdir " + request.working_directory;
-        case SpawnStep::files: return "open its standard files";
+        case SpawnStep::files: return "open standard streams";
         case SpawnStep::execute: break;
     }
     return request.path;
 }
 
-/// What execve's errno leaves open about an existing path.
+/// Explains execve's errno for an existing path.
 std::string step_details(const SpawnRequest& request, int number) {
     struct stat about {};
     const bool relative = !request.working_directory.empty() && request.path.front() != '/';
@@ -129,7 +129,7 @@ Spawning::Spawning(Spawning&&) noexcept = default;
 Spawning& Spawning::operator=(Spawning&&) noexcept = default;
 
 Spawning::~Spawning() {
-    if (state_ && is_on_its_way(&state_->launcher.orders)) (void)state_.release();
+    if (state_ && is_starting(&state_->launcher.orders)) (void)state_.release();
 }
 
 std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
@@ -144,7 +144,7 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
 
     state->affinity = affinity_mask(request.processors);
     state->launcher.env = state->environment.data();
-    // The child's copy of the writing end is closed by its execve or its end, and no other copy stays.
+    // The child's execve or exit closes the last copy of the writing end, which signals the result.
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return SpawnError{.step = "pipe", .number = errno};
     state->result.reset(ends[0]);
@@ -160,7 +160,7 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     if (made.pidfd >= 0) return spawning;
     kill(made.pid, SIGKILL);
     reap(made.pid);
-    return SpawnError{.step = "cannot watch it", .number = made.error};
+    return SpawnError{.step = "pidfd_open", .number = made.error};
 }
 
 pid_t Spawning::pid() const { return state_->made.pid; }

@@ -1,4 +1,4 @@
-// Post-fork code: see the head of spawn_child.hpp before changing a line.
+// Code between clone and exec: spawn_child.hpp has the rules for it.
 
 #include "agent/process/spawn_child.hpp"
 
@@ -36,13 +36,13 @@ void must(ChildOrders* orders, SpawnStep step, long result) {
 
 void die_with_parent(ChildOrders* orders) {
     must(orders, SpawnStep::prepare, raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL));
-    // A parent that died before prctl would never send the signal.
+    // If the parent died before prctl, the kernel will not send the signal.
     if (raw_syscall(SYS_getppid) != orders->parent) fail(orders, SpawnStep::parent_died, -ESRCH);
 }
 
 void take_place(ChildOrders* orders) {
     if (orders->terminal < 0) return must(orders, SpawnStep::session, raw_syscall(SYS_setsid));
-    // All signals are blocked here, so SIGTTOU does not stop us for taking the terminal from the background.
+    // SIGTTOU is blocked, so a background process may take the terminal without being stopped.
     must(orders, SpawnStep::session, raw_syscall(SYS_setpgid, 0, 0));
     if (!orders->foreground) return;
     const int group = static_cast<int>(raw_syscall(SYS_getpid));
@@ -63,8 +63,8 @@ void take_files(ChildOrders* orders) {
     for (int target = 0; target < 3; ++target)
         if (orders->files[target] >= 0)
             must(orders, SpawnStep::files, raw_syscall(SYS_dup3, orders->files[target], target, 0));
-    // Descriptors that a library of the agent opened without O_CLOEXEC. Those of the agent's caller are marked at the
-    // start already (keep_descriptors()), also where a seccomp filter refuses this call.
+    // For descriptors that libraries of the agent opened without O_CLOEXEC. keep_descriptors() has marked those of the
+    // agent's caller, also where a seccomp filter refuses this call.
     raw_syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 

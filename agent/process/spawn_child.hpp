@@ -1,5 +1,5 @@
 #pragma once
-/// Everything that runs between clone and exec. The child shares our memory, and we run on beside it: nothing here may
+/// All code that runs between clone and exec. The child shares memory with the running parent, so this code must not
 /// allocate, lock, throw, or write anything but its own orders, not even errno. System calls go through raw_syscall.
 
 #include <signal.h>
@@ -8,28 +8,29 @@
 
 namespace dlaunch::agent {
 
-/// Which step the child is at; the parent reads it when the child failed.
+/// The child's steps. The parent reads the failed one.
 enum class SpawnStep : int { prepare, parent_died, session, terminal, affinity, limits, directory, files, execute };
 
-/// All the child needs, made ready by the parent. It and all it points to stays as it is until `running` is 0.
+/// The child's input, prepared by the parent. The orders and everything they point to must not change until `running`
+/// is 0.
 struct ChildOrders {
     const char* path;
     char* const* arguments;
     char* const* environment;
     int files[3];
     const char* working_directory;  ///< null: stay
-    const unsigned long* affinity;  ///< a mask as sched_setaffinity(2) takes it; null: keep
+    const unsigned long* affinity;  ///< a mask for sched_setaffinity(2); null: keep
     unsigned long affinity_bytes;
     const rlimit* open_files;  ///< null: keep
-    int terminal;              ///< -1: a session of its own; else a group of its own in ours
-    bool foreground;           ///< the group takes the terminal
+    int terminal;              ///< -1: new session; else new process group in the agent's session
+    bool foreground;           ///< make the group the terminal's foreground group
     pid_t parent;
-    const sigset_t* ignored;  ///< signals that the parent ignores and a worker must not
+    const sigset_t* ignored;  ///< signals that the parent ignores; reset to default
 
-    // What the child leaves when it fails, before `running` becomes 0.
+    // Written by a child that fails, before `running` becomes 0.
     volatile SpawnStep step;
     volatile int error;
-    /// A futex: the kernel clears it when the child has executed its program or ended (CLONE_CHILD_CLEARTID).
+    /// A futex that the kernel clears when the child has executed its program or exited (CLONE_CHILD_CLEARTID).
     int running;
 };
 

@@ -49,7 +49,7 @@ std::vector<pid_t> children_of(pid_t pid) {
     return found;
 }
 
-/// The way without CONFIG_PROC_CHILDREN: every process, by its parent.
+/// Without CONFIG_PROC_CHILDREN: all processes by parent.
 std::multimap<pid_t, pid_t> processes_by_parent() {
     std::multimap<pid_t, pid_t> found;
     each_number_in("/proc", [&](pid_t pid) {
@@ -58,7 +58,7 @@ std::multimap<pid_t, pid_t> processes_by_parent() {
     return found;
 }
 
-/// Waits until `pid` has ended, at most `limit`.
+/// Waits until `pid` has exited, at most `limit`.
 void await_end(pid_t pid, std::chrono::milliseconds limit) {
     if (limit.count() <= 0) return;
     UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -76,7 +76,7 @@ bool has_children() {
     return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
-/// The way without /proc: asks the kernel of every number whether it is a child. Takes most of a second.
+/// Without /proc: tests every pid for being a child. Takes most of a second.
 std::vector<pid_t> children_by_number(std::span<const pid_t> spared) {
     constexpr pid_t kMostNumbers = 4 << 20;  // the kernel's own limit
     std::vector<pid_t> found;
@@ -92,7 +92,7 @@ struct Descendant {
     pid_t pid = 0, parent = 0;
 };
 
-/// Level by level: a parent stands before its children.
+/// Breadth first: parents precede their children.
 std::vector<Descendant> descendants_of(pid_t ancestor, std::span<const pid_t> spared) {
     std::vector<Descendant> found{{ancestor, 0}};
     const auto add = [&](pid_t child, pid_t parent) {
@@ -119,7 +119,7 @@ std::vector<Descendant> descendants_of(pid_t ancestor, std::span<const pid_t> sp
     return found;
 }
 
-/// Not dead, nor a zombie that waits for its parent. Without /proc any child that is not reaped counts.
+/// False for zombies. Without /proc every unreaped child counts as living.
 bool lives(pid_t pid) {
     if (!proc_is_ours()) return true;
     const auto stat = stat_of(pid);
@@ -132,11 +132,11 @@ std::vector<Descendant> living_below(pid_t ancestor, std::span<const pid_t> spar
     return found;
 }
 
-/// The descendant may have ended since it was found, and its number belong to another process: one that is
-/// neither still its parent's child nor, as an orphan, this process's is left alone. The pidfd keeps the number from
-/// changing hands between that look and the signal.
+/// The descendant may have exited since it was found, and its pid may be reused. Spares a process whose parent is
+/// neither the recorded one nor, for an orphan, this process. The pidfd, opened before that check, makes the signal
+/// reach the checked process only.
 void kill_if_still_below(const Descendant& descendant) {
-    if (descendant.parent == getpid()) {  // a child that is not reaped keeps its number
+    if (descendant.parent == getpid()) {  // an unreaped child keeps its pid
         ::kill(descendant.pid, SIGKILL);
         return;
     }
@@ -144,7 +144,7 @@ void kill_if_still_below(const Descendant& descendant) {
     const auto stat = stat_of(descendant.pid);
     if (!stat || (stat->parent != descendant.parent && stat->parent != getpid())) return;
     if (!process || syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0)
-        ::kill(descendant.pid, SIGKILL);  // no descriptors left, or calls that a filter refuses
+        ::kill(descendant.pid, SIGKILL);  // no descriptors left, or refused by a seccomp filter
 }
 
 std::vector<Descendant> kill_living_below(pid_t ancestor, std::span<const pid_t> spared) {
@@ -190,7 +190,7 @@ bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
         const std::vector<Descendant> left = kill_living_below(getpid(), spared);
         if (left.empty()) return reap_all(), true;
         const auto soon = std::min(end, now + std::chrono::milliseconds(50));
-        for (const Descendant& descendant : left)  // all of them: to look again is dear without /proc
+        for (const Descendant& descendant : left)  // all of them, because another look is expensive without /proc
             await_end(descendant.pid, std::chrono::duration_cast<std::chrono::milliseconds>(soon - Clock::now()));
     }
 }
@@ -199,7 +199,7 @@ void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::f
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + deadline;
     while (goes_on()) {
-        if (!proc_is_ours()) return;  // a number without its parent may be a stranger's
+        if (!proc_is_ours()) return;  // without a known parent a pid may be a stranger's
         const std::vector<Descendant> left = living_below(ancestor, {});
         const auto now = Clock::now();
         if (left.empty() || now >= end) return;

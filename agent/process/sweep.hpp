@@ -1,7 +1,7 @@
 #pragma once
-/// Ends what workers left behind. The agent is a subreaper: a descendant that loses its parent becomes its child.
-/// Descendants are found in /proc; where that is missing or of another pid namespace, only children are found, slowly,
-/// and without names. That is enough, as the children of a killed process are the agent's next.
+/// Kills processes that workers left behind. The agent is a subreaper, so an orphaned descendant becomes its child.
+/// Descendants are found in /proc. If /proc is missing or belongs to another pid namespace, only children are found,
+/// slowly and without names; that suffices, because the children of a killed process become the agent's.
 
 #include <sys/types.h>
 
@@ -16,28 +16,28 @@ namespace dlaunch::agent {
 
 struct Swept {
     pid_t pid = 0;
-    std::string command;  ///< its name, as ps shows it
+    std::string command;  ///< name from /proc/PID/comm
 };
 
-/// Descendants of this process, or without /proc its children; without `spared` and what is below them.
+/// Descendants of this process (without /proc: its children), except `spared` and their descendants.
 [[nodiscard]] std::vector<pid_t> descendants(std::span<const pid_t> spared = {});
 
-/// Descendants that live, by name.
+/// Living descendants with their names.
 [[nodiscard]] std::vector<Swept> survey(std::span<const pid_t> spared = {});
 
-/// Sends SIGKILL to every living descendant, once, and returns how many there were. Neither waits nor reaps: the caller
-/// looks again when children have ended. A number that another process has got meanwhile is not signalled.
+/// Sends SIGKILL once to every living descendant, and returns their number. Neither waits nor reaps: the caller repeats
+/// it when children have exited. Does not signal reused pids.
 std::size_t kill_descendants(std::span<const pid_t> spared = {});
 
-/// Kills and reaps every descendant, those too that appear meanwhile, until none lives or `deadline` has passed.
-/// Blocks, and reaps any child: for a process without a loop. False when some live.
+/// Kills and reaps all descendants, including new ones, until none lives or `deadline` has passed; false: some live.
+/// Blocks, and reaps any child, so it is for processes without a loop.
 bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared = {});
 
-/// Kills every descendant of another process, which may be stopped and reap none of them, until none of them lives,
-/// `deadline` has passed, or `goes_on` returns false. Blocks. Without /proc it finds none.
+/// Kills the descendants of another process, which may be stopped and not reap them, until none lives, `deadline` has
+/// passed, or `goes_on` returns false. Blocks. Without /proc it finds none.
 void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& goes_on);
 
-/// Becomes a subreaper: orphaned descendants become children of this process instead of init's.
+/// Makes this process a subreaper: orphaned descendants become its children instead of init's.
 void become_subreaper();
 
 }  // namespace dlaunch::agent

@@ -26,7 +26,7 @@ bool Terminal::orphaned() const {
 }
 
 void Terminal::give(pid_t group) {
-    // A worker takes it itself before it executes; then it is its already.
+    // A worker takes the terminal itself before it executes; nothing is to be done then.
     if (tcgetpgrp(STDIN_FILENO) != group && (!usable() || tcsetpgrp(STDIN_FILENO, group) != 0)) return;
     given_ = group;
 }

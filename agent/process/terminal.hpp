@@ -1,6 +1,7 @@
 #pragma once
-/// Who owns the terminal: the guard's process group, or for a while the worker that reads from it (--stdin=RANK).
-/// tcsetpgrp(3), credentials(7). Needs SIGTTOU blocked: we are in the background ourselves.
+/// The terminal's foreground group: the guard's process group, or temporarily that of the worker that reads from the
+/// terminal (--stdin=RANK). tcsetpgrp(3), credentials(7). SIGTTOU must be blocked, because the agent itself is in the
+/// background.
 
 #include <sys/types.h>
 #include <termios.h>
@@ -11,25 +12,25 @@ namespace dlaunch::agent {
 
 class Terminal {
 public:
-    /// `guard`: whose process group the shell knows as the job.
+    /// `guard`: its process group is the shell's job.
     explicit Terminal(pid_t guard);
 
-    /// Our fd 0 is a terminal and the job is in its foreground.
+    /// fd 0 is a terminal with the job in its foreground.
     [[nodiscard]] bool usable() const;
-    /// Our fd 0 is the terminal of our session: whoever reads from it in the background is stopped until fg.
+    /// fd 0 is the terminal of this session, which stops background readers until fg.
     [[nodiscard]] bool is_ours() const;
-    /// It is, and another group is in its foreground than the caller's.
+    /// fd 0 is the terminal of this session, and another group than the caller's is in its foreground.
     [[nodiscard]] bool taken() const;
-    /// No shell can bring the job to the foreground, as after `(dlaunch ... &)`: an orphaned process group.
+    /// The job is an orphaned process group, as after `(dlaunch ... &)`: no shell can bring it to the foreground.
     [[nodiscard]] bool orphaned() const;
 
-    /// Makes `group` the foreground group, unless the shell has taken the terminal meanwhile.
+    /// Makes `group` the foreground group, unless the shell has taken the terminal.
     void give(pid_t group);
-    /// A group that `give` named is in the foreground.
+    /// The group of the latest give() is in the foreground.
     [[nodiscard]] bool is_given() const;
-    /// Makes the job's group the foreground group again, if `give` had changed it.
+    /// Makes the job's group the foreground group again if give() has changed that.
     void take_back();
-    /// Whoever had the terminal did not end by itself: brings back the modes it had before.
+    /// Restores the terminal's modes after its worker was killed.
     void restore_modes();
 
 private:

@@ -12,7 +12,7 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr std::size_t kMostReasonBytes = 400;
-constexpr std::size_t kMostWithReasons = 256UL * 1024;  // bytes of lines; later ones, a few per rank, have no reason
+constexpr std::size_t kMostWithReasons = 256UL * 1024;  // bytes of lines_; lines beyond it have no reason
 
 }  // namespace
 

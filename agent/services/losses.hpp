@@ -1,8 +1,8 @@
 #pragma once
-/// Loss notices: each follower on the agent's socket (request "losses") is sent a line for each loss of the running
-/// round, those before its request included, until either side closes:
+/// Loss notices: each follower on the agent's socket (request "losses") receives a line for each loss of the running
+/// round, including earlier ones, until either side closes:
 ///
-///     lost FIRST COUNT REASON      ranks FIRST to FIRST + COUNT - 1 are gone
+/// lost FIRST COUNT REASON      ranks FIRST to FIRST + COUNT - 1 have died
 ///
 /// The round's lines are kept once, and each follower has a position in them: a slow or late follower misses no line
 /// and costs no memory.
@@ -19,10 +19,10 @@ namespace dlaunch::agent {
 
 class LossNotices final : public RoundService {
 public:
-    /// Both must live longer.
+    /// `loop` and `socket` must outlive this object.
     LossNotices(base::Loop& loop, AgentSocket& socket);
 
-    /// A new round without losses; followers were workers of the last one.
+    /// Begins a round without losses, and drops the last round's followers.
     void prepare(const Assignment& assignment) override;
     void report(const rendezvous::LostRanks& ranks, std::string_view reason);
 
@@ -32,13 +32,13 @@ private:
     struct Follower {
         base::UniqueFd connection;
         base::Watch watch;
-        bool sending = false;  ///< `watch` waits for room, not for the connection's end
-        std::size_t sent = 0;  ///< bytes of lines_
+        bool sending = false;  ///< `watch` waits until the socket is writable, else for its end
+        std::size_t sent = 0;  ///< position in lines_
     };
     using Followers = std::map<int, Follower>;  // by descriptor
 
     void follow(base::UniqueFd connection);
-    /// False: the connection has ended.
+    /// False: the connection has closed.
     [[nodiscard]] bool send_lines(Follower& follower);
     void watch(Follower& follower, bool sending);
     void on_ready(int descriptor);

@@ -18,14 +18,14 @@ using namespace std::chrono_literals;
 
 constexpr int kBacklog = 4096;                // all workers of a node connect at once
 constexpr std::size_t kMostClients = 4096;    // with an incomplete request or reply
-constexpr std::size_t kMostLineBytes = 8192;  // a template's reason may be long
+constexpr std::size_t kMostLineBytes = 8192;  // a template's obstacle may be long
 constexpr auto kAcceptPause = 100ms;          // while descriptors or memory are short
 
 bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
 
-/// The folder costs as much as a tenth of the start of a worker, so an existing one is shared.
+/// Making a folder takes a tenth of the time of a worker's start, so an existing one is shared.
 AgentSocket::AgentSocket(base::Loop& loop, const std::string& folder) : loop_(loop) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -57,7 +57,7 @@ void AgentSocket::listen() {
     watch_ = loop_.readable(listener_.get(), [this] { accept(); });
 }
 
-/// The client waits in the kernel's queue; a watch on the listener would spin meanwhile.
+/// Clients wait in the kernel's queue meanwhile; a watch on the listener would spin.
 void AgentSocket::accept_later() {
     watch_ = {};
     accept_again_ = loop_.after(kAcceptPause, [this] { listen(); });

@@ -6,8 +6,8 @@
 ///     losses          a line for each loss of the running round, see losses.hpp
 ///     fork point ...  a template at its fork point, see template.hpp
 ///
-/// The line may come in pieces and late; a line that is incomplete after kRequestTimeout is dropped with its
-/// connection. Any other line is answered with "error ..." and the end of the stream.
+/// The line may arrive in pieces and late. A connection without a complete line after kRequestTimeout is closed. The
+/// reply to any other line is "error ..." and the end of the stream.
 
 #include <sys/types.h>
 
@@ -26,27 +26,27 @@ public:
     static constexpr auto kRequestTimeout = std::chrono::seconds(60);  ///< a preempted client needs time between calls
 
     struct Request {
-        base::UniqueFd connection;  ///< does not block
+        base::UniqueFd connection;  ///< non-blocking
         pid_t peer = 0;
-        std::string arguments;  ///< what follows the request's name, without the line's end
+        std::string arguments;  ///< text after the request's name, without the line's end
     };
     using Handler = std::function<void(Request)>;
 
-    /// The socket lies in `folder`, which only this user can enter and its owner removes; where that is empty, or
-    /// its name too long for a socket's, in one that is made in $TMPDIR (else /tmp). Where that fails path() is empty:
-    /// the job runs without it.
+    /// Makes the socket in `folder`, which only this user can enter and the caller removes. If that is empty, or too
+    /// long for a socket's path, makes a new folder in $TMPDIR (else /tmp). If that fails, path() is empty, and the job
+    /// runs without the socket.
     AgentSocket(base::Loop& loop, const std::string& folder);
     ~AgentSocket();
     AgentSocket(const AgentSocket&) = delete;
     AgentSocket& operator=(const AgentSocket&) = delete;
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// The one that was made; else empty.
+    /// The new folder; empty: none was made.
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
-    /// Requests of this name, alone on their line or before a blank and arguments, go to `handler`.
+    /// Passes requests with this name, followed by nothing or by a blank and arguments, to `handler`.
     void on_request(const std::string& name, Handler handler) { handlers_[name] = std::move(handler); }
-    /// `status` gives the JSON line, without its end.
+    /// `status` returns the JSON line without its end.
     void on_status(std::function<std::string()> status) { status_ = std::move(status); }
 
 private:
@@ -55,8 +55,8 @@ private:
         base::Watch watch;
         base::Timer deadline;
         pid_t peer = 0;
-        std::string line;   ///< of the request, as far as it has come
-        std::string reply;  ///< not sent yet; the connection ends after it
+        std::string line;   ///< the request, as far as it has arrived
+        std::string reply;  ///< not sent yet; the connection is closed after it
     };
     using Clients = std::map<int, Client>;  // by descriptor
 
@@ -72,11 +72,11 @@ private:
     std::function<std::string()> status_;
     std::map<std::string, Handler> handlers_;
     std::string folder_, path_;
-    base::UniqueFd lock_;  ///< marks the folder as in use for later runs
+    base::UniqueFd lock_;  ///< marks the folder as in use, see leftovers.hpp
     base::UniqueFd listener_;
     base::Watch watch_;
     base::Timer accept_again_;
-    Clients clients_;  ///< whose request is not complete, or whose reply is not sent
+    Clients clients_;  ///< with an incomplete request or an unsent reply
 };
 
 }  // namespace dlaunch::agent

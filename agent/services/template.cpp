@@ -57,7 +57,7 @@ void Template::forget() {
     socket_.reset();
 }
 
-/// It runs the program, or could not.
+/// execve has succeeded or failed.
 void Template::on_result() {
     const auto error = spawning_->finish();
     result_ = {};
@@ -70,8 +70,7 @@ void Template::on_result() {
 void Template::at_fork_point(UniqueFd socket, pid_t peer, const std::string& obstacle) {
     if (!prepares()) return;
     if (asked_to_stop_) return signal(SIGKILL);
-    if (peer != pid_)
-        return refuse("its fork point was reached by a process that it started (a script must exec the program)");
+    if (peer != pid_) return refuse("a child of the template reached the fork point (a script must exec the program)");
     if (!obstacle.empty()) return refuse("the template cannot be forked: " + obstacle);
     socket_ = std::move(socket);
     observer_->on_ready();
@@ -88,9 +87,9 @@ std::variant<UniqueFd, SpawnError> Template::order() {
         return SpawnError{.step = "socketpair", .number = errno};
     UniqueFd ours(pair[0]);
     const UniqueFd theirs(pair[1]);
-    // A template that has just died is reported by its pidfd, and the line ends.
+    // EPIPE and ECONNRESET: the template has died; its pidfd reports the exit, and the line closes.
     if (!base::send_files(socket_.get(), std::array{theirs.get()}) && errno != EPIPE && errno != ECONNRESET)
-        return SpawnError{.step = "order it from the template", .number = errno};
+        return SpawnError{.step = "request a fork from the template", .number = errno};
     return ours;
 }
 
@@ -102,10 +101,10 @@ void Template::stop(int number) {
 }
 
 void Template::signal(int number) const {
-    if (pid_ != 0) kill(spawning_ ? pid_ : -pid_, number);  // it makes its group before it runs the program
+    if (pid_ != 0) kill(spawning_ ? pid_ : -pid_, number);  // before execve it may not have its group yet
 }
 
-/// Nothing while it lives.
+/// None while the template lives.
 std::optional<Template::End> Template::reap() {
     siginfo_t info{};
     if (absent()) return std::nullopt;
@@ -121,7 +120,8 @@ void Template::on_end() {
     if (const auto end = reap()) observer_->on_ended(*end);
 }
 
-/// Kills it without waiting: a tracer, or much memory, may hold it for long. Its descendants are the next sweep's.
+/// Kills the template without waiting, because a tracer or much memory may delay its exit. The next sweep kills its
+/// descendants.
 void Template::abandon() {
     if (absent()) return;
     kill(pid_, SIGKILL);

@@ -1,9 +1,9 @@
 #pragma once
-/// --start-method=fork: the program is started once per node, as a template, runs to its fork point (worker_lib's
-/// fork_point()) and waits there; every worker of every round is a fork of it, so that its preparation is paid once.
-/// rendezvous/wire/fork_point.hpp has the protocol between them.
+/// --start-method=fork: the program starts once per node, as a template, runs to its fork point (worker_lib's
+/// fork_point()) and waits there. Every worker of every round is forked from it, so that the preparation costs once.
+/// rendezvous/wire/fork_point.hpp has the protocol.
 ///
-/// Nothing here waits for the template, be it slow, stopped, traced or dead: its progress comes as events.
+/// Never blocks on the template, even if it is slow, stopped, traced or dead: events report its progress.
 
 #include <sys/types.h>
 
@@ -22,7 +22,7 @@ namespace dlaunch::agent {
 class AgentSocket;
 class TemplateObserver;
 
-/// Not thread-safe; belongs to the agent, whose child the template is.
+/// Not thread-safe. Owned by the agent; the template is a child of the agent.
 class Template {
 public:
     /// From waitid(2).
@@ -31,38 +31,38 @@ public:
         int code = 0, status = 0;
         bool at_fork_point = false;
     };
-    /// All must live longer.
+    /// The arguments must outlive this object.
     Template(base::Loop& loop, AgentSocket& socket, Children& children);
     Template(const Template&) = delete;
     Template& operator=(const Template&) = delete;
-    /// Ends it, and all that it started.
+    /// Kills the template and all processes that it started.
     ~Template();
 
     void observe(TemplateObserver& observer) { observer_ = &observer; }
 
-    /// None runs: start() is due.
+    /// No template runs: start() is due.
     [[nodiscard]] bool absent() const { return pid_ == 0; }
-    /// On its way to its fork point.
+    /// The template runs, before its fork point.
     [[nodiscard]] bool prepares() const { return pid_ != 0 && !socket_; }
-    /// At its fork point. A template that has died there and was not reaped yet is forgotten without an event.
+    /// The template is at its fork point. One that has just died there is dropped without an event.
     [[nodiscard]] bool ready();
     /// 0: absent.
     [[nodiscard]] pid_t pid() const { return pid_; }
 
-    /// Executes the program. A failure to do so may also come later, as a refusal.
+    /// Executes the program. A failure may also be reported later, by on_refused().
     [[nodiscard]] std::optional<SpawnError> start(SpawnRequest request);
 
-    /// Orders a worker. The returned line (forking.hpp) reports its progress; the line ends when the template dies
-    /// before it has made the worker.
+    /// Requests a worker. The returned line (forking.hpp) reports its progress, and closes if the template dies before
+    /// it has made the worker.
     [[nodiscard]] std::variant<base::UniqueFd, SpawnError> order();
 
-    /// Asks a template before its fork point to end. One that reaches the fork point all the same is killed there.
+    /// Signals a template before its fork point to exit. If it reaches the fork point, it is killed there.
     void stop(int number);
-    /// To its process group, in which its forks are until they have a session of their own.
+    /// Signals the template's process group, which contains its forks until they have a session of their own.
     void signal(int number) const;
 
 private:
-    /// Process `peer` has sent "fork point" over the agent's socket; `obstacle`: why it cannot be forked.
+    /// Process `peer` has sent "fork point"; `obstacle`: why it cannot be forked, or empty.
     void at_fork_point(base::UniqueFd socket, pid_t peer, const std::string& obstacle);
     [[nodiscard]] std::optional<End> reap();
     void forget();
@@ -71,7 +71,7 @@ private:
     void abandon();
     void refuse(const std::string& why);
 
-    /// Killed, and no longer waited for by any round.
+    /// A killed template that no round waits for.
     struct Dying {
         base::UniqueFd pidfd;
         base::Watch watch;
@@ -81,20 +81,22 @@ private:
     Children& children_;
     TemplateObserver* observer_ = nullptr;
     pid_t pid_ = 0;
-    std::optional<Spawning> spawning_;  ///< until it is known whether it runs the program
+    std::optional<Spawning> spawning_;  ///< until execve has succeeded or failed
     base::Watch result_;
     std::map<pid_t, Dying> dying_;
     bool asked_to_stop_ = false;
     base::UniqueFd pidfd_;
     base::Watch ended_;
-    base::UniqueFd socket_;  ///< once it is at its fork point
+    base::UniqueFd socket_;  ///< set at the fork point
 };
 
 class TemplateObserver {
 public:
-    virtual void on_ready() = 0;                           ///< it is at its fork point
-    virtual void on_refused(const SpawnError& error) = 0;  ///< it cannot be executed or forked, and was killed
-    virtual void on_ended(const Template::End& end) = 0;   ///< by itself; the next worker needs another
+    virtual void on_ready() = 0;  ///< the template is at its fork point
+    virtual void on_refused(
+        const SpawnError& error) = 0;  ///< the template cannot be executed or forked, and was killed
+    virtual void on_ended(
+        const Template::End& end) = 0;  ///< the template exited by itself; the next worker needs a new one
 
 protected:
     ~TemplateObserver() = default;

@@ -21,14 +21,14 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// Reads in a row; a pipe holds 16 of them, more only come from a writer that never stops.
+/// Reads per turn. A pipe holds 16 of them; a writer that never stops must not hold the loop.
 constexpr int kMostReads = 64;
 
 std::string chosen_path() {
     return fmt::format("{}/watchdog_timer_{:016x}", base::temporary_folder(), base::random_number());
 }
 
-/// A FIFO of a launcher that was killed lies in the way.
+/// A FIFO may be left over from a launcher that was killed.
 bool is_fifo(const std::string& path) {
     struct stat about {};
     return ::lstat(path.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
@@ -43,7 +43,7 @@ base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open(base::Loop& loop, std::
     if (is_fifo(path)) ::unlink(path.c_str());
     if (::mkfifo(path.c_str(), 0600) != 0)
         return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(errno))};
-    // Our own writing end keeps the end of file away when no worker has it open.
+    // The agent's own writing end prevents end of file while no worker has the FIFO open.
     base::UniqueFd fifo(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     if (!fifo) {
         const int error = errno;
@@ -80,11 +80,11 @@ void TimerFifo::wait() {
 }
 
 void TimerFifo::check() {
-    // A release that came in time but was not read yet must count.
+    // Requests that arrived in time but are unread yet count.
     read_all();
     const auto expired = table_.expired(base::Clock::now(), is_alive);
     wait();
-    const OnExpired call = on_expired_;  // it may destroy this
+    const OnExpired call = on_expired_;  // the call may destroy this object
     for (const ExpiredTimer& timer : expired) call(timer.pid, timer.scope, timer.signal);
 }
 

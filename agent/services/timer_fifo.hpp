@@ -1,6 +1,6 @@
 #pragma once
-/// The FIFO behind torch's file timer (TORCHELASTIC_ENABLE_FILE_TIMER=1): reads the requests that workers write, and
-/// calls back when a deadline has passed. timer_table.hpp has the requests' format and the deadlines.
+/// The FIFO behind torch's file timer (TORCHELASTIC_ENABLE_FILE_TIMER=1): reads requests from workers, and calls back
+/// when a deadline has passed. timer_table.hpp has the format and the deadlines.
 
 #include <functional>
 #include <memory>
@@ -15,19 +15,19 @@
 
 namespace dlaunch::agent {
 
-/// One per agent, on its loop's thread; the loop outlives it. The FIFO goes with it.
+/// One per agent, on the loop's thread; the loop must outlive it. Removes the FIFO at its end.
 class TimerFifo final : public RoundService {
 public:
-    /// A deadline of this process passed; `signal` is the one that the request names. The process was alive a moment
-    /// ago. May destroy the TimerFifo.
+    /// A deadline of this process passed; the request names `signal`. The process was alive just before. May destroy
+    /// the TimerFifo.
     using OnExpired = std::function<void(pid_t pid, const std::string& scope, int signal)>;
 
-    /// Makes the FIFO (0600). An empty `path` (TORCHELASTIC_TIMER_FILE was not given) becomes
-    /// $TMPDIR/watchdog_timer_<random>. A FIFO that is already there is replaced, any other file is an error.
+    /// Makes the FIFO (0600). An empty `path` (no TORCHELASTIC_TIMER_FILE) becomes $TMPDIR/watchdog_timer_<random>.
+    /// Replaces an existing FIFO; any other file is an error.
     [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open(base::Loop& loop, std::string path,
                                                                        OnExpired on_expired);
 
-    /// Null where the plan has no timers.
+    /// Null if the plan has no timers.
     [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open_if_enabled(base::Loop& loop,
                                                                                   const TimerPlan& plan,
                                                                                   OnExpired on_expired) {
@@ -39,7 +39,7 @@ public:
     TimerFifo& operator=(const TimerFifo&) = delete;
     ~TimerFifo() override;
 
-    /// For TORCHELASTIC_TIMER_FILE of the workers.
+    /// The workers' TORCHELASTIC_TIMER_FILE.
     [[nodiscard]] const std::string& path() const { return path_; }
 
     void contribute(const Assignment&, int, Contribution& to) override {

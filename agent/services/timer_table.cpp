@@ -11,11 +11,11 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// A writer's line is atomic up to PIPE_BUF, and torch's client writes no longer ones.
+/// Writes to a pipe are atomic up to PIPE_BUF; torch's client writes no longer lines.
 constexpr std::size_t kMaxLineBytes = PIPE_BUF;
 
-/// Far more than workers have scopes. Requests beyond either limit are ignored: a faulty writer must not exhaust the
-/// agent's memory.
+/// Far above any real use. Ignores requests beyond either limit, so that a faulty writer cannot exhaust the agent's
+/// memory.
 constexpr std::size_t kMaxTimers = 65536, kMaxScopeBytes = 4UL << 20;
 
 /// Seconds; a later deadline would overflow a time_point.

@@ -2,7 +2,7 @@
 /// The deadlines that workers set for themselves through torch's file timer (torch.distributed.elastic.timer). No I/O.
 ///
 /// A worker writes {"version":1,"pid":..,"scope_id":"..","expiration_time":<epoch seconds>,"signal":9}, one per line;
-/// the same pid and scope again moves the deadline, a negative time takes it away.
+/// another line with the same pid and scope replaces the deadline, a negative time removes it.
 
 #include <sys/types.h>
 
@@ -28,17 +28,17 @@ class TimerTable {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    /// Takes bytes as they come, split anywhere. Lines that are no requests are ignored. Requests have wall times;
-    /// deadlines are kept in steady time, so that setting the clock moves none: `wall` and `now` are the same moment.
+    /// Takes bytes in any pieces. Ignores invalid lines. Requests have wall times, the table keeps steady times, so
+    /// that setting the clock changes no deadline; `wall` and `now` are the same moment.
     void feed(std::string_view bytes, std::chrono::system_clock::time_point wall, Time now);
 
     [[nodiscard]] std::optional<Time> next_deadline() const;
 
-    /// The timers that are due, the earliest of each process; all timers of these processes are removed.
-    /// Timers of dead processes (`alive` is false) are dropped.
+    /// The earliest due timer of each process; removes all timers of these processes. Drops timers of dead processes
+    /// (`alive` is false).
     [[nodiscard]] std::vector<ExpiredTimer> expired(Time now, const std::function<bool(pid_t)>& alive);
 
-    /// The process is dead; its pid may come again.
+    /// Removes the timers of a dead process, because its pid may be reused.
     void forget(pid_t pid);
 
     [[nodiscard]] std::size_t size() const { return timers_.size(); }
@@ -54,7 +54,7 @@ private:
     std::map<std::pair<pid_t, std::string>, Deadline> timers_;
     std::size_t scope_bytes_ = 0;  ///< of all timers' scopes
     std::string partial_;
-    bool skipping_ = false;  ///< inside a line that is too long
+    bool skipping_ = false;  ///< inside an overlong line
 };
 
 }  // namespace dlaunch::agent

@@ -18,9 +18,9 @@ constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
        dlaunch store [OPTIONS]
        dlaunch version
 
-Starts PROGRAM several times, gives every worker its rank, watches the workers, restarts them all when
-one fails, and reports the first failure at the end. A PROGRAM that ends in .py runs with Python.
-Everything after PROGRAM belongs to PROGRAM.
+Starts PROGRAM several times and gives every worker its rank. Watches the workers, restarts all of
+them when one fails, and reports the first failure at the end. A PROGRAM that ends in .py runs with
+Python. Everything after PROGRAM belongs to PROGRAM.
 
 Examples:
   dlaunch --nproc-per-node=4 ./prog input.txt     four workers of ./prog

@@ -62,7 +62,7 @@ def test_a_fork_that_fails_once(dlaunch, program):
 
 def test_a_fork_that_always_fails(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", "--max-restarts=2", program, "no-process")
-    assert result.rc == 126 and "cannot make a process for it: Resource temporarily unavailable" in result.err, result.err
+    assert result.rc == 126 and "fork: Resource temporarily unavailable" in result.err, result.err
     assert result.err.count("restarting all workers") == 2 and len(lines(seen / "prepared")) == 1
 
 

@@ -27,7 +27,7 @@ def test_the_workers_of_a_frozen_agent_are_gone_before_the_next_round(meeting, s
     os.kill(agent, signal.SIGCONT)
     both = job.world(2, after=alone, seconds=15)
     err = runs[1].err()
-    assert "stood still for too long: its guard has killed the workers" in err and "joined the job again" in err
+    assert "was frozen for too long: its guard has killed the workers" in err and "joined the job again" in err
     assert "SIGKILL" not in err, "nobody calls that a failure"
     assert both.restarts == {0}
     job.end_well(both, *runs)

@@ -71,7 +71,7 @@ def test_a_program_that_closes_all_descriptors(dlaunch, program):
 @pytest.mark.needs("prlimit")
 @pytest.mark.parametrize("how, status, words", [
     ("no-descriptors", 1, "exited with 1 before its fork point"),
-    ("few-descriptors", 126, "its fork cannot take its place: Too many open files"),
+    ("few-descriptors", 126, "set up the fork: Too many open files"),
 ])  # fmt: skip
 def test_a_program_that_leaves_no_descriptors(dlaunch, program, how, status, words):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", program, how, prefix=("prlimit", "--nofile=256:256"))

@@ -140,7 +140,7 @@ TEST(TextReport, ListsOtherCausesAndFoldsVictims) {
         end.workers.push_back(worker);
     }
     const std::string text = text_report(end);
-    EXPECT_NE(text.find("  failed too:\n    rank 5 (node2, pid 4705) exited with 2 after 12.3 s\n      E: y\n    rank "
+    EXPECT_NE(text.find("  also failed:\n    rank 5 (node2, pid 4705) exited with 2 after 12.3 s\n      E: y\n    rank "
                         "6 (node2, pid 4706) exited with 1 after 12.3 s\n"
                         "  stopped by us: ranks 0, 2-4, 7\n"),
               std::string::npos)
@@ -169,7 +169,7 @@ TEST(TextReport, TellsWhatTheFailedOneUsed) {
 
 TEST(TextReport, TellsWhenAndWho) {
     EXPECT_TRUE(says(text_report(ended({exited(1, 1)})),
-                     "  when and who:  2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
+                     "  when:          2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
 }
 
 TEST(TextReport, NamesTheProgram) {
@@ -208,7 +208,7 @@ TEST(TextReport, OfAMemoryKillNamesTheLimit) {
     failure.out_of_memory = OutOfMemory::certain;
     failure.memory_limit = "900 MiB";
     EXPECT_TRUE(says(text_report(ended({failure})),
-                     "  memory:        the kernel ended it, its cgroup ran out of memory (limit 900 MiB)"));
+                     "  memory:        killed by the kernel, its cgroup ran out of memory (limit 900 MiB)"));
 }
 
 TEST(TextReport, OfATimeOutNamesThoseStillRunning) {

@@ -80,7 +80,7 @@ TEST_F(ForkingTest, what_failed_is_told) {
     auto step = forking_->step();
     const auto* error = std::get_if<SpawnError>(&step);
     ASSERT_TRUE(error);
-    EXPECT_EQ(error->text(), "cannot make a process for it: Resource temporarily unavailable");
+    EXPECT_EQ(error->text(), "fork: Resource temporarily unavailable");
     EXPECT_FALSE(error->permanent) << "another try may end otherwise";
 }
 
