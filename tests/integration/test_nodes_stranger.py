@@ -70,7 +70,7 @@ def test_bytes_that_are_no_text(dlaunch, stranger):
 def test_a_store_that_is_no_coordinator(dlaunch, binary):
     with serving(binary) as server:
         result = dlaunch(*words(server.port))
-    assert result.rc == 83 and result.seconds < 10 and "without a word" in result.first_line
+    assert result.rc == 83 and result.seconds < 10 and "without sending a byte" in result.first_line
 
 
 def test_a_silent_service(start, stranger):
