@@ -11,7 +11,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-/// Programs that are completed: dlaunch may be called by torchrun's name.
+/// The names under which dlaunch may be called.
 constexpr std::string_view kPrograms = "dlaunch torchrun";
 
 std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
@@ -76,7 +76,7 @@ _dlaunch() {
     fi
 }
 
-# The program and its arguments: as that program completes them where bash-completion is there, else files.
+# The program and its arguments: by the program's own completion if bash-completion is loaded, else files.
 _dlaunch_program() {
     if declare -F _command_offset >/dev/null; then
         _command_offset "$1"
@@ -89,7 +89,7 @@ _dlaunch_program() {
 complete -F _dlaunch @PROGRAMS@
 )";
 
-/// "--redirects -r", to a list of such.
+/// Appends "--redirects -r" to a list.
 void add_names(std::string& names, const Option& option) {
     names += fmt::format("{}--{}", names.empty() ? "" : " ", option.name);
     if (option.letter) names += fmt::format(" -{}", option.letter);
@@ -126,7 +126,7 @@ std::string bash() {
     return replaced(replaced(script, "@NAMES@", names), "@PROGRAMS@", kPrograms);
 }
 
-/// What _arguments completes after an option.
+/// The completion of an option's value in _arguments.
 std::string zsh_action(const Option& option) {
     if (takes_file(option)) return "_files";
     if (takes_directory(option)) return "_files -/";
@@ -134,7 +134,7 @@ std::string zsh_action(const Option& option) {
     return fmt::format("({})", fmt::join(option.choices(), " "));
 }
 
-/// Text within a specification of _arguments: brackets and colons have a meaning there.
+/// Escapes brackets and colons for a specification of _arguments.
 std::string zsh_text(std::string_view text) {
     std::string escaped;
     for (char c : text) {
@@ -144,7 +144,7 @@ std::string zsh_text(std::string_view text) {
     return escaped;
 }
 
-/// The arguments of _arguments that describe an option, each on a line of its own.
+/// An option's specifications for _arguments, one per line.
 std::string zsh_lines(const Option& option) {
     const std::string value =
         option.is_switch() ? "" : fmt::format(":{}:{}", zsh_text(option.value), zsh_action(option));
@@ -157,7 +157,7 @@ std::string zsh_lines(const Option& option) {
     return lines;
 }
 
-/// check has the options of dlaunch, the others their own.
+/// check takes the options of dlaunch, other commands their own.
 constexpr std::string_view kZshHead = R"(#compdef @PROGRAMS@
 _dlaunch() {
     local command=
@@ -189,7 +189,7 @@ std::string zsh() {
 }
 
 constexpr std::string_view kFishHead = R"(# fish completion for dlaunch
-# True while the program has not been typed: what follows it belongs to it.
+# True while the program has not been typed: the words after it are its arguments.
 function __dlaunch_before_program
     set -l words (commandline -opc)
     set -l value no
@@ -205,7 +205,7 @@ function __dlaunch_before_program
             case @VALUES@
                 set value yes
             case '-*'
-            case check  # has the options of dlaunch
+            case check  # takes the options of dlaunch
             case '*'
                 return 1
         end
@@ -218,7 +218,7 @@ function __dlaunch_in
 end
 )";
 
-/// What follows an option, for fish's complete.
+/// The completion of an option's value, for fish's complete.
 std::string fish_argument(const Option& option) {
     if (takes_file(option)) return " -r -F";
     if (takes_directory(option)) return " -x -a '(__fish_complete_directories)'";

@@ -16,7 +16,7 @@ constexpr Option kStoreBind{
     .help = "address to listen on, as 10.0.0.1:29500 or [::1]:0; port 0 is a free one",
 };
 
-/// Of dlaunch's options those that a coordinator without workers heeds.
+/// dlaunch's options that apply to a coordinator without workers.
 constexpr std::array<std::string_view, 12> kCoordinatorOptions{
     "nnodes",       "rdzv-backend",    "rdzv-endpoint", "rdzv-id",      "rdzv-conf",     "local-addr",
     "max-restarts", "restart-backoff", "crash-loop",    "node-timeout", "node-cooldown", "scale-up"};

@@ -1,5 +1,5 @@
 #pragma once
-/// Subcommands that take a set of options of their own. Their --help and the completions come from here.
+/// Subcommands with options of their own. Generates their --help and completions.
 
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@ struct Subcommand {
 
 [[nodiscard]] std::span<const Subcommand> subcommands();
 
-/// The options of one of them, as --help shows them; `name` must be one.
+/// The options of a subcommand for its --help; `name` must be in subcommands().
 [[nodiscard]] std::string options_help(std::string_view name);
 
 }  // namespace dlaunch::launcher
