@@ -66,7 +66,7 @@ def surroundings(tmpdir_of_job, seen):
 
 @pytest.fixture
 def seen(tmp_path):
-    """The folder in which workers leave notes; anybody may write there, as a worker may become somebody else."""
+    """The folder in which workers leave notes; any user may write there, because a worker may change its user."""
     folder = tmp_path / "seen"
     folder.mkdir()
     folder.chmod(0o777)
@@ -75,7 +75,7 @@ def seen(tmp_path):
 
 @pytest.fixture
 def new_mark():
-    """A number of seconds that nobody else sleeps: a mark that is also an argument."""
+    """A unique number of seconds to sleep: marks processes by an argument."""
     return lambda: f"{random.randint(1000, 9999)}.{random.getrandbits(48):015d}"
 
 

@@ -84,12 +84,12 @@ Homes homes_of(const Topology& topology, const std::vector<Core>& cores, std::si
 }
 
 /// A worker's index among the workers of its node.
-struct Place {
+struct NodeIndex {
     std::size_t index, count;
 };
 
-Place place_on_node(const Homes& homes, std::size_t worker) {
-    Place place{0, 0};
+NodeIndex index_on_node(const Homes& homes, std::size_t worker) {
+    NodeIndex place{0, 0};
     for (std::size_t i = 0; i < homes.near.size(); ++i) {
         if (homes.near[i]->numa != homes.near[worker]->numa) continue;
         if (i < worker) ++place.index;
@@ -118,7 +118,7 @@ Units bind_one(const std::vector<Core>& cores, const Homes& homes, Binding strat
         return units_of(only(cores, [&](const Core& core) { return core.package == home.package; }));
     const std::vector<Core> node = on_node(cores, home.numa);
     if (strategy == Binding::numa) return units_of(node);
-    const auto [index, count] = place_on_node(homes, worker);
+    const auto [index, count] = index_on_node(homes, worker);
     if (strategy != Binding::core_complex) return share(node, index, count);
     const std::vector<Units> groups = core_complexes(node);
     return groups[index % groups.size()];

@@ -66,7 +66,8 @@ void await_empty(const std::string& folder, Milliseconds deadline) {
     }
 }
 
-/// False on kernels that kill processes at birth here (see WorkerCgroups), because our own cgroup was killed once.
+/// False on kernels that kill processes at birth here (see WorkerCgroups), because the agent's own cgroup was killed
+/// once.
 bool can_be_born_into(int cgroup) {
     if (cgroup < 0) return false;
     ChildOrders orders{};

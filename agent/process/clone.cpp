@@ -1,7 +1,7 @@
-// clone3(2) gives what vfork(2) cannot: a pidfd without a second call, birth inside a cgroup (moving there later takes
-// a lock that costs milliseconds), and a parent that runs on while the child executes, which on two cores hides most of
-// its cost. glibc 2.36 has no wrapper for it. The kernel clears orders->running, as it would a thread's id, when the
-// child leaves our memory.
+// clone3(2) has three advantages over vfork(2): a pidfd without a second call, birth inside a cgroup (moving there
+// later takes a lock that costs milliseconds), and a parent that runs while the child executes its program, which hides
+// most of the cost on two cores. glibc 2.36 has no wrapper. The kernel clears orders->running, like a thread's id, when
+// the child leaves the shared memory.
 
 #include "agent/process/clone.hpp"
 
@@ -63,10 +63,10 @@ long clone3_run(clone_args* args, std::size_t size, void (*run)(ChildOrders*), C
 }
 #endif
 
-/// Where clone3 is missing or forbidden (a seccomp filter): no cgroup, and we stand still until the child has executed.
+/// If clone3 is missing or refused (a seccomp filter): no cgroup, and the parent is suspended until the child executes.
 Cloned by_vfork(ChildOrders* orders) {
     Cloned made;
-    // The analyzer wants posix_spawn, which can do half of it; run_child keeps the rules of vfork and says so.
+    // The analyzer suggests posix_spawn, which lacks half of the steps; run_child keeps the rules of vfork.
     const pid_t pid = ::vfork();      // NOLINT(clang-analyzer-security.insecureAPI.vfork)
     if (pid == 0) run_child(orders);  // NOLINT(clang-analyzer-unix.Vfork)
     orders->running = 0;

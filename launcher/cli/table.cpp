@@ -30,7 +30,7 @@ constexpr Option kOptions[] = {
      .help = "role of the workers: ROLE_NAME, and part of log prefixes", .torchrun = true, .pet = true, .may_be_empty = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.program.role, parse_any(use.value)); }},
 
-    // --- what runs ---
+    // --- program ---
     {.name = "module", .letter = 'm', .group = Group::program,
      .help = "PROGRAM is a Python module: run as python -u -m PROGRAM", .torchrun = true, .pet = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.module, parse_switch(use.value)); }},

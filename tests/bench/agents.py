@@ -74,7 +74,7 @@ class Agents:
             load.stdin.flush()
 
     def hear(self, event):
-        """What each process says of this event, as lists of numbers."""
+        """The reports of all processes about this event, as lists of numbers."""
         heard = []
         for load in self.loads:
             words = load.stdout.readline().split()
@@ -102,7 +102,7 @@ class Agents:
         return name_of(self.coordinator()) == "dlaunch-coord"
 
     def kill_coordinator(self):
-        """Milliseconds from its death until the last agent is welcomed by the next; agents whose workers were stopped."""
+        """Milliseconds from its death until its successor welcomes the last agent; agents with stopped workers."""
         killed = time.monotonic_ns()
         os.kill(self.coordinator(), signal.SIGKILL)
         heard = self.hear("welcomed")
@@ -116,7 +116,7 @@ class Agents:
         return (cpu_seconds(pid) - before) / (time.monotonic() - start)
 
     def fail_and_end(self):
-        """Milliseconds: one agent's failure told to all; from the last stop to all assigned again; all told the end."""
+        """Milliseconds: one agent's failure to all; from the last stop until all are assigned; the verdict to all."""
         start = time.monotonic_ns()
         self.say("fail", self.loads[:1])
         told = (max(line[1] for line in self.hear("stopped")) - start) / 1e6

@@ -1,4 +1,4 @@
-"""How soon everybody knows of a failure, and runs again.
+"""Time until all nodes know of a failure, and run again.
 
 First 100, 1000 and 10000 simulated agents (see meet.py): from one agent's report until the last one is told to stop,
 and from the last stop until the last one has its next assignment. Then a real job of two nodes of two workers each, on

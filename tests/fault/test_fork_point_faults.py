@@ -1,4 +1,4 @@
-"""--start-method=fork: whoever dies or stands still while workers are made, the job goes on or ends as it does with
+"""--start-method=fork: a process dies or stalls while workers are made, and the job goes on or ends as it does with
 workers that execute their program."""
 
 import json

@@ -1,4 +1,4 @@
-"""stderr is a full pipe that nobody reads and the agent is killed: the guard ends all that is left before it prints."""
+"""stderr is a full pipe without a reader and the agent is killed: the guard kills all that is left before it prints."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-// The store itself: any conversation of four clients keeps its books. The input is cut into pieces of `u8 who, u8 size`
-// and bytes that this client sends; who & 4 closes the connection first, who & 8 clears the store. Clients begin with
-// VALIDATE.
+// The store: its accounts hold for any requests of four clients. The input is cut into pieces of `u8 client, u8 size`
+// and bytes that this client sends; client & 4 closes the connection first, client & 8 clears the store. Clients begin
+// with VALIDATE.
 
 #include <array>
 #include <cstdint>

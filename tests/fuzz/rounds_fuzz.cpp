@@ -1,7 +1,7 @@
-// The decoder of what agents say to each other: however bytes are cut it makes the same of them, and what it hands out
-// is a message that is encoded and decoded to itself.
+// The decoder of rendezvous messages: bytes cut in any way decode to the same messages, and what it hands out is a
+// message that is encoded and decoded to itself.
 //
-// Input: a byte that says how long the pieces are, then the frames.
+// Input: a byte with the length of the pieces, then the frames.
 
 #include <cstdint>
 #include <cstdlib>

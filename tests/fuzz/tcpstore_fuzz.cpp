@@ -1,7 +1,8 @@
 // The decoder of the store's protocol, both numberings: however bytes are cut it makes the same of them, what it hands
 // out is encoded to the bytes it came from, and it keeps no more than it was given.
 //
-// Input: a byte whose lowest bit turns extensions on and whose others say how long the pieces are, then the bytes.
+// Input: a byte with the switch for extensions in its lowest bit and the length of pieces in the others, then the
+// bytes.
 
 #include <cstdint>
 #include <cstdlib>

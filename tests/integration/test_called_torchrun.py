@@ -63,7 +63,7 @@ def test_a_script_with_the_name_of_a_command(start, torchrun, tmp_path, name):
 
 
 def environment(tmp_path):
-    """A folder as a virtual environment has it, whose python says which it is."""
+    """A folder like that of a virtual environment, with a python that prints its path."""
     home = tmp_path / "venv"
     (home / "bin").mkdir(parents=True)
     (home / "pyvenv.cfg").write_text("")

@@ -27,7 +27,7 @@ def test_an_unrelated_file_in_place_of_the_link_is_kept(dlaunch, shell_worker, t
     assert len(list((tmp_path / "logs").glob("*/attempt_0/*/stdout.log"))) == 2
 
 
-def test_links_tell_rank_and_host(dlaunch, shell_worker, tmp_path):
+def test_links_name_rank_and_host(dlaunch, shell_worker, tmp_path):
     assert (
         dlaunch("--nproc-per-node=2", "-r", "1", f"--log-dir={tmp_path}/logs", "--no-python", shell_worker(SAY)).rc == 0
     )

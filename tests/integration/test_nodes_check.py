@@ -22,7 +22,7 @@ def check(meeting):
     return check_
 
 
-def test_before_anybody_has_started(check):
+def test_before_any_node_has_started(check):
     rc, said, _ = check(0)
     assert rc == 0 and said["this node"] == "node1, advertised as 10.86.0.1"
     assert said["because"] == "the endpoint names it" and "hosted by this node" in said["coordinator"]

@@ -21,7 +21,7 @@ def reported(job, tmp_path):
     return reported_
 
 
-def test_both_tell_the_same(reported, seen):
+def test_both_have_the_same_content(reported, seen):
     result, report = reported(
         "ready\nif [ $RANK = 1 ]; then await 0.ready; echo some last words >&2; exit 37; fi\n" + STAY,
         workers=3,

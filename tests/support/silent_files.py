@@ -1,4 +1,4 @@
-"""A folder whose file system never answers: a FUSE mount without a server, as a network file system that has gone."""
+"""A folder on a file system that never answers: a FUSE mount without a server."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
 
 @contextmanager
 def silent_folder(path):
-    """Yields `path`, mounted. Whoever looks into it waits, until it is killed or this ends."""
+    """Yields `path`, mounted. A process that accesses it blocks until it is killed or the mount ends."""
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         connection = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)

@@ -5,7 +5,7 @@
 
 namespace dlaunch::store {
 
-/// A store on a server that speaks the newest TCPStore protocol: ours or torch's. One thread at a time.
+/// A store on a server that speaks the newest TCPStore protocol: dlaunch's or torch's. Not thread-safe.
 ///
 /// After a call that failed because the connection broke, or because its deadline passed in the middle of a reply, the
 /// next call tries once to reconnect. It is unknown whether the failed call took effect.

@@ -1,5 +1,5 @@
 #pragma once
-/// A coordinator between made-up nodes: what they say, and what each of them hears.
+/// A coordinator with simulated nodes: sends their messages, and records the messages to each.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace dlaunch::rendezvous {
 
 using namespace std::chrono_literals;
 
-/// A coordinator and what it says to whom. Node n is on connection n + 1.
+/// A coordinator and the messages to each node. Node n has connection n + 1.
 class Job {
 public:
     explicit Job(int min_nodes, int max_nodes, int max_restarts = 0)
@@ -58,7 +58,7 @@ public:
         join.job = this->job;
         say(node, join);
     }
-    /// Comes from an earlier coordinator, of epoch `from`, in whose round `round` it has the group rank of its number.
+    /// Joins from an earlier coordinator of epoch `from`, in whose round `round` its group rank is its number.
     void comes_back(int node, std::int32_t round, std::int32_t group_size, bool alive = true, std::uint64_t from = 1,
                     std::uint64_t incarnation = 1) {
         incarnations[node] = incarnation;
@@ -87,7 +87,7 @@ public:
         coordinator.closed(now, connection_of(node), by_its_end);
         listen();
     }
-    /// Time passes; nodes in `beating` are heard.
+    /// Time passes; nodes in `beating` send beats.
     void pass(Milliseconds time, std::vector<int> beating = {}) {
         for (const Time end = now + time; now < end;) {
             now += 50ms;
@@ -108,7 +108,7 @@ public:
                 closed.insert(std::get<Coordinator::Close>(action).connection);
             }
     }
-    /// The latest message of a kind that a node heard, which is then forgotten.
+    /// Takes the latest message of a kind to a node.
     template <class T>
     std::optional<T> heard(int node) {
         auto& all = said[connection_of(node)];

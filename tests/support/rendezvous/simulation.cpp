@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kBound{150'000};  // by then everybody has ended, counted from the last fault
+constexpr milliseconds kBound{150'000};  // after the last fault; all agents have ended by then
 
 }  // namespace
 

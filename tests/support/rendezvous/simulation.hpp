@@ -75,7 +75,7 @@ private:
         std::deque<Item> up, down;
         Milliseconds up_due{0}, down_due{0};
     };
-    /// By epoch and number: who takes over need not know what nobody who came to it knew.
+    /// By epoch and number: a successor need not know of a round that none of its members knew.
     using Round = std::pair<std::uint64_t, int>;
     struct Workers {
         bool alive = false, stopping = false, succeeded = false, own_failure = false;

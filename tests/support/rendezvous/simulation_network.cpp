@@ -81,7 +81,7 @@ void Simulation::to_agent(std::uint64_t number, Wire& wire, const Item& item) {
     act(wire.agent);
 }
 
-/// A process always reaches itself; a cut of the coordinator's node is everybody else's.
+/// A process always reaches itself; a cut of the coordinator's node cuts all other nodes off.
 milliseconds Simulation::cut_until(const Agent& agent, bool up) const {
     const Agent& host = agents_[host_.agent];
     if (&agent == &host) return milliseconds(0);

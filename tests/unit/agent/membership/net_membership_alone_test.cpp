@@ -1,4 +1,4 @@
-// A job of one node: what the agent is ordered when its rounds end as a script says.
+// A job of one node: the orders that the agent receives when its rounds end as scripted.
 
 #include "agent/membership/net_membership.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A node whose rounds end as a script says, one entry a round.
+/// A node with scripted ends of its rounds, one entry per round.
 struct Node {
     explicit Node(Plan given) : plan(std::move(given)) {}
 

@@ -116,7 +116,7 @@ struct Job {
         plan.rendezvous.max_nodes = max_nodes;
         for (int number = 1; number <= count; ++number) {
             Plan its = plan;
-            if (number > 1) its.rendezvous.is_host = false;  // all are at its address: who comes first hosts
+            if (number > 1) its.rendezvous.is_host = false;  // all have its address: the first node hosts
             add(fmt::format("node{}", number), its);
         }
     }

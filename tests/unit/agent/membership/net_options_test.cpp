@@ -47,7 +47,7 @@ TEST(NetOptions, node_rank_0_should_host_and_knows_how_the_user_named_the_place)
     EXPECT_EQ(question_of(plan, "x").option, "--master-addr");
 }
 
-TEST(NetOptions, the_user_may_say_who_hosts) {
+TEST(NetOptions, is_host_decides_which_node_hosts) {
     Plan plan = elastic();
     plan.rendezvous.is_host = true;
     EXPECT_TRUE(question_of(plan, "x").must_host);
@@ -55,7 +55,7 @@ TEST(NetOptions, the_user_may_say_who_hosts) {
     EXPECT_FALSE(question_of(plan, "x").may_host);
 }
 
-TEST(NetOptions, the_coordinator_is_told_the_plan) {
+TEST(NetOptions, the_coordinator_gets_the_plan) {
     Plan plan = elastic();
     plan.rendezvous.last_call = 2500ms;
     plan.rendezvous.join_timeout = 9s;

@@ -75,7 +75,7 @@ TEST_F(ForkingTest, one_that_is_dead_by_then_is_made_all_the_same) {
     EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
-TEST_F(ForkingTest, what_failed_is_told) {
+TEST_F(ForkingTest, the_failed_step_is_reported) {
     say(Kind::cannot, EAGAIN);
     auto step = forking_->step();
     const auto* error = std::get_if<SpawnError>(&step);
@@ -84,7 +84,7 @@ TEST_F(ForkingTest, what_failed_is_told) {
     EXPECT_FALSE(error->permanent) << "another try may end otherwise";
 }
 
-TEST_F(ForkingTest, a_kill_before_it_is_known_is_told) {
+TEST_F(ForkingTest, a_kill_before_its_pid_is_known_is_reported) {
     say(Kind::killed, SIGKILL);
     auto step = forking_->step();
     const auto* killed = std::get_if<Forking::Killed>(&step);

@@ -144,7 +144,7 @@ TEST_F(LeftCgroup, of_the_living_or_the_young_stays) {
     EXPECT_TRUE(fs::exists(folder_));
 }
 
-TEST_F(LeftCgroup, of_another_name_or_of_somebody_stays) {
+TEST_F(LeftCgroup, of_another_name_or_of_a_living_agent_stays) {
     const std::string ours = cgroup_name(getpid());
     for (const std::string name : {ours.c_str(), "dlaunch-1-x", "dlaunch", "dlaunch-", "dlaunch-1", "other-1-1"}) {
         const std::string other = places_.cgroups + "/" + name;

@@ -18,7 +18,7 @@ TEST(StatOf, reads_behind_a_name_that_holds_anything) {
     EXPECT_EQ(self->state, 'R');
 }
 
-TEST(StatOf, has_none_of_who_is_not_there) { EXPECT_FALSE(stat_of(1 << 30)); }
+TEST(StatOf, has_none_of_a_missing_process) { EXPECT_FALSE(stat_of(1 << 30)); }
 
 TEST(ProcIsOurs, where_it_shows_this_process) { EXPECT_TRUE(proc_is_ours()); }
 

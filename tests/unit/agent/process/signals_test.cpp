@@ -27,7 +27,7 @@ struct Asked : Requests {
     bool is_new(int number, Way way, base::Time now) { return news({number}, way, now) == 1; }
 };
 
-TEST(Requests, a_signal_to_guard_and_agent_is_one_request_whichever_is_heard_first) {
+TEST(Requests, a_signal_to_guard_and_agent_is_one_request_in_either_order) {
     for (const Way first : {Way::guard, Way::own}) {
         Asked asked;
         const Way second = first == Way::guard ? Way::own : Way::guard;
@@ -67,14 +67,14 @@ TEST(Requests, a_second_signal_right_behind_the_first_to_every_process_is_the_sa
     EXPECT_TRUE(asked.is_new(SIGINT, Way::guard, kStart + 3ms)) << "somebody presses Ctrl-C";
 }
 
-TEST(Requests, what_came_together_is_told_together) {
+TEST(Requests, signals_that_arrive_together_are_reported_together) {
     Asked asked;
     EXPECT_EQ(asked.news({SIGTERM, SIGHUP, SIGCONT}, Way::own, kStart), 3);
     EXPECT_EQ(asked.news({SIGTERM, SIGHUP, SIGCONT}, Way::guard, kStart + 1ms), 0);
     EXPECT_EQ(asked.news({SIGTERM, SIGHUP}, Way::guard, kStart + 200ms), 2);
 }
 
-TEST(Requests, a_signal_that_ends_nothing_is_heard_once_and_hides_nothing) {
+TEST(Requests, a_signal_that_does_not_end_the_job_is_reported_once_and_hides_no_other) {
     Asked asked;
     EXPECT_TRUE(asked.is_new(SIGUSR1, Way::own, kStart));
     EXPECT_TRUE(asked.is_new(SIGTERM, Way::own, kStart + 1ms));

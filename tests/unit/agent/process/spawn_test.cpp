@@ -82,7 +82,7 @@ protected:
     fs::path folder_;
 };
 
-TEST_F(Spawn, runs_a_program_and_its_pidfd_tells_the_end) {
+TEST_F(Spawn, runs_a_program_and_its_pidfd_reports_the_exit) {
     Spawning spawning = begun(shell("exit 7"));
     const base::UniqueFd pidfd = spawning.take_pidfd();
     EXPECT_FALSE(spawning.finish());

@@ -107,13 +107,13 @@ TEST(Sweep, kills_below_a_stopped_process_and_leaves_that_alone) {
                   int status = 0;
                   const bool spared = waitpid(stopped, &status, WUNTRACED) == stopped && WIFSTOPPED(status);
                   const std::vector<pid_t> left = descendants();
-                  kill_below(stopped, 1min, yes);  // zombies are nobody to wait for
+                  kill_below(stopped, 1min, yes);  // zombies need no waiting
                   return spared && left.size() >= 2 && sweep(5s);
               }),
               0);
 }
 
-TEST(Sweep, kills_nobody_below_when_it_is_told_not_to_go_on) {
+TEST(Sweep, kills_none_below_when_goes_on_returns_false) {
     EXPECT_EQ(in_a_process([] {
                   const pid_t parent = ready_script("sleep 600 9>&- & exec 9>&-; wait");
                   kill_below(parent, 5s, [] { return false; });

@@ -67,7 +67,7 @@ TEST(Parse, SignalsThatAreUnknownWarn) {
                                       "--signals-to-handle=SIGTERM,SIGNOPE: 'SIGNOPE' is not a signal and is ignored"});
 }
 
-/// Every option with a value refuses something, and says which one it is and what it wants.
+/// Every option with a value refuses some value, and the error names the option and the expected form.
 TEST(Parse, BadValuesNameTheirOption) {
     for (const Option& option : all_options()) {
         const std::set<std::string_view> take_any_text{"duplicate-stdout-filters", "duplicate-stderr-filters",

@@ -9,7 +9,7 @@
 namespace dlaunch::base {
 namespace {
 
-TEST(Aside, works_in_another_thread_and_tells_the_loop) {
+TEST(Aside, works_in_another_thread_and_returns_to_the_loop) {
     Loop loop;
     std::thread::id worked, told;
     const Aside aside(loop, [&]() -> std::function<void()> {
@@ -25,7 +25,7 @@ TEST(Aside, works_in_another_thread_and_tells_the_loop) {
     EXPECT_EQ(told, std::this_thread::get_id());
 }
 
-TEST(Aside, the_loop_goes_on_while_it_hangs_and_nobody_waits_for_it) {
+TEST(Aside, neither_the_loop_nor_its_end_waits_for_work_that_hangs) {
     Loop loop;
     auto gate = std::make_shared<std::promise<void>>();
     auto left = std::make_shared<std::promise<void>>();

@@ -84,7 +84,7 @@ TEST(CoordinatorHost, hears_that_an_agent_died) {
     });
 }
 
-TEST(CoordinatorHost, waits_for_one_whose_connection_broke) {
+TEST(CoordinatorHost, waits_for_a_member_with_a_broken_connection) {
     Job job(2);
     with_clients(job.loop, [&] {
         Agent first(job, 1), second(job, 2);
@@ -139,7 +139,7 @@ TEST(CoordinatorHost, has_a_clock) {
     });
 }
 
-TEST(CoordinatorHost, says_much_to_all_who_read_late) {
+TEST(CoordinatorHost, sends_much_to_members_that_read_late) {
     Job job(3);
     const std::string record(wire::kMaxRecord, 'r');
     with_clients(job.loop, [&] {
@@ -152,7 +152,7 @@ TEST(CoordinatorHost, says_much_to_all_who_read_late) {
         agents[0]->say(Report{{1, 0, 1}, Report::Phase::over, false, Cause{9, "kind", "it failed", false, record}});
         for (auto& agent : agents) {
             agent->hear<StopRound>();
-            agent->over(false);  // the first has said so before, which is no matter
+            agent->over(false);  // the first node reports it a second time, without an effect
         }
         for (auto& agent : agents) {
             const auto end = agent->hear<End>();
@@ -162,7 +162,7 @@ TEST(CoordinatorHost, says_much_to_all_who_read_late) {
     });
 }
 
-TEST(CoordinatorHost, is_finished_when_everybody_has_heard_the_end) {
+TEST(CoordinatorHost, is_finished_when_every_member_has_received_the_verdict) {
     Job job(1);
     std::atomic<bool> finished = false;
     job.host->when_finished([&] {

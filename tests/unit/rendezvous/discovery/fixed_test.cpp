@@ -18,7 +18,7 @@ Question question_for(const std::string& host, int port) {
     return question;
 }
 
-/// A port of this host that somebody holds without listening.
+/// A port of this host that is bound without a listener.
 struct Held {
     Held() {
         sockaddr_in address{};
@@ -70,7 +70,7 @@ TEST(Fixed, who_came_first_on_this_machine_hosts) {
 }
 
 TEST(Fixed, the_user_is_believed_that_this_node_hosts) {
-    Question question = question_for("192.0.2.1", 0);  // nobody's
+    Question question = question_for("192.0.2.1", 0);  // no host has this address
     question.local_addr = "127.0.0.1";
     EXPECT_FALSE(FixedDiscovery(question).find()->listener);
     question.must_host = true;

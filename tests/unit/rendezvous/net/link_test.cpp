@@ -13,7 +13,7 @@ namespace {
 
 const Beat kBeat{{1, 2, 3}, 4};
 
-/// What a link says to its member. `then` runs after each word.
+/// Records a link's calls of its observer. `then` runs after each call.
 struct Heard {
     MemberLink::Observer listener() {
         return {[this] { note("connected"); },
@@ -95,7 +95,7 @@ TEST(MemberLink, looks_a_name_up_again_when_all_its_addresses_have_failed) {
     const store::Listener port = *store::open_listener("127.0.0.1", 0);
     base::Loop loop;
     Heard heard;
-    // Nobody listens at the address that the name had.
+    // No process listens at the name's old address.
     MemberLink link(loop, {{{"localhost", port.port}, "127.0.0.9"}}, heard.listener());
     heard.then = [&] {
         if (heard.words.back() == "connected") return loop.stop();
@@ -107,7 +107,7 @@ TEST(MemberLink, looks_a_name_up_again_when_all_its_addresses_have_failed) {
     EXPECT_EQ(heard.words.back(), "connected");
 }
 
-TEST(MemberLink, goes_to_another_place_when_it_is_told_of_one) {
+TEST(MemberLink, dials_another_place_after_retarget) {
     Line line;
     const store::Listener other = *store::open_listener("127.0.0.1", 0);
     line.link.retarget({here(other.port)});
@@ -153,7 +153,7 @@ TEST(MemberLink, tells_an_end_in_order_from_a_break) {
     broken.run_until("broken", [&] { broken.accepted().peer().break_off(); });
 }
 
-TEST(MemberLink, names_who_does_not_speak_like_a_coordinator) {
+TEST(MemberLink, describes_a_listener_that_is_no_coordinator) {
     Line line;
     line.run_until("failed", [&] {
         Speaker other = line.accepted();
@@ -226,7 +226,7 @@ TEST(MemberLink, disconnects_in_order_whatever_is_unread) {
     EXPECT_EQ(line.heard.words, (std::vector<std::string>{"connected", "received"}));
 }
 
-TEST(MemberLink, says_that_nobody_listens) {
+TEST(MemberLink, reports_that_no_process_listens) {
     Line line;
     line.port.socket.reset();
     line.run([&](Heard&) { line.loop.stop(); });

@@ -117,7 +117,7 @@ TEST(TcpStoreDecoder, requests_wait_until_they_are_asked_for) {
     EXPECT_EQ(decoder.next(request), Decoder::Outcome::more);
 }
 
-TEST(TcpStoreDecoder, the_first_message_tells_the_numbering) {
+TEST(TcpStoreDecoder, the_first_message_determines_the_numbering) {
     const auto numbering = [](std::string_view first) {
         Decoder decoder;
         Request request;

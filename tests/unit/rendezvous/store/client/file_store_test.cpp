@@ -102,7 +102,7 @@ TEST(FileStore, other_files_are_refused) {
               file.folder + "/no/such: No such file or directory");
 }
 
-TEST(FileStore, a_file_that_became_shorter_is_told) {
+TEST(FileStore, a_file_that_became_shorter_is_an_error) {
     NewFile file;
     const auto store = *FileStore::open(file.path);
     ASSERT_TRUE(store->set("/k", "v", soon()));

@@ -1,6 +1,6 @@
 #pragma once
 /// What every kind of store must do, as one suite of typed tests: a file that includes this gives it a Kind with
-/// `Store& store()`, and `Store& another()` for a second user of the same store, who may be in another thread.
+/// `Store& store()`, and `Store& another()` for a second user of the same store, possibly in another thread.
 
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ TEST(TcpStore, waits_for_a_server_that_comes_up) {
     client.join();
 }
 
-TEST(TcpStore, says_who_does_not_answer_when_the_time_is_over) {
+TEST(TcpStore, names_the_server_that_does_not_answer_by_the_deadline) {
     auto listener = open_listener("127.0.0.1", 0);
     const int port = listener->port;
     listener->socket.reset();
@@ -65,7 +65,7 @@ TEST(TcpStore, an_interrupted_wait_goes_on) {
     signal(SIGUSR1, SIG_DFL);
 }
 
-TEST(TcpStore, a_server_that_is_gone_is_told_at_once) {
+TEST(TcpStore, a_server_that_is_gone_is_reported_at_once) {
     Tcp tcp;
     std::thread waiter([&] {
         const auto lost = tcp.one->wait(Strings{"/never"}, soon());

@@ -1,5 +1,5 @@
 #pragma once
-/// The core with clients that are numbers: what each was told since it was last asked.
+/// The core with numbered clients, and the replies to each since the last look.
 
 #include <map>
 #include <string>

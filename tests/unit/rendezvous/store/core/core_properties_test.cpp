@@ -1,5 +1,5 @@
 // The core beside a model that is too simple to be wrong and too slow to be used: after any requests of any clients
-// both have told everybody the same.
+// both have sent every client the same replies.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-// Who waits, who is woken, and what a wait that ended leaves behind.
+// Pending waits, wakes, and the state after a wait has ended.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TEST_F(CoreWaiting, everything_that_stores_wakes) {
     }
 }
 
-TEST_F(CoreWaiting, what_stores_nothing_wakes_nobody) {
+TEST_F(CoreWaiting, a_request_that_stores_nothing_wakes_no_waiter) {
     wait(2, {"/k"});
     ask(1, about(Message::compare_set, "/k", "something", "else"));
     ask(1, about(Message::delete_key, "/k"));
@@ -63,7 +63,7 @@ TEST_F(CoreWaiting, what_stores_nothing_wakes_nobody) {
     EXPECT_EQ(told(2), "");
 }
 
-TEST_F(CoreWaiting, a_refused_request_wakes_nobody) {
+TEST_F(CoreWaiting, a_refused_request_wakes_no_waiter) {
     set(1, "/k", "no number");
     barrier(2, "/b", 2);
     wait(3, {"/big"});
@@ -182,7 +182,7 @@ TEST_F(CoreWaiting, who_lacks_more_than_the_queue_does_not_use_up_its_push) {
     EXPECT_TRUE(woken(2));
 }
 
-TEST_F(CoreWaiting, a_push_wakes_nobody_who_waits_for_something_else_now) {
+TEST_F(CoreWaiting, a_push_wakes_no_waiter_that_still_lacks_another_key) {
     wait(2, {"/q"});
     push(1, "/q");
     EXPECT_TRUE(woken(2));
@@ -223,7 +223,7 @@ TEST_F(CoreWaiting, set_or_add_of_its_key_opens_a_barrier) {
     EXPECT_EQ(told(1), "");
 }
 
-TEST_F(CoreWaiting, a_barrier_wakes_who_waits_for_its_key_when_it_is_full) {
+TEST_F(CoreWaiting, a_full_barrier_wakes_the_waiters_of_its_key) {
     wait(1, {"/b"});
     barrier(2, "/b", 2);
     EXPECT_EQ(told(1), "");

@@ -33,7 +33,7 @@ TEST(HalfOpen, who_spoke_or_left_is_not) {
     EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{2});
 }
 
-TEST(HalfOpen, is_full_at_its_limit_and_closes_nobody_for_that) {
+TEST(HalfOpen, is_full_at_its_limit_and_closes_none_to_make_room) {
     HalfOpen gate(2, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     EXPECT_FALSE(gate.full());

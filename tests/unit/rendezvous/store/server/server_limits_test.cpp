@@ -235,7 +235,7 @@ struct Meeting {
     std::unique_ptr<Server> server;
 };
 
-TEST(ServerLimits, where_members_join_nobody_else_may_stay) {
+TEST(ServerLimits, where_members_join_other_clients_may_not_stay) {
     for (const bool serves_requests : {false, true}) {
         ServerLimits limits;
         limits.half_open_time = milliseconds(50);

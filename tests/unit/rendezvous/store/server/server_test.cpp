@@ -212,7 +212,7 @@ TEST(Server, clears_the_keys_and_closes_the_clients_that_may_know_them) {
     });
 }
 
-TEST(Server, does_not_hear_who_has_gone_before_it_began) {
+TEST(Server, does_not_serve_connections_that_closed_before_it_began) {
     base::Loop loop;
     auto listener = open_listener("127.0.0.1", 0);
     ASSERT_TRUE(listener);
