@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kHelp =
     R"(Usage: dlaunch backends
 
-Prints the operations of each backend of libdlaunch, the library for C++ workers, for buffers in host
-and GPU memory, and whether this machine supports the backend.
+Prints the operations of each backend of libdlaunch, the library for C++ workers, for buffers in
+host and GPU memory, and whether this machine supports the backend.
 
 Exit status: 0 printed; 1 libdlaunch was not found; 2 wrong usage
 More: man libdlaunch

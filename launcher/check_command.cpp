@@ -23,9 +23,9 @@ constexpr auto kPatience = r::Milliseconds(5'000);
 constexpr const char* kHelp =
     R"(Usage: dlaunch check [OPTIONS] [PROGRAM [ARGS...]]
 
-Prints, for a job of several nodes with these options, the address that this node would advertise and
-why, where the coordinator is, and whether it answers there. Starts and joins nothing. The options
-are dlaunch's: put "check" into the command line that does not work.
+Prints, for a job of several nodes with these options, the address that this node would advertise
+and why, where the coordinator is, and whether it answers there. Starts and joins nothing. The
+options are dlaunch's: put "check" into the command line that does not work.
 
 Exit status: 0 the coordinator answers, or this node would host it and can; 2 wrong usage; 80 no
   answer; 83 another service answers, or the coordinator refuses this node

@@ -36,8 +36,8 @@ one line with the address and port, and ends with the job's status and report. W
 endpoint it waits as a standby while another node hosts the coordinator.
 
 {}
-With a fixed endpoint, SIGTERM and SIGINT end the job on all nodes. With a folder, another node takes
-over, and the workers run on.
+With a fixed endpoint, SIGTERM and SIGINT end the job on all nodes. With a folder, another node
+takes over, and the workers run on.
 More: man dlaunch
 )";
 

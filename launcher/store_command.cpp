@@ -25,8 +25,8 @@ namespace {
 constexpr const char* kHelp =
     R"(Usage: dlaunch store --bind ADDR[:PORT]
 
-Serves a store for clients of torch.distributed's TCPStore and of libdlaunch until SIGTERM or SIGINT.
-Prints one line with the address and port.
+Serves a store for clients of torch.distributed's TCPStore and of libdlaunch, until SIGTERM or
+SIGINT. Prints one line with the address and port.
 
 {}More: man dlaunch-store
 )";
