@@ -88,7 +88,7 @@ std::string answer_text(const r::Answer& answer, const std::string& job_id) {
 /// Probes every place; the best answer determines the exit status.
 int probe_all(const r::Found& found, const r::Question& question) {
     int best = exit_status::kRefused + 1;
-    for (const r::Place& place : found.places) {
+    for (const r::ResolvedEndpoint& place : found.places) {
         const std::string endpoint = place.endpoint.text();
         if (place.address.empty()) {
             print("coordinator:", endpoint);
@@ -117,7 +117,7 @@ int check(const agent::Plan& plan) {
     if (!found) return complain(found.error());
     print("this node:", fmt::format("{}, advertised as {}", plan.host.name, found->advertised));
     print("because:", found->why);
-    if (!found->doubt.empty()) print("doubtful:", found->doubt);
+    if (!found->warning.empty()) print("warning:", found->warning);
     if (!found->listener && !found->places.empty()) return probe_all(*found, question);
     if (found->places.empty()) {
         print("coordinator:", "none yet: the first node that starts hosts it");

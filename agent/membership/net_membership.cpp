@@ -27,9 +27,9 @@ namespace r = rendezvous;
 namespace {
 
 /// "node2:29400 or node1:29400"; a name with several addresses once.
-std::string names_of(const std::vector<r::Place>& places) {
+std::string names_of(const std::vector<r::ResolvedEndpoint>& places) {
     std::vector<std::string> names;
-    for (const r::Place& place : places)
+    for (const r::ResolvedEndpoint& place : places)
         if (names.empty() || names.back() != place.endpoint.text()) names.push_back(place.endpoint.text());
     return fmt::format("{}", fmt::join(names, " or "));
 }

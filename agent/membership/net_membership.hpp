@@ -79,13 +79,13 @@ private:
     std::optional<rendezvous::Member> member_;
     std::unique_ptr<rendezvous::CoordinatorLink> link_;
     HostCoordinator host_;
-    std::vector<rendezvous::Place> places_;  ///< of the coordinator, in the link's order
-    bool hosts_ = false;                     ///< the coordinator process is on this node
-    int coordinator_port_ = 0;               ///< if this node hosts the coordinator
-    bool answered_ = false;                  ///< the current connection has received a Welcome
-    bool is_standby_ = true;                 ///< watches the coordinator's claim
-    bool name_is_loopback_ = false;          ///< the endpoint's name resolves to loopback, only on this node
-    std::string advertised_, bind_to_;       ///< this node's address for other nodes; the same, numeric
+    std::vector<rendezvous::ResolvedEndpoint> places_;  ///< of the coordinator, in the link's order
+    bool hosts_ = false;                                ///< the coordinator process is on this node
+    int coordinator_port_ = 0;                          ///< if this node hosts the coordinator
+    bool answered_ = false;                             ///< the current connection has received a Welcome
+    bool is_standby_ = true;                            ///< watches the coordinator's claim
+    bool name_is_loopback_ = false;                     ///< the endpoint's name resolves to loopback, only on this node
+    std::string advertised_, bind_to_;                  ///< this node's address for other nodes; the same, numeric
     WorkerStore store_;
     base::Timer timer_;
     rendezvous::Time timer_due_ = rendezvous::kNever;

@@ -69,7 +69,7 @@ void NetMembership::on_found(base::Result<r::Found> found) {
         return;
     }
     finding_timer_ = {};
-    if (found && !found->doubt.empty()) orders_.tell(found->doubt);
+    if (found && !found->warning.empty()) orders_.tell(found->warning);
     if (!found) return end_before_joining(found.error().status, found.error().text);
     if (auto open = open_ports(*found); !open) return end_before_joining(open.error().status, open.error().text);
     make_member(*found);

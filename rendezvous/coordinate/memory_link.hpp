@@ -17,7 +17,7 @@ public:
 
     void connect() override;
     void disconnect() override;
-    void retarget(const std::vector<Place>&) override {}
+    void retarget(const std::vector<ResolvedEndpoint>&) override {}
     void send(const Message& message) override;
     [[nodiscard]] int socket() const override { return -1; }
 

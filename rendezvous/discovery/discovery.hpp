@@ -34,7 +34,7 @@ struct Question {
 /// The result of a discovery.
 struct Found {
     /// Where to dial the coordinator, in this order. Empty only with only_look, when there is no coordinator yet.
-    std::vector<Place> places;
+    std::vector<ResolvedEndpoint> places;
     /// This node hosts the coordinator, and listens already, so that no dial is refused from now on.
     std::optional<store::Listener> listener;
     std::optional<HeldClaim> claim;  ///< with a listener, where the place is not fixed; the coordinator renews it
@@ -47,7 +47,7 @@ struct Found {
     std::string why;                              ///< why this address was chosen, for users
     std::string problem;                          ///< of the first name without an address; may be resolved later
     bool name_is_loopback = false;  ///< the endpoint's name is this host's, and resolves to loopback only on this host
-    std::string doubt;              ///< a warning for the user: the options probably contain a mistake
+    std::string warning;            ///< a warning for the user: the options probably contain a mistake
 
     [[nodiscard]] bool nowhere() const;  ///< no place has an address yet
 };

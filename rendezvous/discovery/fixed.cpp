@@ -33,7 +33,8 @@ std::unique_ptr<Discovery> make_discovery(Question question) {
 }
 
 bool Found::nowhere() const {
-    return std::all_of(places.begin(), places.end(), [](const Place& place) { return place.address.empty(); });
+    return std::all_of(places.begin(), places.end(),
+                       [](const ResolvedEndpoint& place) { return place.address.empty(); });
 }
 
 base::Result<void> choose_address(const Question& question, const std::string& own, const std::string& towards,
@@ -105,11 +106,11 @@ base::Result<Found> FixedDiscovery::find() {
 /// which hosts under torchrun at any address that the other nodes reach.
 bool FixedDiscovery::hosts_elsewhere(Found& found) const {
     if (question_.must_host) return true;
-    const Place& there = found.places.front();
+    const ResolvedEndpoint& there = found.places.front();
     if (!question_.should_host || there.address.empty()) return false;
     const Kind answer = probe(there.address, there.endpoint.port, question_.version, question_.job_id, kAnswerIn).kind;
     if (answer == Kind::coordinator || answer == Kind::refused || answer == Kind::silent) return false;
-    found.doubt = fmt::format(
+    found.warning = fmt::format(
         "{}: {} is no address of this node, which hosts the coordinator as node rank 0 and listens at {}, expected "
         "--node-rank=0 on {} unless other nodes reach this node there",
         question_.option, there.endpoint.host, Endpoint{found.bind_to, there.endpoint.port}.text(),

@@ -29,7 +29,7 @@ public:
     /// Dials. Resets an open connection first; the observer gets no more calls for that one.
     virtual void connect() = 0;
     /// Drops the connection. Later connects dial these places.
-    virtual void retarget(const std::vector<Place>& places) = 0;
+    virtual void retarget(const std::vector<ResolvedEndpoint>& places) = 0;
     /// Closes the connection with FIN, without a call of the observer.
     virtual void disconnect() = 0;
     virtual void send(const Message& message) = 0;

@@ -19,10 +19,10 @@ struct Endpoint {
 };
 
 /// An endpoint and the address of its name.
-struct Place {
+struct ResolvedEndpoint {
     Endpoint endpoint;
     std::string address;  ///< numeric; empty: not resolved yet
-    bool operator==(const Place&) const = default;
+    bool operator==(const ResolvedEndpoint&) const = default;
 };
 
 /// The value of --rdzv-endpoint: places in the order given, or a shared folder.

@@ -23,15 +23,15 @@ namespace dlaunch::rendezvous {
 constexpr int kMostSilentCloses = 3;
 constexpr std::size_t kFirstBytes = 64;
 
-MemberLink::MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer)
+MemberLink::MemberLink(base::Loop& loop, const std::vector<ResolvedEndpoint>& places, Observer observer)
     : loop_(loop), observer_(std::move(observer)) {
     retarget(places);
 }
 
-void MemberLink::retarget(const std::vector<Place>& places) {
+void MemberLink::retarget(const std::vector<ResolvedEndpoint>& places) {
     drop();
     targets_.clear();
-    for (const Place& place : places) targets_.push_back({place, {}});
+    for (const ResolvedEndpoint& place : places) targets_.push_back({place, {}});
     next_ = current_ = 0;
     cycle_failed_ = false;
 }
@@ -139,7 +139,7 @@ void MemberLink::take_addresses(std::size_t which, const std::vector<std::string
 }
 
 void MemberLink::dial() {
-    const Place& place = targets_[current_].place;
+    const ResolvedEndpoint& place = targets_[current_].place;
     auto address = socket_address(place.address, place.endpoint.port);
     if (!address) return fail(false, address.error().text);
     socket_ = base::UniqueFd(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -17,20 +17,20 @@ namespace dlaunch::rendezvous {
 class MemberLink : public CoordinatorLink {
 public:
     /// Tries the places in turn. When all have failed, looks their names up again in the background.
-    MemberLink(base::Loop& loop, const std::vector<Place>& places, Observer observer);
+    MemberLink(base::Loop& loop, const std::vector<ResolvedEndpoint>& places, Observer observer);
     ~MemberLink() override;
     MemberLink(const MemberLink&) = delete;
     MemberLink& operator=(const MemberLink&) = delete;
 
     void connect() override;
     void disconnect() override;
-    void retarget(const std::vector<Place>& places) override;
+    void retarget(const std::vector<ResolvedEndpoint>& places) override;
     void send(const Message& message) override;
     [[nodiscard]] int socket() const override { return socket_.get(); }
 
 private:
     struct Target {
-        Place place;
+        ResolvedEndpoint place;
         base::Aside look_up;
         bool stale = false;     ///< look its name up again
         bool hopeless = false;  ///< the latest dial found a closed port or a stranger

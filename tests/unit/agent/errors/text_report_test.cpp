@@ -33,7 +33,7 @@ std::vector<std::string> lines(const std::string& text) {
     return found;
 }
 
-testing::AssertionResult says(const std::string& text, const std::string& line) {
+testing::AssertionResult has_line(const std::string& text, const std::string& line) {
     for (const std::string& found : lines(text))
         if (found == line) return testing::AssertionSuccess();
     return testing::AssertionFailure() << "no line '" << line << "' in\n" << text;
@@ -87,8 +87,8 @@ TEST(TextReport, NeverCutsARecord) {
     const std::string lengthy = std::string(20'000, 'x') + " tail end";
     failure.record = ErrorRecord{lengthy, lengthy, ""};
     const std::string text = text_report(ended({failure}));
-    EXPECT_TRUE(says(text, "  " + lengthy));
-    EXPECT_TRUE(says(text, "    " + lengthy));
+    EXPECT_TRUE(has_line(text, "  " + lengthy));
+    EXPECT_TRUE(has_line(text, "    " + lengthy));
 }
 
 TEST(TextReport, QuotesLastWordsAsTheyWereSeen) {
@@ -120,10 +120,10 @@ TEST(TextReport, NamesTheFiles) {
     EXPECT_EQ(text_report(end).find("error.json"), std::string::npos) << "goes with the job when no logs are kept";
     end.log_directory = "/logs";
     const std::string text = text_report(end);
-    EXPECT_TRUE(says(text, "  stderr:        /logs/1/stderr.log"));
-    EXPECT_TRUE(says(text, "  stdout:        /logs/1/stdout.log"));
-    EXPECT_TRUE(says(text, "  error file:    /logs/1/error.json"));
-    EXPECT_TRUE(says(text, "  all logs:      /logs"));
+    EXPECT_TRUE(has_line(text, "  stderr:        /logs/1/stderr.log"));
+    EXPECT_TRUE(has_line(text, "  stdout:        /logs/1/stdout.log"));
+    EXPECT_TRUE(has_line(text, "  error file:    /logs/1/error.json"));
+    EXPECT_TRUE(has_line(text, "  all logs:      /logs"));
 }
 
 TEST(TextReport, ListsOtherCausesAndFoldsVictims) {
@@ -152,7 +152,7 @@ TEST(TextReport, ListsOnlySomeOfVeryMany) {
     failures.reserve(500);
     for (int rank = 0; rank < 500; ++rank) failures.push_back(exited(rank, 1));
     const std::string text = text_report(ended(failures));
-    EXPECT_TRUE(says(text, "    and 491 more: ranks 9-499"));
+    EXPECT_TRUE(has_line(text, "    and 491 more: ranks 9-499"));
     EXPECT_LT(lines(text).size(), 20U);
 }
 
@@ -164,18 +164,18 @@ TEST(TextReport, TellsWhatTheFailedOneUsed) {
     worker.usage = {1, std::int64_t{900} * 1024, 61.5, 0.02};
     end.workers = {worker};
     EXPECT_TRUE(
-        says(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
+        has_line(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
 }
 
 TEST(TextReport, TellsWhenAndWho) {
-    EXPECT_TRUE(says(text_report(ended({exited(1, 1)})),
-                     "  when:          2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
+    EXPECT_TRUE(has_line(text_report(ended({exited(1, 1)})),
+                         "  when:          2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
 }
 
 TEST(TextReport, NamesTheProgram) {
     JobEnd end = ended({exited(1, 1)});
     end.program = "./train";
-    EXPECT_TRUE(says(text_report(end), "  program:       ./train"));
+    EXPECT_TRUE(has_line(text_report(end), "  program:       ./train"));
 }
 
 TEST(TextReport, TellsRestartsOnlyWhereThereCanBeSome) {
@@ -184,7 +184,7 @@ TEST(TextReport, TellsRestartsOnlyWhereThereCanBeSome) {
     end.restarts = 2;
     end.max_restarts = 3;
     end.seconds = 29531;
-    EXPECT_TRUE(says(text_report(end), "  restarts:      2 of 3 were used, the job ran 8 h 12 min"));
+    EXPECT_TRUE(has_line(text_report(end), "  restarts:      2 of 3 were used, the job ran 8 h 12 min"));
 }
 
 TEST(TextReport, OfAnExecErrorIsShort) {
@@ -207,8 +207,8 @@ TEST(TextReport, OfAMemoryKillNamesTheLimit) {
     failure.signal = SIGKILL;
     failure.out_of_memory = OutOfMemory::certain;
     failure.memory_limit = "900 MiB";
-    EXPECT_TRUE(says(text_report(ended({failure})),
-                     "  memory:        killed by the kernel, its cgroup ran out of memory (limit 900 MiB)"));
+    EXPECT_TRUE(has_line(text_report(ended({failure})),
+                         "  memory:        killed by the kernel, its cgroup ran out of memory (limit 900 MiB)"));
 }
 
 TEST(TextReport, OfATimeOutNamesThoseStillRunning) {
@@ -249,7 +249,7 @@ TEST(TextReport, TellsTheSilentHowToSayMore) {
 TEST(TextReport, KeepsADeclaredReasonBesideTheCause) {
     JobEnd end = ended({exited(1, 1)});
     end.reason = "crash loop: 10 rounds in a row ended alike";
-    EXPECT_TRUE(says(text_report(end), "  the job:       crash loop: 10 rounds in a row ended alike"));
+    EXPECT_TRUE(has_line(text_report(end), "  the job:       crash loop: 10 rounds in a row ended alike"));
 }
 
 }  // namespace

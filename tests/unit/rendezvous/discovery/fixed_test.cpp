@@ -36,7 +36,7 @@ struct Held {
 TEST(Fixed, hosts_where_the_endpoint_is_ours) {
     const auto found = FixedDiscovery(question_for("127.0.0.1", 0)).find();
     ASSERT_TRUE(found && found->listener);
-    EXPECT_EQ(found->places, (std::vector<Place>{{{"127.0.0.1", found->listener->port}, "127.0.0.1"}}));
+    EXPECT_EQ(found->places, (std::vector<ResolvedEndpoint>{{{"127.0.0.1", found->listener->port}, "127.0.0.1"}}));
 }
 
 TEST(Fixed, a_port_that_is_bound_without_a_listener_is_reported_as_in_use) {

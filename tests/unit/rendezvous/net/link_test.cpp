@@ -38,7 +38,7 @@ struct Heard {
     std::function<void()> then;
 };
 
-Place here(int port) { return {{"127.0.0.1", port}, "127.0.0.1"}; }
+ResolvedEndpoint here(int port) { return {{"127.0.0.1", port}, "127.0.0.1"}; }
 
 /// A link and a port for it; `then` is tried after each word, and true ends the run.
 struct Line {
