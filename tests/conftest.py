@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from cluster import WORKER, Cluster
 from hosts import Hosts, why_not
-from meeting import WORKER, Meeting
 from processes import MARK
 from running import Running
 from workers import python_text, shell_text
@@ -189,9 +189,9 @@ def hosts(binary, tmp_path, start):
 
 
 @pytest.fixture
-def meeting(hosts, seen, script):
-    """meeting(3), or meeting(*names) -> Meeting of that many hosts, on which a job of several nodes may be begun."""
-    return lambda *names, **more: Meeting(hosts(*names, **more), seen, script("worker.sh", WORKER))
+def cluster(hosts, seen, script):
+    """cluster(3), or cluster(*names) -> Cluster of that many hosts, on which a job of several nodes may begin."""
+    return lambda *names, **more: Cluster(hosts(*names, **more), seen, script("worker.sh", WORKER))
 
 
 @pytest.fixture

@@ -53,8 +53,8 @@ def ours(options, backend):
 
 def raw_gloo(options, program):
     def measure(n):
-        with tempfile.TemporaryDirectory() as meeting:  # Gloo's file store needs a new folder
-            return lines(options.launchers["dlaunch"].words(n, program, meeting, *SIZES))
+        with tempfile.TemporaryDirectory() as folder:  # Gloo's file store needs a new folder
+            return lines(options.launchers["dlaunch"].words(n, program, folder, *SIZES))
     return measure
 
 

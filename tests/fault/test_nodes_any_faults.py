@@ -101,11 +101,11 @@ class Trial:
         return self.freeze(name, LONG)
 
 
-def test_the_job_stands_again(meeting):
+def test_the_job_stands_again(cluster):
     seed = int(os.environ.get("DLAUNCH_FAULT_SEED") or random.randrange(10**6))
     print(f"repeat with DLAUNCH_FAULT_SEED={seed}")
     chance = random.Random(seed)
-    trial = Trial(meeting(4), chance)
+    trial = Trial(cluster(4), chance)
     number = trial.stands()
     for _ in range(FAULTS):
         fault = chance.choice(["worker", "agent", "guard", "node", "leave", "cut", "freeze", "long_cut", "long_freeze"])

@@ -7,8 +7,8 @@ import pytest
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=lambda number: number.name)
-def test_no_worker_is_touched(meeting, number):
-    job = meeting(2)
+def test_no_worker_is_touched(cluster, number):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=1")
     world = job.world(2)
     workers = [run.workers() for run in runs]
@@ -21,8 +21,8 @@ def test_no_worker_is_touched(meeting, number):
     job.end_well(world, *runs)
 
 
-def test_the_agent_beside_it_is_started_again(meeting):
-    job = meeting(2)
+def test_the_agent_beside_it_is_started_again(cluster):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=1")
     world = job.world(2)
     coordinator = runs[0].coordinator()

@@ -9,8 +9,8 @@ from processes import state, until
 
 
 @SWEEPS
-def test_the_workers_of_a_frozen_agent_are_gone_before_the_next_round(meeting, surroundings_of):
-    job = meeting(2)
+def test_the_workers_of_a_frozen_agent_are_gone_before_the_next_round(cluster, surroundings_of):
+    job = cluster(2)
     runs = [host.start(*job.words("1:2"), env=surroundings_of) for host in job.net]
     world = job.world(2)
     job.order(1, "( setsid sleep 600 9>&9 & ); note detached")

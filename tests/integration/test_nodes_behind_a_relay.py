@@ -51,8 +51,8 @@ class Relay:
             thread.join()
 
 
-def test_is_host_selects_the_hosting_node(meeting):
-    job = meeting(3)
+def test_is_host_selects_the_hosting_node(cluster):
+    job = cluster(3)
     with contextlib.closing(Relay(job.net["node3"], job.net["node1"], PORT)):
         host = job.join(job.net["node1"], "2", endpoint="node3", conf="is_host=true")
         job.net["node1"].await_connection(job.net["node1"])
@@ -62,9 +62,9 @@ def test_is_host_selects_the_hosting_node(meeting):
         job.end_well(world, host, other)
 
 
-def test_static_rank_0_hosts_wherever_it_is(meeting):
+def test_static_rank_0_hosts_wherever_it_is(cluster):
     """As with torchrun, workers find the store at the address that all nodes were given."""
-    job = meeting(3)
+    job = cluster(3)
     words = lambda rank: [
         "--nnodes=2",
         f"--node-rank={rank}",

@@ -40,8 +40,8 @@ FOUR, SIX = "10.86.0.1 both\n", "fd86::1 both\n"
 
 
 @pytest.mark.parametrize("others", [FOUR, SIX, FOUR + SIX, SIX + FOUR], ids=["v4", "v6", "v4_v6", "v6_v4"])
-def test_the_host_has_both_and_others_know_any(meeting, others):
-    job = meeting(2)
+def test_the_host_has_both_and_others_know_any(cluster, others):
+    job = cluster(2)
     runs = begin(job, [SIX + FOUR, others])
     world = job.world(2)
     everybody_reaches_the_store(job, world)
@@ -49,9 +49,9 @@ def test_the_host_has_both_and_others_know_any(meeting, others):
 
 
 @pytest.mark.parametrize("known", [FOUR, SIX], ids=["v4", "v6"])
-def test_one_of_the_hosts_addresses_drops_packets(meeting, known):
+def test_one_of_the_hosts_addresses_drops_packets(cluster, known):
     """Packets to the unused address are dropped without an error."""
-    job = meeting(2)
+    job = cluster(2)
     hole = "10.86.9.9" if known == SIX else "fd86:0:0:9::9"
     host = job.net[1]
     if known == SIX:
@@ -66,9 +66,9 @@ def test_one_of_the_hosts_addresses_drops_packets(meeting, known):
 
 @pytest.mark.parametrize("lacks", [None, "10.86.0.{}/24", "fd86::{}/64"], ids=["none", "v4", "v6"])
 @pytest.mark.parametrize("which", [1, 2])
-def test_one_node_has_one_kind_only(meeting, lacks, which):
+def test_one_node_has_one_kind_only(cluster, lacks, which):
     """The store's address is of the family that all nodes have, whichever node serves it."""
-    job = meeting(3)
+    job = cluster(3)
     if lacks:
         job.net[which].ip(f"addr del {lacks.format(which + 1)} dev eth0")
     table = SIX + FOUR
@@ -80,16 +80,16 @@ def test_one_node_has_one_kind_only(meeting, lacks, which):
 
 
 @pytest.mark.parametrize("endpoint", [f"[::ffff:10.86.0.1]:{PORT}", f"[::ffff:a56:1]:{PORT}"])
-def test_ipv4_in_ipv6s_clothes(meeting, endpoint):
-    job = meeting(2)
+def test_ipv4_in_ipv6s_clothes(cluster, endpoint):
+    job = cluster(2)
     runs = job.begin("2", endpoint=endpoint)
     world = job.world(2)
     assert {master.rpartition(":")[0] for master in world.masters} == {"10.86.0.1"}
     job.end_well(world, *runs)
 
 
-def test_a_link_local_address_with_each_nodes_own_interface(meeting):
-    job = meeting(2)
+def test_a_link_local_address_with_each_nodes_own_interface(cluster):
+    job = cluster(2)
     job.net[1].ip("link set eth0 down", "link set eth0 name net7", "addr add fe80::2/64 dev net7 nodad", "link set net7 up")
     job.net[0].ip("addr add fe80::1/64 dev eth0 nodad")
     runs = [

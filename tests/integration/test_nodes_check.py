@@ -10,9 +10,9 @@ def table(out):
 
 
 @pytest.fixture
-def check(meeting):
+def check(cluster):
     """check(host number, words) -> output and exit status of a check on that host of two."""
-    job = meeting(2)
+    job = cluster(2)
 
     def check_(number, *options, **more):
         result = job.net[number].start("check", *job.words("2", *options, **more)).wait(20)

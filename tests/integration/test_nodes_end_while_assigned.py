@@ -15,8 +15,8 @@ KILLED, TERMINATED, INTERRUPTED = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
     [(KILLED, [80, -9, 80]), (TERMINATED, [143] * 3), (INTERRUPTED, [130] * 3)],
     ids=["guard_is_killed", "SIGTERM", "SIGINT"],
 )
-def test_all_end(meeting, number, ends):
-    job = meeting(3)
+def test_all_end(cluster, number, ends):
+    job = cluster(3)
     options = ("--grace=1", "--max-restarts=0")
     conf = "join_timeout=3,last_call_timeout=0.5"
     first, second = (job.join(host, "3", *options, conf=conf) for host in job.net.all[:2])

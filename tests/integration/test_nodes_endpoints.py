@@ -6,8 +6,8 @@ from processes import until
 
 
 @pytest.mark.parametrize("endpoint", ["node1", "10.86.0.1", "[fd86::1]:29401"], ids=["name", "v4", "v6"])
-def test_the_nodes_meet(meeting, endpoint):
-    job = meeting(2)
+def test_the_nodes_meet(cluster, endpoint):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=1", endpoint=endpoint)
     world = job.world(2)
     job.order(1, "exit 3")
@@ -21,9 +21,9 @@ socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT
 
 
 @pytest.mark.parametrize("endpoint", [*OWN_NAMES, "10.86.0.1"])
-def test_a_nodes_own_name_is_127_0_1_1(meeting, endpoint):
+def test_a_nodes_own_name_is_127_0_1_1(cluster, endpoint):
     """The own name is 127.0.1.1, as Debian's installer writes it: the advertised address is reachable from other nodes."""
-    job = meeting(2, own_name_is_loopback=True)
+    job = cluster(2, own_name_is_loopback=True)
     runs = job.begin("2", endpoint=endpoint)
     world = job.world(2)
     assert {master.rpartition(":")[0] for master in world.masters} == {"10.86.0.1"}
@@ -31,9 +31,9 @@ def test_a_nodes_own_name_is_127_0_1_1(meeting, endpoint):
 
 
 @pytest.mark.parametrize("name", OWN_NAMES)
-def test_the_master_addr_is_127_0_1_1_on_its_own_node(meeting, seen, name):
+def test_the_master_addr_is_127_0_1_1_on_its_own_node(cluster, seen, name):
     """The store listens on an address that both remote and local workers reach."""
-    job = meeting(2, own_name_is_loopback=True)
+    job = cluster(2, own_name_is_loopback=True)
     words = ["--nnodes=2", f"--master-addr={name}", "--master-port=29555", "--no-python", str(job.program)]
     runs = [host.start(f"--node-rank={rank}", *words) for rank, host in enumerate(job.net)]
     world = job.world(2)

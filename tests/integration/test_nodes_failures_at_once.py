@@ -6,9 +6,9 @@ import signal
 from processes import state, until
 
 
-def test_two_simultaneous_failures_cost_one_restart(meeting):
+def test_two_simultaneous_failures_cost_one_restart(cluster):
     """Each agent observes its own worker's failure before the other agent's report arrives."""
-    job = meeting(2)
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=3", each=2)
     world = job.world(4)
     agents = [run.agent() for run in runs]
@@ -31,8 +31,8 @@ def test_two_simultaneous_failures_cost_one_restart(meeting):
     assert len(first) == 1, f"both nodes name the same cause of the restart: {told}"
 
 
-def test_a_failure_right_after_the_restart(meeting):
-    job = meeting(2)
+def test_a_failure_right_after_the_restart(cluster):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=3", each=2)
     job.first(1, 3, "exit 4")
     world = job.world(4)

@@ -8,8 +8,8 @@ from processes import until
 
 
 @pytest.mark.parametrize("how", [("cut", "mend"), ("unplug", "plug_in")], ids=["silent", "carrier"])
-def test_nothing_changes(meeting, how):
-    job = meeting(2)
+def test_nothing_changes(cluster, how):
+    job = cluster(2)
     runs = job.begin("2", "--node-timeout=8")
     world = job.world(2)
     workers = [run.workers() for run in runs]
@@ -22,8 +22,8 @@ def test_nothing_changes(meeting, how):
     job.end_well(world, *runs)
 
 
-def test_ten_times_a_second_changes_nothing(meeting):
-    job = meeting(2)
+def test_ten_times_a_second_changes_nothing(cluster):
+    job = cluster(2)
     runs = job.begin("2", "--node-timeout=8")
     world = job.world(2)
     workers = [run.workers() for run in runs]

@@ -7,8 +7,8 @@ import signal
 from processes import state, until
 
 
-def test_it_wakes_as_a_spare(meeting):
-    job = meeting(3)
+def test_it_wakes_as_a_spare(cluster):
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
     runs.append(job.join(job.net["node3"], "2"))

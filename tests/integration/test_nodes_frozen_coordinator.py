@@ -7,8 +7,8 @@ import signal
 from processes import state, until
 
 
-def test_the_job_continues_after_sigcont(meeting):
-    job = meeting(3)
+def test_the_job_continues_after_sigcont(cluster):
+    job = cluster(3)
     runs = job.begin("3", "--max-restarts=1")
     world = job.world(3)
     agent = runs[0].agent()

@@ -16,8 +16,8 @@ WORDS = [
 ]
 
 
-def test_the_job_does_not_notice(meeting):
-    job = meeting(2)
+def test_the_job_does_not_notice(cluster):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=1")
     world = job.world(2)
     kept = []

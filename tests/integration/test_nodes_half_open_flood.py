@@ -19,8 +19,8 @@ def many_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_the_job_goes_on(meeting, many_files):
-    job = meeting(2)
+def test_the_job_goes_on(cluster, many_files):
+    job = cluster(2)
     runs = [job.join(job.net[0], "2", "--max-restarts=1")]
     job.net[0].await_connection(job.net[0])
     silent = [Wire(job.net[1], job.net[0]) for _ in range(COUNT)]

@@ -22,8 +22,8 @@ def peak_kib(pid):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_it_is_refused(meeting, claim):
-    job = meeting(2)
+def test_it_is_refused(cluster, claim):
+    job = cluster(2)
     runs = job.begin("2")
     world = job.world(2)
     before = peak_kib(runs[0].agent())

@@ -7,8 +7,8 @@ import pytest
 from processes import until
 
 
-def test_the_others_go_on(meeting):
-    job = meeting(3)
+def test_the_others_go_on(cluster):
+    job = cluster(3)
     runs = job.begin("2:3")
     world = job.world(3)
     runs[2].signal(signal.SIGTERM)
@@ -18,8 +18,8 @@ def test_the_others_go_on(meeting):
     job.end_well(after, *runs[:2])
 
 
-def test_a_spare_leaves_without_a_trace(meeting):
-    job = meeting(3)
+def test_a_spare_leaves_without_a_trace(cluster):
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
     spare = job.join(job.net["node3"], "2")
@@ -31,8 +31,8 @@ def test_a_spare_leaves_without_a_trace(meeting):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("which", [0, 1])
-def test_too_few_are_left(meeting, number, which):
-    job = meeting(2)
+def test_too_few_are_left(cluster, number, which):
+    job = cluster(2)
     runs = job.begin("2")
     job.world(2)
     runs[which].signal(number)
@@ -40,8 +40,8 @@ def test_too_few_are_left(meeting, number, which):
     job.all_empty()
 
 
-def test_the_coordinators_node_takes_the_job_along(meeting):
-    job = meeting(3)
+def test_the_coordinators_node_takes_the_job_along(cluster):
+    job = cluster(3)
     runs = job.begin("1:3")
     job.world(3)
     runs[0].signal(signal.SIGTERM)
@@ -53,9 +53,9 @@ def test_the_coordinators_node_takes_the_job_along(meeting):
     job.all_empty()
 
 
-def test_finished_ranks_do_not_run_again(meeting):
+def test_finished_ranks_do_not_run_again(cluster):
     """A node that leaves while the job is about to end with 0 does not affect the other nodes."""
-    job = meeting(3)
+    job = cluster(3)
     runs = job.begin("1:3")
     job.world(3)
     job.order(0, "exit 0")

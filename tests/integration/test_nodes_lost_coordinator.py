@@ -14,8 +14,8 @@ from processes import until
 
 
 @pytest.mark.parametrize("which", ["guard", "node"])
-def test_a_dead_coordinator_is_detected_at_once(meeting, which):
-    job = meeting(3)
+def test_a_dead_coordinator_is_detected_at_once(cluster, which):
+    job = cluster(3)
     runs = job.begin("3")
     job.world(3)
     if which == "node":
@@ -30,8 +30,8 @@ def test_a_dead_coordinator_is_detected_at_once(meeting, which):
     job.all_empty()
 
 
-def test_a_silent_coordinator_is_detected_after_the_time_out(meeting):
-    job = meeting(2)
+def test_a_silent_coordinator_is_detected_after_the_time_out(cluster):
+    job = cluster(2)
     runs = job.begin("2", "--node-timeout=2", conf="rejoin_timeout=3")
     job.world(2)
     job.net["node1"].lose()

@@ -1,16 +1,16 @@
 """--node-rank on an elastic job is honoured, unless two nodes claim the same rank."""
 
 
-def test_claims_are_heeded(meeting):
-    job = meeting(3)
+def test_claims_are_heeded(cluster):
+    job = cluster(3)
     runs = [job.join(host, "3", f"--node-rank={rank}") for host, rank in zip(job.net, (2, 0, 1))]
     world = job.world(3)
     assert world.hosts == ["node2", "node3", "node1"]
     job.end_well(world, *runs)
 
 
-def test_two_claim_one(meeting):
-    job = meeting(3)
+def test_two_claim_one(cluster):
+    job = cluster(3)
     runs = [job.join(host, "3", f"--node-rank={rank}") for host, rank in zip(job.net, (2, 1, 1))]
     world = job.world(3)
     assert world.hosts == ["node1", "node2", "node3"], "natural order"

@@ -4,8 +4,8 @@ import pytest
 
 
 @pytest.mark.parametrize("speaker, listener", [("node2", "node1"), ("node1", "node2")])
-def test_a_spare_takes_over(meeting, speaker, listener):
-    job = meeting(3)
+def test_a_spare_takes_over(cluster, speaker, listener):
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
     runs.append(job.join(job.net["node3"], "2"))

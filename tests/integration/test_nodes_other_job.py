@@ -1,8 +1,8 @@
 """A node of another job is refused with 83; the message names both jobs."""
 
 
-def test_it_is_refused(meeting):
-    job = meeting(3)
+def test_it_is_refused(cluster):
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2], job="night7")
     world = job.world(2)
     result = job.join(job.net["node3"], "2", job="night8").wait(10)

@@ -1,8 +1,8 @@
 """Nodes with different job options: the coordinator's apply, and the differing node gets a warning."""
 
 
-def test_a_differing_node_is_warned_of_the_options_in_force(meeting):
-    job = meeting(2)
+def test_a_differing_node_is_warned_of_the_options_in_force(cluster):
+    job = cluster(2)
     runs = [job.join(job.net[0], "2"), job.join(job.net[1], "2:3", "--max-restarts=4")]
     world = job.world(2)
     assert runs[1].err() == (
@@ -13,8 +13,8 @@ def test_a_differing_node_is_warned_of_the_options_in_force(meeting):
     job.end_well(world, *runs)
 
 
-def test_nodes_may_have_different_numbers_of_workers(meeting):
-    job = meeting(2)
+def test_nodes_may_have_different_numbers_of_workers(cluster):
+    job = cluster(2)
     runs = [job.join(job.net[0], "2", each=1), job.join(job.net[1], "2", each=2)]
     world = job.world(3)
     assert world.hosts == ["node1", "node2", "node2"] and not any(run.err() for run in runs)

@@ -6,10 +6,10 @@ import subprocess
 from wire import REFUSED, hello, Wire
 
 
-def test_it_is_refused(meeting, binary):
+def test_it_is_refused(cluster, binary):
     ours = subprocess.run([binary, "version"], capture_output=True, text=True).stdout
     ours = re.search(r"\d[\w.]*", ours)[0]
-    job = meeting(2)
+    job = cluster(2)
     runs = job.begin("2")
     world = job.world(2)
     with Wire(job.net[1], job.net[0]) as wire:

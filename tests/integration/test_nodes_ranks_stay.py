@@ -1,8 +1,8 @@
 """After a loss the survivors keep their ranks, and a new node takes the free rank, also rank 0."""
 
 
-def test_the_newcomer_takes_the_hole(meeting):
-    job = meeting(4)
+def test_the_newcomer_takes_the_hole(cluster):
+    job = cluster(4)
     runs = job.begin("3", hosts=job.net.all[:3])
     world = job.world(3)
     runs.append(job.join(job.net["node4"], "3"))
@@ -13,9 +13,9 @@ def test_the_newcomer_takes_the_hole(meeting):
     job.end_well(after, runs[0], runs[2], runs[3])
 
 
-def test_the_workers_store_moves_with_rank_0(meeting):
+def test_the_workers_store_moves_with_rank_0(cluster):
     """The coordinator is on node3, which does not have rank 0."""
-    job = meeting(3)
+    job = cluster(3)
     hosts = [job.net["node3"], job.net["node2"]]
     runs = job.begin("2", hosts=hosts, endpoint="node3")
     world = job.world(2)

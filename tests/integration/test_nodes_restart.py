@@ -4,8 +4,8 @@ import pytest
 
 
 @pytest.mark.parametrize("rank", [0, 3])
-def test_every_node_restarts(meeting, rank):
-    job = meeting(2)
+def test_every_node_restarts(cluster, rank):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=1", each=2)
     before = job.world(4)
     assert before.hosts == ["node1", "node1", "node2", "node2"] and before.restarts == {0}

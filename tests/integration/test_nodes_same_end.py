@@ -9,8 +9,8 @@ import pytest
     "rank, order, status, word",
     [(2, "exit 41", 41, "exited with 41"), (0, "exit 77", 77, "exited with 77"), (1, "kill -SEGV $$", 139, "SIGSEGV")],
 )
-def test_every_node_ends_with_the_same_status(meeting, rank, order, status, word):
-    job = meeting(3)
+def test_every_node_ends_with_the_same_status(cluster, rank, order, status, word):
+    job = cluster(3)
     runs = job.begin("3")
     job.world(3)
     job.order(rank, order)
@@ -23,9 +23,9 @@ def test_every_node_ends_with_the_same_status(meeting, rank, order, status, word
     job.all_empty()
 
 
-def test_nothing_is_reported_twice(meeting):
+def test_nothing_is_reported_twice(cluster):
     """The report starts with the reason for the stop; the failure that led to it follows."""
-    job = meeting(2)
+    job = cluster(2)
     runs = job.begin("2")
     job.world(2)
     job.order(1, "exit 7")
@@ -35,8 +35,8 @@ def test_nothing_is_reported_twice(meeting):
         assert "  when: " in run.err()
 
 
-def test_a_signal_is_reported_once_on_every_node(meeting):
-    job = meeting(2)
+def test_a_signal_is_reported_once_on_every_node(cluster):
+    job = cluster(2)
     runs = job.begin("2")
     job.world(2)
     runs[1].signal(signal.SIGTERM)
@@ -45,9 +45,9 @@ def test_a_signal_is_reported_once_on_every_node(meeting):
     assert second.err.startswith("dlaunch: SIGTERM received, ending 1 worker") and second.err.count("\n") == 1
 
 
-def test_the_program_is_missing_on_one_node(meeting):
+def test_the_program_is_missing_on_one_node(cluster):
     """Every node ends with 127 and names the node; no restart is spent."""
-    job = meeting(2)
+    job = cluster(2)
     missing = [*job.words("2", "--max-restarts=3")[:-1], "/no/such/program"]
     runs = [job.join(job.net[0], "2", "--max-restarts=3"), job.net[1].start(*missing)]
     for run in runs:

@@ -1,8 +1,8 @@
 """A late node of an elastic job is admitted at once, without spending a restart."""
 
 
-def test_it_is_taken_in(meeting):
-    job = meeting(2)
+def test_it_is_taken_in(cluster):
+    job = cluster(2)
     runs = [job.join(job.net[0], "1:2")]
     alone = job.world(1)
     runs.append(job.join(job.net[1], "1:2"))

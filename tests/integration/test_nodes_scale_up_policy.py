@@ -1,8 +1,8 @@
 """--scale-up=on-restart and never: a late node of an elastic job waits."""
 
 
-def test_at_the_next_restart(meeting):
-    job = meeting(2)
+def test_at_the_next_restart(cluster):
+    job = cluster(2)
     options = ("--scale-up=on-restart", "--max-restarts=1")
     runs = [job.join(job.net[0], "1:2", *options)]
     alone = job.world(1)
@@ -15,8 +15,8 @@ def test_at_the_next_restart(meeting):
     job.end_well(both, *runs)
 
 
-def test_never(meeting):
-    job = meeting(2)
+def test_never(cluster):
+    job = cluster(2)
     options = ("--scale-up=never", "--max-restarts=1")
     runs = [job.join(job.net[0], "1:2", *options)]
     alone = job.world(1)

@@ -8,8 +8,8 @@ from processes import until
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_all_nodes_kill_at_once(meeting, seen, which):
-    job = meeting(2)
+def test_all_nodes_kill_at_once(cluster, seen, which):
+    job = cluster(2)
     runs = job.begin("2", "--grace=600")
     job.world(2)
     for rank in range(2):

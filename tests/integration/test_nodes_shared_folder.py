@@ -20,11 +20,11 @@ def claims(folder):
 
 
 @pytest.fixture
-def by_folder(meeting, folder):
-    """by_folder(2) -> a Meeting, and a function that starts its job on a host through the folder."""
+def by_folder(cluster, folder):
+    """by_folder(2) -> a Cluster, and a function that starts its job on a host through the folder."""
 
     def by_folder_(count):
-        job = meeting(count)
+        job = cluster(count)
         replaced = lambda word: f"--rdzv-endpoint=file://{folder}" if word.startswith("--rdzv-endpoint=") else word
         return job, lambda host, *args, **more: host.start(*map(replaced, job.words(*args, **more)))
 

@@ -10,8 +10,8 @@ from processes import state, until
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_nothing_changes(meeting, which):
-    job = meeting(2)
+def test_nothing_changes(cluster, which):
+    job = cluster(2)
     runs = job.begin("2", "--node-timeout=8")
     world = job.world(2)
     workers = [run.workers() for run in runs]

@@ -20,21 +20,21 @@ def ends(run, number):
 
 
 @SIGNALS
-def test_the_endpoint_refuses_connections(meeting, number):
-    job = meeting(2)
+def test_the_endpoint_refuses_connections(cluster, number):
+    job = cluster(2)
     ends(job.join(job.net[1], "2"), number)
 
 
 @SIGNALS
-def test_the_endpoint_drops_packets(meeting, number):
-    job = meeting(2)
+def test_the_endpoint_drops_packets(cluster, number):
+    job = cluster(2)
     job.net[0].cut()
     ends(job.join(job.net[1], "2"), number)
 
 
 @SIGNALS
-def test_the_endpoint_accepts_and_sends_nothing(meeting, number):
-    job = meeting(2)
+def test_the_endpoint_accepts_and_sends_nothing(cluster, number):
+    job = cluster(2)
     with inside(job.net[0]):
         mute = socket.create_server((job.net[0].address, PORT))
     run = job.join(job.net[1], "2")
@@ -45,8 +45,8 @@ def test_the_endpoint_accepts_and_sends_nothing(meeting, number):
 
 @SIGNALS
 @pytest.mark.parametrize("which", [0, 1])
-def test_others_that_wait_for_a_fixed_number_end_too(meeting, number, which):
-    job = meeting(2)
+def test_others_that_wait_for_a_fixed_number_end_too(cluster, number, which):
+    job = cluster(2)
     runs = [job.join(host, "3") for host in job.net]
     job.net[1].await_connection(job.net[0])
     runs[which].signal(number)
@@ -59,8 +59,8 @@ def test_others_that_wait_for_a_fixed_number_end_too(meeting, number, which):
 
 
 @SIGNALS
-def test_others_that_wait_for_any_wait_on(meeting, number):
-    job = meeting(4)
+def test_others_that_wait_for_any_wait_on(cluster, number):
+    job = cluster(4)
     runs = [job.join(host, "3:4") for host in job.net.all[:2]]
     job.net[1].await_connection(job.net[0])
     ends(runs[1], number)
@@ -72,8 +72,8 @@ def test_others_that_wait_for_any_wait_on(meeting, number):
 
 
 @SIGNALS
-def test_the_coordinator_is_frozen(meeting, number):
-    job = meeting(2)
+def test_the_coordinator_is_frozen(cluster, number):
+    job = cluster(2)
     runs = [job.join(host, "3") for host in job.net]
     job.net[1].await_connection(job.net[0])
     agent = runs[0].agent()

@@ -5,8 +5,8 @@ import time
 from processes import until
 
 
-def test_no_node_starts_before_it_has_ended(meeting, seen):
-    job = meeting(2)
+def test_no_node_starts_before_it_has_ended(cluster, seen):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=1", "--grace=1.5", each=2)
     world = job.world(4)
     job.order(0, "trap '' TERM; note stubborn")

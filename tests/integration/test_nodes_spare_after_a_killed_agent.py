@@ -9,9 +9,9 @@ from processes import state, until
 
 
 @pytest.fixture
-def with_a_spare(meeting):
-    """Three hosts, the job on two of them, node3 as a spare: (meeting, its runs, the world)."""
-    job = meeting(3)
+def with_a_spare(cluster):
+    """Three hosts, the job on two of them, node3 as a spare: (cluster, its runs, the world)."""
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
     runs.append(job.join(job.net["node3"], "2"))

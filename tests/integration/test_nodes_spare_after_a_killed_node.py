@@ -1,8 +1,8 @@
 """Every process of a node is killed, the guard too: closed connections prove no death, so the spare waits for silence."""
 
 
-def test_it_takes_over(meeting):
-    job = meeting(3)
+def test_it_takes_over(cluster):
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2], each=2)
     world = job.world(4)
     runs.append(job.join(job.net["node3"], "2", each=2))

@@ -8,8 +8,8 @@ from processes import until
 
 
 @pytest.mark.parametrize("how", ["lose", "unplug"])
-def test_it_takes_over(meeting, how):
-    job = meeting(3)
+def test_it_takes_over(cluster, how):
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
     runs.append(job.join(job.net["node3"], "2"))

@@ -4,8 +4,8 @@ import pytest
 
 
 @pytest.mark.parametrize("order, status", [("exit 0", 0), ("exit 5", 5)])
-def test_it_ends_like_the_job(meeting, order, status):
-    job = meeting(3)
+def test_it_ends_like_the_job(cluster, order, status):
+    job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
     runs.append(job.join(job.net["node3"], "2"))

@@ -4,8 +4,8 @@ import os
 import signal
 
 
-def test_the_job_goes_on(meeting):
-    job = meeting(2)
+def test_the_job_goes_on(cluster):
+    job = cluster(2)
     runs = job.begin("2", "--max-restarts=1")
     world = job.world(2)
     os.kill(runs[1].pid, signal.SIGKILL)

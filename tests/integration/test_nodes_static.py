@@ -17,8 +17,8 @@ def words(job, rank, *options):
     ]
 
 
-def test_ranks_are_as_claimed(meeting):
-    job = meeting("node2", "node1")  # the second in the order of names has rank 0
+def test_ranks_are_as_claimed(cluster):
+    job = cluster("node2", "node1")  # the second in the order of names has rank 0
     runs = [
         job.net["node1"].start(*words(job, 0, "--max-restarts=1")),
         job.net["node2"].start(*words(job, 1, "--max-restarts=1")),
@@ -31,8 +31,8 @@ def test_ranks_are_as_claimed(meeting):
     job.end_well(after, *runs)
 
 
-def test_rank_0_need_not_be_the_first_name(meeting):
-    job = meeting(2)
+def test_rank_0_need_not_be_the_first_name(cluster):
+    job = cluster(2)
     turned = lambda rank: [word.replace("=node1", "=node2") for word in words(job, rank)]
     runs = [job.net["node1"].start(*turned(1)), job.net["node2"].start(*turned(0))]
     world = job.world(4)
@@ -40,8 +40,8 @@ def test_rank_0_need_not_be_the_first_name(meeting):
     job.end_well(world, *runs)
 
 
-def test_one_node_fails_for_all(meeting):
-    job = meeting(2)
+def test_one_node_fails_for_all(cluster):
+    job = cluster(2)
     runs = [job.net[0].start(*words(job, 0)), job.net[1].start(*words(job, 1))]
     job.world(4)
     job.order(2, "exit 9")
@@ -50,9 +50,9 @@ def test_one_node_fails_for_all(meeting):
     job.all_empty()
 
 
-def test_rank_0_is_not_where_the_master_address_is(meeting):
+def test_rank_0_is_not_where_the_master_address_is(cluster):
     """The node that must host reports the error at once; other nodes report a time-out."""
-    job = meeting(2)
+    job = cluster(2)
     swapped = [job.net[at].start(*words(job, 1 - at, "--rdzv-conf=timeout=3")) for at in (0, 1)]
     until(lambda: "expected --node-rank=0 on node1" in swapped[1].err(), 2, "the error message")
     results = [run.wait(15) for run in swapped]
@@ -62,8 +62,8 @@ def test_rank_0_is_not_where_the_master_address_is(meeting):
     assert "no answer from the coordinator at node1:29555" in results[0].err
 
 
-def test_a_second_rank_0_is_refused_by_the_first(meeting):
-    job = meeting(2)
+def test_a_second_rank_0_is_refused_by_the_first(cluster):
+    job = cluster(2)
     first = job.net["node1"].start(*words(job, 0))
     job.net["node1"].await_connection(job.net["node1"], port=29555)
     other = job.net["node2"].start(*words(job, 1))

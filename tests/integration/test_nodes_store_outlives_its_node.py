@@ -13,8 +13,8 @@ with socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER
 """
 
 
-def test_a_node_that_is_done_serves_the_others(meeting, python_worker, seen):
-    job = meeting(2)
+def test_a_node_that_is_done_serves_the_others(cluster, python_worker, seen):
+    job = cluster(2)
     job.program = python_worker(WORKER)
     log = seen / "events"
     runs = [job.join(job.net[0], "2", "--event-log", log), job.join(job.net[1], "2")]

@@ -3,8 +3,8 @@
 import pytest
 
 
-def test_the_number_of_nodes_is_reported(meeting):
-    job = meeting(2)
+def test_the_number_of_nodes_is_reported(cluster):
+    job = cluster(2)
     runs = job.begin("3", conf="join_timeout=1.5")
     for run in runs:
         result = run.wait(10)
@@ -14,23 +14,23 @@ def test_the_number_of_nodes_is_reported(meeting):
 
 
 @pytest.mark.parametrize("conf", ["join_timeout=1", "read_timeout=1"])
-def test_no_answer_at_the_endpoint(meeting, conf):
-    job = meeting(2)
+def test_no_answer_at_the_endpoint(cluster, conf):
+    job = cluster(2)
     result = job.join(job.net["node2"], "2", conf=conf).wait(10)
     assert result.rc == 80 and "timed out after 1 s: no answer from" in result.err and "node1:29400" in result.err
     job.all_empty()
 
 
-def test_the_endpoint_has_no_carrier(meeting):
-    job = meeting(2)
+def test_the_endpoint_has_no_carrier(cluster):
+    job = cluster(2)
     job.net["node2"].unplug()
     result = job.join(job.net["node2"], "2", conf="join_timeout=1").wait(10)
     assert result.rc == 80 and "node1:29400" in result.err
 
 
-def test_the_lost_node_is_named(meeting):
+def test_the_lost_node_is_named(cluster):
     """A job of two nodes with a restart left loses one, and no node replaces it."""
-    job = meeting(3)
+    job = cluster(3)
     runs = job.begin("2", "--max-restarts=1", hosts=job.net.all[:2], conf="join_timeout=3")
     job.world(2)
     spare = job.join(job.net["node3"], "2", "--max-restarts=1", conf="join_timeout=3")

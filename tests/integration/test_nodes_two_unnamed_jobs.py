@@ -6,9 +6,9 @@ def unnamed(job, host, nnodes, program):
     return host.start(*words[:-1], str(program))
 
 
-def test_another_program_waits_as_a_spare_and_both_sides_are_warned(meeting, shell_worker):
+def test_another_program_waits_as_a_spare_and_both_sides_are_warned(cluster, shell_worker):
     """It may be the same script under a new name, so it is not refused."""
-    job = meeting(3)
+    job = cluster(3)
     other = shell_worker("note other.$RANK yes", "other.sh")
     first = [unnamed(job, host, "2", job.program) for host in job.net.all[:2]]
     world = job.world(2)
@@ -20,8 +20,8 @@ def test_another_program_waits_as_a_spare_and_both_sides_are_warned(meeting, she
     assert job.rounds() == 1 and not list(job.seen.glob("other.*"))
 
 
-def test_the_same_program_waits_as_a_spare_with_a_message(meeting):
-    job = meeting(3)
+def test_the_same_program_waits_as_a_spare_with_a_message(cluster):
+    job = cluster(3)
     runs = [unnamed(job, host, "2", job.program) for host in job.net.all[:2]]
     world = job.world(2)
     spare = unnamed(job, job.net[2], "2", job.program)

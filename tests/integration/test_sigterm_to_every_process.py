@@ -25,8 +25,8 @@ def signal_all(run, workers):
 
 
 @HANDLERS
-def test_a_node_leaves(meeting, seen, handler):
-    job = meeting(3)
+def test_a_node_leaves(cluster, seen, handler):
+    job = cluster(3)
     runs = job.begin("2:3")
     world = job.world(3)
     for rank in range(3):

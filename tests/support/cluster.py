@@ -36,7 +36,7 @@ class World:
     masters: set
 
 
-class Meeting:
+class Cluster:
     def __init__(self, net, seen, program):
         self.net, self.seen, self.program = net, seen, program
         for rank in range(MOST_RANKS):
