@@ -7,8 +7,8 @@
 ///   ready() the agent has no workers and may be blocked; the kernel kills it then.
 /// * The agent dies: its children are reparented to the guard, a subreaper. The guard kills the cgroup, if there is
 ///   one, and sweeps. If it hosts the coordinator it then restarts the agent.
-/// * The agent freezes, in a job of several nodes: its lease (lease.hpp) runs out, and the guard kills the workers
-/// only.
+/// * The agent freezes, in a job of several nodes: its lease (lease.hpp) runs out, and the guard kills only the
+///   workers.
 /// * The coordinator dies or stalls: the guard starts a successor at the same sockets (coordinator_child.hpp).
 
 #include <signal.h>

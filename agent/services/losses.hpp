@@ -2,7 +2,7 @@
 /// Loss notices: each follower on the agent's socket (request "losses") receives a line for each loss of the running
 /// round, including earlier ones, until either side closes:
 ///
-/// lost FIRST COUNT REASON      ranks FIRST to FIRST + COUNT - 1 have died
+///     lost FIRST COUNT REASON      ranks FIRST to FIRST + COUNT - 1 have died
 ///
 /// The round's lines are kept once, and each follower has a position in them: a slow or late follower misses no line
 /// and costs no memory.

@@ -23,10 +23,9 @@ struct Question {
     std::string version, job_id;             ///< by which a coordinator recognizes its job
     std::string option = "--rdzv-endpoint";  ///< the option that named the endpoint, for messages
     bool may_host = true;                    ///< false: another node hosts, by its rank or by is_host=false
-    bool must_host =
-        false;  ///< is_host=true: host even if the endpoint is no address of this node (address translation)
-    bool should_host = false;  ///< node rank 0 hosts, and no other node can
-    bool only_look = false;    ///< `dlaunch check`: claim nothing
+    bool must_host = false;                  ///< is_host=true: host even if the endpoint is no address of this node
+    bool should_host = false;                ///< node rank 0 hosts, and no other node can
+    bool only_look = false;                  ///< `dlaunch check`: claim nothing
     Milliseconds node_timeout{5'000};
     std::uint64_t known_epoch = 0;  ///< the highest that this node has seen; the next coordinator's is higher
 };
@@ -47,7 +46,7 @@ struct Found {
     std::string why;                              ///< why this address was chosen, for users
     std::string problem;                          ///< of the first name without an address; may be resolved later
     bool name_is_loopback = false;  ///< the endpoint's name is this host's, and resolves to loopback only on this host
-    std::string warning;            ///< a warning for the user: the options probably contain a mistake
+    std::string warning;            ///< for the user: the options probably contain a mistake
 
     [[nodiscard]] bool nowhere() const;  ///< no place has an address yet
 };
