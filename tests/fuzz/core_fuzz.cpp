@@ -36,7 +36,7 @@ void start(std::size_t who, Core& core) {
     clients[who] = std::make_unique<Client>();
 }
 
-/// A waiting request is answered once, at once or later, or given up by CANCEL_WAIT.
+/// A WAIT is answered exactly once, at once or later, or cancelled by CANCEL_WAIT.
 void handle(Core& core, std::size_t who, const wire::Request& request) {
     Output output;
     Client& client = *clients[who];

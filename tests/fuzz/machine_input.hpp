@@ -92,7 +92,7 @@ public:
             default: return Gone{flag()};
         }
     }
-    /// As a peer would receive it: nothing that the codec refuses.
+    /// A message that the codec accepts.
     bool next(Message& message) {
         const std::string frame = wire::encode(this->message());
         auto decoded = wire::decode(static_cast<std::uint8_t>(frame[0]), std::string_view(frame).substr(5));

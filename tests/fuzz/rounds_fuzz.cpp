@@ -1,5 +1,5 @@
-// The decoder of rendezvous messages: bytes cut in any way decode to the same messages, and what it hands out is a
-// message that is encoded and decoded to itself.
+// The decoder of rendezvous messages: bytes cut in any way decode to the same messages, and a decoded message survives
+// encoding and decoding.
 //
 // Input: a byte with the length of the pieces, then the frames.
 
@@ -15,7 +15,7 @@ using Outcome = wire::FrameReader::Outcome;
 
 namespace {
 
-/// Everything handed out, encoded again, and how it ended.
+/// All decoded messages, encoded again, and the last outcome.
 std::string again(std::string_view bytes, std::size_t piece) {
     wire::FrameReader reader;
     std::string encoded;

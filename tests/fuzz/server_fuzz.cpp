@@ -1,5 +1,5 @@
-// The server with its sockets, times and limits: whatever several clients send, in pieces and at once, and however they
-// end, it stays served: a client that comes behind them is answered. Limits are small, so that inputs reach them.
+// The server with its sockets, deadlines and limits: after any bytes of several clients, in pieces and at once, and any
+// kind of close, it still answers a new client. Limits are small, so that inputs reach them.
 //
 // The input is cut into pieces of `u8 what, u8 size` and as many bytes. The low bits of `what` are the client that
 // sends them; 4: it closes first; 8: it first reads what there is; 16: the store is cleared; 32: the bytes are sent 64
@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fixture.serve();
     }
     for (auto& client : clients) client.reset();
-    // A busy machine may let a client's first millisecond pass; a client of the tries that follow has better luck.
+    // On a busy machine a client's first millisecond may pass unserved; one of the next tries succeeds.
     const auto end = base::Clock::now() + std::chrono::seconds(10);
     for (bool is_answered = false; !is_answered;) {
         if (base::Clock::now() > end) std::abort();

@@ -1,5 +1,5 @@
-// The decoder of the store's protocol, both numberings: however bytes are cut it makes the same of them, what it hands
-// out is encoded to the bytes it came from, and it keeps no more than it was given.
+// The decoder of the store's protocol, both numberings: bytes cut in any way decode to the same requests, encoding a
+// request restores its bytes, and the decoder keeps no more than its input.
 //
 // Input: a byte with the switch for extensions in its lowest bit and the length of pieces in the others, then the
 // bytes.
@@ -16,7 +16,7 @@ using Outcome = wire::Decoder::Outcome;
 
 namespace {
 
-/// Everything handed out, encoded again, and how it ended.
+/// All decoded requests, encoded again, and the last outcome.
 std::string again(std::string_view bytes, std::size_t piece, bool extensions) {
     wire::Decoder decoder(extensions ? wire::Decoder::Takes::both : wire::Decoder::Takes::requests);
     std::string encoded;

@@ -4,7 +4,7 @@
 
 namespace dlaunch::agent {
 
-/// Serves what is ready, and returns.
+/// Runs all ready callbacks, and returns.
 void turn(base::Loop& loop);
 /// Waits for one callback that is not ready yet.
 void await_callback(base::Loop& loop);

@@ -134,7 +134,7 @@ TEST(CommandLine, WarningsAreLines) {
     EXPECT_EQ(read({"--signals-to-handle=TERM,NOPE", "--wrap=3:gdb", "p"})->warnings.size(), 2U);
 }
 
-/// What --help and the man page call the default is what happens without the option.
+/// The default in --help and the man page is the behaviour without the option.
 TEST(CommandLine, DefaultsOfTheTableAreTheDefaults) {
     std::string bare = read({"--dry-run", "p"})->output;
     for (const Option& option : all_options()) {

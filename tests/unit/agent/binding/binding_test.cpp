@@ -13,7 +13,7 @@ struct Shape {
     int packages = 1, nodes_each = 1, l3_each = 1, cores_each = 1, threads = 1;
 };
 
-/// As Linux numbers the processors of most servers: first one thread of every core, then the siblings.
+/// Linux's numbering of processors on most servers: first one thread of every core, then the siblings.
 Topology machine(const Shape& shape, std::vector<int> gpu_numa = {}) {
     Topology topology;
     topology.gpu_numa = std::move(gpu_numa);

@@ -1,4 +1,4 @@
-// Nodes of one job in one process, each with a membership of its own, over loopback: what the agent is ordered.
+// Nodes of one job in one process, each with its own membership, over loopback: the orders to their agents.
 
 #include "agent/membership/net_membership.hpp"
 
@@ -33,7 +33,7 @@ Failure failed_with(int code, int rank, const std::string& host) {
     return failure;
 }
 
-/// One node. What its workers do is `on_start`; how they stop is to end at once.
+/// One node. `on_start` acts for its workers, which stop at once when ordered to.
 class Node {
     base::Loop& loop_;
     std::string name_;
@@ -79,7 +79,7 @@ public:
     bool runs = false;
 
 private:
-    /// In this process, where an agent has its guard start one.
+    /// Runs the coordinator in this process; an agent makes its guard start one.
     base::Result<void> host_here(const rendezvous::CoordinatorJob& job, std::vector<store::Listener> listeners) {
         auto options = job.options;
         options.incarnation = 1;
@@ -128,7 +128,7 @@ struct Job {
         };
         return *nodes.back();
     }
-    /// Until every node has its verdict.
+    /// Runs until every node has its verdict.
     void run(const std::function<void(Node&)>& on_start = {}) {
         for (auto& node : nodes) {
             node->on_start = on_start;

@@ -80,7 +80,7 @@ TEST_F(Cgroups, everything_goes_with_the_folder) {
     kill_and_remove_cgroup(groups_.folder(), 5000ms);
     EXPECT_EQ(end_of(spawning.pid()), SIGKILL);
     EXPECT_FALSE(fs::exists(groups_.folder()));
-    kill_and_remove_cgroup(groups_.folder(), 5000ms);  // a second time does no harm
+    kill_and_remove_cgroup(groups_.folder(), 5000ms);  // a second call has no effect
     kill_and_remove_cgroup("", 0ms);
 }
 

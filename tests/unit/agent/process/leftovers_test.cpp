@@ -88,7 +88,7 @@ TEST_F(Temporary, it_ends_in_time) {
     sweep_leftovers({"/no/such/folder", "/no/such/folder"}, 0ms, kPatience);
 }
 
-/// The number of a process that has been.
+/// The pid of a process that has exited.
 pid_t gone() {
     const pid_t child = fork();
     if (child == 0) _exit(0);
@@ -100,7 +100,7 @@ std::string cgroup_name(pid_t agent) {
     return fmt::format("dlaunch-{}-{}", agent, std::chrono::steady_clock::now().time_since_epoch() / 1ns);
 }
 
-/// A run's cgroup with a worker in it, in a folder that no real run looks into.
+/// A run's cgroup with a worker, in a folder that no real run uses.
 class LeftCgroup : public testing::Test {
 protected:
     void SetUp() override {

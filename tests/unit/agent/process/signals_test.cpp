@@ -12,7 +12,7 @@ using Way = Requests::Way;
 
 constexpr base::Time kStart{1h};
 
-/// Those that end a job, and how many of some signals are news to it.
+/// Signals that end a job, and the number of fresh ones among some signals.
 struct Asked : Requests {
     Asked() : Requests({SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {}
     int news(const std::vector<int>& numbers, Way way, base::Time now) {

@@ -51,7 +51,7 @@ protected:
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
 
-    /// What a shell script prints, run with `request` changed by `change`.
+    /// The output of a shell script, run with `request` changed by `change`.
     static std::string output(const std::string& script, const std::function<void(SpawnRequest&)>& change = {}) {
         int ends[2];
         EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);

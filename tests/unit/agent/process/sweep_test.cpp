@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Runs a test's body in a process of its own, a subreaper: the sweep takes all that lives below.
+/// Runs a test's body in a process of its own, a subreaper, because the sweep kills all descendants.
 template <class Body>
 int in_a_process(Body body) {
     const pid_t pid = fork();
@@ -55,7 +55,7 @@ TEST(Sweep, finds_grandchildren) {
     EXPECT_EQ(in_a_process([] {
                   ready_script("sleep 600 9>&- & exec 9>&-; sleep 600");
                   const bool found =
-                      descendants().size() == 2 || descendants().size() == 3;  // the shell may execute its last word
+                      descendants().size() == 2 || descendants().size() == 3;  // the shell may exec its last command
                   return found && survey().size() >= 2 && sweep(5s) && descendants().empty();
               }),
               0);

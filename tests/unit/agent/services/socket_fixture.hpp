@@ -31,7 +31,7 @@ protected:
         EXPECT_EQ(::send(client.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
     }
     void turn() { agent::turn(loop_); }
-    /// What lies there to read.
+    /// The bytes that have arrived.
     static std::string received(const base::UniqueFd& client) {
         std::string text(1 << 20, '\0');
         const ssize_t got = recv(client.get(), text.data(), text.size(), MSG_DONTWAIT);

@@ -21,7 +21,7 @@ class TimerTableTest : public testing::Test {
 protected:
     void feed(std::string_view bytes) { table_.feed(bytes, kWall, kNow); }
 
-    /// "pid/scope/signal" of those that are due so many seconds from now.
+    /// "pid/scope/signal" of the timers due after so many seconds.
     std::vector<std::string> due(std::chrono::seconds from_now, pid_t dead = 0) {
         std::vector<std::string> text;
         for (const ExpiredTimer& timer : table_.expired(kNow + from_now, [&](pid_t pid) { return pid != dead; }))

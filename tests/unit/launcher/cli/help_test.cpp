@@ -19,7 +19,7 @@ TEST(Help, FitsIn100Columns) {
     }
 }
 
-/// Both directions: what is in the table is in the text, and nothing else is.
+/// The text has every option of the table, and no other.
 TEST(Help, ListsTheTable) {
     std::string text = help_text();
     std::set<std::string> listed;

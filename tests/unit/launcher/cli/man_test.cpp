@@ -21,7 +21,7 @@ std::string read_page(const std::string& path) {
     return text.str();
 }
 
-/// Where the text between two marker lines begins and how long it is.
+/// Position and length of the text between two marker lines.
 std::pair<std::size_t, std::size_t> place(const std::string& page, const std::string& what) {
     std::string begin = ".\\\" begin " + what + "\n", end = ".\\\" end " + what + "\n";
     std::size_t first = page.find(begin), last = page.find(end);

@@ -7,7 +7,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// "nproc-per-node=2 standalone=1 | prog a": options by table name, then the program; an error as it is.
+/// "nproc-per-node=2 standalone=1 | prog a": options by table name, then the program; or the error's text.
 std::string read(const Words& words) {
     auto line = normalize(words);
     if (!line) return line.error().text;

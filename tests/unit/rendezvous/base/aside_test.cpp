@@ -40,7 +40,7 @@ TEST(Aside, neither_the_loop_nor_its_end_waits_for_work_that_hangs) {
         loop.run();
     }
     gate->set_value();
-    left->get_future().wait();  // the thread has taken its result with it
+    left->get_future().wait();  // the thread has dropped its result
     EXPECT_FALSE(told);
 }
 

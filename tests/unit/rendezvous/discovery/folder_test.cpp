@@ -79,7 +79,7 @@ TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
             all_know.count_down();
             if (!found || !found->listener) return;
             ++hosts;
-            // No coordinator answers at the host's port: renewals alone show the others that its claim is alive.
+            // No coordinator answers at the host's port, so only renewals keep its claim alive.
             FolderClaim claim(*found->claim);
             while (!all_know.try_wait()) {
                 EXPECT_EQ(claim.renew(), Claim::State::held);

@@ -1,4 +1,4 @@
-// The member's connection over loopback, with a socket that plays the coordinator.
+// The member's connection over loopback; a socket of the test acts as the coordinator.
 
 #include "rendezvous/net/link.hpp"
 
@@ -40,7 +40,7 @@ struct Heard {
 
 ResolvedEndpoint here(int port) { return {{"127.0.0.1", port}, "127.0.0.1"}; }
 
-/// A link and a port for it; `then` is tried after each word, and true ends the run.
+/// A link and a port for it; `then` runs after each call, and true ends the run.
 struct Line {
     void run(const std::function<void(Heard&)>& then, const std::function<void()>& coordinator = {}) {
         heard.then = [&] {
@@ -55,7 +55,7 @@ struct Line {
         loop.run();
         thread.join();
     }
-    /// Until the last word is `word`.
+    /// Runs until the last call is `word`.
     void run_until(const std::string& word, const std::function<void()>& coordinator) {
         run([&](Heard& now) { now.words.back() == word ? loop.stop() : void(); }, coordinator);
     }

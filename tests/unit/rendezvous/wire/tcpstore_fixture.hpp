@@ -1,5 +1,5 @@
 #pragma once
-/// What the tests of the store's protocol share: bytes as hexadecimal text, and requests as text.
+/// Helpers of the protocol's tests: bytes as hexadecimal text, and requests as text.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 namespace dlaunch::wire {
 
-/// "01 0200" -> the bytes 01 02 00. Blanks are for the reader.
+/// "01 0200" -> the bytes 01 02 00. Blanks are ignored.
 inline std::string hex(std::string_view text) {
     std::string bytes, digits;
     for (const char c : text) {
@@ -53,7 +53,7 @@ inline Request with_words(Message message, std::span<const std::string_view> wor
     return request;
 }
 
-/// Everything that counts in a request: "1 key=/a value=x desired= integer=0 words=".
+/// The content of a request: "1 key=/a value=x desired= integer=0 words=".
 inline std::string text_of(const Request& request) {
     std::string text = fmt::format("{} key={} value={} desired={} integer={} words=", static_cast<int>(request.message),
                                    request.key, request.value, request.desired, request.integer);
@@ -62,7 +62,7 @@ inline std::string text_of(const Request& request) {
     return text;
 }
 
-/// What the decoder makes of some pieces of bytes, given one after the other; "..." when it wants more, "refused".
+/// The decoder's output for pieces of bytes, one after the other; "..." for an incomplete request, or "refused".
 inline std::vector<std::string> decoded(const std::vector<std::string>& pieces, bool extensions = false) {
     Decoder decoder(extensions ? Decoder::Takes::both : Decoder::Takes::requests);
     std::vector<std::string> texts;

@@ -1,4 +1,4 @@
-// What must hold for any bytes: splits mean nothing, what is encoded is decoded, garbage is refused or waited for.
+// Properties for any bytes: splits have no effect, decoding inverts encoding, garbage is refused or incomplete.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 namespace dlaunch::wire {
 namespace {
 
-/// A request with the bytes that its views show.
+/// A request with the bytes of its views.
 struct Owned {
     Message message;
     std::vector<std::string> texts;
@@ -36,7 +36,7 @@ rc::Gen<Owned> any_request(std::vector<Message> messages) {
     });
 }
 
-/// The request as it is after a journey: with nothing in members that do not travel.
+/// The request after encoding and decoding: members that are not encoded are empty.
 std::string encoded(const Owned& owned, Numbering numbering) {
     Request request = about(owned.message, owned.texts[0], owned.texts[1], owned.texts[2]);
     request.integer = owned.integer;

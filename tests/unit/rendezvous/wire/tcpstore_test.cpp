@@ -9,7 +9,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// One message in both directions: the bytes that stand for it, and what they mean.
+/// A message and its encoding.
 struct Example {
     const char* bytes;
     Request request;

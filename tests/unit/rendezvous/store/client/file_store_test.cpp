@@ -12,7 +12,7 @@
 namespace dlaunch::store {
 namespace {
 
-/// The name of a file that is not there yet, in a folder of its own.
+/// The name of a missing file in a folder of its own.
 struct NewFile {
     NewFile() {
         std::string name = std::filesystem::temp_directory_path() / "dlaunch-store-XXXXXX";

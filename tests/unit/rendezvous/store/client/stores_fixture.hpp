@@ -1,6 +1,6 @@
 #pragma once
-/// What every kind of store must do, as one suite of typed tests: a file that includes this gives it a Kind with
-/// `Store& store()`, and `Store& another()` for a second user of the same store, possibly in another thread.
+/// Typed tests for every kind of store. A file that includes this header defines a Kind with `Store& store()`, and
+/// `Store& another()` for a second user of the same store, possibly in another thread.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ protected:
     Store& store() { return kind_.store(); }
     Store& another() { return kind_.another(); }
 
-    /// Both users wait for keys that the other sets: what one thread does not see, hangs here.
+    /// Both users wait for keys that the other sets: a lost wake-up hangs here.
     void meet(const std::string& mine, const std::string& its, Store& store) {
         ASSERT_TRUE(store.set(mine, "here", soon()));
         EXPECT_TRUE(store.wait(Strings{its}, soon()));

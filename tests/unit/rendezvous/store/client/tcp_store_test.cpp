@@ -1,4 +1,4 @@
-// The blocking client against our own server, over loopback; interop tests try it against torch's.
+// The blocking client with dlaunch's server, over loopback; interop tests use torch's.
 
 #include "rendezvous/store/client/tcp_store.hpp"
 
@@ -73,7 +73,7 @@ TEST(TcpStore, a_server_that_is_gone_is_reported_at_once) {
         EXPECT_EQ(lost.error().status, exit_status::kCoordinatorLost);
     });
     while (*tcp.two->add("/started", 1, soon()) < 100) {
-    }  // most likely the wait is there by now; either way it must end
+    }  // most likely the wait is pending by now; either way it must end
     tcp.server.reset();
     waiter.join();
     EXPECT_EQ(tcp.one->set("/k", "v", soon()).error().status, exit_status::kCoordinatorLost);

@@ -42,7 +42,7 @@ public:
     }
     Verdict cancel(Slot client) { return ask(client, wire::about(Message::cancel_wait)); }
 
-    /// The bytes that a client was sent since the last call.
+    /// The bytes sent to a client since the last call.
     std::string told(Slot client) { return std::exchange(told_[client], {}); }
     bool woken(Slot client) { return told(client) == std::string(1, '\0'); }
 

@@ -1,5 +1,4 @@
-// The core beside a model that is too simple to be wrong and too slow to be used: after any requests of any clients
-// both have sent every client the same replies.
+// The core beside a simple, slow model: after any requests of any clients both have sent every client the same replies.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -18,7 +17,7 @@ namespace {
 
 using wire::le64;
 
-/// One step of a random conversation. `keys` are letters, each a key.
+/// One step of a random sequence of requests. Each letter of `keys` is a key.
 struct Step {
     Slot client;
     Message message;
@@ -199,7 +198,8 @@ RC_GTEST_PROP(CoreProperties, tells_what_the_model_tells, ()) {
 }
 
 RC_GTEST_PROP(CoreProperties, what_it_calls_unchanged_is_unchanged, ()) {
-    // A second core that is given only what changed the first one holds the same. File stores stand on this.
+    // A second core that executes only the requests that changed the first has the same content. File stores rely on
+    // this.
     Clients all, changes;
     for (Step step : *rc::gen::container<std::vector<Step>>(any_step())) {
         std::vector<std::string_view> words;

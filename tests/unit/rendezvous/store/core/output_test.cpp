@@ -9,7 +9,7 @@ namespace {
 
 const std::string kLarge(Value::kSharedBytes, 'L');
 
-/// All bytes, as a socket that takes `step` of them at a time would see them.
+/// All bytes, as sent by a socket that accepts `step` bytes at a time.
 std::string sent(Output output, std::size_t step, std::size_t most_parts) {
     std::string all;
     while (!output.empty()) {

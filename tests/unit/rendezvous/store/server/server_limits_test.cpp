@@ -1,4 +1,4 @@
-// What one client cannot do to a server: with raw sockets over loopback.
+// The server's limits on clients, with raw sockets over loopback.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -46,7 +46,7 @@ TEST(ServerLimits, newcomers_wait_while_too_many_are_half_open) {
         EXPECT_EQ(client.hear(4), hex("01000000"));
         Peer first(server->port()), second(server->port()), third(server->port());
         third.say(kHello + kPing);
-        first.say(kHello + kPing);  // makes room, and was not closed
+        first.say(kHello + kPing);  // leaves the half-open ones, and was not closed
         EXPECT_EQ(first.hear(4), hex("01000000"));
         EXPECT_EQ(third.hear(4), hex("01000000"));
         second.say(kHello + kPing);
@@ -80,7 +80,7 @@ TEST(ServerLimits, newcomers_are_accepted_again_after_the_store_was_cleared) {
         client.say(kHello + kPing);
         EXPECT_EQ(client.hear(4), hex("01000000"));
         Peer silent(server->port());
-        for (int i = 0; i < 2; ++i) {  // accepted by then, and no one after it
+        for (int i = 0; i < 2; ++i) {  // accepted by then, and none after it
             client.say(kPing);
             EXPECT_EQ(client.hear(4), hex("01000000"));
         }
@@ -104,7 +104,7 @@ TEST(ServerLimits, a_message_that_never_ends_ends_its_connection) {
         half.say(kHello + kPing + hex("01 0200000000000000 2F61 FF"));
         EXPECT_EQ(half.hear(4), hex("01000000"));
         EXPECT_TRUE(half.closed());
-        silent.say(kPing);  // a silent client has no message to end
+        silent.say(kPing);  // a silent client has no incomplete message
         EXPECT_EQ(silent.hear(4), hex("01000000"));
     });
 }
@@ -147,7 +147,7 @@ TEST(ServerLimits, a_long_reply_is_made_as_it_is_read) {
         EXPECT_EQ(writer.hear(4), hex("01000000"));
         std::string last;
         for (std::size_t count = 1; count < kTimes; ++count) reader.hear(8 + value.size(), last);
-        EXPECT_EQ(last, le64(other.size()) + other);  // each key is read when its turn comes
+        EXPECT_EQ(last, le64(other.size()) + other);  // each key is read when its part of the reply is sent
         EXPECT_EQ(reader.hear(4), hex("01000000"));   // and what came behind has waited
         getrusage(RUSAGE_SELF, &after);
         EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);
@@ -220,7 +220,7 @@ TEST(ServerLimits, a_wait_for_too_much_ends_its_connection_and_no_other) {
     });
 }
 
-/// A server whose messages from 0x40 up are answered with "yes"; 0x41 admits.
+/// A server that answers extension messages with "yes"; 0x41 admits the client.
 struct Meeting {
     explicit Meeting(ServerLimits limits, bool serves_requests = false) {
         ServerHooks hooks;
@@ -284,7 +284,7 @@ TEST(ServerLimits, connections_leave_descriptors_free) {
         limits.spare_descriptors = 64;
         const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
         with_clients(loop, [&] {
-            // A client is two descriptors of this process.
+            // Each client takes two descriptors of this process.
             std::vector<Peer> clients;
             for (int i = 0; i < 40; ++i) {
                 clients.emplace_back(server->port());
@@ -294,7 +294,7 @@ TEST(ServerLimits, connections_leave_descriptors_free) {
             for (Peer& client : clients) answered += client.hear_now(4).empty() ? 0U : 1U;
             EXPECT_GT(answered, 10U);
             EXPECT_LT(answered, 40U);
-            // Clients that go make room for those that wait.
+            // Clients that close make room for waiting ones.
             while (clients.size() > 1) clients.erase(clients.begin());
             EXPECT_EQ(clients.front().hear(4), hex("01000000"));
         });

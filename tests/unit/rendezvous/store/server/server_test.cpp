@@ -1,4 +1,4 @@
-// What the server adds to the core, with raw sockets over loopback: hooks, pushes, ends and limits.
+// The server around the core, with raw sockets over loopback: hooks, pushes, closed connections and limits.
 
 #include "rendezvous/store/server/server.hpp"
 
