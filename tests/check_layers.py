@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the house: which folder may include which, sizes of files, and that unit tests mirror the sources.
+"""Checks the includes between folders, the sizes of files, and that unit tests mirror the sources.
 
     check_layers.py [ROOT]      prints what is wrong, one line each; status 1 if anything is
 """
@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "examples": [],  # and <dlaunch/...>, as any user of the library
 }
 LAYERS = [room for room in MAY_INCLUDE if "/" not in room]
-# Headers that cost seconds of every file that includes them: a header of ours that does has one user.
+# Headers that take seconds to compile: a project header that includes one may have one user only.
 HEAVY = re.compile(r'^\s*#\s*include\s*[<"](CLI/|nlohmann/json\.hpp|boost/(asio|beast|process)|spdlog/)', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 CODE = {".cpp", ".hpp", ".h", ".py", ".sh", ".cmake"}
