@@ -1,5 +1,5 @@
 #pragma once
-/// The other side of a connection, as a test plays it in a thread of its own while the loop serves.
+/// The peer of a connection, used by a test in a thread of its own while the loop runs.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@ namespace dlaunch {
 /// A blocking socket; every call ends within 30 s.
 class Peer {
 public:
-    /// To a port of this host.
+    /// Connects to a port of this host.
     explicit Peer(int port, in_addr_t host = INADDR_LOOPBACK)
         : Peer(base::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) {
         sockaddr_in address{};
@@ -29,46 +29,46 @@ public:
         address.sin_addr.s_addr = htonl(host);
         EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     }
-    /// Accepted.
+    /// Takes an accepted socket.
     explicit Peer(base::UniqueFd socket) : socket_(std::move(socket)) {
         const timeval patience{30, 0};
         setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     }
-    void say(const std::string& bytes) {
+    void send(const std::string& bytes) {
         EXPECT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
     }
-    /// False: the other side has closed.
-    bool try_say(const std::string& bytes) {
+    /// False: the connection is closed.
+    bool try_send(const std::string& bytes) {
         return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
     }
-    /// What comes within a tenth of a second.
-    std::string hear_now(std::size_t size) {
+    /// Receives what arrives within a tenth of a second.
+    std::string receive_now(std::size_t size) {
         timeval patience{0, 100'000};
         setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        std::string bytes = hear(size);
+        std::string bytes = receive(size);
         patience = {30, 0};
         setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         return bytes;
     }
-    std::string hear(std::size_t size) {
+    std::string receive(std::size_t size) {
         std::string bytes;
-        hear(size, bytes);
+        receive(size, bytes);
         return bytes;
     }
-    /// Into a buffer that many calls use: the address sanitizer holds back what was freed.
-    void hear(std::size_t size, std::string& bytes) {
+    /// Receives into a caller's buffer, because the address sanitizer keeps freed memory.
+    void receive(std::size_t size, std::string& bytes) {
         bytes.resize(size);
         const ssize_t count = recv(socket_.get(), bytes.data(), size, MSG_WAITALL);
         bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
     }
-    /// Waits for the other side's end, in order or not.
+    /// Waits until the connection is closed, by FIN or RST.
     bool closed() {
         errno = 0;
-        return hear(1).empty() && errno != EAGAIN;
+        return receive(1).empty() && errno != EAGAIN;
     }
     bool closed_in_order() { return closed() && errno == 0; }
     void leave() { socket_.reset(); }
-    /// Breaks: the other side sees a reset.
+    /// Closes with RST.
     void break_off() {
         const linger reset{1, 0};
         setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);

@@ -28,9 +28,9 @@ protected:
         forking_.emplace(base::UniqueFd(pair[0]), std::move(*place));
     }
 
-    void say(Kind kind, int value) const {
-        const wire::ForkMessage word{kind, value};
-        EXPECT_EQ(send(theirs_.get(), &word, sizeof word, 0), static_cast<ssize_t>(sizeof word));
+    void send(Kind kind, int value) const {
+        const wire::ForkMessage message{kind, value};
+        EXPECT_EQ(::send(theirs_.get(), &message, sizeof message, 0), static_cast<ssize_t>(sizeof message));
     }
 
     base::UniqueFd theirs_;
@@ -44,7 +44,7 @@ TEST_F(ForkingTest, a_worker_is_made_gets_its_files_and_runs) {
         pause();
         _exit(0);
     }
-    say(Kind::made, child);
+    send(Kind::made, child);
     auto step = forking_->step();
     const auto* made = std::get_if<Forking::Made>(&step);
     ASSERT_TRUE(made);
@@ -56,7 +56,7 @@ TEST_F(ForkingTest, a_worker_is_made_gets_its_files_and_runs) {
     EXPECT_EQ(pread(files[wire::kForkVariables].get(), text, sizeof text, 0), 16);
     EXPECT_STREQ(text, "A=1");
     EXPECT_STREQ(text + 4, "B=two words");
-    say(Kind::runs, 0);
+    send(Kind::runs, 0);
     EXPECT_TRUE(std::holds_alternative<Forking::Runs>(forking_->step()));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -67,7 +67,7 @@ TEST_F(ForkingTest, one_that_is_dead_by_then_is_made_all_the_same) {
     if (child == 0) _exit(0);
     siginfo_t info{};
     waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
-    say(Kind::made, child);
+    send(Kind::made, child);
     theirs_.reset();
     auto step = forking_->step();
     EXPECT_TRUE(std::holds_alternative<Forking::Made>(step)) << "its end is its own";
@@ -76,7 +76,7 @@ TEST_F(ForkingTest, one_that_is_dead_by_then_is_made_all_the_same) {
 }
 
 TEST_F(ForkingTest, the_failed_step_is_reported) {
-    say(Kind::cannot, EAGAIN);
+    send(Kind::cannot, EAGAIN);
     auto step = forking_->step();
     const auto* error = std::get_if<SpawnError>(&step);
     ASSERT_TRUE(error);
@@ -85,7 +85,7 @@ TEST_F(ForkingTest, the_failed_step_is_reported) {
 }
 
 TEST_F(ForkingTest, a_kill_before_its_pid_is_known_is_reported) {
-    say(Kind::killed, SIGKILL);
+    send(Kind::killed, SIGKILL);
     auto step = forking_->step();
     const auto* killed = std::get_if<Forking::Killed>(&step);
     ASSERT_TRUE(killed);
@@ -93,7 +93,7 @@ TEST_F(ForkingTest, a_kill_before_its_pid_is_known_is_reported) {
 }
 
 TEST_F(ForkingTest, an_end_of_the_line_and_nonsense_are_silence) {
-    say(Kind::made, 1);
+    send(Kind::made, 1);
     EXPECT_TRUE(std::holds_alternative<Forking::Silence>(forking_->step()));
     theirs_.reset();
     EXPECT_TRUE(std::holds_alternative<Forking::Silence>(forking_->step()));

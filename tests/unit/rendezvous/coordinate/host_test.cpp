@@ -34,11 +34,11 @@ struct Job : Served {
 };
 
 /// An agent that has greeted and asked to be let in.
-class Agent : public Speaker {
+class Agent : public MessagePeer {
 public:
-    Agent(const Job& job, int node, const std::string& job_id = "job") : Speaker(Peer(job.port())) {
-        peer().say(std::string(wire::kGreeting));
-        say(Hello{"0.1.0", job_id, 1});
+    Agent(const Job& job, int node, const std::string& job_id = "job") : MessagePeer(Peer(job.port())) {
+        peer().send(std::string(wire::kGreeting));
+        send(Hello{"0.1.0", job_id, 1});
         Join join;
         join.stamp.incarnation = 1;
         join.record.id = fmt::format("id{}", node);
@@ -46,28 +46,28 @@ public:
         join.record.address = fmt::format("10.0.0.{}", node);
         join.record.store_port = 4000 + node;
         join.beat = 5;
-        say(join);
+        send(join);
     }
-    void over(bool succeeded) { say(Report{{1, 0, 1}, Report::Phase::over, succeeded, std::nullopt}); }
+    void over(bool succeeded) { send(Report{{1, 0, 1}, Report::Phase::over, succeeded, std::nullopt}); }
 };
 
 TEST(CoordinatorHost, tells_each_agent_its_own_part) {
     Job job(2);
     with_clients(job.loop, [&] {
         Agent second(job, 2);
-        const auto welcome = second.hear<Welcome>();
+        const auto welcome = second.receive<Welcome>();
         EXPECT_EQ(welcome.host, "here");
         EXPECT_EQ(welcome.beat, 5U);
         EXPECT_EQ(welcome.stamp.incarnation, 77U);
         Agent first(job, 1);
-        first.hear<Welcome>();
-        const auto at_first = first.hear<Assigned>(), at_second = second.hear<Assigned>();
+        first.receive<Welcome>();
+        const auto at_first = first.receive<Assigned>(), at_second = second.receive<Assigned>();
         EXPECT_EQ(at_first.group_rank, 0);
         EXPECT_EQ(at_second.group_rank, 1);
         EXPECT_EQ(at_first.master_addr, "10.0.0.1");
         EXPECT_EQ(at_second.master_port, 4001);
-        second.say(Beat{{1, 0, 1}, 99});
-        EXPECT_EQ(second.hear<Beat>().number, 99U);
+        second.send(Beat{{1, 0, 1}, 99});
+        EXPECT_EQ(second.receive<Beat>().number, 99U);
     });
 }
 
@@ -76,11 +76,11 @@ TEST(CoordinatorHost, hears_that_an_agent_died) {
     with_clients(job.loop, [&] {
         Agent first(job, 1), second(job, 2);
         for (Agent* agent : {&first, &second}) {
-            agent->hear<Welcome>();
-            agent->hear<Assigned>();
+            agent->receive<Welcome>();
+            agent->receive<Assigned>();
         }
-        second.say(Gone{});
-        EXPECT_EQ(first.hear<StopRound>().reason, "node2 was lost");
+        second.send(Gone{});
+        EXPECT_EQ(first.receive<StopRound>().reason, "node2 was lost");
     });
 }
 
@@ -89,16 +89,16 @@ TEST(CoordinatorHost, waits_for_a_member_with_a_broken_connection) {
     with_clients(job.loop, [&] {
         Agent first(job, 1), second(job, 2);
         for (Agent* agent : {&first, &second}) {
-            agent->hear<Welcome>();
-            agent->hear<Assigned>();
+            agent->receive<Welcome>();
+            agent->receive<Assigned>();
         }
         second.peer().break_off();
         Agent again(job, 2);  // the same incarnation
-        again.hear<Welcome>();
-        EXPECT_EQ(again.hear<Assigned>().group_rank, 1);
+        again.receive<Welcome>();
+        EXPECT_EQ(again.receive<Assigned>().group_rank, 1);
         first.over(true);
         again.over(true);
-        EXPECT_EQ(first.hear<End>().verdict.status, 0);
+        EXPECT_EQ(first.receive<End>().verdict.status, 0);
     });
 }
 
@@ -106,7 +106,7 @@ TEST(CoordinatorHost, refuses_another_job_and_closes) {
     Job job(1);
     with_clients(job.loop, [&] {
         Agent other(job, 1, "another");
-        const auto refused = other.hear<Refused>();
+        const auto refused = other.receive<Refused>();
         EXPECT_EQ(refused.status, 83);
         EXPECT_EQ(refused.reason, "this is job \"another\", the coordinator serves job \"job\"");
         EXPECT_TRUE(other.peer().closed());
@@ -117,14 +117,14 @@ TEST(CoordinatorHost, is_no_store_and_closes_clients_that_speak_nonsense) {
     Job job(1);
     with_clients(job.loop, [&] {
         Peer nonsense(job.port());
-        nonsense.say(std::string(wire::kGreeting) + wire::hex("41 03000000 010203"));
+        nonsense.send(std::string(wire::kGreeting) + wire::hex("41 03000000 010203"));
         EXPECT_TRUE(nonsense.closed());
         Peer torch(job.port());  // a store's client
-        torch.say(std::string(wire::kGreeting) + wire::hex("0D 01020304"));
+        torch.send(std::string(wire::kGreeting) + wire::hex("0D 01020304"));
         EXPECT_TRUE(torch.closed());
         Agent agent(job, 1);
-        agent.hear<Welcome>();
-        agent.hear<Assigned>();
+        agent.receive<Welcome>();
+        agent.receive<Assigned>();
     });
 }
 
@@ -132,8 +132,8 @@ TEST(CoordinatorHost, has_a_clock) {
     Job job(2, 20ms);
     with_clients(job.loop, [&] {
         Agent agent(job, 1);
-        agent.hear<Welcome>();
-        const auto end = agent.hear<End>();
+        agent.receive<Welcome>();
+        const auto end = agent.receive<End>();
         EXPECT_EQ(end.verdict.status, 80);
         EXPECT_TRUE(end.verdict.reason.ends_with("1 of 2 nodes")) << end.verdict.reason;
     });
@@ -146,16 +146,16 @@ TEST(CoordinatorHost, sends_much_to_members_that_read_late) {
         std::vector<std::unique_ptr<Agent>> agents;
         for (int node : {1, 2, 3}) agents.push_back(std::make_unique<Agent>(job, node));
         for (auto& agent : agents) {
-            agent->hear<Welcome>();
-            agent->hear<Assigned>();
+            agent->receive<Welcome>();
+            agent->receive<Assigned>();
         }
-        agents[0]->say(Report{{1, 0, 1}, Report::Phase::over, false, Cause{9, "kind", "it failed", false, record}});
+        agents[0]->send(Report{{1, 0, 1}, Report::Phase::over, false, Cause{9, "kind", "it failed", false, record}});
         for (auto& agent : agents) {
-            agent->hear<StopRound>();
+            agent->receive<StopRound>();
             agent->over(false);  // the first node reports it a second time, without an effect
         }
         for (auto& agent : agents) {
-            const auto end = agent->hear<End>();
+            const auto end = agent->receive<End>();
             EXPECT_EQ(end.verdict.status, 9);
             EXPECT_TRUE(end.verdict.records == std::vector<std::string>{record});  // which is too long to be printed
         }
@@ -171,10 +171,10 @@ TEST(CoordinatorHost, is_finished_when_every_member_has_received_the_verdict) {
     });
     std::thread thread([&] {
         Agent agent(job, 1);
-        agent.hear<Welcome>();
-        agent.hear<Assigned>();
+        agent.receive<Welcome>();
+        agent.receive<Assigned>();
         agent.over(true);
-        EXPECT_EQ(agent.hear<End>().verdict.status, 0);
+        EXPECT_EQ(agent.receive<End>().verdict.status, 0);
         EXPECT_FALSE(finished);
         agent.peer().leave();
     });

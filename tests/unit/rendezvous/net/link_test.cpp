@@ -14,8 +14,8 @@ namespace {
 const Beat kBeat{{1, 2, 3}, 4};
 
 /// Records a link's calls of its observer. `then` runs after each call.
-struct Heard {
-    MemberLink::Observer listener() {
+struct Calls {
+    MemberLink::Observer observer() {
         return {[this] { note("connected"); },
                 [this](const ConnectFailure& failure) {
                     failures.push_back(failure);
@@ -27,12 +27,12 @@ struct Heard {
                 },
                 [this](bool by_its_end) { note(by_its_end ? "closed in order" : "broken"); }};
     }
-    void note(const std::string& what) {
-        words.push_back(what);
+    void note(const std::string& call) {
+        names.push_back(call);
         if (then) then();
     }
 
-    std::vector<std::string> words;
+    std::vector<std::string> names;
     std::vector<ConnectFailure> failures;
     std::vector<Message> messages;
     std::function<void()> then;
@@ -42,69 +42,69 @@ ResolvedEndpoint here(int port) { return {{"127.0.0.1", port}, "127.0.0.1"}; }
 
 /// A link and a port for it; `then` runs after each call, and true ends the run.
 struct Line {
-    void run(const std::function<void(Heard&)>& then, const std::function<void()>& coordinator = {}) {
-        heard.then = [&] {
-            if (heard.words.back() == "connected") link.send(kBeat);  // as a member, which always speaks first
-            then(heard);
+    void run(const std::function<void(Calls&)>& then, const std::function<void()>& coordinator = {}) {
+        calls.then = [&] {
+            if (calls.names.back() == "connected") link.send(kBeat);  // as a member, which always speaks first
+            then(calls);
         };
         link.connect();
-        EXPECT_TRUE(heard.words.empty()) << "a call from inside of connect()";
+        EXPECT_TRUE(calls.names.empty()) << "a call from inside of connect()";
         std::thread thread([&] {
             if (coordinator) coordinator();
         });
         loop.run();
         thread.join();
     }
-    /// Runs until the last call is `word`.
-    void run_until(const std::string& word, const std::function<void()>& coordinator) {
-        run([&](Heard& now) { now.words.back() == word ? loop.stop() : void(); }, coordinator);
+    /// Runs until the last call is `name`.
+    void run_until(const std::string& name, const std::function<void()>& coordinator) {
+        run([&](Calls& now) { now.names.back() == name ? loop.stop() : void(); }, coordinator);
     }
     [[nodiscard]] std::string link_text() const { return "127.0.0.1:" + std::to_string(port.port); }
-    Speaker accepted() {
+    MessagePeer accepted() {
         pollfd wait{port.socket.get(), POLLIN, 0};
         EXPECT_EQ(poll(&wait, 1, 30'000), 1);
-        Speaker speaker(Peer(base::UniqueFd(accept4(port.socket.get(), nullptr, nullptr, SOCK_CLOEXEC))));
-        EXPECT_EQ(speaker.peer().hear(wire::kGreeting.size()), wire::kGreeting);
-        EXPECT_EQ(speaker.hear<Beat>(), kBeat);
-        return speaker;
+        MessagePeer peer(Peer(base::UniqueFd(accept4(port.socket.get(), nullptr, nullptr, SOCK_CLOEXEC))));
+        EXPECT_EQ(peer.peer().receive(wire::kGreeting.size()), wire::kGreeting);
+        EXPECT_EQ(peer.receive<Beat>(), kBeat);
+        return peer;
     }
 
     store::Listener port = *store::open_listener("127.0.0.1", 0);
     base::Loop loop;
-    Heard heard;
-    MemberLink link{loop, {here(port.port)}, heard.listener()};
+    Calls calls;
+    MemberLink link{loop, {here(port.port)}, calls.observer()};
 };
 
 TEST(MemberLink, greets_and_carries_messages_both_ways) {
     Line line;
     line.run(
-        [&](Heard& heard) {
-            if (heard.messages.size() == 2) line.loop.stop();
+        [&](Calls& calls) {
+            if (calls.messages.size() == 2) line.loop.stop();
         },
         [&] {
-            Speaker coordinator = line.accepted();
-            coordinator.say(Tell{{}, "hello"});
-            coordinator.say(kBeat);
+            MessagePeer coordinator = line.accepted();
+            coordinator.send(Tell{{}, "hello"});
+            coordinator.send(kBeat);
         });
-    ASSERT_EQ(line.heard.words, (std::vector<std::string>{"connected", "received", "received"}));
-    EXPECT_EQ(std::get<Tell>(line.heard.messages[0]).text, "hello");
-    EXPECT_EQ(std::get<Beat>(line.heard.messages[1]), kBeat);
+    ASSERT_EQ(line.calls.names, (std::vector<std::string>{"connected", "received", "received"}));
+    EXPECT_EQ(std::get<Tell>(line.calls.messages[0]).text, "hello");
+    EXPECT_EQ(std::get<Beat>(line.calls.messages[1]), kBeat);
 }
 
 TEST(MemberLink, looks_a_name_up_again_when_all_its_addresses_have_failed) {
     const store::Listener port = *store::open_listener("127.0.0.1", 0);
     base::Loop loop;
-    Heard heard;
+    Calls calls;
     // No process listens at the name's old address.
-    MemberLink link(loop, {{{"localhost", port.port}, "127.0.0.9"}}, heard.listener());
-    heard.then = [&] {
-        if (heard.words.back() == "connected") return loop.stop();
-        EXPECT_EQ(heard.words.back(), "failed");
-        if (heard.words.size() < 10) link.connect();
+    MemberLink link(loop, {{{"localhost", port.port}, "127.0.0.9"}}, calls.observer());
+    calls.then = [&] {
+        if (calls.names.back() == "connected") return loop.stop();
+        EXPECT_EQ(calls.names.back(), "failed");
+        if (calls.names.size() < 10) link.connect();
     };
     link.connect();
     loop.run();
-    EXPECT_EQ(heard.words.back(), "connected");
+    EXPECT_EQ(calls.names.back(), "connected");
 }
 
 TEST(MemberLink, dials_another_place_after_retarget) {
@@ -120,10 +120,10 @@ TEST(MemberLink, dials_another_place_after_retarget) {
 TEST(MemberLink, takes_a_message_that_comes_in_pieces) {
     Line line;
     line.run_until("received", [&] {
-        Speaker coordinator = line.accepted();
-        for (char byte : wire::encode(kBeat)) coordinator.peer().say({byte});
+        MessagePeer coordinator = line.accepted();
+        for (char byte : wire::encode(kBeat)) coordinator.peer().send({byte});
     });
-    EXPECT_EQ(std::get<Beat>(line.heard.messages.at(0)), kBeat);
+    EXPECT_EQ(std::get<Beat>(line.calls.messages.at(0)), kBeat);
 }
 
 TEST(MemberLink, sends_more_than_the_kernel_takes_at_once) {
@@ -132,18 +132,18 @@ TEST(MemberLink, sends_more_than_the_kernel_takes_at_once) {
     constexpr int kCount = 64;
     Line line;
     line.run(
-        [&](Heard& heard) {
-            if (heard.words.back() == "connected")
+        [&](Calls& calls) {
+            if (calls.names.back() == "connected")
                 for (int i = 0; i < kCount; ++i) line.link.send(report);
-            if (heard.words.back() == "received") line.loop.stop();
+            if (calls.names.back() == "received") line.loop.stop();
         },
         [&] {
-            Speaker coordinator = line.accepted();
-            const std::string bytes = coordinator.peer().hear(kCount * wire::encode(report).size());
+            MessagePeer coordinator = line.accepted();
+            const std::string bytes = coordinator.peer().receive(kCount * wire::encode(report).size());
             EXPECT_TRUE(bytes.ends_with(record));
-            coordinator.say(kBeat);
+            coordinator.send(kBeat);
         });
-    EXPECT_EQ(line.heard.words, (std::vector<std::string>{"connected", "received"}));
+    EXPECT_EQ(line.calls.names, (std::vector<std::string>{"connected", "received"}));
 }
 
 TEST(MemberLink, tells_an_end_in_order_from_a_break) {
@@ -156,11 +156,11 @@ TEST(MemberLink, tells_an_end_in_order_from_a_break) {
 TEST(MemberLink, describes_a_listener_that_is_no_coordinator) {
     Line line;
     line.run_until("failed", [&] {
-        Speaker other = line.accepted();
-        other.peer().say("HTTP/1.1 400 Bad Request\r\n\r\n");
+        MessagePeer other = line.accepted();
+        other.peer().send("HTTP/1.1 400 Bad Request\r\n\r\n");
         EXPECT_TRUE(other.peer().closed());
     });
-    const ConnectFailure& failure = line.heard.failures.at(0);
+    const ConnectFailure& failure = line.calls.failures.at(0);
     EXPECT_FALSE(failure.refused);
     EXPECT_TRUE(failure.text.starts_with(line.link_text() + ": another service listens there: ")) << failure.text;
 }
@@ -168,124 +168,124 @@ TEST(MemberLink, describes_a_listener_that_is_no_coordinator) {
 TEST(MemberLink, takes_a_coordinator_that_loses_its_senses_for_broken) {
     Line line;
     line.run_until("broken", [&] {
-        Speaker coordinator = line.accepted();
-        coordinator.say(kBeat);
-        coordinator.peer().say("HTTP/1.1 400 Bad Request\r\n\r\n");
+        MessagePeer coordinator = line.accepted();
+        coordinator.send(kBeat);
+        coordinator.peer().send("HTTP/1.1 400 Bad Request\r\n\r\n");
         EXPECT_TRUE(coordinator.peer().closed());
     });
 }
 
 TEST(MemberLink, looks_a_name_up_beside_the_loop) {
     Line line;
-    Heard heard;
-    MemberLink link(line.loop, {{{"localhost", line.port.port}, ""}}, heard.listener());
-    heard.then = [&] {
-        if (heard.words.back() == "connected") link.send(kBeat);
-        if (heard.words.back() == "failed") link.connect();  // ::1 came first
-        if (heard.words.back() == "received") line.loop.stop();
+    Calls calls;
+    MemberLink link(line.loop, {{{"localhost", line.port.port}, ""}}, calls.observer());
+    calls.then = [&] {
+        if (calls.names.back() == "connected") link.send(kBeat);
+        if (calls.names.back() == "failed") link.connect();  // ::1 came first
+        if (calls.names.back() == "received") line.loop.stop();
     };
     link.connect();
-    std::thread coordinator([&] { line.accepted().say(kBeat); });
+    std::thread coordinator([&] { line.accepted().send(kBeat); });
     line.loop.run();
     coordinator.join();
-    EXPECT_EQ(heard.words.back(), "received");
+    EXPECT_EQ(calls.names.back(), "received");
 }
 
 TEST(MemberLink, resets_a_standing_connection_when_it_dials_again) {
     Line line;
     int connections = 0;
     line.run(
-        [&](Heard& heard) {
-            if (heard.words.back() == "connected" && ++connections == 1) line.link.connect();
-            if (heard.words.back() == "received") line.loop.stop();
+        [&](Calls& calls) {
+            if (calls.names.back() == "connected" && ++connections == 1) line.link.connect();
+            if (calls.names.back() == "received") line.loop.stop();
         },
         [&] {
             pollfd wait{line.port.socket.get(), POLLIN, 0};
             EXPECT_EQ(poll(&wait, 1, 30'000), 1);
             Peer first(base::UniqueFd(accept4(line.port.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)));
             EXPECT_FALSE(first.closed_in_order());
-            line.accepted().say(kBeat);
+            line.accepted().send(kBeat);
         });
-    EXPECT_EQ(line.heard.words, (std::vector<std::string>{"connected", "connected", "received"}));
+    EXPECT_EQ(line.calls.names, (std::vector<std::string>{"connected", "connected", "received"}));
 }
 
 TEST(MemberLink, disconnects_in_order_whatever_is_unread) {
     Line line;
     line.run(
-        [&](Heard& heard) {
-            if (heard.words.back() == "received") line.link.disconnect();
+        [&](Calls& calls) {
+            if (calls.names.back() == "received") line.link.disconnect();
         },
         [&] {
-            Speaker coordinator = line.accepted();
+            MessagePeer coordinator = line.accepted();
             std::string much;
             for (int i = 0; i < 2000; ++i) much += wire::encode(kBeat);
-            coordinator.peer().say(much);
+            coordinator.peer().send(much);
             EXPECT_TRUE(coordinator.peer().closed_in_order());
             line.loop.post([&] { line.loop.stop(); });
         });
-    EXPECT_EQ(line.heard.words, (std::vector<std::string>{"connected", "received"}));
+    EXPECT_EQ(line.calls.names, (std::vector<std::string>{"connected", "received"}));
 }
 
 TEST(MemberLink, reports_that_no_process_listens) {
     Line line;
     line.port.socket.reset();
-    line.run([&](Heard&) { line.loop.stop(); });
-    ASSERT_EQ(line.heard.words, std::vector<std::string>{"failed"});
-    EXPECT_TRUE(line.heard.failures[0].refused);
-    EXPECT_EQ(line.heard.failures[0].text, line.link_text() + ": Connection refused");
+    line.run([&](Calls&) { line.loop.stop(); });
+    ASSERT_EQ(line.calls.names, std::vector<std::string>{"failed"});
+    EXPECT_TRUE(line.calls.failures[0].refused);
+    EXPECT_EQ(line.calls.failures[0].text, line.link_text() + ": Connection refused");
 }
 
 TEST(MemberLink, says_that_a_name_is_unknown) {
     base::Loop loop;
-    Heard heard;
-    heard.then = [&] { loop.stop(); };
-    MemberLink link(loop, {{{"no-such-host.invalid", 29400}, ""}}, heard.listener());
+    Calls calls;
+    calls.then = [&] { loop.stop(); };
+    MemberLink link(loop, {{{"no-such-host.invalid", 29400}, ""}}, calls.observer());
     link.connect();
     loop.run();
-    ASSERT_EQ(heard.words, std::vector<std::string>{"failed"});
-    EXPECT_FALSE(heard.failures[0].refused);
-    EXPECT_TRUE(heard.failures[0].text.starts_with("no-such-host.invalid:29400: "));
+    ASSERT_EQ(calls.names, std::vector<std::string>{"failed"});
+    EXPECT_FALSE(calls.failures[0].refused);
+    EXPECT_TRUE(calls.failures[0].text.starts_with("no-such-host.invalid:29400: "));
 }
 
 TEST(MemberLink, names_every_place_that_it_has_tried) {
     store::Listener first = *store::open_listener("127.0.0.1", 0), second = *store::open_listener("127.0.0.1", 0);
     base::Loop loop;
-    Heard heard;
-    MemberLink link(loop, {here(first.port), here(second.port), here(second.port)}, heard.listener());
+    Calls calls;
+    MemberLink link(loop, {here(first.port), here(second.port), here(second.port)}, calls.observer());
     first.socket.reset();
     second.socket.reset();
-    heard.then = [&] { heard.failures.size() < 3 ? link.connect() : loop.stop(); };
+    calls.then = [&] { calls.failures.size() < 3 ? link.connect() : loop.stop(); };
     link.connect();
     loop.run();
     const std::string one = here(first.port).endpoint.text() + ": Connection refused",
                       two = here(second.port).endpoint.text() + ": Connection refused";
-    EXPECT_EQ(heard.failures.at(0).text, one);
-    EXPECT_EQ(heard.failures.at(1).text, one + "; " + two);
-    EXPECT_EQ(heard.failures.at(2).text, one + "; " + two) << "one name may have two addresses";
-    EXPECT_TRUE(heard.failures.at(2).refused);
+    EXPECT_EQ(calls.failures.at(0).text, one);
+    EXPECT_EQ(calls.failures.at(1).text, one + "; " + two);
+    EXPECT_EQ(calls.failures.at(2).text, one + "; " + two) << "one name may have two addresses";
+    EXPECT_TRUE(calls.failures.at(2).refused);
 }
 
 TEST(MemberLink, tries_places_in_turn_and_stays_where_it_was_answered) {
     store::Listener nobody = *store::open_listener("127.0.0.1", 0);
     Line line;
-    Heard heard;
-    MemberLink link(line.loop, {here(nobody.port), here(line.port.port)}, heard.listener());
+    Calls calls;
+    MemberLink link(line.loop, {here(nobody.port), here(line.port.port)}, calls.observer());
     nobody.socket.reset();
-    heard.then = [&] {
-        if (heard.words.back() == "connected") link.send(kBeat);
-        if (heard.words.back() == "failed" || heard.words.back() == "closed in order") link.connect();
-        if (heard.words.back() == "received") line.loop.stop();
+    calls.then = [&] {
+        if (calls.names.back() == "connected") link.send(kBeat);
+        if (calls.names.back() == "failed" || calls.names.back() == "closed in order") link.connect();
+        if (calls.names.back() == "received") line.loop.stop();
     };
     link.connect();
     std::thread coordinator([&] {
         line.accepted().peer().leave();
-        line.accepted().say(kBeat);
+        line.accepted().send(kBeat);
     });
     line.loop.run();
     coordinator.join();
-    EXPECT_EQ(heard.words,
+    EXPECT_EQ(calls.names,
               (std::vector<std::string>{"failed", "connected", "closed in order", "connected", "received"}));
-    EXPECT_FALSE(heard.failures.at(0).refused) << "of several places one that refuses proves nothing";
+    EXPECT_FALSE(calls.failures.at(0).refused) << "of several places one that refuses proves nothing";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-/// An agent or a coordinator on the wire, as a test plays it: messages over a blocking socket.
+/// A test's end of a connection as an agent or a coordinator: messages over a blocking socket.
 
 #include <memory>
 #include <utility>
@@ -9,30 +9,31 @@
 
 namespace dlaunch::rendezvous {
 
-class Speaker {
+class MessagePeer {
 public:
-    explicit Speaker(Peer peer) : peer_(std::move(peer)) {}
+    explicit MessagePeer(Peer peer) : peer_(std::move(peer)) {}
 
-    void say(const Message& message) { peer_.say(wire::encode(message)); }
+    void send(const Message& message) { peer_.send(wire::encode(message)); }
 
-    /// The next message; it must be a Said.
-    template <class Said>
-    Said hear() {
+    /// The next message, which must be of type Expected.
+    template <class Expected>
+    Expected receive() {
         using Outcome = wire::FrameReader::Outcome;
         Message message;
         for (;;) {
             const Outcome outcome = reader_->next(message);
             if (outcome == Outcome::message) break;
-            const std::string byte = outcome == Outcome::more ? peer_.hear(1) : std::string();
+            const std::string byte = outcome == Outcome::more ? peer_.receive(1) : std::string();
             if (byte.empty()) {
-                ADD_FAILURE() << (outcome == Outcome::more ? "nothing more came" : "that is no message");
+                ADD_FAILURE() << (outcome == Outcome::more ? "the peer closed the connection"
+                                                           : "the bytes are not a message");
                 return {};
             }
             reader_->feed(byte);
         }
-        const auto* said = std::get_if<Said>(&message);
-        EXPECT_TRUE(said) << "message number " << message.index();
-        return said ? *said : Said{};
+        const auto* received = std::get_if<Expected>(&message);
+        EXPECT_TRUE(received) << "message number " << message.index();
+        return received ? *received : Expected{};
     }
     Peer& peer() { return peer_; }
 

@@ -19,8 +19,8 @@ public:
     Verdict ask(Slot client, const wire::Request& request) {
         Output output;
         const auto verdict = core_.handle(client, request, output);
-        told_[client] += output.text();
-        for (const Slot woken : core_.woken()) told_[woken] += '\0';
+        replies_[client] += output.text();
+        for (const Slot woken : core_.woken()) replies_[woken] += '\0';
         core_.clear_woken();
         return verdict;
     }
@@ -43,24 +43,24 @@ public:
     Verdict cancel(Slot client) { return ask(client, wire::about(Message::cancel_wait)); }
 
     /// The bytes sent to a client since the last call.
-    std::string told(Slot client) { return std::exchange(told_[client], {}); }
-    bool woken(Slot client) { return told(client) == std::string(1, '\0'); }
+    std::string replies(Slot client) { return std::exchange(replies_[client], {}); }
+    bool woken(Slot client) { return replies(client) == std::string(1, '\0'); }
 
     /// A value, as another client sees it; "missing" without one.
     std::string value(std::string_view key) {
         constexpr Slot kReader = 1000;
         const std::vector<std::string_view> keys{key};
         ask(kReader, wire::with_words(Message::check, keys));
-        if (told(kReader) == "\1") return "missing";
+        if (replies(kReader) == "\1") return "missing";
         ask(kReader, wire::about(Message::get, key));
-        return told(kReader).substr(8);
+        return replies(kReader).substr(8);
     }
 
     Core& core() { return core_; }
 
 private:
     Core core_;
-    std::map<Slot, std::string> told_;
+    std::map<Slot, std::string> replies_;
 };
 
 /// A reply of one vector.

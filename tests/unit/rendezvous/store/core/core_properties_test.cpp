@@ -193,7 +193,7 @@ RC_GTEST_PROP(CoreProperties, tells_what_the_model_tells, ()) {
         const auto verdict = clients.ask(step.client, request_of(step, words));
         RC_ASSERT(model.take(step) == (verdict != Core::Verdict::refused));
         for (Slot client = 0; client < 4; ++client)
-            RC_ASSERT(clients.told(client) == std::exchange(model.told[client], {}));
+            RC_ASSERT(clients.replies(client) == std::exchange(model.told[client], {}));
     }
 }
 
@@ -210,10 +210,10 @@ RC_GTEST_PROP(CoreProperties, what_it_calls_unchanged_is_unchanged, ()) {
         const std::string_view name(&key, 1);
         RC_ASSERT(all.value(name) == changes.value(name));
         for (Clients* clients : {&all, &changes}) {
-            clients->told(9);
+            clients->replies(9);
             clients->ask(9, wire::about(Message::queue_len, name));
         }
-        RC_ASSERT(all.told(9) == changes.told(9));
+        RC_ASSERT(all.replies(9) == changes.replies(9));
     }
 }
 

@@ -18,13 +18,13 @@ class CoreTest : public testing::Test, protected Clients {
 protected:
     std::string reply(const wire::Request& request) {
         ask(1, request);
-        return told(1);
+        return replies(1);
     }
 };
 
 TEST_F(CoreTest, set_has_no_reply_and_get_returns_it) {
     EXPECT_EQ(set(1, "/k", "value"), Verdict::changed);
-    EXPECT_EQ(told(1), "");
+    EXPECT_EQ(replies(1), "");
     EXPECT_EQ(reply(about(Message::get, "/k")), vec("value"));
 }
 
@@ -40,20 +40,20 @@ TEST_F(CoreTest, a_large_value_is_the_same) {
 
 TEST_F(CoreTest, compare_set_of_a_missing_key) {
     EXPECT_EQ(ask(1, about(Message::compare_set, "/k", "guess", "new")), Verdict::unchanged);
-    EXPECT_EQ(told(1), vec("guess"));
+    EXPECT_EQ(replies(1), vec("guess"));
     EXPECT_EQ(value("/k"), "missing");
     EXPECT_EQ(ask(1, about(Message::compare_set, "/k", "", "new")), Verdict::changed);
-    EXPECT_EQ(told(1), vec("new"));
+    EXPECT_EQ(replies(1), vec("new"));
     EXPECT_EQ(value("/k"), "new");
 }
 
 TEST_F(CoreTest, compare_set_of_a_present_key) {
     set(1, "/k", "old");
     EXPECT_EQ(ask(1, about(Message::compare_set, "/k", "other", "new")), Verdict::unchanged);
-    EXPECT_EQ(told(1), vec("old"));
+    EXPECT_EQ(replies(1), vec("old"));
     EXPECT_EQ(reply(about(Message::compare_set, "/k", "", "new")), vec("old"));
     EXPECT_EQ(ask(1, about(Message::compare_set, "/k", "old", "new")), Verdict::changed);
-    EXPECT_EQ(told(1), vec("new"));
+    EXPECT_EQ(replies(1), vec("new"));
     set(1, "/empty", "");
     EXPECT_EQ(reply(about(Message::compare_set, "/empty", "", "new")), vec("new"));
 }
@@ -61,7 +61,7 @@ TEST_F(CoreTest, compare_set_of_a_present_key) {
 TEST_F(CoreTest, add_counts_in_decimal) {
     add(1, "/n", 5);
     add(1, "/n", -7);
-    EXPECT_EQ(told(1), le64(5) + le64(static_cast<std::uint64_t>(-2)));
+    EXPECT_EQ(replies(1), le64(5) + le64(static_cast<std::uint64_t>(-2)));
     EXPECT_EQ(value("/n"), "-2");
 }
 
@@ -83,7 +83,7 @@ TEST_F(CoreTest, add_reads_what_stoll_reads) {
     for (const auto& [text, sum] : cases) {
         set(1, "/n", text);
         EXPECT_EQ(add(1, "/n", 1), Verdict::changed) << text;
-        EXPECT_EQ(told(1), le64(static_cast<std::uint64_t>(sum))) << text;
+        EXPECT_EQ(replies(1), le64(static_cast<std::uint64_t>(sum))) << text;
     }
 }
 
@@ -91,7 +91,7 @@ TEST_F(CoreTest, add_refuses_what_stoll_refuses_and_leaves_the_value) {
     for (const char* text : {"", "abc", "-", "+", "+-7", " ", "- 7", "9223372036854775808", "99999999999999999999"}) {
         set(1, "/n", text);
         EXPECT_EQ(add(1, "/n", 1), Verdict::refused) << text;
-        EXPECT_EQ(told(1), "");
+        EXPECT_EQ(replies(1), "");
         EXPECT_EQ(value("/n"), text);
     }
 }
@@ -106,7 +106,7 @@ TEST_F(CoreTest, check_needs_all_keys) {
 
 TEST_F(CoreTest, num_keys_counts_keys_and_no_queues) {
     add(1, "init/", 1);
-    told(1);
+    replies(1);
     barrier(1, "/b", 2);
     push(1, "/q");
     EXPECT_EQ(reply(about(Message::num_keys)), le64(2));
@@ -123,7 +123,7 @@ TEST_F(CoreTest, delete_key_leaves_a_queue_of_that_name) {
 TEST_F(CoreTest, append_makes_or_grows_a_value) {
     ask(1, about(Message::append, "/k", "va"));
     ask(1, about(Message::append, "/k", "lue"));
-    EXPECT_EQ(told(1), "");
+    EXPECT_EQ(replies(1), "");
     EXPECT_EQ(value("/k"), "value");
     std::string all;
     for (int i = 0; i < 100; ++i)
@@ -174,7 +174,7 @@ TEST_F(CoreTest, list_keys_lists_raw_keys) {
     set(1, "/a", "1");
     add(1, "init/", 1);
     push(1, "/q");
-    told(1);
+    replies(1);
     const std::string listed = reply(about(Message::list_keys));
     EXPECT_TRUE(listed == le64(2) + vec("/a") + vec("init/") || listed == le64(2) + vec("init/") + vec("/a"));
 }

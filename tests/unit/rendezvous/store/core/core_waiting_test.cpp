@@ -20,20 +20,20 @@ TEST_F(CoreWaiting, what_exists_is_answered_at_once) {
     set(1, "/a", "");
     push(1, "/q");
     wait(2, {"/a", "/q"});
-    EXPECT_EQ(told(2), kStop);
+    EXPECT_EQ(replies(2), kStop);
     wait(2, {});
-    EXPECT_EQ(told(2), kStop);
+    EXPECT_EQ(replies(2), kStop);
 }
 
 TEST_F(CoreWaiting, answered_when_all_keys_exist_and_not_before) {
     set(1, "/a", "1");
     wait(2, {"/a", "/b", "/c"});
     set(1, "/c", "1");
-    EXPECT_EQ(told(2), "");
+    EXPECT_EQ(replies(2), "");
     set(1, "/b", "1");
-    EXPECT_EQ(told(2), kStop);
+    EXPECT_EQ(replies(2), kStop);
     set(1, "/b", "2");
-    EXPECT_EQ(told(2), "");
+    EXPECT_EQ(replies(2), "");
 }
 
 TEST_F(CoreWaiting, everything_that_stores_wakes) {
@@ -50,7 +50,7 @@ TEST_F(CoreWaiting, everything_that_stores_wakes) {
         clients.wait(3, {"/other"});
         clients.ask(1, store);
         EXPECT_TRUE(clients.woken(2)) << wire::text_of(store);
-        EXPECT_EQ(clients.told(3), "");
+        EXPECT_EQ(clients.replies(3), "");
     }
 }
 
@@ -60,7 +60,7 @@ TEST_F(CoreWaiting, a_request_that_stores_nothing_wakes_no_waiter) {
     ask(1, about(Message::delete_key, "/k"));
     ask(1, about(Message::get, "/k"));
     ask(1, about(Message::queue_pop, "/k"));
-    EXPECT_EQ(told(2), "");
+    EXPECT_EQ(replies(2), "");
 }
 
 TEST_F(CoreWaiting, a_refused_request_wakes_no_waiter) {
@@ -69,7 +69,7 @@ TEST_F(CoreWaiting, a_refused_request_wakes_no_waiter) {
     wait(3, {"/big"});
     EXPECT_EQ(add(1, "/k", 1), Verdict::refused);
     EXPECT_EQ(ask(1, about(Message::append, "/big", std::string(wire::kMaxValueBytes + 1, 'v'))), Verdict::refused);
-    EXPECT_EQ(told(2) + told(3), "");
+    EXPECT_EQ(replies(2) + replies(3), "");
 }
 
 TEST_F(CoreWaiting, one_store_wakes_all_and_a_multi_set_after_it_is_whole) {
@@ -99,13 +99,13 @@ TEST_F(CoreWaiting, a_key_that_came_and_went_still_counts) {
 TEST_F(CoreWaiting, a_client_wakes_itself_before_its_own_reply) {
     wait(1, {"/n"});
     add(1, "/n", 3);
-    EXPECT_EQ(told(1), kStop + le64(3));
+    EXPECT_EQ(replies(1), kStop + le64(3));
 }
 
 TEST_F(CoreWaiting, other_replies_overtake_a_pending_wait) {
     wait(1, {"/k"});
     ask(1, wire::with_integer(Message::ping, "", 7));
-    EXPECT_EQ(told(1), std::string("\7\0\0\0", 4));
+    EXPECT_EQ(replies(1), std::string("\7\0\0\0", 4));
     set(2, "/k", "");
     EXPECT_TRUE(woken(1));
 }
@@ -114,33 +114,33 @@ TEST_F(CoreWaiting, several_waits_of_one_client_are_answered_apart) {
     wait(1, {"/a"});
     wait(1, {"/b"});
     set(2, "/b", "");
-    EXPECT_EQ(told(1), kStop);
+    EXPECT_EQ(replies(1), kStop);
     set(2, "/a", "");
-    EXPECT_EQ(told(1), kStop);
+    EXPECT_EQ(replies(1), kStop);
     wait(1, {"/c"});
     wait(1, {"/c"});
     set(2, "/c", "");
-    EXPECT_EQ(told(1), kStop + kStop);
+    EXPECT_EQ(replies(1), kStop + kStop);
 }
 
 TEST_F(CoreWaiting, cancel) {
     cancel(1);
-    EXPECT_EQ(told(1), kCanceled);
+    EXPECT_EQ(replies(1), kCanceled);
     wait(1, {"/a", "/b"});
     wait(1, {"/c"});
     set(2, "/a", "");
     cancel(1);
-    EXPECT_EQ(told(1), kCanceled);
+    EXPECT_EQ(replies(1), kCanceled);
     set(2, "/b", "");
     set(2, "/c", "");
-    EXPECT_EQ(told(1), "");
+    EXPECT_EQ(replies(1), "");
 }
 
 TEST_F(CoreWaiting, an_answer_that_crosses_the_cancel) {
     wait(1, {"/a"});
     set(2, "/a", "");
     cancel(1);
-    EXPECT_EQ(told(1), kStop + kCanceled);
+    EXPECT_EQ(replies(1), kStop + kCanceled);
 }
 
 TEST_F(CoreWaiting, an_answer_that_is_not_sent_yet_does_not_come_behind_the_cancel) {
@@ -158,25 +158,25 @@ TEST_F(CoreWaiting, the_next_connection_of_that_number_inherits_nothing) {
     core().close(1);
     set(2, "/a", "");
     barrier(2, "/b", 2);
-    EXPECT_EQ(told(1), "");
-    EXPECT_EQ(told(2), kStop);  // a barrier is not counted back
+    EXPECT_EQ(replies(1), "");
+    EXPECT_EQ(replies(2), kStop);  // a barrier is not counted back
 }
 
 TEST_F(CoreWaiting, one_push_wakes_one_the_longest_waiting) {
     for (const Slot client : {5U, 3U, 4U}) wait(client, {"/q"});
     for (const Slot client : {5U, 3U, 4U}) {
         push(1, "/q");
-        for (const Slot other : {3U, 4U, 5U}) EXPECT_EQ(told(other), other == client ? kStop : "");
+        for (const Slot other : {3U, 4U, 5U}) EXPECT_EQ(replies(other), other == client ? kStop : "");
     }
     push(1, "/q");
-    EXPECT_EQ(told(3) + told(4) + told(5), "");
+    EXPECT_EQ(replies(3) + replies(4) + replies(5), "");
 }
 
 TEST_F(CoreWaiting, who_lacks_more_than_the_queue_does_not_use_up_its_push) {
     wait(2, {"/q", "/k"});
     wait(3, {"/q"});
     push(1, "/q");
-    EXPECT_EQ(told(2), "");
+    EXPECT_EQ(replies(2), "");
     EXPECT_TRUE(woken(3));
     set(1, "/k", "");
     EXPECT_TRUE(woken(2));
@@ -188,7 +188,7 @@ TEST_F(CoreWaiting, a_push_wakes_no_waiter_that_still_lacks_another_key) {
     EXPECT_TRUE(woken(2));
     wait(2, {"/other"});
     push(1, "/q");
-    EXPECT_EQ(told(2), "");
+    EXPECT_EQ(replies(2), "");
 }
 
 TEST_F(CoreWaiting, a_filled_queue_counts_for_a_wait) {
@@ -202,7 +202,7 @@ TEST_F(CoreWaiting, a_barrier_opens_when_the_last_one_comes_and_stays_open) {
     barrier(1, "/b", 3);
     barrier(2, "/b", 3);
     EXPECT_EQ(value("/b"), "2");
-    EXPECT_EQ(told(1) + told(2), "");
+    EXPECT_EQ(replies(1) + replies(2), "");
     barrier(3, "/b", 3);
     EXPECT_TRUE(woken(1) && woken(2) && woken(3));
     barrier(4, "/b", 3);
@@ -220,13 +220,13 @@ TEST_F(CoreWaiting, set_or_add_of_its_key_opens_a_barrier) {
     add(9, "/b", 0);
     EXPECT_TRUE(woken(1));
     EXPECT_EQ(barrier(1, "/a", 3), Verdict::refused);  // "x" is no count
-    EXPECT_EQ(told(1), "");
+    EXPECT_EQ(replies(1), "");
 }
 
 TEST_F(CoreWaiting, a_full_barrier_wakes_the_waiters_of_its_key) {
     wait(1, {"/b"});
     barrier(2, "/b", 2);
-    EXPECT_EQ(told(1), "");
+    EXPECT_EQ(replies(1), "");
     barrier(3, "/b", 2);
     EXPECT_TRUE(woken(1));
 }

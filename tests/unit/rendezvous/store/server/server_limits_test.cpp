@@ -42,15 +42,15 @@ TEST(ServerLimits, newcomers_wait_while_too_many_are_half_open) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
     with_clients(loop, [&] {
         Peer client(server->port());
-        client.say(kHello + kPing);
-        EXPECT_EQ(client.hear(4), hex("01000000"));
+        client.send(kHello + kPing);
+        EXPECT_EQ(client.receive(4), hex("01000000"));
         Peer first(server->port()), second(server->port()), third(server->port());
-        third.say(kHello + kPing);
-        first.say(kHello + kPing);  // leaves the half-open ones, and was not closed
-        EXPECT_EQ(first.hear(4), hex("01000000"));
-        EXPECT_EQ(third.hear(4), hex("01000000"));
-        second.say(kHello + kPing);
-        EXPECT_EQ(second.hear(4), hex("01000000"));
+        third.send(kHello + kPing);
+        first.send(kHello + kPing);  // leaves the half-open ones, and was not closed
+        EXPECT_EQ(first.receive(4), hex("01000000"));
+        EXPECT_EQ(third.receive(4), hex("01000000"));
+        second.send(kHello + kPing);
+        EXPECT_EQ(second.receive(4), hex("01000000"));
     });
 }
 
@@ -64,8 +64,8 @@ TEST(ServerLimits, silent_clients_have_less_time_while_newcomers_wait) {
     with_clients(loop, [&] {
         Peer silent(server->port()), client(server->port());
         EXPECT_TRUE(silent.closed());
-        client.say(kHello + kPing);
-        EXPECT_EQ(client.hear(4), hex("01000000"));
+        client.send(kHello + kPing);
+        EXPECT_EQ(client.receive(4), hex("01000000"));
     });
 }
 
@@ -77,18 +77,18 @@ TEST(ServerLimits, newcomers_are_accepted_again_after_the_store_was_cleared) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
     with_clients(loop, [&] {
         Peer client(server->port());
-        client.say(kHello + kPing);
-        EXPECT_EQ(client.hear(4), hex("01000000"));
+        client.send(kHello + kPing);
+        EXPECT_EQ(client.receive(4), hex("01000000"));
         Peer silent(server->port());
         for (int i = 0; i < 2; ++i) {  // accepted by then, and none after it
-            client.say(kPing);
-            EXPECT_EQ(client.hear(4), hex("01000000"));
+            client.send(kPing);
+            EXPECT_EQ(client.receive(4), hex("01000000"));
         }
         loop.post([&] { server->clear(); });
         EXPECT_TRUE(silent.closed());
         Peer next(server->port());
-        next.say(kHello + kPing);
-        EXPECT_EQ(next.hear(4), hex("01000000"));
+        next.send(kHello + kPing);
+        EXPECT_EQ(next.receive(4), hex("01000000"));
     });
 }
 
@@ -99,13 +99,13 @@ TEST(ServerLimits, a_message_that_never_ends_ends_its_connection) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
     with_clients(loop, [&] {
         Peer half(server->port()), silent(server->port());
-        silent.say(kHello + kPing);
-        EXPECT_EQ(silent.hear(4), hex("01000000"));
-        half.say(kHello + kPing + hex("01 0200000000000000 2F61 FF"));
-        EXPECT_EQ(half.hear(4), hex("01000000"));
+        silent.send(kHello + kPing);
+        EXPECT_EQ(silent.receive(4), hex("01000000"));
+        half.send(kHello + kPing + hex("01 0200000000000000 2F61 FF"));
+        EXPECT_EQ(half.receive(4), hex("01000000"));
         EXPECT_TRUE(half.closed());
-        silent.say(kPing);  // a silent client has no incomplete message
-        EXPECT_EQ(silent.hear(4), hex("01000000"));
+        silent.send(kPing);  // a silent client has no incomplete message
+        EXPECT_EQ(silent.receive(4), hex("01000000"));
     });
 }
 
@@ -116,12 +116,12 @@ TEST(ServerLimits, progress_within_a_message_gives_it_no_more_time) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
     with_clients(loop, [&] {
         Peer slow(server->port());
-        slow.say(kHello + hex("01 0200000000000000 2F61") + le64(1 << 20));
+        slow.send(kHello + hex("01 0200000000000000 2F61") + le64(1 << 20));
         timeval pause{0, 5'000};
         const auto start = base::Clock::now();
         bool closed = false;
         for (int i = 0; i < 2000 && !closed; ++i) {
-            closed = !slow.try_say("x");
+            closed = !slow.try_send("x");
             select(0, nullptr, nullptr, nullptr, &pause);
             pause = {0, 5'000};
         }
@@ -141,14 +141,14 @@ TEST(ServerLimits, a_long_reply_is_made_as_it_is_read) {
         Peer reader(server->port()), writer(server->port());
         rusage before{}, after{};
         getrusage(RUSAGE_SELF, &before);
-        reader.say(kHello + set("k", value) + multi_get("k", kTimes) + kPing);
-        EXPECT_EQ(reader.hear(8 + value.size()), le64(value.size()) + value);
-        writer.say(kHello + set("k", other) + kPing);
-        EXPECT_EQ(writer.hear(4), hex("01000000"));
+        reader.send(kHello + set("k", value) + multi_get("k", kTimes) + kPing);
+        EXPECT_EQ(reader.receive(8 + value.size()), le64(value.size()) + value);
+        writer.send(kHello + set("k", other) + kPing);
+        EXPECT_EQ(writer.receive(4), hex("01000000"));
         std::string last;
-        for (std::size_t count = 1; count < kTimes; ++count) reader.hear(8 + value.size(), last);
-        EXPECT_EQ(last, le64(other.size()) + other);  // each key is read when its part of the reply is sent
-        EXPECT_EQ(reader.hear(4), hex("01000000"));   // and what came behind has waited
+        for (std::size_t count = 1; count < kTimes; ++count) reader.receive(8 + value.size(), last);
+        EXPECT_EQ(last, le64(other.size()) + other);    // each key is read when its part of the reply is sent
+        EXPECT_EQ(reader.receive(4), hex("01000000"));  // and what came behind has waited
         getrusage(RUSAGE_SELF, &after);
         EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);
     });
@@ -163,15 +163,15 @@ TEST(ServerLimits, long_messages_are_taken_one_after_the_other_where_all_hold_to
         const std::string message = set("k", std::string(1 << 20, 'v'));
         std::vector<Peer> clients;
         for (int i = 0; i < 8; ++i) clients.emplace_back(server->port());
-        for (Peer& client : clients) client.say(kHello + message.substr(0, 60'000));
+        for (Peer& client : clients) client.send(kHello + message.substr(0, 60'000));
         Peer small(server->port());
-        small.say(kHello + kPing);
-        EXPECT_EQ(small.hear(4), hex("01000000"));
+        small.send(kHello + kPing);
+        EXPECT_EQ(small.receive(4), hex("01000000"));
         std::vector<std::thread> senders;
         for (Peer& client : clients)
             senders.emplace_back([&client, &message] {
-                client.say(message.substr(60'000) + kPing);
-                EXPECT_EQ(client.hear(4), hex("01000000"));
+                client.send(message.substr(60'000) + kPing);
+                EXPECT_EQ(client.receive(4), hex("01000000"));
             });
         for (std::thread& sender : senders) sender.join();
     });
@@ -185,17 +185,17 @@ TEST(ServerLimits, old_values_that_only_replies_hold_cost_the_clients_that_read_
     with_clients(loop, [&] {
         const std::string value(8 << 20, 'v');
         Peer writer(server->port());
-        writer.say(kHello);
+        writer.send(kHello);
         std::vector<Peer> readers;
         for (int i = 0; i < 4; ++i) {
-            writer.say(set("k", value) + kPing);
-            EXPECT_EQ(writer.hear(4), hex("01000000"));
+            writer.send(set("k", value) + kPing);
+            EXPECT_EQ(writer.receive(4), hex("01000000"));
             readers.emplace_back(server->port());
-            readers.back().say(kHello + get("k"));
-            EXPECT_EQ(readers.back().hear(8), le64(value.size()));
+            readers.back().send(kHello + get("k"));
+            EXPECT_EQ(readers.back().receive(8), le64(value.size()));
         }
-        EXPECT_LT(readers.front().hear(value.size()).size(), value.size());
-        EXPECT_EQ(readers.back().hear(value.size()).size(), value.size());
+        EXPECT_LT(readers.front().receive(value.size()).size(), value.size());
+        EXPECT_EQ(readers.back().receive(value.size()).size(), value.size());
     });
 }
 
@@ -211,12 +211,12 @@ TEST(ServerLimits, a_wait_for_too_much_ends_its_connection_and_no_other) {
             return encoded(request);
         };
         Peer modest(server->port()), greedy(server->port()), writer(server->port());
-        modest.say(kHello + wait_for({"a"}) + kPing);
-        EXPECT_EQ(modest.hear(4), hex("01000000"));
-        greedy.say(kHello + wait_for({"b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}));
+        modest.send(kHello + wait_for({"a"}) + kPing);
+        EXPECT_EQ(modest.receive(4), hex("01000000"));
+        greedy.send(kHello + wait_for({"b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}));
         EXPECT_TRUE(greedy.closed());
-        writer.say(kHello + set("a", "1"));
-        EXPECT_EQ(modest.hear(1), hex("00"));
+        writer.send(kHello + set("a", "1"));
+        EXPECT_EQ(modest.receive(1), hex("00"));
     });
 }
 
@@ -242,18 +242,18 @@ TEST(ServerLimits, where_members_join_other_clients_may_not_stay) {
         Meeting meeting(limits, serves_requests);
         with_clients(meeting.loop, [&] {
             Peer member(meeting.server->port()), stranger(meeting.server->port()), client(meeting.server->port());
-            client.say(kHello + kPing);
+            client.send(kHello + kPing);
             if (serves_requests)
-                EXPECT_EQ(client.hear(4), hex("01000000"));
+                EXPECT_EQ(client.receive(4), hex("01000000"));
             else
                 EXPECT_TRUE(client.closed());
-            member.say(kHello + hex("40 00000000 41 00000000"));
-            EXPECT_EQ(member.hear(6), "yesyes");
-            stranger.say(kHello + hex("40 00000000"));
-            EXPECT_EQ(stranger.hear(3), "yes");
+            member.send(kHello + hex("40 00000000 41 00000000"));
+            EXPECT_EQ(member.receive(6), "yesyes");
+            stranger.send(kHello + hex("40 00000000"));
+            EXPECT_EQ(stranger.receive(3), "yes");
             EXPECT_TRUE(stranger.closed());
-            member.say(hex("40 00000000"));
-            EXPECT_EQ(member.hear(3), "yes");
+            member.send(hex("40 00000000"));
+            EXPECT_EQ(member.receive(3), "yes");
         });
     }
 }
@@ -265,10 +265,10 @@ TEST(ServerLimits, a_greeting_is_short) {
     with_clients(meeting.loop, [&] {
         const std::string payload(101, 'x'), frame = hex("40 65000000") + payload;
         Peer member(meeting.server->port()), stranger(meeting.server->port());
-        stranger.say(kHello + hex("40 65000000"));
+        stranger.send(kHello + hex("40 65000000"));
         EXPECT_TRUE(stranger.closed());
-        member.say(kHello + hex("41 00000000") + frame);
-        EXPECT_EQ(member.hear(6), "yesyes");
+        member.send(kHello + hex("41 00000000") + frame);
+        EXPECT_EQ(member.receive(6), "yesyes");
     });
 }
 
@@ -288,15 +288,15 @@ TEST(ServerLimits, connections_leave_descriptors_free) {
             std::vector<Peer> clients;
             for (int i = 0; i < 40; ++i) {
                 clients.emplace_back(server->port());
-                clients.back().say(kHello + kPing);
+                clients.back().send(kHello + kPing);
             }
             std::size_t answered = 0;
-            for (Peer& client : clients) answered += client.hear_now(4).empty() ? 0U : 1U;
+            for (Peer& client : clients) answered += client.receive_now(4).empty() ? 0U : 1U;
             EXPECT_GT(answered, 10U);
             EXPECT_LT(answered, 40U);
             // Clients that close make room for waiting ones.
             while (clients.size() > 1) clients.erase(clients.begin());
-            EXPECT_EQ(clients.front().hear(4), hex("01000000"));
+            EXPECT_EQ(clients.front().receive(4), hex("01000000"));
         });
     }
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);

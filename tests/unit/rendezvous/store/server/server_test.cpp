@@ -43,8 +43,8 @@ TEST(Server, takes_a_socket_that_is_only_bound) {
     const auto server = *Server::adopt(loop, std::move(socket));
     with_clients(loop, [&] {
         Peer peer(server->port());
-        peer.say(kHello + hex("0D 01020304"));
-        EXPECT_EQ(peer.hear(4), hex("01020304"));
+        peer.send(kHello + hex("0D 01020304"));
+        EXPECT_EQ(peer.receive(4), hex("01020304"));
     });
 }
 
@@ -56,8 +56,8 @@ TEST(Server, accepts_at_several_addresses) {
     with_clients(loop, [&] {
         for (const in_addr_t at : {INADDR_LOOPBACK + 1, INADDR_LOOPBACK, INADDR_LOOPBACK + 1}) {
             Peer peer(server->port(), at);
-            peer.say(kHello + hex("0D 01020304"));
-            EXPECT_EQ(peer.hear(4), hex("01020304"));
+            peer.send(kHello + hex("0D 01020304"));
+            EXPECT_EQ(peer.receive(4), hex("01020304"));
         }
     });
 }
@@ -82,16 +82,16 @@ TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close)
     server = *Server::listen(loop, "127.0.0.1", 0, hooks);
     with_clients(loop, [&] {
         Peer first(server->port()), second(server->port()), stranger(server->port());
-        first.say(kHello + hex("40 05000000") + "hello" + hex("0D 01000000"));
-        EXPECT_EQ(first.hear(4), hex("01000000"));
-        second.say(kHello + hex("FF 04000000") + "push");
-        EXPECT_EQ(first.hear(6), "pushed");
-        second.say(hex("41 05000000") + "close" + hex("0D 01000000"));
-        EXPECT_EQ(second.hear(3), "bye");
+        first.send(kHello + hex("40 05000000") + "hello" + hex("0D 01000000"));
+        EXPECT_EQ(first.receive(4), hex("01000000"));
+        second.send(kHello + hex("FF 04000000") + "push");
+        EXPECT_EQ(first.receive(6), "pushed");
+        second.send(hex("41 05000000") + "close" + hex("0D 01000000"));
+        EXPECT_EQ(second.receive(3), "bye");
         EXPECT_TRUE(second.closed());
-        first.say(hex("13"));
+        first.send(hex("13"));
         EXPECT_TRUE(first.closed());
-        stranger.say(hex("40 00000000"));
+        stranger.send(hex("40 00000000"));
         EXPECT_TRUE(stranger.closed());
     });
     EXPECT_EQ(heard, (std::vector<std::string>{"40 hello", "ff push", "41 close"}));
@@ -115,8 +115,8 @@ TEST(Server, may_push_from_outside_of_a_hook) {
     server = *Server::listen(loop, "127.0.0.1", 0, hooks);
     with_clients(loop, [&] {
         Peer peer(server->port());
-        peer.say(kHello + hex("40 00000000"));
-        EXPECT_EQ(peer.hear(4), "late");
+        peer.send(kHello + hex("40 00000000"));
+        EXPECT_EQ(peer.receive(4), "late");
         EXPECT_TRUE(peer.closed());
     });
 }
@@ -126,7 +126,7 @@ TEST(Server, without_a_hook_messages_of_ours_end_the_connection) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0);
     with_clients(loop, [&] {
         Peer peer(server->port());
-        peer.say(kHello + hex("40 00000000"));
+        peer.send(kHello + hex("40 00000000"));
         EXPECT_TRUE(peer.closed());
     });
 }
@@ -138,12 +138,12 @@ TEST(Server, the_silent_go_after_their_time) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
     with_clients(loop, [&] {
         Peer silent(server->port()), half(server->port()), client(server->port());
-        half.say(hex("00 CEF7"));
-        client.say(kHello);
+        half.send(hex("00 CEF7"));
+        client.send(kHello);
         EXPECT_TRUE(silent.closed());
         EXPECT_TRUE(half.closed());
-        client.say(hex("0D 01000000"));
-        EXPECT_EQ(client.hear(4), hex("01000000"));
+        client.send(hex("0D 01000000"));
+        EXPECT_EQ(client.receive(4), hex("01000000"));
     });
 }
 
@@ -152,12 +152,12 @@ TEST(Server, a_client_of_1_13_gives_its_wait_up_by_going_on) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0);
     with_clients(loop, [&] {
         Peer old(server->port()), other(server->port());
-        old.say(hex("05 0100000000000000 0200000000000000 2F61 06"));  // WAIT /a, GETNUMKEYS
-        EXPECT_EQ(old.hear(8), le64(0));
-        other.say(kHello + hex("01 0200000000000000 2F61 0000000000000000 0D 01000000"));
-        EXPECT_EQ(other.hear(4), hex("01000000"));
-        old.say(hex("06"));
-        EXPECT_EQ(old.hear(8), le64(1));  // and no answer to the WAIT before it
+        old.send(hex("05 0100000000000000 0200000000000000 2F61 06"));  // WAIT /a, GETNUMKEYS
+        EXPECT_EQ(old.receive(8), le64(0));
+        other.send(kHello + hex("01 0200000000000000 2F61 0000000000000000 0D 01000000"));
+        EXPECT_EQ(other.receive(4), hex("01000000"));
+        old.send(hex("06"));
+        EXPECT_EQ(old.receive(8), le64(1));  // and no answer to the WAIT before it
     });
 }
 
@@ -173,11 +173,11 @@ TEST(Server, a_client_that_does_not_read_gets_everything_in_the_end) {
         wire::encode(wire::about(wire::Message::set, "/k", value), bytes);
         for (int i = 0; i < 20; ++i) wire::encode(wire::about(wire::Message::get, "/k"), bytes);
         wire::encode(wire::with_integer(wire::Message::add, "/n", 7), bytes);
-        slow.say(bytes);
-        other.say(kHello + hex("0D 01000000"));
-        EXPECT_EQ(other.hear(4), hex("01000000"));
-        for (int i = 0; i < 20; ++i) EXPECT_TRUE(slow.hear(8 + value.size()) == le64(value.size()) + value);
-        EXPECT_EQ(slow.hear(8), le64(7));
+        slow.send(bytes);
+        other.send(kHello + hex("0D 01000000"));
+        EXPECT_EQ(other.receive(4), hex("01000000"));
+        for (int i = 0; i < 20; ++i) EXPECT_TRUE(slow.receive(8 + value.size()) == le64(value.size()) + value);
+        EXPECT_EQ(slow.receive(8), le64(7));
     });
 }
 
@@ -193,22 +193,22 @@ TEST(Server, clears_the_keys_and_closes_the_clients_that_may_know_them) {
     const std::string num_keys = hex("07");
     with_clients(loop, [&] {
         Peer ours(server->port()), plain(server->port()), waiting(server->port()), silent(server->port());
-        plain.say(kHello + hex("01 0200000000000000 2F61 0000000000000000 0E 0200000000000000 2F71 0000000000000000"));
-        plain.say(num_keys);
-        EXPECT_EQ(plain.hear(8), le64(1));
-        waiting.say(kHello + hex("06 0100000000000000 0200000000000000 2F62 0D 01000000"));
-        EXPECT_EQ(waiting.hear(4), hex("01000000"));
-        ours.say(kHello + hex("40 00000000"));
-        EXPECT_EQ(ours.hear(4), "done");
-        ours.say(hex("40 05000000") + "clear" + num_keys);
-        EXPECT_EQ(ours.hear(4), "done");
-        EXPECT_EQ(ours.hear(8), le64(0));
+        plain.send(kHello + hex("01 0200000000000000 2F61 0000000000000000 0E 0200000000000000 2F71 0000000000000000"));
+        plain.send(num_keys);
+        EXPECT_EQ(plain.receive(8), le64(1));
+        waiting.send(kHello + hex("06 0100000000000000 0200000000000000 2F62 0D 01000000"));
+        EXPECT_EQ(waiting.receive(4), hex("01000000"));
+        ours.send(kHello + hex("40 00000000"));
+        EXPECT_EQ(ours.receive(4), "done");
+        ours.send(hex("40 05000000") + "clear" + num_keys);
+        EXPECT_EQ(ours.receive(4), "done");
+        EXPECT_EQ(ours.receive(8), le64(0));
         EXPECT_TRUE(plain.closed());
         EXPECT_TRUE(waiting.closed());
         EXPECT_TRUE(silent.closed());
         Peer next(server->port());
-        next.say(kHello + hex("01 0200000000000000 2F62 0000000000000000") + num_keys);
-        EXPECT_EQ(next.hear(8), le64(1));
+        next.send(kHello + hex("01 0200000000000000 2F62 0000000000000000") + num_keys);
+        EXPECT_EQ(next.receive(8), le64(1));
     });
 }
 
@@ -218,11 +218,11 @@ TEST(Server, does_not_serve_connections_that_closed_before_it_began) {
     ASSERT_TRUE(listener);
     Peer dead(listener->port), early(listener->port);
     const std::string set_a = hex("01 0200000000000000 2F61 0000000000000000");
-    dead.say(kHello + set_a);
+    dead.send(kHello + set_a);
     dead.leave();
-    early.say(kHello + hex("07"));
+    early.send(kHello + hex("07"));
     const auto server = *Server::adopt(loop, std::move(listener->socket));
-    with_clients(loop, [&] { EXPECT_EQ(early.hear(8), le64(0)); });
+    with_clients(loop, [&] { EXPECT_EQ(early.receive(8), le64(0)); });
 }
 
 TEST(Server, stop_closes_everything_at_once) {
@@ -231,8 +231,8 @@ TEST(Server, stop_closes_everything_at_once) {
     const int port = server->port();
     Peer peer(port);
     with_clients(loop, [&] {
-        peer.say(kHello + hex("06 0100000000000000 0200000000000000 2F61 0D 01000000"));
-        EXPECT_EQ(peer.hear(4), hex("01000000"));
+        peer.send(kHello + hex("06 0100000000000000 0200000000000000 2F61 0D 01000000"));
+        EXPECT_EQ(peer.receive(4), hex("01000000"));
     });
     server->stop();
     EXPECT_TRUE(peer.closed());
