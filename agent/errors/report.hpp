@@ -38,9 +38,9 @@ struct JobEnd {
 
 /// The text for stderr after a failure: "dlaunch: " and the summary of the first cause, then the record's message and
 /// callstack, the stderr tail, file names, further causes, stopped ranks in one line, resources. Ends with a newline.
-/// Empty if nothing failed. `told`: a line without "dlaunch: " that was just printed; if it is the summary, the text
-/// omits its first line.
-[[nodiscard]] std::string text_report(const JobEnd& end, std::string_view told = {});
+/// Empty if nothing failed. `printed`: a line without "dlaunch: " that the user has just seen; if it is the summary,
+/// the text omits its first line.
+[[nodiscard]] std::string text_report(const JobEnd& end, std::string_view printed = {});
 
 /// The same as JSON (--report FILE). dlaunch(1) documents the fields.
 [[nodiscard]] std::string json_report(const JobEnd& end);

@@ -41,7 +41,7 @@ std::string out_of_memory(const Failure& failure, bool with_limit) {
 }
 
 /// "was killed by SIGSEGV, core dumped"
-std::string how_it_ended(const Failure& failure, bool with_limit) {
+std::string exit_clause(const Failure& failure, bool with_limit) {
     const std::string memory = out_of_memory(failure, with_limit);
     switch (failure.how) {
         case HowEnded::exited: return fmt::format("exited with {}{}", failure.code, memory);
@@ -55,7 +55,7 @@ std::string how_it_ended(const Failure& failure, bool with_limit) {
     return "could not be executed";
 }
 
-std::string when_it_ended(const Failure& failure, const Brevity& brevity) {
+std::string time_clause(const Failure& failure, const Brevity& brevity) {
     std::string text;
     if (failure.of_template() && brevity.where) text = " " + shorten_middle(printable(failure.text), kMostWhere);
     if (failure.round > 0 && brevity.round) text += fmt::format(" in round {}", failure.round);
@@ -70,12 +70,12 @@ struct Tail {
 };
 
 Tail tail(const Failure& failure, const Brevity& brevity) {
-    std::string how = " " + how_it_ended(failure, brevity.limit);
+    std::string how = " " + exit_clause(failure, brevity.limit);
     const bool has_text = !failure.text.empty();
     if (failure.how == HowEnded::not_executed) return {how + (has_text ? ": " : ""), ""};
     if (failure.how == HowEnded::timed_out) return {how + (has_text ? " " : ""), ""};
-    if (failure.how == HowEnded::hung && has_text) return {how + " (", ")" + when_it_ended(failure, brevity)};
-    const std::string when = when_it_ended(failure, brevity);
+    if (failure.how == HowEnded::hung && has_text) return {how + " (", ")" + time_clause(failure, brevity)};
+    const std::string when = time_clause(failure, brevity);
     // A clause after the verb needs a second comma: "..., core dumped, in round 2".
     const bool clause = how.find(',') != std::string::npos && !when.empty();
     return {how + (clause ? "," : "") + when, ""};

@@ -212,7 +212,7 @@ void add_job(std::string& out, const JobEnd& end, bool is_reason_printed) {
 
 }  // namespace
 
-std::string text_report(const JobEnd& end, std::string_view told) {
+std::string text_report(const JobEnd& end, std::string_view printed) {
     std::vector<const Failure*> causes;
     for (const Failure& failure : end.failures)
         if (is_cause(failure)) causes.push_back(&failure);
@@ -221,7 +221,7 @@ std::string text_report(const JobEnd& end, std::string_view told) {
     const Failure& first = *causes.front();
     const bool timed_out = first.how == HowEnded::timed_out;
     const std::string headline = timed_out ? timeout_line(causes) : summary(first);
-    std::string out = headline == told ? "" : fmt::format("dlaunch: {}\n", headline);
+    std::string out = headline == printed ? "" : fmt::format("dlaunch: {}\n", headline);
     if (first.how == HowEnded::not_executed && headline.find(printable(first.text)) == std::string::npos)
         quote(out, kMargin, first.text);
     if (first.of_template())
