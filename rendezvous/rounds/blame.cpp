@@ -29,6 +29,18 @@ void Blame::decide(const Verdict& verdict, bool with_causes, bool yields) {
     yields_ = yields;
 }
 
+PendingStop Blame::pending(std::string reason) const {
+    return {std::move(reason), excused_, lost_host_, verdict_, with_causes_, yields_};
+}
+
+void Blame::restore(const PendingStop& stop) {
+    excused_ = stop.excuses;
+    lost_host_ = stop.lost_host;
+    verdict_ = stop.verdict;
+    with_causes_ = stop.with_causes;
+    yields_ = stop.yields;
+}
+
 Blame::Outcome Blame::outcome() const {
     if (verdict_ && (excused_ || !yields_)) return Outcome::verdict;
     if (!causes_.empty() && (!excused_ || causes_.first().permanent)) return Outcome::failure;

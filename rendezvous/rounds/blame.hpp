@@ -36,6 +36,9 @@ public:
     /// The job ends when the round has stopped. The first decision stands. `with_causes`: the round's failures are
     /// reported with it. `yields`: failures that count were there before, and their status stands.
     void decide(const Verdict& verdict, bool with_causes, bool yields);
+    /// What a successor goes on from; causes are not in it, as members report theirs again.
+    [[nodiscard]] PendingStop pending(std::string reason) const;
+    void restore(const PendingStop& stop);
     /// The coordinator stood still for `gap`.
     void pass(Time::duration gap) { caused_at_ += gap; }
 

@@ -31,16 +31,18 @@ Coordinator::Coordinator(Options options, Time now)
 std::vector<Coordinator::Action> Coordinator::take_actions() { return std::exchange(actions_, {}); }
 
 Snapshot Coordinator::snapshot() const {
+    const bool is_stopping = phase_ == Phase::stopping && !round_over_;
     return {options_.epoch,
             job_,
             {restarts_.counters(), first_group_size_},
             round_,
-            static_cast<std::int32_t>(group_size_),
+            static_cast<std::int32_t>(is_stopping && !awaits_members() ? roster_.members() : group_size_),
             round_over_,
             numbers_are_known_,
             restart_reason_,
             cooldowns_.snapshot(now_),
-            verdict_};
+            verdict_,
+            is_stopping ? std::optional(blame_.pending(restart_reason_)) : std::nullopt};
 }
 
 void Coordinator::send(ConnectionId connection, Message message) {
@@ -62,7 +64,7 @@ void Coordinator::granted(Time until) {
 
 /// First of all in every call: a coordinator that stood still past its lease must not renew anybody else's.
 bool Coordinator::may_act(Time now) {
-    if (phase_ != Phase::deposed && now >= lease_until_) depose("its claim was not renewed in time");
+    if (phase_ != Phase::deposed && lease_has_ended(now)) depose("its claim was not renewed in time");
     if (phase_ == Phase::deposed) return false;
     pass_time(now);
     return true;
@@ -155,7 +157,10 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("the job would have more than {} workers", INT32_MAX));
     const bool runs_a_round = join.running && join.running->alive;
-    const bool may_be_adopted = phase_ == Phase::adopting && join.stamp.round >= std::max(round_, join.latest_round);
+    const bool is_latest = join.stamp.round >= std::max(round_, join.latest_round);
+    const bool may_be_adopted =
+        is_latest &&
+        (phase_ == Phase::adopting || (phase_ == Phase::stopping && awaits_members() && join.stamp.round == round_));
     if (runs_a_round && !may_be_adopted)
         return refuse(connection, true, 0, "this coordinator does not know the round that runs here");
     admit(now, connection, join);
@@ -239,7 +244,7 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
         case Phase::adopting: return adopt(now, node, join);
         case Phase::gathering: return try_start(now);
         case Phase::running: return note_newcomer(now, node);
-        case Phase::stopping: return;
+        case Phase::stopping: return awaits_members() ? adopt(now, node, join) : void();
         case Phase::over: return resync(node, round_);
         case Phase::deposed: return;
     }
@@ -291,10 +296,14 @@ void Coordinator::evict(Time now, Node& lost, bool returns) {
         end_if_hopeless(now);
         return phase_ == Phase::gathering ? try_start(now) : void();
     }
-    if (!was_needed || phase_ == Phase::adopting) return;
+    if (!was_needed) return;
     end_if_hopeless(now);
+    const bool is_first = blame_.lost_host().empty();
     blame_.lost(node.last_heard, node.record.host);
-    if (phase_ == Phase::running && node.leaving)
+    if (is_first && phase_ == Phase::stopping) record();
+    if (phase_ == Phase::adopting)
+        review(now);
+    else if (phase_ == Phase::running && node.leaving)
         review(now);  // it was on its way out
     else if (phase_ == Phase::running)
         stop_round(now, fmt::format("{} was lost", node.record.host),
@@ -332,7 +341,7 @@ void Coordinator::tick(Time now) {
     if (now >= next_look_) evict_silent(now);
     if (std::erase_if(returning_, [now](const auto& host) { return now >= host.second; }) > 0) end_if_hopeless(now);
     warm_up(now);
-    if (phase_ == Phase::adopting && now >= adopt_until_) on_adoption_timeout(now);
+    if (now >= adopt_until_) on_adoption_timeout(now);
     if (phase_ == Phase::running && now >= newcomers_until_) take_newcomers_in(now);
     if (phase_ == Phase::gathering) tick_gathering(now);
 }
@@ -341,7 +350,7 @@ Time Coordinator::deadline() const {
     if (phase_ == Phase::deposed) return kNever;
     if (phase_ == Phase::over) return lingered_ ? lease_until_ : std::min(next_look_, lease_until_);
     Time due = std::min(next_look_, lease_until_);
-    if (phase_ == Phase::adopting) due = std::min(due, adopt_until_);
+    due = std::min(due, adopt_until_);
     if (phase_ == Phase::running) due = std::min(due, newcomers_until_);
     if (phase_ == Phase::gathering) {
         due = std::min({due, gather_until_, next_progress_});

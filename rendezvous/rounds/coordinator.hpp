@@ -3,7 +3,7 @@
 /// machine without I/O and without a clock: messages, closed connections and times go in, messages to send come out.
 ///
 ///   adopting ──every member of the running round has come──▶ running
-///       │ not all have come in time
+///       │ not all have come in time; or its stop goes on: stopping
 ///       ▼
 ///   gathering ──enough nodes──▶ running ──all report success──▶ over
 ///       ▲                          │ a failure, a loss, a leave, newcomers
@@ -107,9 +107,13 @@ public:
 protected:
     // What a mutated machine of the tests breaks.
     [[nodiscard]] virtual Milliseconds silence_limit() const { return job_.node_timeout; }
-    [[nodiscard]] virtual bool round_has_stopped() const { return roster_.count(MemberState::running) == 0; }
+    [[nodiscard]] virtual bool round_has_stopped() const {
+        return roster_.count(MemberState::running) == 0 && !awaits_members();
+    }
     [[nodiscard]] virtual Time earliest_start() const { return not_before_; }
-    [[nodiscard]] virtual bool all_members_came() const { return roster_.members() >= group_size_; }
+    [[nodiscard]] virtual bool lease_has_ended(Time now) const { return now >= lease_until_; }
+    [[nodiscard]] virtual Blame::Outcome outcome() const { return blame_.outcome(); }
+    [[nodiscard]] virtual bool all_members_came() const { return came_ >= group_size_; }
 
 public:
     virtual ~Coordinator() = default;
@@ -142,6 +146,9 @@ private:
     // coordinator_gathering.cpp: how a round begins
     void succeed(Time now);
     void adopt(Time now, Node& node, const Join& join);
+    void begin_later_round(Time now, std::int32_t round);
+    void all_came(Time now);
+    [[nodiscard]] bool awaits_members() const { return adopt_until_ != kNever && now_ < adopt_until_; }
     void learn(const JobConfig& job);
     void on_adoption_timeout(Time now);
     void gather(Time now);
@@ -163,6 +170,7 @@ private:
     void on_leave(Time now, Node& node, const Leave& leave);
     void review(Time now);
     void stop_round(Time now, const std::string& reason, const LostRanks& lost = {});
+    void send_stops(Time now, const std::string& reason, const LostRanks& lost = {});
     void judge(Time now);
     void judge_failure(Time now);
     void judge_loss(Time now);
@@ -194,6 +202,7 @@ private:
     std::int32_t round_ = -1;
     std::int32_t highest_round_ = -1;  ///< that any member reported
     std::size_t group_size_ = 0;       ///< of the current round
+    std::size_t came_ = 0;  ///< members of the adopted round, leavers and lost ones among them; 0: it is not adopted
     std::int32_t first_group_size_ = 0;
     bool round_over_ = true;         ///< what follows from the current round is decided
     bool numbers_are_known_ = true;  ///< no round was ever started that this coordinator has not heard of
@@ -212,7 +221,7 @@ private:
     Time newcomers_until_ = kNever;  ///< newcomers wait until then
     Time not_before_{};              ///< of the next round: a back-off, members that may not have fenced yet
     Time await_until_{};             ///< members of a predecessor's round may still come
-    Time adopt_until_ = kNever;
+    Time adopt_until_ = kNever;      ///< members of the running or stopping round may still come
     Time over_since_{};
     bool lingered_ = false;
 };

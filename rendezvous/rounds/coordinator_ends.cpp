@@ -29,7 +29,6 @@ void Coordinator::review(Time now) {
     if (phase_ == Phase::adopting) {
         if (!all_members_came()) return;
         phase_ = Phase::running;
-        if (numbers_are_known_) not_before_ = now;  // no member of a later round may live unseen
         if (roster_.leaving() > 0)
             for (const auto& [id, node] : roster_.all())
                 if (node.leaving && node.state == MemberState::running && !about_to_end())
@@ -38,7 +37,8 @@ void Coordinator::review(Time now) {
     if (phase_ != Phase::running) return;
     const Causes& causes = blame_.causes();
     if (!causes.empty()) return stop_round(now, causes.first().summary, causes.first().lost);
-    if (roster_.count(MemberState::stopped) > 0) return stop_round(now, "a node has stopped its workers");
+    if (!blame_.lost_host().empty()) return stop_round(now, blame_.lost_host() + " was lost");
+    if (roster_.count(MemberState::stopped) > 0) return send_stops(now, "a node has stopped its workers");
     if (round_has_stopped()) finish(now, 0, {}, false);
 }
 
@@ -59,18 +59,25 @@ void Coordinator::on_report(Time now, Node& node, const Report& report) {
     if (phase_ != Phase::running && phase_ != Phase::adopting) return;
     if (report.phase == Report::Phase::failed || !report.succeeded)
         return phase_ == Phase::running && blame_.causes().empty()
-                   ? stop_round(now, fmt::format("{} has stopped its workers", node.record.host))
+                   ? send_stops(now, fmt::format("{} has stopped its workers", node.record.host))
                    : review(now);
     if (round_has_stopped()) review(now);
 }
 
 void Coordinator::stop_round(Time now, const std::string& reason, const LostRanks& lost) {
+    blame_.stopped();
+    send_stops(now, reason, lost);
+}
+
+/// A member that has stopped its workers unasked was asked by a predecessor: what failed before has not been reported
+/// here yet, and counts.
+void Coordinator::send_stops(Time now, const std::string& reason, const LostRanks& lost) {
     phase_ = Phase::stopping;
     restart_reason_ = reason;
     stopped_for_ = lost;
     newcomers_until_ = kNever;
     if (blame_.causes().empty() && blame_.lost_host().empty()) restarts_.on_change(lasted(now));
-    blame_.stopped();
+    record();
     Send send{{}, StopRound{stamp(), reason, lost}};
     for (const auto& [id, node] : roster_.all())
         if (node.state != MemberState::none && node.connection) send.to.push_back(node.connection);
@@ -81,7 +88,7 @@ void Coordinator::stop_round(Time now, const std::string& reason, const LostRank
 /// No worker of the round lives: what follows?
 void Coordinator::judge(Time now) {
     round_over_ = true;
-    switch (blame_.outcome()) {
+    switch (outcome()) {
         case Blame::Outcome::verdict: return end_as_decided(now);
         case Blame::Outcome::failure: return judge_failure(now);
         case Blame::Outcome::loss: return judge_loss(now);
@@ -151,6 +158,7 @@ void Coordinator::end_as_decided(Time now) {
 /// Takes effect when the round has stopped.
 void Coordinator::decide(int status, const std::string& reason, bool with_causes) {
     blame_.decide({status, reason, {}}, with_causes, failure_ends_job());
+    if (phase_ == Phase::stopping) record();
 }
 
 /// Until every connection that lives has been closed by its member, or was silent for a node time-out.
@@ -162,9 +170,9 @@ void Coordinator::tick_over(Time now) {
     }
 }
 
+/// Spares and members of a predecessor may still come, for as long as they may look for its successor.
 bool Coordinator::finished() const {
-    const bool members_may_come = options_.snapshot && options_.snapshot->verdict;
-    return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && !members_may_come));
+    return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && now_ >= await_until_));
 }
 
 /// A job of fixed size that lost a member, has no spare, and no restart left. A host whose guard starts the agent again
@@ -213,6 +221,7 @@ void Coordinator::on_leave(Time now, Node& node, const Leave& leave) {
     if (node.leaving || phase_ == Phase::over) return;
     if (leave.workers_too && phase_ == Phase::stopping && blame_.excuse_same_moment(now)) {
         restart_reason_ = fmt::format("{} on {}", leave.reason, node.record.host);
+        record();
         broadcast(Tell{stamp(), restart_reason_ + ": what failed in the moment before does not count"});
     }
     const bool failed_first = failure_ends_job();

@@ -44,6 +44,11 @@ void Coordinator::succeed(Time now) {
     }
     round_over_ = false;
     phase_ = Phase::adopting;
+    if (options_.snapshot && options_.snapshot->stop) {
+        phase_ = Phase::stopping;
+        blame_.restore(*options_.snapshot->stop);
+        restart_reason_ = options_.snapshot->stop->reason;
+    }
     // A member that has not come by then has fenced itself. Its lease was renewed by the predecessor at the latest,
     // which had died or was deposed before this coordinator began.
     adopt_until_ = not_before_ = now + job_.node_timeout;
@@ -62,23 +67,32 @@ void Coordinator::learn(const JobConfig& job) {
     record();
 }
 
-/// The latest round counts. A node in an earlier one was left behind when that was over: nothing of it may live there.
-void Coordinator::adopt(Time now, Node& node, const Join& join) {
-    if (join.latest_round > round_) {
-        std::vector<std::string> left_behind;
-        for (const auto& [id, other] : roster_.all())
-            if (other.state == MemberState::running) left_behind.push_back(id);
-        for (const std::string& id : left_behind) {
-            Node& other = *roster_.find(id);
-            send(other.connection, Refused{true, 0, "a later round than this node's has begun"});
-            evict(now, other);
-        }
-        group_size_ = 0;
-        round_ = join.latest_round;
-        round_over_ = false;
-        numbers_are_known_ = false;
+/// Nodes in an earlier round were left behind when that was over. Nothing of it may live there, and what they reported
+/// of it counts for nothing.
+void Coordinator::begin_later_round(Time now, std::int32_t round) {
+    std::vector<std::string> left_behind;
+    for (auto& [id, other] : roster_.all())
+        if (other.state == MemberState::running)
+            left_behind.push_back(id);
+        else
+            roster_.set_state(other, MemberState::none);
+    for (const std::string& id : left_behind) {
+        Node& other = *roster_.find(id);
+        roster_.set_state(other, MemberState::none);
+        send(other.connection, Refused{true, 0, "a later round than this node's has begun"});
+        evict(now, other);
     }
-    if (!join.running || join.stamp.round < round_) return;
+    blame_.begin_round();
+    group_size_ = came_ = 0;
+    round_ = round;
+    round_over_ = false;
+    numbers_are_known_ = false;
+}
+
+/// The latest round counts. A round that is being stopped has no later one.
+void Coordinator::adopt(Time now, Node& node, const Join& join) {
+    if (phase_ == Phase::adopting && join.latest_round > round_) begin_later_round(now, join.latest_round);
+    if (!join.running || join.stamp.round != round_) return;
     const RunningRound& running = *join.running;
     if (group_size_ == 0) group_size_ = static_cast<std::size_t>(running.group_world_size);
     if (!options_.snapshot && running.progress.restarts.used >= restarts_.used()) {
@@ -86,14 +100,26 @@ void Coordinator::adopt(Time now, Node& node, const Join& join) {
         first_group_size_ = running.progress.first_group_size;
     }
     round_began_ = now;
+    ++came_;
     roster_.set_state(node, MemberState::running);
     node.survivor = true;
     node.last_rank = running.group_rank;
     node.assigned = {.stamp = stamp(), .local_world_size = 0};  // its ranks were the predecessor's to know
+    if (all_members_came()) all_came(now);
+    if (phase_ == Phase::stopping) return send(node.connection, StopRound{stamp(), restart_reason_, stopped_for_});
     review(now);
 }
 
+/// No member of the latest round is unseen, and where there may be no later one, none needs to fence itself.
+void Coordinator::all_came(Time now) {
+    adopt_until_ = kNever;
+    if (numbers_are_known_) not_before_ = now;
+}
+
 void Coordinator::on_adoption_timeout(Time now) {
+    adopt_until_ = kNever;
+    if (phase_ == Phase::stopping && round_has_stopped()) return judge(now);
+    if (phase_ != Phase::adopting) return;
     blame_.excuse();  // what failed meanwhile may have followed from the loss of members that have not come
     if (roster_.count(MemberState::running) > 0 || group_size_ > 0)
         stop_round(now, "not every node of the running round came to the new coordinator");
@@ -195,6 +221,7 @@ void Coordinator::start(Time now) {
     round_began_ = now;
     round_over_ = false;
     group_size_ = chosen.size();
+    came_ = 0;
     if (first_group_size_ == 0) first_group_size_ = static_cast<std::int32_t>(group_size_);
     blame_.begin_round();
     lost_hosts_.clear();

@@ -75,18 +75,30 @@ struct Verdict {
     bool operator==(const Verdict&) const = default;
 };
 
+/// A round is being stopped: why, and what is decided about the time after it.
+struct PendingStop {
+    std::string reason;
+    bool excuses = false;            ///< failures of the round do not count
+    std::string lost_host;           ///< of the latest lost member; empty: none was lost
+    std::optional<Verdict> verdict;  ///< the job ends with it when the round has stopped
+    bool with_causes = false;        ///< the round's failures are reported with the verdict
+    bool yields = false;             ///< failures that count were there before the verdict, and their status stands
+    bool operator==(const PendingStop&) const = default;
+};
+
 /// All decisions of a coordinator. Its successor starts from the snapshot instead of its own options.
 struct Snapshot {
     std::uint64_t epoch = 0;
     JobConfig config;
     JobProgress progress;
     std::int32_t round = -1;      ///< the latest; a member may have been assigned to it
-    std::int32_t group_size = 0;  ///< of that round
+    std::int32_t group_size = 0;  ///< of that round; while it is being stopped, of those that are still in it
     bool round_over = true;       ///< no worker of that round lives, and its consequences are decided
     bool complete = true;         ///< this coordinator knows of every round that was started
     std::string restart_reason;   ///< of the next round
     std::vector<HostLosses> losses;
     std::optional<Verdict> verdict;
+    std::optional<PendingStop> stop;
     bool operator==(const Snapshot&) const = default;
 };
 

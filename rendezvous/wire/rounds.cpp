@@ -184,10 +184,11 @@ void fields(auto& a, r::HostLosses& m) {
     a(m.host, ages, m.cooldown_ms);
 }
 void fields(auto& a, r::Verdict& m) { a(m.status, m.reason, m.records); }
+void fields(auto& a, r::PendingStop& m) { a(m.reason, m.excuses, m.lost_host, m.verdict, m.with_causes, m.yields); }
 void fields(auto& a, r::Snapshot& m) {
     List<r::HostLosses, kMaxHosts> losses{m.losses};
     a(m.epoch, m.config, m.progress, m.round, m.group_size, m.round_over, m.complete, m.restart_reason, losses,
-      m.verdict);
+      m.verdict, m.stop);
 }
 void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.progress); }
 void fields(auto& a, r::Join& m) {

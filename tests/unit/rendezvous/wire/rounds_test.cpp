@@ -121,7 +121,8 @@ TEST(RoundsWire, a_snapshot_comes_back_as_it_was_and_nothing_else_does) {
                          false,
                          "why",
                          {{"node2", {5000, 10}, 10'000}},
-                         r::Verdict{93, "gave up", {"record"}}};
+                         r::Verdict{93, "gave up", {"record"}},
+                         r::PendingStop{"node2 was lost", true, "node2", r::Verdict{143, "SIGTERM", {}}, true, true}};
     const std::string bytes = encode(snapshot);
     EXPECT_EQ(decode_snapshot(bytes), snapshot);
     EXPECT_FALSE(decode_snapshot(bytes + "x"));

@@ -1,0 +1,169 @@
+/// A coordinator that is replaced while a round is being stopped, or by one that does not know all of it.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/rendezvous/coordinator_job.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+const Cause kFailure{3, "exit 3", "rank 1 exited with 3", false, "record"};
+
+/// The successor that a guard starts: it has the predecessor's latest snapshot.
+Job replacement_of(const Job& earlier) {
+    auto options = Job::options(1, 1, 0);
+    options.epoch = earlier.epoch + 1;
+    options.succeeds = true;
+    options.snapshot = earlier.recorded;
+    return Job(std::move(options));
+}
+
+/// The successor on another node: it knows what members report.
+Job successor_of(const Job& earlier) {
+    auto options = Job::options(1, 1, 0);
+    options.epoch = earlier.epoch + 1;
+    options.succeeds = true;
+    Job job(std::move(options));
+    job.job = earlier.coordinator.config();
+    return job;
+}
+
+/// Two nodes of a round in which rank 1 has failed; node 0 has stopped, node 1 comes second.
+void report_the_failure(Job& job) {
+    job.comes_back(0, 0, 2, false);
+    job.over(0);
+    job.comes_back(1, 0, 2, false);
+    job.over(1, false, kFailure);
+}
+
+TEST(CoordinatorReplaced, a_failure_spends_its_restart_though_the_coordinator_dies_while_the_round_stops) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.fails(1);
+    Job next = replacement_of(job);
+    report_the_failure(next);
+    const auto assigned = next.heard<Assigned>(0);
+    ASSERT_TRUE(assigned);
+    EXPECT_EQ(assigned->restart_count, 1);
+}
+
+TEST(CoordinatorReplaced, a_failure_spends_its_restart_where_members_alone_know_of_it) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.fails(1);
+    Job next = successor_of(job);
+    report_the_failure(next);
+    next.pass(6s, {0, 1});
+    const auto assigned = next.heard<Assigned>(0);
+    ASSERT_TRUE(assigned);
+    EXPECT_EQ(assigned->restart_count, 1);
+}
+
+TEST(CoordinatorReplaced, failures_after_a_change_of_membership_do_not_count_for_the_successor_either) {
+    Job job(1, 2, 1);
+    job.join(0);
+    job.pass(31s, {0});
+    job.join(1);  // the job is full: the round is stopped at once
+    Job next = replacement_of(job);
+    next.comes_back(0, 0, 1, false);
+    next.over(0, false, kFailure);
+    const auto assigned = next.heard<Assigned>(0);
+    ASSERT_TRUE(assigned);
+    EXPECT_EQ(assigned->restart_count, 0);
+}
+
+TEST(CoordinatorReplaced, the_order_to_stop_reaches_members_that_did_not_receive_it) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.fails(1);
+    Job next = replacement_of(job);
+    next.comes_back(0, 0, 2);
+    const auto stop = next.heard<StopRound>(0);
+    ASSERT_TRUE(stop);
+    EXPECT_EQ(stop->reason, "rank 1 exited with 3");
+}
+
+TEST(CoordinatorReplaced, the_operators_end_of_the_job_stands) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.coordinator.end_job(job.now, 143, "SIGTERM received on head");
+    job.listen();
+    Job next = replacement_of(job);
+    for (int node : {0, 1}) next.comes_back(node, 0, 2);
+    EXPECT_TRUE(next.heard<StopRound>(0));
+    for (int node : {0, 1}) next.over(node);
+    const auto end = next.heard<End>(1);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->verdict.status, 143);
+    EXPECT_EQ(end->verdict.reason, "SIGTERM received on head");
+}
+
+TEST(CoordinatorReplaced, a_loss_that_stops_the_round_is_still_a_loss) {
+    Job job(1, 3, 1);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.dies(2);
+    ASSERT_TRUE(job.heard<StopRound>(0));
+    Job next = replacement_of(job);
+    for (int node : {0, 1}) next.comes_back(node, 0, 3, false);
+    next.over(0, false, kFailure);  // a peer of the lost node
+    next.over(1);
+    const auto assigned = next.heard<Assigned>(0);
+    ASSERT_TRUE(assigned) << "all members that are left have come: nothing needs to fence itself";
+    EXPECT_EQ(assigned->restart_count, 0);
+    EXPECT_EQ(next.recorded.progress.restarts.kind, "lost");
+}
+
+TEST(CoordinatorReplaced, a_member_that_succeeded_and_leaves_does_not_hold_the_adoption_up) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    Job next = replacement_of(job);
+    next.comes_back(1, 0, 2, false);
+    next.over(1, true);
+    next.say(1, Leave{next.stamp(), Leave::Scope::node, 143, "SIGTERM received"});
+    next.comes_back(0, 0, 2);
+    next.over(0, true);
+    const auto end = next.heard<End>(0);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->verdict.status, 0);
+}
+
+TEST(CoordinatorReplaced, members_that_come_after_a_leave_has_stopped_the_round_stop_with_their_grace) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    Job next = replacement_of(job);
+    next.comes_back(1, 0, 2);
+    next.say(1, Leave{next.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    next.comes_back(0, 0, 2);
+    EXPECT_FALSE(next.heard<Refused>(0));
+    EXPECT_TRUE(next.heard<StopRound>(0));
+    for (int node : {0, 1}) next.over(node);
+    const auto end = next.heard<End>(0);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->verdict.status, 143);
+}
+
+TEST(CoordinatorReplaced, success_in_an_earlier_round_is_none_in_the_latest) {
+    Job job(1, 2, 0);
+    Job next = successor_of(job);
+    next.comes_back(0, 1, 2, false);  // cut off when round 2 began
+    next.over(0, true);
+    next.comes_back(1, 2, 2, false);
+    next.over(1, true);
+    EXPECT_FALSE(next.heard<End>(1)) << "rank 0 of round 2 has not run";
+}
+
+TEST(CoordinatorReplaced, a_successor_waits_for_spares_before_it_finishes) {
+    Job job(1, 1);
+    job.join(0);
+    Job next = replacement_of(job);
+    next.comes_back(0, 0, 1, false);
+    next.over(0, true);
+    ASSERT_EQ(next.coordinator.phase(), Coordinator::Phase::over);
+    next.hangs_up(0);
+    EXPECT_FALSE(next.coordinator.finished()) << "a spare of the predecessor may still look for it";
+    next.pass(6s);
+    EXPECT_TRUE(next.coordinator.finished());
+}
+
+}  // namespace
+}  // namespace dlaunch::rendezvous
