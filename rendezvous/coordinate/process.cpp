@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -55,6 +56,7 @@ public:
 
 private:
     bool serve();
+    [[nodiscard]] Claim::State ask_for_claim();
     void beat();
     void renew_claim();
     void release_claim();
@@ -72,6 +74,7 @@ private:
     base::Watch signal_watch_;
     int end_signal_ = 0;
     int status_ = CoordinatorExit::kGivenUp;
+    base::Time granted_from_{};
     bool leaving_ = false;
 };
 
@@ -95,6 +98,12 @@ bool Process::serve() {
     for (int at = 1; at < seat_.listener_count; ++at)
         if (!host_->listen_too(copy_of(seat_.listeners[at]))) return false;
     return true;
+}
+
+/// A guard that stood still may have lost the claim meanwhile: its next process asks before it serves.
+Claim::State Process::ask_for_claim() {
+    granted_from_ = Clock::now();
+    return claim_ && seat_.generation > 0 ? claim_->renew() : Claim::State::held;
 }
 
 void Process::beat() {
@@ -156,7 +165,9 @@ void Process::leave(int status) {
 
 int Process::run(const OnVerdict& on_verdict) {
     raise_descriptor_limit();
-    if (!serve()) return CoordinatorExit::kGivenUp;
+    const Claim::State state = ask_for_claim();
+    if (state == Claim::State::unknown) return EXIT_FAILURE;  // the guard starts another one
+    if (state == Claim::State::lost || !serve()) return CoordinatorExit::kGivenUp;
     seat_.page->hands_over = claim_ != nullptr;
     sigset_t ending;
     sigemptyset(&ending);
@@ -165,7 +176,7 @@ int Process::run(const OnVerdict& on_verdict) {
     signals_ = base::UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
     signal_watch_ = loop_.readable(signals_.get(), [this] { on_signal(); });
     if (claim_) {
-        host_->granted(Clock::now() + claim_lease(host_->coordinator().config().node_timeout));
+        host_->granted(granted_from_ + claim_lease(host_->coordinator().config().node_timeout));
         renew_claim();
     }
     host_->when_finished([this] { leave(CoordinatorExit::kOver); });
