@@ -1,16 +1,24 @@
 #pragma once
-/// One job on a made-up network: a coordinator, agents with workers and guards, delays, cuts, resets, frozen and killed
-/// processes, all drawn from one seed. Each process has a clock of its own that differs from the others' by a constant
-/// and by up to 2 % in rate. Every message is encoded and decoded on its way.
+/// One job on a simulated network: agents with workers and guards, coordinators in processes of their own, the `file`
+/// discovery, delays, cuts, resets, frozen and killed processes, all drawn from one seed. Each process has a clock of
+/// its own that differs from the others' by a constant and by up to 2 % in rate. Every message and every snapshot is
+/// encoded and decoded on its way. A process may die after any single action of its machine. Each schedule draws from
+/// a random subset of the faults.
 ///
 /// run() plays the schedule until every agent has ended, and returns the first property that did not hold:
 // clang-format off
 ///   overlap      no worker of a round lives when a worker of another starts, on any node
+///   epochs       no coordinator sends anything once a later one has begun
 ///   ranks        group ranks are 0..n-1, each once; sizes, first ranks, store and restart count agree
-///   budget       never more restarts than allowed, nor than rounds in which a worker failed by itself; exactly as many
-///                where nothing else went wrong
+///   budget       never more restarts than allowed, nor than rounds in which a worker failed by itself; in quiet times
+///                each failed round spends one; a failure ends the job only when the budget is spent
 ///   verdict      an agent that was there when the job ended, undisturbed, ends with the job's status; 0 only if all
-///                workers succeeded or left; a failure's status and record are those of an injected failure
+///                workers succeeded or left; status and record are those of an injected failure, in quiet times of the
+///                first that was reported; 80 only where nodes lack, 143 only where one was told to leave
+///   cause        a round is stopped for a failure or a change of membership only: a coordinator that is replaced
+///                adopts it where all members come in time
+///   changes      a change of membership costs one round at most, a node that was cut off two
+///   progress     in quiet times with enough nodes a round begins soon
 ///   left_behind  no worker lives when its agent has ended
 ///   liveness     when the faults have ended every agent ends within a bound
 ///   wire         what a machine sends is what its peer receives
@@ -25,14 +33,12 @@
 #include <queue>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "rendezvous/rounds/coordinator.hpp"
-#include "rendezvous/rounds/member.hpp"
+#include "tests/support/rendezvous/simulation_world.hpp"
 
 namespace dlaunch::rendezvous::simulation {
 
-/// The machines of a schedule; a test may put broken ones in their place.
+/// What a test may break, to prove that a property can fail.
 struct Machines {
     std::function<std::unique_ptr<Coordinator>(Coordinator::Options, Time)> coordinator = [](auto options, Time now) {
         return std::make_unique<Coordinator>(std::move(options), now);
@@ -41,6 +47,13 @@ struct Machines {
                                                                                              std::uint64_t jitter) {
         return std::make_unique<Member>(std::move(options), now, jitter);
     };
+    /// Changes what a coordinator does, action by action. False: it does not do it at all.
+    std::function<bool(Coordinator::Action&)> acts;
+    std::function<bool(Member::Action&)> member_acts;
+    /// A coordinator takes every closed connection for a death.
+    bool cut_is_death = false;
+    /// Of the fence margin: how long fenced workers may take to die.
+    int slowest_kill_percent = 50;
 };
 
 class Simulation {
@@ -58,68 +71,24 @@ public:
     struct Tally {
         std::map<int, int> statuses;
         std::map<std::string, int> faults;
-        std::uint64_t rounds = 0, restarts = 0, fences = 0, adopted = 0, events = 0;
+        std::uint64_t rounds = 0, restarts = 0, fences = 0, adopted = 0, events = 0, coordinators = 0;
+        std::uint64_t quiet_failures = 0;  ///< failed rounds whose price was known exactly
+        Milliseconds longest{0};           ///< from the last fault until all agents had ended
     };
     void add_to(Tally& tally) const;
 
 private:
-    struct Item {
-        enum class Kind : unsigned char { message, end, reset } kind = Kind::message;
-        Message message;
-    };
-    /// One TCP connection; each side knows for itself whether it is open.
-    struct Wire {
-        std::size_t agent = 0;
-        std::uint64_t coordinator = 0;  ///< which coordinator process
-        bool at_agent = false, at_coordinator = false;
-        std::deque<Item> up, down;
-        Milliseconds up_due{0}, down_due{0};
-    };
-    /// By epoch and number: a successor need not know of a round that none of its members knew.
-    using Round = std::pair<std::uint64_t, int>;
-    struct Workers {
-        bool alive = false, stopping = false, succeeded = false, own_failure = false;
-        Round round;
-        int group_rank = -1;
-        std::uint64_t life = 0;  ///< events of an earlier life are void
-        std::optional<Cause> cause;
-    };
-    /// Of one process: offset and rate are its own.
-    struct Clock {
-        Milliseconds offset{0};
-        int per_mille = 1'000;
-        [[nodiscard]] Time at(Milliseconds now) const { return Time(now * per_mille / 1'000 + offset); }
-        /// The first moment at which it shows `time` or later.
-        [[nodiscard]] Milliseconds when(Time time) const {
-            const auto shown = std::chrono::ceil<Milliseconds>(time.time_since_epoch()) - offset;
-            return (shown * 1'000 + Milliseconds(per_mille - 1)) / per_mille;
-        }
-    };
-    struct Agent {
-        std::unique_ptr<Member> member;
-        Clock clock;
-        Milliseconds frozen_until{0}, cut_up{0}, cut_down{0};
-        std::uint64_t wire = 0, dial = 0, tick = 0;
-        Workers workers;
-        bool dead = false, disturbed = false, left = false, admitted = false;
-        std::uint64_t frozen = 0;
-        std::optional<int> status;
-        Milliseconds began{0};
-    };
-    struct Host {  ///< the coordinator's process
-        std::unique_ptr<Coordinator> coordinator;
-        std::uint64_t number = 0, tick = 0;
-        Clock clock;
-        Milliseconds frozen_until{0};
-        std::size_t agent = 0;  ///< shares its process
-    };
     struct Event {
         Milliseconds at{0};
         std::uint64_t order = 0;
         std::function<void()> call;
         bool operator<(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
     };
+    using Agent = SimulatedAgent;
+    using Process = SimulatedProcess;
+    using Seat = SimulatedSeat;
 
+    // simulation.cpp: chance, time, agents
     std::uint64_t draw();
     std::int64_t draw(std::int64_t low, std::int64_t high);
     bool chance(int percent) { return draw(0, 99) < percent; }
@@ -128,67 +97,122 @@ private:
     void after(Milliseconds delay, std::function<void()> call) { at(now_ + delay, std::move(call)); }
     void note(const std::string& text);
     void violated(const std::string& property, const std::string& text);
-
-    void begin_agent();
-    void begin_host(std::size_t agent);
-    void plan_faults();
-    void fault();
-    void cut(Agent& agent, bool up, bool down, Milliseconds time);
-    void freeze(std::size_t at, Milliseconds time);
-    void kill(std::size_t at, bool silently);
-    void take_over();
-    void reset(std::size_t at);
-
-    void push(std::uint64_t wire, bool up, Item item);
-    void deliver(std::uint64_t wire, bool up);
-    void to_coordinator(std::uint64_t number, Wire& wire, const Item& item);
-    void to_agent(std::uint64_t number, Wire& wire, const Item& item);
-    void dial(std::size_t at);
-    [[nodiscard]] Milliseconds cut_until(const Agent& agent, bool up) const;
-    void hang_up(std::uint64_t wire, bool in_order);
-
+    std::size_t add_agent(std::size_t node);
+    void begin_agent(std::size_t at);
+    void make_member(std::size_t at);
     void act(std::size_t at);
-    void act_host();
     void tick_agent(std::size_t at);
-    void tick_host();
+    void ended(std::size_t at, const Member::EndJob& how);
+    ProcessClock any_clock() { return {ms(0, 1'000'000'000), static_cast<int>(draw(980, 1'020))}; }
     [[nodiscard]] Time clock(const Agent& agent) const { return agent.clock.at(now_); }
-    [[nodiscard]] Time clock() const { return host_.clock.at(now_); }
-    Clock any_clock() { return {ms(0, 1'000'000'000), static_cast<int>(draw(980, 1'020))}; }
+    [[nodiscard]] Time clock(const Process& process) const { return process.clock.at(now_); }
 
+    // simulation_workers.cpp
     void start_workers(std::size_t at, const Assigned& assigned);
     void worker_fails(std::size_t at, std::uint64_t life, bool permanent, bool own);
     void stop_workers(std::size_t at, Milliseconds within);
     void workers_end(std::size_t at, std::uint64_t life, bool succeeded);
     void notice(std::size_t at, std::uint64_t life, std::function<void(Agent&)> what);
     void upset_peers(Round round);
+    [[nodiscard]] Milliseconds kill_time();
+
+    // simulation_seats.cpp: coordinator processes, their guards, the claim
+    std::size_t add_seat(std::size_t node, std::uint64_t epoch, std::uint64_t claim, bool succeeds);
+    void start_process(std::size_t seat);
+    void end_process(std::uint64_t number, bool is_silent);
+    void crash_process(std::uint64_t number);
+    void replace_process(std::size_t seat, Milliseconds pause);
+    void close_seat(std::size_t seat, bool is_silent);
+    void leave_seat(std::uint64_t number, bool job_is_over);
+    void act_process(std::uint64_t number);
+    void perform(std::uint64_t number, Coordinator::Action& action);
+    void tick_process(std::uint64_t number);
+    void renew_claim(std::uint64_t number);
+    void claim_answered(std::uint64_t number, Time asked);
+    void look(std::size_t at);
+    void locate(std::size_t at);
+    [[nodiscard]] bool is_vacant(Agent& agent);
+    void take_over(std::size_t at);
+    [[nodiscard]] Process* process(std::uint64_t number);
+    [[nodiscard]] std::size_t current_seat() const;
+
+    // simulation_network.cpp
+    void push(std::uint64_t wire, bool up, Wire::Item item);
+    void deliver(std::uint64_t wire, bool up);
+    void to_coordinator(std::uint64_t number, Wire& wire, const Wire::Item& item);
+    void to_agent(std::uint64_t number, Wire& wire, const Wire::Item& item);
+    void dial(std::size_t at);
+    void bind(std::uint64_t wire, std::uint64_t process);
+    [[nodiscard]] Milliseconds cut_until(const Wire& wire, bool up) const;
+    [[nodiscard]] Milliseconds cut_until(std::size_t agent_node, std::size_t seat_node, bool up) const;
+    void hang_up(std::uint64_t wire, bool in_order);
+
+    // simulation_faults.cpp
+    void plan_faults();
+    void fault();
+    void fault_of_coordinator(Fault kind);
+    void cut(std::size_t node, bool up, bool down, Milliseconds time);
+    void freeze(std::size_t at, Milliseconds time);
+    void kill(std::size_t at, bool guard_too);
+    void lose_power(std::size_t node);
+    void stall(std::uint64_t number, Milliseconds time, bool guard_too);
+    void told_to_leave(std::size_t at);
+    void newcomer(std::size_t node);
+    void reset(std::size_t at);
+    /// Effects last until `until`, and may cost so many rounds.
+    void disturb(Milliseconds until, std::size_t rounds);
+    void disturb_coordinator();
+    [[nodiscard]] std::size_t everybody() const { return agents_.size() + 1; }
+
+    // simulation_properties.cpp
+    void check_sent(std::uint64_t number, const Message& message);
+    void check_assigned(const Assigned& assigned);
     void check_round(const Assigned& assigned, std::size_t agent);
-    void ended(std::size_t at, const Member::EndJob& how);
+    void check_stop(const StopRound& stop);
+    void check_verdict(const Verdict& verdict);
+    void check_progress();
     void check_end();
+    void note_join(std::uint64_t process, std::size_t agent, const Join& join);
+    void note_report(const Report& report);
+    void expect_adoption(std::uint64_t process);
+    [[nodiscard]] Milliseconds settled_at() const;
+    [[nodiscard]] std::size_t healthy() const;
+    [[nodiscard]] const RoundFacts* latest() const { return order_of_rounds_.empty() ? nullptr : last_round(); }
+    [[nodiscard]] const RoundFacts* last_round() const { return &rounds_.at(order_of_rounds_.back()); }
 
     Machines machines_;
     std::uint64_t random_;
-    Milliseconds now_{3'600'000}, faults_end_{0}, began_{now_};
+    Milliseconds now_{3'600'000}, faults_end_{0}, failures_end_{0}, began_{now_};
     std::priority_queue<Event> events_;
     std::uint64_t order_ = 0;
     std::string violation_, trace_;
 
     Coordinator::Options options_;
-    bool fixed_ = true;  ///< a dead coordinator has no successor
+    bool fixed_ = true;  ///< the place of the coordinator
+    int failure_percent_ = 15;
+    std::vector<Fault> enabled_;
+    std::deque<SimulatedNode> nodes_;
     std::deque<Agent> agents_;
-    Host host_;
-    std::uint64_t hosts_ = 0;
+    std::deque<Seat> seats_{1};  ///< the first one is none
+    std::map<std::uint64_t, Process> processes_;
+    std::uint64_t process_numbers_ = 0;
     std::map<std::uint64_t, Wire> wires_;
     std::uint64_t wire_numbers_ = 0;
-    bool coordinator_gone_ = false, coordinator_disturbed_ = false;
+    SimulatedClaim claim_;
+    int coordinator_crash_in_ = 0, agent_crash_in_ = 0;  ///< actions; 0: none is planned
 
-    std::map<Round, std::map<int, Assigned>> rounds_;     ///< group rank -> what it was told
-    std::map<Round, std::set<int>> succeeded_;            ///< group ranks whose workers all ended well
-    std::map<Round, std::map<int, std::size_t>> placed_;  ///< group rank -> agent
-    std::set<Round> failed_rounds_;
-    std::map<Round, std::set<std::string>> records_;  ///< of the failures that were injected
-    std::optional<End> verdict_;
-    std::optional<Snapshot> recorded_;  ///< the coordinator's latest
-    Milliseconds verdict_at_{0};
+    std::map<Round, RoundFacts> rounds_;
+    std::vector<Round> order_of_rounds_;
+    std::size_t allowed_rounds_ = 1;
+    Milliseconds disturbed_until_{0}, coordinator_disturbed_at_{0}, idle_since_{0};
+    struct {
+        std::uint64_t process = 0;
+        int round = -1;
+        Milliseconds since{0};
+        std::set<std::size_t> missing;  ///< members that have not come
+    } adoption_;
+    std::optional<Verdict> verdict_;
+    bool verdicts_may_differ_ = false, ended_by_operator_ = false;
     Tally tally_;
 };
 

@@ -10,26 +10,119 @@
 
 namespace dlaunch::rendezvous::simulation {
 
-// --- properties -----------------------------------------------------------------------------------------------------
+/// From then on nothing follows from a fault any more: what it cost was noticed, nodes have joined again, newcomers
+/// were taken in, hosts have cooled down.
+Milliseconds Simulation::settled_at() const {
+    if (disturbed_until_.count() == 0) return Milliseconds(0);
+    return disturbed_until_ + 2 * options_.node_timeout + options_.last_call + options_.cooldown.most +
+           Milliseconds(1'000);
+}
+
+std::size_t Simulation::healthy() const {
+    return static_cast<std::size_t>(std::count_if(agents_.begin(), agents_.end(), [this](const Agent& agent) {
+        return agent.acts() && !agent.left && now_ >= agent.frozen_until;
+    }));
+}
+
+// --- what a coordinator sends ---------------------------------------------------------------------------------------
+
+void Simulation::check_sent(std::uint64_t number, const Message& message) {
+    if (number != process_numbers_)
+        violated("epochs", fmt::format("coordinator {} sends a message of kind {} after coordinator {} has begun",
+                                       number, message.index(), process_numbers_));
+    if (const auto* assigned = std::get_if<Assigned>(&message)) check_assigned(*assigned);
+    if (const auto* stop = std::get_if<StopRound>(&message)) check_stop(*stop);
+}
+
+/// A round begins.
+void Simulation::check_assigned(const Assigned& assigned) {
+    const Round key{assigned.stamp.epoch, assigned.stamp.round};
+    RoundFacts& facts = rounds_[key];
+    if (facts.began.count() > 0) return;
+    facts.began = now_;
+    facts.restart_count = assigned.restart_count;
+    facts.size = static_cast<std::size_t>(assigned.group_world_size);
+    const auto failures = static_cast<std::size_t>(
+        std::count_if(rounds_.begin(), rounds_.end(), [](const auto& round) { return round.second.failed; }));
+    note(fmt::format("round {} of epoch {} begins, restart {}", key.second, key.first, assigned.restart_count));
+    if (assigned.restart_count > options_.restarts.max_restarts ||
+        static_cast<std::size_t>(assigned.restart_count) > failures)
+        violated("budget", fmt::format("round {} is restart {}, after {} rounds with failures", key.second,
+                                       assigned.restart_count, failures));
+    if (const RoundFacts* before = latest()) {
+        const bool is_used = std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& earlier) {
+            return earlier.first != key && earlier.first.second >= key.second && !earlier.second.started.empty();
+        });
+        if (is_used && !verdicts_may_differ_)
+            violated("epochs",
+                     fmt::format("round number {} is used after {}", key.second, order_of_rounds_.back().second));
+        const bool quiet = settled_at() < before->began;
+        if (quiet && before->failed) {
+            ++tally_.quiet_failures;
+            if (assigned.restart_count != before->restart_count + 1)
+                violated("budget", fmt::format("round {} is restart {} after a failure in restart {}", key.second,
+                                               assigned.restart_count, before->restart_count));
+            if (before->first_reported && before->first_reported->status == 127)
+                violated("verdict", fmt::format("round {} follows a permanent failure", key.second));
+        }
+    }
+    order_of_rounds_.push_back(key);
+    if (order_of_rounds_.size() > allowed_rounds_ + failures)
+        violated("changes", fmt::format("{} rounds, where {} have failed and faults may have cost {}",
+                                        order_of_rounds_.size(), failures, allowed_rounds_ - 1));
+}
+
+/// Of a failure or of a change. A coordinator that was replaced adopts the round where all members came.
+void Simulation::check_stop(const StopRound& stop) {
+    if (order_of_rounds_.empty() || order_of_rounds_.back().second != stop.stamp.round) return;
+    const bool adopts = adoption_.round == stop.stamp.round && disturbed_until_ < adoption_.since;
+    if (adopts && adoption_.missing.empty() && stop.reason.starts_with("not every node"))
+        violated("cause", fmt::format("round {} is not adopted, though all members came", stop.stamp.round));
+    if (!last_round()->failed && now_ > settled_at())
+        violated("cause", fmt::format("round {} is stopped in quiet times: {}", stop.stamp.round, stop.reason));
+}
+
+void Simulation::expect_adoption(std::uint64_t number) {
+    adoption_ = {number, -1, now_, {}};
+    if (order_of_rounds_.empty()) return;
+    RoundFacts& facts = rounds_[order_of_rounds_.back()];
+    facts.first_reported.reset();  // the successor learns of failures in an order of its own
+    if (facts.placed.empty() || facts.placed.size() < facts.size) return;  // it did not reach all of its members
+    adoption_.round = order_of_rounds_.back().second;
+    for (const auto& [rank, agent] : facts.placed) adoption_.missing.insert(agent);
+}
+
+void Simulation::note_join(std::uint64_t number, std::size_t agent, const Join& join) {
+    if (number == adoption_.process && join.running && join.stamp.round == adoption_.round)
+        adoption_.missing.erase(agent);
+}
+
+void Simulation::note_report(const Report& report) {
+    if (!report.cause || order_of_rounds_.empty() || order_of_rounds_.back().second != report.stamp.round) return;
+    RoundFacts& facts = rounds_[order_of_rounds_.back()];
+    if (!facts.first_reported) facts.first_reported = report.cause;
+}
+
+// --- what an agent does ---------------------------------------------------------------------------------------------
 
 void Simulation::check_round(const Assigned& told, std::size_t at) {
     const Round key{told.stamp.epoch, told.stamp.round};
     const int round = told.stamp.round;
     for (std::size_t other = 0; other < agents_.size(); ++other) {
-        const Workers& workers = agents_[other].workers;
+        const SimulatedWorkers& workers = agents_[other].workers;
         if (workers.alive && (workers.round != key || other == at || workers.group_rank == told.group_rank))
-            violated("overlap", fmt::format("node{} starts round {} while workers of round {} live on node{}", at,
+            violated("overlap", fmt::format("agent{} starts round {} while workers of round {} live on agent{}", at,
                                             round, workers.round.second, other));
     }
-    auto& all = rounds_[key];
+    auto& all = rounds_[key].started;
     if (!all.emplace(told.group_rank, told).second)
-        violated("ranks", fmt::format("round {}: group rank {} was given twice", round, told.group_rank));
+        violated("ranks", fmt::format("round {}: group rank {} was assigned twice", round, told.group_rank));
     const Assigned& first = all.begin()->second;
     if (told.group_rank < 0 || told.group_rank >= told.group_world_size ||
         told.group_world_size != first.group_world_size || told.world_size != first.world_size ||
         told.restart_count != first.restart_count || told.master_addr != first.master_addr ||
         told.master_port != first.master_port)
-        violated("ranks", fmt::format("round {}: nodes were told different things", round));
+        violated("ranks", fmt::format("round {}: assignments differ", round));
     if (told.group_world_size < options_.min_nodes || told.group_world_size > options_.max_nodes)
         violated("ranks", fmt::format("round {} has {} nodes", round, told.group_world_size));
     for (auto left = all.begin(), right = std::next(left); right != all.end(); left = right++)
@@ -38,44 +131,88 @@ void Simulation::check_round(const Assigned& told, std::size_t at) {
                 : right->second.first_rank <= left->second.first_rank)
             violated("ranks", fmt::format("round {}: ranks of nodes {} and {} do not follow each other", round,
                                           left->first, right->first));
-    const auto failures = static_cast<int>(std::distance(failed_rounds_.begin(), failed_rounds_.lower_bound(key)));
-    const bool nothing_else = tally_.faults.empty() && options_.min_nodes == options_.max_nodes;
-    if (told.restart_count > options_.restarts.max_restarts || told.restart_count > failures ||
-        (nothing_else && told.restart_count != failures))
-        violated("budget", fmt::format("round {} is restart {}, after {} rounds with failures", round,
-                                       told.restart_count, failures));
+}
+
+/// Every half a second, until the job is over.
+void Simulation::check_progress() {
+    if (verdict_) return;
+    after(Milliseconds(500), [this] { check_progress(); });
+    const bool works =
+        std::any_of(agents_.begin(), agents_.end(), [](const Agent& agent) { return agent.workers.alive; });
+    const bool enough = healthy() >= static_cast<std::size_t>(options_.min_nodes);
+    const bool is_served = current_seat() && seats_[current_seat()].listening;
+    if (works || !enough || (fixed_ && !is_served) || now_ <= settled_at()) idle_since_ = now_;
+    const Milliseconds limit = options_.node_timeout + options_.last_call + Milliseconds(3'000);
+    if (idle_since_.count() == 0) idle_since_ = now_;
+    if (now_ - idle_since_ > limit)
+        violated("progress", fmt::format("{} nodes are there, and nothing has run for {} ms", healthy(),
+                                         (now_ - idle_since_).count()));
+}
+
+// --- the end --------------------------------------------------------------------------------------------------------
+
+void Simulation::check_verdict(const Verdict& verdict) {
+    if (verdict_) {
+        if (verdict_->status != verdict.status && !verdicts_may_differ_)
+            violated("verdict", fmt::format("{} was decided, and now {}", verdict_->status, verdict.status));
+        return;
+    }
+    verdict_ = verdict;
+    note(fmt::format("the job ends with {} {}", verdict.status, verdict.reason));
+    const auto wrong = [this](const std::string& text) { violated("verdict", text); };
+    const bool anybody_left = ended_by_operator_ || std::any_of(agents_.begin(), agents_.end(),
+                                                                [](const Agent& agent) { return agent.left; });
+    const RoundFacts* last = latest();
+    const bool quiet = last && settled_at() < last->began;
+    const bool is_of_failure = verdict.status == 3 || verdict.status == 4 || verdict.status == 127;
+
+    if (!verdict.records.empty()) {
+        const std::string& record = verdict.records.front();
+        const bool injected = std::any_of(rounds_.begin(), rounds_.end(),
+                                          [&](const auto& round) { return round.second.records.contains(record); });
+        if (!injected || verdict.status == 0)
+            wrong(fmt::format("{} with \"{}\", which no failure was", verdict.status, record));
+        if (quiet && last->first_reported && record != "record of " + last->first_reported->summary)
+            wrong(fmt::format("\"{}\", where \"{}\" came first", record, last->first_reported->summary));
+    }
+    if (is_of_failure) {
+        if (!last || !last->failed) wrong(fmt::format("{} without a failure", verdict.status));
+        if (quiet && last->first_reported && last->first_reported->status != verdict.status)
+            wrong(fmt::format("{}, where the first failure has {}", verdict.status, last->first_reported->status));
+        if (verdict.status != 127 && !anybody_left && last && last->restart_count < options_.restarts.max_restarts)
+            violated("budget", fmt::format("gave up after {} restarts of {}", last->restart_count,
+                                           options_.restarts.max_restarts));
+    } else if (verdict.status == 0) {
+        const bool one_succeeded = std::any_of(rounds_.begin(), rounds_.end(), [this](const auto& round) {
+            const RoundFacts& facts = round.second;
+            return !facts.placed.empty() && std::all_of(facts.placed.begin(), facts.placed.end(), [&](const auto& of) {
+                return facts.succeeded.contains(of.first) || agents_[of.second].left;
+            });
+        });
+        if (!one_succeeded) wrong("the job ended well, and not all workers had");
+    } else if (verdict.status == 80) {
+        if (now_ > settled_at() && healthy() >= static_cast<std::size_t>(options_.min_nodes))
+            wrong(fmt::format("80 with {} nodes in quiet times", healthy()));
+    } else if (verdict.status == 93) {
+        const auto limit = static_cast<std::size_t>(options_.restarts.crash_loop);
+        if (limit == 0 || order_of_rounds_.size() < limit) wrong("93 without a crash loop");
+    } else if (verdict.status != 143 || !anybody_left) {
+        wrong(fmt::format("{}, for which there was no cause", verdict.status));
+    }
 }
 
 void Simulation::check_end() {
-    if (verdict_ && !verdict_->verdict.records.empty()) {
-        const auto& verdict = verdict_->verdict;
-        const bool injected = std::any_of(records_.begin(), records_.end(), [&](const auto& round) {
-            return round.second.contains(verdict.records.front());
-        });
-        if (!injected || verdict.status == 0)
-            violated("verdict",
-                     fmt::format("{} with \"{}\", which no failure was", verdict.status, verdict.records.front()));
-    }
-    if (verdict_ && verdict_->verdict.status == 0) {
-        const auto& last = *rounds_.rbegin();
-        for (int rank = 0; rank < last.second.begin()->second.group_world_size; ++rank) {
-            const auto placed = placed_[last.first].find(rank);
-            const bool has_left = placed != placed_[last.first].end() && agents_[placed->second].left;
-            if (!succeeded_[last.first].contains(rank) && !has_left)
-                violated("verdict", "the job ended well and not all workers had");
-        }
-    }
+    if (verdicts_may_differ_) return;
     for (std::size_t at = 0; at < agents_.size(); ++at) {
         const Agent& agent = agents_[at];
-        if (agent.dead || !agent.status || agent.left || agent.disturbed || coordinator_disturbed_) continue;
-        const bool late = !agent.admitted;
+        if (agent.dead || !agent.status || agent.left || agent.disturbed) continue;
         if (!verdict_)
-            violated("verdict", fmt::format("node{} ended with {} before the job", at, *agent.status));
-        else if (!late && *agent.status != verdict_->verdict.status)
+            violated("verdict", fmt::format("agent{} ended with {} before the job", at, *agent.status));
+        else if (agent.admitted && *agent.status != verdict_->status)
             violated("verdict",
-                     fmt::format("node{} ended with {}, the job with {}", at, *agent.status, verdict_->verdict.status));
-        else if (late && *agent.status != verdict_->verdict.status && *agent.status != 83 && *agent.status != 80)
-            violated("verdict", fmt::format("node{} came late and ended with {}", at, *agent.status));
+                     fmt::format("agent{} ended with {}, the job with {}", at, *agent.status, verdict_->status));
+        else if (*agent.status != verdict_->status && *agent.status != 83 && *agent.status != 80)
+            violated("verdict", fmt::format("agent{} came late and ended with {}", at, *agent.status));
     }
 }
 

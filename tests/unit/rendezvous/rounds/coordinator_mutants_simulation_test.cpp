@@ -1,7 +1,12 @@
-/// The simulation sees machines that break a rule: each must be caught within some thousand schedules.
+/// Every property of the simulation can fail: for each there is a machine that breaks a rule, and schedules that see
+/// it.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "rendezvous/wire/rounds.hpp"
 #include "tests/support/rendezvous/simulation.hpp"
 
 namespace dlaunch::rendezvous::simulation {
@@ -9,13 +14,16 @@ namespace {
 
 constexpr std::uint64_t kSchedules = 20'000;
 
-/// The first property that a schedule saw broken; empty: none did.
-std::string first_violation(const Machines& machines) {
+/// A schedule sees the property broken, maybe after others.
+testing::AssertionResult breaks(const std::string& property, const Machines& machines) {
+    std::string other;
     for (std::uint64_t seed = 0; seed < kSchedules; ++seed) {
-        Simulation simulation(seed, machines);
-        if (std::string violation = simulation.run(); !violation.empty()) return violation;
+        const std::string violation = Simulation(seed, machines).run();
+        if (violation.starts_with(property + ":")) return testing::AssertionSuccess();
+        if (!violation.empty()) other = violation;
     }
-    return {};
+    return testing::AssertionFailure() << property << " held in every schedule; "
+                                       << (other.empty() ? "so did all others" : "only seen: " + other);
 }
 
 template <class Mutant>
@@ -25,21 +33,35 @@ Machines with_coordinator() {
     return machines;
 }
 
-template <class Mutant>
-Machines with_member() {
+Machines with_options(void (*change)(Coordinator::Options&)) {
     Machines machines;
-    machines.member = [](auto options, Time now, std::uint64_t jitter) {
-        return std::make_unique<Mutant>(std::move(options), now, jitter);
+    machines.coordinator = [change](auto options, Time now) {
+        change(options);
+        return std::make_unique<Coordinator>(std::move(options), now);
     };
     return machines;
 }
+
+/// Its messages are changed on the way out.
+template <class Kind>
+Machines that_sends(void (*change)(Kind&)) {
+    Machines machines;
+    machines.acts = [change](Coordinator::Action& action) {
+        if (auto* send = std::get_if<Coordinator::Send>(&action))
+            if (auto* message = std::get_if<Kind>(&send->message)) change(*message);
+        return true;
+    };
+    return machines;
+}
+
+// --- overlap --------------------------------------------------------------------------------------------------------
 
 struct Impatient : Coordinator {
     using Coordinator::Coordinator;
     Milliseconds silence_limit() const override { return config().node_timeout / 2; }
 };
 TEST(Mutants, a_coordinator_that_takes_silent_nodes_for_gone_too_early) {
-    EXPECT_TRUE(first_violation(with_coordinator<Impatient>()).starts_with("overlap"));
+    EXPECT_TRUE(breaks("overlap", with_coordinator<Impatient>()));
 }
 
 struct Hasty : Coordinator {
@@ -47,15 +69,7 @@ struct Hasty : Coordinator {
     bool round_has_stopped() const override { return true; }
 };
 TEST(Mutants, a_coordinator_that_does_not_wait_for_the_last_worker) {
-    EXPECT_FALSE(first_violation(with_coordinator<Hasty>()).empty());
-}
-
-struct Credulous : Coordinator {
-    using Coordinator::Coordinator;
-    bool all_members_came() const override { return true; }
-};
-TEST(Mutants, a_successor_that_adopts_a_round_before_all_members_came) {
-    EXPECT_FALSE(first_violation(with_coordinator<Credulous>()).empty());
+    EXPECT_TRUE(breaks("overlap", with_coordinator<Hasty>()));
 }
 
 struct Unfenced : Member {
@@ -63,7 +77,142 @@ struct Unfenced : Member {
     Milliseconds lease() const override { return node_timeout() * 2; }
 };
 TEST(Mutants, a_member_that_outlives_its_lease) {
-    EXPECT_TRUE(first_violation(with_member<Unfenced>()).starts_with("overlap"));
+    Machines machines;
+    machines.member = [](auto options, Time now, std::uint64_t jitter) {
+        return std::make_unique<Unfenced>(std::move(options), now, jitter);
+    };
+    EXPECT_TRUE(breaks("overlap", machines));
+}
+
+/// The margin is there for something: the machines are right, and a kill takes longer than it may.
+TEST(Mutants, workers_that_die_later_than_the_margin_allows) {
+    Machines machines;
+    machines.slowest_kill_percent = 150;
+    EXPECT_TRUE(breaks("overlap", machines));
+}
+
+struct Unwaiting : Coordinator {
+    using Coordinator::Coordinator;
+    Time earliest_start() const override { return {}; }
+    bool all_members_came() const override { return true; }
+};
+TEST(Mutants, a_successor_that_does_not_wait_until_members_have_fenced) {
+    EXPECT_TRUE(breaks("overlap", with_coordinator<Unwaiting>()));
+}
+
+// --- epochs ---------------------------------------------------------------------------------------------------------
+
+struct Undying : Coordinator {
+    using Coordinator::Coordinator;
+    bool lease_has_ended(Time) const override { return false; }
+};
+TEST(Mutants, a_coordinator_that_acts_after_the_end_of_its_lease) {
+    EXPECT_TRUE(breaks("epochs", with_coordinator<Undying>()));
+}
+
+// --- ranks ----------------------------------------------------------------------------------------------------------
+
+TEST(Mutants, a_coordinator_that_assigns_one_rank_twice) {
+    EXPECT_TRUE(breaks("ranks", that_sends<Assigned>([](Assigned& assigned) { assigned.first_rank = 0; })));
+}
+
+// --- budget ---------------------------------------------------------------------------------------------------------
+
+TEST(Mutants, a_coordinator_that_restarts_too_often) {
+    EXPECT_TRUE(breaks("budget", with_options([](auto& options) { ++options.restarts.max_restarts; })));
+}
+
+TEST(Mutants, a_coordinator_that_gives_up_while_budget_is_left) {
+    EXPECT_TRUE(breaks("budget", with_options([](auto& options) { options.restarts.max_restarts /= 2; })));
+}
+
+struct Generous : Coordinator {
+    using Coordinator::Coordinator;
+    Blame::Outcome outcome() const override {
+        const auto outcome = Coordinator::outcome();
+        return outcome == Blame::Outcome::failure ? Blame::Outcome::change : outcome;
+    }
+};
+TEST(Mutants, a_coordinator_that_counts_no_failure) { EXPECT_TRUE(breaks("budget", with_coordinator<Generous>())); }
+
+// --- verdict --------------------------------------------------------------------------------------------------------
+
+TEST(Mutants, a_coordinator_that_takes_failures_for_success) {
+    EXPECT_TRUE(breaks("verdict", that_sends<End>([](End& end) { end.verdict.status = 0; })));
+}
+
+TEST(Mutants, a_coordinator_that_takes_no_failure_for_permanent) {
+    Machines machines;
+    machines.member_acts = [](Member::Action& action) {
+        if (auto* send = std::get_if<Member::SendOut>(&action))
+            if (auto* report = std::get_if<Report>(&send->message); report && report->cause)
+                report->cause->permanent = false;
+        return true;
+    };
+    EXPECT_TRUE(breaks("verdict", machines));
+}
+
+TEST(Mutants, a_coordinator_that_names_another_failure_than_the_first) {
+    Machines machines;
+    machines.acts = [](Coordinator::Action& action) {
+        if (auto* record = std::get_if<Coordinator::Record>(&action); record && record->snapshot.verdict)
+            std::ranges::reverse(record->snapshot.verdict->records);
+        return true;
+    };
+    EXPECT_TRUE(breaks("verdict", machines));
+}
+
+// --- cause, changes -------------------------------------------------------------------------------------------------
+
+TEST(Mutants, a_coordinator_that_takes_a_cut_for_a_death) {
+    Machines machines;
+    machines.cut_is_death = true;
+    EXPECT_TRUE(breaks("cause", machines));
+    EXPECT_TRUE(breaks("changes", machines));
+}
+
+struct Mistrustful : Coordinator {
+    using Coordinator::Coordinator;
+    bool all_members_came() const override { return false; }
+};
+TEST(Mutants, a_successor_that_adopts_no_round) { EXPECT_TRUE(breaks("cause", with_coordinator<Mistrustful>())); }
+
+TEST(Mutants, a_coordinator_that_does_not_record_why_it_stops_a_round) {
+    Machines machines;
+    machines.acts = [](Coordinator::Action& action) {
+        const auto* record = std::get_if<Coordinator::Record>(&action);
+        return !record || !record->snapshot.stop;
+    };
+    EXPECT_TRUE(breaks("changes", machines));
+}
+
+// --- progress, the end, the wire ------------------------------------------------------------------------------------
+
+TEST(Mutants, a_coordinator_that_starts_no_round_in_time) {
+    struct Slow : Coordinator {
+        using Coordinator::Coordinator;
+        Time earliest_start() const override { return Coordinator::earliest_start() + Milliseconds(12'000); }
+    };
+    EXPECT_TRUE(breaks("progress", with_coordinator<Slow>()));
+}
+
+TEST(Mutants, a_member_that_ends_instead_of_killing_its_workers) {
+    Machines machines;
+    machines.member_acts = [](Member::Action& action) {
+        if (std::holds_alternative<Member::KillWorkers>(action)) action = Member::EndJob{};
+        return true;
+    };
+    EXPECT_TRUE(breaks("left_behind", machines));
+}
+
+TEST(Mutants, a_member_that_never_ends) {
+    Machines machines;
+    machines.member_acts = [](Member::Action& action) { return !std::holds_alternative<Member::EndJob>(action); };
+    EXPECT_TRUE(breaks("liveness", machines));
+}
+
+TEST(Mutants, a_message_that_does_not_fit_on_the_wire) {
+    EXPECT_TRUE(breaks("wire", that_sends<Tell>([](Tell& tell) { tell.text.assign(wire::kMaxText + 1, 'x'); })));
 }
 
 }  // namespace

@@ -1,0 +1,259 @@
+/// The simulated processes of coordinators, the guards that start them again, and the claim of the `file` discovery.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/discovery/claim.hpp"
+#include "rendezvous/wire/rounds.hpp"
+#include "tests/support/rendezvous/simulation.hpp"
+
+namespace dlaunch::rendezvous::simulation {
+
+constexpr Milliseconds kClosedPort{1'000};  // a claim whose owner's port is closed is dead after so long
+
+Simulation::Process* Simulation::process(std::uint64_t number) {
+    const auto found = processes_.find(number);
+    return found == processes_.end() ? nullptr : &found->second;
+}
+
+std::size_t Simulation::current_seat() const {
+    return fixed_ ? std::min<std::size_t>(1, seats_.size() - 1) : claim_.seat;
+}
+
+// --- seats ----------------------------------------------------------------------------------------------------------
+
+std::size_t Simulation::add_seat(std::size_t node, std::uint64_t epoch, std::uint64_t claim, bool succeeds) {
+    seats_.emplace_back();
+    Seat& seat = seats_.back();
+    seat.node = node;
+    seat.epoch = epoch;
+    seat.claim = claim;
+    seat.succeeds = succeeds;
+    return seats_.size() - 1;
+}
+
+void Simulation::start_process(std::size_t at) {
+    Seat& seat = seats_[at];
+    seat.process = ++process_numbers_;
+    Process& process = processes_[seat.process];
+    process.seat = at;
+    process.clock = any_clock();
+    Coordinator::Options options = options_;
+    process.epoch = options.epoch = seat.epoch + seat.generation;
+    options.incarnation = draw();
+    options.succeeds = seat.succeeds || seat.generation > 0;
+    if (seat.generation > 0) options.snapshot = seat.record;
+    note(fmt::format("node{} hosts coordinator {} of epoch {}", seat.node, seat.process, process.epoch));
+    if (!options.snapshot && verdict_) verdicts_may_differ_ = true;
+    if (options.succeeds) expect_adoption(seat.process);
+    process.coordinator = machines_.coordinator(options, clock(process));
+    for (auto& [number, wire] : wires_)
+        if (wire.seat == at && wire.process == 0 && wire.at_coordinator) bind(number, seat.process);
+    if (seat.claim) {
+        process.coordinator->granted(clock(process) + claim_lease(options_.node_timeout));
+        renew_claim(seat.process);
+    }
+    act_process(seat.process);
+}
+
+void Simulation::act_process(std::uint64_t number) {
+    for (Coordinator::Action& action : process(number)->coordinator->take_actions()) {
+        if (machines_.acts && !machines_.acts(action)) continue;
+        perform(number, action);
+        if (coordinator_crash_in_ > 0 && --coordinator_crash_in_ == 0) {
+            note("between two actions:");
+            ++tally_.faults["coordinator crash point"];
+            disturb_coordinator();
+            return crash_process(number);
+        }
+    }
+    Process& acting = *process(number);
+    if (acting.coordinator->deposed()) {
+        if (!std::exchange(acting.leaves, true)) {
+            note(fmt::format("coordinator {} is deposed: {}", number, acting.coordinator->deposed_reason()));
+            after(ms(200, 600), [this, number] { leave_seat(number, false); });
+        }
+        return;
+    }
+    if (acting.coordinator->finished() && !std::exchange(acting.leaves, true))
+        after(ms(200, 300), [this, number] { leave_seat(number, true); });
+    const Time due = acting.coordinator->deadline();
+    if (due == kNever) return;
+    const auto tick = ++acting.tick;
+    at(std::max(now_, acting.clock.when(due)) + ms(0, 5), [this, number, tick] {
+        if (Process* ticking = process(number); ticking && ticking->tick == tick) tick_process(number);
+    });
+}
+
+void Simulation::perform(std::uint64_t number, Coordinator::Action& action) {
+    if (auto* send = std::get_if<Coordinator::Send>(&action)) {
+        check_sent(number, send->message);
+        for (const ConnectionId wire : send->to) {
+            const auto* assigned = std::get_if<Assigned>(&send->message);
+            if (assigned)
+                rounds_[{assigned->stamp.epoch, assigned->stamp.round}].placed[assigned->group_rank] =
+                    wires_[wire].agent;
+            push(wire, false, {Wire::Item::Kind::message, send->message});
+        }
+    } else if (auto* record = std::get_if<Coordinator::Record>(&action)) {
+        const auto read = wire::decode_snapshot(wire::encode(record->snapshot));
+        if (!read || *read != record->snapshot) violated("wire", "a snapshot does not arrive as it was sent");
+        Seat& seat = seats_[process(number)->seat];
+        seat.record = std::move(record->snapshot);
+        if (seat.record->verdict) check_verdict(*seat.record->verdict);
+    } else {
+        const auto closed = std::get<Coordinator::Close>(action).connection;
+        if (wires_.contains(closed) && std::exchange(wires_[closed].at_coordinator, false))
+            push(closed, false, {Wire::Item::Kind::end, {}});
+    }
+}
+
+void Simulation::tick_process(std::uint64_t number) {
+    Process& ticking = *process(number);
+    if (now_ < ticking.frozen_until)
+        return at(ticking.frozen_until + ms(0, 3), [this, number, tick = ticking.tick] {
+            if (Process* awake = process(number); awake && awake->tick == tick) tick_process(number);
+        });
+    ticking.coordinator->tick(clock(ticking));
+    act_process(number);
+}
+
+/// The kernel closes what the process had open, unless its node is gone.
+void Simulation::end_process(std::uint64_t number, bool is_silent) {
+    Process* ended = process(number);
+    if (!ended) return;
+    Seat& seat = seats_[ended->seat];
+    if (seat.process == number) seat.process = 0;
+    for (auto& [at, wire] : wires_)
+        if (wire.process == number && std::exchange(wire.at_coordinator, false) && !is_silent)
+            push(at, false, {chance(50) ? Wire::Item::Kind::end : Wire::Item::Kind::reset, {}});
+    processes_.erase(number);
+}
+
+void Simulation::crash_process(std::uint64_t number) {
+    const std::size_t seat = process(number)->seat;
+    note(fmt::format("coordinator {} dies", number));
+    end_process(number, false);
+    replace_process(seat, ms(5, 50));
+}
+
+void Simulation::replace_process(std::size_t at, Milliseconds pause) {
+    const auto generation = ++seats_[at].generation;
+    const Milliseconds awake = std::max(now_, seats_[at].frozen_until) + pause;
+    this->at(awake, [this, at, generation] {
+        Seat& seat = seats_[at];
+        if (!seat.listening || seat.process || seat.generation != generation || nodes_[seat.node].lost) return;
+        // A guard that stood still may have lost the claim meanwhile: the process asks before it serves.
+        if (seat.claim && (!claim_.exists || claim_.number != seat.claim)) return close_seat(at, false);
+        if (seat.claim) claim_.renewed = now_;
+        start_process(at);
+    });
+}
+
+void Simulation::close_seat(std::size_t at, bool is_silent) {
+    Seat& seat = seats_[at];
+    if (!std::exchange(seat.listening, false)) return;
+    end_process(seat.process, is_silent);
+    for (auto& [number, wire] : wires_)
+        if (wire.seat == at && wire.process == 0 && std::exchange(wire.at_coordinator, false) && !is_silent)
+            push(number, false, {Wire::Item::Kind::reset, {}});
+}
+
+/// The process exits in order: its guard does not start it again.
+void Simulation::leave_seat(std::uint64_t number, bool job_is_over) {
+    Process* leaving = process(number);
+    if (!leaving) return;
+    if (now_ < leaving->frozen_until)
+        return at(leaving->frozen_until, [this, number, job_is_over] { leave_seat(number, job_is_over); });
+    const std::size_t at = leaving->seat;
+    if (seats_[at].claim && claim_.exists && claim_.number == seats_[at].claim) {
+        if (job_is_over) claim_.exists = false;
+        claim_.released = true;
+    }
+    close_seat(at, false);
+}
+
+// --- the claim ------------------------------------------------------------------------------------------------------
+
+void Simulation::renew_claim(std::uint64_t number) {
+    Process* asking = process(number);
+    if (!asking || asking->leaves) return;
+    if (now_ < asking->frozen_until)
+        return at(asking->frozen_until + ms(0, 3), [this, number] { renew_claim(number); });
+    const Time asked = clock(*asking);
+    const Milliseconds silent_until = nodes_[seats_[asking->seat].node].discovery_silent_until;
+    at(std::max(now_, silent_until) + ms(0, 20), [this, number, asked] { claim_answered(number, asked); });
+}
+
+void Simulation::claim_answered(std::uint64_t number, Time asked) {
+    Process* asking = process(number);
+    if (!asking || asking->leaves) return;
+    if (now_ < asking->frozen_until)
+        return at(asking->frozen_until + ms(0, 3), [this, number, asked] { claim_answered(number, asked); });
+    if (!claim_.exists || claim_.number != seats_[asking->seat].claim) {
+        asking->leaves = true;
+        after(Milliseconds(200), [this, number] { leave_seat(number, false); });
+        return;
+    }
+    claim_.renewed = now_;
+    asking->coordinator->granted(asked + claim_lease(options_.node_timeout));
+    act_process(number);
+    after(Claim::kRenewEvery, [this, number] { renew_claim(number); });
+}
+
+/// Again and again while the agent lives: soon where no coordinator answers, else as a standby does.
+void Simulation::look(std::size_t at) {
+    Agent& agent = agents_[at];
+    if (!agent.acts()) return;
+    after(agent.answered ? Milliseconds(500) : Milliseconds(200), [this, at] { look(at); });
+    if (now_ < agent.frozen_until || now_ < nodes_[agent.node].discovery_silent_until) return;
+    if (!agent.answered || is_vacant(agent)) locate(at);
+}
+
+bool Simulation::is_vacant(Agent& agent) {
+    if (!claim_.exists) return false;
+    const Time here = clock(agent);
+    if (agent.seen.claim != claim_.number || agent.seen.renewed != claim_.renewed)
+        agent.seen = {claim_.number, claim_.renewed, here};
+    if (claim_.released) return true;
+    const Seat& owner = seats_[claim_.seat];
+    const bool is_closed = !owner.listening && !nodes_[owner.node].lost;
+    return here - agent.seen.since >= (is_closed ? kClosedPort : claim_dies_after(options_.node_timeout));
+}
+
+void Simulation::locate(std::size_t at) {
+    Agent& agent = agents_[at];
+    if (agent.dead || agent.status) return;
+    if (!claim_.exists) {
+        if (verdict_) {  // the job has ended, and its claim was removed: what comes now is another job
+            agent.dead = !agent.workers.alive;
+        } else if (!agent.member) {
+            after(Milliseconds(100), [this, at] { locate(at); });
+        }
+        return;
+    }
+    if (is_vacant(agent)) return take_over(at);
+    if (!agent.member) {
+        agent.seat = claim_.seat;
+        return make_member(at);
+    }
+    if (agent.seat == claim_.seat) return;
+    agent.seat = claim_.seat;
+    agent.member->moved(clock(agent), epoch_of_claim(claim_.number));
+    act(at);
+}
+
+void Simulation::take_over(std::size_t at) {
+    Agent& agent = agents_[at];
+    const std::uint64_t known = agent.member ? claim_of_epoch(agent.member->epoch()) : 0;
+    const std::uint64_t number = std::max(claim_.number, known) + 1;
+    note(fmt::format("agent{} claims number {}", at, number));
+    ++tally_.faults["take-over"];
+    claim_ = {true, false, number, seats_.size(), now_};
+    start_process(add_seat(agent.node, epoch_of_claim(number), number, true));
+    locate(at);
+}
+
+}  // namespace dlaunch::rendezvous::simulation

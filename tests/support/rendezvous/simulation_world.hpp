@@ -1,0 +1,148 @@
+#pragma once
+/// What a simulated job consists of: nodes, agents with their workers, seats of coordinators, connections, the claim.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "rendezvous/rounds/coordinator.hpp"
+#include "rendezvous/rounds/member.hpp"
+
+namespace dlaunch::rendezvous::simulation {
+
+enum class Fault : unsigned char {
+    cut,
+    long_cut,
+    one_way_cut,
+    late_answers,  ///< the node receives what was answered before late, and nothing more gets out
+    reset,
+    freeze,  ///< of the agent; its guard is awake
+    long_freeze,
+    kill,        ///< of the agent, or of the agent and its guard
+    power_loss,  ///< of a node: no end of a stream is sent
+    newcomer,
+    leave,
+    agent_crash_point,
+    coordinator_crash,  ///< its guard replaces it, as in the next two
+    coordinator_stall,
+    coordinator_crash_point,
+    host_stall,  ///< of the coordinator and its guard
+    host_loss,   ///< of the coordinator and its guard; with the node's power or without
+    hand_over,   ///< SIGTERM to the coordinator
+    silent_discovery,
+    count,
+};
+
+/// By the epoch that started it and by number: a successor need not know what no member of its own knew.
+using Round = std::pair<std::uint64_t, int>;
+
+/// Of one process: offset and rate are its own.
+struct ProcessClock {
+    Milliseconds offset{0};
+    int per_mille = 1'000;
+    [[nodiscard]] Time at(Milliseconds now) const { return Time(now * per_mille / 1'000 + offset); }
+    /// The first moment at which it shows `time` or later.
+    [[nodiscard]] Milliseconds when(Time time) const {
+        const auto shown = std::chrono::ceil<Milliseconds>(time.time_since_epoch()) - offset;
+        return (shown * 1'000 + Milliseconds(per_mille - 1)) / per_mille;
+    }
+};
+
+struct SimulatedNode {
+    Milliseconds cut_up{0}, cut_down{0};  ///< until when nothing gets out, or in
+    Milliseconds discovery_silent_until{0};
+    bool lost = false;
+};
+
+struct SimulatedWorkers {
+    bool alive = false, stopping = false, succeeded = false, own_failure = false;
+    Round round;
+    int group_rank = -1;
+    std::uint64_t life = 0;  ///< events of an earlier life are void
+    std::optional<Cause> cause;
+};
+
+struct SimulatedAgent {
+    std::size_t node = 0;
+    std::unique_ptr<Member> member;  ///< null before the agent begins
+    ProcessClock clock;
+    Milliseconds frozen_until{0};
+    std::uint64_t wire = 0, dial = 0, tick = 0, frozen = 0;
+    SimulatedWorkers workers;
+    bool dead = false, disturbed = false, left = false, admitted = false;
+    bool answered = false;  ///< on this connection
+    std::optional<int> status;
+
+    std::size_t seat = 0;  ///< where it dials; 0: it does not know yet
+    struct {
+        std::uint64_t claim = 0;
+        Milliseconds renewed{0};
+        Time since;
+    } seen;  ///< the claim's latest renewal, as this agent saw it
+
+    [[nodiscard]] bool acts() const { return member && !dead && !status; }
+};
+
+/// A process that serves the coordinator.
+struct SimulatedProcess {
+    std::unique_ptr<Coordinator> coordinator;
+    std::size_t seat = 0;
+    std::uint64_t epoch = 0, tick = 0;
+    ProcessClock clock;
+    Milliseconds frozen_until{0};
+    bool leaves = false;
+};
+
+/// A guard that holds a listening socket, and starts a coordinator process again where one ends unasked.
+struct SimulatedSeat {
+    std::size_t node = 0;
+    bool listening = true;
+    std::uint64_t process = 0;  ///< 0: none now
+    std::uint64_t generation = 0;
+    std::uint64_t epoch = 0;  ///< of the first generation
+    std::uint64_t claim = 0;  ///< 0: the place is fixed
+    bool succeeds = false;
+    Milliseconds frozen_until{0};
+    std::optional<Snapshot> record;
+};
+
+/// One TCP connection; each side knows for itself whether it is open.
+struct Wire {
+    struct Item {
+        enum class Kind : unsigned char { message, end, reset } kind = Kind::message;
+        Message message;
+    };
+    std::size_t agent = 0, seat = 0;
+    std::uint64_t process = 0;  ///< 0: in the backlog
+    bool at_agent = false, at_coordinator = false;
+    std::deque<Item> up, down;
+    Milliseconds up_due{0}, down_due{0};
+};
+
+/// What the `file` discovery holds: the highest claim.
+struct SimulatedClaim {
+    bool exists = false, released = false;
+    std::uint64_t number = 0;
+    std::size_t seat = 0;
+    Milliseconds renewed{0};
+};
+
+/// What the properties know of a round.
+struct RoundFacts {
+    Milliseconds began{0};
+    int restart_count = 0;
+    std::size_t size = 0;
+    std::map<int, Assigned> started;      ///< group rank -> what was assigned, where workers have started
+    std::map<int, std::size_t> placed;    ///< group rank -> agent, as the coordinator sent it
+    std::set<int> succeeded;              ///< group ranks whose workers all ended well
+    bool failed = false;                  ///< a worker failed by itself
+    std::optional<Cause> first_reported;  ///< the first failure that reached the coordinator
+    std::set<std::string> records;        ///< of the failures that were injected
+};
+
+}  // namespace dlaunch::rendezvous::simulation
