@@ -34,3 +34,9 @@ def test_restarts(dlaunch, shell_worker):
 def test_a_bad_value_names_the_variable(dlaunch):
     result = dlaunch("true", env={"PET_NPROC_PER_NODE": "many"})
     assert result.rc == 2 and "PET_NPROC_PER_NODE" in result.first_line and "many" in result.first_line
+
+
+def test_the_prefix(dlaunch, shell_worker):
+    env = {"PET_LOG_LINE_PREFIX_TEMPLATE": "<${rank}>", "PET_TEE": 1, "PET_NPROC_PER_NODE": 2}
+    result = dlaunch(shell_worker("echo said\n"), env=env)
+    assert sorted(result.out.splitlines()) == ["<0>said", "<1>said"]

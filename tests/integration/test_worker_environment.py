@@ -91,6 +91,15 @@ def test_a_port_that_was_asked_for(told):
     } == {("127.0.0.1", "29417")}
 
 
+def test_a_loopback_endpoint_of_a_single_node_is_a_loopback_address(told):
+    for env in told("--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--nproc-per-node=2"):
+        assert env["MASTER_ADDR"] == "127.0.0.1" and int(env["MASTER_PORT"]) > 0
+
+
+def test_an_empty_role(told):
+    assert told("--role=")[0]["ROLE_NAME"] == "", "as torchrun"
+
+
 def test_signals_are_as_new(dlaunch):
     careless = ("sh", "-c", 'trap "" USR1 USR2 PIPE HUP INT; exec "$@"', "sh")
     result = dlaunch("--no-python", "grep", "-E", "SigIgn|SigBlk", "/proc/self/status", prefix=careless)
