@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "agent/errors/escape.hpp"
 
@@ -42,27 +45,49 @@ json to_json(const Failure& failure) {
     return object;
 }
 
-/// Throws json::exception if a field is missing or has another type.
+constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kYear10000 = 253'402'300'800'000;  // in milliseconds; later times have no usual text
+constexpr double kMostSeconds = 1e10;
+
+/// The whole number at object[key]. Throws std::out_of_range: no agent sends one beyond these bounds.
+std::int64_t number_at(const json& object, const char* key, std::int64_t most) {
+    const json& value = object.at(key);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
+        throw std::out_of_range(key);
+    return value.get<std::int64_t>();
+}
+
+int int_at(const json& object, const char* key, std::int64_t most = kMostInt) {
+    return static_cast<int>(number_at(object, key, most));
+}
+
+double seconds_at(const json& object, const char* key) {
+    const auto seconds = object.at(key).get<double>();
+    if (!(seconds >= 0 && seconds <= kMostSeconds)) throw std::out_of_range(key);
+    return seconds;
+}
+
+/// Throws json::exception if a field is missing or has another type, std::out_of_range for impossible numbers.
 Failure from_json(const json& object) {
     Failure failure;
-    object.at("rank").get_to(failure.rank);
-    object.at("local_rank").get_to(failure.local_rank);
-    object.at("node_rank").get_to(failure.node_rank);
+    failure.rank = int_at(object, "rank");
+    failure.local_rank = int_at(object, "local_rank");
+    failure.node_rank = int_at(object, "node_rank");
     object.at("role").get_to(failure.role);
     object.at("host").get_to(failure.host);
-    object.at("pid").get_to(failure.pid);
-    failure.how = static_cast<HowEnded>(std::clamp(object.at("how").get<int>(), 0, static_cast<int>(HowEnded::hung)));
-    object.at("code").get_to(failure.code);
-    object.at("signal").get_to(failure.signal);
+    failure.pid = int_at(object, "pid");
+    failure.how = static_cast<HowEnded>(int_at(object, "how", static_cast<int>(HowEnded::hung)));
+    failure.code = int_at(object, "code", 255);
+    failure.signal = int_at(object, "signal", 127);
     object.at("core_dumped").get_to(failure.core_dumped);
-    failure.out_of_memory = static_cast<OutOfMemory>(
-        std::clamp(object.at("out_of_memory").get<int>(), 0, static_cast<int>(OutOfMemory::certain)));
+    failure.out_of_memory =
+        static_cast<OutOfMemory>(int_at(object, "out_of_memory", static_cast<int>(OutOfMemory::certain)));
     object.at("memory_limit").get_to(failure.memory_limit);
     object.at("text").get_to(failure.text);
-    object.at("round").get_to(failure.round);
-    failure.after = std::chrono::duration<double>(object.at("after").get<double>());
+    failure.round = int_at(object, "round");
+    failure.after = std::chrono::duration<double>(seconds_at(object, "after"));
     failure.when =
-        std::chrono::system_clock::time_point(std::chrono::milliseconds(object.at("when_ms").get<std::int64_t>()));
+        std::chrono::system_clock::time_point(std::chrono::milliseconds(number_at(object, "when_ms", kYear10000)));
     object.at("last_words").get_to(failure.last_words);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);
@@ -102,6 +127,8 @@ std::optional<std::vector<Failure>> unpack_failures(std::string_view text) {
         for (const json& object : json::parse(text)) failures.push_back(from_json(object));
         return failures;
     } catch (const json::exception&) {
+        return std::nullopt;
+    } catch (const std::out_of_range&) {
         return std::nullopt;
     }
 }

@@ -54,6 +54,21 @@ TEST(FailureRecord, anything_else_is_refused) {
         EXPECT_FALSE(unpack_failures(text)) << text;
 }
 
+/// Numbers come from other nodes: what no agent sends would overflow on its way into the report.
+TEST(FailureRecord, impossible_numbers_are_refused) {
+    const std::string text = pack_failures({segfault()}, 100'000);
+    const auto with = [&](const std::string& key, const std::string& number) {
+        const std::size_t at = text.find("\"" + key + "\":") + key.size() + 3;
+        return text.substr(0, at) + number + text.substr(text.find_first_of(",}", at));
+    };
+    EXPECT_TRUE(unpack_failures(with("pid", "2147483647")));
+    EXPECT_TRUE(unpack_failures(with("when_ms", "253402300799999")));
+    for (const char* key : {"rank", "pid", "how", "code", "signal", "out_of_memory", "round", "when_ms"})
+        for (const char* number : {"-1", "1e20", "9223372036854775807", "18446744073709551616", "null", "1.5"})
+            EXPECT_FALSE(unpack_failures(with(key, number))) << key << " " << number;
+    for (const char* number : {"-1", "1e20", "null"}) EXPECT_FALSE(unpack_failures(with("after", number))) << number;
+}
+
 TEST(FailureRecord, failures_are_alike_whatever_their_pid_and_time) {
     Failure other = segfault();
     other.pid = 1;
