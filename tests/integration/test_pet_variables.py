@@ -36,7 +36,7 @@ def test_a_bad_value_names_the_variable(dlaunch):
     assert result.rc == 2 and "PET_NPROC_PER_NODE" in result.first_line and "many" in result.first_line
 
 
-def test_the_prefix(dlaunch, shell_worker):
-    env = {"PET_LOG_LINE_PREFIX_TEMPLATE": "<${rank}>", "PET_TEE": 1, "PET_NPROC_PER_NODE": 2}
+def test_the_prefix(dlaunch, shell_worker, tmp_path):
+    env = {"PET_LOG_LINE_PREFIX_TEMPLATE": "<${rank}>", "PET_TEE": 1, "PET_LOG_DIR": tmp_path, "PET_NPROC_PER_NODE": 2}
     result = dlaunch(shell_worker("echo said\n"), env=env)
     assert sorted(result.out.splitlines()) == ["<0>said", "<1>said"]
