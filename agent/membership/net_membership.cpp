@@ -215,17 +215,7 @@ void NetMembership::perform(r::Member::Action& action) {
 }
 
 void NetMembership::set_timer() {
-    const r::Time due = member_->deadline();
-    if (due == timer_due_) return;
-    timer_due_ = due;
-    if (due == r::kNever) {
-        timer_ = {};
-        return;
-    }
-    timer_ = loop_.after(std::max(due - base::Clock::now(), base::Duration::zero()), [this] {
-        timer_due_ = r::kNever;
-        change([this](base::Time now) { member_->tick(now); });
-    });
+    deadline_.set(member_->deadline(), [this] { change([this](base::Time now) { member_->tick(now); }); });
 }
 
 void NetMembership::start(const r::Assigned& assigned) {
@@ -268,7 +258,7 @@ bool NetMembership::serve_store(const r::Assigned& assigned) {
 }
 
 void NetMembership::end(const r::Member::EndJob& how) {
-    timer_ = {};
+    deadline_.cancel();
     over_ = true;
     JobVerdict verdict{how.status, how.reason, std::vector<Failure>{}};
     for (const std::string& record : how.records)

@@ -13,6 +13,7 @@
 #include "agent/plan.hpp"
 #include "agent/process/guard.hpp"
 #include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/deadline.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/discovery/discovery.hpp"
@@ -87,8 +88,7 @@ private:
     bool name_is_loopback_ = false;                     ///< the endpoint's name resolves to loopback, only on this node
     std::string advertised_, bind_to_;                  ///< this node's address for other nodes; the same, numeric
     WorkerStore store_;
-    base::Timer timer_;
-    rendezvous::Time timer_due_ = rendezvous::kNever;
+    base::Deadline deadline_{loop_};
     bool acting_ = false;
     bool own_failure_ = false;  ///< in the running round
     std::string own_reason_;    ///< why this node leaves

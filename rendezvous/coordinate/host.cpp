@@ -105,15 +105,7 @@ void CoordinatorHost::act() {
     }
     if (coordinator_.finished() && when_finished_) loop_.post(std::exchange(when_finished_, nullptr));
 
-    const Time due = coordinator_.deadline();
-    if (due == timer_due_) return;
-    timer_due_ = due;
-    if (due == kNever) {
-        timer_ = {};
-        return;
-    }
-    timer_ = loop_.after(std::max(due - base::Clock::now(), base::Duration::zero()), [this] {
-        timer_due_ = kNever;
+    deadline_.set(coordinator_.deadline(), [this] {
         coordinator_.tick(base::Clock::now());
         act();
     });

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "rendezvous/base/deadline.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/rounds/coordinator.hpp"
 #include "rendezvous/store/server/server.hpp"
@@ -52,8 +53,7 @@ private:
     Coordinator coordinator_;
     int round_ = -1;  ///< the round that the store was emptied for
     std::unique_ptr<store::Server> server_;
-    base::Timer timer_;
-    Time timer_due_ = kNever;
+    base::Deadline deadline_{loop_};
     std::function<void()> when_finished_;
 };
 

@@ -46,15 +46,7 @@ void MemoryLink::act() {
 }
 
 void MemoryLink::set_timer() {
-    const Time due = coordinator_.finished() ? kNever : coordinator_.deadline();
-    if (due == timer_due_) return;
-    timer_due_ = due;
-    if (due == kNever) {
-        timer_ = {};
-        return;
-    }
-    timer_ = loop_.after(std::max(due - base::Clock::now(), base::Duration::zero()), [this] {
-        timer_due_ = kNever;
+    deadline_.set(coordinator_.finished() ? kNever : coordinator_.deadline(), [this] {
         coordinator_.tick(base::Clock::now());
         act();
     });

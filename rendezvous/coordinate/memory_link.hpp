@@ -1,6 +1,7 @@
 #pragma once
 /// The coordinator of a job of one node, in the memory of its only member: the same machines as over TCP, no socket.
 
+#include "rendezvous/base/deadline.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/net/coordinator_link.hpp"
 #include "rendezvous/rounds/coordinator.hpp"
@@ -31,8 +32,7 @@ private:
     ConnectionId connection_ = 0;  ///< the open one; 0: none
     ConnectionId connections_ = 0;
     bool acting_ = false;
-    base::Timer timer_;
-    Time timer_due_ = kNever;
+    base::Deadline deadline_{loop_};
 };
 
 }  // namespace dlaunch::rendezvous

@@ -71,14 +71,18 @@ TEST(CoordinatorHost, tells_each_agent_its_own_part) {
     });
 }
 
+void receive_the_start(const std::vector<Agent*>& agents) {
+    for (Agent* agent : agents) {
+        agent->receive<Welcome>();
+        agent->receive<Assigned>();
+    }
+}
+
 TEST(CoordinatorHost, hears_that_an_agent_died) {
     Job job(2);
     with_clients(job.loop, [&] {
         Agent first(job, 1), second(job, 2);
-        for (Agent* agent : {&first, &second}) {
-            agent->receive<Welcome>();
-            agent->receive<Assigned>();
-        }
+        receive_the_start({&first, &second});
         second.send(Gone{});
         EXPECT_EQ(first.receive<StopRound>().reason, "node2 was lost");
     });
@@ -88,10 +92,7 @@ TEST(CoordinatorHost, waits_for_a_member_with_a_broken_connection) {
     Job job(2);
     with_clients(job.loop, [&] {
         Agent first(job, 1), second(job, 2);
-        for (Agent* agent : {&first, &second}) {
-            agent->receive<Welcome>();
-            agent->receive<Assigned>();
-        }
+        receive_the_start({&first, &second});
         second.peer().break_off();
         Agent again(job, 2);  // the same incarnation
         again.receive<Welcome>();
