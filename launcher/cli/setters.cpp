@@ -16,16 +16,23 @@ void warn(const OptionUse& use, const std::vector<std::string>& warnings, Settin
     for (const std::string& warning : warnings) to.warnings.push_back(use.spelling + ": " + warning);
 }
 
+/// Hands a value to `take`, unless it is an error.
+template <class T, class Take>
+Done take_over(base::Result<T> value, Take take) {
+    if (!value) return value.error();
+    take(std::move(*value));
+    return {};
+}
+
 base::Result<std::string> choice_of(const OptionUse& use) { return parse_choice(use.value, use.option->choices()); }
 
 }  // namespace
 
 Done set_nodes(const OptionUse& use, Settings& to) {
-    auto nodes = parse_nnodes(use.value);
-    if (!nodes) return nodes.error();
-    to.plan.rendezvous.min_nodes = nodes->min;
-    to.plan.rendezvous.max_nodes = nodes->max;
-    return {};
+    return take_over(parse_nnodes(use.value), [&](const NodeRange& nodes) {
+        to.plan.rendezvous.min_nodes = nodes.min;
+        to.plan.rendezvous.max_nodes = nodes.max;
+    });
 }
 
 /// The last value of a name replaces earlier ones, because execve(2) would pass all of them.
@@ -42,17 +49,11 @@ Done add_variable(const OptionUse& use, Settings& to) {
 }
 
 Done add_wrap(const OptionUse& use, Settings& to) {
-    auto wrap = parse_wrap(use.value);
-    if (!wrap) return wrap.error();
-    to.plan.program.wraps.push_back(std::move(*wrap));
-    return {};
+    return take_over(parse_wrap(use.value), [&](auto wrap) { to.plan.program.wraps.push_back(std::move(wrap)); });
 }
 
 Done set_start_method(const OptionUse& use, Settings& to) {
-    auto choice = choice_of(use);
-    if (!choice) return choice.error();
-    to.plan.forks = *choice == "fork";
-    return {};
+    return take_over(choice_of(use), [&](const std::string& choice) { to.plan.forks = choice == "fork"; });
 }
 
 Done set_endpoint(const OptionUse& use, Settings& to) {
@@ -61,20 +62,18 @@ Done set_endpoint(const OptionUse& use, Settings& to) {
 }
 
 Done set_rdzv_conf(const OptionUse& use, Settings& to) {
-    auto conf = parse_rdzv_conf(use.value);
-    if (!conf) return conf.error();
-    warn(use, conf->warnings, to);
-    to.rdzv_conf = std::move(*conf);
-    return {};
+    return take_over(parse_rdzv_conf(use.value), [&](RdzvConf conf) {
+        warn(use, conf.warnings, to);
+        to.rdzv_conf = std::move(conf);
+    });
 }
 
 Done set_scale_up(const OptionUse& use, Settings& to) {
-    auto choice = choice_of(use);
-    if (!choice) return choice.error();
-    to.plan.rendezvous.scale_up = *choice == "immediate" ? agent::ScaleUp::immediate
-                                  : *choice == "never"   ? agent::ScaleUp::never
-                                                         : agent::ScaleUp::on_restart;
-    return {};
+    return take_over(choice_of(use), [&](const std::string& choice) {
+        to.plan.rendezvous.scale_up = choice == "immediate" ? agent::ScaleUp::immediate
+                                      : choice == "never"   ? agent::ScaleUp::never
+                                                            : agent::ScaleUp::on_restart;
+    });
 }
 
 Done set_node_timeout(const OptionUse& use, Settings& to) {
@@ -85,28 +84,25 @@ Done set_node_timeout(const OptionUse& use, Settings& to) {
 }
 
 Done set_backoff(const OptionUse& use, Settings& to) {
-    auto backoff = parse_backoff(use.value);
-    if (!backoff) return backoff.error();
-    to.plan.restarts.first = backoff->first;
-    to.plan.restarts.most = backoff->most;
-    return {};
+    return take_over(parse_backoff(use.value), [&](const Backoff& backoff) {
+        to.plan.restarts.first = backoff.first;
+        to.plan.restarts.most = backoff.most;
+    });
 }
 
 Done set_cooldown(const OptionUse& use, Settings& to) {
-    auto cooldown = parse_backoff(use.value, agent::RestartPlan{}.cooldown_most);
-    if (!cooldown) return cooldown.error();
-    to.plan.restarts.cooldown_first = cooldown->first;
-    to.plan.restarts.cooldown_most = cooldown->most;
-    return {};
+    return take_over(parse_backoff(use.value, agent::RestartPlan{}.cooldown_most), [&](const Backoff& cooldown) {
+        to.plan.restarts.cooldown_first = cooldown.first;
+        to.plan.restarts.cooldown_most = cooldown.most;
+    });
 }
 
 Done set_signals(const OptionUse& use, Settings& to) {
-    auto list = parse_signal_list(use.value);
-    if (!list) return list.error();
-    to.plan.handled_signals = std::move(list->numbers);
-    to.plan.handled_signals_text = use.value;
-    warn(use, list->warnings, to);
-    return {};
+    return take_over(parse_signal_list(use.value), [&](SignalList list) {
+        to.plan.handled_signals = std::move(list.numbers);
+        to.plan.handled_signals_text = use.value;
+        warn(use, list.warnings, to);
+    });
 }
 
 /// An empty list of ranks means all, as for torchrun.
@@ -122,11 +118,10 @@ Done set_prefix(const OptionUse& use, Settings& to) {
 }
 
 Done set_rotation(const OptionUse& use, Settings& to) {
-    auto rotation = parse_rotation(use.value);
-    if (!rotation) return rotation.error();
-    to.plan.logs.rotate_bytes = rotation->bytes;
-    to.plan.logs.rotate_keep = rotation->keep;
-    return {};
+    return take_over(parse_rotation(use.value), [&](const Rotation& rotation) {
+        to.plan.logs.rotate_bytes = rotation.bytes;
+        to.plan.logs.rotate_keep = rotation.keep;
+    });
 }
 
 Done check_seconds(const OptionUse& use, Settings&) { return only_check(parse_seconds(use.value)); }
