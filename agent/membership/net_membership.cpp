@@ -83,9 +83,9 @@ void NetMembership::make_member(const r::Found& found) {
                                               if (std::holds_alternative<r::Welcome>(message)) answered_ = true;
                                               change([&](base::Time now) { member_->received(now, message); });
                                           },
-                                          [this](bool) {
+                                          [this](bool by_its_end) {
                                               locate_later();
-                                              change([&](base::Time now) { member_->closed(now); });
+                                              change([&](base::Time now) { member_->closed(now, by_its_end); });
                                           }};
     if (alone_) {
         auto job = coordinator_options(plan_, host_name_, base::random_number());

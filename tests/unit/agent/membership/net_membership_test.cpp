@@ -2,8 +2,12 @@
 
 #include "agent/membership/net_membership.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +80,7 @@ public:
     std::optional<JobVerdict> verdict;
     std::function<void(Node&)> on_start;
     std::function<void()> on_end;
+    base::UniqueFd listening;  ///< a copy of the coordinator's socket, as its guard has one
     bool runs = false;
 
 private:
@@ -83,6 +88,7 @@ private:
     base::Result<void> host_here(const rendezvous::CoordinatorJob& job, std::vector<store::Listener> listeners) {
         auto options = job.options;
         options.incarnation = 1;
+        listening.reset(fcntl(listeners.front().socket.get(), F_DUPFD_CLOEXEC, 0));
         auto host = rendezvous::CoordinatorHost::adopt(loop_, std::move(listeners.front().socket), std::move(options));
         if (!host) return host.error();
         coordinator_ = std::move(*host);
@@ -285,6 +291,45 @@ TEST(NetMembership, a_lost_coordinator_ends_the_others_with_81) {
     EXPECT_EQ(job[1].verdict->status, 81);
     EXPECT_NE(job[1].verdict->reason.find("the coordinator on node1"), std::string::npos) << job[1].verdict->reason;
     EXPECT_FALSE(job[1].runs);
+}
+
+/// Makes a socket whose listeners are gone behave like a node that is down: dials are neither accepted nor refused.
+std::vector<base::UniqueFd> fill_backlog(int listener) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    EXPECT_EQ(listen(listener, 0), 0);
+    std::vector<base::UniqueFd> pending;
+    for (bool accepted = true; accepted;) {
+        pending.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        connect(pending.back().get(), reinterpret_cast<const sockaddr*>(&address), size);
+        pollfd connected{pending.back().get(), POLLOUT, 0};
+        accepted = poll(&connected, 1, 0) == 1;
+    }
+    return pending;
+}
+
+TEST(NetMembership, a_coordinator_that_closed_and_accepts_nothing_is_lost_when_the_lease_ends) {
+    Job job(0, 2, 2, 0);
+    job.plan.rendezvous.node_timeout = 2s;
+    Node& first = job.add("node1", job.plan);
+    job.plan.rendezvous.is_host = false;
+    job.add("node2", job.plan);
+    base::UniqueFd listening;
+    std::vector<base::UniqueFd> pending;
+    int started = 0;
+    const auto start = base::Clock::now();
+    job.run([&](Node&) {
+        if (++started < 2) return;
+        listening = std::move(first.listening);
+        job.loop.post([&] {
+            job.nodes[0].reset();
+            pending = fill_backlog(listening.get());
+        });
+    });
+    EXPECT_EQ(job[1].verdict->status, 81);
+    EXPECT_NE(job[1].verdict->reason.find("the coordinator on node1"), std::string::npos) << job[1].verdict->reason;
+    EXPECT_LT(base::Clock::now() - start, 20s) << "far below rejoin_timeout";
 }
 
 TEST(NetMembership, the_store_is_where_the_user_named_it) {
