@@ -1,4 +1,3 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -6,6 +5,7 @@
 #include "agent/errors/escape.hpp"
 #include "agent/errors/report.hpp"
 #include "rendezvous/base/signal_names.hpp"
+#include "rendezvous/base/utc.hpp"
 
 namespace dlaunch::agent {
 
@@ -31,13 +31,6 @@ const char* name(OutOfMemory out_of_memory) {
         case OutOfMemory::certain: return "certain";
     }
     return "";
-}
-
-std::string utc(std::chrono::system_clock::time_point time) {
-    const auto ms = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
-    const auto second = std::chrono::floor<std::chrono::seconds>(time);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(second)),
-                       ((ms % 1000) + 1000) % 1000);
 }
 
 ordered_json record_json(const Failure& failure) {
@@ -72,7 +65,7 @@ ordered_json failure_json(const Failure& failure) {
     json["text"] = valid_utf8(failure.text);
     json["round"] = failure.round;
     json["after"] = failure.after.count();
-    json["time"] = utc(failure.when);
+    json["time"] = base::utc_text(failure.when);
     json["record"] = record_json(failure);
     json["last_words"] = std::move(words);
     json["stdout_file"] = valid_utf8(failure.stdout_file);
