@@ -22,6 +22,7 @@ r::ScaleUp scale_up(ScaleUp policy) {
 
 r::Question question_of(const Plan& plan, const std::string& host_name) {
     const RendezvousPlan& rendezvous = plan.rendezvous;
+    using r::Hosting;
     r::Question question;
     question.at = rendezvous.endpoints;
     question.host_name = host_name;
@@ -31,10 +32,9 @@ r::Question question_of(const Plan& plan, const std::string& host_name) {
     question.node_timeout = rendezvous.node_timeout;
     if (rendezvous.backend == Backend::fixed_address) {
         if (rendezvous.endpoint.empty()) question.option = "--master-addr";
-        question.may_host = rendezvous.node_rank.value_or(0) == 0;
-        question.should_host = rendezvous.node_rank == 0;
+        if (rendezvous.node_rank) question.hosting = *rendezvous.node_rank == 0 ? Hosting::as_first : Hosting::never;
     }
-    if (rendezvous.is_host) question.must_host = question.may_host = *rendezvous.is_host;
+    if (rendezvous.is_host) question.hosting = *rendezvous.is_host ? Hosting::always : Hosting::never;
     return question;
 }
 

@@ -15,6 +15,14 @@
 
 namespace dlaunch::rendezvous {
 
+/// Whether this node hosts the coordinator at a fixed endpoint.
+enum class Hosting {
+    never,         ///< another node hosts, by its rank or by is_host=false
+    at_own_place,  ///< the node hosts whose address the endpoint names
+    as_first,      ///< node rank 0 hosts, also elsewhere unless a coordinator answers at the endpoint
+    always,        ///< is_host=true: this node hosts even if the endpoint is no address of it
+};
+
 /// The input of a discovery.
 struct Question {
     Endpoints at;                            ///< as the user wrote them
@@ -22,10 +30,8 @@ struct Question {
     std::string local_addr;                  ///< address to advertise; empty: choose one
     std::string version, job_id;             ///< by which a coordinator recognizes its job
     std::string option = "--rdzv-endpoint";  ///< the option that named the endpoint, for messages
-    bool may_host = true;                    ///< false: another node hosts, by its rank or by is_host=false
-    bool must_host = false;                  ///< is_host=true: host even if the endpoint is no address of this node
-    bool should_host = false;                ///< node rank 0 hosts, and no other node can
-    bool only_look = false;                  ///< `dlaunch check`: claim nothing
+    Hosting hosting = Hosting::at_own_place;
+    bool only_look = false;  ///< `dlaunch check`: claim nothing
     Milliseconds node_timeout{5'000};
     std::uint64_t known_epoch = 0;  ///< the highest that this node has seen; the next coordinator's is higher
 };

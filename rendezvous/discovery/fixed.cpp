@@ -94,7 +94,7 @@ base::Result<Found> FixedDiscovery::find() {
     if (question_.local_addr.empty())
         for (const std::string& each : own.empty() ? towards : own)
             if (is_version_4(each) != is_version_4(found.bind_to)) found.other = each;
-    if (!question_.may_host) return found;
+    if (question_.hosting == Hosting::never) return found;
     if (own.empty()) {
         if (!hosts_elsewhere(found)) return found;
         own = {found.bind_to};
@@ -105,9 +105,9 @@ base::Result<Found> FixedDiscovery::find() {
 /// Whether this node hosts although the endpoint names none of its addresses: with is_host=true, or as node rank 0,
 /// which hosts under torchrun at any address that the other nodes reach.
 bool FixedDiscovery::hosts_elsewhere(Found& found) const {
-    if (question_.must_host) return true;
+    if (question_.hosting == Hosting::always) return true;
     const ResolvedEndpoint& there = found.places.front();
-    if (!question_.should_host || there.address.empty()) return false;
+    if (question_.hosting != Hosting::as_first || there.address.empty()) return false;
     const Kind answer = probe(there.address, there.endpoint.port, question_.version, question_.job_id, kAnswerIn).kind;
     if (answer == Kind::coordinator || answer == Kind::refused || answer == Kind::silent) return false;
     found.warning = fmt::format(

@@ -6,6 +6,7 @@ namespace dlaunch::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using rendezvous::Hosting;
 
 Plan elastic() {
     Plan plan;
@@ -22,27 +23,25 @@ TEST(NetOptions, ask_for_the_endpoint) {
     const auto question = question_of(elastic(), "node1");
     EXPECT_EQ(question.at.places, (std::vector<rendezvous::Endpoint>{{"a", 1}, {"b", 29400}}));
     EXPECT_EQ(question.job_id, "job");
-    EXPECT_TRUE(question.may_host);
-    EXPECT_FALSE(question.must_host);
+    EXPECT_EQ(question.hosting, Hosting::at_own_place);
 }
 
 TEST(NetOptions, in_the_static_form_the_first_rank_hosts) {
     Plan plan = elastic();
     plan.rendezvous.backend = Backend::fixed_address;
     plan.rendezvous.node_rank = 0;
-    EXPECT_TRUE(question_of(plan, "x").may_host);
+    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::as_first);
     plan.rendezvous.node_rank = 1;
-    EXPECT_FALSE(question_of(plan, "x").may_host);
+    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::never);
+    plan.rendezvous.node_rank.reset();
+    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::at_own_place) << "it has no rank of its own";
 }
 
-TEST(NetOptions, node_rank_0_should_host_and_knows_how_the_user_named_the_place) {
+TEST(NetOptions, the_question_names_the_option_of_the_endpoint) {
     Plan plan = elastic();
-    EXPECT_FALSE(question_of(plan, "x").should_host);
     EXPECT_EQ(question_of(plan, "x").option, "--rdzv-endpoint");
     plan.rendezvous.backend = Backend::fixed_address;
-    EXPECT_FALSE(question_of(plan, "x").should_host) << "it has no rank of its own";
-    plan.rendezvous.node_rank = 0;
-    EXPECT_TRUE(question_of(plan, "x").should_host);
+    EXPECT_EQ(question_of(plan, "x").option, "--rdzv-endpoint");
     plan.rendezvous.endpoint.clear();
     EXPECT_EQ(question_of(plan, "x").option, "--master-addr");
 }
@@ -50,9 +49,9 @@ TEST(NetOptions, node_rank_0_should_host_and_knows_how_the_user_named_the_place)
 TEST(NetOptions, is_host_decides_which_node_hosts) {
     Plan plan = elastic();
     plan.rendezvous.is_host = true;
-    EXPECT_TRUE(question_of(plan, "x").must_host);
+    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::always);
     plan.rendezvous.is_host = false;
-    EXPECT_FALSE(question_of(plan, "x").may_host);
+    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::never);
 }
 
 TEST(NetOptions, the_coordinator_gets_the_plan) {

@@ -73,7 +73,7 @@ TEST(Fixed, the_user_is_believed_that_this_node_hosts) {
     Question question = question_for("192.0.2.1", 0);  // no host has this address
     question.local_addr = "127.0.0.1";
     EXPECT_FALSE(FixedDiscovery(question).find()->listener);
-    question.must_host = true;
+    question.hosting = Hosting::always;
     auto found = FixedDiscovery(question).find();
     ASSERT_TRUE(found && found->listener);
     EXPECT_EQ(found->places.front().address, "127.0.0.1");
