@@ -19,7 +19,9 @@ class Job {
 public:
     explicit Job(int min_nodes, int max_nodes, int max_restarts = 0)
         : Job(options(min_nodes, max_nodes, max_restarts)) {}
-    explicit Job(Coordinator::Options options) : epoch(options.epoch), coordinator(std::move(options), now) {}
+    /// `earlier`: the config that nodes report, as an earlier coordinator sent it.
+    explicit Job(Coordinator::Options options, std::optional<JobConfig> earlier = {})
+        : epoch(options.epoch), job(std::move(earlier)), coordinator(std::move(options), now) {}
 
     static Coordinator::Options options(int min_nodes, int max_nodes, int max_restarts) {
         Coordinator::Options options;

@@ -61,6 +61,42 @@ TEST(Blame, table) {
     for (const auto& [events, expected] : table) EXPECT_EQ(outcome(events), expected) << '"' << events << '"';
 }
 
+/// Of all orders of up to five events.
+TEST(Blame, every_order_of_events_keeps_the_rules) {
+    const std::string kinds = "fplLsevyw";
+    std::vector<std::string> orders{""};
+    for (std::size_t at = 0; at < orders.size(); ++at)
+        if (orders[at].size() < 5)
+            for (const char kind : kinds) orders.push_back(orders[at] + kind);
+    for (const std::string& order : orders) {
+        const auto has = [&](const char* any) { return order.find_first_of(any) != std::string::npos; };
+        const Outcome got = outcome(order.c_str());
+        const auto first_decision = order.find_first_of("vy");
+        const bool signalled = first_decision != std::string::npos && order[first_decision] == 'v';
+        if (signalled) EXPECT_EQ(got, Outcome::verdict) << order;  // whatever else went wrong
+        if (!has("vy")) EXPECT_NE(got, Outcome::verdict) << order;
+        if (!has("fp")) EXPECT_NE(got, Outcome::failure) << order;
+        if (!has("lL")) EXPECT_NE(got, Outcome::loss) << order;
+        if (!has("vy") && order.find_first_of("fp") != std::string::npos && !has("lLsew"))
+            EXPECT_EQ(got, Outcome::failure) << order;
+        if (has("fp") && order.find_first_of("fp") > order.find('l') && !has("pvy"))
+            EXPECT_EQ(got, Outcome::loss) << order;  // peers die of a loss before them
+        if (has("lL") && !has("fpvy")) EXPECT_EQ(got, Outcome::loss) << order;
+        if (!has("fplLvy")) EXPECT_EQ(got, Outcome::change) << order;
+    }
+}
+
+TEST(Blame, a_successor_goes_on_from_what_is_pending) {
+    Blame blame;
+    blame.lost(Time{1h}, "node2");
+    blame.decide({80, "too few", {}}, false, true);
+    Blame next;
+    next.restore(blame.pending("node2 was lost"));
+    EXPECT_EQ(next.outcome(), Outcome::verdict);
+    EXPECT_EQ(next.lost_host(), "node2");
+    EXPECT_EQ(next.pending("node2 was lost"), blame.pending("node2 was lost"));
+}
+
 TEST(Blame, the_first_decision_stands) {
     Blame blame;
     blame.decide({143, "SIGTERM", {}}, false, false);

@@ -27,9 +27,11 @@ testing::AssertionResult breaks(const std::string& property, const Machines& mac
 }
 
 template <class Mutant>
-Machines with_coordinator() {
+Machines with_rules() {
     Machines machines;
-    machines.coordinator = [](auto options, Time now) { return std::make_unique<Mutant>(std::move(options), now); };
+    machines.coordinator = [](auto options, Time now) {
+        return std::make_unique<Coordinator>(std::move(options), now, std::make_unique<const Mutant>());
+    };
     return machines;
 }
 
@@ -56,20 +58,18 @@ Machines that_sends(void (*change)(Kind&)) {
 
 // --- overlap --------------------------------------------------------------------------------------------------------
 
-struct Impatient : Coordinator {
-    using Coordinator::Coordinator;
-    Milliseconds silence_limit() const override { return config().node_timeout / 2; }
+struct Impatient : Rules {
+    Milliseconds silence_limit(Milliseconds node_timeout) const override { return node_timeout / 2; }
 };
 TEST(Mutants, a_coordinator_that_takes_silent_nodes_for_gone_too_early) {
-    EXPECT_TRUE(breaks("overlap", with_coordinator<Impatient>()));
+    EXPECT_TRUE(breaks("overlap", with_rules<Impatient>()));
 }
 
-struct Hasty : Coordinator {
-    using Coordinator::Coordinator;
-    bool round_has_stopped() const override { return true; }
+struct Hasty : Rules {
+    bool has_stopped(std::size_t, bool) const override { return true; }
 };
 TEST(Mutants, a_coordinator_that_does_not_wait_for_the_last_worker) {
-    EXPECT_TRUE(breaks("overlap", with_coordinator<Hasty>()));
+    EXPECT_TRUE(breaks("overlap", with_rules<Hasty>()));
 }
 
 struct Unfenced : Member {
@@ -91,23 +91,21 @@ TEST(Mutants, workers_that_die_later_than_the_margin_allows) {
     EXPECT_TRUE(breaks("overlap", machines));
 }
 
-struct Unwaiting : Coordinator {
-    using Coordinator::Coordinator;
-    Time earliest_start() const override { return {}; }
-    bool all_members_came() const override { return true; }
+struct Unwaiting : Rules {
+    Time earliest_start(Time) const override { return {}; }
+    bool all_came(std::size_t, std::size_t) const override { return true; }
 };
 TEST(Mutants, a_successor_that_does_not_wait_until_members_have_fenced) {
-    EXPECT_TRUE(breaks("overlap", with_coordinator<Unwaiting>()));
+    EXPECT_TRUE(breaks("overlap", with_rules<Unwaiting>()));
 }
 
 // --- epochs ---------------------------------------------------------------------------------------------------------
 
-struct Undying : Coordinator {
-    using Coordinator::Coordinator;
-    bool lease_has_ended(Time) const override { return false; }
+struct Undying : Rules {
+    bool lease_has_ended(Time, Time) const override { return false; }
 };
 TEST(Mutants, a_coordinator_that_acts_after_the_end_of_its_lease) {
-    EXPECT_TRUE(breaks("epochs", with_coordinator<Undying>()));
+    EXPECT_TRUE(breaks("epochs", with_rules<Undying>()));
 }
 
 // --- ranks ----------------------------------------------------------------------------------------------------------
@@ -126,14 +124,13 @@ TEST(Mutants, a_coordinator_that_gives_up_while_budget_is_left) {
     EXPECT_TRUE(breaks("budget", with_options([](auto& options) { options.restarts.max_restarts /= 2; })));
 }
 
-struct Generous : Coordinator {
-    using Coordinator::Coordinator;
-    Blame::Outcome outcome() const override {
-        const auto outcome = Coordinator::outcome();
+struct Generous : Rules {
+    Blame::Outcome outcome(const Blame& blame) const override {
+        const auto outcome = blame.outcome();
         return outcome == Blame::Outcome::failure ? Blame::Outcome::change : outcome;
     }
 };
-TEST(Mutants, a_coordinator_that_counts_no_failure) { EXPECT_TRUE(breaks("budget", with_coordinator<Generous>())); }
+TEST(Mutants, a_coordinator_that_counts_no_failure) { EXPECT_TRUE(breaks("budget", with_rules<Generous>())); }
 
 // --- verdict --------------------------------------------------------------------------------------------------------
 
@@ -171,11 +168,10 @@ TEST(Mutants, a_coordinator_that_takes_a_cut_for_a_death) {
     EXPECT_TRUE(breaks("changes", machines));
 }
 
-struct Mistrustful : Coordinator {
-    using Coordinator::Coordinator;
-    bool all_members_came() const override { return false; }
+struct Mistrustful : Rules {
+    bool all_came(std::size_t, std::size_t) const override { return false; }
 };
-TEST(Mutants, a_successor_that_adopts_no_round) { EXPECT_TRUE(breaks("cause", with_coordinator<Mistrustful>())); }
+TEST(Mutants, a_successor_that_adopts_no_round) { EXPECT_TRUE(breaks("cause", with_rules<Mistrustful>())); }
 
 TEST(Mutants, a_coordinator_that_does_not_record_why_it_stops_a_round) {
     Machines machines;
@@ -189,11 +185,10 @@ TEST(Mutants, a_coordinator_that_does_not_record_why_it_stops_a_round) {
 // --- progress, the end, the wire ------------------------------------------------------------------------------------
 
 TEST(Mutants, a_coordinator_that_starts_no_round_in_time) {
-    struct Slow : Coordinator {
-        using Coordinator::Coordinator;
-        Time earliest_start() const override { return Coordinator::earliest_start() + Milliseconds(12'000); }
+    struct Slow : Rules {
+        Time earliest_start(Time not_before) const override { return not_before + Milliseconds(12'000); }
     };
-    EXPECT_TRUE(breaks("progress", with_coordinator<Slow>()));
+    EXPECT_TRUE(breaks("progress", with_rules<Slow>()));
 }
 
 TEST(Mutants, a_member_that_ends_instead_of_killing_its_workers) {

@@ -14,16 +14,16 @@ Coordinator::Options elastic(int max_nodes, Milliseconds last_call = 4s) {
 }
 
 /// Node 0 runs alone.
-Job alone(int max_nodes) {
-    Job job(elastic(max_nodes));
-    job.join(0);
-    job.pass(4'100ms, {0});
-    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
-    return job;
-}
+struct Alone : Job {
+    explicit Alone(int max_nodes) : Job(elastic(max_nodes)) {
+        join(0);
+        pass(4'100ms, {0});
+        EXPECT_EQ(heard<Assigned>(0)->group_world_size, 1);
+    }
+};
 
 TEST(CoordinatorNewcomers, wait_until_no_other_has_come_for_the_last_call) {
-    Job job = alone(5);
+    Alone job(5);
     job.join(1);
     EXPECT_EQ(job.heard<Tell>(1)->text,
               "a newcomer to job \"job\", which runs on 1 node: taken in when no other node has come for 4 s");
@@ -41,7 +41,7 @@ TEST(CoordinatorNewcomers, wait_until_no_other_has_come_for_the_last_call) {
 }
 
 TEST(CoordinatorNewcomers, the_last_place_ends_the_waiting) {
-    Job job = alone(3);
+    Alone job(3);
     job.join(1);
     EXPECT_FALSE(job.heard<StopRound>(0));
     job.join(2);
@@ -49,7 +49,7 @@ TEST(CoordinatorNewcomers, the_last_place_ends_the_waiting) {
 }
 
 TEST(CoordinatorNewcomers, one_that_goes_again_costs_nothing) {
-    Job job = alone(3);
+    Alone job(3);
     job.join(1);
     job.dies(1);
     job.pass(10s, {0});
@@ -57,7 +57,7 @@ TEST(CoordinatorNewcomers, one_that_goes_again_costs_nothing) {
 }
 
 TEST(CoordinatorNewcomers, a_failure_takes_all_along) {
-    Job job = alone(5);
+    Alone job(5);
     job.join(1), job.join(2);
     job.fails(0);
     job.over(0);

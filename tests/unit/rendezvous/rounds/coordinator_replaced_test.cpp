@@ -23,9 +23,7 @@ Job successor_of(const Job& earlier) {
     auto options = Job::options(1, 1, 0);
     options.epoch = earlier.epoch + 1;
     options.succeeds = true;
-    Job job(std::move(options));
-    job.job = earlier.coordinator.config();
-    return job;
+    return Job(std::move(options), earlier.coordinator.config());
 }
 
 /// Two nodes of a round in which rank 1 has failed; node 0 has stopped, node 1 comes second.
@@ -140,6 +138,17 @@ TEST(CoordinatorReplaced, members_that_come_after_a_leave_has_stopped_the_round_
     const auto end = next.heard<End>(0);
     ASSERT_TRUE(end);
     EXPECT_EQ(end->verdict.status, 143);
+}
+
+TEST(CoordinatorReplaced, a_leaver_that_dies_does_not_restart_a_round_that_ends_well) {
+    Job job(1, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.over(0, true);
+    job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
+    job.dies(1);
+    const auto end = job.heard<End>(0);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->verdict.status, 0);
 }
 
 TEST(CoordinatorReplaced, success_in_an_earlier_round_is_none_in_the_latest) {

@@ -61,8 +61,7 @@ TEST(Coordinator, too_few_end_with_80_and_are_told_how_many_came) {
     auto options = Job::options(3, 3, 0);
     options.join_timeout = 3s;
     options.expected_hosts = {"node0", "node1", "node2"};
-    Job job(3, 3);
-    job.coordinator = Coordinator(options, job.now);
+    Job job(options);
     job.join(0);
     job.join(2);
     job.pass(3'100ms, {0, 2});
@@ -290,8 +289,7 @@ TEST(Coordinator, a_spare_is_told_that_it_waits) {
 TEST(Coordinator, a_node_that_was_told_otherwise_about_the_job_hears_what_counts) {
     auto options = Job::options(2, 3, 1);
     options.host = "node0";
-    Job job(2, 3);
-    job.coordinator = Coordinator(options, job.now);
+    Job job(options);
     const auto told = [&](int node, std::optional<JobConfig> terms, std::uint64_t incarnation = 1) {
         job.told = terms;
         job.join(node, incarnation);
@@ -310,8 +308,7 @@ TEST(Coordinator, a_node_that_was_told_otherwise_about_the_job_hears_what_counts
 TEST(Coordinator, where_ranks_are_fixed_nobody_waits_for_one_that_is_taken) {
     Coordinator::Options options = Job::options(2, 2, 0);
     options.fixed_ranks = true;
-    Job job(2, 2);
-    job.coordinator = Coordinator(options, job.now);
+    Job job(options);
     job.join(0, 1, 0);
     job.join(1, 1, 1);
     ASSERT_TRUE(job.heard<Assigned>(1));
@@ -337,8 +334,7 @@ TEST(Coordinator, a_newcomer_waits_where_scale_up_says_so) {
         auto options = Job::options(1, 2, 1);
         options.last_call = 0ms;
         options.scale_up = policy;
-        Job job(1, 2);
-        job.coordinator = Coordinator(options, job.now);
+        Job job(options);
         job.join(0), job.join(1);
         EXPECT_FALSE(job.heard<StopRound>(0));
         job.fails(0);

@@ -1,0 +1,233 @@
+/// How a round ends, what follows from it, and how the job ends.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/rounds/rounds.hpp"
+
+namespace dlaunch::rendezvous {
+namespace {
+
+constexpr auto kMostLinger = Milliseconds(60'000);   // a node that beats and never reads the verdict holds no process
+constexpr auto kLeastReturn = Milliseconds(10'000);  // for a guard to start its agent again
+
+/// A failed job never ends with 0, whatever a node reports.
+int failure_status(int status) { return status > 0 && status <= 255 ? status : 1; }
+
+}  // namespace
+
+Milliseconds Rounds::lasted(Time until) const {
+    return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(until - round_began_));
+}
+
+// --- a round ends ---------------------------------------------------------------------------------------------------
+
+/// After a change in a running or adopted round.
+void Rounds::review(Time now) {
+    if (phase_ == Phase::adopting) {
+        if (!all_came()) return;
+        phase_ = Phase::running;
+        if (!blame_.lost_host().empty() && blame_.causes().empty()) return stop(now, blame_.lost_host() + " was lost");
+        if (roster_.leaving() > 0)
+            for (const auto& [id, node] : roster_.all())
+                if (node.leaving && node.state == MemberState::running && !about_to_end())
+                    return stop(now, fmt::format("{} on {}", node.leaving->reason, node.record.host));
+    }
+    if (phase_ != Phase::running) return;
+    const Causes& causes = blame_.causes();
+    if (!causes.empty()) return stop(now, causes.first().summary, causes.first().lost);
+    if (roster_.count(MemberState::stopped) > 0) return send_stops(now, "a node has stopped its workers");
+    if (has_stopped()) finish(now, 0, {}, false);
+}
+
+void Rounds::reported(Time now, Node& node, const Report& report) {
+    if (node.state != MemberState::running) return;  // reported before
+    const bool goes_alone = node.leaving && phase_ == Phase::running;
+    if (report.cause && !goes_alone) blame_.failed(now, node.record.id, *report.cause);
+    if (report.phase == Report::Phase::over)
+        roster_.set_state(node, report.succeeded ? MemberState::done : MemberState::stopped);
+
+    if (node.leaving && !blame_.decided() && !failure_ends_job() && node.state != MemberState::running) {
+        release(now, node);  // it need not wait for the other nodes' grace
+        if (phase_ == Phase::stopping && has_stopped()) return judge(now);
+        return goes_alone ? review(now) : void();
+    }
+    if (goes_alone) return;
+    if (phase_ == Phase::stopping && has_stopped()) return judge(now);
+    if (phase_ != Phase::running && phase_ != Phase::adopting) return;
+    if (report.phase == Report::Phase::failed || !report.succeeded)
+        return phase_ == Phase::running && blame_.causes().empty()
+                   ? send_stops(now, fmt::format("{} has stopped its workers", node.record.host))
+                   : review(now);
+    if (has_stopped()) review(now);
+}
+
+void Rounds::stop(Time now, const std::string& reason, const LostRanks& lost) {
+    blame_.stopped();
+    send_stops(now, reason, lost);
+}
+
+/// A member that has stopped its workers unasked was asked by a predecessor: what failed before has not been reported
+/// here yet, and counts.
+void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lost) {
+    phase_ = Phase::stopping;
+    restart_reason_ = reason;
+    stopped_for_ = lost;
+    admission_.taken_in();
+    if (blame_.causes().empty() && blame_.lost_host().empty()) restarts_.on_change(lasted(now));
+    record();
+    outbox_.send(roster_, StopRound{stamp(), reason, lost},
+                 [](const Node& node) { return node.state != MemberState::none; });
+    if (has_stopped()) judge(now);
+}
+
+/// No worker of the round lives: what follows?
+void Rounds::judge(Time now) {
+    round_over_ = true;
+    switch (rules_.outcome(blame_)) {
+        case Blame::Outcome::verdict: return end_as_decided(now);
+        case Blame::Outcome::failure: return judge_failure(now);
+        case Blame::Outcome::loss: return judge_loss(now);
+        case Blame::Outcome::change: record(); return next_round(now, Milliseconds(0));
+    }
+}
+
+void Rounds::judge_failure(Time now) {
+    using Kind = RestartDecision::Kind;
+    const Cause cause = blame_.causes().first();
+    const RestartDecision decision = restarts_.on_failure({lasted(blame_.caused_at()), cause.kind, cause.permanent});
+    if (decision.kind == Kind::crash_loop) return finish(now, exit_status::kGiveUp, restarts_.told(decision), true);
+    if (decision.kind != Kind::restart)
+        return finish(now, failure_status(cause.status), cause.record.empty() ? cause.summary : std::string(), true);
+    restart_reason_ = cause.summary;
+    record();
+    report_restart(cause, restarts_.told(decision));
+    next_round(now, decision.pause);
+}
+
+/// No restart is spent; but rounds that losses end quickly pause, and end the job, as failures do.
+void Rounds::judge_loss(Time now) {
+    const std::string host = blame_.lost_host();
+    const RestartDecision decision = restarts_.on_loss(lasted(blame_.lost_at()));
+    if (decision.kind == RestartDecision::Kind::crash_loop)
+        return finish(now, exit_status::kGiveUp,
+                      fmt::format("{}, the latest by that of {}", restarts_.told(decision), host),
+                      !blame_.causes().empty());
+    const std::string pause = pause_text(decision.pause);
+    record();
+    if (!blame_.causes().empty() || !pause.empty())
+        broadcast(Tell{stamp(), fmt::format("restarting all workers{}, as {} was lost", pause, host)});
+    next_round(now, decision.pause);
+}
+
+void Rounds::next_round(Time now, Milliseconds pause) {
+    gathering_.not_before(now + pause);
+    gather(now);
+}
+
+/// Stopped members already know the cause. Members that had finished or had a failure of their own, and spares, do not.
+void Rounds::report_restart(const Cause& cause, const std::string& what) {
+    const auto knows = [this](const Node& node) {
+        return node.state == MemberState::stopped && !blame_.causes().is_later(node.record.id);
+    };
+    outbox_.send(roster_, Tell{stamp(), what}, knows);
+    outbox_.send(roster_, Tell{stamp(), cause.summary + ": " + what}, [&](const Node& node) { return !knows(node); });
+}
+
+// --- a node is lost -------------------------------------------------------------------------------------------------
+
+void Rounds::evict(Time now, Node& gone, bool returns) {
+    if (gone.connection) outbox_.close(gone.connection);
+    admission_.gone(gone.record.id);
+    const Node node = roster_.remove(now, gone);
+    const std::string& host = node.record.host;
+    if (phase_ == Phase::over) return;
+    if (phase_ == Phase::gathering || node.survivor) lost_hosts_.lost(host);  // else a spare
+    if (returns) lost_hosts_.returns(host, now + std::max(job_.node_timeout, kLeastReturn));
+    const bool served_store = node.state == MemberState::done && node.last_rank == 0;
+    const bool was_needed =
+        node.state == MemberState::running || (served_store && roster_.count(MemberState::running) > 0);
+    if (was_needed && !node.leaving) cooldowns_.lost(now, host);
+    if (phase_ == Phase::gathering) {
+        end_if_hopeless(now);
+        return phase_ == Phase::gathering ? try_start(now) : void();
+    }
+    if (was_needed) lost(now, node);
+}
+
+/// A member that the round cannot go on without, unless it was on its way out.
+void Rounds::lost(Time now, const Node& node) {
+    end_if_hopeless(now);
+    const bool is_first = blame_.lost_host().empty();
+    blame_.lost(node.last_heard, node.record.host);
+    if (is_first && phase_ == Phase::stopping) record();
+    if (phase_ == Phase::stopping && has_stopped()) return judge(now);
+    if (phase_ == Phase::adopting || (phase_ == Phase::running && node.leaving)) return review(now);
+    if (phase_ == Phase::running)
+        stop(now, fmt::format("{} was lost", node.record.host),
+             {node.assigned.first_rank, node.assigned.local_world_size});
+}
+
+// --- the job ends ---------------------------------------------------------------------------------------------------
+
+void Rounds::finish(Time now, int status, std::string reason, bool with_causes) {
+    phase_ = Phase::over;
+    verdict_ = Verdict{status, std::move(reason), with_causes ? blame_.causes().records() : std::vector<std::string>{}};
+    over_since_ = now;
+    record();
+    broadcast(End{stamp(), *verdict_});
+}
+
+void Rounds::end_as_decided(Time now) {
+    const Verdict decided = *blame_.decided();
+    finish(now, decided.status, decided.reason, blame_.with_causes());
+}
+
+/// Takes effect when the round has stopped.
+void Rounds::decide(int status, const std::string& reason, bool with_causes) {
+    blame_.decide({status, reason, {}}, with_causes, failure_ends_job());
+    if (phase_ == Phase::stopping) record();
+}
+
+/// Until every connection that lives has been closed by its member, or was silent for a node time-out.
+void Rounds::tick_over(Time now) {
+    if (now >= next_look_) {
+        next_look_ = now + job_.node_timeout / 20;
+        const bool all_silent = roster_.silent(now, job_.node_timeout).size() == roster_.size();
+        lingered_ = now - over_since_ >= kMostLinger || (all_silent && now - over_since_ >= job_.node_timeout);
+    }
+}
+
+/// Spares and members of a predecessor may still come, for as long as they may look for its successor.
+bool Rounds::finished() const {
+    return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && now_ >= visitors_until_));
+}
+
+/// A job of fixed size that lost a member, has no spare, and no restart left. A host whose guard starts the agent again
+/// is not lost.
+void Rounds::end_if_hopeless(Time now) {
+    const bool is_whole = roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
+    if (is_elastic() || number() < 0 || is_whole || lost_hosts_.names().empty() || !restarts_.spent()) return;
+    if (lost_hosts_.any_returns() || phase_ == Phase::over || phase_ == Phase::adopting) return;
+    const std::string reason = fmt::format("{} was lost: {} of {} nodes, no spare and no restart left",
+                                           lost_hosts_.names().back(), roster_.size(), job_.min_nodes);
+    if (phase_ == Phase::gathering) return finish(now, exit_status::kRendezvousTimeout, reason, false);
+    decide(exit_status::kRendezvousTimeout, reason, false);
+}
+
+void Rounds::end_job(Time now, int status, const std::string& reason, bool at_once) {
+    if (phase_ == Phase::over) return;
+    if (blame_.decided()) {
+        if (at_once && phase_ == Phase::stopping) broadcast(StopRound{stamp(), restart_reason_, stopped_for_, true});
+        return;
+    }
+    decide(status, reason, true);
+    if (phase_ == Phase::stopping) return;
+    if (phase_ == Phase::running || roster_.count(MemberState::running) > 0) return stop(now, reason);
+    end_as_decided(now);
+}
+
+}  // namespace dlaunch::rendezvous

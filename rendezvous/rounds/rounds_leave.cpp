@@ -1,0 +1,80 @@
+/// A node leaves: alone, or the job ends with it.
+
+#include <fmt/format.h>
+
+#include "rendezvous/rounds/rounds.hpp"
+
+namespace dlaunch::rendezvous {
+
+bool Rounds::enough_without(const Node& leaver) const {
+    const std::size_t stay = roster_.size() - roster_.leaving() - (leaver.leaving ? 0 : 1);
+    return stay >= static_cast<std::size_t>(job_.min_nodes);
+}
+
+/// The round is being stopped for a failure after which nothing is tried again. A leaver waits for that end, whose
+/// status stands, unless a node turns out to be lost.
+bool Rounds::failure_ends_job() const {
+    return phase_ == Phase::stopping && !blame_.decided() && blame_.counts() &&
+           (restarts_.spent() || blame_.causes().first().permanent);
+}
+
+bool Rounds::others_go_on(const Node& leaver) const {
+    if (leaver.record.hosts_coordinator || leaver.leaving->scope == Leave::Scope::job) return false;
+    if (leaver.leaving->scope == Leave::Scope::node) return true;
+    const bool is_spare = leaver.state == MemberState::none && (phase_ == Phase::running || phase_ == Phase::stopping);
+    return is_spare || (is_elastic() && (phase_ == Phase::gathering || enough_without(leaver)));
+}
+
+void Rounds::told_to_leave(Time now, Node& node, const Leave& leave) {
+    if (leave.at_once && phase_ == Phase::stopping && (blame_.decided() || failure_ends_job()))
+        broadcast(StopRound{stamp(), restart_reason_, stopped_for_, true});
+    if (node.leaving || phase_ == Phase::over) return;
+    if (leave.workers_too && phase_ == Phase::stopping && blame_.excuse_same_moment(now)) {
+        restart_reason_ = fmt::format("{} on {}", leave.reason, node.record.host);
+        record();
+        broadcast(Tell{stamp(), restart_reason_ + ": what failed in the moment before does not count"});
+    }
+    const bool failed_first = failure_ends_job();
+    roster_.set_leaving(node, leave);
+    others_go_on(node) ? leave_alone(now, node, failed_first) : leave_with_job(now, node);
+}
+
+/// The others go on: with a new round where the leaver runs workers, unless the running round is about to end well.
+void Rounds::leave_alone(Time now, Node& node, bool failed_first) {
+    const Leave leave = *node.leaving;
+    const bool runs = node.state == MemberState::running;
+    const std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
+    if (!runs && !failed_first) release(now, node);
+    if (phase_ == Phase::running && runs) {
+        if (about_to_end() && leave.scope == Leave::Scope::node_if_enough)
+            blame_.excuse();
+        else
+            stop(now, reason);
+    }
+    if (phase_ == Phase::gathering) try_start(now);
+}
+
+void Rounds::leave_with_job(Time now, Node& node) {
+    const Leave& leave = *node.leaving;
+    std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
+    if (leave.scope == Leave::Scope::node_if_enough && is_elastic())
+        reason += enough_without(node) ? ", which hosts the meeting: the job ends with it"
+                                       : ": too few nodes are left, the job ends";
+    if (!blame_.decided()) decide(leave.status, reason, leave.scope == Leave::Scope::job || !blame_.causes().empty());
+    if (phase_ == Phase::running || (phase_ == Phase::adopting && roster_.count(MemberState::running) > 0))
+        return stop(now, reason);
+    if (phase_ == Phase::stopping) return;
+    const Verdict decided = *blame_.decided();
+    finish(now, decided.status, decided.reason, false);
+}
+
+/// The node leaves with a verdict of its own; the job goes on.
+void Rounds::release(Time now, Node& node) {
+    send(node, End{stamp(), {node.leaving->status, node.leaving->reason, {}}});
+    admission_.gone(node.record.id);
+    const ConnectionId connection = node.connection;
+    roster_.remove(now, node);
+    if (connection) roster_.greet(connection);  // the node closes it, and sends nothing more
+}
+
+}  // namespace dlaunch::rendezvous
