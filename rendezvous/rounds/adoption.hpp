@@ -18,7 +18,7 @@ public:
         if (until_ != kNever) until_ += gap;
     }
     void came() { ++came_; }
-    /// A later round than the known one has begun: nobody of it has come.
+    /// A later round than the known one has begun: none of its members has come.
     void begin_again() { came_ = 0; }
     /// All have come, or no more can.
     void end() { until_ = kNever; }

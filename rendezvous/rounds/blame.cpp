@@ -9,10 +9,10 @@ void Blame::failed(Time now, const std::string& node, const Cause& cause) {
     causes_.add(node, cause);
 }
 
-/// A node that was heard after the first failure lived on: the failure is none of its loss.
-void Blame::lost(Time last_heard, const std::string& host) {
-    if (causes_.empty() || last_heard <= caused_at_) excused_ = true;
-    if (lost_host_.empty()) lost_at_ = last_heard;
+/// A node that sent something after the first failure lived on: the failure did not follow from its loss.
+void Blame::lost(Time last_received, const std::string& host) {
+    if (causes_.empty() || last_received <= caused_at_) excused_ = true;
+    if (lost_host_.empty()) lost_at_ = last_received;
     lost_host_ = host;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-/// What a round ended of, and so who pays for the next one: a failure spends a restart, a loss or a change does not, a
-/// verdict ends the job. No I/O, no clock.
+/// Why a round ends, which decides its price: a failure spends a restart, a loss or a change does not, a verdict ends
+/// the job. No I/O, no clock.
 ///
-/// Failures that may follow from something else do not count: peers of a lost node die of its loss, and workers that we
-/// stop may exit with anything. A failure counts when it came first.
+/// Failures that may follow from something else do not count: peers of a lost node die of its loss, and workers that
+/// are being stopped may exit with anything. A failure counts when it came first.
 
 #include <optional>
 #include <string>
@@ -25,8 +25,8 @@ public:
     void begin_round() { *this = {}; }
     /// A worker failed by itself, as far as its node can know.
     void failed(Time now, const std::string& node, const Cause& cause);
-    /// A member was lost that had been heard of at `last_heard`.
-    void lost(Time last_heard, const std::string& host);
+    /// A member was lost whose last message came at `last_received`.
+    void lost(Time last_received, const std::string& host);
     /// The round is stopped: without a failure before, what fails from now on follows from the stop.
     void stopped() { excused_ = excused_ || causes_.empty(); }
     /// What fails or has failed may follow from a change of membership.
@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool with_causes() const { return with_causes_; }
     /// Of the latest lost member; empty: none was lost.
     [[nodiscard]] const std::string& lost_host() const { return lost_host_; }
-    /// When the first lost member was heard for the last time.
+    /// When the last message of the first lost member came.
     [[nodiscard]] Time lost_at() const { return lost_at_; }
 
 private:

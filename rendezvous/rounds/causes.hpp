@@ -13,22 +13,23 @@ namespace dlaunch::rendezvous {
 
 class Causes {
 public:
-    static constexpr std::size_t kMost = 16;  ///< nodes whose causes are kept; more are of no use to a reader
-    /// Of all records together: each of ten thousand agents is sent them. The first cause's is told whatever its size.
+    static constexpr std::size_t kMost = 16;  ///< nodes whose causes are kept: a report shows no more
+    /// Of all records together, as each of ten thousand agents receives them. The first cause's is sent whatever its
+    /// size.
     static constexpr std::size_t kMostBytes = 256 << 10;
 
-    /// A node says more about its cause when its round is over: the later word replaces the earlier, in its place.
+    /// A node sends its cause again with more detail when its round is over. The later one replaces the earlier one.
     void add(const std::string& node, const Cause& cause) {
-        for (auto& [known, said] : all_)
+        for (auto& [known, latest] : all_)
             if (known == node) {
-                said = cause;
+                latest = cause;
                 return;
             }
         if (all_.size() < kMost) all_.emplace_back(node, cause);
     }
 
     void clear() { all_.clear(); }
-    /// It has a cause of its own, but another's came first.
+    /// The node has a cause of its own, but that of another node came first.
     [[nodiscard]] bool is_later(const std::string& node) const {
         return std::any_of(all_.begin(), all_.end(), [&](const auto& known) { return known.first == node; }) &&
                all_.front().first != node;

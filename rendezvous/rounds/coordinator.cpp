@@ -134,7 +134,7 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
     rounds_.joined(now, node, join);
 }
 
-/// After a cut both sides state again what holds.
+/// After a cut both sides send their state again.
 void Coordinator::resume(Time now, ConnectionId connection, Node& node, const Join& join) {
     if (const ConnectionId earlier = roster_.attach(now, node, connection)) outbox_.close(earlier);
     last_message_ = now;
@@ -142,13 +142,14 @@ void Coordinator::resume(Time now, ConnectionId connection, Node& node, const Jo
     rounds_.resumed(now, node, join.stamp.round);
 }
 
-/// The node that runs as the rank that a newcomer claims, where ranks are fixed. Null where there is none, or where it
+/// The running node with the rank that a newcomer claims, where ranks are fixed. Null where there is none, or where it
 /// was silent for so long that the newcomer may be its replacement.
 const Node* Coordinator::holder_of(Time now, const NodeRecord& newcomer) const {
     if (!config().fixed_ranks || !newcomer.node_rank || phase() != Phase::running) return nullptr;
     for (const auto& [id, node] : roster_.all()) {
-        const bool is_heard = node.connection && now - node.last_heard < config().node_timeout / 2;
-        if (node.state == MemberState::running && node.record.node_rank == newcomer.node_rank && is_heard) return &node;
+        const bool is_present = node.connection && now - node.last_received < config().node_timeout / 2;
+        if (node.state == MemberState::running && node.record.node_rank == newcomer.node_rank && is_present)
+            return &node;
     }
     return nullptr;
 }
@@ -181,15 +182,16 @@ void Coordinator::report_differences(const Node& node, const Join& join) {
     };
     const std::string theirs = differences(*join.told, config());
     if (theirs.empty()) return;
-    outbox_.send(node.connection,
-                 Tell{rounds_.stamp(), fmt::format("this node was told{}, but{} on {}, which hosts the meeting, counts",
-                                                   theirs, differences(config(), *join.told), options_.host)});
+    outbox_.send(
+        node.connection,
+        Tell{rounds_.stamp(), fmt::format("this node was told{}, but{} on {}, which hosts the coordinator, counts",
+                                          theirs, differences(config(), *join.told), options_.host)});
 }
 
 void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const Message& message) {
     const auto fits = [&](const Stamp& sent) {
         if (sent.epoch != options_.epoch || sent.incarnation != node.incarnation) return false;
-        node.last_heard = last_message_ = now;
+        node.last_received = last_message_ = now;
         return true;
     };
     if (const auto* beat = std::get_if<Beat>(&message)) {
@@ -197,7 +199,7 @@ void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const
     } else if (const auto* report = std::get_if<Report>(&message)) {
         if (fits(report->stamp) && report->stamp.round == rounds_.number()) rounds_.reported(now, node, *report);
     } else if (const auto* leave = std::get_if<Leave>(&message)) {
-        if (fits(leave->stamp)) rounds_.told_to_leave(now, node, *leave);
+        if (fits(leave->stamp)) rounds_.leaves(now, node, *leave);
     } else if (const auto* gone = std::get_if<Gone>(&message)) {
         rounds_.evict(now, node, gone->returns);
     } else if (!std::holds_alternative<Join>(message)) {

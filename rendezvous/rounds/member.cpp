@@ -69,7 +69,7 @@ void Member::connected(Time now) {
     if (ended_ || link_ != Link::dialing) return;
     link_ = Link::open;
     hung_up_ = false;
-    last_heard_ = now;
+    last_received_ = now;
     patience_ = jittered(patience());
     ++unanswered_;
     last_failure_ = "it does not answer as a coordinator does";
@@ -122,7 +122,7 @@ void Member::keep_link(Time now) {
             break;
         case Link::open:
         case Link::welcome:
-            if (now - last_heard_ < patience_) break;
+            if (now - last_received_ < patience_) break;
             if (link_ == Link::open && !std::exchange(reported_silence_, true))
                 actions_.emplace_back(TellUser{fmt::format("waiting for {}", unreachable())});
             dial(now);
@@ -161,7 +161,7 @@ void Member::received(Time now, const Message& message) {
         },
         message);
     if (!ours) return;
-    last_heard_ = now;
+    last_received_ = now;
     if (const auto* beat = std::get_if<Beat>(&message)) renew(now, beat->number);
     if (const auto* assigned = std::get_if<Assigned>(&message)) on_assigned(now, *assigned);
     if (const auto* stop = std::get_if<StopRound>(&message)) on_stop(now, *stop);
@@ -188,7 +188,7 @@ void Member::on_welcome(Time now, const Welcome& welcome) {
     coordinator_host_ = welcome.host;
     latest_round_ = std::max(latest_round_, welcome.stamp.round);
     job_ = welcome.job;
-    last_heard_ = now;
+    last_received_ = now;
     patience_ = jittered(patience());
     next_beat_ = now + jittered(beat_interval(node_timeout()) * 4 / 5);
     retry_ = Milliseconds(0);
@@ -250,7 +250,7 @@ void Member::renew(Time now, std::uint64_t beat) {
 void Member::check_lease(Time now) {
     if (!in_ || fenced_ || lapsed_ || end_when_stopped_ || now < lease_from_ + lease()) return;
     if (hung_up_ && options_.fixed_coordinator) return lose_coordinator(now);
-    if (runs_) return fence(now, fmt::format("no word from {} for {:g} s", coordinator_name(), seconds(lease())));
+    if (runs_) return fence(now, fmt::format("no message from {} for {:g} s", coordinator_name(), seconds(lease())));
     const bool has_succeeded = report_ && report_->phase == Report::Phase::over && report_->succeeded;
     if (!has_succeeded || leaving_) return rejoin(now);
     lapsed_ = true;  // nothing runs here, and the coordinator may still accept the success
@@ -391,7 +391,7 @@ Time Member::deadline() const {
         case Link::down: return std::min(due, dial_at_);
         case Link::dialing: return std::min(due, dialed_at_ + dial_timeout());
         case Link::open:
-        case Link::welcome: return std::min({due, next_beat_, last_heard_ + patience_});
+        case Link::welcome: return std::min({due, next_beat_, last_received_ + patience_});
     }
     return due;
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// One agent's side of a job: keeps the connection to the coordinator, reports where the node stands, and turns
-/// messages into orders for the agent. A state machine without I/O and without a clock.
+/// One agent's side of a job: keeps the connection to the coordinator, reports the node's state, and turns messages
+/// into orders for the agent. A state machine without I/O and without a clock.
 ///
 /// **The lease.** A beat carries the time at which it was sent, and the coordinator returns it. Workers may live for
 /// member_lease() after the youngest answered beat was *sent*; the coordinator counts a node as lost a whole node
@@ -16,7 +16,7 @@
 /// undelivered success: no lease binds it, and the coordinator may still accept it.
 ///
 /// **Succession.** Messages count from one coordinator only: epoch and incarnation are those of the latest Welcome. A
-/// coordinator with a lower epoch has been replaced; neither its messages nor its hanging up mean anything.
+/// coordinator with a lower epoch has been replaced; its messages and the end of its connection are ignored.
 
 #include <optional>
 #include <string>
@@ -31,7 +31,7 @@ namespace dlaunch::rendezvous {
 
 /// How an attempt to reach the coordinator failed.
 struct ConnectFailure {
-    bool refused = false;   ///< the machine answered: nobody listens there
+    bool refused = false;   ///< the machine answered: no process listens there
     std::string text;       ///< "node1:29400: Connection refused"
     bool stranger = false;  ///< what listens there is no coordinator, and will not become one
 };
@@ -42,9 +42,9 @@ public:
         std::string version, job_id;
         NodeRecord record;
         std::optional<JobConfig> told = std::nullopt;  ///< the job's options as this node's user gave them
-        std::string coordinator;                       ///< where it is, for humans
-        bool fixed_coordinator = true;                 ///< static discovery: when it is dead nobody takes over
-        Milliseconds join_timeout{600'000};            ///< until the first answer
+        std::string coordinator;                       ///< where it is, for messages
+        bool fixed_coordinator = true;       ///< static discovery: a dead coordinator has no successor elsewhere
+        Milliseconds join_timeout{600'000};  ///< until the first answer
         Milliseconds rejoin_timeout{60'000};
         Milliseconds dial_timeout{1'000};    ///< until connected
         Milliseconds answer_timeout{1'000};  ///< until the first answer: a frozen host's kernel still accepts
@@ -85,10 +85,9 @@ public:
     void connected(Time now);
     void connect_failed(Time now, const ConnectFailure& failure);
     void received(Time now, const Message& message);
-    /// `by_its_end`: in order, by the other side or its kernel.
     /// `by_its_end`: in order, by the other side or its kernel; else it broke.
     void closed(Time now, bool by_its_end = false);
-    /// The coordinator of `epoch` is elsewhere (0: nobody knows its epoch); the next Connect goes there.
+    /// The coordinator of `epoch` is elsewhere (0: its epoch is not known); the next Connect goes there.
     void moved(Time now, std::uint64_t epoch);
     void tick(Time now);
 
@@ -159,7 +158,7 @@ private:
     Time dialed_at_{};
     int dials_ = 0;       ///< in a row without a connection before this one
     int unanswered_ = 0;  ///< connections in a row without a Welcome
-    Time last_heard_{}, next_beat_ = kNever;
+    Time last_received_{}, next_beat_ = kNever;
     Time give_up_at_;  ///< unless a coordinator has answered by then
     Time next_progress_;
     std::string last_failure_;

@@ -54,7 +54,7 @@ void Restarts::on_change(std::chrono::milliseconds lasted) {
     if (lasted >= limits_.healthy) counters_.quick_in_a_row = counters_.alike_in_a_row = 0;
 }
 
-std::string Restarts::told(const RestartDecision& decision) const {
+std::string Restarts::line(const RestartDecision& decision) const {
     if (decision.kind == RestartDecision::Kind::crash_loop) {
         if (counters_.kind == kLoss)
             return fmt::format("gave up: {} round{} in a row ended soon after the start by the loss of a node",

@@ -37,7 +37,7 @@ public:
     void on_change(std::chrono::milliseconds lasted);
 
     /// A line for the user about a decision to restart or to give up.
-    [[nodiscard]] std::string told(const RestartDecision& decision) const;
+    [[nodiscard]] std::string line(const RestartDecision& decision) const;
 
     [[nodiscard]] int used() const { return counters_.used; }
     /// A failure now would be the last.
@@ -53,7 +53,7 @@ private:
     RestartCounters counters_;
 };
 
-/// " in 1.5 s", or nothing where nobody would notice.
+/// " in 1.5 s", or nothing for a pause that no user would notice.
 [[nodiscard]] std::string pause_text(std::chrono::milliseconds pause);
 
 }  // namespace dlaunch::rendezvous

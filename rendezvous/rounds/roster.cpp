@@ -50,7 +50,7 @@ ConnectionId Roster::attach(Time now, Node& node, ConnectionId connection) {
     if (earlier) peers_.erase(earlier);
     if (!node.connection) ++connected_;
     node.connection = connection;
-    node.last_heard = now;
+    node.last_received = now;
     peers_[connection].node = &node;
     return earlier;
 }
@@ -107,12 +107,12 @@ std::optional<std::uint64_t> Roster::removed_incarnation(const std::string& id) 
 std::vector<Node*> Roster::silent(Time now, Milliseconds limit) {
     std::vector<Node*> found;
     for (auto& [id, node] : nodes_)
-        if (now - node.last_heard >= limit) found.push_back(&node);
+        if (now - node.last_received >= limit) found.push_back(&node);
     return found;
 }
 
 void Roster::excuse(Time::duration gap) {
-    for (auto& [id, node] : nodes_) node.last_heard += gap;
+    for (auto& [id, node] : nodes_) node.last_received += gap;
 }
 
 bool Roster::is_consistent() const {

@@ -1,6 +1,6 @@
 #pragma once
-/// The nodes of a job as its coordinator knows them: connections, incarnations, when each was last heard, and how many
-/// are in which state of the current round. Counters are kept, never recounted: ten thousand nodes may join in a
+/// The nodes of a job as its coordinator knows them: connections, incarnations, when each last sent something, and how
+/// many are in which state of the current round. Counters are kept, never recounted: ten thousand nodes may join in a
 /// second.
 
 #include <array>
@@ -26,7 +26,7 @@ struct Node {
     NodeRecord record;
     std::uint64_t incarnation = 0, arrival = 0;
     ConnectionId connection = 0;  ///< 0: cut off, may come back
-    Time last_heard;
+    Time last_received;
     MemberState state = MemberState::none;  ///< changed by Roster::set_state() only
     std::optional<std::int32_t> last_rank;
     bool survivor = false;         ///< was in the latest round
@@ -41,7 +41,7 @@ public:
     // --- connections ---
     void greet(ConnectionId connection) { peers_[connection].greeted = true; }
     [[nodiscard]] bool greeted(ConnectionId connection) const;
-    /// The node that speaks on the connection now; null before it joined and after it was evicted.
+    /// The node of the connection; null before it joined and after it was evicted.
     [[nodiscard]] Node* node_of(ConnectionId connection) const;
     void drop(ConnectionId connection) { peers_.erase(connection); }
     [[nodiscard]] std::vector<ConnectionId> connections() const;
@@ -49,7 +49,7 @@ public:
     // --- nodes ---
     Node& add(Time now, ConnectionId connection, const Join& join);
     [[nodiscard]] Node* find(const std::string& id);
-    /// The node speaks on this connection from now on; the earlier one, if there is one, is returned and dropped.
+    /// This is the node's connection from now on. The earlier one, if there is one, is dropped and returned.
     ConnectionId attach(Time now, Node& node, ConnectionId connection);
     /// The connection is gone; the node may come back.
     void detach(Node& node);
@@ -57,7 +57,7 @@ public:
     Node remove(Time now, Node& node);
     void set_state(Node& node, MemberState state);
     void set_leaving(Node& node, const Leave& leave);
-    /// A new round: nobody is in it yet.
+    /// A new round: no node is in it yet.
     void clear_states();
     /// The latest incarnation of a node that was removed.
     [[nodiscard]] std::optional<std::uint64_t> removed_incarnation(const std::string& id) const;

@@ -8,14 +8,14 @@ namespace dlaunch::rendezvous {
 
 class RoundNumbers {
 public:
-    /// A number that a node has heard of.
+    /// A number that a node knows.
     void reported(std::int32_t round) { highest_reported_ = std::max(highest_reported_, round); }
     /// A predecessor's round, which may not be its latest one where `is_complete` is false.
     void adopt(std::int32_t round, bool is_complete) {
         latest_ = round;
         complete_ = is_complete;
     }
-    /// A predecessor may have begun a round that no member here has heard of.
+    /// A predecessor may have begun a round that no member here knows.
     std::int32_t begin() {
         latest_ = std::max(latest_, highest_reported_) + (complete_ ? 1 : 2);
         complete_ = true;
@@ -23,7 +23,7 @@ public:
     }
 
     [[nodiscard]] std::int32_t latest() const { return latest_; }
-    /// No round was ever begun that this coordinator has not heard of.
+    /// This coordinator knows of every round that was begun.
     [[nodiscard]] bool complete() const { return complete_; }
 
 private:

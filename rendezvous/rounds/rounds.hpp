@@ -53,10 +53,10 @@ public:
     void introduced(const Join& join);
     /// The node is new to the roster, and was welcomed.
     void joined(Time now, Node& node, const Join& join);
-    /// After a cut: sends again what holds. `known_round`: the latest that the node was assigned to.
+    /// After a cut: the node is synchronized. `known_round`: the latest that the node was assigned to.
     void resumed(Time now, const Node& node, std::int32_t known_round);
     void reported(Time now, Node& node, const Report& report);
-    void told_to_leave(Time now, Node& node, const Leave& leave);
+    void leaves(Time now, Node& node, const Leave& leave);
     /// The node's incarnation is over, and none of its workers lives any more. `returns`: its guard starts it again.
     void evict(Time now, Node& node, bool returns = false);
 
@@ -75,7 +75,7 @@ public:
     [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
     [[nodiscard]] Snapshot snapshot() const;
     [[nodiscard]] Stamp stamp() const { return {options_.epoch, number(), options_.incarnation}; }
-    /// The round that a node says it runs may go on under this coordinator.
+    /// The round that a joining node runs may go on under this coordinator.
     [[nodiscard]] bool may_be_adopted(const Join& join) const;
     /// The job is over, and every node that lives has received it.
     [[nodiscard]] bool finished() const;

@@ -70,8 +70,8 @@ void Rounds::stop(Time now, const std::string& reason, const LostRanks& lost) {
     send_stops(now, reason, lost);
 }
 
-/// A member that has stopped its workers unasked was asked by a predecessor: what failed before has not been reported
-/// here yet, and counts.
+/// Without an excuse for failures. A member that has stopped its workers before any StopRound of this coordinator
+/// received one from its predecessor: the failure that caused it is reported here later, and counts.
 void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lost) {
     phase_ = Phase::stopping;
     restart_reason_ = reason;
@@ -99,12 +99,12 @@ void Rounds::judge_failure(Time now) {
     using Kind = RestartDecision::Kind;
     const Cause cause = blame_.causes().first();
     const RestartDecision decision = restarts_.on_failure({lasted(blame_.caused_at()), cause.kind, cause.permanent});
-    if (decision.kind == Kind::crash_loop) return finish(now, exit_status::kGiveUp, restarts_.told(decision), true);
+    if (decision.kind == Kind::crash_loop) return finish(now, exit_status::kGiveUp, restarts_.line(decision), true);
     if (decision.kind != Kind::restart)
         return finish(now, failure_status(cause.status), cause.record.empty() ? cause.summary : std::string(), true);
     restart_reason_ = cause.summary;
     record();
-    report_restart(cause, restarts_.told(decision));
+    report_restart(cause, restarts_.line(decision));
     next_round(now, decision.pause);
 }
 
@@ -114,7 +114,7 @@ void Rounds::judge_loss(Time now) {
     const RestartDecision decision = restarts_.on_loss(lasted(blame_.lost_at()));
     if (decision.kind == RestartDecision::Kind::crash_loop)
         return finish(now, exit_status::kGiveUp,
-                      fmt::format("{}, the latest by that of {}", restarts_.told(decision), host),
+                      fmt::format("{}, the latest by that of {}", restarts_.line(decision), host),
                       !blame_.causes().empty());
     const std::string pause = pause_text(decision.pause);
     record();
@@ -162,7 +162,7 @@ void Rounds::evict(Time now, Node& gone, bool returns) {
 void Rounds::lost(Time now, const Node& node) {
     end_if_hopeless(now);
     const bool is_first = blame_.lost_host().empty();
-    blame_.lost(node.last_heard, node.record.host);
+    blame_.lost(node.last_received, node.record.host);
     if (is_first && phase_ == Phase::stopping) record();
     if (phase_ == Phase::stopping && has_stopped()) return judge(now);
     if (phase_ == Phase::adopting || (phase_ == Phase::running && node.leaving)) return review(now);

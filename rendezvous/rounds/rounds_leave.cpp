@@ -25,7 +25,7 @@ bool Rounds::others_go_on(const Node& leaver) const {
     return is_spare || (is_elastic() && (phase_ == Phase::gathering || enough_without(leaver)));
 }
 
-void Rounds::told_to_leave(Time now, Node& node, const Leave& leave) {
+void Rounds::leaves(Time now, Node& node, const Leave& leave) {
     if (leave.at_once && phase_ == Phase::stopping && (blame_.decided() || failure_ends_job()))
         broadcast(StopRound{stamp(), restart_reason_, stopped_for_, true});
     if (node.leaving || phase_ == Phase::over) return;
@@ -58,7 +58,7 @@ void Rounds::leave_with_job(Time now, Node& node) {
     const Leave& leave = *node.leaving;
     std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
     if (leave.scope == Leave::Scope::node_if_enough && is_elastic())
-        reason += enough_without(node) ? ", which hosts the meeting: the job ends with it"
+        reason += enough_without(node) ? ", which hosts the coordinator: the job ends with it"
                                        : ": too few nodes are left, the job ends";
     if (!blame_.decided()) decide(leave.status, reason, leave.scope == Leave::Scope::job || !blame_.causes().empty());
     if (phase_ == Phase::running || (phase_ == Phase::adopting && roster_.count(MemberState::running) > 0))

@@ -21,7 +21,7 @@ std::string waiting_text(std::size_t have, std::size_t want, const std::vector<s
 
 namespace {
 
-/// A scheduler may call node1 what calls itself node1.cluster.
+/// A scheduler's node1 may have the host name node1.cluster.
 bool is_same_host(std::string_view left, std::string_view right) {
     if (left.size() > right.size()) std::swap(left, right);
     return right.starts_with(left) && (right.size() == left.size() || right[left.size()] == '.');

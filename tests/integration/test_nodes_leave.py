@@ -48,7 +48,7 @@ def test_the_coordinators_node_takes_the_job_along(cluster):
     results = [run.wait(10) for run in runs]
     assert [result.rc for result in results] == [143] * 3
     for result in results:
-        text = "dlaunch: SIGTERM received on node1, which hosts the meeting: the job ends with it\n"
+        text = "dlaunch: SIGTERM received on node1, which hosts the coordinator: the job ends with it\n"
         assert result.err.count(text) == 1, result.err
     job.all_empty()
 

@@ -7,7 +7,7 @@ def test_a_differing_node_is_warned_of_the_options_in_force(cluster):
     world = job.world(2)
     assert runs[1].err() == (
         "dlaunch: this node was told --nnodes=2:3 --max-restarts=4, but --nnodes=2 --max-restarts=0 on node1, "
-        "which hosts the meeting, counts\n"
+        "which hosts the coordinator, counts\n"
     )
     assert runs[0].err() == ""
     job.end_well(world, *runs)

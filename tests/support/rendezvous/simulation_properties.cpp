@@ -105,26 +105,26 @@ void Simulation::note_report(const Report& report) {
 
 // --- what an agent does ---------------------------------------------------------------------------------------------
 
-void Simulation::check_round(const Assigned& told, std::size_t at) {
-    const Round key{told.stamp.epoch, told.stamp.round};
-    const int round = told.stamp.round;
+void Simulation::check_round(const Assigned& assigned, std::size_t at) {
+    const Round key{assigned.stamp.epoch, assigned.stamp.round};
+    const int round = assigned.stamp.round;
     for (std::size_t other = 0; other < agents_.size(); ++other) {
         const SimulatedWorkers& workers = agents_[other].workers;
-        if (workers.alive && (workers.round != key || other == at || workers.group_rank == told.group_rank))
+        if (workers.alive && (workers.round != key || other == at || workers.group_rank == assigned.group_rank))
             violated("overlap", fmt::format("agent{} starts round {} while workers of round {} live on agent{}", at,
                                             round, workers.round.second, other));
     }
     auto& all = rounds_[key].started;
-    if (!all.emplace(told.group_rank, told).second)
-        violated("ranks", fmt::format("round {}: group rank {} was assigned twice", round, told.group_rank));
+    if (!all.emplace(assigned.group_rank, assigned).second)
+        violated("ranks", fmt::format("round {}: group rank {} was assigned twice", round, assigned.group_rank));
     const Assigned& first = all.begin()->second;
-    if (told.group_rank < 0 || told.group_rank >= told.group_world_size ||
-        told.group_world_size != first.group_world_size || told.world_size != first.world_size ||
-        told.restart_count != first.restart_count || told.master_addr != first.master_addr ||
-        told.master_port != first.master_port)
+    if (assigned.group_rank < 0 || assigned.group_rank >= assigned.group_world_size ||
+        assigned.group_world_size != first.group_world_size || assigned.world_size != first.world_size ||
+        assigned.restart_count != first.restart_count || assigned.master_addr != first.master_addr ||
+        assigned.master_port != first.master_port)
         violated("ranks", fmt::format("round {}: assignments differ", round));
-    if (told.group_world_size < options_.min_nodes || told.group_world_size > options_.max_nodes)
-        violated("ranks", fmt::format("round {} has {} nodes", round, told.group_world_size));
+    if (assigned.group_world_size < options_.min_nodes || assigned.group_world_size > options_.max_nodes)
+        violated("ranks", fmt::format("round {} has {} nodes", round, assigned.group_world_size));
     for (auto left = all.begin(), right = std::next(left); right != all.end(); left = right++)
         if (right->first == left->first + 1
                 ? right->second.first_rank != left->second.first_rank + left->second.local_world_size

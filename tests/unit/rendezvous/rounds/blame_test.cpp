@@ -1,4 +1,4 @@
-/// The table: what came in which order, and what follows.
+/// The outcome of a round for each order of events.
 
 #include "rendezvous/rounds/blame.hpp"
 
@@ -12,7 +12,7 @@ using Outcome = Blame::Outcome;
 
 /// Letters are events in their order, 200 ms apart:
 ///   f  a worker failed      p  a worker failed for good (the program cannot be executed)
-///   l  a node was lost that had been silent since before anything else      L  one that was heard just now
+///   l  a node was lost that had been silent since before anything else      L  one that has just sent something
 ///   s  the round is stopped      e  what failed is excused (a leaver in a job that was about to end)
 ///   v  the job is to end: by a signal      y  the same, but the failures before it stand
 ///   w  a whole node was stopped, workers included      .  time passes

@@ -8,7 +8,7 @@ namespace {
 
 Cause cause(const std::string& record) { return {1, "kind", "summary of " + record.substr(0, 8), false, record}; }
 
-TEST(Causes, are_told_in_the_order_in_which_they_came) {
+TEST(Causes, keep_the_order_in_which_they_came) {
     Causes causes;
     causes.add("b", cause("b"));
     causes.add("a", cause("a"));
@@ -25,7 +25,7 @@ TEST(Causes, only_one_is_the_first) {
     EXPECT_FALSE(causes.is_later("c"));
 }
 
-TEST(Causes, a_later_word_of_a_node_takes_the_place_of_its_first) {
+TEST(Causes, a_later_report_of_a_node_replaces_its_first) {
     Causes causes;
     causes.add("b", cause(""));
     causes.add("a", cause("a"));
@@ -33,14 +33,14 @@ TEST(Causes, a_later_word_of_a_node_takes_the_place_of_its_first) {
     EXPECT_EQ(causes.records(), (std::vector<std::string>{"b, whole", "a"}));
 }
 
-TEST(Causes, no_more_nodes_are_told_than_a_reader_wants) {
+TEST(Causes, of_no_more_nodes_than_a_report_shows) {
     Causes causes;
     for (int node = 0; node < 100; ++node) causes.add(fmt::format("{}", node), cause(fmt::format("{}", node)));
     EXPECT_EQ(causes.records().size(), Causes::kMost);
     EXPECT_EQ(causes.records().back(), "15");
 }
 
-TEST(Causes, no_more_bytes_are_told_than_ten_thousand_agents_can_be_sent) {
+TEST(Causes, of_no_more_bytes_than_ten_thousand_agents_can_be_sent) {
     Causes causes;
     causes.add("first", cause(std::string(2 * Causes::kMostBytes, 'f')));
     causes.add("second", cause("small"));

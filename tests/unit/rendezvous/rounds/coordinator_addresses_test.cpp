@@ -14,13 +14,13 @@ std::string master_address(const std::string& of_node_0, const std::string& of_n
     return job.heard<Assigned>(1)->master_addr;
 }
 
-TEST(CoordinatorAddresses, where_all_have_the_first_kind_it_is_told) {
+TEST(CoordinatorAddresses, the_first_kind_is_assigned_where_all_nodes_have_it) {
     EXPECT_EQ(master_address("", ""), "10.0.0.0");
     EXPECT_EQ(master_address("fd00::a", ""), "10.0.0.0");
     EXPECT_EQ(master_address("fd00::a", "fd00::b"), "10.0.0.0");
 }
 
-TEST(CoordinatorAddresses, where_somebody_lacks_it_the_other_kind_is_told) {
+TEST(CoordinatorAddresses, the_other_kind_is_assigned_where_a_node_lacks_the_first) {
     Job job(2, 2);
     job.other_address = "fd00::a";
     job.join(0);
@@ -31,7 +31,7 @@ TEST(CoordinatorAddresses, where_somebody_lacks_it_the_other_kind_is_told) {
     EXPECT_EQ(job.heard<Assigned>(1)->master_addr, "fd00::a");
 }
 
-TEST(CoordinatorAddresses, where_nothing_is_common_the_hosts_first_one_is_told) {
+TEST(CoordinatorAddresses, the_hosts_first_one_is_assigned_where_none_is_common) {
     Job job(2, 2);
     job.join(0);
     job.address = "fd00::b";

@@ -35,7 +35,7 @@ TEST(CoordinatorLeave, the_node_that_hosts_it_cannot_leave_alone) {
     job.over(0), job.over(1);
     const auto end = job.heard<End>(1);
     EXPECT_EQ(end->verdict.status, 130);
-    EXPECT_EQ(end->verdict.reason, "SIGINT received on node0, which hosts the meeting: the job ends with it");
+    EXPECT_EQ(end->verdict.reason, "SIGINT received on node0, which hosts the coordinator: the job ends with it");
 }
 
 TEST(CoordinatorLeave, an_elastic_job_that_waits_for_nodes_goes_on_waiting_without_one) {
@@ -48,7 +48,7 @@ TEST(CoordinatorLeave, an_elastic_job_that_waits_for_nodes_goes_on_waiting_witho
     EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 3);
 }
 
-TEST(CoordinatorLeave, an_elastic_job_of_which_too_few_would_be_left_says_so) {
+TEST(CoordinatorLeave, an_elastic_job_with_too_few_nodes_left_ends_with_that_reason) {
     Job job(2, 3);
     for (int node : {0, 1, 2}) job.join(node);
     job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
@@ -80,7 +80,7 @@ TEST(CoordinatorLeave, a_failure_that_would_be_tried_again_gives_way_to_a_signal
     for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 143);
 }
 
-TEST(CoordinatorLeave, who_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
+TEST(CoordinatorLeave, a_leave_from_a_job_that_is_about_to_end_stops_no_node) {
     Job job(1, 3, 1);
     for (int node : {0, 1, 2}) job.join(node);
     job.over(0, true);
@@ -95,7 +95,7 @@ TEST(CoordinatorLeave, who_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
     for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 0);
 }
 
-TEST(CoordinatorLeave, who_is_lost_while_it_leaves_a_job_that_is_about_to_end_disturbs_nobody) {
+TEST(CoordinatorLeave, a_loss_during_a_leave_from_a_job_that_is_about_to_end_stops_no_node) {
     Job job(1, 3, 1);
     for (int node : {0, 1, 2}) job.join(node);
     job.over(0, true);
@@ -123,7 +123,7 @@ TEST(CoordinatorLeave, what_failed_when_a_whole_node_was_asked_to_end_does_not_c
         for (const int min_nodes : {1, 2}) {
             Job job(min_nodes, 2, max_restarts);
             job.join(0), job.join(1);
-            job.fails(0);  // its workers lost those of node 1, whose own word takes longer
+            job.fails(0);  // its workers lost those of node 1, whose own report takes longer
             job.pass(100ms, {0, 1});
             job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received", true});
             job.over(0), job.over(1);
@@ -146,7 +146,7 @@ TEST(CoordinatorLeave, what_failed_long_before_counts) {
     for (int node : {0, 1}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 3);
 }
 
-TEST(CoordinatorLeave, who_asks_again_ends_everybodys_grace_where_the_job_ends_with_it) {
+TEST(CoordinatorLeave, a_second_leave_ends_the_grace_on_all_nodes_where_the_job_ends_with_it) {
     for (const int min_nodes : {1, 2}) {
         Job job(min_nodes, 2, 1);
         job.join(0), job.join(1);

@@ -25,7 +25,7 @@ TEST(Coordinator, starts_when_all_are_there_and_tells_each_its_own) {
     EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 2, 4, 2, 2, 4, "10.0.0.0", 4000, 0, 0, "", progress}));
 }
 
-TEST(Coordinator, who_is_done_hears_too_that_the_round_has_ended) {
+TEST(Coordinator, finished_members_receive_the_end_of_the_round_too) {
     Job job(2, 2, 1);
     job.join(0);
     job.join(1);
@@ -38,7 +38,7 @@ TEST(Coordinator, who_is_done_hears_too_that_the_round_has_ended) {
     EXPECT_EQ(job.heard<Assigned>(0)->stamp.round, 1);
 }
 
-TEST(Coordinator, answers_who_only_asks_whether_it_is_there) {
+TEST(Coordinator, answers_a_probe_that_never_joins) {
     Job job(2, 2);
     job.say(5, Beat{{}, 41});
     EXPECT_FALSE(job.heard<Beat>(5)) << "strangers say who they are first";
@@ -57,7 +57,7 @@ TEST(Coordinator, the_last_call_waits_for_more) {
     EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
 }
 
-TEST(Coordinator, too_few_end_with_80_and_are_told_how_many_came) {
+TEST(Coordinator, too_few_nodes_end_with_80_and_the_number_that_came) {
     auto options = Job::options(3, 3, 0);
     options.join_timeout = 3s;
     options.expected_hosts = {"node0", "node1", "node2"};
@@ -108,7 +108,7 @@ TEST(Coordinator, reports_during_the_last_call_when_the_round_starts) {
     EXPECT_EQ(job.heard<Tell>(0)->text, "1 of at most 3 nodes, starting in 20 s");
 }
 
-TEST(Coordinator, says_every_ten_seconds_who_is_missing) {
+TEST(Coordinator, reports_missing_nodes_every_ten_seconds) {
     Job job(2, 2);
     job.join(0);
     job.pass(10'100ms, {0});
@@ -218,7 +218,7 @@ TEST(Coordinator, a_loss_does_not_excuse_what_failed_while_that_node_was_well) {
     EXPECT_EQ(job.heard<End>(0)->verdict.status, 3);
 }
 
-TEST(Coordinator, who_has_not_been_stopped_for_a_failure_hears_of_it_with_the_restart) {
+TEST(Coordinator, members_that_were_not_stopped_receive_the_cause_with_the_restart) {
     Job job(2, 2, 1);
     job.join(0), job.join(1), job.join(2);
     job.over(1, true);
@@ -280,13 +280,13 @@ TEST(Coordinator, another_job_or_version_is_refused_and_both_are_named) {
     EXPECT_EQ(job.heard<Refused>(6)->reason, "this is dlaunch 9.9, the coordinator is dlaunch 0.1.0");
 }
 
-TEST(Coordinator, a_spare_is_told_that_it_waits) {
+TEST(Coordinator, a_spare_receives_a_line_that_it_waits) {
     Job job(2, 2);
     for (int node : {0, 1, 2}) job.join(node);
     EXPECT_EQ(job.heard<Tell>(2)->text, "a spare of job \"job\", which runs on 2 nodes: waiting");
 }
 
-TEST(Coordinator, a_node_that_was_told_otherwise_about_the_job_hears_what_counts) {
+TEST(Coordinator, a_node_with_other_options_receives_a_line_about_those_that_apply) {
     auto options = Job::options(2, 3, 1);
     options.host = "node0";
     Job job(options);
@@ -298,14 +298,14 @@ TEST(Coordinator, a_node_that_was_told_otherwise_about_the_job_hears_what_counts
     };
     EXPECT_EQ(told(0, config(2, 3, 1)), "");
     EXPECT_EQ(told(1, config(2, 2, 1)),
-              "this node was told --nnodes=2, but --nnodes=2:3 on node0, which hosts the meeting, counts");
+              "this node was told --nnodes=2, but --nnodes=2:3 on node0, which hosts the coordinator, counts");
     EXPECT_EQ(told(1, config(2, 2, 1), 2), "") << "once is enough";
     EXPECT_EQ(told(2, config(1, 3, 4)),
               "this node was told --nnodes=1:3 --max-restarts=4, but --nnodes=2:3 --max-restarts=1 on node0, which "
-              "hosts the meeting, counts");
+              "hosts the coordinator, counts");
 }
 
-TEST(Coordinator, where_ranks_are_fixed_nobody_waits_for_one_that_is_taken) {
+TEST(Coordinator, where_ranks_are_fixed_a_node_with_a_taken_rank_is_refused) {
     Coordinator::Options options = Job::options(2, 2, 0);
     options.fixed_ranks = true;
     Job job(options);
@@ -329,7 +329,7 @@ TEST(Coordinator, a_spare_ends_with_the_job) {
     EXPECT_EQ(job.heard<End>(1)->verdict.status, 0);
 }
 
-TEST(Coordinator, a_newcomer_waits_where_scale_up_says_so) {
+TEST(Coordinator, a_newcomer_waits_unless_scale_up_is_immediate) {
     for (auto policy : {ScaleUp::on_restart, ScaleUp::never}) {
         auto options = Job::options(1, 2, 1);
         options.last_call = 0ms;
@@ -343,7 +343,7 @@ TEST(Coordinator, a_newcomer_waits_where_scale_up_says_so) {
     }
 }
 
-TEST(Coordinator, a_frozen_coordinator_blames_nobody_for_its_own_silence) {
+TEST(Coordinator, a_frozen_coordinator_evicts_no_node_for_its_own_silence) {
     Job job(2, 2);
     job.join(0), job.join(1);
     job.now += 60s;
@@ -352,7 +352,7 @@ TEST(Coordinator, a_frozen_coordinator_blames_nobody_for_its_own_silence) {
     EXPECT_FALSE(job.heard<StopRound>(0));
 }
 
-TEST(Coordinator, who_waits_for_a_restart_is_not_told_that_all_nodes_are_there) {
+TEST(Coordinator, no_line_about_missing_nodes_is_sent_during_a_pause) {
     auto options = Job::options(2, 2, 9);
     options.restarts.first = options.restarts.most = 25s;
     Job job(options);

@@ -157,7 +157,7 @@ TEST(MemberCuts, beats_are_spread) {
     EXPECT_GT(gaps.size(), 20U);
 }
 
-TEST(MemberCuts, says_good_bye_when_its_guard_is_dead) {
+TEST(MemberCuts, sends_a_good_bye_when_its_guard_is_dead) {
     Node node;
     node.welcome();
     node.member.gone();

@@ -9,7 +9,7 @@ namespace {
 
 using Node = MemberNode;
 
-TEST(Member, dials_says_who_it_is_and_starts_what_it_is_told) {
+TEST(Member, dials_joins_and_starts_what_it_is_assigned) {
     Node node;
     EXPECT_TRUE(node.did<Member::Connect>());
     node.member.connected(node.now);
@@ -39,7 +39,7 @@ TEST(Member, kills_its_workers_one_margin_before_the_time_out_and_rejoins) {
     EXPECT_FALSE(node.did<Member::KillWorkers>());
     node.pass(100ms, false);
     EXPECT_EQ(node.did<Member::KillWorkers>()->reason,
-              "no word from the coordinator on node0 (10.0.0.1:29400) for 4 s");
+              "no message from the coordinator on node0 (10.0.0.1:29400) for 4 s");
     node.did<Member::Connect>();
     node.pass(1s, false);
     EXPECT_FALSE(node.did<Member::Connect>()) << "something of it may still live";
@@ -116,7 +116,7 @@ TEST(Member, what_lay_in_the_socket_of_a_frozen_agent_starts_nothing) {
     EXPECT_FALSE(node.did<Member::StartWorkers>());
 }
 
-TEST(Member, hears_when_a_round_that_was_over_here_is_over_everywhere) {
+TEST(Member, closes_a_round_that_was_over_here_when_it_is_over_everywhere) {
     Node node;
     node.welcome();
     node.assign(0);
@@ -149,7 +149,7 @@ TEST(Member, a_stranger_in_the_place_of_a_coordinator_is_its_loss) {
     EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
 }
 
-TEST(Member, says_once_that_nobody_speaks_at_the_endpoint) {
+TEST(Member, reports_once_that_no_coordinator_answers_at_the_endpoint) {
     Node node;
     node.member.connected(node.now);
     node.now += 2s;
@@ -192,7 +192,7 @@ TEST(Member, a_dead_fixed_coordinator_ends_it_at_once_with_81) {
     EXPECT_EQ(end->reason, "the coordinator on node0 (10.0.0.1:29400) was lost");
 }
 
-TEST(Member, after_a_cut_it_says_again_what_it_has_said) {
+TEST(Member, sends_its_state_again_after_a_cut) {
     Node node;
     node.welcome();
     node.assign(0);
@@ -217,7 +217,7 @@ TEST(Member, a_round_that_ended_while_it_was_cut_off_is_over_for_it) {
     EXPECT_FALSE(node.did<Member::StopWorkers>());
 }
 
-TEST(Member, words_of_another_coordinator_or_an_old_round_are_refused) {
+TEST(Member, messages_of_another_coordinator_or_an_old_round_are_ignored) {
     Node node;
     node.welcome();
     node.assign(4);
@@ -229,7 +229,7 @@ TEST(Member, words_of_another_coordinator_or_an_old_round_are_refused) {
     EXPECT_TRUE(node.did<Member::StopWorkers>());
 }
 
-TEST(Member, nobody_there_ends_with_80_after_the_join_time_out) {
+TEST(Member, without_a_coordinator_it_ends_with_80_after_the_join_time_out) {
     Node node;
     for (Time end = node.now + 600s; node.now < end; node.now += 250ms) {
         node.member.connect_failed(node.now, {true, "10.0.0.1:29400: Connection refused"});
@@ -266,7 +266,7 @@ TEST(Member, a_leaving_node_waits_for_the_jobs_answer_while_the_coordinator_live
     EXPECT_EQ(node.did<Member::EndJob>()->status, 143);
 }
 
-TEST(Member, who_leaves_before_it_was_let_in_ends_at_once) {
+TEST(Member, a_leave_before_the_welcome_ends_it_at_once) {
     Node node;
     node.member.leave(Leave::Scope::node_if_enough, 130, "SIGINT received");
     node.listen();

@@ -50,7 +50,7 @@ TEST(Ranks, survivors_keep_theirs_and_a_newcomer_takes_the_hole) {
     EXPECT_EQ(group_ranks({seat("node1", 0), seat("node3", 2), seat("node0")}), (Ranks{0, 2, 1}));
 }
 
-TEST(Ranks, who_stood_behind_a_smaller_world_moves_into_its_hole) {
+TEST(Ranks, a_rank_beyond_a_smaller_world_moves_into_its_hole) {
     EXPECT_EQ(group_ranks({seat("node1", 0), seat("node3", 2)}), (Ranks{0, 1}));
 }
 
@@ -68,7 +68,7 @@ TEST(Ranks, claims_behind_a_smaller_world_keep_their_order) {
     EXPECT_EQ(group_ranks({seat("a", {}, 5), seat("b", {}, 3), seat("c", {}, 0)}), (Ranks{2, 1, 0}));
 }
 
-TEST(Ranks, two_who_claim_one_rank_get_a_warning_and_the_natural_order) {
+TEST(Ranks, two_claims_of_one_rank_give_a_warning_and_the_natural_order) {
     const std::vector<Seat> seats{seat("b", {}, 0), seat("a", {}, 0)};
     EXPECT_EQ(group_ranks(seats), (Ranks{1, 0}));
     EXPECT_EQ(place(seats).warning, "--node-rank=0 was given to b and to a: ranks follow the order of host names");

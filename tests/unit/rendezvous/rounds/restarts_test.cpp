@@ -62,15 +62,15 @@ TEST(Restarts, a_spent_budget_comes_before_a_crash_loop) {
     EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::budget_spent);
 }
 
-TEST(Restarts, tell_what_was_decided) {
+TEST(Restarts, describe_what_was_decided) {
     Restarts restarts = with(100, 4);
-    EXPECT_EQ(restarts.told(restarts.on_failure(kQuick)), "restarting all workers (restart 1 of 100)");
-    EXPECT_EQ(restarts.told(restarts.on_failure(kQuick)), "restarting all workers in 0.1 s (restart 2 of 100)");
-    EXPECT_EQ(restarts.told({Kind::restart, 1ms}), "restarting all workers (restart 2 of 100)");
+    EXPECT_EQ(restarts.line(restarts.on_failure(kQuick)), "restarting all workers (restart 1 of 100)");
+    EXPECT_EQ(restarts.line(restarts.on_failure(kQuick)), "restarting all workers in 0.1 s (restart 2 of 100)");
+    EXPECT_EQ(restarts.line({Kind::restart, 1ms}), "restarting all workers (restart 2 of 100)");
     restarts.on_failure(kQuick);
-    EXPECT_EQ(restarts.told(restarts.on_failure(kQuick)),
+    EXPECT_EQ(restarts.line(restarts.on_failure(kQuick)),
               "gave up after 3 restarts: the job fails again and again in the same way");
-    EXPECT_EQ(with(100, 1).told({Kind::crash_loop, 0ms}),
+    EXPECT_EQ(with(100, 1).line({Kind::crash_loop, 0ms}),
               "gave up without a restart: the first failure is enough for --crash-loop=1");
 }
 
@@ -81,7 +81,7 @@ TEST(Restarts, losses_pause_and_end_in_a_crash_loop_but_spend_no_restart) {
     EXPECT_EQ(restarts.on_loss(2s).pause, 200ms);
     const auto last = restarts.on_loss(2s);
     EXPECT_EQ(last.kind, Kind::crash_loop);
-    EXPECT_EQ(restarts.told(last), "gave up: 4 rounds in a row ended soon after the start by the loss of a node");
+    EXPECT_EQ(restarts.line(last), "gave up: 4 rounds in a row ended soon after the start by the loss of a node");
     EXPECT_EQ(restarts.used(), 0);
 }
 

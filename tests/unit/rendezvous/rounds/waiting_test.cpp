@@ -7,12 +7,12 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(Waiting, says_who_is_missing) {
+TEST(Waiting, names_the_missing_hosts) {
     EXPECT_EQ(waiting_text(7, 8, {"node5"}), "7 of 8 nodes, waiting for: node5");
     EXPECT_EQ(waiting_text(6, 8, {"node5", "node7"}), "6 of 8 nodes, waiting for: node5, node7");
 }
 
-TEST(Waiting, says_how_many_when_nobody_knows_who) { EXPECT_EQ(waiting_text(2, 3, {}), "2 of 3 nodes"); }
+TEST(Waiting, counts_nodes_where_their_names_are_not_known) { EXPECT_EQ(waiting_text(2, 3, {}), "2 of 3 nodes"); }
 
 TEST(Waiting, does_not_fill_the_screen) {
     EXPECT_EQ(waiting_text(1, 11, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}),
