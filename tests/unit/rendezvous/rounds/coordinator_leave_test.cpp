@@ -102,7 +102,11 @@ TEST(CoordinatorLeave, a_loss_during_a_leave_from_a_job_that_is_about_to_end_sto
     job.over(2, true);
     job.say(1, Leave{job.stamp(), Leave::Scope::node_if_enough, 143, "SIGTERM received"});
     job.dies(1);
-    for (int node : {0, 2}) EXPECT_EQ(job.heard<End>(node)->verdict.status, 0);
+    for (int node : {0, 2}) {
+        const auto end = job.heard<End>(node);
+        ASSERT_TRUE(end);
+        EXPECT_EQ(end->verdict.status, 0);
+    }
 }
 
 TEST(CoordinatorLeave, what_fails_because_somebody_left_a_job_that_was_about_to_end_is_not_counted) {
