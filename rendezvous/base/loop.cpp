@@ -6,14 +6,57 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
+#include <atomic>
+
 namespace dlaunch::base {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+namespace {
+
+/// Measures turns where asked to: two looks at the clock a turn cost some 50 ns.
+class Turns {
+public:
+    void measure() { is_measured_ = true; }
+    void observe(Duration limit, std::function<void(Duration)> observer) {
+        measure();
+        limit_ = limit;
+        observer_ = std::move(observer);
+    }
+    void run(const Loop::Callback& call, Time due = Time::max()) {
+        if (!is_measured_) return call();
+        const Time began = Clock::now();
+        began_.store(began.time_since_epoch().count(), std::memory_order_relaxed);
+        call();
+        began_.store(0, std::memory_order_relaxed);
+        if (!observer_) return;
+        if (const Duration took = Clock::now() - std::min(began, due); took > limit_) observer_(took);
+    }
+    [[nodiscard]] Duration current() const {
+        const Time::rep began = began_.load(std::memory_order_relaxed);
+        return began ? Clock::now() - Time(Duration(began)) : Duration::zero();
+    }
+
+private:
+    bool is_measured_ = false;
+    Duration limit_{};
+    std::function<void(Duration)> observer_;
+    std::atomic<Time::rep> began_ = 0;
+};
+
+}  // namespace
+
+struct Loop::Impl {
+    asio::io_context context{1};
+    Turns turns;
+};
+
 struct Watch::Impl : std::enable_shared_from_this<Watch::Impl> {
-    Impl(asio::io_context& context, int fd, asio::posix::descriptor_base::wait_type what, Loop::Callback callback)
-        : descriptor(context, fd), kind(what), call(std::move(callback)) {}
+    Impl(asio::io_context& context, Turns& measured, int fd, asio::posix::descriptor_base::wait_type what,
+         Loop::Callback callback)
+        : turns(measured), descriptor(context, fd), kind(what), call(std::move(callback)) {}
 
     ~Impl() { descriptor.release(); }
 
@@ -22,7 +65,7 @@ struct Watch::Impl : std::enable_shared_from_this<Watch::Impl> {
             // Locked for the length of the call, so that a callback may destroy its own Watch.
             auto self = weak.lock();
             if (!self || error || !self->alive) return;
-            self->call();
+            self->turns.run(self->call);
             if (self->alive) self->arm();
         });
     }
@@ -32,6 +75,7 @@ struct Watch::Impl : std::enable_shared_from_this<Watch::Impl> {
         descriptor.release();  // cancels pending waits; the owner keeps the descriptor
     }
 
+    Turns& turns;
     asio::posix::stream_descriptor descriptor;
     asio::posix::descriptor_base::wait_type kind;
     Loop::Callback call;
@@ -75,25 +119,21 @@ Timer::~Timer() {
     impl_->timer.cancel();
 }
 
-struct Loop::Impl {
-    asio::io_context context{1};
-};
-
 Loop::Loop() : impl_(std::make_unique<Impl>()) {}
 Loop::~Loop() = default;
 
 Watch Loop::readable(int fd, Callback callback) {
     Watch watch;
-    watch.impl_ =
-        std::make_shared<Watch::Impl>(impl_->context, fd, asio::posix::descriptor_base::wait_read, std::move(callback));
+    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, impl_->turns, fd,
+                                                asio::posix::descriptor_base::wait_read, std::move(callback));
     watch.impl_->arm();
     return watch;
 }
 
 Watch Loop::writable(int fd, Callback callback) {
     Watch watch;
-    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, fd, asio::posix::descriptor_base::wait_write,
-                                                std::move(callback));
+    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, impl_->turns, fd,
+                                                asio::posix::descriptor_base::wait_write, std::move(callback));
     watch.impl_->arm();
     return watch;
 }
@@ -101,17 +141,29 @@ Watch Loop::writable(int fd, Callback callback) {
 Timer Loop::after(Duration duration, Callback callback) {
     Timer timer;
     timer.impl_ = std::make_shared<Timer::Impl>(impl_->context, duration);
-    timer.impl_->timer.async_wait([impl = timer.impl_, call = std::move(callback)](const error_code& error) {
-        if (!error && impl->alive) call();
-    });
+    timer.impl_->timer.async_wait(
+        [impl = timer.impl_, &turns = impl_->turns, call = std::move(callback)](const error_code& error) {
+            if (!error && impl->alive) turns.run(call, impl->timer.expiry());
+        });
     return timer;
 }
 
-void Loop::post(Callback callback) { asio::post(impl_->context, std::move(callback)); }
+void Loop::post(Callback callback) {
+    asio::post(impl_->context, [&turns = impl_->turns, call = std::move(callback)] { turns.run(call); });
+}
+
+void Loop::on_lag(Duration limit, std::function<void(Duration)> observer) {
+    impl_->turns.observe(limit, std::move(observer));
+}
+
+void Loop::measure_turns() { impl_->turns.measure(); }
+
+Duration Loop::in_turn_for() const { return impl_->turns.current(); }
 
 void Loop::run() {
     auto work = asio::make_work_guard(impl_->context);
     impl_->context.run();
+    impl_->context.restart();  // here, so that a stop() before run() counts
 }
 
 void Loop::stop() { impl_->context.stop(); }

@@ -1,8 +1,8 @@
 #pragma once
 /// An event loop: a narrow interface to Asio, so that only loop.cpp includes its headers.
 ///
-/// Single-threaded. Callbacks run from run() only, never from the call that registers them. Destroying a Watch or a
-/// Timer cancels it: its callback does not run afterwards.
+/// Single-threaded, but for post(), stop() and in_turn_for(). Callbacks run from run() only, never from the call that
+/// registers them. Destroying a Watch or a Timer cancels it: its callback does not run afterwards.
 
 #include <chrono>
 #include <functional>
@@ -68,12 +68,20 @@ public:
     [[nodiscard]] Watch writable(int fd, Callback callback);
     [[nodiscard]] Timer after(Duration duration, Callback callback);
 
-    /// `callback` runs in the next turn of the loop, after all callbacks that are ready now.
+    /// `callback` runs in the next turn of the loop, after all callbacks that are ready now. From any thread.
     void post(Callback callback);
 
-    /// Runs callbacks until stop() is called.
+    /// Runs callbacks until stop() is called, from any thread; may be called again then.
     void run();
     void stop();
+
+    /// `observer` receives the length of each turn (one callback) above `limit`, and the delay of each timer that runs
+    /// later than that. Before run(); without it no turn is measured.
+    void on_lag(Duration limit, std::function<void(Duration)> observer);
+    /// How long the callback that runs now has run; zero between turns. From any thread, once measure_turns() was
+    /// called before run().
+    [[nodiscard]] Duration in_turn_for() const;
+    void measure_turns();
 
     [[nodiscard]] boost::asio::io_context& context();
 
