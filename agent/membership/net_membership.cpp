@@ -108,7 +108,7 @@ void NetMembership::failed(const Failure& failure) {
 }
 
 void NetMembership::round_over(const RoundEnd& end) {
-    round_runs_ = false;
+    running_round_.reset();
     if (!end.succeeded) store_.end_round();  // after success other nodes' workers may still use it
     if (dying_) return die();
     std::optional<r::Cause> cause;
@@ -134,7 +134,7 @@ void NetMembership::leave(int status, const std::string& reason, bool workers_to
     // connection closed without Gone counts as a cut.
     if (status == exit_status::kSignalBase + SIGKILL) {
         dying_ = JobVerdict{status, reason};
-        if (!round_runs_ && !over_) die();
+        if (!running_round_ && !over_) die();
         return;
     }
     if (over_) return;
@@ -195,17 +195,21 @@ void NetMembership::perform(r::Member::Action& action) {
     } else if (auto* begin = std::get_if<r::Member::StartWorkers>(&action)) {
         start(begin->assigned);
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
-        order([this, reason = stop->reason, lost = stop->lost, is_known = own_failure_ || stop->reason == own_leave_] {
-            if (!round_runs_) return;
+        // The order may be carried out when its round is over and the next one runs.
+        order([this, round = running_round_, reason = stop->reason, lost = stop->lost,
+               is_known = own_failure_ || stop->reason == own_leave_] {
+            if (!round || running_round_ != round) return;
             if (!is_known) orders_.tell(reason);
             orders_.stop(reason, lost);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
         store_.end_round();
     } else if (auto* kill = std::get_if<r::Member::KillWorkers>(&action)) {
-        order([this, reason = kill->reason, done = by_guard_, is_known = kill->reason == own_leave_] {
-            if ((round_runs_ || done) && !is_known) orders_.tell(reason + (done ? "" : ": killing the workers"));
-            if (round_runs_) orders_.kill(reason);
+        order([this, round = running_round_, reason = kill->reason, done = by_guard_,
+               is_known = kill->reason == own_leave_] {
+            const bool runs = round && running_round_ == round;
+            if ((runs || done) && !is_known) orders_.tell(reason + (done ? "" : ": killing the workers"));
+            if (runs) orders_.kill(reason);
         });
     } else if (auto* tell = std::get_if<r::Member::TellUser>(&action)) {
         order([this, text = tell->text] { orders_.tell(text); });
@@ -219,7 +223,7 @@ void NetMembership::set_timer() {
 }
 
 void NetMembership::start(const r::Assigned& assigned) {
-    round_runs_ = true;
+    running_round_ = assigned.stamp.round;
     own_failure_ = false;
     is_standby_ = assigned.group_rank < kStandbys;
     Assignment assignment;

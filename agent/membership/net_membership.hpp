@@ -94,9 +94,9 @@ private:
     std::string own_reason_;    ///< why this node leaves
     std::string own_leave_;     ///< the same with this node's name, for the other nodes; empty: this node stays
     std::optional<JobVerdict> dying_;
-    bool over_ = false;  ///< the last order is queued
-    bool round_runs_ = false;
-    bool by_guard_ = false;  ///< the guard, not this agent, has killed the running round
+    bool over_ = false;                 ///< the last order is queued
+    std::optional<int> running_round_;  ///< its workers may live
+    bool by_guard_ = false;             ///< the guard, not this agent, has killed the running round
 };
 
 }  // namespace dlaunch::agent

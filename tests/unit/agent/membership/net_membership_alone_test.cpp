@@ -25,9 +25,11 @@ struct Node {
                              const auto round = static_cast<std::size_t>(assignment.round);
                              if (fails_first) membership.failed(ends.at(round).failures.front());
                              if (leave_in == assignment.round) membership.leave(143, "SIGTERM received", false);
-                             membership.round_over(ends.at(round));
+                             after_turns(turns_before_end,
+                                         [&membership, end = ends.at(round)] { membership.round_over(end); });
                          },
-                         [](const std::string&, const auto&) {}, [&](const std::string& text) { told.push_back(text); },
+                         [&](const std::string&, const auto&) { stopped.push_back(rounds.back().round); },
+                         [&](const std::string& text) { told.push_back(text); },
                          [&](const JobVerdict& end) {
                              verdict = end;
                              loop.stop();
@@ -36,9 +38,16 @@ struct Node {
         return verdict;
     }
 
+    void after_turns(int turns, std::function<void()> call) {
+        if (turns == 0) return call();
+        loop.post([this, turns, call = std::move(call)]() mutable { after_turns(turns - 1, std::move(call)); });
+    }
+
     Plan plan;
     base::Loop loop;
     GuardLink guard;
+    int turns_before_end = 0;
+    std::vector<int> stopped;  ///< the rounds that were ordered to stop
     std::vector<Assignment> rounds;
     std::vector<std::string> told;
     int leave_in = -1;
@@ -92,6 +101,17 @@ TEST(OneNode, a_failure_is_restarted_and_counted) {
 TEST(OneNode, the_last_failure_decides_the_status) {
     Node node(plan_with(1));
     EXPECT_EQ(node.run({badly(HowEnded::exited, 3), badly(HowEnded::signalled, 0, 11)}).status, 139);
+}
+
+TEST(OneNode, an_order_to_stop_a_failed_round_does_not_reach_the_next) {
+    for (int turns = 0; turns < 8; ++turns) {
+        Node node(plan_with(1));
+        node.fails_first = true;
+        node.turns_before_end = turns;
+        EXPECT_EQ(node.run({badly(HowEnded::exited, 3), badly(HowEnded::exited, 4)}).status, 4);
+        // The failure of round 1 ends the job, and may stop it once more.
+        for (const int round : node.stopped) EXPECT_LE(std::count(node.stopped.begin(), node.stopped.end(), round), 1);
+    }
 }
 
 TEST(OneNode, what_cannot_be_executed_is_not_tried_again) {
