@@ -10,37 +10,51 @@
 
 #include "agent/binding/binding.hpp"
 #include "agent/errors/escape.hpp"
-#include "agent/errors/report.hpp"
 #include "agent/group/group_shell.hpp"
 #include "agent/group/node_status.hpp"
+#include "agent/io/output.hpp"
 #include "agent/membership/net_membership.hpp"
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
+#include "agent/reporter.hpp"
 #include "agent/services/input.hpp"
 #include "agent/services/losses.hpp"
 #include "agent/services/socket.hpp"
 #include "agent/services/timer_fifo.hpp"
-#include "agent/status/write_reports.hpp"
+#include "agent/status/events.hpp"
 #include "rendezvous/base/aside.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
+constexpr auto kLag = std::chrono::milliseconds(100);  ///< of a turn of the control loop
+
+Logs::Options log_options(const Plan& plan, const NodeFacts& node) {
+    return {.plan = plan.logs,
+            .job_id = plan.rendezvous.job_id,
+            .role = plan.program.role,
+            .host = node.host,
+            .workers = plan.workers,
+            .console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1,
+            .is_shared = plan.rendezvous.max_nodes > 1};
+}
+
 class Agent final : private GroupOwner {
 public:
     /// Both must live longer.
     Agent(const Plan& plan, GuardLink& link);
 
-    /// Everything that can be refused before a worker starts.
+    /// What can be refused without a look at the user's files.
     base::Result<void> prepare();
-    void abandon() { logs_.finish(); }  ///< after prepare() failed: leaves nothing of it
     int run();
 
 private:
+    base::Result<void> make_timer_pipe();
+    void on_output_ready(const base::Result<void>& made);
+    void wire();
     void on_start(const Assignment& assignment);
-    void on_tell(const std::string& text);
     void on_end(const JobVerdict& verdict);
     void on_signals(const sigset_t& set);
     bool takes_lightly(int number);
@@ -51,17 +65,12 @@ private:
     void suspend(int stop_signal);
     void resume();
     bool give_terminal();
-    void say_complaints();
-    [[nodiscard]] JobEnd job_end(const JobVerdict& verdict) const;
-    [[nodiscard]] bool is_said(const std::string& reason) const;
-    void report(const JobVerdict& verdict);
+    void refuse(int status, const std::string& why);
+    void on_output_finished(const std::string& lost);
 
     // GroupOwner
-    /// One line, whatever peers and error files have put into it.
-    void say(const std::string& text) override { logs_.say("dlaunch: " + printable(text) + "\n"); }
-    void mention(const std::string& text) override {
-        if (plan_.verbosity >= 0) say(text);
-    }
+    void say(const std::string& text) override { reporter_.say(text); }
+    void mention(const std::string& text) override { reporter_.mention(text); }
     [[nodiscard]] bool is_fenced() const override { return link_.has_fenced(); }
     [[nodiscard]] bool is_asked_to_end() const override { return signals_->is_asked(); }
     void on_started() override {
@@ -76,8 +85,9 @@ private:
     const base::Time began_ = base::Clock::now();
     base::Loop loop_;
     NodeFacts node_;
-    Logs logs_;
+    Output output_;
     EventLog events_;
+    Reporter reporter_;
     Terminal terminal_;
     StandardInput input_;
     WorkerCgroups cgroups_;
@@ -93,20 +103,23 @@ private:
     base::Timer time_limit_;
     LeftoverSweep leftovers_{loop_};
 
-    RoundEnd last_round_;
+    std::vector<std::vector<int>> processors_;
+    std::optional<rlimit> open_files_;
+    TimerFifo::Pipe timer_pipe_;
     int rounds_ = 0, status_ = 0;
     bool suspended_ = false;
     bool leaving_ = false, signalled_ = false;  ///< the membership knows that we end; a signal has asked for the end
-    std::string told_;                          ///< the latest line that the user was told; he need not read it again
-    std::string said_reason_;                   ///< of our end, "SIGTERM received"
+    bool hurried_ = false;                      ///< the user has asked for the end twice
+    bool has_ended_ = false;                    ///< the job is over, its last output is on its way
+    std::string refusal_;                       ///< for the guard to print, when all are gone
 };
 
 Agent::Agent(const Plan& plan, GuardLink& link)
     : plan_(plan),
       link_(link),
       node_{plan.host.name, {}, {}, plan.host.usable_cores},
-      logs_(loop_, {plan.logs, plan.rendezvous.job_id, plan.program.role, node_.host, plan.workers,
-                    plan.workers == 1 && plan.rendezvous.max_nodes == 1}),
+      output_(loop_, plan, log_options(plan, node_), {}),
+      reporter_(plan, node_, output_),
       terminal_(link_.guard()),
       input_(loop_, plan, terminal_),
       cgroups_(plan.use_cgroups) {
@@ -116,35 +129,86 @@ Agent::Agent(const Plan& plan, GuardLink& link)
 base::Result<void> Agent::prepare() {
     ignore_write_signals();
     keep_descriptors();
-    const auto open_files = raise_open_files();
-    if (!plan_.event_log.empty()) {
-        auto events = EventLog::open(plan_.event_log, plan_.rendezvous.job_id);
-        if (!events) return events.error();
-        events_ = std::move(*events);
-    }
+    open_files_ = raise_open_files();
+    auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
+    if (!processors) return processors.error();
+    processors_ = std::move(*processors);
     membership_ = std::make_unique<NetMembership>(
         loop_, plan_, node_.host, link_,
         [this](const rendezvous::CoordinatorJob& job, const std::vector<store::Listener>& listeners) {
             return host_in_guard(link_, job, listeners);
         });
-
-    auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
-    if (!processors) return processors.error();
     link_.ready();
-    if (auto made = logs_.prepare(); !made) return made.error();
-    const std::string temporary = logs_.temporary_directory();
+    return {};
+}
+
+int Agent::run() {
+    signals_ =
+        std::make_unique<SignalIntake>(loop_, link_, plan_.handled_signals,
+                                       SignalIntake::Handlers{[this](const sigset_t& set) { on_signals(set); },
+                                                              [this] { on_child(); }, [this] { on_guard_died(); }});
+    if (!plan_.event_log.empty()) {
+        events_ = EventLog(plan_.rendezvous.job_id, [this](std::string line) { output_.write_event(std::move(line)); });
+        loop_.on_lag(kLag, [this](base::Duration took) {
+            events_.write("loop_lag", {{"seconds", std::chrono::duration<double>(took).count()}});
+        });
+    }
+    output_.prepare([this] { return make_timer_pipe(); },
+                    [this](const base::Result<void>& made) { on_output_ready(made); });
+    loop_.run();
+    if (!refusal_.empty()) link_.announce_end(status_, refusal_);
+    if (output_.stands_still()) _exit(status_);  // its thread cannot be joined
+    return status_;
+}
+
+/// On the I/O thread, before the control loop looks at `timer_pipe_`: the path may be one that the user named.
+base::Result<void> Agent::make_timer_pipe() {
+    if (!plan_.timers.enabled) return {};
+    auto pipe = TimerFifo::make(plan_.timers.path);
+    if (!pipe) return pipe.error();
+    timer_pipe_ = std::move(*pipe);
+    return {};
+}
+
+/// Before anything of the job is made.
+void Agent::refuse(int status, const std::string& why) {
+    has_ended_ = leaving_ = true;
+    status_ = status;
+    refusal_ = printable(why);
+    output_.abandon([this](const std::string& lost) { on_output_finished(lost); });
+}
+
+void Agent::on_output_ready(const base::Result<void>& made) {
+    if (has_ended_) return;
+    if (!made) return refuse(made.error().status, made.error().text);
+    wire();
+    events_.write("job_started", {{"workers", std::int64_t{plan_.workers}},
+                                  {"pid", std::int64_t{getpid()}},
+                                  {"host", std::string_view(node_.host)}});
+    if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
+    membership_->join({[this](const Assignment& assignment) { on_start(assignment); },
+                       [this](const std::string& reason, const rendezvous::LostRanks& lost) {
+                           losses_->report(lost, reason);
+                           round_->stop(plan_.stop_signal, reason);
+                       },
+                       [this](const std::string& text) { reporter_.progress(text); },
+                       [this](const JobVerdict& verdict) { on_end(verdict); },
+                       [this](const std::string& reason) { round_->kill(reason); }});
+}
+
+/// The run folder is there: what needs a name in it can be made.
+void Agent::wire() {
+    const std::string temporary = plan_.logs.keeps_files() ? "" : output_.paths().folder();
     link_.tell_folder(temporary);
-    logs_.on_complaint([this] { say_complaints(); });
     socket_ = std::make_unique<AgentSocket>(loop_, temporary);
     socket_->on_status([this] { return node_status(plan_, node_, *round_); });
     losses_ = std::make_unique<LossNotices>(loop_, *socket_);
     node_.agent_socket = socket_->path();
     if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_, children_);
-    auto fifo = TimerFifo::open_if_enabled(
-        loop_, plan_.timers,
-        [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
-    if (!fifo) return fifo.error();
-    timers_ = std::move(*fifo);
+    if (plan_.timers.enabled)
+        timers_ = std::make_unique<TimerFifo>(
+            loop_, std::move(timer_pipe_),
+            [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.tell_folder(socket_->folder());
     link_.tell_cgroup(cgroups_.folder());
@@ -155,37 +219,15 @@ base::Result<void> Agent::prepare() {
     host_.reset(new WorkerHost{.loop = loop_,
                                .plan = plan_,
                                .node = node_,
-                               .logs = logs_,
+                               .output = output_,
                                .cgroups = cgroups_,
                                .terminal = terminal_,
                                .children = children_,
                                .services = std::move(services),
-                               .processors = std::move(*processors),
-                               .open_files = open_files,
+                               .processors = std::move(processors_),
+                               .open_files = open_files_,
                                .program = template_.get()});
     round_ = std::make_unique<GroupShell>(*host_, events_, static_cast<GroupOwner&>(*this));
-    return {};
-}
-
-int Agent::run() {
-    signals_ =
-        std::make_unique<SignalIntake>(loop_, link_, plan_.handled_signals,
-                                       SignalIntake::Handlers{[this](const sigset_t& set) { on_signals(set); },
-                                                              [this] { on_child(); }, [this] { on_guard_died(); }});
-    events_.write("job_started", {{"workers", std::int64_t{plan_.workers}},
-                                  {"pid", std::int64_t{getpid()}},
-                                  {"host", std::string_view(node_.host)}});
-    if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
-    membership_->join({[this](const Assignment& assignment) { on_start(assignment); },
-                       [this](const std::string& reason, const rendezvous::LostRanks& lost) {
-                           losses_->report(lost, reason);
-                           round_->stop(plan_.stop_signal, reason);
-                       },
-                       [this](const std::string& text) { on_tell(text); },
-                       [this](const JobVerdict& verdict) { on_end(verdict); },
-                       [this](const std::string& reason) { round_->kill(reason); }});
-    loop_.run();
-    return status_;
 }
 
 void Agent::on_start(const Assignment& assignment) {
@@ -198,21 +240,8 @@ void Agent::on_start(const Assignment& assignment) {
     round_->begin(assignment);
 }
 
-/// The membership goes on after a failure: the user learns first what failed.
-void Agent::on_tell(const std::string& text) {
-    if (!last_round_.failures.empty() && !last_round_.failures.front().victim) {
-        const Failure& cause = last_round_.failures.front();
-        mention(summary(cause));
-        if (cause.record) mention("  " + cause.record->message.substr(0, cause.record->message.find('\n')));
-    }
-    for (const auto& remark : last_round_.remarks) mention(remark);
-    mention(text);
-    if (plan_.verbosity >= 0) told_ = text;
-    last_round_ = {};  // what was told is no cause of what comes later
-}
-
 void Agent::on_round_over(const RoundEnd& end) {
-    last_round_ = end;
+    reporter_.round_over(end);
     if (round_->unkillable()) {
         leaving_ = true;
         membership_->leave(exit_status::kNodeUnhealthy, "a worker cannot be killed", false);
@@ -221,12 +250,19 @@ void Agent::on_round_over(const RoundEnd& end) {
 }
 
 void Agent::on_end(const JobVerdict& verdict) {
+    has_ended_ = true;
     status_ = verdict.status;
-    report(verdict);
-    events_.write("job_ended", {{"status", std::int64_t{status_}},
-                                {"seconds", std::chrono::duration<double>(base::Clock::now() - began_).count()}});
-    say_complaints();
-    logs_.finish();
+    time_limit_ = {};
+    const double seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
+    events_.write("job_ended", {{"status", std::int64_t{status_}}, {"seconds", seconds}});
+    output_.finish(reporter_.ending(verdict, {.rounds = rounds_, .seconds = seconds}, *round_),
+                   [this](const std::string& lost) { on_output_finished(lost); });
+    if (hurried_) output_.hurry();
+}
+
+/// What was lost is for the guard to print, which has a descriptor that cannot block it.
+void Agent::on_output_finished(const std::string& lost) {
+    if (refusal_.empty()) refusal_ = lost;
     cgroups_.remove();
     loop_.stop();
 }
@@ -250,7 +286,7 @@ bool Agent::takes_lightly(int number) {
         case SIGHUP: return link_.hangup_ignored();
         case SIGUSR1:
         case SIGUSR2:
-            if (!asked_for) round_->forward(number);
+            if (!asked_for && round_) round_->forward(number);
             return !asked_for;
         // Whatever would end a process by default ends the job, and nothing is left behind.
         default: return is_of_no_matter(number) && !asked_for;
@@ -258,7 +294,9 @@ bool Agent::takes_lightly(int number) {
 }
 
 void Agent::end_by_signal(int number) {
+    if (has_ended_) return output_.hurry();
     const std::string signal_name = base::signal_name(number);
+    if (!round_) return refuse(exit_status::kSignalBase + number, signal_name + " received, ending");
     events_.write("signal", {{"signal", std::string_view(signal_name)}});
     const int running = round_->workers().alive();
     const bool again = std::exchange(signalled_, true);
@@ -266,15 +304,16 @@ void Agent::end_by_signal(int number) {
     if (leaving_ && !again) return mention(message(Ending::already));  // after --timeout: the workers keep their grace
     if (leaving_) {
         mention(message(Ending::at_once));
+        hurried_ = true;
         round_->kill(signal_name);
         return membership_->hurry();
     }
     leaving_ = true;
     say(message(Ending::asked));
-    said_reason_ = signal_name + " received";
+    const std::string reason = signal_name + " received";
+    reporter_.end_is_explained_by(reason);
     if (suspended_) resume();
-    membership_->leave(exit_status::kSignalBase + number, said_reason_,
-                       signals_->came_to_all() || round_->holds_ends());
+    membership_->leave(exit_status::kSignalBase + number, reason, signals_->came_to_all() || round_->holds_ends());
     round_->stop(number, signal_name);
 }
 
@@ -287,20 +326,22 @@ void Agent::on_time_out() {
 }
 
 void Agent::on_guard_died() {
+    if (has_ended_) return output_.hurry();
+    if (!round_) return refuse(exit_status::kSignalBase + SIGKILL, "the guard died");
     leaving_ = true;
     membership_->leave(exit_status::kSignalBase + SIGKILL, "the guard died", false);
     round_->kill("the guard died");
 }
 
 void Agent::on_child() {
-    if (!round_->on_child() || suspended_) return;
+    if (!round_ || !round_->on_child() || suspended_) return;
     // A worker that has the terminal was stopped by Ctrl-Z, one that has not by reading from it: fg may have come
     // since.
     if (!give_terminal()) suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
 }
 
 void Agent::suspend(int stop_signal) {
-    if (suspended_) return;
+    if (suspended_ || !round_) return;
     suspended_ = true;
     input_.suspend();
     round_->suspend();
@@ -309,6 +350,7 @@ void Agent::suspend(int stop_signal) {
 }
 
 void Agent::resume() {
+    if (!round_) return;
     suspended_ = false;
     give_terminal();
     input_.resume();
@@ -327,48 +369,6 @@ bool Agent::give_terminal() {
     return false;
 }
 
-void Agent::say_complaints() {
-    for (const auto& complaint : logs_.take_complaints()) say(complaint);
-    if (auto complaint = events_.take_complaint(); !complaint.empty()) say(complaint);
-}
-
-JobEnd Agent::job_end(const JobVerdict& verdict) const {
-    JobEnd end;
-    end.job_id = plan_.rendezvous.job_id;
-    end.program = plan_.program.command.at(plan_.program.name_index);
-    end.exit_status = verdict.status;
-    end.rounds = rounds_;
-    end.restarts = round_->assignment().restart_count;
-    end.max_restarts = rounds_ > 0 ? round_->assignment().max_restarts : plan_.restarts.max_restarts;
-    end.seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
-    end.reason = verdict.reason;
-    end.failures = verdict.failures ? *verdict.failures : last_round_.failures;
-    for (const Worker& worker : round_->workers().all())
-        if (worker.pid)
-            end.workers.push_back(
-                {worker.rank, worker.local_rank, worker.pid, node_.host, worker.exit_status(), worker.usage});
-    if (plan_.logs.keeps_files()) end.log_directory = logs_.run_directory();
-    return end;
-}
-
-bool Agent::is_said(const std::string& reason) const {
-    if (reason.empty() || reason == told_) return true;
-    return !said_reason_.empty() && (reason == said_reason_ || reason == said_reason_ + " on " + node_.host);
-}
-
-void Agent::report(const JobVerdict& verdict) {
-    const JobEnd end = job_end(verdict);
-    const bool has_cause = verdict.status != 0 && !end.failures.empty() && !end.failures.front().victim;
-    if (has_cause)
-        logs_.say(text_report(end, told_));
-    else if (verdict.status != 0 && !is_said(verdict.reason))
-        say(verdict.reason);
-    else if (verdict.status == 0 && rounds_ == 0)
-        mention("the job has ended well without this node, a spare throughout");
-    for (const auto& remark : last_round_.remarks) mention(remark);
-    for (const auto& complaint : write_reports(plan_, end)) say(complaint);
-}
-
 int prepare_and_run(const Plan& plan, GuardLink& link) {
     const auto refuse = [&link](int status, const std::string& why) {
         link.announce_end(status, printable(why));
@@ -377,10 +377,7 @@ int prepare_and_run(const Plan& plan, GuardLink& link) {
     if (const std::string complaint = too_few_open_files(plan.rendezvous.max_nodes == 1); !complaint.empty())
         return refuse(exit_status::kCannotExecute, complaint);
     Agent agent(plan, link);
-    if (auto ready = agent.prepare(); !ready) {
-        agent.abandon();
-        return refuse(ready.error().status, ready.error().text);
-    }
+    if (auto ready = agent.prepare(); !ready) return refuse(ready.error().status, ready.error().text);
     return agent.run();
 }
 

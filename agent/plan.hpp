@@ -92,6 +92,16 @@ struct LogPlan {
     std::uint64_t rotate_bytes = 0;  ///< size at which a file becomes .1, .2 ...; 0: never
     int rotate_keep = 5;             ///< number of rotated files kept beside the current one
 
+    /// The local rank whose redirections and filters count for this one: a template (negative) follows the lowest rank
+    /// that may use the console.
+    [[nodiscard]] int stands_for(int local_rank) const {
+        if (local_rank >= 0) return local_rank;
+        return shown && !shown->empty() ? *shown->begin() : 0;
+    }
+    [[nodiscard]] bool has_file(int local_rank, Stream stream) const {
+        return ((tee.of(local_rank) | redirects.of(local_rank)) & stream) != 0;
+    }
+
     /// Whether the job writes log files (else only error files, in a temporary folder).
     [[nodiscard]] bool keeps_files() const {
         if (redirects.others | tee.others) return true;

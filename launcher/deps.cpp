@@ -8,9 +8,14 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <iterator>
+#include <memory>
+#include <system_error>
+#include <thread>
 
 #include "launcher/cli/values.hpp"
 #include "launcher/cli/words.hpp"
@@ -18,6 +23,7 @@
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/host.hpp"
 #include "rendezvous/base/random.hpp"
+#include "rendezvous/base/signals_blocked.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -27,6 +33,7 @@ using base::Result;
 
 constexpr std::size_t kMostConfigBytes = 1 << 20;
 
+constexpr auto kAnswerSoon = std::chrono::seconds(1);
 constexpr int kWriterMs = 1000;  // time for a FIFO's writer to open it
 
 /// Waits only kWriterMs for a writer to open the FIFO, then reads as long as it writes.
@@ -86,6 +93,20 @@ std::string why_not_writable(const std::string& path) {
     return "";
 }
 
+/// The same, where the file system answers in time. Where it does not, the job begins all the same: its end will say
+/// what could not be written.
+std::string why_not_writable_soon(const std::string& path) {
+    const auto checked = std::make_shared<std::promise<std::string>>();
+    auto reason = checked->get_future();
+    const base::SignalsBlocked for_the_new_thread;
+    try {
+        std::thread([checked, path] { checked->set_value(why_not_writable(path)); }).detach();
+    } catch (const std::system_error&) {  // no more threads
+        return why_not_writable(path);
+    }
+    return reason.wait_for(kAnswerSoon) == std::future_status::ready ? reason.get() : "";
+}
+
 /// Whether execve(2) would refuse the file's format. False if unreadable: execute permission suffices.
 bool is_plain_text(const std::string& path) {
     base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -136,7 +157,7 @@ Deps deps_of_this_process() {
     now.fresh_id = fresh_id;
     now.read_file = read_file;
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };
-    now.why_not_writable = why_not_writable;
+    now.why_not_writable = why_not_writable_soon;
     now.is_no_program = is_no_program;
     return now;
 }

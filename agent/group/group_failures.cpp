@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "agent/errors/error_file.hpp"
 #include "agent/group/group_shell.hpp"
 
 namespace dlaunch::agent {
@@ -78,18 +77,25 @@ void GroupShell::add_failure(const GroupCommand& command) {
     if (!failure.victim && failure.how != HowEnded::timed_out) owner_.on_lost(failure);
 }
 
+LogSource GroupShell::source_of(const Failure& failure) const {
+    if (failure.of_template()) return workers_.template_source();
+    return {failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};
+}
+
 /// What can only be known now: files are written, pipes are read to their end.
 void GroupShell::complete(Failure& failure) {
-    const LogSource source =
-        failure.of_template() ? workers_.template_source()
-                              : LogSource{failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};
-    failure.stdout_file = host_.logs.file_of(source, kStdout);
-    failure.stderr_file = host_.logs.file_of(source, kStderr);
+    const LogSource source = source_of(failure);
+    const LogPlan& logs = host_.plan.logs;
+    const RunPaths& paths = host_.output.paths();
+    failure.stdout_file = paths.file_of(logs, source, kStdout);
+    failure.stderr_file = paths.file_of(logs, source, kStderr);
     if (failure.victim) return;
-    failure.last_words = host_.logs.last_words(source.local_rank);
-    const std::string error_file = host_.logs.error_file(source);
-    failure.record = read_error_file(error_file);
-    if (failure.record && host_.plan.logs.keeps_files()) failure.error_file = error_file;  // else it goes with the job
+    if (const auto found = evidence_.find(source.local_rank); found != evidence_.end()) {
+        failure.last_words = found->second.stderr_tail;
+        failure.record = found->second.record;
+    }
+    if (failure.record && logs.keeps_files())
+        failure.error_file = paths.error_file(source);  // else it goes with the job
     // A helper process that ran out of memory shows as an exit of its worker.
     if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
         const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;

@@ -17,7 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kDrainDeadline = 5000ms;
+/// A worker that fails at once needs its folder for an error file; a disk that does not answer holds up no worker.
+constexpr auto kFoldersDue = 100ms;
 
 std::int64_t number(std::int64_t value) { return value; }
 const char* plural(std::size_t count, const char* ending) { return count == 1 ? "" : ending; }
@@ -67,8 +68,8 @@ void GroupShell::perform(const GroupCommand& command) {
         case Kind::enter:
             clearing_ = false;
             return events_.write("group_state", {{"state", name(command.state)}, {"because", name(command.event)}});
-        case Kind::start_template: return start_template();
-        case Kind::start: return start(command.worker);
+        case Kind::start_template: return start_when_ready(LogSource::kTemplate);
+        case Kind::start: return start_when_ready(command.worker);
         case Kind::hint: return hint();
         case Kind::started:
             for (RoundService* service : host_.services) service->started();
@@ -78,13 +79,14 @@ void GroupShell::perform(const GroupCommand& command) {
         case Kind::stop:
             events_.write("stopping", {{"signal", std::string_view(base::signal_name(command.signal))},
                                        {"workers", number(workers_.alive())}});
+            cancel_start();
             return workers_.stop(command.signal);
-        case Kind::kill: return kill_workers(command.event);
+        case Kind::kill: cancel_start(); return kill_workers(command.event);
         case Kind::look_for_orphans: return look_for_orphans();
         case Kind::end_orphans: return end_orphans();
         case Kind::signal: return workers_.signal(command.signal);
         case Kind::report_unkillable: return report_unkillable();
-        case Kind::cut_drain: return host_.logs.cut_drain();
+        case Kind::cut_drain: return host_.output.cut_drain();
         case Kind::sweep: return sweep();
         case Kind::drain: return drain();
         case Kind::finish: return finish(command.succeeded);
@@ -102,7 +104,9 @@ void GroupShell::begin(const Assignment& assignment) {
             remarks_.clear();
             spawn_errors_.clear();
             memory_before_ = memory_.read();
+            evidence_.clear();
             workers_.begin(assignment);
+            begin_waiting();
             for (RoundService* service : host_.services) service->prepare(assignment);
             if (!workers_.has_template()) group_.template_gone();
             events_.write("round_assigned", {{"round", number(assignment.round)},
@@ -240,6 +244,45 @@ void GroupShell::on_template_ended(const Template::End& end) {
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
+void GroupShell::begin_waiting() {
+    if (!host_.output.paths().has_tree()) return;
+    awaits_folders_ = true;
+    std::vector<LogSource> sources;
+    for (const Worker& worker : workers_.all()) sources.push_back(workers_.source_of(worker));
+    if (host_.program && !workers_.has_template()) sources.push_back(workers_.next_template_source());
+    host_.output.make_folders(std::move(sources), [this, round = assignment_.round] {
+        if (round == assignment_.round) end_waiting();
+    });
+    folders_due_ = host_.loop.after(kFoldersDue, [this] { end_waiting(); });
+}
+
+void GroupShell::end_waiting() {
+    awaits_folders_ = false;
+    folders_due_ = {};
+    feed([this](base::Time) {
+        if (const auto waiting = std::exchange(to_be_started_, std::nullopt)) start_when_ready(*waiting);
+    });
+}
+
+/// What waits for its folder when the round is stopped is not started any more.
+void GroupShell::cancel_start() {
+    const auto waiting = std::exchange(to_be_started_, std::nullopt);
+    if (!waiting) return;
+    if (*waiting == LogSource::kTemplate)
+        on_template_refused({.step = "the round was stopped", .permanent = true});
+    else
+        feed([this, local = *waiting](base::Time now) { group_.unmade(local, now); });
+}
+
+void GroupShell::start_when_ready(int local_rank) {
+    if (awaits_folders_)
+        to_be_started_ = local_rank;
+    else if (local_rank == LogSource::kTemplate)
+        start_template();
+    else
+        start(local_rank);
+}
+
 /// One worker a turn of the loop, so that signals, output and ends are served between them.
 void GroupShell::start(int local_rank) {
     workers_.start(local_rank);
@@ -325,10 +368,17 @@ void GroupShell::sweep() {
 
 void GroupShell::drain() {
     host_.cgroups.end_round();
-    host_.logs.drain(kDrainDeadline, [this](std::uint64_t dropped) {
-        if (dropped)
+    std::vector<LogSource> failed;
+    for (const Failure& failure : failures_)
+        if (!failure.victim) failed.push_back(source_of(failure));
+    host_.output.drain(std::move(failed), [this](Drained drained) {
+        if (drained.dropped_bytes)
+            remarks_.push_back(fmt::format("{} bytes of the workers' output could not be shown: nobody reads it",
+                                           drained.dropped_bytes));
+        if (drained.stalled)
             remarks_.push_back(
-                fmt::format("{} bytes of the workers' output could not be shown: nobody reads it", dropped));
+                "the workers' last output is not known yet: the file system of the log files does not answer");
+        evidence_ = std::move(drained.evidence);
         feed([this](base::Time now) { group_.drained(now); });
     });
 }

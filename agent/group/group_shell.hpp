@@ -82,6 +82,10 @@ private:
     void feed(Event event);
     void arm_timer();
     void perform(const GroupCommand& command);
+    void start_when_ready(int local_rank);
+    void begin_waiting();
+    void end_waiting();
+    void cancel_start();
     void start(int local_rank);
     void start_template();
     void hint();
@@ -98,6 +102,7 @@ private:
     [[nodiscard]] Failure make_failure(const GroupCommand& command) const;
     [[nodiscard]] Failure describe(const Worker& worker) const;
     void complete(Failure& failure);
+    [[nodiscard]] LogSource source_of(const Failure& failure) const;
 
     const WorkerHost& host_;
     EventLog& events_;
@@ -113,11 +118,15 @@ private:
     std::optional<SpawnError> template_error_;   ///< why the template cannot be forked
     std::optional<Template::End> template_end_;  ///< of the latest template
     std::vector<LocalWorkers::Orphan> orphans_;  ///< as they were looked for last
+    std::map<int, Evidence> evidence_;           ///< by local rank
     std::deque<Event> queue_;                    ///< events that happened while another was handled
     base::Time started_{};
     base::Timer timer_;
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;
+    bool awaits_folders_ = false;       ///< the I/O thread makes the round's folders
+    std::optional<int> to_be_started_;  ///< the worker, or the template, that waits for them
+    base::Timer folders_due_;
 };
 
 }  // namespace dlaunch::agent

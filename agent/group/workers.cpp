@@ -69,12 +69,11 @@ void LocalWorkers::keep_terminal_output(SpawnRequest& request, int local_rank) c
     }
 }
 
-SpawnRequest LocalWorkers::request(Worker& worker, const Logs::Ends& ends, const Contribution& contribution) const {
+SpawnRequest LocalWorkers::request(Worker& worker, const OutputEnds& ends, const Contribution& contribution) const {
     SpawnRequest request;
     request.arguments = worker_command(host_.plan, assignment_, worker.local_rank);
-    const LogSource source{worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
-    Variables variables =
-        worker_variables(host_.plan, assignment_, host_.node, worker.local_rank, host_.logs.error_file(source));
+    const std::string error_file = host_.output.paths().error_file(source_of(worker));
+    Variables variables = worker_variables(host_.plan, assignment_, host_.node, worker.local_rank, error_file);
     for (const auto& [name, value] : contribution.variables) set_variable(variables, name, value);
     set_variables(request, variables);
     request.files = {contribution.input, ends.out.get(), ends.err.get()};
@@ -96,9 +95,17 @@ void LocalWorkers::set_variables(SpawnRequest& request, const Variables& variabl
     request.variables = entries_of(variables);
 }
 
+LogSource LocalWorkers::source_of(const Worker& worker) const {
+    return {worker.rank, worker.local_rank, assignment_.group_rank, assignment_.round};
+}
+
+LogSource LocalWorkers::next_template_source() const {
+    return {assignment_.first_rank, LogSource::kTemplate, assignment_.group_rank, assignment_.round};
+}
+
 void LocalWorkers::start(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
-    auto ends = host_.logs.start_worker({worker.rank, local_rank, assignment_.group_rank, assignment_.round});
+    auto ends = host_.output.add_worker(source_of(worker));
     if (!ends) return observer_.on_not_started(worker, {.step = ends.error().text, .permanent = true});
     Contribution contribution;
     for (RoundService* service : host_.services) service->contribute(assignment_, local_rank, contribution);
@@ -109,7 +116,7 @@ void LocalWorkers::start(int local_rank) {
         if (const auto error = fork(worker, wanted)) observer_.on_not_started(worker, *error);
         return;
     }
-    if (const auto error = find_path(wanted)) return observer_.on_not_started(worker, *error);
+    set_program(wanted);
     auto outcome = Spawning::begin(std::move(wanted));
     if (auto* error = std::get_if<SpawnError>(&outcome)) return observer_.on_not_started(worker, with_hint(*error));
     worker.spawning = std::move(std::get<Spawning>(outcome));
@@ -121,20 +128,11 @@ void LocalWorkers::start(int local_rank) {
     observer_.on_made(worker);
 }
 
-std::optional<SpawnError> LocalWorkers::find_path(SpawnRequest& request) const {
-    auto program =
-        find_program(request.arguments.front(), given_variable(host_.plan, "PATH").value_or("/usr/bin:/bin"));
-    if (!program) {
-        const std::string& name = request.arguments.front();
-        const std::string& hint = host_.plan.program.not_found_hint;
-        const bool is_program = name == host_.plan.program.command.front();  // and not what --wrap puts before it
-        if (is_program && !hint.empty())
-            return SpawnError{.step = name + ": not in PATH" + hint, .permanent = true, .no_program = true};
-        return SpawnError{
-            .step = name + " (not found in PATH)", .number = ENOENT, .permanent = true, .no_program = true};
-    }
-    request.path = *program;
-    return std::nullopt;
+void LocalWorkers::set_program(SpawnRequest& request) const {
+    const std::string& name = request.arguments.front();
+    request.paths = candidates(name, given_variable(host_.plan, "PATH").value_or("/usr/bin:/bin"));
+    // The hint is about the user's program, not about what --wrap puts before it.
+    if (name == host_.plan.program.command.front()) request.not_found_hint = host_.plan.program.not_found_hint;
 }
 
 void LocalWorkers::watch(Worker& worker) {

@@ -7,7 +7,7 @@
 
 #include "agent/group/environment.hpp"
 #include "agent/group/worker.hpp"
-#include "agent/logs/logs.hpp"
+#include "agent/io/output.hpp"
 #include "agent/membership/assignment.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/cgroup.hpp"
@@ -25,7 +25,7 @@ struct WorkerHost {
     base::Loop& loop;
     const Plan& plan;
     const NodeFacts& node;
-    Logs& logs;
+    Output& output;
     WorkerCgroups& cgroups;
     Terminal& terminal;
     Children& children;
@@ -64,6 +64,8 @@ public:
     [[nodiscard]] bool template_prepares() const { return host_.program && host_.program->prepares(); }
     /// Whose output the template's is, and its error file.
     [[nodiscard]] const LogSource& template_source() const { return template_source_; }
+    [[nodiscard]] LogSource next_template_source() const;
+    [[nodiscard]] LogSource source_of(const Worker& worker) const;
 
     /// Nothing, or why there is none. Its progress goes to the observer.
     [[nodiscard]] std::optional<SpawnError> start_template();
@@ -103,7 +105,7 @@ private:
     [[nodiscard]] std::vector<Orphan> groups_with_orphans() const;
     void collect(Worker& worker);
     void forget_process(Worker& worker);
-    [[nodiscard]] std::optional<SpawnError> find_path(SpawnRequest& request) const;
+    void set_program(SpawnRequest& request) const;
     void finish_spawning(Worker& worker);
     void await_results(std::size_t count);
     [[nodiscard]] std::optional<SpawnError> fork(Worker& worker, const SpawnRequest& wanted);
@@ -116,7 +118,7 @@ private:
     void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);
     void watch(Worker& worker);
-    SpawnRequest request(Worker& worker, const Logs::Ends& ends, const Contribution& contribution) const;
+    SpawnRequest request(Worker& worker, const OutputEnds& ends, const Contribution& contribution) const;
     void keep_terminal_output(SpawnRequest& request, int local_rank) const;
 
     const WorkerHost& host_;

@@ -26,12 +26,12 @@ SpawnError LocalWorkers::with_hint(SpawnError error) {
 void LocalWorkers::on_ready() { observer_.on_template_ready(); }
 
 void LocalWorkers::on_refused(const SpawnError& error) {
-    host_.logs.end_template();
+    host_.output.end_template();
     observer_.on_template_refused(with_hint(error));
 }
 
 void LocalWorkers::on_ended(const Template::End& end) {
-    host_.logs.end_template();
+    host_.output.end_template();
     forget_unmade();
     observer_.on_template_ended(end);
 }
@@ -42,8 +42,8 @@ bool LocalWorkers::has_template() { return host_.program && (host_.program->read
 std::optional<SpawnError> LocalWorkers::start_template() {
     if (host_.node.agent_socket.empty())
         return SpawnError{.step = "the agent has no local socket for a template", .permanent = true};
-    template_source_ = {assignment_.first_rank, Logs::kTemplate, assignment_.group_rank, assignment_.round};
-    auto ends = host_.logs.start_worker(template_source_);
+    template_source_ = next_template_source();
+    auto ends = host_.output.add_worker(template_source_);
     if (!ends) return SpawnError{.step = ends.error().text, .permanent = true};
     SpawnRequest wanted;
     wanted.arguments = worker_command(host_.plan, assignment_, 0);
@@ -51,8 +51,9 @@ std::optional<SpawnError> LocalWorkers::start_template() {
     wanted.open_files = host_.open_files;
     const base::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     wanted.files = {null.get(), ends->out.get(), ends->err.get()};
-    set_variables(wanted, template_variables(host_.plan, host_.node, host_.logs.error_file(template_source_)));
-    if (auto error = find_path(wanted)) return error;
+    set_variables(wanted,
+                  template_variables(host_.plan, host_.node, host_.output.paths().error_file(template_source_)));
+    set_program(wanted);
     if (auto error = host_.program->start(std::move(wanted))) return with_hint(*error);
     return std::nullopt;
 }

@@ -62,7 +62,7 @@ void Console::flush() {
         }
         const auto bytes = static_cast<std::size_t>(written);
         if (bytes > 0) inside_line_ = queue_.view()[bytes - 1] != '\n';
-        stalled_ = false;
+        progressed_at_ = base::Clock::now();
         queue_.consume(bytes);
     }
     if (kind_ == Kind::dead) queue_.clear();
@@ -99,22 +99,6 @@ void Console::fail(int error) {
     queue_.clear();
     if (name_.empty()) return;
     complaints_.add(name_, error, "", disk ? "some output is lost" : "the workers' output there is discarded");
-}
-
-bool Console::wait_for_queue(std::size_t most, std::chrono::milliseconds time) {
-    const base::Time end = base::Clock::now() + time;
-    flush();
-    while (queue_.size() > most) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - base::Clock::now()).count();
-        if (stalled_ || left <= 0) {
-            stalled_ = true;
-            return false;
-        }
-        pollfd ready{fd_, POLLOUT, 0};
-        poll(&ready, 1, static_cast<int>(left));
-        flush();
-    }
-    return true;
 }
 
 std::size_t Console::drop() {

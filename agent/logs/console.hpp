@@ -16,12 +16,12 @@ namespace dlaunch::agent {
 /// One of dlaunch's own outputs, behind a bounded queue. Writing never blocks the loop, unless it is a regular file.
 ///
 /// Pipes and terminals are opened a second time for that: O_NONBLOCK belongs to the open file description, which
-/// dlaunch shares with its parent shell and who knows whom. When the reader has gone, everything is discarded.
+/// dlaunch shares with its parent shell and other processes. When the reader has gone, everything is discarded.
 class Console {
 public:
     static constexpr std::size_t kQueueBytes = 1 << 20;
 
-    /// `fd` stays its owner's. `name` is for complaints ("standard output"); empty: nobody could read them.
+    /// `fd` stays its owner's. `name` is for complaints ("standard output"); empty: complaints would go there, too.
     /// `on_progress` is posted to the loop when a full queue has room again and when a queue that waited for its
     /// reader is empty.
     Console(base::Loop& loop, int fd, std::string name, Complaints& complaints, std::function<void()> on_progress);
@@ -40,9 +40,8 @@ public:
     /// Writes what can be written now; the rest follows as the reader reads.
     void flush();
 
-    /// Waits until no more than `most` bytes are queued or the time is over, and says which. After a vain wait it does
-    /// not wait again before the reader has read something.
-    bool wait_for_queue(std::size_t most, std::chrono::milliseconds time);
+    /// When the reader took bytes last.
+    [[nodiscard]] base::Time progressed_at() const { return progressed_at_; }
 
     /// Empties the queue and returns how many bytes were lost. The rest of a line of which a part is out stays.
     std::size_t drop();
@@ -62,10 +61,10 @@ private:
     Kind kind_ = Kind::dead;
     bool terminal_ = false;
     bool full_ = false;
-    bool stalled_ = false;
     bool inside_line_ = false;  ///< the last byte that went out was no newline
     int fd_ = -1;               ///< what is written to
     base::UniqueFd own_;        ///< the second description, or what tells when the shared one is ready
+    base::Time progressed_at_{};
     ByteQueue queue_;
     base::Watch writable_;  ///< declared last: goes before own_ is closed
 };

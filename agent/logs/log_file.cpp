@@ -23,21 +23,17 @@ Cut next_cut(std::uint64_t size, bool at_line_start, std::string_view data, std:
     return {static_cast<std::size_t>(stretched), true};
 }
 
-int LogFile::open(std::string path, Rotation rotation, Complaints& complaints) {
+void LogFile::open(std::string path, Rotation rotation, Complaints& complaints) {
     path_ = std::move(path);
     rotation_ = rotation;
     complaints_ = &complaints;
-    if (create()) return 0;
-    return errno == EMFILE || errno == ENFILE ? errno : 0;
+    create();
 }
 
-/// Sets errno when it fails.
 bool LogFile::create() {
     base::UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
     if (!file) {
-        const int error = errno;
-        if (error != EMFILE && error != ENFILE) complaints_->about_files(error, path_);
-        errno = error;
+        complaints_->about_files(errno, path_);
         return false;
     }
     file_ = std::move(file);
@@ -80,7 +76,7 @@ void LogFile::rotate() {
         if (n > 1 && errno == ENOENT) continue;
         return complaints_->about_files(errno, path_);
     }
-    if (!create() && (errno == EMFILE || errno == ENFILE)) complaints_->about_files(errno, path_);
+    create();
 }
 
 }  // namespace dlaunch::agent

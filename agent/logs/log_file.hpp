@@ -28,8 +28,8 @@ class LogFile {
 public:
     LogFile() = default;  ///< writes nothing
 
-    /// Creates the file, empty. Returns 0, EMFILE or ENFILE; other errors are complaints.
-    [[nodiscard]] int open(std::string path, Rotation rotation, Complaints& complaints);
+    /// Creates the file, empty.
+    void open(std::string path, Rotation rotation, Complaints& complaints);
     void close() {
         file_.reset();
         path_.clear();
@@ -41,7 +41,7 @@ public:
     explicit operator bool() const { return !path_.empty(); }
 
 private:
-    [[nodiscard]] bool create();
+    bool create();
     void put(std::string_view data);
     void rotate();
 

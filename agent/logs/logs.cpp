@@ -22,29 +22,11 @@
 
 namespace dlaunch::agent {
 
-using base::Error;
 using base::Result;
 
 namespace {
 
-struct Pipe {
-    base::UniqueFd reader, writer;
-};
-
-Error cannot(const char* what, int error) {
-    return {fmt::format("cannot {}: {}{}", what, std::strerror(error), open_files_hint(error)), 1};
-}
-
-/// The reader does not block; a worker's end does, as programs expect of their output.
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return cannot("make its pipes", errno);
-    Pipe made{base::UniqueFd(ends[0]), base::UniqueFd(ends[1])};
-    if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return cannot("make its pipes", errno);
-    return made;
-}
-
-const char* file_name(Stream stream) { return stream == kStdout ? "stdout.log" : "stderr.log"; }
+constexpr int kTemplate = LogSource::kTemplate;
 
 }  // namespace
 
@@ -59,21 +41,25 @@ struct Logs::Impl {
         std::function<void(std::uint64_t)> done;
         base::Timer deadline;
     };
+    struct Finish {
+        std::chrono::milliseconds patience;
+        std::function<void(const Dropped&)> done;
+        base::Time began;
+        base::Timer look;
+    };
 
     Impl(base::Loop& on, Options given);
 
     [[nodiscard]] LineMixer::Rules rules() const;
-    [[nodiscard]] int stands_for(int local_rank) const;
     [[nodiscard]] std::string prefix(const LogSource& source) const;
     [[nodiscard]] std::string prefix(const std::string& local_ranks, const std::string& ranks) const;
     [[nodiscard]] std::string folded_prefix(const std::vector<int>& local_ranks, bool colours) const;
-    [[nodiscard]] bool has_file(int local_rank, Stream stream) const;
     [[nodiscard]] const std::vector<std::string>& filters(Stream stream) const;
     [[nodiscard]] std::unique_ptr<Screen> make_screen(int fd, std::string name);
     [[nodiscard]] Screen& screen(Stream stream) { return stream == kStderr && err_screen ? *err_screen : *out_screen; }
 
     void start_attempt(const LogSource& source);
-    [[nodiscard]] Result<Channel::Targets> targets(const LogSource& source, Stream stream, Tail* tail);
+    [[nodiscard]] Channel::Targets targets(const LogSource& source, Stream stream, Tail* tail);
     [[nodiscard]] bool on_console(int local_rank, Stream stream) const;
     void expect_workers();
     void set_line(Channel::Targets& into, const LogSource& source, Stream stream);
@@ -83,6 +69,10 @@ struct Logs::Impl {
     void check_drained();
     void give_up();
     void finish_drain(std::uint64_t dropped);
+    void check_finished();
+    void end_finish();
+    template <class Action>
+    void for_screens(Action action);
 
     base::Loop& loop;
     Options options;
@@ -98,6 +88,7 @@ struct Logs::Impl {
     Channel::Shared shared;
     std::unordered_map<int, Worker> workers;  ///< by local rank; declared last: its channels use all of the above
     std::unique_ptr<Drain> drain;
+    std::unique_ptr<Finish> finish;
 };
 
 Logs::Impl::Impl(base::Loop& on, Options given)
@@ -145,17 +136,6 @@ std::string Logs::Impl::folded_prefix(const std::vector<int>& local_ranks, bool 
     return colours ? coloured(text, local_ranks.front()) : text;
 }
 
-/// Whose redirections and filters count for this one.
-int Logs::Impl::stands_for(int local_rank) const {
-    if (local_rank != kTemplate) return local_rank;
-    return options.plan.shown && !options.plan.shown->empty() ? *options.plan.shown->begin() : 0;
-}
-
-bool Logs::Impl::has_file(int local_rank, Stream stream) const {
-    const int of = stands_for(local_rank);
-    return ((options.plan.tee.of(of) | options.plan.redirects.of(of)) & stream) != 0;
-}
-
 const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
     return stream == kStdout ? options.plan.stdout_filters : options.plan.stderr_filters;
 }
@@ -167,25 +147,20 @@ void Logs::Impl::start_attempt(const LogSource& source) {
     attempt = source.restart_round;
     expect_workers();
     directory.make_attempt(attempt, options.plan.keeps_files());
-    if (directory.path().empty()) return;
+    if (directory.paths().folder().empty()) return;
     for (auto [stream, name, file] :
          {std::tuple{kStdout, "filtered_stdout.log", &filtered_out}, {kStderr, "filtered_stderr.log", &filtered_err}}) {
         file->close();
         if (filters(stream).empty()) continue;
-        // Without a free descriptor now the pipes fail next, and say so.
-        (void)file->open(directory.attempt(attempt) + "/" + name, {}, complaints);
+        file->open(directory.paths().attempt(attempt) + "/" + name, {}, complaints);
     }
 }
 
-Result<Channel::Targets> Logs::Impl::targets(const LogSource& source, Stream stream, Tail* tail) {
+Channel::Targets Logs::Impl::targets(const LogSource& source, Stream stream, Tail* tail) {
     Channel::Targets made;
     made.tail = tail;
-    const std::string folder = directory.worker(source.restart_round, source.local_rank);
-    if (has_file(source.local_rank, stream) && !folder.empty()) {
-        const Rotation rotation{options.plan.rotate_bytes, options.plan.rotate_keep};
-        if (int error = made.file.open(folder + "/" + file_name(stream), rotation, complaints))
-            return cannot("open its log files", error);
-    }
+    if (const std::string path = directory.paths().file_of(options.plan, source, stream); !path.empty())
+        made.file.open(path, {options.plan.rotate_bytes, options.plan.rotate_keep}, complaints);
     LogFile& filtered = stream == kStdout ? filtered_out : filtered_err;
     if (filtered) {
         made.filter.emplace(filters(stream), prefix(source));
@@ -196,7 +171,7 @@ Result<Channel::Targets> Logs::Impl::targets(const LogSource& source, Stream str
 }
 
 bool Logs::Impl::on_console(int local_rank, Stream stream) const {
-    const int of = stands_for(local_rank);
+    const int of = options.plan.stands_for(local_rank);
     const bool teed = options.plan.tee.of(of) & stream;
     const bool redirected = options.plan.redirects.of(of) & stream;
     const bool hidden = options.plan.shown && !options.plan.shown->contains(of);
@@ -212,7 +187,7 @@ void Logs::Impl::expect_workers() {
 
 /// How a stream looks on the console, if at all.
 void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Stream stream) {
-    const bool teed = options.plan.tee.of(stands_for(source.local_rank)) & stream;
+    const bool teed = options.plan.tee.of(options.plan.stands_for(source.local_rank)) & stream;
     if (!on_console(source.local_rank, stream)) return;
     into.screen = &screen(stream);
     into.line.local_rank = source.local_rank;
@@ -233,9 +208,16 @@ void Logs::Impl::for_channels(Action action, bool of_template_too) {
     }
 }
 
+template <class Action>
+void Logs::Impl::for_screens(Action action) {
+    for (Screen* each : {out_screen.get(), err_screen.get()})
+        if (each) action(*each);
+}
+
 void Logs::Impl::on_change() {
     for_channels([](Channel& channel) { channel.regulate(); });
     check_drained();
+    check_finished();
 }
 
 void Logs::Impl::check_drained() {
@@ -243,11 +225,10 @@ void Logs::Impl::check_drained() {
     bool busy = false;
     for_channels([&](Channel&) { busy = true; }, !template_lives);
     if (busy) return;
-    for (Screen* each : {out_screen.get(), err_screen.get()}) {
-        if (!each) continue;
-        each->end_round();
-        busy |= !each->idle();
-    }
+    for_screens([&](Screen& screen) {
+        screen.end_round();
+        busy |= !screen.idle();
+    });
     if (!busy) finish_drain(0);
 }
 
@@ -255,11 +236,10 @@ void Logs::Impl::check_drained() {
 void Logs::Impl::give_up() {
     std::uint64_t dropped = 0;
     for_channels([&](Channel& channel) { dropped += channel.give_up(); }, !template_lives);
-    for (Screen* each : {out_screen.get(), err_screen.get()}) {
-        if (!each) continue;
-        each->end_round();
-        dropped += each->drop();
-    }
+    for_screens([&](Screen& screen) {
+        screen.end_round();
+        dropped += screen.drop();
+    });
     finish_drain(dropped);
 }
 
@@ -269,64 +249,76 @@ void Logs::Impl::finish_drain(std::uint64_t dropped) {
     loop.post([done = std::move(ended->done), dropped] { done(dropped); });
 }
 
+/// The end of the job waits as long as bytes go out.
+void Logs::Impl::check_finished() {
+    if (!finish) return;
+    bool busy = false;
+    base::Time progressed = finish->began;
+    for_screens([&](Screen& screen) {
+        screen.flush();
+        busy |= !screen.idle();
+        progressed = std::max(progressed, screen.progressed_at());
+    });
+    const base::Time now = base::Clock::now();
+    const base::Time end = progressed + finish->patience;
+    if (!busy || end <= now) return end_finish();
+    finish->look = loop.after(end - now, [this] { check_finished(); });
+}
+
+void Logs::Impl::end_finish() {
+    Dropped dropped;
+    for_screens([&](Screen& each) {
+        (&each == &screen(kStderr) ? dropped.err : dropped.out) += each.drop() + each.dropped_own();
+    });
+    const auto ended = std::move(finish);
+    ended->look = {};
+    ended->done(dropped);
+}
+
 Logs::Logs(base::Loop& loop, Options options) : impl_(std::make_unique<Impl>(loop, std::move(options))) {}
 Logs::~Logs() = default;
 
 Result<void> Logs::prepare() {
     const LogPlan& plan = impl_->options.plan;
     if (plan.directory == "/dev/null") return {};
-    auto made =
-        impl_->directory.make(plan.directory, base::temporary_folder(), impl_->options.job_id, plan.keeps_files());
+    auto made = impl_->directory.make({.log_directory = plan.directory,
+                                       .temporary = base::temporary_folder(),
+                                       .job_id = impl_->options.job_id,
+                                       .host = impl_->options.is_shared ? impl_->options.host : "",
+                                       .keeps_files = plan.keeps_files()});
     if (made || !plan.directory.empty() || plan.keeps_files()) return made;
     impl_->complaints.add(made.error().text + "; the workers have no error files");
     return {};
 }
 
-std::string Logs::run_directory() const { return impl_->directory.path(); }
+const RunPaths& Logs::paths() const { return impl_->directory.paths(); }
 
-std::string Logs::temporary_directory() const {
-    return impl_->directory.is_temporary() && !impl_->options.plan.keeps_files() ? run_directory() : std::string();
+void Logs::make_folders(const std::vector<LogSource>& workers) {
+    const bool links = impl_->options.plan.keeps_files();
+    for (const LogSource& source : workers) {
+        impl_->directory.make_attempt(source.restart_round, links);
+        const bool has_link = links && source.local_rank != kTemplate;
+        impl_->directory.make_worker(source.local_rank,
+                                     has_link ? fmt::format("{}-{}", source.rank, impl_->options.host) : "");
+    }
 }
 
-std::string Logs::worker_directory(const LogSource& source) const {
-    return impl_->directory.worker(source.restart_round, source.local_rank);
-}
-
-std::string Logs::error_file(const LogSource& source) const {
-    return impl_->directory.error_file(source.restart_round, source.local_rank);
-}
-
-std::string Logs::file_of(const LogSource& source, Stream stream) const {
-    if (!impl_->has_file(source.local_rank, stream) || impl_->directory.path().empty()) return {};
-    return worker_directory(source) + "/" + file_name(stream);
-}
-
-Result<Logs::Ends> Logs::start_worker(const LogSource& source) {
+void Logs::add_worker(const LogSource& source, OutputEnds readers) {
     impl_->start_attempt(source);
-    const bool links = impl_->options.plan.keeps_files() && source.local_rank != kTemplate;
-    impl_->directory.make_worker(source.local_rank,
-                                 links ? fmt::format("{}-{}", source.rank, impl_->options.host) : "");
-
-    auto out = make_pipe();
-    if (!out) return out.error();
-    auto err = make_pipe();
-    if (!err) return err.error();
     Impl::Worker& worker = impl_->workers[source.local_rank];
     if (source.local_rank == kTemplate) {
-        read_now(kTemplate);  // what another one has left
+        read_now(kTemplate);  // what an earlier template has left
         impl_->template_lives = true;
     }
     worker.out.reset();
     worker.err.reset();
     worker.source = source;
     worker.tail = {};
-    auto out_targets = impl_->targets(source, kStdout, nullptr);
-    if (!out_targets) return out_targets.error();
-    auto err_targets = impl_->targets(source, kStderr, &worker.tail);
-    if (!err_targets) return err_targets.error();
-    worker.out = std::make_unique<Channel>(impl_->shared, std::move(out->reader), std::move(*out_targets));
-    worker.err = std::make_unique<Channel>(impl_->shared, std::move(err->reader), std::move(*err_targets));
-    return Ends{std::move(out->writer), std::move(err->writer)};
+    const auto channel = [&](base::UniqueFd pipe, Stream stream, Tail* tail) {
+        return std::make_unique<Channel>(impl_->shared, std::move(pipe), impl_->targets(source, stream, tail));
+    };
+    worker.out = channel(std::move(readers.out), kStdout, nullptr);
+    worker.err = channel(std::move(readers.err), kStderr, &worker.tail);
 }
 
 void Logs::end_template() { impl_->template_lives = false; }
@@ -346,8 +338,7 @@ void Logs::read_now(int local_rank) {
 void Logs::drain(std::chrono::milliseconds deadline, std::function<void(std::uint64_t)> done) {
     impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{std::move(done), {}});
     impl_->for_channels([](Channel& channel) { channel.drain(); });
-    for (Screen* each : {impl_->out_screen.get(), impl_->err_screen.get()})
-        if (each) each->flush();
+    impl_->for_screens([](Screen& screen) { screen.flush(); });
     impl_->check_drained();
     if (impl_->drain) impl_->drain->deadline = impl_->loop.after(deadline, [impl = impl_.get()] { impl->give_up(); });
 }
@@ -356,23 +347,20 @@ void Logs::cut_drain() {
     if (impl_->drain) impl_->give_up();
 }
 
-void Logs::say(std::string text) { impl_->screen(kStderr).say(text); }
+void Logs::say(std::string_view text) { impl_->screen(kStderr).say(text); }
 
 std::vector<std::string> Logs::take_complaints() { return impl_->complaints.take(); }
 
 void Logs::on_complaint(std::function<void()> callback) { impl_->complaints.on_new(std::move(callback)); }
 
-void Logs::finish() {
-    constexpr std::chrono::milliseconds kPatience{100};
-    for (Screen* each : {impl_->out_screen.get(), impl_->err_screen.get()})
-        if (each) each->flush(kPatience);
+void Logs::finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done) {
     if (!impl_->options.plan.keeps_files()) impl_->directory.remove();
+    impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{patience, std::move(done), base::Clock::now(), {}});
+    impl_->check_finished();
 }
 
-Logs::Options log_options(const Plan& plan, const std::string& host) {
-    Logs::Options options{plan.logs, plan.rendezvous.job_id, plan.program.role, host, plan.workers, false};
-    options.console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1;
-    return options;
+void Logs::cut_finish() {
+    if (impl_->finish) impl_->end_finish();
 }
 
 }  // namespace dlaunch::agent

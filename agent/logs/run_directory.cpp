@@ -33,8 +33,6 @@ std::string random_name() {
     return name;
 }
 
-std::string name_of(int local_rank) { return local_rank < 0 ? "template" : fmt::format_int(local_rank).str(); }
-
 }  // namespace
 
 std::string safe_file_name(std::string_view text) {
@@ -57,19 +55,18 @@ std::string safe_file_name(std::string_view text) {
     return name;
 }
 
-Result<void> RunDirectory::make(const std::string& log_directory, std::string_view temporary, const std::string& job_id,
-                                bool keeps_files) {
+Result<void> RunDirectory::make(const Wanted& wanted) {
+    const std::string& log_directory = wanted.log_directory;
     if (log_directory.empty()) {
-        std::string path = std::string(temporary.empty() ? "/tmp" : temporary) + "/dlaunch_XXXXXX";
+        std::string path = (wanted.temporary.empty() ? "/tmp" : wanted.temporary) + "/dlaunch_XXXXXX";
         if (!mkdtemp(path.data())) return cannot_make(path, errno, "TMPDIR");
         invented_ = path;
-        has_tree_ = keeps_files;
-        if (!has_tree_) {
-            path_ = path;
+        if (!wanted.keeps_files) {
+            paths_ = {path, false};
             lock_ = hold_folder(path);
             return {};
         }
-        auto made = make_run_folder(path, job_id);
+        auto made = make_run_folder(path, wanted);
         if (!made) remove();
         return made;
     }
@@ -79,29 +76,31 @@ Result<void> RunDirectory::make(const std::string& log_directory, std::string_vi
     fs::create_directories(absolute, error);
     const bool leads_nowhere = error == std::errc::file_exists;  // only a link can
     if (error) return cannot_make(log_directory, leads_nowhere ? ENOENT : error.value());
-    return make_run_folder(absolute.string(), job_id);
+    return make_run_folder(absolute.string(), wanted);
 }
 
-Result<void> RunDirectory::make_run_folder(const std::string& log_directory, const std::string& job_id) {
+Result<void> RunDirectory::make_run_folder(const std::string& log_directory, const Wanted& wanted) {
     const std::string separator = log_directory.ends_with('/') ? "" : "/";
     for (;;) {
-        const std::string name = safe_file_name(job_id) + "_" + random_name();
+        const std::string name = safe_file_name(wanted.job_id) + "_" + random_name();
         const std::string path = fmt::format("{}{}{}", log_directory, separator, name);
         // Only the owner, as with torchrun: logs tell more than their writers think.
         if (mkdir(path.c_str(), 0700) != 0) {
             if (errno == EEXIST) continue;
             return cannot_make(path, errno);
         }
-        path_ = path;
-        if (!is_temporary()) link_latest(log_directory, name);
+        paths_ = {path, true};
+        if (is_temporary()) return {};
+        link_latest(log_directory, "latest", name);
+        if (!wanted.host.empty()) link_latest(log_directory, "latest-" + safe_file_name(wanted.host), name);
         return {};
     }
 }
 
-void RunDirectory::link_latest(const std::string& log_directory, const std::string& name) {
-    const std::string latest = log_directory + "/latest";
+void RunDirectory::link_latest(const std::string& log_directory, const std::string& link, const std::string& name) {
+    const std::string latest = log_directory + "/" + link;
     struct stat found {};
-    const std::string fresh = log_directory + "/.latest_" + name;
+    const std::string fresh = log_directory + "/." + link + "_" + name;
     int error = 0;
     if (lstat(latest.c_str(), &found) == 0 && !S_ISLNK(found.st_mode)) {
         error = EEXIST;  // somebody's own file
@@ -112,24 +111,10 @@ void RunDirectory::link_latest(const std::string& log_directory, const std::stri
     if (error) complaints_.add("log directory", error, latest, "there is no link to the latest run");
 }
 
-std::string RunDirectory::attempt(int number) const {
-    return path_.empty() || !has_tree_ ? "" : fmt::format("{}/attempt_{}", path_, number);
-}
-
-std::string RunDirectory::worker(int number, int local_rank) const {
-    return path_.empty() || !has_tree_ ? "" : fmt::format("{}/attempt_{}/{}", path_, number, name_of(local_rank));
-}
-
-std::string RunDirectory::error_file(int number, int local_rank) const {
-    if (path_.empty()) return {};
-    if (!has_tree_) return fmt::format("{}/error_{}_{}.json", path_, number, name_of(local_rank));
-    return worker(number, local_rank) + "/error.json";
-}
-
 void RunDirectory::make_attempt(int number, bool with_links) {
-    if (path_.empty() || !has_tree_ || number == attempt_number_) return;
+    if (!paths_.has_tree() || number == attempt_number_) return;
     attempt_number_ = number;
-    const std::string path = attempt(number);
+    const std::string path = paths_.attempt(number);
     if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) complaints_.about_files(errno, path);
     attempt_.reset(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (attempt_ && with_links && mkdirat(attempt_.get(), "by-rank", 0777) != 0 && errno != EEXIST)
@@ -138,13 +123,13 @@ void RunDirectory::make_attempt(int number, bool with_links) {
 
 void RunDirectory::make_worker(int local_rank, const std::string& link) {
     if (!attempt_) return;
-    const std::string name = name_of(local_rank);
+    const std::string name = RunPaths::name_of(local_rank);
     if (mkdirat(attempt_.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
-        complaints_.about_files(errno, worker(attempt_number_, local_rank));
+        complaints_.about_files(errno, paths_.worker(attempt_number_, local_rank));
     if (link.empty()) return;
     if (symlinkat(("../" + name).c_str(), attempt_.get(), ("by-rank/" + safe_file_name(link)).c_str()) != 0 &&
         errno != EEXIST)
-        complaints_.about_files(errno, attempt(attempt_number_) + "/by-rank");
+        complaints_.about_files(errno, paths_.attempt(attempt_number_) + "/by-rank");
 }
 
 void RunDirectory::remove() {
@@ -152,7 +137,7 @@ void RunDirectory::remove() {
     std::error_code ignored;
     fs::remove_all(invented_, ignored);
     invented_.clear();
-    path_.clear();
+    paths_ = {};
 }
 
 }  // namespace dlaunch::agent

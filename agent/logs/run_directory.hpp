@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "agent/logs/complaints.hpp"
+#include "agent/logs/run_paths.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/result.hpp"
 
@@ -17,6 +18,7 @@ namespace dlaunch::agent {
 /// The tree of a job's files on this node:
 ///
 ///     <log dir>/latest -> <job id>_<8 random characters>
+///     <log dir>/latest-<host>, where the job has several nodes, of which each replaces `latest`
 ///     <log dir>/<job id>_<8 random characters>/attempt_N/<local rank>/
 ///                                              attempt_N/by-rank/<rank>-<host> -> ../<local rank>
 ///
@@ -28,15 +30,17 @@ class RunDirectory {
 public:
     explicit RunDirectory(Complaints& complaints) : complaints_(complaints) {}
 
-    /// Makes `log_directory` with its parents, the run's folder in it and the link. An empty name means a new folder
-    /// in `temporary` ($TMPDIR; empty: /tmp), which holds no tree when no files are kept.
-    [[nodiscard]] base::Result<void> make(const std::string& log_directory, std::string_view temporary,
-                                          const std::string& job_id, bool keeps_files);
+    struct Wanted {
+        std::string log_directory;  ///< empty: a new folder in `temporary`, without a tree when no files are kept
+        std::string temporary;      ///< $TMPDIR; empty: /tmp
+        std::string job_id;
+        std::string host;  ///< of a job whose nodes may share the log directory; else empty
+        bool keeps_files = false;
+    };
+    /// Makes the log directory with its parents, the run's folder in it and the links.
+    [[nodiscard]] base::Result<void> make(const Wanted& wanted);
 
-    [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] std::string attempt(int number) const;
-    [[nodiscard]] std::string worker(int number, int local_rank) const;  ///< empty without a tree
-    [[nodiscard]] std::string error_file(int number, int local_rank) const;
+    [[nodiscard]] const RunPaths& paths() const { return paths_; }
 
     /// Makes the folder of an attempt; what fails is a complaint.
     void make_attempt(int number, bool with_links);
@@ -49,13 +53,12 @@ public:
     [[nodiscard]] bool is_temporary() const { return !invented_.empty(); }
 
 private:
-    [[nodiscard]] base::Result<void> make_run_folder(const std::string& log_directory, const std::string& job_id);
-    void link_latest(const std::string& log_directory, const std::string& name);
+    [[nodiscard]] base::Result<void> make_run_folder(const std::string& log_directory, const Wanted& wanted);
+    void link_latest(const std::string& log_directory, const std::string& link, const std::string& name);
 
     Complaints& complaints_;
-    std::string path_;
+    RunPaths paths_;
     std::string invented_;  ///< the log directory, when it is one of ours in $TMPDIR
-    bool has_tree_ = true;
     int attempt_number_ = -1;
     base::UniqueFd lock_;     ///< on a folder of error files alone: tells later runs that this one lives
     base::UniqueFd attempt_;  ///< the attempt's folder: shorter paths for many workers

@@ -8,7 +8,6 @@ namespace {
 
 /// So much is worth a write of its own; less waits for what else is ready in this turn of the loop.
 constexpr std::size_t kWorthAWrite = 64 << 10;
-constexpr std::chrono::milliseconds kPatienceWithReader{100};
 
 /// One read of a source whose lines are folded with those of others, which should have their turn soon.
 constexpr std::size_t kFoldedPortion = 16 << 10;
@@ -85,12 +84,13 @@ void Screen::on_timer() {
 }
 
 void Screen::say(std::string_view text) {
-    if (!console_.wait_for_queue(Console::kQueueBytes, kPatienceWithReader)) return;
+    if (console_.queue().size() > Console::kQueueBytes + kOwnBytes) {
+        dropped_own_ += text.size();
+        return;
+    }
     mixer_.say(text, base::Clock::now());
     settle();
-    console_.wait_for_queue(0, kPatienceWithReader);
+    console_.flush();
 }
-
-void Screen::flush(std::chrono::milliseconds time) { console_.wait_for_queue(0, time); }
 
 }  // namespace dlaunch::agent

@@ -13,6 +13,8 @@ namespace dlaunch::agent {
 /// shown on. Both lead to one screen when they are the same terminal, pipe or file.
 class Screen {
 public:
+    static constexpr std::size_t kOwnBytes = 256 << 10;
+
     /// `on_change` is posted when sources that could not be read may be readable again, and when the queue is empty
     /// after its reader had been slow.
     Screen(base::Loop& loop, int fd, std::string name, Complaints& complaints, LineMixer::Rules rules,
@@ -39,11 +41,13 @@ public:
     [[nodiscard]] bool terminal() const { return console_.terminal(); }
     [[nodiscard]] bool idle() { return console_.queue().empty(); }
 
-    /// Shows a text of ours, or drops it when nobody reads.
+    /// Shows a text of ours; drops it when kOwnBytes beyond the queue's bound wait for the reader.
     void say(std::string_view text);
+    [[nodiscard]] std::size_t dropped_own() const { return dropped_own_; }
 
-    /// Tries for a while to show all that is queued.
-    void flush(std::chrono::milliseconds time = std::chrono::milliseconds(0));
+    /// Writes what can be written now.
+    void flush() { console_.flush(); }
+    [[nodiscard]] base::Time progressed_at() const { return console_.progressed_at(); }
     std::size_t drop() { return console_.drop(); }
 
 private:
@@ -57,6 +61,7 @@ private:
     LineMixer mixer_;
     const LineMixer::Source* last_owner_ = nullptr;
     bool flush_posted_ = false;
+    std::size_t dropped_own_ = 0;
     base::Time timer_at_ = base::Time::max();
     base::Timer timer_;
     std::shared_ptr<Screen*> self_;  ///< posted callbacks ask it whether we are still there

@@ -20,13 +20,13 @@ struct WorkerLauncher : process::posix::default_launcher {
     int cgroup = -1;
     std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
 
-    /// `arguments` and `env` end with a null pointer, and must stay valid as long as the orders.
+    /// `paths`, `arguments` and `env` end with a null pointer, and must stay valid as long as the orders.
     template <class... Initializers>
-    Cloned operator()(boost::system::error_code& error, const char* path, const char* const* arguments,
+    Cloned operator()(boost::system::error_code& error, const char* const* paths, const char* const* arguments,
                       Initializers&&... initializers) {
         error = process::posix::detail::on_setup(*this, process::filesystem::path(), arguments, initializers...);
         if (error) return {};
-        orders.path = path;
+        orders.paths = paths;
         orders.arguments = const_cast<char* const*>(arguments);
         orders.environment = const_cast<char* const*>(env);
         return run();

@@ -68,19 +68,32 @@ std::string step_name(SpawnStep step, const SpawnRequest& request) {
         case SpawnStep::files: return "open standard streams";
         case SpawnStep::execute: break;
     }
-    return request.path;
+    return "execute";
 }
 
-/// Explains execve's errno for an existing path.
-std::string step_details(const SpawnRequest& request, int number) {
-    struct stat about {};
-    const bool relative = !request.working_directory.empty() && request.path.front() != '/';
-    const std::string path = relative ? request.working_directory + "/" + request.path : request.path;
-    if (stat(path.c_str(), &about) != 0) return {};
-    if (S_ISDIR(about.st_mode)) return " (it is a directory)";
-    if (number == ENOENT) return " (the interpreter that its first line names)";
-    if (number == ENOEXEC) return " (neither a binary for this machine nor a script that begins with #!)";
-    return {};
+/// Explains why the program was not executed.
+SpawnError execution_error(const ChildOrders& orders, const SpawnRequest& request) {
+    SpawnError error{.number = orders.error, .permanent = true, .no_program = orders.error == ENOENT};
+    const bool searched = request.paths.front() != request.arguments.front();
+    if (orders.tried < 0 && searched) {
+        error.step = request.arguments.front();
+        if (request.not_found_hint.empty()) {
+            error.step += " (not found in PATH)";
+        } else {
+            error.step += ": not in PATH" + request.not_found_hint;
+            error.number = 0;
+        }
+        return error;
+    }
+    error.step = request.paths.at(orders.tried < 0 ? 0 : static_cast<std::size_t>(orders.tried));
+    if (orders.tried < 0) return error;
+    if (S_ISDIR(orders.mode))
+        error.step += " (it is a directory)";
+    else if (orders.error == ENOENT)
+        error.step += " (the interpreter that its first line names)";
+    else if (orders.error == ENOEXEC)
+        error.step += " (neither a binary for this machine nor a script that begins with #!)";
+    return error;
 }
 
 void reap(pid_t pid) {
@@ -117,7 +130,7 @@ int SpawnError::exit_status() const { return no_program ? exit_status::kNotFound
 
 struct Spawning::State {
     SpawnRequest request;
-    std::vector<const char*> arguments, environment;
+    std::vector<const char*> paths, arguments, environment;
     std::vector<unsigned long> affinity;
     WorkerLauncher launcher;
     Cloned made;
@@ -136,6 +149,8 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     auto state = std::make_unique<State>();
     state->request = std::move(given);
     const SpawnRequest& request = state->request;
+    for (const auto& path : request.paths) state->paths.push_back(path.c_str());
+    state->paths.push_back(nullptr);
     for (const auto& argument : request.arguments) state->arguments.push_back(argument.c_str());
     state->arguments.push_back(nullptr);
     state->environment = request.inherited;
@@ -150,7 +165,7 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     state->result.reset(ends[0]);
     base::UniqueFd writing_end(ends[1]);
     error_code error;
-    const Cloned made = state->launcher(error, request.path.c_str(), state->arguments.data(),
+    const Cloned made = state->launcher(error, state->paths.data(), state->arguments.data(),
                                         StandardFiles{request.files}, Place{request, state->affinity});
     writing_end.reset();
     if (made.pid < 0) return SpawnError{.step = "fork", .number = error ? error.value() : made.error};
@@ -174,30 +189,22 @@ std::optional<SpawnError> Spawning::finish() {
     await_child(&state_->launcher.orders);
     if (orders.error == 0) return std::nullopt;
     reap(pid());
-    const bool permanent = orders.step == SpawnStep::execute || orders.step == SpawnStep::directory;
-    const std::string details = orders.step == SpawnStep::execute ? step_details(state_->request, orders.error) : "";
-    return SpawnError{step_name(orders.step, state_->request) + details,
-                      orders.error,
-                      permanent,
-                      orders.step == SpawnStep::execute && orders.error == ENOENT,
-                      {}};
+    if (orders.step == SpawnStep::execute) return execution_error(orders, state_->request);
+    return SpawnError{.step = step_name(orders.step, state_->request),
+                      .number = orders.error,
+                      .permanent = orders.step == SpawnStep::directory};
 }
 
-std::optional<std::string> find_program(const std::string& name, const std::string& search_path) {
-    if (name.find('/') != std::string::npos) return name;
-    std::optional<std::string> unusable;
+std::vector<std::string> candidates(const std::string& name, const std::string& search_path) {
+    if (name.find('/') != std::string::npos) return {name};
+    std::vector<std::string> found;
     for (std::size_t begin = 0; begin <= search_path.size();) {
         const std::size_t end = std::min(search_path.find(':', begin), search_path.size());
         const std::string folder = search_path.substr(begin, end - begin);
-        const std::string path = (folder.empty() ? "." : folder) + "/" + name;
-        struct stat about {};
-        if (stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
-            if (access(path.c_str(), X_OK) == 0) return path;
-            if (!unusable) unusable = path;
-        }
+        found.push_back((folder.empty() ? "." : folder) + "/" + name);
         begin = end + 1;
     }
-    return unusable;
+    return found;
 }
 
 }  // namespace dlaunch::agent

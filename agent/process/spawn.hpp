@@ -17,7 +17,7 @@
 namespace dlaunch::agent {
 
 struct SpawnRequest {
-    std::string path;                      ///< the file to execute, from find_program()
+    std::vector<std::string> paths;        ///< the file to execute is the first that can be; see candidates()
     std::vector<std::string> arguments;    ///< argv with argv[0]
     std::vector<std::string> variables;    ///< "NAME=value", of this worker
     std::vector<const char*> inherited;    ///< "NAME=value", not copied
@@ -26,6 +26,7 @@ struct SpawnRequest {
     std::vector<int> processors;           ///< by number; empty: inherited
     int cgroup = -1;                       ///< descriptor of a cgroup v2 folder in which the worker is born; -1: none
     std::optional<rlimit> open_files;      ///< limit to restore in the worker
+    std::string not_found_hint;            ///< appended to the error where no candidate exists: "; did you mean ...?"
     int terminal = -1;        ///< terminal for the worker, in its own process group; -1: a session of its own
     bool foreground = false;  ///< make that group the terminal's foreground group
 };
@@ -75,8 +76,8 @@ private:
 /// A mask for sched_setaffinity(2) from numbers of processors.
 [[nodiscard]] std::vector<unsigned long> affinity_mask(const std::vector<int>& processors);
 
-/// The path of a program: `name` itself if it has a slash, else the first executable file of that name in `search_path`
-/// (else the first file, so that its execution fails with the reason).
-[[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& search_path);
+/// Where a program may be: `name` itself if it has a slash, else that name in each folder of `search_path`. Looks at no
+/// file: a folder may be on a file system that does not answer.
+[[nodiscard]] std::vector<std::string> candidates(const std::string& name, const std::string& search_path);
 
 }  // namespace dlaunch::agent

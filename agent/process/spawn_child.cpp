@@ -6,6 +6,7 @@
 #include <linux/close_range.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -77,6 +78,27 @@ void take_signals(ChildOrders* orders) {
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw(&none), 0, kSignalSetBytes);
 }
 
+/// Executes the first file that can be executed. Else reports the first that exists; directories do not count in a
+/// search. The look at a file that was refused happens here, as its file system may not answer.
+[[noreturn]] void execute(ChildOrders* orders) {
+    const bool searches = orders->paths[0] && orders->paths[1];
+    long why = -ENOENT;
+    orders->tried = -1;
+    for (int at = 0; orders->paths[at]; ++at) {
+        const char* const path = orders->paths[at];
+        const long result = raw_syscall(SYS_execve, raw(path), raw(orders->arguments), raw(orders->environment));
+        struct stat about;
+        if (!searches) why = result;
+        if (raw_syscall(SYS_newfstatat, AT_FDCWD, raw(path), raw(&about), 0) != 0) continue;
+        if ((searches && S_ISDIR(about.st_mode)) || orders->tried >= 0) continue;
+        orders->tried = at;
+        orders->mode = about.st_mode;
+        why = result;
+        if (why != -EACCES) break;
+    }
+    fail(orders, SpawnStep::execute, why);
+}
+
 }  // namespace
 
 void run_child(ChildOrders* orders) {
@@ -85,8 +107,7 @@ void run_child(ChildOrders* orders) {
     take_limits(orders);
     take_files(orders);
     take_signals(orders);
-    fail(orders, SpawnStep::execute,
-         raw_syscall(SYS_execve, raw(orders->path), raw(orders->arguments), raw(orders->environment)));
+    execute(orders);
 }
 
 }  // namespace dlaunch::agent

@@ -14,7 +14,7 @@ enum class SpawnStep : int { prepare, parent_died, session, terminal, affinity, 
 /// The child's input, prepared by the parent. The orders and everything they point to must not change until `running`
 /// is 0.
 struct ChildOrders {
-    const char* path;
+    const char* const* paths;  ///< tried in turn, as execvp(3) does; ends with a null pointer
     char* const* arguments;
     char* const* environment;
     int files[3];
@@ -30,6 +30,8 @@ struct ChildOrders {
     // Written by a child that fails, before `running` becomes 0.
     volatile SpawnStep step;
     volatile int error;
+    volatile int tried;  ///< with `execute`: the index of the file that cannot be executed; -1: none of `paths` exists
+    volatile unsigned mode;  ///< its st_mode
     /// A futex that the kernel clears when the child has executed its program or exited (CLONE_CHILD_CLEARTID).
     int running;
 };

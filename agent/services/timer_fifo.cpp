@@ -38,7 +38,7 @@ bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
 }  // namespace
 
-base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open(base::Loop& loop, std::string path, OnExpired on_expired) {
+base::Result<TimerFifo::Pipe> TimerFifo::make(std::string path) {
     if (path.empty()) path = chosen_path();
     if (is_fifo(path)) ::unlink(path.c_str());
     if (::mkfifo(path.c_str(), 0600) != 0)
@@ -50,23 +50,23 @@ base::Result<std::unique_ptr<TimerFifo>> TimerFifo::open(base::Loop& loop, std::
         ::unlink(path.c_str());
         return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(error))};
     }
-    return std::unique_ptr<TimerFifo>(new TimerFifo(loop, std::move(path), std::move(fifo), std::move(on_expired)));
+    return Pipe{std::move(path), std::move(fifo)};
 }
 
-TimerFifo::TimerFifo(base::Loop& loop, std::string path, base::UniqueFd fifo, OnExpired on_expired)
-    : loop_(loop), path_(std::move(path)), fifo_(std::move(fifo)), on_expired_(std::move(on_expired)) {
-    watch_ = loop_.readable(fifo_.get(), [this] {
+TimerFifo::TimerFifo(base::Loop& loop, Pipe pipe, OnExpired on_expired)
+    : loop_(loop), pipe_(std::move(pipe)), on_expired_(std::move(on_expired)) {
+    watch_ = loop_.readable(pipe_.fifo.get(), [this] {
         read_all();
         wait();
     });
 }
 
-TimerFifo::~TimerFifo() { ::unlink(path_.c_str()); }
+TimerFifo::~TimerFifo() { ::unlink(pipe_.path.c_str()); }
 
 void TimerFifo::read_all() {
     std::array<char, 4096> buffer{};
     for (int i = 0; i < kMostReads; ++i) {
-        const ssize_t got = ::read(fifo_.get(), buffer.data(), buffer.size());
+        const ssize_t got = ::read(pipe_.fifo.get(), buffer.data(), buffer.size());
         if (got <= 0) return;
         table_.feed({buffer.data(), static_cast<std::size_t>(got)}, std::chrono::system_clock::now(),
                     base::Clock::now());

@@ -22,41 +22,34 @@ public:
     /// the TimerFifo.
     using OnExpired = std::function<void(pid_t pid, const std::string& scope, int signal)>;
 
-    /// Makes the FIFO (0600). An empty `path` (no TORCHELASTIC_TIMER_FILE) becomes $TMPDIR/watchdog_timer_<random>.
-    /// Replaces an existing FIFO; any other file is an error.
-    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open(base::Loop& loop, std::string path,
-                                                                       OnExpired on_expired);
+    struct Pipe {
+        std::string path;
+        base::UniqueFd fifo;
+    };
+    /// Makes the FIFO (0600), in whatever thread. An empty `path` (TORCHELASTIC_TIMER_FILE was not given) becomes
+    /// $TMPDIR/watchdog_timer_<random>. A FIFO that is already there is replaced, any other file is an error.
+    [[nodiscard]] static base::Result<Pipe> make(std::string path);
 
-    /// Null if the plan has no timers.
-    [[nodiscard]] static base::Result<std::unique_ptr<TimerFifo>> open_if_enabled(base::Loop& loop,
-                                                                                  const TimerPlan& plan,
-                                                                                  OnExpired on_expired) {
-        if (!plan.enabled) return std::unique_ptr<TimerFifo>();
-        return open(loop, plan.path, std::move(on_expired));
-    }
-
+    TimerFifo(base::Loop& loop, Pipe pipe, OnExpired on_expired);
     TimerFifo(const TimerFifo&) = delete;
     TimerFifo& operator=(const TimerFifo&) = delete;
     ~TimerFifo() override;
 
     /// The workers' TORCHELASTIC_TIMER_FILE.
-    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] const std::string& path() const { return pipe_.path; }
 
     void contribute(const Assignment&, int, Contribution& to) override {
-        to.variables.emplace_back("TORCHELASTIC_TIMER_FILE", path_);
+        to.variables.emplace_back("TORCHELASTIC_TIMER_FILE", path());
     }
     void ended(pid_t worker) override { table_.forget(worker); }
 
 private:
-    TimerFifo(base::Loop& loop, std::string path, base::UniqueFd fifo, OnExpired on_expired);
-
     void read_all();
     void wait();
     void check();
 
     base::Loop& loop_;
-    std::string path_;
-    base::UniqueFd fifo_;
+    Pipe pipe_;
     OnExpired on_expired_;
     TimerTable table_;
     base::Watch watch_;

@@ -1,12 +1,9 @@
 #include "agent/status/events.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <time.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -48,22 +45,11 @@ struct AppendValue {
 
 }  // namespace
 
-base::Result<EventLog> EventLog::open(const std::string& path, std::string job_id) {
-    EventLog log;
-    // O_NONBLOCK: a FIFO without a reader must hold nobody. O_RDWR would let it open, but then nobody knows whether it
-    // is read.
-    log.file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
-    if (!log.file_) {
-        const char* why = errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno);
-        return base::Error{fmt::format("event log {}: {}", printable(path), why)};
-    }
-    log.job_id_ = json_string(job_id);
-    return log;
-}
+EventLog::EventLog(std::string_view job_id, Sink sink) : job_id_(json_string(job_id)), sink_(std::move(sink)) {}
 
 void EventLog::write(std::string_view event, std::initializer_list<Field> fields) {
-    if (!file_) return;
-    std::string line = (torn_ ? "\n{\"event\":" : "{\"event\":") + json_string(event);
+    if (!sink_) return;
+    std::string line = "{\"event\":" + json_string(event);
     append_times(line);
     line += ",\"job\":" + job_id_;
     for (const Field& field : fields) {
@@ -71,17 +57,7 @@ void EventLog::write(std::string_view event, std::initializer_list<Field> fields
         std::visit(AppendValue{line}, field.value);
     }
     line += "}\n";
-    ssize_t written = 0;
-    do written = ::write(file_.get(), line.data(), line.size());
-    while (written < 0 && errno == EINTR);
-    const bool whole = written == static_cast<ssize_t>(line.size());
-    torn_ = written > 0 ? !whole : torn_;
-    if (whole || complained_) return;
-    complained_ = true;
-    complaint_ =
-        fmt::format("event log: {}; some events are lost", written < 0 ? std::strerror(errno) : "a line was cut short");
+    sink_(std::move(line));
 }
-
-std::string EventLog::take_complaint() { return std::exchange(complaint_, {}); }
 
 }  // namespace dlaunch::agent

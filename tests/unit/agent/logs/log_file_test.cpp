@@ -78,7 +78,7 @@ protected:
 };
 
 TEST_F(LogFileTest, exists_from_the_start_and_holds_the_very_bytes) {
-    ASSERT_EQ(file_.open(path_, {}, complaints_), 0);
+    file_.open(path_, {}, complaints_);
     EXPECT_TRUE(fs::exists(path_));
     file_.write("a\r\n");
     file_.write(std::string_view("\0x", 2));
@@ -86,7 +86,7 @@ TEST_F(LogFileTest, exists_from_the_start_and_holds_the_very_bytes) {
 }
 
 TEST_F(LogFileTest, rotation_keeps_so_many_files) {
-    ASSERT_EQ(file_.open(path_, {4, 2}, complaints_), 0);
+    file_.open(path_, {4, 2}, complaints_);
     for (const char* line : {"111\n", "222\n", "333\n", "444\n"}) file_.write(line);
     EXPECT_EQ(text(path_), "444\n");
     EXPECT_EQ(text(folder_ / "out.log.1"), "333\n");
@@ -96,14 +96,14 @@ TEST_F(LogFileTest, rotation_keeps_so_many_files) {
 }
 
 TEST_F(LogFileTest, rotation_that_keeps_none_starts_over) {
-    ASSERT_EQ(file_.open(path_, {4, 0}, complaints_), 0);
+    file_.open(path_, {4, 0}, complaints_);
     file_.write("111\n222\n333\n");
     EXPECT_EQ(text(path_), "333\n");
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(LogFileTest, a_file_that_cannot_be_rotated_goes_on) {
-    ASSERT_EQ(file_.open(path_, {4, 2}, complaints_), 0);
+    file_.open(path_, {4, 2}, complaints_);
     fs::create_directories(folder_ / "out.log.1" / "in the way");
     fs::create_directories(folder_ / "out.log.2" / "in the way");
     for (const char* line : {"111\n", "222\n", "333\n"}) file_.write(line);
@@ -112,9 +112,9 @@ TEST_F(LogFileTest, a_file_that_cannot_be_rotated_goes_on) {
 }
 
 TEST_F(LogFileTest, a_full_disk_is_told_once) {
-    ASSERT_EQ(file_.open("/dev/full", {}, complaints_), 0);
+    file_.open("/dev/full", {}, complaints_);
     LogFile other;
-    ASSERT_EQ(other.open("/dev/full", {}, complaints_), 0);
+    other.open("/dev/full", {}, complaints_);
     for (int i = 0; i < 3; ++i) {
         file_.write("lost\n");
         other.write("lost\n");
@@ -125,7 +125,7 @@ TEST_F(LogFileTest, a_full_disk_is_told_once) {
 
 TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {
     signal(SIGXFSZ, SIG_IGN);
-    ASSERT_EQ(file_.open(path_, {}, complaints_), 0);
+    file_.open(path_, {}, complaints_);
     rlimit before{};
     getrlimit(RLIMIT_FSIZE, &before);
     const rlimit small{6, before.rlim_max};
@@ -139,7 +139,7 @@ TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {
 }
 
 TEST_F(LogFileTest, a_file_that_could_not_be_made_is_made_later) {
-    ASSERT_EQ(file_.open(folder_ / "later" / "out.log", {}, complaints_), 0);
+    file_.open(folder_ / "later" / "out.log", {}, complaints_);
     file_.write("lost\n");
     fs::create_directory(folder_ / "later");
     file_.write("kept\n");
@@ -152,10 +152,10 @@ TEST_F(LogFileTest, too_many_open_files_is_an_error_of_the_start) {
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit none{0, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    const int error = file_.open(path_, {}, complaints_);
+    file_.open(path_, {}, complaints_);
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_EQ(error, EMFILE);
-    EXPECT_TRUE(complaints_.take().empty());
+    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"log files: Too many open files (" + path_.string() +
+                                                           "); going on without them"});
 }
 
 TEST(LogFileDefault, writes_nothing) {

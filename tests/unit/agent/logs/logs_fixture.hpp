@@ -65,6 +65,15 @@ protected:
         return base::UniqueFd(open((folder_ / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     }
 
+    /// Makes a worker's folder and pipes, and returns its ends.
+    OutputEnds add(const LogSource& source) {
+        logs_->make_folders({source});
+        auto pipes = make_worker_pipes();
+        EXPECT_TRUE(pipes) << pipes.error().text;
+        logs_->add_worker(source, std::move(pipes->readers));
+        return std::move(pipes->writers);
+    }
+
     /// Starts so many workers; their ends are in ends_.
     void start(int workers, int round = 0) {
         if (!logs_) {
@@ -73,9 +82,7 @@ protected:
         }
         ends_.clear();
         for (int i = 0; i < workers; ++i) {
-            auto ends = logs_->start_worker({kFirstRank + i, i, 0, round});
-            ASSERT_TRUE(ends) << ends.error().text;
-            ends_.push_back(std::move(*ends));
+            ends_.push_back(add({kFirstRank + i, i, 0, round}));
         }
     }
 
@@ -94,6 +101,10 @@ protected:
         });
     }
 
+    [[nodiscard]] std::string file_of(const LogSource& source, Stream stream) const {
+        return logs_->paths().file_of(options_.plan, source, stream);
+    }
+
     /// Calls `action` when the condition has come true.
     void when(std::function<bool()> condition, std::function<void()> action) {
         if (condition()) return action();
@@ -108,7 +119,7 @@ protected:
     std::string console_out() const { return text(folder_ / "console_out"); }
     std::string console_err() const { return text(folder_ / "console_err"); }
     fs::path attempt(int number) const {
-        return fs::path(logs_->run_directory()) / ("attempt_" + std::to_string(number));
+        return fs::path(logs_->paths().folder()) / ("attempt_" + std::to_string(number));
     }
 
     static constexpr int kFirstRank = 4;
@@ -117,7 +128,7 @@ protected:
     base::Loop loop_;
     Logs::Options options_;
     std::unique_ptr<Logs> logs_;
-    std::vector<Logs::Ends> ends_;
+    std::vector<OutputEnds> ends_;
     std::uint64_t dropped_ = 0;
 };
 

@@ -22,7 +22,7 @@ TEST_F(LogsTest, plain_streams_go_to_the_console_as_they_are) {
     EXPECT_EQ(drain(), 0u);
     EXPECT_EQ(console_out(), "out 0\n");
     EXPECT_EQ(console_err(), "err 1\n");
-    EXPECT_EQ(logs_->file_of({kFirstRank, 0, 0, 0}, kStdout), "");
+    EXPECT_EQ(file_of({kFirstRank, 0, 0, 0}, kStdout), "");
 }
 
 TEST_F(LogsTest, tee_wins_over_redirect_and_both_write_files) {
@@ -40,7 +40,7 @@ TEST_F(LogsTest, tee_wins_over_redirect_and_both_write_files) {
         EXPECT_EQ(text(attempt(0) / rank / "stdout.log"), "out\nhalf");
         EXPECT_EQ(text(attempt(0) / rank / "stderr.log"), "err\n");
     }
-    EXPECT_EQ(logs_->file_of({kFirstRank + 1, 1, 0, 0}, kStderr), (attempt(0) / "1/stderr.log").string());
+    EXPECT_EQ(file_of({kFirstRank + 1, 1, 0, 0}, kStderr), (attempt(0) / "1/stderr.log").string());
     EXPECT_EQ(fs::canonical(attempt(0) / "by-rank/5-node2"), fs::canonical(attempt(0) / "1"));
 }
 
@@ -56,12 +56,11 @@ TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
     options_.plan.tee.by_rank = {{1, kStdout | kStderr}};
     options_.plan.shown = std::set<int>{1};
     start(2);
-    auto ends = logs_->start_worker({kFirstRank, Logs::kTemplate, 0, 0});
-    ASSERT_TRUE(ends);
-    put(ends->out, "out\n");
-    put(ends->err, "err\n");
+    auto ends = add({kFirstRank, LogSource::kTemplate, 0, 0});
+    put(ends.out, "out\n");
+    put(ends.err, "err\n");
     put(ends_[1].out, "mine\n");
-    when([&] { return !logs_->last_words(Logs::kTemplate).empty(); },
+    when([&] { return !logs_->last_words(LogSource::kTemplate).empty(); },
          [&] {
              ends_.clear();
              begin_drain(seconds(50));  // it lives on: nobody waits for its pipes
@@ -72,19 +71,18 @@ TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
     EXPECT_EQ(shown, (Texts{"[default1]:mine", "[template]:out"}));
     EXPECT_EQ(console_err(), "[template]:err\n");
     EXPECT_EQ(text(attempt(0) / "template/stderr.log"), "err\n");
-    EXPECT_EQ(logs_->file_of({kFirstRank, Logs::kTemplate, 0, 0}, kStderr),
+    EXPECT_EQ(file_of({kFirstRank, LogSource::kTemplate, 0, 0}, kStderr),
               (attempt(0) / "template/stderr.log").string());
-    EXPECT_EQ(logs_->last_words(Logs::kTemplate), Texts{"err"});
+    EXPECT_EQ(logs_->last_words(LogSource::kTemplate), Texts{"err"});
 }
 
 TEST_F(LogsTest, what_a_template_that_has_ended_wrote_is_waited_for) {
     start(1);
-    auto ends = logs_->start_worker({kFirstRank, Logs::kTemplate, 0, 0});
-    ASSERT_TRUE(ends);
-    const base::UniqueFd kept(dup(ends->err.get()));
+    auto ends = add({kFirstRank, LogSource::kTemplate, 0, 0});
+    const base::UniqueFd kept(dup(ends.err.get()));
     logs_->end_template();
     put(kept, "late\n");
-    ends = Logs::Ends{};
+    ends = {};
     EXPECT_EQ(drain(milliseconds(1)), 0u);
     EXPECT_EQ(console_err(), "late\n");
 }
@@ -140,8 +138,6 @@ TEST_F(LogsTest, a_lone_workers_prompt_is_shown_at_once) {
     put(ends_[0].out, "name? ");
     when([&] { return console_out() == "name? "; }, [&] { loop_.stop(); });
     loop_.run();
-    logs_->finish();
-    EXPECT_EQ(console_out(), "name? ");
 }
 
 TEST_F(LogsTest, our_own_line_is_on_stderr_and_has_its_own_line) {
@@ -176,10 +172,9 @@ TEST_F(LogsTest, folded_lines_wait_for_a_worker_that_has_not_started_and_not_bey
     start(1);
     put(ends_[0].out, "same\n");
     logs_->read_now(0);
-    auto second = logs_->start_worker({kFirstRank + 1, 1, 0, 0});
-    ASSERT_TRUE(second);
-    put(second->out, "same\n");
-    ends_.push_back(std::move(*second));
+    auto second = add({kFirstRank + 1, 1, 0, 0});
+    put(second.out, "same\n");
+    ends_.push_back(std::move(second));
     drain();
     EXPECT_EQ(console_out(), "[default0-1]:same\n") << "the third never came";
 }
@@ -322,31 +317,15 @@ TEST_F(LogsTest, a_terminal_has_colours_and_moving_bars) {
     EXPECT_EQ(shown, expected);
 }
 
-TEST_F(LogsTest, too_many_open_files_is_an_error_that_names_rank_and_limit) {
-    logs_ = std::make_unique<Logs>(loop_, options_);
-    ASSERT_TRUE(logs_->prepare());
-    rlimit before{};
-    getrlimit(RLIMIT_NOFILE, &before);
-    const rlimit few{static_cast<rlim_t>(dup(0)), before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-    const auto ends = logs_->start_worker({5, 5, 0, 0});
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-    close(static_cast<int>(few.rlim_cur));
-    ASSERT_FALSE(ends);
-    EXPECT_EQ(ends.error().text, "cannot make its pipes: Too many open files (the limit is " +
-                                     std::to_string(few.rlim_cur) + "; raise it with ulimit -n)");
-    EXPECT_EQ(ends.error().status, 1);
-}
-
 TEST_F(LogsTest, without_files_the_folder_goes_again) {
     setenv("TMPDIR", folder_.c_str(), 1);
     options_.plan.directory.clear();
     start(1);
-    const fs::path run = logs_->run_directory();
-    std::ofstream(logs_->error_file({kFirstRank, 0, 0, 0})) << "{}";
+    const fs::path run = logs_->paths().folder();
+    std::ofstream(logs_->paths().error_file({kFirstRank, 0, 0, 0})) << "{}";
     EXPECT_FALSE(fs::is_empty(run));
     drain();
-    logs_->finish();
+    logs_->finish(seconds(50), [](const Logs::Dropped&) {});
     EXPECT_FALSE(fs::exists(run));
     unsetenv("TMPDIR");
 }
@@ -356,9 +335,8 @@ TEST_F(LogsTest, a_tmpdir_that_cannot_be_used_matters_only_to_who_wants_files) {
     options_.plan.directory.clear();
     Logs plain(loop_, options_);
     EXPECT_TRUE(plain.prepare());
-    EXPECT_EQ(plain.run_directory(), "");
+    EXPECT_EQ(plain.paths().folder(), "");
     EXPECT_EQ(plain.take_complaints().size(), 1u);
-    EXPECT_TRUE(plain.start_worker({0, 0, 0, 0}));
     options_.plan.redirects.others = kStdout;
     Logs with_files(loop_, options_);
     EXPECT_FALSE(with_files.prepare());
@@ -370,8 +348,8 @@ TEST_F(LogsTest, dev_null_as_log_directory_means_no_files) {
     options_.plan.redirects.others = kStdout;
     start(1);
     put(ends_[0].out, "nowhere\n");
-    EXPECT_EQ(logs_->worker_directory({kFirstRank, 0, 0, 0}), "");
-    EXPECT_EQ(logs_->file_of({kFirstRank, 0, 0, 0}, kStdout), "");
+    EXPECT_EQ(logs_->paths().worker(0, 0), "");
+    EXPECT_EQ(file_of({kFirstRank, 0, 0, 0}, kStdout), "");
     drain();
     EXPECT_EQ(console_out(), "");
 }

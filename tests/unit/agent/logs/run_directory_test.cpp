@@ -38,14 +38,19 @@ protected:
     }
     ~RunDirectoryTest() override { fs::remove_all(folder_); }
 
+    static RunDirectory::Wanted wanted(const fs::path& folder, const std::string& temporary, const std::string& job,
+                                       bool keeps_files) {
+        return {.log_directory = folder, .temporary = temporary, .job_id = job, .host = "", .keeps_files = keeps_files};
+    }
+
     Complaints complaints_;
     fs::path folder_;
     RunDirectory directory_{complaints_};
 };
 
 TEST_F(RunDirectoryTest, parents_are_made_and_the_name_begins_with_the_job) {
-    ASSERT_TRUE(directory_.make(folder_ / "a/b c", "", "night/7", true));
-    const fs::path run = directory_.path();
+    ASSERT_TRUE(directory_.make(wanted(folder_ / "a/b c", "", "night/7", true)));
+    const fs::path run = directory_.paths().folder();
     EXPECT_EQ(run.parent_path(), folder_ / "a/b c");
     EXPECT_EQ(run.filename().string().substr(0, 8), "night_7_");
     EXPECT_EQ(run.filename().string().size(), 16u);
@@ -54,89 +59,103 @@ TEST_F(RunDirectoryTest, parents_are_made_and_the_name_begins_with_the_job) {
 }
 
 TEST_F(RunDirectoryTest, latest_leads_to_the_newest_run) {
-    ASSERT_TRUE(directory_.make(folder_, "", "job", true));
+    ASSERT_TRUE(directory_.make(wanted(folder_, "", "job", true)));
     RunDirectory second(complaints_);
-    ASSERT_TRUE(second.make(folder_, "", "job", true));
-    EXPECT_NE(directory_.path(), second.path());
-    EXPECT_EQ(fs::read_symlink(folder_ / "latest").string(), fs::path(second.path()).filename());
+    ASSERT_TRUE(second.make(wanted(folder_, "", "job", true)));
+    EXPECT_NE(directory_.paths().folder(), second.paths().folder());
+    EXPECT_EQ(fs::read_symlink(folder_ / "latest").string(), fs::path(second.paths().folder()).filename());
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 3) << "two runs and the link, nothing else";
+}
+
+TEST_F(RunDirectoryTest, a_node_among_several_has_a_link_of_its_own) {
+    auto shared = wanted(folder_, "", "job", true);
+    shared.host = "node/1";
+    ASSERT_TRUE(directory_.make(shared));
+    RunDirectory second(complaints_);
+    shared.host = "node2";
+    ASSERT_TRUE(second.make(shared));
+    EXPECT_EQ(fs::read_symlink(folder_ / "latest-node_1"), fs::path(directory_.paths().folder()).filename());
+    EXPECT_EQ(fs::read_symlink(folder_ / "latest-node2"), fs::path(second.paths().folder()).filename());
+    EXPECT_EQ(fs::read_symlink(folder_ / "latest"), fs::path(second.paths().folder()).filename());
 }
 
 TEST_F(RunDirectoryTest, a_file_that_happens_to_be_called_latest_is_left_alone) {
     std::ofstream(folder_ / "latest") << "mine";
-    ASSERT_TRUE(directory_.make(folder_, "", "job", true));
+    ASSERT_TRUE(directory_.make(wanted(folder_, "", "job", true)));
     EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ / "latest")));
 }
 
 TEST_F(RunDirectoryTest, attempts_workers_and_links) {
-    ASSERT_TRUE(directory_.make(folder_, "", "job", true));
+    ASSERT_TRUE(directory_.make(wanted(folder_, "", "job", true)));
     directory_.make_attempt(0, true);
     directory_.make_worker(3, "11-node/2");
     directory_.make_attempt(1, false);
     directory_.make_worker(3, "");
-    const fs::path run = directory_.path();
-    EXPECT_EQ(directory_.worker(0, 3), (run / "attempt_0/3").string());
+    const fs::path run = directory_.paths().folder();
+    EXPECT_EQ(directory_.paths().worker(0, 3), (run / "attempt_0/3").string());
     EXPECT_TRUE(fs::is_directory(run / "attempt_0/3"));
     EXPECT_EQ(fs::read_symlink(run / "attempt_0/by-rank/11-node_2"), "../3");
     EXPECT_TRUE(fs::is_directory(run / "attempt_0/by-rank/11-node_2"));
     EXPECT_TRUE(fs::is_directory(run / "attempt_1/3"));
-    EXPECT_EQ(directory_.error_file(1, 3), (run / "attempt_1/3/error.json").string());
+    EXPECT_EQ(directory_.paths().error_file({.local_rank = 3, .restart_round = 1}),
+              (run / "attempt_1/3/error.json").string());
     EXPECT_FALSE(fs::exists(run / "attempt_1/by-rank"));
     EXPECT_TRUE(complaints_.take().empty());
 }
 
 TEST_F(RunDirectoryTest, without_a_log_directory_all_lies_below_tmpdir_and_goes_again) {
-    ASSERT_TRUE(directory_.make("", folder_.string(), "job", true));
+    ASSERT_TRUE(directory_.make(wanted("", folder_.string(), "job", true)));
     ASSERT_TRUE(directory_.is_temporary());
-    EXPECT_EQ(fs::path(directory_.path()).parent_path().parent_path(), folder_);
-    EXPECT_EQ(fs::path(directory_.path()).parent_path().filename().string().substr(0, 8), "dlaunch_");
+    EXPECT_EQ(fs::path(directory_.paths().folder()).parent_path().parent_path(), folder_);
+    EXPECT_EQ(fs::path(directory_.paths().folder()).parent_path().filename().string().substr(0, 8), "dlaunch_");
     directory_.make_attempt(0, true);
     directory_.make_worker(0, "0-h");
     directory_.remove();
     EXPECT_TRUE(fs::is_empty(folder_));
-    EXPECT_EQ(directory_.path(), "");
+    EXPECT_EQ(directory_.paths().folder(), "");
 }
 
 TEST_F(RunDirectoryTest, a_job_without_files_has_one_folder_for_all_error_files) {
-    ASSERT_TRUE(directory_.make("", folder_.string(), "job", false));
-    EXPECT_EQ(fs::path(directory_.path()).parent_path(), folder_);
+    ASSERT_TRUE(directory_.make(wanted("", folder_.string(), "job", false)));
+    EXPECT_EQ(fs::path(directory_.paths().folder()).parent_path(), folder_);
     directory_.make_attempt(0, false);
     directory_.make_worker(0, "");
-    EXPECT_TRUE(fs::is_empty(directory_.path()));
-    EXPECT_EQ(directory_.worker(0, 0), "");
+    EXPECT_TRUE(fs::is_empty(directory_.paths().folder()));
+    EXPECT_EQ(directory_.paths().worker(0, 0), "");
     std::set<std::string> files;
     for (int attempt : {0, 1, 11})
-        for (int rank : {0, 1, 11}) files.insert(directory_.error_file(attempt, rank));
+        for (int rank : {0, 1, 11})
+            files.insert(directory_.paths().error_file({.local_rank = rank, .restart_round = attempt}));
     EXPECT_EQ(files.size(), 9u);
-    for (const std::string& file : files) EXPECT_EQ(fs::path(file).parent_path(), directory_.path());
+    for (const std::string& file : files) EXPECT_EQ(fs::path(file).parent_path(), directory_.paths().folder());
     directory_.remove();
     EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 TEST_F(RunDirectoryTest, a_users_log_directory_is_never_removed) {
-    ASSERT_TRUE(directory_.make(folder_, "", "job", true));
+    ASSERT_TRUE(directory_.make(wanted(folder_, "", "job", true)));
     directory_.remove();
-    EXPECT_TRUE(fs::exists(directory_.path()));
+    EXPECT_TRUE(fs::exists(directory_.paths().folder()));
 }
 
 TEST_F(RunDirectoryTest, an_error_names_path_and_reason) {
     std::ofstream(folder_ / "file") << "";
-    const auto under = directory_.make(folder_ / "file/logs", "", "job", true);
+    const auto under = directory_.make(wanted(folder_ / "file/logs", "", "job", true));
     ASSERT_FALSE(under);
     const std::string remedy = "; name one that can be written with --log-dir";
     EXPECT_EQ(under.error().text, "log directory " + (folder_ / "file/logs").string() + ": Not a directory" + remedy);
-    const auto itself = directory_.make(folder_ / "file", "", "job", true);
+    const auto itself = directory_.make(wanted(folder_ / "file", "", "job", true));
     ASSERT_FALSE(itself);
     EXPECT_EQ(itself.error().text, "log directory " + (folder_ / "file").string() + ": Not a directory" + remedy);
-    const auto temporary = directory_.make("", (folder_ / "none").string(), "job", true);
+    const auto temporary = directory_.make(wanted("", (folder_ / "none").string(), "job", true));
     ASSERT_FALSE(temporary);
     EXPECT_NE(temporary.error().text.find("No such file or directory; name one that can be written with TMPDIR"),
               std::string::npos);
-    EXPECT_EQ(directory_.path(), "");
+    EXPECT_EQ(directory_.paths().folder(), "");
 }
 
 TEST_F(RunDirectoryTest, a_vanished_folder_is_one_complaint) {
-    ASSERT_TRUE(directory_.make(folder_ / "logs", "", "job", true));
+    ASSERT_TRUE(directory_.make(wanted(folder_ / "logs", "", "job", true)));
     fs::remove_all(folder_ / "logs");
     directory_.make_attempt(0, true);
     directory_.make_worker(0, "0-h");

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 Spawning sleeper(int cgroup) {
     SpawnRequest request;
-    request.path = "/bin/sleep";
+    request.paths = {"/bin/sleep"};
     request.arguments = {"sleep", "600"};
     request.cgroup = cgroup;
     return std::move(std::get<Spawning>(Spawning::begin(std::move(request))));

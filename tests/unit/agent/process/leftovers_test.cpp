@@ -121,7 +121,7 @@ protected:
 
 TEST_F(LeftCgroup, goes_with_all_that_lives_in_it) {
     SpawnRequest request;
-    request.path = "/bin/sleep";
+    request.paths = {"/bin/sleep"};
     request.arguments = {"sleep", "600"};
     const base::UniqueFd cgroup(open((folder_ + "/0-0").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     request.cgroup = cgroup.get();

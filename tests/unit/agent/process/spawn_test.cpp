@@ -34,7 +34,7 @@ protected:
 
     static SpawnRequest shell(const std::string& script) {
         SpawnRequest request;
-        request.path = "/bin/sh";
+        request.paths = {"/bin/sh"};
         request.arguments = {"sh", "-c", script};
         return request;
     }
@@ -108,7 +108,7 @@ TEST_F(Spawn, leaves_errno_alone_whatever_its_children_do) {
     std::vector<Spawning> all;
     for (int n = 0; n < 50; ++n) {
         SpawnRequest request;
-        request.path = folder_ / "missing";
+        request.paths = {folder_ / "missing"};
         request.arguments = {"missing"};
         all.push_back(begun(std::move(request)));
         EXPECT_EQ(errno, 0);
@@ -174,7 +174,7 @@ TEST_F(Spawn, tells_what_is_wrong_with_a_program) {
                ENOEXEC, 126, "Exec format"},
           Case{file("orphan", "#!/no/such/interpreter\n", 0755), ENOENT, 127, "interpreter"}}) {
         SpawnRequest request;
-        request.path = one.path;
+        request.paths = {one.path};
         request.arguments = {one.path};
         const SpawnError error = error_of(std::move(request));
         EXPECT_EQ(error.number, one.number) << one.path;
@@ -196,21 +196,38 @@ TEST_F(Spawn, a_program_is_found_as_a_shell_would_find_it) {
     fs::create_directory(folder_ / "one");
     fs::create_directory(folder_ / "two");
     file("one/tool", "", 0644);
-    file("two/tool", "", 0755);
+    file("two/tool", "#!/bin/sh\nexit 5\n", 0755);
     fs::create_directory(folder_ / "one/folder");
     const std::string path = (folder_ / "one").string() + ":" + (folder_ / "two").string();
-    EXPECT_EQ(find_program("tool", path), folder_ / "two/tool");
-    EXPECT_EQ(find_program("tool", folder_ / "one"), folder_ / "one/tool") << "its execution tells what is wrong";
-    EXPECT_EQ(find_program("folder", path), std::nullopt);
-    EXPECT_EQ(find_program("absent", path), std::nullopt);
-    EXPECT_EQ(find_program("./as/it/is", path), "./as/it/is");
-    EXPECT_EQ(find_program("", path), std::nullopt);
+    const auto run = [&](const std::string& name, const std::string& search_path) {
+        SpawnRequest request;
+        request.arguments = {name};
+        request.paths = candidates(name, search_path);
+        return request;
+    };
+    Spawning spawning = begun(run("tool", path));
+    EXPECT_FALSE(spawning.finish());
+    EXPECT_EQ(status_of(spawning.pid()), 5);
+    const SpawnError refused = error_of(run("tool", folder_ / "one"));
+    EXPECT_EQ(refused.text(), (folder_ / "one/tool").string() + ": Permission denied");
+    EXPECT_EQ(error_of(run("folder", path)).text(), "folder (not found in PATH): No such file or directory");
+    EXPECT_EQ(error_of(run("", path)).exit_status(), 127);
+    SpawnRequest mistyped = run("absent", path);
+    mistyped.not_found_hint = "; did you mean ./absent?";
+    const SpawnError absent = error_of(std::move(mistyped));
+    EXPECT_EQ(absent.text(), "absent: not in PATH; did you mean ./absent?");
+    EXPECT_EQ(absent.exit_status(), 127);
+}
+
+TEST(Candidates, are_the_name_in_each_folder_and_a_path_as_it_is) {
+    EXPECT_EQ(candidates("tool", "/a::b/"), (std::vector<std::string>{"/a/tool", "./tool", "b//tool"}));
+    EXPECT_EQ(candidates("./as/it/is", "/a"), std::vector<std::string>{"./as/it/is"});
 }
 
 TEST_F(Spawn, its_result_is_readable_when_the_program_runs_or_cannot) {
     for (const char* path : {"/bin/sleep", "/nowhere/at/all"}) {
         SpawnRequest request;
-        request.path = path;
+        request.paths = {path};
         request.arguments = {"sleep", "600"};
         Spawning spawning = begun(std::move(request));
         pollfd result{spawning.result(), POLLIN, 0};

@@ -24,10 +24,13 @@ protected:
     ~TimerFifoTest() override { std::filesystem::remove_all(folder_); }
 
     base::Result<std::unique_ptr<TimerFifo>> open(const std::string& path) {
-        return TimerFifo::open(loop_, path, [this](pid_t pid, const std::string& scope, int signal) {
-            told_.push_back(std::to_string(pid) + "/" + scope + "/" + std::to_string(signal));
-            loop_.stop();
-        });
+        auto pipe = TimerFifo::make(path);
+        if (!pipe) return pipe.error();
+        return std::make_unique<TimerFifo>(
+            loop_, std::move(*pipe), [this](pid_t pid, const std::string& scope, int signal) {
+                told_.push_back(std::to_string(pid) + "/" + scope + "/" + std::to_string(signal));
+                loop_.stop();
+            });
     }
 
     [[nodiscard]] std::string path() const { return folder_ + "/timers"; }
@@ -72,12 +75,12 @@ TEST_F(TimerFifoTest, TellsNothingOfTheDead) {
 
 TEST_F(TimerFifoTest, MayBeDestroyedByItsCallback) {
     std::unique_ptr<TimerFifo> fifo;
-    auto opened = TimerFifo::open(loop_, path(), [&](pid_t, const std::string&, int) {
+    auto pipe = TimerFifo::make(path());
+    ASSERT_TRUE(pipe);
+    fifo = std::make_unique<TimerFifo>(loop_, std::move(*pipe), [&](pid_t, const std::string&, int) {
         fifo.reset();
         loop_.stop();
     });
-    ASSERT_TRUE(opened);
-    fifo = std::move(*opened);
     write(::getpid(), "step", now());
     loop_.run();
     EXPECT_FALSE(std::filesystem::exists(path()));

@@ -1,0 +1,184 @@
+#include "agent/io/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "agent/io/output_side.hpp"
+#include "rendezvous/base/signals_blocked.hpp"
+
+namespace dlaunch::agent {
+
+Output::Output(base::Loop& control, const Plan& plan, Logs::Options options, const Bounds& bounds)
+    : control_(control), bounds_(bounds), thread_(std::make_shared<Thread>()), gate_(std::make_shared<Gate>(control)) {
+    thread_->loop.measure_turns();
+    try {
+        const base::SignalsBlocked for_the_new_thread;
+        thread_->thread = std::thread([thread = thread_] {
+            thread->loop.run();
+            thread->has_ended.release();
+        });
+    } catch (const std::system_error&) {
+        thread_.reset();
+    }
+    base::Loop& serves = thread_ ? thread_->loop : control;
+    side_ = std::make_shared<Side>(plan, serves, std::move(options), bounds.patience);
+    if (thread_) thread_->side = side_;
+}
+
+Output::~Output() {
+    gate_->close();
+    if (!thread_) return;
+    thread_->loop.stop();
+    if (!given_up_ && thread_->has_ended.try_acquire_for(bounds_.stands_still))
+        thread_->thread.join();
+    else
+        thread_->thread.detach();
+}
+
+/// How long the thread has been inside one callback.
+base::Duration Output::in_call_for() const { return thread_ ? thread_->loop.in_turn_for() : base::Duration::zero(); }
+
+void Output::post(std::function<void(Side&)> work) {
+    side_->loop.post([side = side_.get(), work = std::move(work)] { work(*side); });
+}
+
+/// For what the thread need not have seen when it stands still for long.
+void Output::post_bounded(std::size_t bytes, std::function<void(Side&)> work) {
+    side_->queued_bytes += bytes;
+    post([bytes, work = std::move(work)](Side& side) {
+        side.queued_bytes -= bytes;
+        work(side);
+    });
+}
+
+void Output::prepare(std::function<base::Result<void>()> also, std::function<void(base::Result<void>)> done) {
+    post([this, gate = gate_, also = std::move(also), done = std::move(done)](Side& side) mutable {
+        auto made = side.prepare(also);
+        gate->post([this, made = std::move(made), paths = side.logs.paths(), done = std::move(done)] {
+            paths_ = paths;
+            done(made);
+        });
+    });
+}
+
+void Output::make_folders(std::vector<LogSource> workers, std::function<void()> done) {
+    post([gate = gate_, workers = std::move(workers), done = std::move(done)](Side& side) {
+        side.logs.make_folders(workers);
+        gate->post(done);
+    });
+}
+
+base::Result<OutputEnds> Output::add_worker(const LogSource& source) {
+    auto pipes = make_worker_pipes();
+    if (!pipes) return pipes.error();
+    auto readers = std::make_shared<OutputEnds>(std::move(pipes->readers));
+    post([source, readers](Side& side) { side.logs.add_worker(source, std::move(*readers)); });
+    return std::move(pipes->writers);
+}
+
+void Output::end_template() {
+    post([](Side& side) { side.logs.end_template(); });
+}
+
+// --- the end of a round ----------------------------------------------------------------------------------------------
+
+void Output::drain(std::vector<LogSource> failed, std::function<void(Drained)> done) {
+    const std::uint64_t number = ++drains_;
+    drained_ = std::move(done);
+    post([this, gate = gate_, number, deadline = bounds_.drain, failed = std::move(failed)](Side& side) {
+        side.logs.drain(deadline, [this, gate, number, failed, &side](std::uint64_t dropped) {
+            Drained drained{.dropped_bytes = dropped};
+            for (const LogSource& source : failed) drained.evidence[source.local_rank] = side.evidence(source);
+            gate->post([this, number, drained = std::move(drained)] { end_drain(number, drained); });
+        });
+    });
+    watch_drain(number);
+}
+
+void Output::watch_drain(std::uint64_t number) {
+    const base::Duration left = bounds_.stands_still - in_call_for();
+    drain_watch_ = control_.after(std::max<base::Duration>(left, std::chrono::milliseconds(1)), [this, number] {
+        if (in_call_for() >= bounds_.stands_still) return end_drain(number, {.stalled = true});
+        watch_drain(number);
+    });
+}
+
+void Output::end_drain(std::uint64_t number, Drained drained) {
+    if (number != drains_ || !drained_) return;
+    drain_watch_ = {};
+    std::exchange(drained_, nullptr)(std::move(drained));
+}
+
+void Output::cut_drain() {
+    post([](Side& side) { side.logs.cut_drain(); });
+}
+
+// --- lines -----------------------------------------------------------------------------------------------------------
+
+void Output::say(const std::string& text) {
+    if (side_->queued_bytes > kMostQueuedBytes) {
+        ++side_->lost_lines;
+        return;
+    }
+    post_bounded(text.size(), [text](Side& side) { side.say(text); });
+}
+
+void Output::write_event(std::string line) {
+    if (side_->queued_bytes > kMostQueuedBytes) {
+        ++side_->lost_events;
+        return;
+    }
+    const std::size_t bytes = line.size();
+    post_bounded(bytes, [line = std::move(line)](Side& side) {
+        if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.lose(lost);
+        side.events.write(line);
+        side.say_complaints();
+    });
+}
+
+// --- the end of the job ----------------------------------------------------------------------------------------------
+
+void Output::finish(Ending ending, std::function<void(const std::string&)> done) {
+    finished_ = std::move(done);
+    report_text_ = ending.text;
+    post([this, gate = gate_, ending = std::move(ending)](Side& side) {
+        side.finish(&ending, [this, gate](const std::string& lost) { gate->post([this, lost] { end_finish(lost); }); });
+    });
+    watch_finish(bounds_.patience);
+}
+
+void Output::abandon(std::function<void(const std::string&)> done) {
+    finished_ = std::move(done);
+    side_->report_is_shown = true;
+    post([this, gate = gate_](Side& side) {
+        side.finish(nullptr, [this, gate](const std::string& lost) { gate->post([this, lost] { end_finish(lost); }); });
+    });
+    hurry();
+}
+
+/// Only a thread inside a call that does not return is given up; otherwise the thread itself knows when to end.
+void Output::watch_finish(std::chrono::milliseconds patience) {
+    finish_watch_ = control_.after(patience, [this, patience] {
+        if (in_call_for() < patience) return watch_finish(patience);
+        given_up_ = true;
+        const std::string text = side_->report_is_shown ? "" : report_text_;
+        end_finish(fmt::format("{}{} could not be written: the file system does not answer", text,
+                               static_cast<const char*>(side_->doing)));
+    });
+}
+
+void Output::end_finish(const std::string& lost) {
+    finish_watch_ = {};
+    if (finished_) std::exchange(finished_, nullptr)(lost);
+}
+
+void Output::hurry() {
+    cut_drain();
+    post([](Side& side) { side.logs.cut_finish(); });
+    if (finished_) watch_finish(bounds_.hurried);
+}
+
+}  // namespace dlaunch::agent

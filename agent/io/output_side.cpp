@@ -1,0 +1,58 @@
+#include "agent/io/output_side.hpp"
+
+#include <fmt/format.h>
+
+#include "agent/errors/error_file.hpp"
+#include "agent/errors/escape.hpp"
+#include "agent/status/write_reports.hpp"
+
+namespace dlaunch::agent {
+
+base::Result<void> Output::Side::prepare(const std::function<base::Result<void>()>& also) {
+    if (auto done = also(); !done) return done;
+    if (!plan.event_log.empty()) {
+        doing = "the event log";
+        auto opened = EventFile::open(plan.event_log);
+        if (!opened) return opened.error();
+        events = std::move(*opened);
+    }
+    doing = "the log files";
+    if (auto made = logs.prepare(); !made) return made;
+    // Complaints arise amid writing: they are printed after it.
+    logs.on_complaint([this] { loop.post([this] { say_complaints(); }); });
+    say_complaints();
+    return {};
+}
+
+void Output::Side::say(const std::string& text) { logs.say("dlaunch: " + printable(text) + "\n"); }
+
+void Output::Side::say_complaints() {
+    for (const auto& complaint : logs.take_complaints()) say(complaint);
+    if (auto complaint = events.take_complaint(); !complaint.empty()) say(complaint);
+}
+
+Evidence Output::Side::evidence(const LogSource& source) const {
+    return {logs.last_words(source.local_rank), read_error_file(logs.paths().error_file(source))};
+}
+
+/// First what can be shown, then files, which may not answer.
+void Output::Side::finish(const Ending* ending, std::function<void(const std::string&)> done) {
+    if (ending) {
+        logs.say(ending->text);
+        for (const std::string& line : ending->lines) say(line);
+        report_is_shown = true;
+        doing = "the report";
+        for (const auto& complaint : write_reports(plan, ending->report)) say(complaint);
+        doing = "the log files";
+    }
+    say_complaints();
+    if (const std::uint64_t lost = lost_lines) say(fmt::format("{} messages of dlaunch were lost", lost));
+    logs.finish(patience, [this, done = std::move(done)](const Logs::Dropped& dropped) {
+        // Nothing can be said of stderr's loss: whoever would print it had the same reader.
+        if (dropped.out && !dropped.err)
+            say(fmt::format("{} bytes of output could not be shown: nobody reads standard output", dropped.out));
+        done("");
+    });
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "agent/plan.hpp"
+
+namespace dlaunch::agent {
+
+/// The process behind a pair of pipes.
+struct LogSource {
+    /// The local rank of a template, which outlives rounds. Its streams go where those of the lowest rank go that may
+    /// use the console, with the word `template` for its ranks, and are never folded.
+    static constexpr int kTemplate = -1;
+
+    int rank = 0;  ///< of a template, that of local rank 0
+    int local_rank = 0, group_rank = 0;
+    int restart_round = 0;  ///< N of attempt_N
+};
+
+/// Names in the tree of a job's files (run_directory.hpp makes it). A value: the control loop names files that the I/O
+/// thread makes.
+class RunPaths {
+public:
+    RunPaths() = default;  ///< the job has no folder: all names are empty
+    /// `has_tree`: with a folder per attempt and worker; else error files lie in the run folder itself.
+    RunPaths(std::string folder, bool has_tree) : folder_(std::move(folder)), has_tree_(has_tree) {}
+
+    [[nodiscard]] const std::string& folder() const { return folder_; }
+    [[nodiscard]] bool has_tree() const { return has_tree_ && !folder_.empty(); }
+    [[nodiscard]] static std::string name_of(int local_rank) {
+        return local_rank == LogSource::kTemplate ? "template" : fmt::format_int(local_rank).str();
+    }
+    [[nodiscard]] std::string attempt(int number) const {
+        return has_tree() ? fmt::format("{}/attempt_{}", folder_, number) : "";
+    }
+    [[nodiscard]] std::string worker(int number, int local_rank) const {
+        return has_tree() ? attempt(number) + "/" + name_of(local_rank) : "";
+    }
+    [[nodiscard]] std::string worker(const LogSource& source) const {
+        return worker(source.restart_round, source.local_rank);
+    }
+    /// Where the worker may leave its error record.
+    [[nodiscard]] std::string error_file(const LogSource& source) const {
+        if (folder_.empty()) return {};
+        if (has_tree_) return worker(source) + "/error.json";
+        return fmt::format("{}/error_{}_{}.json", folder_, source.restart_round, name_of(source.local_rank));
+    }
+    /// The log file of a stream; empty where it has none.
+    [[nodiscard]] std::string file_of(const LogPlan& plan, const LogSource& source, Stream stream) const {
+        if (!plan.has_file(plan.stands_for(source.local_rank), stream) || !has_tree()) return {};
+        return worker(source) + (stream == kStdout ? "/stdout.log" : "/stderr.log");
+    }
+
+private:
+    std::string folder_;
+    bool has_tree_ = true;
+};
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,45 @@
+#include "agent/status/event_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "agent/errors/escape.hpp"
+
+namespace dlaunch::agent {
+
+base::Result<EventFile> EventFile::open(const std::string& path) {
+    EventFile log;
+    // O_NONBLOCK: a FIFO without a reader must not block the open. O_RDWR would open it, but hide whether it is read.
+    log.file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
+    if (log.file_) return log;
+    const char* why = errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno);
+    return base::Error{fmt::format("event log {}: {}", printable(path), why)};
+}
+
+void EventFile::write(std::string_view line) {
+    if (!file_) return;
+    std::string text(torn_ ? "\n" : "");
+    text += line;
+    ssize_t written = 0;
+    do written = ::write(file_.get(), text.data(), text.size());
+    while (written < 0 && errno == EINTR);
+    const bool whole = written == static_cast<ssize_t>(text.size());
+    torn_ = written > 0 ? !whole : torn_;
+    if (!whole) complain(written < 0 ? std::strerror(errno) : "a line was cut short");
+}
+
+void EventFile::lose(std::uint64_t lines) { complain(fmt::format("{} lines were too many to keep in memory", lines)); }
+
+void EventFile::complain(std::string why) {
+    if (!std::exchange(complained_, true)) complaint_ = fmt::format("event log: {}; some events are lost", why);
+}
+
+std::string EventFile::take_complaint() { return std::exchange(complaint_, {}); }
+
+}  // namespace dlaunch::agent

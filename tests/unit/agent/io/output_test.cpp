@@ -1,0 +1,240 @@
+#include "agent/io/output.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <string>
+
+namespace dlaunch::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+void write_text(const base::UniqueFd& fd, std::string_view text) {
+    ASSERT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+}
+
+/// A job with one worker, whose console is a pipe. A FIFO as log file stands for a disk that does not answer: the
+/// thread waits inside open(2) until a reader opens the other end.
+class OutputTest : public testing::Test {
+protected:
+    OutputTest() {
+        signal(SIGPIPE, SIG_IGN);
+        std::string name = testing::TempDir() + "/output_XXXXXX";
+        folder_ = mkdtemp(name.data());
+        plan_.logs.directory = folder_ / "logs";
+        plan_.logs.redirects.others = kStdout | kStderr;
+        plan_.program.command = {"prog"};
+        plan_.report_file = folder_ / "report";
+        plan_.event_log = folder_ / "events";
+        int ends[2];
+        EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+        reader_.reset(ends[0]);
+        console_.reset(ends[1]);
+    }
+    ~OutputTest() override {
+        output_.reset();
+        fs::remove_all(folder_);
+    }
+
+    base::Result<void> prepare(std::function<base::Result<void>()> also = [] { return base::Result<void>(); }) {
+        Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
+        options.stdout_fd = options.stderr_fd = console_.get();
+        output_.emplace(loop_, plan_, std::move(options), bounds_);
+        base::Result<void> answer;
+        output_->prepare(std::move(also), [&](base::Result<void> made) {
+            answer = std::move(made);
+            loop_.stop();
+        });
+        loop_.run();
+        return answer;
+    }
+
+    void make_folders() {
+        output_->make_folders({source_}, [this] { loop_.stop(); });
+        loop_.run();
+    }
+    OutputEnds add_worker() {
+        auto ends = output_->add_worker(source_);
+        EXPECT_TRUE(ends);
+        return std::move(*ends);
+    }
+    Drained drain() {
+        Drained answer;
+        output_->drain({source_}, [&](Drained drained) {
+            answer = std::move(drained);
+            loop_.stop();
+        });
+        loop_.run();
+        return answer;
+    }
+
+    void begin_finish(std::string report) {
+        Output::Ending ending;
+        ending.text = std::move(report);
+        ending.report.exit_status = 3;
+        output_->finish(std::move(ending), [this](const std::string& lost) {
+            lost_ = lost;
+            loop_.stop();
+        });
+    }
+    std::string finish(std::string report) {
+        begin_finish(std::move(report));
+        loop_.run();
+        return lost_;
+    }
+    /// The disk does not answer from now on, until somebody reads the FIFO that is returned.
+    fs::path stall() {
+        make_folders();
+        fs::path fifo = output_->paths().worker(source_) + "/stdout.log";
+        EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+        return fifo;
+    }
+    std::string shown() const {
+        fcntl(reader_.get(), F_SETFL, O_NONBLOCK);
+        std::string text(1 << 20, '\0');
+        const ssize_t count = read(reader_.get(), text.data(), text.size());
+        text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+        return text;
+    }
+    static std::string text(const fs::path& path) {
+        std::ostringstream all;
+        all << std::ifstream(path).rdbuf();
+        return all.str();
+    }
+
+    const LogSource source_{};
+    fs::path folder_;
+    Plan plan_;
+    Output::Bounds bounds_;
+    base::UniqueFd reader_, console_;
+    base::Loop loop_;
+    std::optional<Output> output_;
+    std::string lost_ = "not finished";
+};
+
+TEST_F(OutputTest, a_round_leaves_files_and_evidence_and_the_end_a_report) {
+    ASSERT_TRUE(prepare());
+    make_folders();
+    OutputEnds ends = add_worker();
+    write_text(ends.out, "out\n");
+    write_text(ends.err, "bad\nworse\n");
+    ends = {};
+    std::ofstream(output_->paths().error_file(source_)) << R"({"message": "it broke"})";
+    output_->write_event("event\n");
+    const Drained drained = drain();
+    EXPECT_FALSE(drained.stalled);
+    EXPECT_EQ(drained.dropped_bytes, 0u);
+    ASSERT_TRUE(drained.evidence.contains(0));
+    EXPECT_EQ(drained.evidence.at(0).stderr_tail, (std::vector<std::string>{"bad", "worse"}));
+    EXPECT_EQ(drained.evidence.at(0).record.value().message, "it broke");
+    output_->say("a line\nwith a break");
+    EXPECT_EQ(finish("dlaunch: the report\n"), "");
+    EXPECT_EQ(shown(), "dlaunch: a line\\x0awith a break\ndlaunch: the report\n");
+    EXPECT_EQ(text(output_->paths().worker(source_) + "/stdout.log"), "out\n");
+    EXPECT_EQ(text(folder_ / "events"), "event\n");
+    EXPECT_NE(text(folder_ / "report").find("\"exit_status\""), std::string::npos);
+    EXPECT_FALSE(output_->stands_still());
+}
+
+TEST_F(OutputTest, the_first_error_of_the_start_is_its_answer) {
+    const auto refused = prepare([] { return base::Error{"no timer"}; });
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().text, "no timer");
+    plan_.event_log = folder_ / "no/such";
+    EXPECT_EQ(prepare().error().text, "event log " + (folder_ / "no/such").string() + ": No such file or directory");
+}
+
+TEST_F(OutputTest, a_drain_does_not_wait_for_a_disk_that_does_not_answer) {
+    bounds_.stands_still = 10ms;
+    ASSERT_TRUE(prepare());
+    const fs::path fifo = stall();
+    OutputEnds ends = add_worker();
+    ends = {};
+    const Drained drained = drain();
+    EXPECT_TRUE(drained.stalled);
+    EXPECT_TRUE(drained.evidence.empty());
+    const base::UniqueFd answers(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    EXPECT_EQ(finish("late\n"), "") << "the disk has answered";
+    EXPECT_EQ(shown(), "late\n");
+}
+
+TEST_F(OutputTest, lines_that_wait_for_the_disk_are_bounded) {
+    ASSERT_TRUE(prepare());
+    const fs::path fifo = stall();
+    OutputEnds ends = add_worker();
+    const std::string large(1 << 20, 'x');
+    for (std::size_t n = 0; n < 20; ++n) output_->write_event(large + "\n");
+    ends = {};
+    const base::UniqueFd answers(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    drain();
+    output_->write_event("after\n");
+    EXPECT_EQ(finish(""), "");
+    EXPECT_LE(fs::file_size(folder_ / "events"), Output::kMostQueuedBytes + 2 * large.size());
+    EXPECT_NE(shown().find("lines were too many to keep in memory; some events are lost"), std::string::npos);
+}
+
+TEST_F(OutputTest, the_report_waits_for_a_reader_that_is_late) {
+    const std::string full(1 << 17, 'x');
+    fcntl(console_.get(), F_SETFL, O_NONBLOCK);
+    ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
+    ASSERT_TRUE(prepare());
+    begin_finish("the report\n");
+    std::string seen;
+    const base::Timer late = loop_.after(20ms, [&] { seen = shown(); });
+    loop_.run();
+    EXPECT_EQ(lost_, "");
+    seen += shown();
+    EXPECT_TRUE(seen.ends_with("xthe report\n"));
+}
+
+TEST_F(OutputTest, a_reader_that_never_reads_is_given_up) {
+    bounds_.patience = 10ms;
+    const std::string full(1 << 17, 'x');
+    fcntl(console_.get(), F_SETFL, O_NONBLOCK);
+    ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
+    ASSERT_TRUE(prepare());
+    EXPECT_EQ(finish("the report\n"), "");
+    EXPECT_EQ(shown().find("the report"), std::string::npos);
+}
+
+TEST_F(OutputTest, a_second_request_to_end_cuts_the_patience) {
+    bounds_.patience = 50s;
+    const std::string full(1 << 17, 'x');
+    fcntl(console_.get(), F_SETFL, O_NONBLOCK);
+    ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
+    ASSERT_TRUE(prepare());
+    begin_finish("the report\n");
+    output_->hurry();
+    loop_.run();
+    EXPECT_EQ(lost_, "");
+    EXPECT_EQ(shown().find("the report"), std::string::npos);
+}
+
+TEST_F(OutputTest, the_end_of_the_job_does_not_wait_for_a_disk_for_ever) {
+    // The thread stays inside open(2) for as long as this process lives, with all that belongs to it.
+    static auto* const lasting = new Plan(plan_);
+    bounds_.patience = 10ms;
+    Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
+    options.stdout_fd = options.stderr_fd = console_.get();
+    output_.emplace(loop_, *lasting, std::move(options), bounds_);
+    output_->prepare([] { return base::Result<void>(); }, [this](const base::Result<void>&) { loop_.stop(); });
+    loop_.run();
+    stall();
+    const OutputEnds ends = add_worker();
+    EXPECT_EQ(finish("the report\n"),
+              "the report\nthe log files could not be written: the file system does not answer");
+    EXPECT_TRUE(output_->stands_still());
+}
+
+}  // namespace
+}  // namespace dlaunch::agent
