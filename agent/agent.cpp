@@ -105,7 +105,7 @@ private:
 
     std::vector<std::vector<int>> processors_;
     std::optional<rlimit> open_files_;
-    TimerFifo::Pipe timer_pipe_;
+    TimerPipe timer_pipe_;
     int rounds_ = 0, status_ = 0;
     bool suspended_ = false;
     bool leaving_ = false, signalled_ = false;  ///< the membership knows that we end; a signal has asked for the end
@@ -164,7 +164,7 @@ int Agent::run() {
 /// On the I/O thread, before the control loop looks at `timer_pipe_`: the path may be one that the user named.
 base::Result<void> Agent::make_timer_pipe() {
     if (!plan_.timers.enabled) return {};
-    auto pipe = TimerFifo::make(plan_.timers.path);
+    auto pipe = TimerPipe::make(plan_.timers.path);
     if (!pipe) return pipe.error();
     timer_pipe_ = std::move(*pipe);
     return {};

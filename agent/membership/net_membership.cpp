@@ -255,8 +255,9 @@ bool NetMembership::serve_store(const r::Assigned& assigned) {
                            alone_ ? WorkerStore::Serve::from_first_client : WorkerStore::Serve::at_once);
         return true;
     }
-    auto serves = store_.begin_round_at(assigned.master_addr == advertised_ ? bind_to_ : assigned.master_addr,
-                                        assigned.master_port);
+    const bool is_named = assigned.master_addr == plan_.rendezvous.master_addr && !master_.empty();
+    const std::string& address = is_named ? master_ : assigned.master_addr;
+    auto serves = store_.begin_round_at(assigned.master_addr == advertised_ ? bind_to_ : address, assigned.master_port);
     if (!serves) order([this, text = cannot_serve(serves.error().text)] { orders_.tell(text); });
     return serves.has_value();
 }

@@ -37,6 +37,7 @@ public:
 
 private:
     void begin_alone();
+    void look_up(const std::string& name, std::function<void(const std::string&)> then);
     void find_coordinator();
     void still_finding(int waited_s);
     void on_found(base::Result<rendezvous::Found> found);
@@ -89,6 +90,7 @@ private:
     std::string advertised_, bind_to_;                  ///< this node's address for other nodes; the same, numeric
     WorkerStore store_;
     base::Deadline deadline_{loop_};
+    std::string master_;  ///< the address of --master-addr; empty: the plan has none
     bool acting_ = false;
     bool own_failure_ = false;  ///< in the running round
     std::string own_reason_;    ///< why this node leaves

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "agent/membership/net_membership.hpp"
 #include "agent/membership/net_options.hpp"
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/net/addresses.hpp"
 
 namespace dlaunch::agent {
 
@@ -32,11 +34,27 @@ void NetMembership::join(Orders orders) {
 /// A job of one node: the coordinator is in memory, and nothing is to be located.
 void NetMembership::begin_alone() {
     const RendezvousPlan& rendezvous = plan_.rendezvous;
-    advertised_ = bind_to_ = address_alone(rendezvous);
-    if (auto listens = store_.listen(bind_to_, {}, rendezvous.master_port.value_or(0)); !listens)
-        return end_before_joining(listens.error().status, cannot_serve(listens.error().text));
-    make_member({});
-    act();
+    advertised_ = address_alone(rendezvous);
+    look_up(advertised_, [this, port = rendezvous.master_port.value_or(0)](const std::string& address) {
+        bind_to_ = address;
+        if (auto listens = store_.listen(bind_to_, {}, port); !listens)
+            return end_before_joining(listens.error().status, cannot_serve(listens.error().text));
+        make_member({});
+        act();
+    });
+}
+
+/// Hands on the first address of a name, from a thread that may wait for a name server; an address, and a name without
+/// one, as they are.
+void NetMembership::look_up(const std::string& name, std::function<void(const std::string&)> then) {
+    if (name.empty() || r::is_numeric(name)) return then(name);
+    finding_ = base::Aside(loop_, [this, name, then = std::move(then)]() -> std::function<void()> {
+        auto found = r::addresses_of(name);
+        return [this, then, address = found ? found->front() : name] {
+            finding_ = {};
+            then(address);
+        };
+    });
 }
 
 /// Runs the discovery in the background, because the loop must receive signals meanwhile.
@@ -71,9 +89,13 @@ void NetMembership::on_found(base::Result<r::Found> found) {
     finding_timer_ = {};
     if (found && !found->warning.empty()) orders_.tell(found->warning);
     if (!found) return end_before_joining(found.error().status, found.error().text);
-    if (auto open = open_ports(*found); !open) return end_before_joining(open.error().status, open.error().text);
-    make_member(*found);
-    act();
+    auto kept = std::make_shared<r::Found>(std::move(*found));
+    look_up(plan_.rendezvous.master_addr, [this, kept](const std::string& address) {
+        master_ = address;
+        if (auto open = open_ports(*kept); !open) return end_before_joining(open.error().status, open.error().text);
+        make_member(*kept);
+        act();
+    });
 }
 
 void NetMembership::end_before_joining(int status, std::string reason) {

@@ -24,49 +24,22 @@ namespace {
 /// Reads per turn. A pipe holds 16 of them; a writer that never stops must not hold the loop.
 constexpr int kMostReads = 64;
 
-std::string chosen_path() {
-    return fmt::format("{}/watchdog_timer_{:016x}", base::temporary_folder(), base::random_number());
-}
-
-/// A FIFO may be left over from a launcher that was killed.
-bool is_fifo(const std::string& path) {
-    struct stat about {};
-    return ::lstat(path.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
-}
-
 bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
 }  // namespace
 
-base::Result<TimerFifo::Pipe> TimerFifo::make(std::string path) {
-    if (path.empty()) path = chosen_path();
-    if (is_fifo(path)) ::unlink(path.c_str());
-    if (::mkfifo(path.c_str(), 0600) != 0)
-        return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(errno))};
-    // The agent's own writing end prevents end of file while no worker has the FIFO open.
-    base::UniqueFd fifo(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-    if (!fifo) {
-        const int error = errno;
-        ::unlink(path.c_str());
-        return base::Error{fmt::format("timer file {}: {}", printable(path), std::strerror(error))};
-    }
-    return Pipe{std::move(path), std::move(fifo)};
-}
-
-TimerFifo::TimerFifo(base::Loop& loop, Pipe pipe, OnExpired on_expired)
+TimerFifo::TimerFifo(base::Loop& loop, TimerPipe pipe, OnExpired on_expired)
     : loop_(loop), pipe_(std::move(pipe)), on_expired_(std::move(on_expired)) {
-    watch_ = loop_.readable(pipe_.fifo.get(), [this] {
-        read_all();
+    watch_ = loop_.readable(pipe_.fd(), [this] {
+        read_requests();
         wait();
     });
 }
 
-TimerFifo::~TimerFifo() { ::unlink(pipe_.path.c_str()); }
-
-void TimerFifo::read_all() {
+void TimerFifo::read_requests() {
     std::array<char, 4096> buffer{};
     for (int i = 0; i < kMostReads; ++i) {
-        const ssize_t got = ::read(pipe_.fifo.get(), buffer.data(), buffer.size());
+        const ssize_t got = ::read(pipe_.fd(), buffer.data(), buffer.size());
         if (got <= 0) return;
         table_.feed({buffer.data(), static_cast<std::size_t>(got)}, std::chrono::system_clock::now(),
                     base::Clock::now());
@@ -81,7 +54,7 @@ void TimerFifo::wait() {
 
 void TimerFifo::check() {
     // Requests that arrived in time but are unread yet count.
-    read_all();
+    read_requests();
     const auto expired = table_.expired(base::Clock::now(), is_alive);
     wait();
     const OnExpired call = on_expired_;  // the call may destroy this object

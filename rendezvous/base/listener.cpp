@@ -52,11 +52,11 @@ int bound_port(int socket) {
     return port_of(address);
 }
 
-base::Result<Listener> open_listener(const std::string& address, int port) {
+base::Result<Listener> open_listener(const std::string& address, int port, Names names) {
     const std::string wanted = base::endpoint_text(address, port);
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV | (names == Names::refused ? AI_NUMERICHOST : 0);
     addrinfo* list = nullptr;
     if (const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &list); error != 0)
         return base::Error{fmt::format("{}: {}, expected an address of this host", wanted, gai_strerror(error))};

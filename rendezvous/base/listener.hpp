@@ -15,8 +15,11 @@ struct Listener {
     int port = 0;
 };
 
+/// What is done with a name where an address is expected. A resolver may take seconds: no event loop waits for it.
+enum class Names { refused, resolved };
+
 /// Listens on a numeric address, or on the first address of a name; port 0 is a free one.
-[[nodiscard]] base::Result<Listener> open_listener(const std::string& address, int port);
+[[nodiscard]] base::Result<Listener> open_listener(const std::string& address, int port, Names names = Names::refused);
 
 /// Takes a bound socket, which may listen already. Accepted connections have TCP_NODELAY and detect the loss of the
 /// peer's host within a minute.

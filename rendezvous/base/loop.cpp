@@ -161,8 +161,10 @@ void Loop::measure_turns() { impl_->turns.measure(); }
 Duration Loop::in_turn_for() const { return impl_->turns.current(); }
 
 void Loop::run() {
-    auto work = asio::make_work_guard(impl_->context);
-    impl_->context.run();
+    {
+        const auto work = asio::make_work_guard(impl_->context);
+        impl_->context.run();
+    }
     impl_->context.restart();  // here, so that a stop() before run() counts
 }
 

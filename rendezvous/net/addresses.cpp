@@ -56,6 +56,8 @@ base::Result<List> look_up(const std::string& host, const std::string& port, int
 
 }  // namespace
 
+bool is_numeric(const std::string& host) { return look_up(host, "", AI_NUMERICHOST).has_value(); }
+
 bool is_version_4(const std::string& address) { return address.find(':') == std::string::npos; }
 
 base::Result<std::vector<std::string>> addresses_of(const std::string& host) {

@@ -18,6 +18,9 @@ namespace dlaunch::rendezvous {
 /// Addresses of this host's interfaces, including loopback.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
+/// Whether `host` is a numeric address, with a scope or without.
+[[nodiscard]] bool is_numeric(const std::string& host);
+
 /// Whether a numeric address is IPv4; else it is IPv6.
 [[nodiscard]] bool is_version_4(const std::string& address);
 

@@ -13,7 +13,7 @@ Server::~Server() = default;
 
 base::Result<std::unique_ptr<Server>> Server::listen(base::Loop& loop, const std::string& address, int port,
                                                      ServerHooks hooks, ServerLimits limits) {
-    auto listener = open_listener(address, port);
+    auto listener = open_listener(address, port, Names::resolved);
     if (!listener) return listener.error();
     return adopt(loop, std::move(listener->socket), std::move(hooks), limits);
 }

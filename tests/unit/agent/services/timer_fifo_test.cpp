@@ -24,7 +24,7 @@ protected:
     ~TimerFifoTest() override { std::filesystem::remove_all(folder_); }
 
     base::Result<std::unique_ptr<TimerFifo>> open(const std::string& path) {
-        auto pipe = TimerFifo::make(path);
+        auto pipe = TimerPipe::make(path);
         if (!pipe) return pipe.error();
         return std::make_unique<TimerFifo>(
             loop_, std::move(*pipe), [this](pid_t pid, const std::string& scope, int signal) {
@@ -75,7 +75,7 @@ TEST_F(TimerFifoTest, TellsNothingOfTheDead) {
 
 TEST_F(TimerFifoTest, MayBeDestroyedByItsCallback) {
     std::unique_ptr<TimerFifo> fifo;
-    auto pipe = TimerFifo::make(path());
+    auto pipe = TimerPipe::make(path());
     ASSERT_TRUE(pipe);
     fifo = std::make_unique<TimerFifo>(loop_, std::move(*pipe), [&](pid_t, const std::string&, int) {
         fifo.reset();

@@ -71,5 +71,20 @@ TEST(LoopPost, callbacks_come_from_other_threads_in_their_order) {
     for (int i = 0; i < kCount; ++i) ASSERT_EQ(received[static_cast<std::size_t>(i)], i);
 }
 
+TEST(LoopRun, may_be_repeated_and_a_stop_before_it_counts) {
+    Loop loop;
+    int turns = 0;
+    for (int run = 0; run < 3; ++run) {
+        loop.post([&] {
+            ++turns;
+            loop.stop();
+        });
+        loop.run();
+    }
+    EXPECT_EQ(turns, 3);
+    loop.stop();
+    loop.run();
+}
+
 }  // namespace
 }  // namespace dlaunch::base

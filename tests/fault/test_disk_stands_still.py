@@ -1,0 +1,107 @@
+"""The file system of log files, event log or report does not answer: signals, failures and restarts are served at once,
+and lines are late."""
+
+import json
+import signal
+import time
+
+import pytest
+
+from processes import alive, until
+from silent_files import silent_folder
+from still_disk import still_disk
+
+pytestmark = pytest.mark.root
+
+# Each worker writes a line when it is told to, and leaves a note behind it: its pipe took the line.
+TALKS = 'note "$RANK.ready" $$; await go; echo news; note "$RANK.said"; '
+
+
+@pytest.fixture
+def disk(tmp_path):
+    with still_disk(tmp_path) as made:
+        yield made
+
+
+def log_of(disk):
+    """What local rank 0 wrote on stdout in the first attempt."""
+    (log,) = disk.path.glob("latest/attempt_0/0/stdout.log")
+    return log
+
+
+def test_a_failure_ends_the_other_workers(disk, job):
+    run = job(TALKS + "[ $RANK = 1 ] && exit 3; exec sleep 600", "-t", "3", f"--log-dir={disk.path}")
+    other, _ = run.ready(2)
+    with disk.frozen():
+        run.go()
+        until(lambda: not alive(other), 5, "the end of the other worker")
+    result = run.wait(15)
+    assert result.rc == 3 and "rank 1" in result.err and "exited with 3" in result.err
+    run.nothing_left()
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_workers(disk, job, number, status):
+    run = job(TALKS + "exec sleep 600", "-r", "3", f"--log-dir={disk.path}")
+    workers = run.ready(2)
+    with disk.frozen():
+        run.go()
+        until(lambda: (run.folder / "1.said").exists(), 5, "the lines")
+        run.signal(number)
+        until(lambda: not any(map(alive, workers)), 5, "the end of the workers")
+    assert run.wait(15).rc == status
+    run.nothing_left()
+
+
+def test_the_next_attempt_starts(disk, job):
+    run = job(
+        'note "$RANK.$TORCHELASTIC_RESTART_COUNT"; [ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; await go; echo bad; exit 3',
+        "-r", "3", "--max-restarts=1", f"--log-dir={disk.path}",
+    )
+    until(lambda: (run.folder / "1.0").exists() and (run.folder / "0.0").exists(), 20, "the first attempt")
+    with disk.frozen():
+        run.go()
+        until(lambda: (run.folder / "1.1").exists() and (run.folder / "0.1").exists(), 10, "the second attempt")
+    assert run.wait(15).rc == 0
+    assert log_of(disk).read_text() == "bad\n", "late, and whole"
+
+
+def test_lines_and_events_come_when_the_disk_answers(disk, job):
+    run = job(TALKS + "exit 0", "-r", "1", f"--log-dir={disk.path}", f"--event-log={disk.path}/events", workers=1)
+    run.ready(1)
+    with disk.frozen():
+        run.go()
+        until(lambda: (run.folder / "0.said").exists(), 5, "the line")
+    assert run.wait(15).rc == 0
+    assert log_of(disk).read_text() == "news\n"
+    events = [json.loads(line) for line in (disk.path / "events").read_text().splitlines()]
+    times = [event["monotonic"] for event in events]
+    assert times == sorted(times) and events[-1]["event"] == "job_ended"
+
+
+def test_the_end_names_a_report_that_cannot_be_written(start, tmp_path):
+    with silent_folder(tmp_path / "silent") as folder:
+        result = start(f"--report={folder}/report", "--no-python", "sh", "-c", "exit 3").wait(25)
+    assert result.rc == 3 and "exited with 3" in result.err
+    assert "the report could not be written: the file system does not answer" in result.err
+
+
+@pytest.mark.parametrize("option", ["--log-dir", "--event-log"])
+def test_a_start_on_a_silent_file_system_can_be_ended(start, tmp_path, option):
+    with silent_folder(tmp_path / "silent") as folder:
+        run = start("-r", "3", f"{option}={folder}/there", "--no-python", "sleep", "600")
+        until(lambda: run.agent(), 10, "the agent")
+        run.signal(signal.SIGTERM)
+        begun = time.monotonic()
+        assert run.wait(10).rc == 143 and time.monotonic() - begun < 5
+        run.nothing_left()
+
+
+def test_a_folder_of_path_that_does_not_answer_can_be_interrupted(start, tmp_path):
+    """The search for the program happens in the worker's process."""
+    with silent_folder(tmp_path / "silent") as folder:
+        run = start("--grace=1", "--no-python", "true", env={"PATH": f"{folder}:/usr/bin:/bin"})
+        until(lambda: len(run.living()) >= 3, 10, "a process below guard and agent")
+        run.signal(signal.SIGINT)
+        assert run.wait(10).rc == 130
+        run.nothing_left()
