@@ -146,7 +146,9 @@ void WorkerGroup::resume() {
 
 void WorkerGroup::start_more(Time now) {
     if (!is(GroupState::starting) || suspended_) return;
-    if (options_.forks && template_ != TemplateState::ready) {
+    const auto next = std::find_if(workers_.begin(), workers_.end(),
+                                   [](const Worker& worker) { return worker.phase == Phase::unstarted; });
+    if (next != workers_.end() && options_.forks && template_ != TemplateState::ready) {
         if (template_ == TemplateState::preparing) return;
         template_ = TemplateState::preparing;
         template_is_new_ = true;
@@ -154,8 +156,6 @@ void WorkerGroup::start_more(Time now) {
         return command({.kind = Kind::start_template});
     }
     const std::size_t on_their_way = count(Phase::ordered) + count(Phase::made);
-    const auto next = std::find_if(workers_.begin(), workers_.end(),
-                                   [](const Worker& worker) { return worker.phase == Phase::unstarted; });
     if (next != workers_.end()) {
         if (!may_start_ || on_their_way >= kStartingAtOnce) return;
         may_start_ = false;

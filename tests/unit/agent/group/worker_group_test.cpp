@@ -306,6 +306,17 @@ TEST_F(ForkedGroupTest, an_old_template_that_made_no_worker_is_replaced) {
     EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, ended_badly", "announce", "stop 15", "look for orphans"}));
 }
 
+TEST_F(ForkedGroupTest, a_template_that_ends_when_all_workers_are_made_is_not_replaced) {
+    group.assign(1, now);
+    group.template_ready(now);
+    group.made(0);
+    commands();
+    group.template_ended({.at_fork_point = true}, now);
+    EXPECT_EQ(commands(), Strings{});
+    group.executed(0, now);
+    EXPECT_EQ(commands(), (Strings{"-> running, started", "started"}));
+}
+
 TEST_F(ForkedGroupTest, a_refused_template_fails_the_round) {
     group.assign(2, now);
     commands();
