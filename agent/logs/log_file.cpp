@@ -27,15 +27,14 @@ void LogFile::open(std::string path, Rotation rotation, Complaints& complaints) 
     path_ = std::move(path);
     rotation_ = rotation;
     complaints_ = &complaints;
-    create();
+    if (create() || errno == EMFILE || errno == ENFILE) return;
+    complaints_->about_files(errno, path_);
 }
 
+/// Sets errno when it fails.
 bool LogFile::create() {
     base::UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
-    if (!file) {
-        complaints_->about_files(errno, path_);
-        return false;
-    }
+    if (!file) return false;
     file_ = std::move(file);
     size_ = 0;
     at_line_start_ = true;
@@ -43,7 +42,8 @@ bool LogFile::create() {
 }
 
 void LogFile::write(std::string_view data) {
-    if (path_.empty() || (!file_ && !create())) return;
+    if (path_.empty()) return;
+    if (!file_ && !create()) return complaints_->about_files(errno, path_);
     while (!data.empty()) {
         const Cut cut = next_cut(size_, at_line_start_, data, rotation_.most_bytes);
         put(data.substr(0, cut.bytes));
@@ -76,7 +76,7 @@ void LogFile::rotate() {
         if (n > 1 && errno == ENOENT) continue;
         return complaints_->about_files(errno, path_);
     }
-    create();
+    if (!create()) complaints_->about_files(errno, path_);
 }
 
 }  // namespace dlaunch::agent

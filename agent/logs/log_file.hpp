@@ -28,7 +28,8 @@ class LogFile {
 public:
     LogFile() = default;  ///< writes nothing
 
-    /// Creates the file, empty.
+    /// Creates the file, empty. A lack of descriptors is a complaint of the first write(), which tries again: it ends
+    /// the start of workers, too, and is reported there.
     void open(std::string path, Rotation rotation, Complaints& complaints);
     void close() {
         file_.reset();

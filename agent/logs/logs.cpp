@@ -307,7 +307,8 @@ void Logs::add_worker(const LogSource& source, OutputEnds readers) {
     impl_->start_attempt(source);
     Impl::Worker& worker = impl_->workers[source.local_rank];
     if (source.local_rank == kTemplate) {
-        read_now(kTemplate);  // what an earlier template has left
+        make_folders({source});  // a template that died unseen is replaced amid a round
+        read_now(kTemplate);     // what an earlier template has left
         impl_->template_lives = true;
     }
     worker.out.reset();
