@@ -25,7 +25,7 @@ TEST(RecordTest, an_exception_of_main_is_recorded_in_torchs_format) {
     spawn(
         [&](int) {
             setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-            std::freopen("/dev/null", "w", stderr);
+            check(std::freopen("/dev/null", "w", stderr) != nullptr, "stderr");
             const int status = record([]() -> int { throw std::runtime_error("a \"quoted\"\nline"); });
             check(status == 1, "the status");
         },
@@ -58,7 +58,7 @@ TEST(RecordTest, an_uncaught_exception_of_a_thread_is_recorded) {
     const ProcessError error = expect_failure(
         [&](int) {
             setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-            std::freopen("/dev/null", "w", stderr);
+            check(std::freopen("/dev/null", "w", stderr) != nullptr, "stderr");
             record([]() -> int {
                 std::thread([] { throw std::runtime_error("the disk is full"); }).join();
                 return 0;
@@ -141,7 +141,7 @@ TEST(StopTest, a_callback_may_throw) {
     spawn(
         [](int) {
             std::atomic<bool> called{false};
-            std::freopen("/dev/null", "w", stderr);
+            check(std::freopen("/dev/null", "w", stderr) != nullptr, "stderr");
             on_stop([&] {
                 called = true;
                 throw std::runtime_error("the disk is full");

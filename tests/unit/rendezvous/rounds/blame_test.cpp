@@ -73,16 +73,30 @@ TEST(Blame, every_order_of_events_keeps_the_rules) {
         const Outcome got = outcome(order.c_str());
         const auto first_decision = order.find_first_of("vy");
         const bool signalled = first_decision != std::string::npos && order[first_decision] == 'v';
-        if (signalled) EXPECT_EQ(got, Outcome::verdict) << order;  // whatever else went wrong
-        if (!has("vy")) EXPECT_NE(got, Outcome::verdict) << order;
-        if (!has("fp")) EXPECT_NE(got, Outcome::failure) << order;
-        if (!has("lL")) EXPECT_NE(got, Outcome::loss) << order;
-        if (!has("vy") && order.find_first_of("fp") != std::string::npos && !has("lLsew"))
+        if (signalled) {
+            EXPECT_EQ(got, Outcome::verdict) << order;  // whatever else went wrong
+        }
+        if (!has("vy")) {
+            EXPECT_NE(got, Outcome::verdict) << order;
+        }
+        if (!has("fp")) {
+            EXPECT_NE(got, Outcome::failure) << order;
+        }
+        if (!has("lL")) {
+            EXPECT_NE(got, Outcome::loss) << order;
+        }
+        if (!has("vy") && order.find_first_of("fp") != std::string::npos && !has("lLsew")) {
             EXPECT_EQ(got, Outcome::failure) << order;
-        if (has("fp") && order.find_first_of("fp") > order.find('l') && !has("pvy"))
+        }
+        if (has("fp") && order.find_first_of("fp") > order.find('l') && !has("pvy")) {
             EXPECT_EQ(got, Outcome::loss) << order;  // peers die of a loss before them
-        if (has("lL") && !has("fpvy")) EXPECT_EQ(got, Outcome::loss) << order;
-        if (!has("fplLvy")) EXPECT_EQ(got, Outcome::change) << order;
+        }
+        if (has("lL") && !has("fpvy")) {
+            EXPECT_EQ(got, Outcome::loss) << order;
+        }
+        if (!has("fplLvy")) {
+            EXPECT_EQ(got, Outcome::change) << order;
+        }
     }
 }
 
