@@ -1,6 +1,7 @@
 #include "agent/agent.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -128,6 +129,7 @@ Agent::Agent(const Plan& plan, GuardLink& link)
 
 base::Result<void> Agent::prepare() {
     ignore_write_signals();
+    mallopt(M_ARENA_MAX, 1);  // threads that allocate little need no memory of their own
     keep_descriptors();
     open_files_ = raise_open_files();
     auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
@@ -139,6 +141,11 @@ base::Result<void> Agent::prepare() {
             return host_in_guard(link_, job, listeners);
         });
     link_.ready();
+    // While the I/O thread makes the run folder, this one makes what has no name in it.
+    output_.prepare([this] { return make_timer_pipe(); },
+                    [this](const base::Result<void>& made) { on_output_ready(made); });
+    link_.tell_cgroup(cgroups_.folder());
+    cgroups_.make();
     return {};
 }
 
@@ -153,11 +160,10 @@ int Agent::run() {
             events_.write("loop_lag", {{"seconds", std::chrono::duration<double>(took).count()}});
         });
     }
-    output_.prepare([this] { return make_timer_pipe(); },
-                    [this](const base::Result<void>& made) { on_output_ready(made); });
     loop_.run();
     if (!refusal_.empty()) link_.announce_end(status_, refusal_);
     if (output_.stands_still()) _exit(status_);  // its thread cannot be joined
+    output_.leave_thread();
     return status_;
 }
 
@@ -176,6 +182,7 @@ void Agent::refuse(int status, const std::string& why) {
     status_ = status;
     refusal_ = printable(why);
     output_.abandon([this](const std::string& lost) { on_output_finished(lost); });
+    cgroups_.remove();
 }
 
 void Agent::on_output_ready(const base::Result<void>& made) {
@@ -211,8 +218,6 @@ void Agent::wire() {
             [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.tell_folder(socket_->folder());
-    link_.tell_cgroup(cgroups_.folder());
-    cgroups_.make();
 
     std::vector<RoundService*> services{losses_.get(), &input_};
     if (timers_) services.push_back(timers_.get());
@@ -258,12 +263,12 @@ void Agent::on_end(const JobVerdict& verdict) {
     output_.finish(reporter_.ending(verdict, {.rounds = rounds_, .seconds = seconds}, *round_),
                    [this](const std::string& lost) { on_output_finished(lost); });
     if (hurried_) output_.hurry();
+    cgroups_.remove();  // while the I/O thread prints
 }
 
 /// What was lost is for the guard to print, which has a descriptor that cannot block it.
 void Agent::on_output_finished(const std::string& lost) {
     if (refusal_.empty()) refusal_ = lost;
-    cgroups_.remove();
     loop_.stop();
 }
 

@@ -367,7 +367,6 @@ void GroupShell::sweep() {
 }
 
 void GroupShell::drain() {
-    host_.cgroups.end_round();
     std::vector<LogSource> failed;
     for (const Failure& failure : failures_)
         if (!failure.victim) failed.push_back(source_of(failure));
@@ -381,6 +380,7 @@ void GroupShell::drain() {
         evidence_ = std::move(drained.evidence);
         feed([this](base::Time now) { group_.drained(now); });
     });
+    host_.cgroups.end_round();  // while the I/O thread reads
 }
 
 void GroupShell::finish(bool succeeded) {

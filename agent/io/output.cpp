@@ -31,8 +31,8 @@ Output::Output(base::Loop& control, const Plan& plan, Logs::Options options, con
 Output::~Output() {
     gate_->close();
     if (!thread_) return;
-    thread_->loop.stop();
-    if (!given_up_ && thread_->has_ended.try_acquire_for(bounds_.stands_still))
+    if (!left_) thread_->loop.stop();
+    if (!given_up_ && !left_ && thread_->has_ended.try_acquire_for(bounds_.stands_still))
         thread_->thread.join();
     else
         thread_->thread.detach();

@@ -56,8 +56,10 @@ public:
     /// Starts the thread. Where the system refuses it (a seccomp filter, no processes left), its work is done on the
     /// control loop. `plan` must outlive the thread, `control` this object.
     Output(base::Loop& control, const Plan& plan, Logs::Options options, const Bounds& bounds);
-    /// Ends the thread, unless it stands still.
+    /// Ends the thread, unless it stands still or was left.
     ~Output();
+    /// The process exits next: the idle thread is left to the kernel.
+    void leave_thread() { left_ = true; }
 
     /// Runs `also`, opens the event log and makes the run folder. `done` receives the first error.
     void prepare(std::function<base::Result<void>()> also, std::function<void(base::Result<void>)> done);
@@ -118,7 +120,7 @@ private:
     std::function<void(const std::string&)> finished_;
     std::string report_text_;
     base::Timer drain_watch_, finish_watch_;
-    bool given_up_ = false;
+    bool given_up_ = false, left_ = false;
 };
 
 }  // namespace dlaunch::agent

@@ -78,23 +78,32 @@ void take_signals(ChildOrders* orders) {
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw(&none), 0, kSignalSetBytes);
 }
 
+bool exists(const char* path, struct stat& about) {
+    return raw_syscall(SYS_newfstatat, AT_FDCWD, raw(path), raw(&about), 0) == 0;
+}
+
 /// Executes the first file that can be executed. Else reports the first that exists; directories do not count in a
 /// search. The look at a file that was refused happens here, as its file system may not answer.
 [[noreturn]] void execute(ChildOrders* orders) {
-    const bool searches = orders->paths[0] && orders->paths[1];
-    long why = -ENOENT;
+    const char* const* const paths = orders->paths;
+    const bool searches = paths[0] && paths[1];
+    struct stat about;
     orders->tried = -1;
-    for (int at = 0; orders->paths[at]; ++at) {
-        const char* const path = orders->paths[at];
-        const long result = raw_syscall(SYS_execve, raw(path), raw(orders->arguments), raw(orders->environment));
-        struct stat about;
-        if (!searches) why = result;
-        if (raw_syscall(SYS_newfstatat, AT_FDCWD, raw(path), raw(&about), 0) != 0) continue;
-        if ((searches && S_ISDIR(about.st_mode)) || orders->tried >= 0) continue;
+    long why = -ENOENT;
+    int at = 0;
+    for (; paths[at]; ++at) {
+        why = raw_syscall(SYS_execve, raw(paths[at]), raw(orders->arguments), raw(orders->environment));
+        const bool is_elsewhere = why == -ENOENT || why == -ENOTDIR || why == -EACCES;
+        if (!searches || !is_elsewhere) break;
+    }
+    if (!paths[at])  // which of them is there, and has no interpreter or may not be executed?
+        for (at = 0, why = -ENOENT; paths[at]; ++at)
+            if (exists(paths[at], about) && !S_ISDIR(about.st_mode)) break;
+    if (paths[at] && exists(paths[at], about)) {
         orders->tried = at;
         orders->mode = about.st_mode;
-        why = result;
-        if (why != -EACCES) break;
+        if (searches && why == -ENOENT)
+            why = raw_syscall(SYS_execve, raw(paths[at]), raw(orders->arguments), raw(orders->environment));
     }
     fail(orders, SpawnStep::execute, why);
 }
