@@ -14,6 +14,7 @@
 #include "agent/group/group_shell.hpp"
 #include "agent/group/node_status.hpp"
 #include "agent/io/output.hpp"
+#include "agent/logs/log_options.hpp"
 #include "agent/membership/net_membership.hpp"
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
@@ -31,16 +32,6 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr auto kLag = std::chrono::milliseconds(100);  ///< of a turn of the control loop
-
-Logs::Options log_options(const Plan& plan, const NodeFacts& node) {
-    return {.plan = plan.logs,
-            .job_id = plan.rendezvous.job_id,
-            .role = plan.program.role,
-            .host = node.host,
-            .workers = plan.workers,
-            .console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1,
-            .is_shared = plan.rendezvous.max_nodes > 1};
-}
 
 class Agent final : private GroupOwner {
 public:
@@ -119,7 +110,7 @@ Agent::Agent(const Plan& plan, GuardLink& link)
     : plan_(plan),
       link_(link),
       node_{plan.host.name, {}, {}, plan.host.usable_cores},
-      output_(loop_, plan, log_options(plan, node_), {}),
+      output_(loop_, plan, log_options(plan, node_.host), {}),
       reporter_(plan, node_, output_),
       terminal_(link_.guard()),
       input_(loop_, plan, terminal_),
