@@ -31,14 +31,14 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr auto kLag = std::chrono::milliseconds(100);  ///< of a turn of the control loop
+constexpr auto kLag = std::chrono::milliseconds(100);  ///< a longer turn of the control loop is an event
 
 class Agent final : private GroupOwner {
 public:
-    /// Both must live longer.
+    /// `plan` and `link` must outlive the agent.
     Agent(const Plan& plan, GuardLink& link);
 
-    /// What can be refused without a look at the user's files.
+    /// Makes what needs no file of the user; errors found here refuse the job before the loop runs.
     base::Result<void> prepare();
     int run();
 
@@ -100,10 +100,11 @@ private:
     TimerPipe timer_pipe_;
     int rounds_ = 0, status_ = 0;
     bool suspended_ = false;
-    bool leaving_ = false, signalled_ = false;  ///< the membership knows that we end; a signal has asked for the end
-    bool hurried_ = false;                      ///< the user has asked for the end twice
-    bool has_ended_ = false;                    ///< the job is over, its last output is on its way
-    std::string refusal_;                       ///< for the guard to print, when all are gone
+    bool leaving_ = false,
+         signalled_ = false;  ///< the membership knows that this node ends; a signal has asked for the end
+    bool hurried_ = false;    ///< the user has asked for the end twice
+    bool has_ended_ = false;  ///< the job is over; the I/O thread writes the last output
+    std::string refusal_;     ///< the guard prints it after the agent's exit
 };
 
 Agent::Agent(const Plan& plan, GuardLink& link)
@@ -158,7 +159,8 @@ int Agent::run() {
     return status_;
 }
 
-/// On the I/O thread, before the control loop looks at `timer_pipe_`: the path may be one that the user named.
+/// Runs on the I/O thread, since the user may have named the path. The control loop reads `timer_pipe_` only after
+/// prepare() has answered.
 base::Result<void> Agent::make_timer_pipe() {
     if (!plan_.timers.enabled) return {};
     auto pipe = TimerPipe::make(plan_.timers.path);
@@ -167,7 +169,7 @@ base::Result<void> Agent::make_timer_pipe() {
     return {};
 }
 
-/// Before anything of the job is made.
+/// Ends before any worker or socket of the job exists.
 void Agent::refuse(int status, const std::string& why) {
     has_ended_ = leaving_ = true;
     status_ = status;
@@ -194,7 +196,7 @@ void Agent::on_output_ready(const base::Result<void>& made) {
                        [this](const std::string& reason) { round_->kill(reason); }});
 }
 
-/// The run folder is there: what needs a name in it can be made.
+/// Makes the objects that need a name in the run folder, which prepare() has made.
 void Agent::wire() {
     const std::string temporary = plan_.logs.keeps_files() ? "" : output_.paths().folder();
     link_.tell_folder(temporary);
@@ -257,13 +259,14 @@ void Agent::on_end(const JobVerdict& verdict) {
     cgroups_.remove();  // while the I/O thread prints
 }
 
-/// What was lost is for the guard to print, which has a descriptor that cannot block it.
+/// The guard prints what was lost: its descriptor cannot block.
 void Agent::on_output_finished(const std::string& lost) {
     if (refusal_.empty()) refusal_ = lost;
     loop_.stop();
 }
 
-/// systemd sends SIGTERM and SIGHUP, a shell that ends SIGHUP and SIGCONT: one request, and one of them names it.
+/// systemd sends SIGTERM with SIGHUP, an exiting shell SIGHUP with SIGCONT. Signals that arrive together are one
+/// request; SIGINT or SIGTERM names it, else the lowest number.
 void Agent::on_signals(const sigset_t& set) {
     int ending = 0;
     for (int number = NSIG - 1; number > 0; --number) {
@@ -273,7 +276,7 @@ void Agent::on_signals(const sigset_t& set) {
     if (ending) end_by_signal(ending);
 }
 
-/// Does what a signal asks for, if that is anything but the end of the job.
+/// Handles a signal that does not end the job: suspends, resumes, forwards or ignores. False: the signal ends the job.
 bool Agent::takes_lightly(int number) {
     const bool asked_for = signals_->ends_job(number);
     switch (number) {
@@ -284,7 +287,7 @@ bool Agent::takes_lightly(int number) {
         case SIGUSR2:
             if (!asked_for && round_) round_->forward(number);
             return !asked_for;
-        // Whatever would end a process by default ends the job, and nothing is left behind.
+        // A signal whose default action would kill the agent ends the job in order: no process is left behind.
         default: return is_of_no_matter(number) && !asked_for;
     }
 }
@@ -331,8 +334,8 @@ void Agent::on_guard_died() {
 
 void Agent::on_child() {
     if (!round_ || !round_->on_child() || suspended_) return;
-    // A worker that has the terminal was stopped by Ctrl-Z, one that has not by reading from it: fg may have come
-    // since.
+    // Ctrl-Z stopped a worker that has the terminal; reading from the terminal stopped a worker without it. The user
+    // may have typed fg since: try to hand over the terminal first.
     if (!give_terminal()) suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
 }
 
@@ -353,7 +356,8 @@ void Agent::resume() {
     round_->resume();
 }
 
-/// To the worker that reads from it, if the job has it. True when that worker goes on.
+/// Gives the terminal to the worker that reads from it, if dlaunch's job is in the foreground. True: that worker was
+/// continued.
 bool Agent::give_terminal() {
     if (!terminal_.usable()) return false;
     for (const Worker& worker : round_->workers().all()) {
@@ -380,7 +384,7 @@ int prepare_and_run(const Plan& plan, GuardLink& link) {
 }  // namespace
 
 int run_agent(const Plan& plan, GuardLink link) {
-    // Errors are values here; what is thrown comes from libraries that the system refused something basic.
+    // The agent's own errors are values. Exceptions come from libraries to which the system refused a basic resource.
     try {
         return prepare_and_run(plan, link);
     } catch (const std::exception& error) {

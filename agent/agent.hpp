@@ -1,13 +1,13 @@
 #pragma once
-/// The agent of one node: carries a plan out from its first worker to its report.
+/// The agent of one node: carries out a plan, from the first worker to the report.
 
 #include "agent/plan.hpp"
 #include "agent/process/guard.hpp"
 
 namespace dlaunch::agent {
 
-/// Runs the job and returns the status dlaunch ends with. Owns the process: signals, limits, stderr. One call a
-/// process.
+/// Runs the job and returns dlaunch's exit status. Takes over the process: its signals, limits and stderr. At most one
+/// call per process.
 [[nodiscard]] int run_agent(const Plan& plan, GuardLink link);
 
 }  // namespace dlaunch::agent

@@ -11,7 +11,7 @@ void Reporter::progress(const std::string& text) {
     for (const auto& remark : last_round_.remarks) mention(remark);
     mention(text);
     if (plan_.verbosity >= 0) latest_ = text;
-    last_round_ = {};  // a failure that was printed is no cause of what comes later
+    last_round_ = {};  // a printed failure must not appear as the cause of the job's end
 }
 
 JobEnd Reporter::job_end(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {

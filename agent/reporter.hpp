@@ -10,27 +10,28 @@
 
 namespace dlaunch::agent {
 
-/// What the user reads of a job: lines while it runs and the report at its end, no fact twice.
+/// Composes what dlaunch prints about a job: lines while the job runs and the report at its end. Prints no fact twice.
 class Reporter {
 public:
-    /// All must live longer.
+    /// `plan`, `node` and `output` must outlive the reporter.
     Reporter(const Plan& plan, const NodeFacts& node, Output& output) : plan_(plan), node_(node), output_(output) {}
 
-    /// A line on stderr.
+    /// Prints a line on stderr.
     void say(const std::string& text) { output_.say(text); }
-    /// A line that --quiet keeps back.
+    /// Prints a line, unless --quiet.
     void mention(const std::string& text) {
         if (plan_.verbosity >= 0) say(text);
     }
 
-    /// A line from the membership, which goes on after a failure: the failure itself is printed before it.
+    /// Prints a line of the membership. The failure of the last round, if any, goes before it: the job goes on, so no
+    /// report will name that failure.
     void progress(const std::string& text);
     void round_over(const RoundEnd& end) { last_round_ = end; }
-    /// The user has been told why this node ends.
+    /// `reason` for the end of this node was printed: ending() does not repeat it.
     void end_is_explained_by(const std::string& reason) { explained_ = reason; }
 
     struct Job {
-        int rounds = 0;  ///< begun here
+        int rounds = 0;  ///< begun on this node
         double seconds = 0;
     };
     [[nodiscard]] Output::Ending ending(const JobVerdict& verdict, const Job& job, const GroupShell& group) const;

@@ -12,7 +12,8 @@ namespace {
 void set(Variables& variables, const char* name, std::string value) { set_variable(variables, name, std::move(value)); }
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
 
-/// The device of one worker when each is to see a single one: its place in CUDA_VISIBLE_DEVICES, else its number.
+/// The device of a worker that sees a single one: the entry of CUDA_VISIBLE_DEVICES at the local rank, else the local
+/// rank itself.
 std::string single_device(const std::optional<std::string>& visible, int local_rank) {
     if (!visible || visible->empty()) return std::to_string(local_rank);
     std::size_t begin = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// The environment of one worker: torchrun's variables with torchrun's meaning, and ours. A pure function.
+/// The environment of one worker: torchrun's variables with torchrun's meaning, and dlaunch's own. Pure functions.
 
 #include <optional>
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace dlaunch::agent {
 
-/// What a node knows beside the plan.
+/// Facts of this node beside the plan.
 struct NodeFacts {
-    std::string host;          ///< as gethostname says
+    std::string host;          ///< from gethostname(2)
     std::string node_id;       ///< DLAUNCH_NODE_ID
     std::string agent_socket;  ///< DLAUNCH_AGENT_SOCKET; may be empty
     int usable_cores = 1;
@@ -23,19 +23,20 @@ struct NodeFacts {
 /// Replaces a variable's value, or adds it.
 void set_variable(Variables& variables, std::string_view name, std::string value);
 
-/// What the user gave workers for a variable: --env, else the environment of dlaunch; none when it is unset.
+/// The user's value of a variable for workers: from --env, else from dlaunch's environment; none: unset in both.
 [[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, std::string_view name);
 
-/// The variables that we set for a worker, over those that it inherits.
+/// The variables that dlaunch sets for a worker; they replace inherited ones.
 [[nodiscard]] Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node,
                                          int local_rank, const std::string& error_file);
 
-/// The same for a template (services/template.hpp), which has no rank: only what a program reads as it is loaded.
+/// The same for a template (services/template.hpp): only variables that a program reads while it loads, since a
+/// template has no rank.
 [[nodiscard]] Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file);
 
 /// The worker's whole argv: --wrap's words for this rank, then the program and its arguments with $local_rank and
-/// ${local_rank} replaced where string.Template.safe_substitute would (arguments only). Every other byte stays, `$$`
-/// too: torchrun halves it, which breaks `sh -c 'kill $$'`.
+/// ${local_rank} replaced where string.Template.safe_substitute would (arguments only). Every other byte stays, even
+/// `$$`, which torchrun halves: that breaks `sh -c 'kill $$'`.
 [[nodiscard]] std::vector<std::string> worker_command(const Plan& plan, const Assignment& assignment, int local_rank);
 
 }  // namespace dlaunch::agent

@@ -1,4 +1,4 @@
-// What GroupShell reports of each failure.
+// The part of GroupShell that describes failures.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ void set_not_executed(Failure& failure, const SpawnError& error) {
     failure.text = error.text();
 }
 
-/// `status` as waitid(2) has it with `code`.
+/// `code` and `status` as waitid(2) returns them.
 void set_exit(Failure& failure, int code, int status) {
     failure.how = code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
     (code == CLD_EXITED ? failure.code : failure.signal) = status;
@@ -82,7 +82,7 @@ LogSource GroupShell::source_of(const Failure& failure) const {
     return {failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};
 }
 
-/// What can only be known now: files are written, pipes are read to their end.
+/// Adds facts that exist only after the drain: log files, stderr tail, error record, memory.
 void GroupShell::complete(Failure& failure) {
     const LogSource source = source_of(failure);
     const LogPlan& logs = host_.plan.logs;
@@ -95,7 +95,7 @@ void GroupShell::complete(Failure& failure) {
         failure.record = found->second.record;
     }
     if (failure.record && logs.keeps_files())
-        failure.error_file = paths.error_file(source);  // else it goes with the job
+        failure.error_file = paths.error_file(source);  // else the file is removed with the temporary folder
     // A helper process that ran out of memory shows as an exit of its worker.
     if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
         const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;

@@ -17,7 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A worker that fails at once needs its folder for an error file; a disk that does not answer holds up no worker.
+/// How long the first worker waits for its folder, which it needs for an error file; a disk that does not answer must
+/// not hold up the start.
 constexpr auto kFoldersDue = 100ms;
 
 std::int64_t number(std::int64_t value) { return value; }
@@ -38,7 +39,7 @@ GroupShell::GroupShell(const WorkerHost& host, EventLog& events, GroupOwner& own
             "on");
 }
 
-/// Runs to completion: what happens while commands are carried out waits until they all are.
+/// Runs to completion: events that arrive while commands are carried out wait in a queue.
 void GroupShell::feed(Event event) {
     queue_.push_back(std::move(event));
     if (std::exchange(handling_, true)) return;
@@ -196,7 +197,7 @@ void GroupShell::on_unmade(const Worker& worker) {
 
 void GroupShell::on_ended(Worker& worker) {
     for (RoundService* service : host_.services) service->ended(worker.pid);
-    // Now, while its cgroup is there. It is new in every round: the count begins at 0.
+    // Read the count before the cgroup is removed. Each round has a new cgroup: its count starts at 0.
     const std::string counted_in = host_.cgroups.worker_folder(assignment_.round, worker.local_rank);
     if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
     const bool well = worker.exit_status() == 0;
@@ -264,7 +265,7 @@ void GroupShell::end_waiting() {
     });
 }
 
-/// What waits for its folder when the round is stopped is not started any more.
+/// A stop cancels the start that waits for a folder.
 void GroupShell::cancel_start() {
     const auto waiting = std::exchange(to_be_started_, std::nullopt);
     if (!waiting) return;
@@ -283,7 +284,7 @@ void GroupShell::start_when_ready(int local_rank) {
         start(local_rank);
 }
 
-/// One worker a turn of the loop, so that signals, output and ends are served between them.
+/// Starts one worker per turn of the loop, so that signals and exits are served between two starts.
 void GroupShell::start(int local_rank) {
     workers_.start(local_rank);
     host_.loop.post([this] { feed([this](base::Time now) { group_.proceed(now); }); });
@@ -295,8 +296,8 @@ void GroupShell::start_template() {
 
 void GroupShell::hint() {
     owner_.mention(
-        fmt::format("no worker runs yet: in {} s the program (pid {}) has not come to dlaunch::fork_point(); one that "
-                    "never calls it needs --start-method=spawn",
+        fmt::format("no worker runs yet: in {} s the program (pid {}) has not come to dlaunch::fork_point(); a "
+                    "program without that call needs --start-method=spawn",
                     std::chrono::seconds(WorkerGroup::kLongPreparation).count(), host_.program->pid()));
 }
 
@@ -317,7 +318,7 @@ void GroupShell::report_unkillable() {
                                    worker.pid, base::text_of(fmt::format("/proc/{}/wchan", worker.pid))));
 }
 
-/// Each orphan's end is watched: one whose living parent has left the group ends without a SIGCHLD to this process.
+/// Watches each orphan: the exit of an orphan with a living parent outside the group raises no SIGCHLD here.
 void GroupShell::look_for_orphans() {
     orphans_ = workers_.orphans();
     for (LocalWorkers::Orphan& orphan : orphans_) {
@@ -337,7 +338,7 @@ void GroupShell::end_orphans() {
     }
 }
 
-/// The remains are named before they are gone. Returns how many in the workers' groups were killed.
+/// Records the names of left-behind processes, then kills them. Returns how many of them were in the workers' groups.
 std::size_t GroupShell::begin_clearing() {
     clearing_ = true;
     orphans_.clear();
@@ -361,7 +362,7 @@ std::size_t GroupShell::begin_clearing() {
 void GroupShell::sweep() {
     std::size_t living = clearing_ ? 0 : begin_clearing();
     host_.children.reap_others();
-    // Without /proc a search for descendants is slow: those just killed are probably the last.
+    // Without /proc a search for descendants is slow: assume that the processes just killed are the last.
     if (living == 0 || proc_is_ours()) living = kill_descendants(host_.children.lasting());
     feed([this, living](base::Time now) { group_.swept(living, now); });
 }
@@ -372,8 +373,9 @@ void GroupShell::drain() {
         if (!failure.victim) failed.push_back(source_of(failure));
     host_.output.drain(std::move(failed), [this](Drained drained) {
         if (drained.dropped_bytes)
-            remarks_.push_back(fmt::format("{} bytes of the workers' output could not be shown: nobody reads it",
-                                           drained.dropped_bytes));
+            remarks_.push_back(
+                fmt::format("{} bytes of the workers' output were lost: the console's reader does not read",
+                            drained.dropped_bytes));
         if (drained.stalled)
             remarks_.push_back(
                 "the workers' last output is not known yet: the file system of the log files does not answer");

@@ -1,6 +1,6 @@
 #pragma once
-/// Carries out the commands of the worker group's machine (worker_group.hpp) and feeds it what happens: the processes
-/// of LocalWorkers, timers, the sweep, the drain of the logs.
+/// Carries out the commands of the worker group's state machine (worker_group.hpp) and feeds events back: from the
+/// processes of LocalWorkers, timers, the sweep and the drain of the logs.
 
 #include <deque>
 #include <functional>
@@ -17,53 +17,53 @@
 
 namespace dlaunch::agent {
 
-/// The agent, as its worker group needs it.
+/// The agent's interface for its worker group.
 class GroupOwner {
 public:
-    virtual void say(const std::string& text) = 0;      ///< a line for the user, always
-    virtual void mention(const std::string& text) = 0;  ///< a line that --quiet keeps back
-    /// The guard has killed the workers while this process stood still.
+    virtual void say(const std::string& text) = 0;      ///< prints a line
+    virtual void mention(const std::string& text) = 0;  ///< prints a line, unless --quiet
+    /// The guard has killed the workers because this process stood still.
     [[nodiscard]] virtual bool is_fenced() const = 0;
-    /// A signal that ends the job is pending and has not been read.
+    /// A signal that ends the job is pending and not yet read.
     [[nodiscard]] virtual bool is_asked_to_end() const = 0;
 
     virtual void on_started() = 0;                      ///< all workers of the round run
-    virtual void on_failure(const Failure& cause) = 0;  ///< the first one, before any worker is stopped
-    virtual void on_lost(const Failure& failure) = 0;   ///< each one that is no consequence of a stop, at once
+    virtual void on_failure(const Failure& cause) = 0;  ///< the round's first failure, before any worker is stopped
+    virtual void on_lost(const Failure& failure) = 0;   ///< each failure that is no consequence of a stop, at once
     virtual void on_round_over(const RoundEnd& end) = 0;
 
 protected:
     ~GroupOwner() = default;
 };
 
-/// Belongs to the agent, on its loop's thread.
+/// Owned by the agent; runs on the control loop.
 class GroupShell final : private WorkerObserver {
 public:
-    /// All of `host`, `events` and `owner` must live longer.
+    /// `host`, `events` and `owner` must outlive this object.
     GroupShell(const WorkerHost& host, EventLog& events, GroupOwner& owner);
 
     void begin(const Assignment& assignment);
-    /// Asks the workers to end with `signal`; SIGKILL follows after the grace. `why` is for the event log.
+    /// Sends `signal` to the workers; SIGKILL follows after the grace. `why` is for the event log.
     void stop(int signal, const std::string& why);
-    /// Ends them at once.
+    /// Kills the workers at once.
     void kill(const std::string& why);
-    /// The job outlived its time: each worker that still runs is a cause.
+    /// The job has reached its time limit: each worker that still runs is a cause.
     void time_out();
-    /// A deadline that process `pid`, a worker or a descendant of one, had set itself has passed.
+    /// A file timer has expired that `pid`, a worker or a worker's descendant, had set.
     void hang(pid_t pid, int signal, const std::string& scope);
 
     void forward(int signal) { workers_.signal(signal); }
-    /// Ctrl-Z and fg: the workers stand still and go on.
+    /// Ctrl-Z stops the workers, fg continues them.
     void suspend();
     void resume();
-    /// SIGCHLD. True when the worker that owns the terminal was stopped there.
+    /// To be called on SIGCHLD. True: the worker that owns the terminal was stopped.
     bool on_child();
 
     [[nodiscard]] const LocalWorkers& workers() const { return workers_; }
     [[nodiscard]] const Assignment& assignment() const { return assignment_; }
     [[nodiscard]] std::string_view state() const { return name(group_.state()); }
     [[nodiscard]] bool unkillable() const { return group_.unkillable(); }
-    /// Of workers whose ends may follow from a request that has not been read yet.
+    /// Exits of workers are held, since they may follow from a request that the agent has not read yet.
     [[nodiscard]] bool holds_ends() const { return group_.holds_ends(); }
 
 private:
@@ -115,17 +115,17 @@ private:
     std::vector<Failure> failures_;
     std::vector<std::string> remarks_;
     std::map<int, SpawnError> spawn_errors_;     ///< by local rank
-    std::optional<SpawnError> template_error_;   ///< why the template cannot be forked
+    std::optional<SpawnError> template_error_;   ///< the reason why the template cannot be forked
     std::optional<Template::End> template_end_;  ///< of the latest template
-    std::vector<LocalWorkers::Orphan> orphans_;  ///< as they were looked for last
+    std::vector<LocalWorkers::Orphan> orphans_;  ///< found by the latest search
     std::map<int, Evidence> evidence_;           ///< by local rank
-    std::deque<Event> queue_;                    ///< events that happened while another was handled
+    std::deque<Event> queue_;                    ///< events that arrived while another was handled
     base::Time started_{};
     base::Timer timer_;
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;
     bool awaits_folders_ = false;       ///< the I/O thread makes the round's folders
-    std::optional<int> to_be_started_;  ///< the worker, or the template, that waits for them
+    std::optional<int> to_be_started_;  ///< the worker or template that waits for its folder
     base::Timer folders_due_;
 };
 

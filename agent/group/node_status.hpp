@@ -6,7 +6,8 @@
 
 namespace dlaunch::agent {
 
-/// What the agent's socket answers: {"job":...,"host":...,"state":...,"round":...,"restart_count":...,
+/// The answer of the agent's socket to a status request:
+/// {"job":...,"host":...,"state":...,"round":...,"restart_count":...,
 /// "workers":[{"rank","local_rank","pid","alive","status"}]}, one line.
 [[nodiscard]] std::string node_status(const Plan& plan, const NodeFacts& node, const GroupShell& round);
 

@@ -21,7 +21,7 @@ constexpr GroupCell end(GroupState next) { return {GroupAction::end, next}; }
 constexpr GroupCell finish(GroupState next) { return {GroupAction::finish, next}; }
 // clang-format on
 
-/// One row per event, one column per state, as it is read; kGroupTable is its transpose.
+/// One row per event, one column per state, for readers; kGroupTable is the transpose.
 using Rows = std::array<std::array<GroupCell, kGroupStates>, kGroupEvents>;
 
 // clang-format off

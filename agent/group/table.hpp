@@ -1,5 +1,5 @@
 #pragma once
-/// The life of a node's worker group in one round, as a table of states and events (s6-supervise's way).
+/// The life of a node's worker group in one round, as a table of states and events, as in s6-supervise.
 ///
 ///   idle ──assigned──▶ starting ──started──▶ running ──none_left──▶ clearing ──cleared──▶ idle
 ///                         │ failure, stop       │ failure, stop        ▲
@@ -7,8 +7,8 @@
 ///                                        │ grace_over, kill            │
 ///                                        └──────▶ killing ──none_left──┘
 ///
-/// `clearing` is the sweep of what workers left behind and the drain of their pipes; no worker lives then. The machine
-/// (worker_group.hpp) feeds events and carries out the one action that each cell names.
+/// In `clearing` no worker lives; the agent sweeps left-behind processes and drains the pipes. The state machine
+/// (worker_group.hpp) looks up the cell of each event and carries out its one action.
 
 #include <array>
 #include <cstddef>
@@ -24,11 +24,11 @@ enum class GroupEvent : unsigned char {
     started,       ///< the last worker runs its program
     spawn_failed,  ///< a worker could not be started
     ended_well,    ///< a worker exited with 0
-    ended_badly,   ///< a worker ended in another way
+    ended_badly,   ///< a worker exited with another status or died of a signal
     none_left,     ///< no worker lives and none is to be started
-    stop_asked,    ///< by a signal, a time-out, or the job
+    stop_asked,    ///< by a signal, the time limit, or the job
     kill_asked,    ///< by a second interrupt, a dead guard, a fence
-    grace_over,    ///< the workers' time to stop has passed
+    grace_over,    ///< the workers' time to stop is over
     unkillable,    ///< a worker outlived SIGKILL
     cleared,       ///< swept and drained
 };
@@ -36,17 +36,17 @@ inline constexpr std::size_t kGroupEvents = 11;
 
 enum class GroupAction : unsigned char {
     unset,       ///< a hole in the table; a test proves there is none
-    ignore,      ///< nothing: the event comes late
+    ignore,      ///< no effect: the event is late
     spawn,       ///< start the workers
-    note,        ///< nothing beyond the change of state
+    note,        ///< no effect beyond the change of state
     fail,        ///< the round's first failure: report it to the job, stop the workers
     stop,        ///< send the stop signal; the grace begins
     kill,        ///< SIGKILL to all workers and to their descendants
     clear,       ///< sweep and drain
     resign,      ///< no further round after this one
-    end,         ///< nothing runs: end now
-    finish,      ///< report to the job how the round went
-    impossible,  ///< a broken invariant of the machine
+    end,         ///< no worker runs: end now
+    finish,      ///< report the result of the round to the job
+    impossible,  ///< the event violates an invariant of the state machine
 };
 
 struct GroupCell {

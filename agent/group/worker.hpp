@@ -13,28 +13,28 @@
 
 namespace dlaunch::agent {
 
-/// One worker of the running round; after its end, with its status.
+/// One worker of the current round, with its exit status once it has exited.
 struct Worker {
     int rank = 0, local_rank = 0;
-    pid_t pid = 0;  ///< 0: not started. It leads a process group of that number
+    pid_t pid = 0;  ///< 0: not started. The worker leads the process group of this number
     base::UniqueFd pidfd;
     base::Watch ended;                 ///< the pidfd became readable
-    std::optional<Spawning> spawning;  ///< until it is known whether it runs its program
-    std::optional<Forking> forking;    ///< the same, of a fork; its pid may not be known yet
-    base::Watch progress;              ///< of one of the two
-    bool expected = false;             ///< a fork's pid is not known yet: no child is reaped meanwhile
+    std::optional<Spawning> spawning;  ///< set until the result of exec is known
+    std::optional<Forking> forking;    ///< the same for a fork of the template; its pid may still be unknown
+    base::Watch progress;              ///< on `spawning` or `forking`
+    bool expected = false;             ///< the fork's pid is unknown: no other child may be reaped meanwhile
     bool alive = false;
     bool has_terminal = false;
-    bool asked_to_stop = false;  ///< by the agent: its end is collateral
-    bool hung = false;           ///< killed by the agent because a deadline of its own passed
-    std::string hung_in;         ///< the name of that deadline
-    // Of its end, from waitid(2):
+    bool asked_to_stop = false;  ///< by the agent: the exit is collateral
+    bool hung = false;           ///< the agent killed the worker because its file timer expired
+    std::string hung_in;         ///< the scope of that timer
+    // From waitid(2), after the exit:
     int code = 0;    ///< si_code: CLD_EXITED, CLD_KILLED, CLD_DUMPED
     int status = 0;  ///< exit status or signal
     Usage usage;
-    std::int64_t oom_kills = -1;  ///< in its own cgroup; -1: not counted
+    std::int64_t oom_kills = -1;  ///< in the worker's cgroup; -1: not counted
 
-    /// As a shell has it: 128 + signal.
+    /// As in a shell: the exit status, or 128 + signal.
     [[nodiscard]] int exit_status() const;
 };
 

@@ -12,8 +12,7 @@ using Kind = GroupCommand::Kind;
 
 // --- the table -------------------------------------------------------------------------------------------------------
 
-/// Runs to completion: the new state is entered, and written down, before the commands of its action, and no action
-/// feeds another event.
+/// Runs to completion: the change of state precedes the commands of the action, and no action feeds another event.
 void WorkerGroup::feed(GroupEvent event, Time now) {
     const GroupState before = state_;
     const GroupCell& cell = table_[static_cast<std::size_t>(before)][static_cast<std::size_t>(event)];
@@ -23,7 +22,7 @@ void WorkerGroup::feed(GroupEvent event, Time now) {
     act(cell.action, before, event, now);
 }
 
-/// Whatever the last state had armed is disarmed.
+/// Disarms the timers of the last state.
 void WorkerGroup::enter(GroupState next, GroupEvent because) {
     state_ = next;
     deadline_.reset();
@@ -191,7 +190,8 @@ void WorkerGroup::executed(int worker, Time now) {
 void WorkerGroup::not_started(int worker, Time now) {
     if (!at(worker).lives()) return;
     at(worker).phase = Phase::over;
-    if (is(GroupState::starting)) fail(worker, FailureKind::not_started, false);  // later ones follow from the stop
+    if (is(GroupState::starting))
+        fail(worker, FailureKind::not_started, false);  // later failures are consequences of the stop
     feed(GroupEvent::spawn_failed, now);
     settle(now);
 }
@@ -199,10 +199,10 @@ void WorkerGroup::not_started(int worker, Time now) {
 // --- ends ------------------------------------------------------------------------------------------------------------
 
 void WorkerGroup::ended(int worker, const End& end, Time now) {
-    if (!at(worker).lives()) return;  // it was unkillable, and has ended after all
+    if (!at(worker).lives()) return;  // the worker had survived SIGKILL and was given up
     at(worker).phase = Phase::over;
     const bool may_hold = is(GroupState::starting) || is(GroupState::running);
-    if (may_hold && (end.may_hold || !held_.empty())) {  // all behind the first one, so that their order stays
+    if (may_hold && (end.may_hold || !held_.empty())) {  // hold all exits after the first held one, to keep their order
         if (held_.empty()) held_until_ = now + kHeldFor;
         held_.push_back({worker, end});
         return;
@@ -228,7 +228,7 @@ void WorkerGroup::release_held(bool excused, Time now) {
     start_more(now);
 }
 
-/// The first failure of a worker is its cause; what follows from its stop adds nothing.
+/// Records the first failure of a worker; its exit after a stop is no second one.
 void WorkerGroup::fail(int worker, FailureKind kind, bool collateral) {
     if (std::exchange(at(worker).has_failed, true)) return;
     command({.kind = Kind::fail, .worker = worker, .failure = kind, .collateral = collateral});
@@ -252,8 +252,8 @@ void WorkerGroup::template_refused(Time now) {
     settle(now);
 }
 
-/// A round that needs the template fails with it, as with a worker. A template of an earlier round that has made no
-/// worker of this one is replaced: its end must not cost a restart.
+/// The exit of the template fails a round that still needs it. A template of an earlier round that has made no worker
+/// of this round is replaced: its exit must not cost a restart.
 void WorkerGroup::template_ended(const TemplateEnd& end, Time now) {
     template_ = TemplateState::absent;
     const bool starting = is(GroupState::starting);
@@ -296,7 +296,7 @@ bool WorkerGroup::none_left() const {
     return !lives && template_ != TemplateState::preparing && held_.empty();
 }
 
-/// After every event: is the round at its end?
+/// Runs after every event: moves on when no worker is left.
 void WorkerGroup::settle(Time now) {
     if (!none_left()) return;
     if (is(GroupState::running) || is(GroupState::killing)) return feed(GroupEvent::none_left, now);
@@ -304,8 +304,8 @@ void WorkerGroup::settle(Time now) {
     command({.kind = Kind::look_for_orphans});
 }
 
-/// What a worker had started in its group has the same grace, whether the worker died of the stop signal, failed or
-/// had ended before. SIGTERM reaches those too that a shell made deaf to SIGINT.
+/// Processes in a worker's group get the same grace as the workers, whether their worker died of the stop signal,
+/// failed or exited before. SIGTERM also ends background processes of a shell, for which the shell ignores SIGINT.
 void WorkerGroup::orphans(std::size_t living, Time now) {
     if (!is(GroupState::stopping) || !std::exchange(looking_, false)) return;
     if (living == 0) return feed(GroupEvent::none_left, now);

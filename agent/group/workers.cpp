@@ -131,7 +131,7 @@ void LocalWorkers::start(int local_rank) {
 void LocalWorkers::set_program(SpawnRequest& request) const {
     const std::string& name = request.arguments.front();
     request.paths = candidates(name, given_variable(host_.plan, "PATH").value_or("/usr/bin:/bin"));
-    // The hint is about the user's program, not about what --wrap puts before it.
+    // The hint concerns the user's program, not a command of --wrap before it.
     if (name == host_.plan.program.command.front()) request.not_found_hint = host_.plan.program.not_found_hint;
 }
 
@@ -142,8 +142,8 @@ void LocalWorkers::watch(Worker& worker) {
     worker.ended = host_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
 }
 
-/// Takes the results of the first `count` workers that are on their way, waiting for a moment: a program is executed in
-/// less, unless its file system does not answer.
+/// Takes the exec results of the first `count` workers; waits up to kResultsSoon. An exec takes less, unless the
+/// program's file system does not answer.
 void LocalWorkers::await_results(std::size_t count) {
     const base::Time deadline = base::Clock::now() + kResultsSoon;
     for (Worker& worker : std::span(workers_).first(count)) {
@@ -155,12 +155,12 @@ void LocalWorkers::await_results(std::size_t count) {
     }
 }
 
-/// Its result is there: nothing waits.
+/// Takes the result of a worker's exec; called when the result is readable, so that finish() does not block.
 void LocalWorkers::finish_spawning(Worker& worker) {
     const auto error = worker.spawning->finish();
     worker.progress = {};
     worker.spawning.reset();
-    // The same program fails for all: the first rank is to be named.
+    // The same program fails on all ranks: take the results of lower ranks first, so that the report names the first.
     if (error) await_results(static_cast<std::size_t>(worker.local_rank));
     if (!error) {
         if (worker.has_terminal) host_.terminal.give(worker.pid);
@@ -185,14 +185,14 @@ void LocalWorkers::forget_process(Worker& worker) {
 }
 
 void LocalWorkers::collect(Worker& worker) {
-    if (worker.spawning) finish_spawning(worker);  // the end of one that could not execute is no worker's end
-    if (worker.forking) read_line(worker);         // nor is that of one that could not take its place
+    if (worker.spawning) finish_spawning(worker);  // a process that could not execute is no worker
+    if (worker.forking) read_line(worker);         // nor is a fork that could not take its place
     if (!worker.alive) return;
     siginfo_t info{};
     rusage used{};
     const long found = syscall(SYS_waitid, P_PID, worker.pid, &info, WEXITED | WNOHANG, &used);
     if (found != 0 && errno == ECHILD) {
-        // Another process is the parent of this fork and has its status: the process has ended, that is all there is.
+        // Another process is the parent of this fork and has reaped it: the status is unknown, so assume a failure.
         info.si_code = CLD_EXITED;
         info.si_status = EXIT_FAILURE;
     } else if (found != 0 || info.si_pid != worker.pid) {
@@ -209,7 +209,7 @@ void LocalWorkers::collect(Worker& worker) {
     observer_.on_ended(worker);
 }
 
-/// A worker that does not run its program yet may have no group of its own.
+/// A worker that does not run its program yet may not lead a group: signal only the process.
 void LocalWorkers::send(const Worker& worker, int number) {
     ::kill(worker.forking || worker.spawning ? worker.pid : -worker.pid, number);
 }
@@ -226,11 +226,11 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
             if (worker.alive && worker.pid == number) return &worker;
         return nullptr;
     };
-    // Below a shell without job control, or orphaned there, the group or the session is still the worker's.
+    // Below a shell without job control, even an orphan is still in the worker's group or session.
     for (const pid_t number : {pid, getpgid(pid), getsid(pid)})
         if (Worker* const found = living(number)) return found;
     if (!proc_is_ours()) return nullptr;
-    constexpr int kDeepest = 64;  // a chain of parents that changes meanwhile must end
+    constexpr int kDeepest = 64;  // bounds a chain of parents that changes during the walk
     for (int depth = 0; depth < kDeepest && pid > 1; ++depth) {
         const auto stat = stat_of(pid);
         if (!stat) return nullptr;
@@ -243,7 +243,7 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
 void LocalWorkers::stop(int number) {
     if (host_.program) host_.program->stop(number);
     forget_unmade();
-    await_results(workers_.size());  // a worker that runs its program may handle the signal
+    await_results(workers_.size());  // a worker that runs its program may have a handler for the signal
     for (Worker& worker : workers_) {
         if (!worker.alive) continue;
         worker.asked_to_stop = true;
@@ -252,7 +252,7 @@ void LocalWorkers::stop(int number) {
     }
 }
 
-/// Where /proc shows no processes: a child in a group keeps the group's number from being another's.
+/// For systems whose /proc shows no processes. An unreaped child in a group keeps the group's number from reuse.
 std::vector<LocalWorkers::Orphan> LocalWorkers::groups_with_orphans() const {
     std::vector<Orphan> found;
     for (const Worker& worker : workers_) {
@@ -274,7 +274,7 @@ std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
         });
         if (!is_orphan) continue;
         base::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-        const auto stat = stat_of(pid);  // a zombie that its parent leaves does not count
+        const auto stat = stat_of(pid);  // a zombie that its parent has not reaped does not count
         if (stat && stat->state != 'Z' && stat->state != 'X') found.push_back({.pid = pid, .pidfd = std::move(pidfd)});
     }
     return found;

@@ -1,5 +1,5 @@
 #pragma once
-/// The processes of this node's workers: starts, signals and reaps them. Decides nothing.
+/// Starts, signals and reaps the processes of this node's workers. All decisions are WorkerGroup's.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@
 
 namespace dlaunch::agent {
 
-/// What outlives every round, owned by the agent.
+/// The agent's objects that the workers use; they outlive every round.
 struct WorkerHost {
     base::Loop& loop;
     const Plan& plan;
@@ -31,18 +31,18 @@ struct WorkerHost {
     Children& children;
     std::vector<RoundService*> services;
     std::vector<std::vector<int>> processors;  ///< per local rank; empty: not bound
-    std::optional<rlimit> open_files;          ///< the limit workers get back
-    Template* program = nullptr;               ///< what workers are forks of; null: each executes it
+    std::optional<rlimit> open_files;          ///< the limit that workers start with: dlaunch raises its own
+    Template* program = nullptr;               ///< workers are forks of it; null: each worker executes the program
 };
 
-/// Of what happens to the workers' processes and to the template's.
+/// Receives the progress of the workers' processes and of the template.
 class WorkerObserver {
 public:
-    virtual void on_made(const Worker& worker) = 0;                                  ///< it has a process
-    virtual void on_executed(const Worker& worker) = 0;                              ///< it runs its program
-    virtual void on_not_started(const Worker& worker, const SpawnError& error) = 0;  ///< it has no process
-    virtual void on_unmade(const Worker& worker) = 0;  ///< a fork that was ordered will not be made
-    virtual void on_ended(Worker& worker) = 0;         ///< once for each that had a process, in the order of deaths
+    virtual void on_made(const Worker& worker) = 0;                                  ///< the worker has a process
+    virtual void on_executed(const Worker& worker) = 0;                              ///< the worker runs its program
+    virtual void on_not_started(const Worker& worker, const SpawnError& error) = 0;  ///< the worker has no process
+    virtual void on_unmade(const Worker& worker) = 0;  ///< the template will not make a fork that was ordered
+    virtual void on_ended(Worker& worker) = 0;  ///< once for each worker that had a process, in the order of exits
     virtual void on_template_ready() = 0;
     virtual void on_template_refused(const SpawnError& error) = 0;
     virtual void on_template_ended(const Template::End& end) = 0;
@@ -53,21 +53,23 @@ protected:
 
 class LocalWorkers final : private TemplateObserver {
 public:
-    /// Both must live longer. The observer is called from the loop, and from start(), start_template() and stop().
+    /// `host` and `observer` must outlive this object. The observer is called from the loop, start(), start_template()
+    /// and stop().
     LocalWorkers(const WorkerHost& host, WorkerObserver& observer);
 
-    /// Forgets the last round.
+    /// Replaces the workers of the last round by those of the next.
     void begin(const Assignment& assignment);
 
-    /// The template runs, be it on its way to its fork point. One that has died there unseen is forgotten.
+    /// The template waits at its fork point or is on its way there. Also notices a template that has died at its fork
+    /// point.
     [[nodiscard]] bool has_template();
     [[nodiscard]] bool template_prepares() const { return host_.program && host_.program->prepares(); }
-    /// Whose output the template's is, and its error file.
+    /// The source of the template's output and of its error file.
     [[nodiscard]] const LogSource& template_source() const { return template_source_; }
     [[nodiscard]] LogSource next_template_source() const;
     [[nodiscard]] LogSource source_of(const Worker& worker) const;
 
-    /// Nothing, or why there is none. Its progress goes to the observer.
+    /// Starts the template; an error is the reason why there is none. The observer receives the progress.
     [[nodiscard]] std::optional<SpawnError> start_template();
     /// Makes a process for the worker, or orders it from the template.
     void start(int local_rank);
@@ -75,25 +77,25 @@ public:
     [[nodiscard]] int alive() const { return alive_; }
     [[nodiscard]] const std::vector<Worker>& all() const { return workers_; }
 
-    /// The living worker that `pid` is, or whose group, session or descendant it is; null: of none.
+    /// The living worker with this pid, group or session, or with `pid` as a descendant; null: none.
     [[nodiscard]] Worker* owner_of(pid_t pid);
 
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
-    /// As a request to end: a stopped worker is continued so that it handles the signal, and is marked asked_to_stop. A
-    /// template that is not at its fork point is asked likewise. No worker is forked any more.
+    /// Sends `number` as a request to end: marks each worker as asked_to_stop, and continues stopped workers so that
+    /// they handle the signal. A template before its fork point receives the signal, too. No worker is forked any more.
     void stop(int number);
     struct Orphan {
         pid_t pid = 0;         ///< for kill(2); where /proc does not show processes, the negative number of a group
-        base::UniqueFd pidfd;  ///< none where there is no pid, or no descriptor left
+        base::UniqueFd pidfd;  ///< none for a group, or where descriptors have run out
         base::Watch watch;     ///< for the caller
     };
-    /// Living processes in the groups of workers that have ended.
+    /// Living processes in the groups of exited workers.
     [[nodiscard]] std::vector<Orphan> orphans() const;
-    /// SIGKILL to every living worker's group, and to everything in their cgroups.
+    /// Sends SIGKILL to every living worker's group and to all processes in the workers' cgroups.
     void kill();
 
-    /// The worker that owns the terminal was stopped there. Once per stop.
+    /// The worker that owns the terminal was stopped. True once per stop.
     [[nodiscard]] bool terminal_stopped() const;
 
 private:

@@ -1,5 +1,5 @@
-// The half of LocalWorkers that makes workers of a template. Progress comes over descriptors, each fork's line and the
-// template's pidfd: nothing here waits.
+// The half of LocalWorkers that forks workers from a template. Progress arrives on descriptors, each fork's line and
+// the template's pidfd: no call here blocks.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ void LocalWorkers::on_ended(const Template::End& end) {
 
 bool LocalWorkers::has_template() { return host_.program && (host_.program->ready() || host_.program->prepares()); }
 
-/// The template has no rank: what it learns of one, its forks learn.
+/// Starts the template without the variables of a rank: each fork receives its own.
 std::optional<SpawnError> LocalWorkers::start_template() {
     if (host_.node.agent_socket.empty())
         return SpawnError{.step = "the agent has no local socket for a template", .permanent = true};
@@ -70,7 +70,7 @@ std::optional<SpawnError> LocalWorkers::fork(Worker& worker, const SpawnRequest&
     return std::nullopt;
 }
 
-/// All that lies on the fork's line.
+/// Handles all messages on the fork's line.
 void LocalWorkers::read_line(Worker& worker) {
     while (worker.forking) {
         Forking::Step step = worker.forking->step();
@@ -103,15 +103,15 @@ void LocalWorkers::end_forking(Worker& worker) {
     if (std::exchange(worker.expected, false)) host_.children.expected_is_known();
 }
 
-/// A known fork's end is reported by its pidfd. Of an unknown one the template's end is, next; a template that is
-/// only silent would be waited for in vain.
+/// The fork's line was closed without a result. A known fork reports its exit by its pidfd. An unknown fork is given up
+/// when the template exits; kill the template, since a silent one might never exit.
 void LocalWorkers::on_silence(Worker& worker) {
     if (worker.pid != 0) return end_forking(worker);
     worker.progress = {};
     host_.program->signal(SIGKILL);
 }
 
-/// Once killed, the process is a child like any other that is not registered.
+/// Kills the fork and removes it from the registry: from now on it is reaped like any unregistered child.
 void LocalWorkers::on_not_forked(Worker& worker, const SpawnError& error) {
     if (worker.alive) {
         ::kill(worker.pid, SIGKILL);
@@ -121,8 +121,8 @@ void LocalWorkers::on_not_forked(Worker& worker, const SpawnError& error) {
     observer_.on_not_started(worker, with_hint(error));
 }
 
-/// Forks that will not be made: the template has gone, or the round is over. One that is made all the same finds its
-/// line closed, and exits.
+/// Gives up ordered forks without a process: the template has exited, or the round is being stopped. A fork that is
+/// made nevertheless finds its line closed and exits.
 void LocalWorkers::forget_unmade() {
     for (Worker& worker : workers_) {
         if (!worker.forking) continue;

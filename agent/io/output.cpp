@@ -38,14 +38,14 @@ Output::~Output() {
         thread_->thread.detach();
 }
 
-/// How long the thread has been inside one callback.
+/// How long the thread has been inside its current callback; zero while it waits for events.
 base::Duration Output::in_call_for() const { return thread_ ? thread_->loop.in_turn_for() : base::Duration::zero(); }
 
 void Output::post(std::function<void(Side&)> work) {
     side_->loop.post([side = side_.get(), work = std::move(work)] { work(*side); });
 }
 
-/// For what the thread need not have seen when it stands still for long.
+/// Counts the bytes, so that callers can drop requests while the thread stands still.
 void Output::post_bounded(std::size_t bytes, std::function<void(Side&)> work) {
     side_->queued_bytes += bytes;
     post([bytes, work = std::move(work)](Side& side) {
@@ -159,7 +159,7 @@ void Output::abandon(std::function<void(const std::string&)> done) {
     hurry();
 }
 
-/// Only a thread inside a call that does not return is given up; otherwise the thread itself knows when to end.
+/// Gives up only a thread that is stuck inside a call. A thread that returns to its loop applies its own patience.
 void Output::watch_finish(std::chrono::milliseconds patience) {
     finish_watch_ = control_.after(patience, [this, patience] {
         if (in_call_for() < patience) return watch_finish(patience);

@@ -1,10 +1,12 @@
 #pragma once
-/// The control loop's handle on the I/O thread. Everything that a disk or a reader can hold up runs there: log files,
-/// console, event log, error files, reports, run folders. The control loop only puts requests into a queue and receives
-/// answers as callbacks; no call here waits for the thread.
+/// The control loop's handle on the I/O thread. A disk or a slow reader can block log files, console, event log, error
+/// files, reports and run folders; therefore all of them belong to that thread. The control loop only queues requests
+/// and receives answers as callbacks. No call waits for the thread; only the destructor does, for Bounds::stands_still
+/// at most.
 ///
-/// Where the thread stands still inside a system call (a disk that does not answer), the control loop goes on: a drain
-/// and the end of the job are given up after a bound, and the workers' pipes hold what the workers write.
+/// When a disk does not answer, the thread stands still inside a system call and the control loop goes on: bounds end
+/// the wait for a drain and for the end of the job. Meanwhile the pipes buffer the workers' output; a worker that fills
+/// its pipe blocks.
 
 #include <chrono>
 #include <functional>
@@ -26,7 +28,7 @@
 
 namespace dlaunch::agent {
 
-/// What a failed worker left for the report.
+/// What the report quotes of a failed worker.
 struct Evidence {
     std::vector<std::string> stderr_tail;
     std::optional<ErrorRecord> record;
@@ -35,7 +37,7 @@ struct Evidence {
 /// The answer to drain().
 struct Drained {
     std::uint64_t dropped_bytes = 0;
-    bool stalled = false;              ///< the I/O thread stood still: nothing else is known
+    bool stalled = false;              ///< the I/O thread stood still: the other members are empty
     std::map<int, Evidence> evidence;  ///< by local rank
 };
 
@@ -44,62 +46,64 @@ class Output {
 public:
     struct Bounds {
         std::chrono::milliseconds drain{5000};
-        /// Of the end of the job, since the console's reader or a file took something.
+        /// At the end of the job: how long to wait since the console's reader or a file last accepted a byte.
         std::chrono::milliseconds patience{5000};
-        /// A thread that has been inside one call for so long does not hold up the next round.
+        /// A thread inside one call for longer than this stands still: the next round does not wait for it.
         std::chrono::milliseconds stands_still{1000};
-        /// For the thread to come back to its queue, when the user asks for the end again.
+        /// After a second request to end: how long the thread may take to return to its queue.
         std::chrono::milliseconds hurried{200};
     };
     static constexpr std::size_t kMostQueuedBytes = 8 << 20;  ///< of lines and events, while the thread stands still
 
-    /// Starts the thread. Where the system refuses it (a seccomp filter, no processes left), its work is done on the
-    /// control loop. `plan` must outlive the thread, `control` this object.
+    /// Starts the thread. Where the system refuses a thread (a seccomp filter, the limit of processes), the control
+    /// loop does its work. `plan` must outlive the thread, `control` this object.
     Output(base::Loop& control, const Plan& plan, Logs::Options options, const Bounds& bounds);
-    /// Ends the thread, unless it stands still or was left.
+    /// Ends the thread; detaches a thread that stands still, and after leave_thread().
     ~Output();
-    /// The process exits next: the idle thread is left to the kernel.
+    /// The process exits next: the destructor leaves the idle thread to the kernel.
     void leave_thread() { left_ = true; }
 
     /// Runs `also`, opens the event log and makes the run folder. `done` receives the first error.
     void prepare(std::function<base::Result<void>()> also, std::function<void(base::Result<void>)> done);
     [[nodiscard]] const RunPaths& paths() const { return paths_; }  ///< complete once prepare() has answered
 
-    /// Makes the folders of the next round; `done` when they are there.
+    /// Makes the folders of the next round, then calls `done`.
     void make_folders(std::vector<LogSource> workers, std::function<void()> done);
-    /// The ends that a worker gets for fds 1 and 2; the thread reads the others from now on.
+    /// Returns the write ends for a worker's fds 1 and 2; the thread reads the other ends from now on.
     [[nodiscard]] base::Result<OutputEnds> add_worker(const LogSource& source);
     void end_template();
-    /// All workers of the round are dead. Reads what is in the pipes, shows it, and collects the evidence of these
-    /// workers.
+    /// To be called when all workers of the round are dead: reads and shows what is left in the pipes, and collects the
+    /// evidence of the `failed` workers.
     void drain(std::vector<LogSource> failed, std::function<void(Drained)> done);
+    /// Ends a running drain now.
     void cut_drain();
 
-    /// Prints a line on stderr, whatever bytes it has, after "dlaunch: ".
+    /// Prints a line on stderr after "dlaunch: ", with control bytes escaped.
     void say(const std::string& text);
-    /// A line of the event log, with its newline.
+    /// Appends a line, which includes its newline, to the event log.
     void write_event(std::string line);
 
-    /// The last words of the job: lines for stderr, reports to be written.
+    /// The output at the end of the job: lines for stderr, and the content of the reports.
     struct Ending {
         std::string text;                ///< the report, complete lines; may be empty
-        std::vector<std::string> lines;  ///< after it, each as say()
+        std::vector<std::string> lines;  ///< printed after the report, each as by say()
         JobEnd report;
     };
-    /// Shows and writes it. `done` when all is out, or nothing moved for Bounds::patience; `lost` then says what is
-    /// missing.
+    /// Prints the lines and writes the reports. Calls `done` when all output has left, or when no byte moved for
+    /// Bounds::patience. `lost` describes output that a thread that stands still could not write; else empty.
     void finish(Ending ending, std::function<void(const std::string& lost)> done);
-    /// The same without a report, for a job that never began.
+    /// As finish(), without a report and without patience: for a job that never began.
     void abandon(std::function<void(const std::string& lost)> done);
-    /// What waits is given up.
+    /// Gives up queued output: ends a running drain and finish now. A thread that stands still has Bounds::hurried
+    /// left.
     void hurry();
-    /// The thread stands still, so that this process can only end by _exit(2).
+    /// The thread stands still and cannot be joined: the process must exit by _exit(2).
     [[nodiscard]] bool stands_still() const { return given_up_; }
 
 private:
-    struct Side;    ///< what belongs to the thread
-    struct Thread;  ///< its loop, and what keeps both alive
-    struct Gate;    ///< how the thread reaches the control loop, as long as there is one
+    struct Side;    ///< the thread's data
+    struct Thread;  ///< the thread and its loop; owns the Side
+    struct Gate;    ///< the thread's way to the control loop; closed when this object goes
 
     [[nodiscard]] base::Duration in_call_for() const;
     void post(std::function<void(Side&)> work);
@@ -111,11 +115,11 @@ private:
 
     base::Loop& control_;
     const Bounds bounds_;
-    std::shared_ptr<Thread> thread_;  ///< null: there is none
+    std::shared_ptr<Thread> thread_;  ///< null: the control loop does the work
     std::shared_ptr<Side> side_;
     std::shared_ptr<Gate> gate_;
     RunPaths paths_;
-    std::uint64_t drains_ = 0;  ///< answers to an earlier drain are late
+    std::uint64_t drains_ = 0;  ///< number of the latest drain: answers to earlier ones are late
     std::function<void(Drained)> drained_;
     std::function<void(const std::string&)> finished_;
     std::string report_text_;

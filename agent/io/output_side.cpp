@@ -18,7 +18,7 @@ base::Result<void> Output::Side::prepare(const std::function<base::Result<void>(
     }
     doing = "the log files";
     if (auto made = logs.prepare(); !made) return made;
-    // Complaints arise amid writing: they are printed after it.
+    // Warnings arise inside a write: print them from the loop, after that write.
     logs.on_complaint([this] { loop.post([this] { say_complaints(); }); });
     say_complaints();
     return {};
@@ -35,7 +35,7 @@ Evidence Output::Side::evidence(const LogSource& source) const {
     return {logs.last_words(source.local_rank), read_error_file(logs.paths().error_file(source))};
 }
 
-/// First what can be shown, then files, which may not answer.
+/// Prints first and writes files afterwards: a file system that does not answer must not hold back the report.
 void Output::Side::finish(const Ending* ending, std::function<void(const std::string&)> done) {
     if (ending) {
         logs.say(ending->text);
@@ -48,9 +48,9 @@ void Output::Side::finish(const Ending* ending, std::function<void(const std::st
     say_complaints();
     if (const std::uint64_t lost = lost_lines) say(fmt::format("{} messages of dlaunch were lost", lost));
     logs.finish(patience, [this, done = std::move(done)](const Logs::Dropped& dropped) {
-        // Nothing can be said of stderr's loss: whoever would print it had the same reader.
+        // A loss on stderr cannot be reported: the message would wait for the same stalled reader.
         if (dropped.out && !dropped.err)
-            say(fmt::format("{} bytes of output could not be shown: nobody reads standard output", dropped.out));
+            say(fmt::format("{} bytes of output were lost: the reader of standard output does not read", dropped.out));
         done("");
     });
 }

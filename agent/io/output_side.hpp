@@ -1,5 +1,5 @@
 #pragma once
-/// The I/O thread's half of Output. For agent/io alone.
+/// The I/O thread's half of Output. Internal to agent/io.
 
 #include <atomic>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace dlaunch::agent {
 
-/// The thread may outlive the control loop when it stands still.
+/// Posts to the control loop while there is one: a thread that stands still may outlive the loop.
 struct Output::Gate {
     explicit Gate(base::Loop& loop) : control(&loop) {}
 
@@ -28,7 +28,7 @@ struct Output::Gate {
     base::Loop* control;
 };
 
-/// Members are used by the thread alone, but for the atomic ones and the loop's post().
+/// Only the thread uses the members, except the atomic ones and the loop's post().
 struct Output::Side {
     Side(const Plan& job, base::Loop& serves, Logs::Options options, std::chrono::milliseconds end_waits)
         : plan(job), loop(serves), patience(end_waits), logs(loop, std::move(options)) {}
@@ -45,13 +45,14 @@ struct Output::Side {
     Logs logs;
     EventFile events;
 
-    std::atomic<const char*> doing = "the log files";  ///< what a call that does not return would be about
+    std::atomic<const char*> doing =
+        "the log files";  ///< the subject of the current write, for the message about a call that does not return
     std::atomic<bool> report_is_shown = false;
     std::atomic<std::size_t> queued_bytes = 0;
     std::atomic<std::uint64_t> lost_events = 0, lost_lines = 0;
 };
 
-/// Outlives Output when the thread stands still.
+/// Outlives Output when the thread stands still: the thread itself shares the ownership.
 struct Output::Thread {
     base::Loop loop;
     std::shared_ptr<Side> side;

@@ -6,15 +6,15 @@
 
 namespace dlaunch::agent {
 
-/// Bytes in, bytes out, in one contiguous piece, so that a whole batch leaves in one write.
-/// It grows without limit: whoever fills it looks at size() first.
+/// A FIFO of bytes in one contiguous buffer, so that one write(2) sends a whole batch. The queue grows without limit:
+/// callers check size() before they append.
 class ByteQueue {
 public:
     [[nodiscard]] std::size_t size() const { return end_ - begin_; }
     [[nodiscard]] bool empty() const { return begin_ == end_; }
     [[nodiscard]] std::string_view view() const { return {bytes_.get() + begin_, size()}; }
 
-    /// Room for `n` more bytes, valid until the next call; commit() says how many were filled.
+    /// Memory for `n` more bytes, valid until the next call; commit() then adds the filled ones.
     [[nodiscard]] char* reserve(std::size_t n) {
         if (capacity_ - end_ < n) make_room(n);
         return bytes_.get() + end_;
@@ -32,7 +32,7 @@ public:
         if (begin_ == end_) clear();
     }
 
-    /// Forgets everything; memory beyond the usual is given back.
+    /// Drops all bytes; frees the buffer when it is larger than kKeptBytes.
     void clear() {
         begin_ = end_ = 0;
         if (capacity_ <= kKeptBytes) return;
@@ -45,7 +45,7 @@ private:
 
     void make_room(std::size_t n) {
         const std::size_t held = size();
-        // Moving is cheaper than growing as long as at least half of the buffer becomes free.
+        // Move within the buffer when at least half of it becomes free; else grow, so that moves stay rare.
         if (held + n > capacity_ / 2) {
             std::size_t larger = capacity_ < 16384 ? 16384 : capacity_;
             while (larger / 2 < held + n) larger *= 2;

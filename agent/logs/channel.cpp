@@ -35,7 +35,7 @@ void Channel::regulate() {
         });
 }
 
-/// Up to `most` bytes, in the shared buffer; none when the pipe is empty or at its end, which ends the channel.
+/// Reads up to `most` bytes into the shared buffer. Empty: the pipe is empty, or at its end, where the channel ends.
 std::string_view Channel::read_some(std::size_t most) {
     const ssize_t count = ::read(pipe_.get(), shared_.buffer.get(), std::min(most, kBufferBytes));
     if (count > 0) {
@@ -47,12 +47,12 @@ std::string_view Channel::read_some(std::size_t most) {
     return {};
 }
 
-/// A writer that fills its pipe gets a larger one: fewer turns of the loop and fewer waits for the writer.
+/// Enlarges the pipe of a stream that delivers much: fewer turns of the loop, and the writer blocks less often.
 void Channel::enlarge_pipe(std::size_t seen) {
     constexpr std::size_t kMuch = 16 << 10;
     if (enlarged_ || seen < kMuch) return;
     enlarged_ = true;
-    fcntl(pipe_.get(), F_SETPIPE_SZ, shared_.pipe_bytes);  // best effort: the user's share of pipe memory is limited
+    fcntl(pipe_.get(), F_SETPIPE_SZ, shared_.pipe_bytes);  // best effort: the kernel limits a user's pipe memory
 }
 
 void Channel::deliver(std::string_view bytes, bool to_screen) {
@@ -71,7 +71,7 @@ void Channel::drain() {
     read_ready();
 }
 
-/// Until the pipe is empty, the screen has no room or it was enough for now.
+/// Reads until the pipe is empty, the screen accepts no more, or kAtOnceBytes are read.
 void Channel::read_ready() {
     for (std::size_t total = 0; open() && may_read() && total < kAtOnceBytes;) {
         const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;

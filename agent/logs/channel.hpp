@@ -13,14 +13,14 @@
 
 namespace dlaunch::agent {
 
-/// One stream of one worker: the pipe, and the places where its bytes go.
+/// One stream of one worker: reads the pipe and copies its bytes to log file, tail, filter and screen.
 class Channel {
 public:
-    /// What all channels of an agent share.
+    /// Shared by all channels of an agent; must outlive them.
     struct Shared {
         base::Loop& loop;
         bool timestamps = false;
-        int pipe_bytes = 0;            ///< size of a pipe through which much flows
+        int pipe_bytes = 0;            ///< size of a busy stream's pipe
         std::function<void()> on_end;  ///< posted when a channel has ended
         std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kBufferBytes);
     };
@@ -30,31 +30,31 @@ public:
         std::optional<LineFilter> filter;
         LogFile* filtered = nullptr;  ///< set when there is a filter
         Screen* screen = nullptr;
-        LineSource line;  ///< how it looks there
+        LineSource line;  ///< the stream's lines on the screen
     };
 
-    /// Reads from `pipe`, which is non-blocking, from the next turn of the loop on.
+    /// Reads from the non-blocking `pipe`, from the next turn of the loop on.
     Channel(Shared& shared, base::UniqueFd pipe, Targets targets);
     ~Channel();
 
     [[nodiscard]] bool open() const { return static_cast<bool>(pipe_); }
 
-    /// Reads or waits, as the screen has room.
+    /// Watches the pipe while the screen accepts bytes, else stops watching.
     void regulate();
 
-    /// Reads until the pipe is empty or it was enough for now; the screen gets everything, be there room or not.
+    /// Reads until the pipe is empty or kAtOnceBytes are read; passes all to the screen, even beyond its bound.
     void read_now();
 
-    /// Nobody writes any more of whom we know: the stream ends when the pipe is empty, whoever holds it open.
+    /// The worker is dead: the stream ends as soon as the pipe is empty, even if another process holds it open.
     void drain();
 
-    /// Reads the rest, ends the stream and returns how many bytes could not be shown.
+    /// Reads the rest, ends the stream and returns the number of bytes for which the screen had no space.
     [[nodiscard]] std::uint64_t give_up();
 
 private:
     static constexpr std::size_t kBufferBytes = 256 << 10;
 
-    /// At most so much at once, in case that somebody still writes.
+    /// Bound of one read loop: a process that holds the pipe may still write.
     static constexpr std::size_t kAtOnceBytes = 4 << 20;
 
     [[nodiscard]] bool may_read() { return !targets_.screen || targets_.screen->may_read(source_); }

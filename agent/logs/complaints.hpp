@@ -11,10 +11,11 @@
 
 namespace dlaunch::agent {
 
-/// What went wrong with the output, each kind once however often it happens.
+/// Collects warnings about output errors; a kind of error is reported once, however often it occurs.
 class Complaints {
 public:
-    /// `about` and `error` (an errno) are the kind: "log files: No space left on device (PATH); going on without them".
+    /// `about` and `error` (an errno) are the kind. The text: "log files: No space left on device (PATH); going on
+    /// without them".
     void add(const std::string& about, int error, const std::string& path, const std::string& consequence) {
         if (!told_.emplace(about, error).second) return;
         const std::string where = path.empty() ? "" : " (" + path + ")";

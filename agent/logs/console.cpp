@@ -32,7 +32,8 @@ void Console::find_kind(int fd) {
         kind_ = Kind::direct;
     }
     if (kind_ != Kind::socket && kind_ != Kind::shared) return;
-    // Watching a descriptor makes it non-blocking, which a shared one must not become; an epoll set of it may be.
+    // The loop makes a watched descriptor non-blocking, which would affect other owners of a shared description. Watch
+    // an epoll set that contains the descriptor instead.
     own_.reset(epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{};
     event.events = EPOLLOUT;
@@ -44,7 +45,7 @@ bool Console::same(int one, int other) {
     }, b{};
     if (fstat(one, &a) != 0 || fstat(other, &b) != 0) return false;
     if (a.st_dev == b.st_dev && a.st_ino == b.st_ino) return true;
-    // /dev/tty and the terminal it stands for are two files.
+    // /dev/tty and the terminal behind it are two files: compare their devices.
     unsigned first = 0, second = 0;
     return ioctl(one, TIOCGDEV, &first) == 0 && ioctl(other, TIOCGDEV, &second) == 0 && first == second;
 }
@@ -78,7 +79,7 @@ ssize_t Console::write_some() {
     const auto bytes = queue_.view();
     if (kind_ == Kind::socket) return send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (kind_ != Kind::shared) return write(fd_, bytes.data(), bytes.size());
-    // A blocking description: what poll() promises is room for PIPE_BUF bytes.
+    // A blocking description: after poll() a write of up to PIPE_BUF bytes does not block.
     pollfd ready{fd_, POLLOUT, 0};
     if (poll(&ready, 1, 0) == 0) {
         errno = EAGAIN;

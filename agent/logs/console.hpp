@@ -13,37 +13,38 @@
 
 namespace dlaunch::agent {
 
-/// One of dlaunch's own outputs, behind a bounded queue. Writing never blocks the loop, unless it is a regular file.
+/// One of dlaunch's own outputs, behind a bounded queue. Writes never block the loop, except those to a regular file.
 ///
-/// Pipes and terminals are opened a second time for that: O_NONBLOCK belongs to the open file description, which
-/// dlaunch shares with its parent shell and other processes. When the reader has gone, everything is discarded.
+/// The console opens pipes and terminals a second time: O_NONBLOCK is a flag of the open file description, and dlaunch
+/// shares the inherited description with its parent shell and other processes. When the reader has gone, the console
+/// discards all bytes.
 class Console {
 public:
     static constexpr std::size_t kQueueBytes = 1 << 20;
 
-    /// `fd` stays its owner's. `name` is for complaints ("standard output"); empty: complaints would go there, too.
-    /// `on_progress` is posted to the loop when a full queue has room again and when a queue that waited for its
-    /// reader is empty.
+    /// `fd` must stay open as long as the console. `name` ("standard output") appears in warnings; an empty name
+    /// suppresses them, for the output that would carry them itself. `on_progress` is posted to the loop when a full
+    /// queue has space again and when a queue that waited for its reader is empty.
     Console(base::Loop& loop, int fd, std::string name, Complaints& complaints, std::function<void()> on_progress);
 
     [[nodiscard]] ByteQueue& queue() { return queue_; }
-    /// From the moment the queue reaches its bound until it is half empty.
+    /// True from the moment when the queue reaches its bound until it is half empty.
     [[nodiscard]] bool full() {
         if (queue_.size() >= kQueueBytes) full_ = true;
         return full_;
     }
     [[nodiscard]] bool terminal() const { return terminal_; }
 
-    /// Whether two descriptors lead to the same terminal, pipe or file, so that their lines could tear each other.
+    /// Whether two descriptors lead to the same terminal, pipe or file: lines written to both could tear each other.
     [[nodiscard]] static bool same(int one, int other);
 
-    /// Writes what can be written now; the rest follows as the reader reads.
+    /// Writes as much as the output accepts now; the rest follows when it accepts more.
     void flush();
 
-    /// When the reader took bytes last.
+    /// Time of the last successful write.
     [[nodiscard]] base::Time progressed_at() const { return progressed_at_; }
 
-    /// Empties the queue and returns how many bytes were lost. The rest of a line of which a part is out stays.
+    /// Drops the queued bytes and returns their number. Keeps the rest of a line that was written in part.
     std::size_t drop();
 
 private:
@@ -61,12 +62,12 @@ private:
     Kind kind_ = Kind::dead;
     bool terminal_ = false;
     bool full_ = false;
-    bool inside_line_ = false;  ///< the last byte that went out was no newline
-    int fd_ = -1;               ///< what is written to
-    base::UniqueFd own_;        ///< the second description, or what tells when the shared one is ready
+    bool inside_line_ = false;  ///< the last byte written was no newline
+    int fd_ = -1;               ///< the descriptor that write_some() uses
+    base::UniqueFd own_;        ///< the second description, or an epoll set that watches the shared one
     base::Time progressed_at_{};
     ByteQueue queue_;
-    base::Watch writable_;  ///< declared last: goes before own_ is closed
+    base::Watch writable_;  ///< declared last: destroyed before own_ is closed
 };
 
 }  // namespace dlaunch::agent

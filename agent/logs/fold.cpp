@@ -48,7 +48,7 @@ void Fold::add(int number, std::string_view text, base::Time now) {
     ++waiting_;
 }
 
-/// Nobody who printed it has something else to show before.
+/// The text stands at the head of every queue that holds it.
 bool Fold::ripe(const Text& text) const {
     return std::all_of(text.second.begin(), text.second.end(),
                        [&](const Copies& each) { return ranks_[static_cast<std::size_t>(each.rank)].at_head(text); });
@@ -89,7 +89,8 @@ Fold::Text* Fold::due(base::Time now) {
     return oldest_ahead && !somebody_may_come ? oldest_ahead->text : nullptr;
 }
 
-/// A rank was stopped for others to print what it printed, and they did not.
+/// The window of `text` is over. If a rank that printed it was paused for the others, marks each rank without it as
+/// apart.
 void Fold::part_from_others(const Text& text) {
     const auto& copies = text.second;
     if (std::none_of(copies.begin(), copies.end(), [&](const Copies& each) { return rank(each.rank).ahead; })) return;
@@ -99,7 +100,8 @@ void Fold::part_from_others(const Text& text) {
     }
 }
 
-/// What has to leave before `text`, so that all its copies can leave as one; the text itself when nothing does or can.
+/// The text that has to leave before `text`, so that all copies of `text` can leave as one line; `text` itself when no
+/// other has to or can.
 Fold::Text& Fold::first_before(Text& text) const {
     const Waiting* first = nullptr;
     for (const Copies& each : text.second) {

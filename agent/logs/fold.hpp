@@ -1,9 +1,9 @@
 #pragma once
-/// Equal lines that several ranks print at about the same time become one.
+/// Coalesces equal lines that several ranks print at about the same time.
 ///
-/// Every rank has a queue of lines that wait to be shown. A line leaves from the heads of all queues where it stands
-/// at the head, and so no rank's lines ever change their order, while a line that only one rank printed keeps nobody
-/// from folding what follows it:
+/// Each rank has a queue of lines that wait to be shown. A line leaves all queues at whose head it stands. Therefore
+/// the lines of a rank never change their order, and a line of a single rank does not prevent the lines after it from
+/// being coalesced:
 ///
 ///     rank 0   begin | mine 0 | end            [0-1] begin
 ///     rank 1   begin | mine 1 | end      ->    [0]   mine 0
@@ -11,14 +11,15 @@
 ///                                              [0-1] end
 ///
 /// A line leaves
-/// * when every open rank has printed it, and it is at the head wherever it waits; else
-/// * when it is the oldest and its window is over. If it waits in other ranks behind lines that can go before it
-///   without being torn from their own copies, those go first;
-/// * earlier when too much waits, or when no rank is open that could still print it.
+/// * when every open rank has printed the line and it stands at the head of every queue that holds it; else
+/// * when it is the oldest line and its window is over. Lines that stand before its copies in other queues go first, if
+///   they can leave with all their own copies;
+/// * earlier when a rank's queue exceeds its limit, or when no open rank can still print the line.
 ///
-/// Whoever floods gets far ahead of ranks that print the same a little later. Memory bounds the lead; so that the
-/// flood still folds, ahead() asks the reader to let the others catch up. They have one window for that: a rank that
-/// did not come is not waited for in this way (it is `apart`) until it prints what others print again.
+/// A rank that floods gets far ahead of ranks that print the same lines later, and the memory limit would show its
+/// lines alone. Therefore ahead() makes the reader pause that rank until the other ranks catch up. They have one
+/// window: a rank that does not print the line in time becomes `apart`, and no rank pauses for it until it prints a
+/// common line again.
 
 #include <cstdint>
 #include <deque>
@@ -33,44 +34,45 @@
 
 namespace dlaunch::agent {
 
-/// No I/O and no clock of its own; times that are given to it do not go back.
+/// No I/O and no clock of its own; callers pass times that never decrease.
 class Fold {
 public:
     struct Line {
         std::vector<int> ranks;  ///< ascending
         std::string text;
     };
-    /// Bytes are those that wait for one rank, with kLineBytes for each line.
+    /// Byte limits apply to the queue of one rank; each line counts kLineBytes more than its text.
     struct Limits {
         base::Duration window = std::chrono::milliseconds(100);
-        std::size_t ahead_bytes = 256 << 10;  ///< from here until half of it the rank is ahead
-        std::size_t most_bytes = 1 << 20;     ///< beyond it the rank's oldest line leaves at once
+        std::size_t ahead_bytes = 256 << 10;  ///< a rank that reaches this is ahead until its queue is half as long
+        std::size_t most_bytes = 1 << 20;     ///< beyond this the rank's oldest line leaves at once
     };
-    static constexpr std::size_t kLineBytes = 64;  ///< about what a waiting line costs beside its text
+    static constexpr std::size_t kLineBytes = 64;  ///< approximate memory of a waiting line beside its text
 
     Fold() = default;
     explicit Fold(Limits limits) : limits_(limits) {}
 
-    /// A rank (small, not negative) whose lines the others' wait for, from now until it is closed. Opening an open rank
-    /// does nothing: one may be opened before it exists.
+    /// Opens a rank (small, not negative): from now until close() the lines of other ranks wait for it. No effect on an
+    /// open rank. A rank may be opened before its process exists.
     void open(int rank);
-    /// It will print no more. What it printed is still waiting.
+    /// The rank will print no more; its lines stay in the queue.
     void close(int rank);
     void close_all();
 
-    /// Also for ranks that are not open: nobody waits for those.
+    /// Queues a line. The rank need not be open; other ranks' lines do not wait for a closed one.
     void add(int rank, std::string_view text, base::Time now);
 
-    /// The next line whose time has come; Time::max() empties the fold.
+    /// The next line that may leave now; with Time::max() every line may.
     [[nodiscard]] std::optional<Line> next(base::Time now);
 
-    /// When next() will have something even if nothing more is printed.
+    /// The time when next() returns a line even if no rank prints any more.
     [[nodiscard]] std::optional<base::Time> deadline() const;
 
-    /// Much of this rank waits for others: better read them first. It ends by itself, after the window at the latest.
+    /// The rank's queue is long: read the other ranks first. The state ends without further input, after the window at
+    /// the latest.
     [[nodiscard]] bool ahead(int rank) const;
 
-    /// Whether a rank that was ahead is so no more, since the last call.
+    /// Whether any rank has stopped being ahead since the last call.
     [[nodiscard]] bool take_released();
 
 private:
@@ -82,14 +84,14 @@ private:
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
-    /// Each text that waits, once, with the ranks that it waits in.
+    /// Each waiting text once, with the ranks whose queues hold it.
     using Texts = std::unordered_map<std::string, std::vector<Copies>, TextHash, std::equal_to<>>;
     using Text = Texts::value_type;
 
     struct Waiting {
         Text* text;
         base::Time since;
-        std::uint64_t number;  ///< in the order of arrival, over all ranks
+        std::uint64_t number;  ///< order of arrival over all ranks
     };
     struct Rank {
         std::deque<Waiting> queue;

@@ -8,23 +8,23 @@ namespace dlaunch::agent {
 
 struct LineMixer::Source {
     LineSource what;
-    std::string held;           ///< the unfinished line, or all that came while another had the console
-    bool waiting = false;       ///< `held` was not looked at yet
-    bool ended = false;         ///< to be erased when it was its turn
-    bool after_return = false;  ///< its last piece ended with '\r': a newline that follows belongs to it
-    bool in_pieces = false;     ///< its line was shown in part
-    std::size_t shown = 0;      ///< so much of `held` stands on the console, if the source is still its opener
-    base::Time update = base::Time::max();  ///< when what is held is to be shown
+    std::string held;           ///< the unfinished line, or all bytes that arrived while another source had the console
+    bool waiting = false;       ///< `held` contains bytes that take() has not seen
+    bool ended = false;         ///< to be erased once `held` was shown
+    bool after_return = false;  ///< the last piece ended with '\r': a newline that follows belongs to that piece
+    bool in_pieces = false;     ///< a part of the current line was shown
+    std::size_t shown = 0;      ///< bytes of `held` on the console, valid while the source is the opener
+    base::Time update = base::Time::max();  ///< time to show `held`
 };
 
 LineMixer::LineMixer(Rules rules, ByteQueue& out) : rules_(std::move(rules)), out_(out) {
-    if (folds()) rules_.terminal = false;  // a progress bar cannot be compared with its neighbours
+    if (folds()) rules_.terminal = false;  // bars that move in place cannot be compared between ranks
 }
 
 LineMixer::~LineMixer() = default;
 
 void LineMixer::expect(int local_rank, int stream) {
-    folded_ranks_.clear();  // a new round: the prefix may be another one
+    folded_ranks_.clear();  // a new round may change the prefix
     if (folds()) folds_[stream].open(local_rank);
 }
 
@@ -65,7 +65,7 @@ void LineMixer::feed(Source* source, std::string_view bytes, base::Time now) {
     if (source->what.raw) {
         out_.append(bytes);
         open_ = bytes.back() != '\n';
-        opener_ = this;  // both raw streams of a lone worker: they may continue each other's lines
+        opener_ = this;  // not `source`: the two raw streams of a lone worker may continue each other's lines
         return;
     }
     const bool owned = owner_ == source;
@@ -74,7 +74,7 @@ void LineMixer::feed(Source* source, std::string_view bytes, base::Time now) {
     if (owned && !owner_) serve_waiting(now);
 }
 
-/// More of the line that has the console; what follows the line is returned.
+/// Shows more of the line that has the console; returns the bytes after that line.
 std::string_view LineMixer::go_on(std::string_view bytes, base::Time now) {
     const std::size_t newline = bytes.find('\n');
     owner_spoke_ = now;
@@ -167,7 +167,7 @@ void LineMixer::show_pieces(Source& source, std::string_view pieces) {
         if (pieces[last] == '\r' && last + 1 < pieces.size() && pieces[last + 1] == '\n') ++last;
         const std::string_view piece = pieces.substr(0, last + 1);
         pieces.remove_prefix(last + 1);
-        if (piece == "\r") continue;  // the cursor stands at a line's start already
+        if (piece == "\r") continue;  // the cursor already stands at the start of the line
         if (piece == "\n" && source.after_return) {
             source.after_return = false;
             if (opener_ == &source) close_piece(nullptr);
@@ -178,7 +178,8 @@ void LineMixer::show_pieces(Source& source, std::string_view pieces) {
     }
 }
 
-/// On a new line, unless the piece's beginning stands at the end of this one or nothing does.
+/// Appends a piece: continues the open line where the console already shows the piece's beginning, else starts with the
+/// prefix.
 void LineMixer::put(Source& source, std::string_view piece) {
     close_piece(&source);
     const std::size_t shown = std::exchange(source.shown, 0);
@@ -213,7 +214,7 @@ void LineMixer::show_update(Source& source, base::Time now) {
     source.shown = source.held.size();
 }
 
-/// As lines: what other ranks print alike has the same states.
+/// Passes each state to the coalescer as a line: equal bars of several ranks have equal states.
 void LineMixer::fold_states(const Source& source, std::string_view states, base::Time now) {
     while (!states.empty()) {
         const std::size_t end = states.find('\r');

@@ -1,15 +1,16 @@
 #pragma once
-/// No line is ever torn on the console, whatever the workers write.
+/// Merges the workers' lines for one console and tears none, whatever bytes the workers write.
 ///
-/// The bytes of a rank's unfinished line are held until its newline comes or its stream ends (then a newline is added,
-/// on the console only). A line that outgrows the hold limit takes the console: it passes as it comes, and nobody else
-/// may print (nor should be read) until its newline, or until it has been silent for a while, when a newline ends it.
+/// The mixer holds the bytes of an unfinished line until the newline arrives or the stream ends (then the mixer adds a
+/// newline, on the console only). A line that exceeds the hold limit takes the console: its bytes pass at once, and
+/// every other source is blocked until the newline arrives, or until the owner has been silent for a while and the
+/// mixer ends the line.
 ///
-/// Progress bars are lines that '\r' rewrites and that may stay unfinished for hours. All that is there of one is
-/// shown, every state with its prefix, at once where it overwrites its own states on a terminal; in a pipe, or after
-/// another rank's bar, as it needs a new line there, once in a while. When somebody else's line came between, the last
-/// state is shown again, whole. In a line that was finished sooner '\r' is an ordinary byte, and nothing is ever left
-/// out.
+/// A progress bar is a line that '\r' rewrites and that may stay unfinished for hours. The mixer shows every state of a
+/// bar with its prefix: at once where the state overwrites the bar's earlier state on a terminal, else (in a pipe, or
+/// after another rank's bar, where each update takes a new line) once per Rules::update_every. When another line came
+/// between, the mixer repeats the last state as a whole. Off terminals, '\r' is an ordinary byte in a line that ends
+/// before its first update. No state is ever left out.
 
 #include <functional>
 #include <memory>
@@ -24,25 +25,25 @@
 
 namespace dlaunch::agent {
 
-/// One stream of one worker, as a console sees it.
+/// How a console shows one stream of one worker.
 struct LineSource {
     int local_rank = 0;
-    int stream = 0;      ///< lines are folded with those of the same stream, 0 or 1
-    std::string prefix;  ///< goes before every line, colours included
-    bool raw = false;    ///< its bytes pass at once and unchanged
-    bool apart = false;  ///< its lines are not folded with anybody's
+    int stream = 0;      ///< 0 or 1; lines are coalesced within a stream
+    std::string prefix;  ///< printed before every line, colours included
+    bool raw = false;    ///< bytes pass at once and unchanged
+    bool apart = false;  ///< lines are never coalesced
 };
 
-/// Merges the lines of many sources for one console. No I/O and no clock; what is to be shown goes into the queue.
+/// Merges the lines of many sources into one queue of bytes. No I/O and no clock.
 class LineMixer {
 public:
     struct Rules {
         bool terminal = false;
         std::size_t hold_limit = 1 << 20;
-        base::Duration patience = std::chrono::seconds(5);      ///< with a silent owner of the console
-        base::Duration update_every = std::chrono::seconds(1);  ///< a progress bar that needs a new line for it
-        std::function<std::string()> stamp{};                   ///< goes before every prefix; may be empty
-        /// The prefix of a line that these local ranks printed; set when lines are to be folded.
+        base::Duration patience = std::chrono::seconds(5);      ///< how long a silent owner keeps the console
+        base::Duration update_every = std::chrono::seconds(1);  ///< for a progress bar that needs a new line per update
+        std::function<std::string()> stamp{};                   ///< printed before every prefix; may be empty
+        /// Makes the prefix of a line that these local ranks printed; set when lines are to be coalesced.
         std::function<std::string(const std::vector<int>& local_ranks)> folded_prefix{};
     };
     struct Source;
@@ -50,38 +51,38 @@ public:
     LineMixer(Rules rules, ByteQueue& out);
     ~LineMixer();
 
-    /// Where lines are folded: a source that will come in this round, for which the others' lines wait.
+    /// Announces a source of this round before add(). Where lines are coalesced, other ranks' lines wait for it.
     void expect(int local_rank, int stream);
-    /// Nobody who was expected comes any more: shows all that waits for them.
+    /// No announced source will be added any more: shows all lines that waited for one.
     void end_round(base::Time now);
 
     /// The result is valid until end().
     [[nodiscard]] Source* add(LineSource source);
 
-    /// Bytes of a blocked source are kept until it is its turn, however many they are.
+    /// Takes bytes of a source. Holds those of a blocked source without a limit until the console is free.
     void feed(Source* source, std::string_view bytes, base::Time now);
 
-    /// The stream's end: shows what is left of it, with a newline.
+    /// Ends the stream: shows the rest of its bytes, with a newline.
     void end(Source* source, base::Time now);
 
-    /// Who has taken the console; all others are blocked.
+    /// The source that has the console and blocks all others; null: none.
     [[nodiscard]] const Source* owner() const { return owner_; }
     [[nodiscard]] bool blocked(const Source* source) const { return owner_ && owner_ != source; }
 
     [[nodiscard]] bool folds() const { return static_cast<bool>(rules_.folded_prefix); }
-    /// Much of this source waits for others to print the same: they should be read first.
+    /// Many lines of this source wait for other ranks: the caller should read those first.
     [[nodiscard]] bool ahead(const Source* source) const;
-    /// Whether a source that was ahead is so no more, since the last call.
+    /// Whether any source has stopped being ahead since the last call.
     [[nodiscard]] bool take_released();
 
-    /// A text of our own, after everything that was printed before it, at the start of a line.
+    /// Shows a text of dlaunch at the start of a line, after all lines that came before it.
     void say(std::string_view text, base::Time now);
 
-    /// When advance() has something to do.
+    /// The time when advance() has work; none: no timer is needed.
     [[nodiscard]] std::optional<base::Time> deadline() const;
     void advance(base::Time now);
 
-    /// The owner could not speak, for nobody read it: its silence so far does not count.
+    /// Restarts the owner's patience: the owner was not read, so its silence does not count.
     void excuse_owner(base::Time now) { owner_spoke_ = now; }
 
 private:
@@ -111,11 +112,11 @@ private:
     std::vector<std::unique_ptr<Source>> sources_;
     Source* owner_ = nullptr;
     base::Time owner_spoke_;
-    base::Time next_update_ = base::Time::max();  ///< no source's is earlier
-    bool open_ = false;                           ///< the console stands inside a line
-    const void* opener_ = nullptr;                ///< who left it there
-    std::string lead_;                            ///< stamp and prefix of the lines that are being shown
-    std::vector<int> folded_ranks_;  ///< of the last folded line, whose prefix most often is the next one's too
+    base::Time next_update_ = base::Time::max();  ///< the earliest of all sources
+    bool open_ = false;                           ///< the last byte shown was no newline
+    const void* opener_ = nullptr;                ///< the source of the open line
+    std::string lead_;                            ///< stamp and prefix of the current lines
+    std::vector<int> folded_ranks_;               ///< of the last coalesced line: caches folded_prefix_
     std::string folded_prefix_;
 };
 

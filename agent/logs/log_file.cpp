@@ -31,7 +31,7 @@ void LogFile::open(std::string path, Rotation rotation, Complaints& complaints) 
     complaints_->about_files(errno, path_);
 }
 
-/// Sets errno when it fails.
+/// False with errno set: the file could not be created.
 bool LogFile::create() {
     base::UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
     if (!file) return false;
@@ -67,7 +67,8 @@ void LogFile::put(std::string_view data) {
 }
 
 void LogFile::rotate() {
-    // The old file goes on when it cannot be replaced; it counts as new, else every byte would try again.
+    // If the rotation fails, writes go on into the old file. Count it as new, so that the next attempt comes only after
+    // another `most_bytes`.
     size_ = 0;
     at_line_start_ = true;
     for (int n = rotation_.keep; n > 0; --n) {

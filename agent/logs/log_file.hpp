@@ -9,27 +9,27 @@
 
 namespace dlaunch::agent {
 
-/// How a file is rotated by its size.
+/// Rotation of a file by size.
 struct Rotation {
     std::uint64_t most_bytes = 0;  ///< 0: never
-    int keep = 5;                  ///< NAME.1 (the newest) to NAME.keep; 0: what is rotated is lost
+    int keep = 5;                  ///< number of old files, NAME.1 (the newest) to NAME.keep; 0: old data is deleted
 };
 
-/// What of `data` still goes into a file that has `size` bytes, and whether the rest belongs into the next one.
-/// Lines are cut only when they are longer than the limit: a file may become twice as large for the sake of a line.
+/// How many bytes of `data` go into a file of `size` bytes, and whether the file is rotated after them. Keeps lines
+/// whole where possible: a file may grow to twice the limit to hold a long line, and only a longer line is cut.
 struct Cut {
     std::size_t bytes = 0;
     bool then_rotate = false;
 };
 [[nodiscard]] Cut next_cut(std::uint64_t size, bool at_line_start, std::string_view data, std::uint64_t most_bytes);
 
-/// One log file. What cannot be written is lost and complained about once; later data is tried again.
+/// One log file. Data that cannot be written is lost, with one warning; each later write tries again.
 class LogFile {
 public:
     LogFile() = default;  ///< writes nothing
 
-    /// Creates the file, empty. A lack of descriptors is a complaint of the first write(), which tries again: it ends
-    /// the start of workers, too, and is reported there.
+    /// Creates the file, empty. Does not warn about a lack of descriptors, which usually fails the start of a worker
+    /// and is reported there; write() tries again and warns.
     void open(std::string path, Rotation rotation, Complaints& complaints);
     void close() {
         file_.reset();

@@ -7,7 +7,7 @@
 
 namespace dlaunch::agent {
 
-/// What the plan asks of this node's logs.
+/// The options of this node's logs, from the plan.
 [[nodiscard]] inline Logs::Options log_options(const Plan& plan, const std::string& host) {
     return {.plan = plan.logs,
             .job_id = plan.rendezvous.job_id,

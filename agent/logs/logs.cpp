@@ -82,11 +82,11 @@ struct Logs::Impl {
     int first_rank = 0;  ///< the global rank of local rank 0 in this round
     int attempt = -1;
     bool template_lives = false;
-    std::shared_ptr<Impl*> self;                     ///< posted callbacks ask it whether we are still there
-    std::unique_ptr<Screen> out_screen, err_screen;  ///< the second is null when both are one
+    std::shared_ptr<Impl*> self;                     ///< posted callbacks check that this object still exists
+    std::unique_ptr<Screen> out_screen, err_screen;  ///< err_screen is null when both lead to one place
     LogFile filtered_out, filtered_err;
     Channel::Shared shared;
-    std::unordered_map<int, Worker> workers;  ///< by local rank; declared last: its channels use all of the above
+    std::unordered_map<int, Worker> workers;  ///< by local rank; declared after all members that its channels use
     std::unique_ptr<Drain> drain;
     std::unique_ptr<Finish> finish;
 };
@@ -140,7 +140,7 @@ const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
     return stream == kStdout ? options.plan.stdout_filters : options.plan.stderr_filters;
 }
 
-/// The first worker of a round brings the round's own folder and files.
+/// Opens the folder and files of a round when its first worker is added.
 void Logs::Impl::start_attempt(const LogSource& source) {
     first_rank = source.rank - std::max(source.local_rank, 0);
     if (attempt == source.restart_round) return;
@@ -178,14 +178,14 @@ bool Logs::Impl::on_console(int local_rank, Stream stream) const {
     return !hidden && (teed || !redirected);
 }
 
-/// Lines that are folded wait for workers that have not been started yet, too.
+/// Announces all workers of the round: coalesced lines wait also for workers that have not started yet.
 void Logs::Impl::expect_workers() {
     for (int local_rank = 0; local_rank < options.workers; ++local_rank)
         for (Stream stream : {kStdout, kStderr})
             if (on_console(local_rank, stream)) screen(stream).expect(local_rank, stream == kStdout ? 0 : 1);
 }
 
-/// How a stream looks on the console, if at all.
+/// Sets how the console shows a stream, if at all.
 void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Stream stream) {
     const bool teed = options.plan.tee.of(options.plan.stands_for(source.local_rank)) & stream;
     if (!on_console(source.local_rank, stream)) return;
@@ -194,7 +194,8 @@ void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Strea
     into.line.stream = stream == kStdout ? 0 : 1;
     into.line.raw = raw && !teed;
     into.line.apart = source.local_rank == kTemplate;
-    if (!teed && !(into.line.apart && options.plan.fold)) return;  // what is folded always has a prefix
+    if (!teed && !(into.line.apart && options.plan.fold))
+        return;  // beside coalesced lines, which have a prefix, the template needs one too
     into.line.prefix = prefix(source);
     if (colours_wanted && into.screen->terminal()) into.line.prefix = coloured(into.line.prefix, source.local_rank);
 }
@@ -232,7 +233,7 @@ void Logs::Impl::check_drained() {
     if (!busy) finish_drain(0);
 }
 
-/// The deadline of a drain: what is in the pipes still goes to the files, and to the console where it has room.
+/// The deadline of a drain: the rest of the pipes still goes to the files, and to the console where it has space.
 void Logs::Impl::give_up() {
     std::uint64_t dropped = 0;
     for_channels([&](Channel& channel) { dropped += channel.give_up(); }, !template_lives);
@@ -249,7 +250,7 @@ void Logs::Impl::finish_drain(std::uint64_t dropped) {
     loop.post([done = std::move(ended->done), dropped] { done(dropped); });
 }
 
-/// The end of the job waits as long as bytes go out.
+/// The end of the job waits as long as the console takes bytes within `patience`.
 void Logs::Impl::check_finished() {
     if (!finish) return;
     bool busy = false;
@@ -307,8 +308,8 @@ void Logs::add_worker(const LogSource& source, OutputEnds readers) {
     impl_->start_attempt(source);
     Impl::Worker& worker = impl_->workers[source.local_rank];
     if (source.local_rank == kTemplate) {
-        make_folders({source});  // a template that died unseen is replaced amid a round
-        read_now(kTemplate);     // what an earlier template has left
+        make_folders({source});  // a template that died between rounds is replaced within a round
+        read_now(kTemplate);     // the rest of an earlier template's output
         impl_->template_lives = true;
     }
     worker.out.reset();

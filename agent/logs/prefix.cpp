@@ -20,7 +20,7 @@ std::string expand_prefix(std::string_view prefix_template, const PrefixValues& 
 
 std::string coloured(std::string_view text, int rank) {
     if (text.empty()) return {};
-    // Without black, white and red: those are a terminal's background, its text and alarm.
+    // No black, white or red: background, plain text and errors use those.
     static constexpr std::array kColours{36, 33, 35, 32, 34, 96, 93, 95, 92, 94};
     const auto index = static_cast<unsigned>(rank) % kColours.size();
     return fmt::format("\x1b[{}m{}\x1b[0m", kColours[index], text);

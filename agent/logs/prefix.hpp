@@ -6,22 +6,22 @@
 
 namespace dlaunch::agent {
 
-/// What stands for the macros of --log-line-prefix-template. Ranks are text: a folded line has several ("0-3,7").
+/// Values of the macros of --log-line-prefix-template. Ranks are text: a coalesced line has several ("0-3,7").
 struct PrefixValues {
     std::string role_name, local_rank, rank, hostname;
 };
 
-/// The template with ${name} and $name replaced and `$$` halved, as Python's string.Template.safe_substitute does:
-/// names it does not know and lone `$` stay as they are.
+/// Replaces ${name} and $name and halves `$$`, as Python's string.Template.safe_substitute does: unknown names and lone
+/// `$` stay as they are.
 [[nodiscard]] std::string expand_prefix(std::string_view prefix_template, const PrefixValues& values);
 
-/// `text` in the colour of a rank, for terminals. Nothing around an empty text.
+/// `text` in the colour of a rank, for terminals; empty for an empty text.
 [[nodiscard]] std::string coloured(std::string_view text, int rank);
 
 /// Whether a terminal's user wants colours: $NO_COLOR is unset or empty and $TERM is not dumb (null: unset).
 [[nodiscard]] bool wants_colours(const char* no_color, const char* term);
 
-/// "2026-11-21T08:20:46.123Z ", with the blank behind it.
+/// "2026-11-21T08:20:46.123Z ", with the trailing blank.
 [[nodiscard]] std::string timestamp(std::chrono::system_clock::time_point when);
 
 }  // namespace dlaunch::agent

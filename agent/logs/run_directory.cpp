@@ -74,7 +74,7 @@ Result<void> RunDirectory::make(const Wanted& wanted) {
     fs::path absolute = fs::absolute(log_directory, error);
     if (error) return cannot_make(log_directory, error.value());
     fs::create_directories(absolute, error);
-    const bool leads_nowhere = error == std::errc::file_exists;  // only a link can
+    const bool leads_nowhere = error == std::errc::file_exists;  // only a dangling link causes this error
     if (error) return cannot_make(log_directory, leads_nowhere ? ENOENT : error.value());
     return make_run_folder(absolute.string(), wanted);
 }
@@ -84,7 +84,7 @@ Result<void> RunDirectory::make_run_folder(const std::string& log_directory, con
     for (;;) {
         const std::string name = safe_file_name(wanted.job_id) + "_" + random_name();
         const std::string path = fmt::format("{}{}{}", log_directory, separator, name);
-        // Only the owner, as with torchrun: logs tell more than their writers think.
+        // For the owner alone, as with torchrun: logs may hold secrets.
         if (mkdir(path.c_str(), 0700) != 0) {
             if (errno == EEXIST) continue;
             return cannot_make(path, errno);
@@ -103,7 +103,7 @@ void RunDirectory::link_latest(const std::string& log_directory, const std::stri
     const std::string fresh = log_directory + "/." + link + "_" + name;
     int error = 0;
     if (lstat(latest.c_str(), &found) == 0 && !S_ISLNK(found.st_mode)) {
-        error = EEXIST;  // somebody's own file
+        error = EEXIST;  // a file of the user
     } else if (symlink(name.c_str(), fresh.c_str()) != 0 || std::rename(fresh.c_str(), latest.c_str()) != 0) {
         error = errno;
         unlink(fresh.c_str());

@@ -18,14 +18,14 @@ namespace dlaunch::agent {
 /// The tree of a job's files on this node:
 ///
 ///     <log dir>/latest -> <job id>_<8 random characters>
-///     <log dir>/latest-<host>, where the job has several nodes, of which each replaces `latest`
+///     <log dir>/latest-<host>, on a job of several nodes: each of them replaces `latest`
 ///     <log dir>/<job id>_<8 random characters>/attempt_N/<local rank>/
 ///                                              attempt_N/by-rank/<rank>-<host> -> ../<local rank>
 ///
-/// A template, local rank -1, has its folder in the attempt in which it was started: attempt_N/template/.
+/// The folder of a template (local rank -1) lies in the attempt that started the template: attempt_N/template/.
 ///
-/// A job that keeps no files has one temporary folder for all error files: a folder costs as much as a tenth of the
-/// start of a worker.
+/// A job that keeps no files has one temporary folder for all error files, since making a folder costs a tenth of a
+/// worker's start.
 class RunDirectory {
 public:
     explicit RunDirectory(Complaints& complaints) : complaints_(complaints) {}
@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] const RunPaths& paths() const { return paths_; }
 
-    /// Makes the folder of an attempt; what fails is a complaint.
+    /// Makes the folder of an attempt; warns where that fails.
     void make_attempt(int number, bool with_links);
 
     /// Makes a worker's folder in the attempt made last, and its link when `link` is not empty.
@@ -58,9 +58,9 @@ private:
 
     Complaints& complaints_;
     RunPaths paths_;
-    std::string invented_;  ///< the log directory, when it is one of ours in $TMPDIR
+    std::string invented_;  ///< the log directory, when make() has made it in $TMPDIR
     int attempt_number_ = -1;
-    base::UniqueFd lock_;     ///< on a folder of error files alone: tells later runs that this one lives
+    base::UniqueFd lock_;  ///< on a folder of error files alone: marks this run as alive for the cleanup of later runs
     base::UniqueFd attempt_;  ///< the attempt's folder: shorter paths for many workers
 };
 

@@ -10,21 +10,21 @@ namespace dlaunch::agent {
 
 /// The process behind a pair of pipes.
 struct LogSource {
-    /// The local rank of a template, which outlives rounds. Its streams go where those of the lowest rank go that may
-    /// use the console, with the word `template` for its ranks, and are never folded.
+    /// The local rank of a template, which outlives rounds. Its streams go where the streams of the lowest rank on the
+    /// console go, with `template` in place of the ranks; they are never coalesced.
     static constexpr int kTemplate = -1;
 
-    int rank = 0;  ///< of a template, that of local rank 0
+    int rank = 0;  ///< a template has the rank of local rank 0
     int local_rank = 0, group_rank = 0;
     int restart_round = 0;  ///< N of attempt_N
 };
 
-/// Names in the tree of a job's files (run_directory.hpp makes it). A value: the control loop names files that the I/O
-/// thread makes.
+/// Names in the tree of a job's files; run_directory.hpp makes the tree. A value, because the control loop needs the
+/// names of files that the I/O thread makes.
 class RunPaths {
 public:
     RunPaths() = default;  ///< the job has no folder: all names are empty
-    /// `has_tree`: with a folder per attempt and worker; else error files lie in the run folder itself.
+    /// `has_tree`: the run has a folder per attempt and worker; else error files lie in the run folder itself.
     RunPaths(std::string folder, bool has_tree) : folder_(std::move(folder)), has_tree_(has_tree) {}
 
     [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -41,13 +41,13 @@ public:
     [[nodiscard]] std::string worker(const LogSource& source) const {
         return worker(source.restart_round, source.local_rank);
     }
-    /// Where the worker may leave its error record.
+    /// The file for the worker's error record.
     [[nodiscard]] std::string error_file(const LogSource& source) const {
         if (folder_.empty()) return {};
         if (has_tree_) return worker(source) + "/error.json";
         return fmt::format("{}/error_{}_{}.json", folder_, source.restart_round, name_of(source.local_rank));
     }
-    /// The log file of a stream; empty where it has none.
+    /// The log file of a stream; empty: the stream has none.
     [[nodiscard]] std::string file_of(const LogPlan& plan, const LogSource& source, Stream stream) const {
         if (!plan.has_file(plan.stands_for(source.local_rank), stream) || !has_tree()) return {};
         return worker(source) + (stream == kStdout ? "/stdout.log" : "/stderr.log");

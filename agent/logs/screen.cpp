@@ -6,10 +6,10 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// So much is worth a write of its own; less waits for what else is ready in this turn of the loop.
+/// A queue of this size is written at once; a shorter one waits for the other sources of this turn of the loop.
 constexpr std::size_t kWorthAWrite = 64 << 10;
 
-/// One read of a source whose lines are folded with those of others, which should have their turn soon.
+/// One read of a source whose lines are coalesced: the other sources need their turn soon.
 constexpr std::size_t kFoldedPortion = 16 << 10;
 
 LineMixer::Rules for_terminal(LineMixer::Rules rules, bool terminal) {
@@ -70,7 +70,7 @@ void Screen::settle() {
 
 void Screen::set_timer() {
     const auto deadline = mixer_.deadline();
-    if (!deadline || *deadline >= timer_at_) return;  // a timer that fires early sets itself again
+    if (!deadline || *deadline >= timer_at_) return;  // the pending timer fires earlier and re-arms itself
     timer_at_ = *deadline;
     timer_ = loop_.after(std::max(base::Duration(0), *deadline - base::Clock::now()), [this] { on_timer(); });
 }

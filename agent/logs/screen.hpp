@@ -9,14 +9,14 @@
 
 namespace dlaunch::agent {
 
-/// A console and the lines that are merged for it, with the loop's clock: what stdout and stderr of all workers are
-/// shown on. Both lead to one screen when they are the same terminal, pipe or file.
+/// A console with its line mixer, driven by the loop's clock: shows stdout or stderr of all workers. One screen shows
+/// both when they are the same terminal, pipe or file.
 class Screen {
 public:
     static constexpr std::size_t kOwnBytes = 256 << 10;
 
-    /// `on_change` is posted when sources that could not be read may be readable again, and when the queue is empty
-    /// after its reader had been slow.
+    /// `on_change` is posted when sources that may_read() had refused may be read again, and when the queue has become
+    /// empty after its reader was slow.
     Screen(base::Loop& loop, int fd, std::string name, Complaints& complaints, LineMixer::Rules rules,
            std::function<void()> on_change);
     ~Screen();
@@ -28,24 +28,25 @@ public:
     void feed(LineMixer::Source* source, std::string_view bytes);
     void end(LineMixer::Source* source);
 
-    /// Whether more of the source should be read now; when not, `on_change` tells when to ask again.
+    /// Whether to read more of the source now; if not, call again after `on_change`.
     [[nodiscard]] bool may_read(const LineMixer::Source* source) {
         return !console_.full() && !mixer_.blocked(source) && !mixer_.ahead(source);
     }
 
-    /// So many bytes should be read at once: they fit into the queue, even if each of them is a line and gets so much
-    /// before it; and when lines are folded, nobody gets far ahead of the others by it.
+    /// How many bytes to read at once. They fit into the queue even if each byte is a line and gets `lead_bytes` before
+    /// it (at least 4096). Where lines are coalesced the portion is small, so that no rank gets far ahead of the
+    /// others.
     [[nodiscard]] std::size_t room(std::size_t lead_bytes);
 
     [[nodiscard]] bool full() { return console_.full(); }
     [[nodiscard]] bool terminal() const { return console_.terminal(); }
     [[nodiscard]] bool idle() { return console_.queue().empty(); }
 
-    /// Shows a text of ours; drops it when kOwnBytes beyond the queue's bound wait for the reader.
+    /// Shows a text of dlaunch; drops it when the queue exceeds its bound by kOwnBytes.
     void say(std::string_view text);
     [[nodiscard]] std::size_t dropped_own() const { return dropped_own_; }
 
-    /// Writes what can be written now.
+    /// Writes as much as the console accepts now.
     void flush() { console_.flush(); }
     [[nodiscard]] base::Time progressed_at() const { return console_.progressed_at(); }
     std::size_t drop() { return console_.drop(); }
@@ -64,7 +65,7 @@ private:
     std::size_t dropped_own_ = 0;
     base::Time timer_at_ = base::Time::max();
     base::Timer timer_;
-    std::shared_ptr<Screen*> self_;  ///< posted callbacks ask it whether we are still there
+    std::shared_ptr<Screen*> self_;  ///< posted callbacks check that this object still exists
 };
 
 }  // namespace dlaunch::agent

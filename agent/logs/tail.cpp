@@ -6,7 +6,7 @@ namespace dlaunch::agent {
 
 namespace {
 
-/// What a terminal shows of a line that was drawn several times.
+/// The text that a terminal shows of a line that was redrawn several times.
 std::string_view last_state(std::string_view line) {
     while (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t redrawn = line.rfind('\r');

@@ -6,23 +6,23 @@
 
 namespace dlaunch::agent {
 
-/// The last bytes of a stream, for a worker's last words. Bounded whatever is fed.
+/// Keeps the last bytes of a stream, for the report of a failure. Memory is bounded.
 class Tail {
 public:
     static constexpr std::size_t kKeptBytes = 8 << 10;
-    static constexpr std::size_t kLineBytes = 1 << 10;  ///< of a longer line only its beginning is told
+    static constexpr std::size_t kLineBytes = 1 << 10;  ///< lines() cuts longer lines after this
 
     void add(std::string_view bytes);
 
-    /// Up to `most` last lines, without newlines; of a line that was redrawn with '\r' the last state.
-    /// A line whose beginning is further back than the kept bytes is told by its beginning.
+    /// The last lines, at most `most`, without newlines; the last state of a line that '\r' has redrawn. The oldest
+    /// line includes its beginning, even where that lies before the kept bytes.
     [[nodiscard]] std::vector<std::string> lines(int most) const;
 
 private:
     void trim();
 
-    std::string bytes_;  ///< up to twice what is kept, so that trimming is rare
-    std::string head_;   ///< the beginning of the line that bytes_ starts inside of; empty when it starts with a line
+    std::string bytes_;  ///< up to 2 * kKeptBytes, so that trims are rare
+    std::string head_;   ///< the beginning of the line inside which bytes_ starts; empty: bytes_ starts with a line
 };
 
 }  // namespace dlaunch::agent

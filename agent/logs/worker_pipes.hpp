@@ -12,7 +12,7 @@ struct OutputEnds {
 
 struct WorkerPipes {
     OutputEnds readers;  ///< non-blocking
-    OutputEnds writers;  ///< blocking, as programs expect of their output
+    OutputEnds writers;  ///< blocking, as programs expect
 };
 
 /// The pipes behind fds 1 and 2 of a worker. An Error (too many open files) names the limit.

@@ -10,9 +10,9 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr std::size_t kMostAhead = 64UL * 1024;  // read ahead of the slowest worker
+constexpr std::size_t kMostAhead = 64UL * 1024;  // copied ahead of the slowest worker
 
-/// epoll refuses regular files and devices such as /dev/null; they are always ready.
+/// False for regular files and devices such as /dev/null: epoll refuses them, since they are always ready.
 bool can_wait_for(int fd) {
     const base::UniqueFd probe(epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{};
@@ -32,7 +32,8 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
         to.terminal = terminal_.is_ours();
         return;
     }
-    // A background job must not take what is typed at the shell: in a session of its own nothing would stop the worker.
+    // A background job must not take what the user types at the shell. The kernel stops background readers, but not a
+    // worker in a session of its own: give it /dev/null.
     const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
     if (plan_.mode == Mode::automatic && assignment.world_size == 1 && !in_background) return;
     to.input = null_.get();
@@ -47,7 +48,7 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
 void StandardInput::started() {
     if (readers_.empty()) return;
     must_wait_ = can_wait_for(STDIN_FILENO);
-    buffer_.clear();  // the rest of an earlier round
+    buffer_.clear();  // may hold the rest of an earlier round
     read_more();
 }
 
@@ -71,7 +72,8 @@ void StandardInput::end_copying() {
     if (plan_.mode == StdinPlan::Mode::all) terminal_.take_back();
 }
 
-/// A background group may not read from a terminal: dlaunch's becomes the foreground group, or waits for fg.
+/// A background process group must not read from a terminal: makes dlaunch's group the foreground group where possible.
+/// False: the shell has the terminal, and the copy waits for fg.
 bool StandardInput::may_read() {
     if (terminal_.usable()) terminal_.give(getpgrp());
     return !terminal_.taken();
@@ -96,7 +98,7 @@ void StandardInput::copy_some() {
     if (!may_read()) return wait_for_terminal();
     char part[16 * 1024];
     const ssize_t got = read(STDIN_FILENO, part, sizeof part);
-    // EIO: the shell has just taken the terminal; the next turn asks for it again.
+    // EIO: the shell has just taken the terminal; the next turn requests the terminal again.
     if (got < 0 && (errno == EINTR || errno == EAGAIN || (errno == EIO && terminal_.taken()))) return;
     if (got <= 0) return end();
     buffer_.append(part, static_cast<std::size_t>(got));
@@ -109,7 +111,8 @@ void StandardInput::end() {
     flush();
 }
 
-/// As the kernel does with a background process that reads: stops the job; an orphaned group reads end of file.
+/// Acts as the kernel does with a background process that reads from its terminal: stops the job, or reads end of file
+/// where the group is orphaned.
 void StandardInput::wait_for_terminal() {
     watch_ = {};
     if (terminal_.orphaned()) return end();
@@ -123,7 +126,7 @@ void StandardInput::flush() {
                                 ? 0
                                 : write(reader.pipe.get(), buffer_.data() + reader.sent, buffer_.size() - reader.sent);
         if (put > 0) reader.sent += static_cast<std::size_t>(put);
-        const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // the worker closed its stdin, or died
+        const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // the worker closed its stdin or died
         const bool done = ended_ && reader.sent == buffer_.size();
         if (gone || done) {
             readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(at));

@@ -1,5 +1,5 @@
 #pragma once
-/// What the workers read on fd 0: nothing, dlaunch's stdin, or a copy of it.
+/// The workers' fd 0: /dev/null, dlaunch's stdin, or a copy of dlaunch's stdin.
 
 #include <functional>
 #include <optional>
@@ -18,14 +18,14 @@ class StandardInput final : public RoundService {
 public:
     StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal);
 
-    /// `wanted` is called when copying needs the terminal while the shell has it: the job is to stop until fg.
+    /// Calls `wanted` when the copy needs the terminal while the shell has it: the job must stop until fg.
     void on_terminal_wanted(std::function<void()> wanted) { terminal_wanted_ = std::move(wanted); }
     void contribute(const Assignment& assignment, int local_rank, Contribution& to) override;
-    /// Copying to all workers begins (--stdin=all).
+    /// Begins to copy to all workers (--stdin=all).
     void started() override;
-    /// Copies end.
+    /// Ends the copy.
     void finish() override;
-    /// Ctrl-Z: nothing is read, and the terminal is left alone, until resume().
+    /// Ctrl-Z: reads nothing and leaves the terminal alone until resume().
     void suspend();
     void resume();
 
@@ -49,9 +49,9 @@ private:
         std::size_t sent = 0;  ///< bytes of buffer_
     };
     std::vector<Reader> readers_;
-    std::string buffer_;     ///< what the slowest reader still lacks
+    std::string buffer_;     ///< bytes that the slowest reader has not received yet
     bool ended_ = false;     ///< stdin is at its end
-    bool must_wait_ = true;  ///< stdin is not always ready, as a file is
+    bool must_wait_ = true;  ///< epoll can watch stdin; false for files, which are always ready
     bool suspended_ = false;
     bool turn_posted_ = false;
     base::Watch watch_;

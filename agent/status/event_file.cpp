@@ -15,7 +15,8 @@ namespace dlaunch::agent {
 
 base::Result<EventFile> EventFile::open(const std::string& path) {
     EventFile log;
-    // O_NONBLOCK: a FIFO without a reader must not block the open. O_RDWR would open it, but hide whether it is read.
+    // O_NONBLOCK: a FIFO without a reader must not block the open. O_RDWR would open the FIFO, but hide the missing
+    // reader.
     log.file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
     if (log.file_) return log;
     const char* why = errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno);

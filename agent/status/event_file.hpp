@@ -8,8 +8,8 @@
 
 namespace dlaunch::agent {
 
-/// The file of --event-log; belongs to the I/O thread. A full disk never stops the job: lines are lost, and a complaint
-/// reports it once.
+/// The file of --event-log; belongs to the I/O thread. A full disk never stops the job: lines are lost, and one warning
+/// reports the loss.
 class EventFile {
 public:
     EventFile() = default;  ///< writes nothing
@@ -20,10 +20,10 @@ public:
     /// Writes one line. After a line that was cut short, the next begins on a line of its own.
     void write(std::string_view line);
 
-    /// Lines were lost before they came here.
+    /// Records that `lines` were dropped before they reached this file.
     void lose(std::uint64_t lines);
 
-    /// Why lines were lost, once; empty otherwise.
+    /// The reason of the first loss, returned once; else empty.
     [[nodiscard]] std::string take_complaint();
 
 private:

@@ -39,7 +39,7 @@ struct AppendValue {
         if (std::isfinite(number))
             fmt::format_to(std::back_inserter(line), "{}", number);
         else
-            line += "null";  // JSON has no word for it
+            line += "null";  // JSON has no infinities and no NaN
     }
 };
 

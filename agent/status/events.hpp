@@ -1,5 +1,5 @@
 #pragma once
-/// The event log: one JSON object per line for every state change, with wall and monotonic time.
+/// The event log: one JSON object per line for every state change, with wall-clock and monotonic time.
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace dlaunch::agent {
 
-/// Formats events, with the time of the call; the lines go to a sink, usually the I/O thread's EventFile.
+/// Formats events with the time of the call and passes the lines to a sink, usually the I/O thread's EventFile.
 /// Lines look like {"event":"worker_ended","time":"2026-11-21T08:20:46.123Z","monotonic":12.345678,"job":"...",
 /// "round":0,"rank":3,...}; the keys after "job" are the event's own, in the order given.
 class EventLog {

@@ -24,8 +24,8 @@ bool write_all(int fd, const std::string& text) {
     return true;
 }
 
-/// A new file that nobody else has open, beside `path`: other nodes that share the folder, with equal pids, get another
-/// name, and no link that waits there is followed.
+/// Creates a new file beside `path`. The random name keeps nodes that share the folder apart, even with equal pids.
+/// O_EXCL and O_NOFOLLOW reject a link that another process has placed there.
 base::UniqueFd create_beside(const std::string& path, std::string& name) {
     for (;;) {
         name = fmt::format("{}.{:016x}.part", path, base::random_number());
@@ -34,13 +34,14 @@ base::UniqueFd create_beside(const std::string& path, std::string& name) {
     }
 }
 
-/// Readers see the old text or the new one, whole. `before`: the file that is replaced, whose owner and mode stay.
+/// Renames a new file over `path`, so that readers see the whole old text or the whole new text. `before`: status of
+/// the replaced file; the new file takes over its owner and mode.
 bool replace(const std::string& path, const std::string& text, const struct stat* before) {
     std::string fresh;
     base::UniqueFd file = create_beside(path, fresh);
     if (!file) return false;
     if (before) {
-        if (fchown(file.get(), before->st_uid, before->st_gid) != 0) errno = 0;  // only root may give files away
+        if (fchown(file.get(), before->st_uid, before->st_gid) != 0) errno = 0;  // only root may change a file's owner
         fchmod(file.get(), before->st_mode & 07777);
     }
     if (write_all(file.get(), text) && std::rename(fresh.c_str(), path.c_str()) == 0) return true;
@@ -61,10 +62,11 @@ std::string write_file(const std::string& path, const std::string& text) {
     const bool is_there = lstat(path.c_str(), &about) == 0;
     if (!is_there || S_ISREG(about.st_mode)) {
         if (replace(path, text, is_there ? &about : nullptr)) return {};
-        if (errno == ENOSPC || errno == EDQUOT) return complaint(path);  // what is there would be lost, too
+        if (errno == ENOSPC || errno == EDQUOT)
+            return complaint(path);  // writing in place would lose the old text, too
     }
-    // A link, a mount point, a device, a folder in which nothing can be made. O_NONBLOCK: a pipe nobody reads must not
-    // hold the end of the job.
+    // The path is a link, a mount point or a device, or its folder takes no new file: write in place. O_NONBLOCK: a
+    // pipe without a reader must not block the end of the job.
     base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
     if (file && write_all(file.get(), text)) return {};
     return complaint(path);

@@ -4,8 +4,8 @@
 
 namespace dlaunch::agent {
 
-/// Replaces a file whole or not at all (a new file beside it is renamed); devices and pipes are written to. Returns why
-/// it could not be written, empty on success.
+/// Replaces a regular file atomically, by renaming a new file; writes in place where that is impossible (links,
+/// devices, pipes). Returns the path with the reason of a failure, empty on success.
 [[nodiscard]] std::string write_file(const std::string& path, const std::string& text);
 
 }  // namespace dlaunch::agent

@@ -8,8 +8,8 @@
 
 namespace dlaunch::agent {
 
-/// Writes the files that the end of a job is told in: --report, and our own error file where a worker failed. Returns
-/// what could not be written, and why.
+/// Writes the reports of a job's end: the file of --report and, where a worker failed, the agent's own error file.
+/// Returns a warning for each file that could not be written.
 [[nodiscard]] std::vector<std::string> write_reports(const Plan& plan, const JobEnd& end);
 
 }  // namespace dlaunch::agent
