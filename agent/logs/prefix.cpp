@@ -4,9 +4,9 @@
 
 #include <array>
 #include <cstring>
-#include <ctime>
 
 #include "rendezvous/base/text.hpp"
+#include "rendezvous/base/utc.hpp"
 
 namespace dlaunch::agent {
 
@@ -30,14 +30,6 @@ bool wants_colours(const char* no_color, const char* term) {
     return !(no_color && *no_color) && !(term && std::strcmp(term, "dumb") == 0);
 }
 
-std::string timestamp(std::chrono::system_clock::time_point when) {
-    const auto whole = std::chrono::floor<std::chrono::seconds>(when);
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(when - whole).count();
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(whole);
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z ", parts.tm_year + 1900, parts.tm_mon + 1,
-                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, milliseconds);
-}
+std::string timestamp(std::chrono::system_clock::time_point when) { return base::utc_text(when) + ' '; }
 
 }  // namespace dlaunch::agent

@@ -3,30 +3,23 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "agent/errors/escape.hpp"
+#include "rendezvous/base/utc.hpp"
 
 namespace dlaunch::agent {
 
 namespace {
 
-timespec now(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return time;
-}
-
 void append_times(std::string& line) {
-    const timespec wall = now(CLOCK_REALTIME), monotonic = now(CLOCK_MONOTONIC);
-    tm utc{};
-    ::gmtime_r(&wall.tv_sec, &utc);
-    fmt::format_to(std::back_inserter(line),
-                   R"(,"time":"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z","monotonic":{}.{:06})", utc.tm_year + 1900,
-                   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, wall.tv_nsec / 1'000'000,
-                   monotonic.tv_sec, monotonic.tv_nsec / 1000);
+    timespec monotonic{};
+    ::clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    fmt::format_to(std::back_inserter(line), R"(,"time":"{}","monotonic":{}.{:06})",
+                   base::utc_text(std::chrono::system_clock::now()), monotonic.tv_sec, monotonic.tv_nsec / 1000);
 }
 
 struct AppendValue {
