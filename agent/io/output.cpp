@@ -135,7 +135,7 @@ void Output::write_event(std::string line) {
     post_bounded(bytes, [line = std::move(line)](Side& side) {
         if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.lose(lost);
         side.events.write(line);
-        side.say_complaints();
+        side.print_warnings();
     });
 }
 

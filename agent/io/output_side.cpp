@@ -19,16 +19,16 @@ base::Result<void> Output::Side::prepare(const std::function<base::Result<void>(
     doing = "the log files";
     if (auto made = logs.prepare(); !made) return made;
     // Warnings arise inside a write: print them from the loop, after that write.
-    logs.on_complaint([this] { loop.post([this] { say_complaints(); }); });
-    say_complaints();
+    logs.on_warning([this] { loop.post([this] { print_warnings(); }); });
+    print_warnings();
     return {};
 }
 
 void Output::Side::say(const std::string& text) { logs.say("dlaunch: " + printable(text) + "\n"); }
 
-void Output::Side::say_complaints() {
-    for (const auto& complaint : logs.take_complaints()) say(complaint);
-    if (auto complaint = events.take_complaint(); !complaint.empty()) say(complaint);
+void Output::Side::print_warnings() {
+    for (const auto& warning : logs.take_warnings()) say(warning);
+    if (auto warning = events.take_warning(); !warning.empty()) say(warning);
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {
@@ -42,10 +42,10 @@ void Output::Side::finish(const Ending* ending, std::function<void(const std::st
         for (const std::string& line : ending->lines) say(line);
         report_is_shown = true;
         doing = "the report";
-        for (const auto& complaint : write_reports(plan, ending->report)) say(complaint);
+        for (const auto& warning : write_reports(plan, ending->report)) say(warning);
         doing = "the log files";
     }
-    say_complaints();
+    print_warnings();
     if (const std::uint64_t lost = lost_lines) say(fmt::format("{} messages of dlaunch were lost", lost));
     logs.finish(patience, [this, done = std::move(done)](const Logs::Dropped& dropped) {
         // A loss on stderr cannot be reported: the message would wait for the same stalled reader.

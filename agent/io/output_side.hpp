@@ -35,7 +35,7 @@ struct Output::Side {
 
     [[nodiscard]] base::Result<void> prepare(const std::function<base::Result<void>()>& also);
     void say(const std::string& text);
-    void say_complaints();
+    void print_warnings();
     [[nodiscard]] Evidence evidence(const LogSource& source) const;
     void finish(const Ending* ending, std::function<void(const std::string& lost)> done);
 

@@ -12,8 +12,8 @@
 
 namespace dlaunch::agent {
 
-Console::Console(base::Loop& loop, int fd, std::string name, Complaints& complaints, std::function<void()> on_progress)
-    : loop_(loop), name_(std::move(name)), complaints_(complaints), on_progress_(std::move(on_progress)), fd_(fd) {
+Console::Console(base::Loop& loop, int fd, std::string name, Warnings& warnings, std::function<void()> on_progress)
+    : loop_(loop), name_(std::move(name)), warnings_(warnings), on_progress_(std::move(on_progress)), fd_(fd) {
     terminal_ = isatty(fd) == 1;
     find_kind(fd);
 }
@@ -99,7 +99,7 @@ void Console::fail(int error) {
     if (!disk) kind_ = Kind::dead;
     queue_.clear();
     if (name_.empty()) return;
-    complaints_.add(name_, error, "", disk ? "some output is lost" : "the workers' output there is discarded");
+    warnings_.add(name_, error, "", disk ? "some output is lost" : "the workers' output there is discarded");
 }
 
 std::size_t Console::drop() {

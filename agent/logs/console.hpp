@@ -7,7 +7,7 @@
 #include <string>
 
 #include "agent/logs/byte_queue.hpp"
-#include "agent/logs/complaints.hpp"
+#include "agent/logs/warnings.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -25,7 +25,7 @@ public:
     /// `fd` must stay open as long as the console. `name` ("standard output") appears in warnings; an empty name
     /// suppresses them, for the output that would carry them itself. `on_progress` is posted to the loop when a full
     /// queue has space again and when a queue that waited for its reader is empty.
-    Console(base::Loop& loop, int fd, std::string name, Complaints& complaints, std::function<void()> on_progress);
+    Console(base::Loop& loop, int fd, std::string name, Warnings& warnings, std::function<void()> on_progress);
 
     [[nodiscard]] ByteQueue& queue() { return queue_; }
     /// True from the moment when the queue reaches its bound until it is half empty.
@@ -57,7 +57,7 @@ private:
 
     base::Loop& loop_;
     std::string name_;
-    Complaints& complaints_;
+    Warnings& warnings_;
     std::function<void()> on_progress_;
     Kind kind_ = Kind::dead;
     bool terminal_ = false;

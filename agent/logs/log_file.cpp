@@ -23,12 +23,12 @@ Cut next_cut(std::uint64_t size, bool at_line_start, std::string_view data, std:
     return {static_cast<std::size_t>(stretched), true};
 }
 
-void LogFile::open(std::string path, Rotation rotation, Complaints& complaints) {
+void LogFile::open(std::string path, Rotation rotation, Warnings& warnings) {
     path_ = std::move(path);
     rotation_ = rotation;
-    complaints_ = &complaints;
+    warnings_ = &warnings;
     if (create() || errno == EMFILE || errno == ENFILE) return;
-    complaints_->about_files(errno, path_);
+    warnings_->about_files(errno, path_);
 }
 
 /// False with errno set: the file could not be created.
@@ -43,7 +43,7 @@ bool LogFile::create() {
 
 void LogFile::write(std::string_view data) {
     if (path_.empty()) return;
-    if (!file_ && !create()) return complaints_->about_files(errno, path_);
+    if (!file_ && !create()) return warnings_->about_files(errno, path_);
     while (!data.empty()) {
         const Cut cut = next_cut(size_, at_line_start_, data, rotation_.most_bytes);
         put(data.substr(0, cut.bytes));
@@ -57,7 +57,7 @@ void LogFile::put(std::string_view data) {
         const ssize_t written = ::write(file_.get(), data.data(), data.size());
         if (written < 0) {
             if (errno == EINTR) continue;
-            return complaints_->about_files(errno, path_);
+            return warnings_->about_files(errno, path_);
         }
         const auto bytes = static_cast<std::size_t>(written);
         size_ += bytes;
@@ -75,9 +75,9 @@ void LogFile::rotate() {
         const std::string from = n == 1 ? path_ : fmt::format("{}.{}", path_, n - 1);
         if (std::rename(from.c_str(), fmt::format("{}.{}", path_, n).c_str()) == 0) continue;
         if (n > 1 && errno == ENOENT) continue;
-        return complaints_->about_files(errno, path_);
+        return warnings_->about_files(errno, path_);
     }
-    if (!create()) complaints_->about_files(errno, path_);
+    if (!create()) warnings_->about_files(errno, path_);
 }
 
 }  // namespace dlaunch::agent

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "agent/logs/complaints.hpp"
+#include "agent/logs/warnings.hpp"
 #include "rendezvous/base/fd.hpp"
 
 namespace dlaunch::agent {
@@ -30,7 +30,7 @@ public:
 
     /// Creates the file, empty. Does not warn about a lack of descriptors, which usually fails the start of a worker
     /// and is reported there; write() tries again and warns.
-    void open(std::string path, Rotation rotation, Complaints& complaints);
+    void open(std::string path, Rotation rotation, Warnings& warnings);
     void close() {
         file_.reset();
         path_.clear();
@@ -49,7 +49,7 @@ private:
     std::string path_;
     base::UniqueFd file_;
     Rotation rotation_;
-    Complaints* complaints_ = nullptr;
+    Warnings* warnings_ = nullptr;
     std::uint64_t size_ = 0;
     bool at_line_start_ = true;
 };

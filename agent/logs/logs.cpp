@@ -76,8 +76,8 @@ struct Logs::Impl {
 
     base::Loop& loop;
     Options options;
-    Complaints complaints;
-    RunDirectory directory{complaints};
+    Warnings warnings;
+    RunDirectory directory{warnings};
     bool raw, colours_wanted;
     int first_rank = 0;  ///< the global rank of local rank 0 in this round
     int attempt = -1;
@@ -113,7 +113,7 @@ std::unique_ptr<Screen> Logs::Impl::make_screen(int fd, std::string name) {
         const bool colours = colours_wanted && isatty(fd) == 1;
         rules.folded_prefix = [this, colours](const auto& local_ranks) { return folded_prefix(local_ranks, colours); };
     }
-    return std::make_unique<Screen>(loop, fd, std::move(name), complaints, std::move(rules),
+    return std::make_unique<Screen>(loop, fd, std::move(name), warnings, std::move(rules),
                                     [weak = std::weak_ptr(self)] {
                                         if (const auto alive = weak.lock()) (*alive)->on_change();
                                     });
@@ -152,7 +152,7 @@ void Logs::Impl::start_attempt(const LogSource& source) {
          {std::tuple{kStdout, "filtered_stdout.log", &filtered_out}, {kStderr, "filtered_stderr.log", &filtered_err}}) {
         file->close();
         if (filters(stream).empty()) continue;
-        file->open(directory.paths().attempt(attempt) + "/" + name, {}, complaints);
+        file->open(directory.paths().attempt(attempt) + "/" + name, {}, warnings);
     }
 }
 
@@ -160,7 +160,7 @@ Channel::Targets Logs::Impl::targets(const LogSource& source, Stream stream, Tai
     Channel::Targets made;
     made.tail = tail;
     if (const std::string path = directory.paths().file_of(options.plan, source, stream); !path.empty())
-        made.file.open(path, {options.plan.rotate_bytes, options.plan.rotate_keep}, complaints);
+        made.file.open(path, {options.plan.rotate_bytes, options.plan.rotate_keep}, warnings);
     LogFile& filtered = stream == kStdout ? filtered_out : filtered_err;
     if (filtered) {
         made.filter.emplace(filters(stream), prefix(source));
@@ -288,7 +288,7 @@ Result<void> Logs::prepare() {
                                        .host = impl_->options.is_shared ? impl_->options.host : "",
                                        .keeps_files = plan.keeps_files()});
     if (made || !plan.directory.empty() || plan.keeps_files()) return made;
-    impl_->complaints.add(made.error().text + "; the workers have no error files");
+    impl_->warnings.add(made.error().text + "; the workers have no error files");
     return {};
 }
 
@@ -351,9 +351,9 @@ void Logs::cut_drain() {
 
 void Logs::say(std::string_view text) { impl_->screen(kStderr).say(text); }
 
-std::vector<std::string> Logs::take_complaints() { return impl_->complaints.take(); }
+std::vector<std::string> Logs::take_warnings() { return impl_->warnings.take(); }
 
-void Logs::on_complaint(std::function<void()> callback) { impl_->complaints.on_new(std::move(callback)); }
+void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(std::move(callback)); }
 
 void Logs::finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done) {
     if (!impl_->options.plan.keeps_files()) impl_->directory.remove();

@@ -71,10 +71,10 @@ public:
     void say(std::string_view text);
 
     /// New warnings about the output itself (disk full ...), for the caller to print.
-    [[nodiscard]] std::vector<std::string> take_complaints();
+    [[nodiscard]] std::vector<std::string> take_warnings();
 
     /// Sets the callback for new warnings; called inside a write: do not print from there.
-    void on_complaint(std::function<void()> callback);
+    void on_warning(std::function<void()> callback);
 
     /// The end of the job: removes a temporary run folder if the job keeps no files. Calls `done` with the number of
     /// bytes dropped since the last drain, when the console has taken all bytes, or none for `patience`.

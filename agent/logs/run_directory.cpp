@@ -108,28 +108,28 @@ void RunDirectory::link_latest(const std::string& log_directory, const std::stri
         error = errno;
         unlink(fresh.c_str());
     }
-    if (error) complaints_.add("log directory", error, latest, "there is no link to the latest run");
+    if (error) warnings_.add("log directory", error, latest, "there is no link to the latest run");
 }
 
 void RunDirectory::make_attempt(int number, bool with_links) {
     if (!paths_.has_tree() || number == attempt_number_) return;
     attempt_number_ = number;
     const std::string path = paths_.attempt(number);
-    if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) complaints_.about_files(errno, path);
+    if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) warnings_.about_files(errno, path);
     attempt_.reset(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (attempt_ && with_links && mkdirat(attempt_.get(), "by-rank", 0777) != 0 && errno != EEXIST)
-        complaints_.about_files(errno, path + "/by-rank");
+        warnings_.about_files(errno, path + "/by-rank");
 }
 
 void RunDirectory::make_worker(int local_rank, const std::string& link) {
     if (!attempt_) return;
     const std::string name = RunPaths::name_of(local_rank);
     if (mkdirat(attempt_.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
-        complaints_.about_files(errno, paths_.worker(attempt_number_, local_rank));
+        warnings_.about_files(errno, paths_.worker(attempt_number_, local_rank));
     if (link.empty()) return;
     if (symlinkat(("../" + name).c_str(), attempt_.get(), ("by-rank/" + safe_file_name(link)).c_str()) != 0 &&
         errno != EEXIST)
-        complaints_.about_files(errno, paths_.attempt(attempt_number_) + "/by-rank");
+        warnings_.about_files(errno, paths_.attempt(attempt_number_) + "/by-rank");
 }
 
 void RunDirectory::remove() {

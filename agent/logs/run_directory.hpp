@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "agent/logs/complaints.hpp"
 #include "agent/logs/run_paths.hpp"
+#include "agent/logs/warnings.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/result.hpp"
 
@@ -28,7 +28,7 @@ namespace dlaunch::agent {
 /// worker's start.
 class RunDirectory {
 public:
-    explicit RunDirectory(Complaints& complaints) : complaints_(complaints) {}
+    explicit RunDirectory(Warnings& warnings) : warnings_(warnings) {}
 
     struct Wanted {
         std::string log_directory;  ///< empty: a new folder in `temporary`, without a tree when no files are kept
@@ -56,7 +56,7 @@ private:
     [[nodiscard]] base::Result<void> make_run_folder(const std::string& log_directory, const Wanted& wanted);
     void link_latest(const std::string& log_directory, const std::string& link, const std::string& name);
 
-    Complaints& complaints_;
+    Warnings& warnings_;
     RunPaths paths_;
     std::string invented_;  ///< the log directory, when make() has made it in $TMPDIR
     int attempt_number_ = -1;

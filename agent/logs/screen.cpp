@@ -19,11 +19,11 @@ LineMixer::Rules for_terminal(LineMixer::Rules rules, bool terminal) {
 
 }  // namespace
 
-Screen::Screen(base::Loop& loop, int fd, std::string name, Complaints& complaints, LineMixer::Rules rules,
+Screen::Screen(base::Loop& loop, int fd, std::string name, Warnings& warnings, LineMixer::Rules rules,
                std::function<void()> on_change)
     : loop_(loop),
       on_change_(std::move(on_change)),
-      console_(loop, fd, std::move(name), complaints, on_change_),
+      console_(loop, fd, std::move(name), warnings, on_change_),
       mixer_(for_terminal(std::move(rules), console_.terminal()), console_.queue()),
       self_(std::make_shared<Screen*>(this)) {}
 

@@ -17,7 +17,7 @@ public:
 
     /// `on_change` is posted when sources that may_read() had refused may be read again, and when the queue has become
     /// empty after its reader was slow.
-    Screen(base::Loop& loop, int fd, std::string name, Complaints& complaints, LineMixer::Rules rules,
+    Screen(base::Loop& loop, int fd, std::string name, Warnings& warnings, LineMixer::Rules rules,
            std::function<void()> on_change);
     ~Screen();
 

@@ -32,15 +32,15 @@ void EventFile::write(std::string_view line) {
     while (written < 0 && errno == EINTR);
     const bool whole = written == static_cast<ssize_t>(text.size());
     torn_ = written > 0 ? !whole : torn_;
-    if (!whole) complain(written < 0 ? std::strerror(errno) : "a line was cut short");
+    if (!whole) warn(written < 0 ? std::strerror(errno) : "a line was cut short");
 }
 
-void EventFile::lose(std::uint64_t lines) { complain(fmt::format("{} lines were too many to keep in memory", lines)); }
+void EventFile::lose(std::uint64_t lines) { warn(fmt::format("{} lines were too many to keep in memory", lines)); }
 
-void EventFile::complain(std::string why) {
-    if (!std::exchange(complained_, true)) complaint_ = fmt::format("event log: {}; some events are lost", why);
+void EventFile::warn(std::string why) {
+    if (!std::exchange(has_warned_, true)) warning_ = fmt::format("event log: {}; some events are lost", why);
 }
 
-std::string EventFile::take_complaint() { return std::exchange(complaint_, {}); }
+std::string EventFile::take_warning() { return std::exchange(warning_, {}); }
 
 }  // namespace dlaunch::agent

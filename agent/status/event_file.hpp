@@ -24,14 +24,14 @@ public:
     void lose(std::uint64_t lines);
 
     /// The reason of the first loss, returned once; else empty.
-    [[nodiscard]] std::string take_complaint();
+    [[nodiscard]] std::string take_warning();
 
 private:
-    void complain(std::string why);
+    void warn(std::string why);
 
     base::UniqueFd file_;
-    std::string complaint_;
-    bool complained_ = false;
+    std::string warning_;
+    bool has_warned_ = false;
     bool torn_ = false;  ///< the last line was cut short
 };
 

@@ -51,7 +51,7 @@ bool replace(const std::string& path, const std::string& text, const struct stat
     return false;
 }
 
-std::string complaint(const std::string& path) {
+std::string warning(const std::string& path) {
     return fmt::format("{}: {}", path, errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno));
 }
 
@@ -62,14 +62,13 @@ std::string write_file(const std::string& path, const std::string& text) {
     const bool is_there = lstat(path.c_str(), &about) == 0;
     if (!is_there || S_ISREG(about.st_mode)) {
         if (replace(path, text, is_there ? &about : nullptr)) return {};
-        if (errno == ENOSPC || errno == EDQUOT)
-            return complaint(path);  // writing in place would lose the old text, too
+        if (errno == ENOSPC || errno == EDQUOT) return warning(path);  // writing in place would lose the old text, too
     }
     // The path is a link, a mount point or a device, or its folder takes no new file: write in place. O_NONBLOCK: a
     // pipe without a reader must not block the end of the job.
     base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
     if (file && write_all(file.get(), text)) return {};
-    return complaint(path);
+    return warning(path);
 }
 
 }  // namespace dlaunch::agent

@@ -52,7 +52,7 @@ protected:
     ConsoleTest() { signal(SIGPIPE, SIG_IGN); }
 
     Console& console(int fd) {
-        console_ = std::make_unique<Console>(loop_, fd, "standard output", complaints_, [this] {
+        console_ = std::make_unique<Console>(loop_, fd, "standard output", warnings_, [this] {
             ++progress_;
             if (console_->queue().empty()) loop_.stop();
         });
@@ -60,7 +60,7 @@ protected:
     }
 
     base::Loop loop_;
-    Complaints complaints_;
+    Warnings warnings_;
     int progress_ = 0;
     std::unique_ptr<Console> console_;
 };
@@ -116,7 +116,7 @@ TEST_F(ConsoleTest, when_the_reader_goes_all_is_discarded_and_told_once) {
         out.flush();
         EXPECT_TRUE(out.queue().empty());
     }
-    EXPECT_EQ(complaints_.take(),
+    EXPECT_EQ(warnings_.take(),
               std::vector<std::string>{"standard output: Broken pipe; the workers' output there is discarded"});
 }
 
@@ -125,7 +125,7 @@ TEST_F(ConsoleTest, a_descriptor_that_is_not_open_swallows_all) {
     out.queue().append("x");
     out.flush();
     EXPECT_TRUE(out.queue().empty());
-    EXPECT_TRUE(complaints_.take().empty());
+    EXPECT_TRUE(warnings_.take().empty());
 }
 
 TEST_F(ConsoleTest, a_full_disk_is_told_once_and_tried_again) {
@@ -136,7 +136,7 @@ TEST_F(ConsoleTest, a_full_disk_is_told_once_and_tried_again) {
         out.flush();
     }
     EXPECT_TRUE(out.queue().empty());
-    EXPECT_EQ(complaints_.take(),
+    EXPECT_EQ(warnings_.take(),
               std::vector<std::string>{"standard output: No space left on device; some output is lost"});
 }
 

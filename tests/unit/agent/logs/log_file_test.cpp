@@ -72,13 +72,13 @@ protected:
         return out.str();
     }
 
-    Complaints complaints_;
+    Warnings warnings_;
     fs::path folder_, path_;
     LogFile file_;
 };
 
 TEST_F(LogFileTest, exists_from_the_start_and_holds_the_very_bytes) {
-    file_.open(path_, {}, complaints_);
+    file_.open(path_, {}, warnings_);
     EXPECT_TRUE(fs::exists(path_));
     file_.write("a\r\n");
     file_.write(std::string_view("\0x", 2));
@@ -86,46 +86,46 @@ TEST_F(LogFileTest, exists_from_the_start_and_holds_the_very_bytes) {
 }
 
 TEST_F(LogFileTest, rotation_keeps_so_many_files) {
-    file_.open(path_, {4, 2}, complaints_);
+    file_.open(path_, {4, 2}, warnings_);
     for (const char* line : {"111\n", "222\n", "333\n", "444\n"}) file_.write(line);
     EXPECT_EQ(text(path_), "444\n");
     EXPECT_EQ(text(folder_ / "out.log.1"), "333\n");
     EXPECT_EQ(text(folder_ / "out.log.2"), "222\n");
     EXPECT_FALSE(fs::exists(folder_ / "out.log.3"));
-    EXPECT_TRUE(complaints_.take().empty());
+    EXPECT_TRUE(warnings_.take().empty());
 }
 
 TEST_F(LogFileTest, rotation_that_keeps_none_starts_over) {
-    file_.open(path_, {4, 0}, complaints_);
+    file_.open(path_, {4, 0}, warnings_);
     file_.write("111\n222\n333\n");
     EXPECT_EQ(text(path_), "333\n");
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(LogFileTest, a_file_that_cannot_be_rotated_goes_on) {
-    file_.open(path_, {4, 2}, complaints_);
+    file_.open(path_, {4, 2}, warnings_);
     fs::create_directories(folder_ / "out.log.1" / "in the way");
     fs::create_directories(folder_ / "out.log.2" / "in the way");
     for (const char* line : {"111\n", "222\n", "333\n"}) file_.write(line);
     EXPECT_EQ(text(path_), "111\n222\n333\n");
-    EXPECT_EQ(complaints_.take().size(), 1u);
+    EXPECT_EQ(warnings_.take().size(), 1u);
 }
 
 TEST_F(LogFileTest, a_full_disk_is_told_once) {
-    file_.open("/dev/full", {}, complaints_);
+    file_.open("/dev/full", {}, warnings_);
     LogFile other;
-    other.open("/dev/full", {}, complaints_);
+    other.open("/dev/full", {}, warnings_);
     for (int i = 0; i < 3; ++i) {
         file_.write("lost\n");
         other.write("lost\n");
     }
-    EXPECT_EQ(complaints_.take(),
+    EXPECT_EQ(warnings_.take(),
               std::vector<std::string>{"log files: No space left on device (/dev/full); going on without them"});
 }
 
 TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {
     signal(SIGXFSZ, SIG_IGN);
-    file_.open(path_, {}, complaints_);
+    file_.open(path_, {}, warnings_);
     rlimit before{};
     getrlimit(RLIMIT_FSIZE, &before);
     const rlimit small{6, before.rlim_max};
@@ -135,29 +135,29 @@ TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
     file_.write("again\n");
     EXPECT_EQ(text(path_), "123456again\n");
-    EXPECT_EQ(complaints_.take().size(), 1u);
+    EXPECT_EQ(warnings_.take().size(), 1u);
 }
 
 TEST_F(LogFileTest, a_file_that_could_not_be_made_is_made_later) {
-    file_.open(folder_ / "later" / "out.log", {}, complaints_);
+    file_.open(folder_ / "later" / "out.log", {}, warnings_);
     file_.write("lost\n");
     fs::create_directory(folder_ / "later");
     file_.write("kept\n");
     EXPECT_EQ(text(folder_ / "later" / "out.log"), "kept\n");
-    EXPECT_EQ(complaints_.take().size(), 1u);
+    EXPECT_EQ(warnings_.take().size(), 1u);
 }
 
-TEST_F(LogFileTest, too_many_open_files_is_a_complaint_of_the_first_write) {
+TEST_F(LogFileTest, too_many_open_files_is_a_warning_of_the_first_write) {
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit none{0, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    file_.open(path_, {}, complaints_);
-    EXPECT_TRUE(complaints_.take().empty());
+    file_.open(path_, {}, warnings_);
+    EXPECT_TRUE(warnings_.take().empty());
     file_.write("lost\n");
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_EQ(complaints_.take(), std::vector<std::string>{"log files: Too many open files (" + path_.string() +
-                                                           "); going on without them"});
+    EXPECT_EQ(warnings_.take(), std::vector<std::string>{"log files: Too many open files (" + path_.string() +
+                                                         "); going on without them"});
 }
 
 TEST(LogFileDefault, writes_nothing) {

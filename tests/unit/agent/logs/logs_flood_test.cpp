@@ -79,7 +79,7 @@ TEST_F(LogsFlood, a_reader_that_went_away_stops_nobody) {
     reader_.reset();
     int told = 0;
     start(1);
-    logs_->on_complaint([&] { ++told; });
+    logs_->on_warning([&] { ++told; });
     fcntl(ends_[0].out.get(), F_SETFL, O_NONBLOCK);
     when([this] { return write_all(), total_ > (8u << 20); },
          [&] {
@@ -90,7 +90,7 @@ TEST_F(LogsFlood, a_reader_that_went_away_stops_nobody) {
     EXPECT_EQ(dropped_, 0u);
     EXPECT_EQ(fs::file_size(attempt(0) / "0/stdout.log"), total_);
     EXPECT_LE(told, 1);
-    EXPECT_EQ(logs_->take_complaints().size(), static_cast<std::size_t>(told));
+    EXPECT_EQ(logs_->take_warnings().size(), static_cast<std::size_t>(told));
 }
 
 }  // namespace

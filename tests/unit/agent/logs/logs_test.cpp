@@ -336,7 +336,7 @@ TEST_F(LogsTest, a_tmpdir_that_cannot_be_used_matters_only_to_who_wants_files) {
     Logs plain(loop_, options_);
     EXPECT_TRUE(plain.prepare());
     EXPECT_EQ(plain.paths().folder(), "");
-    EXPECT_EQ(plain.take_complaints().size(), 1u);
+    EXPECT_EQ(plain.take_warnings().size(), 1u);
     options_.plan.redirects.others = kStdout;
     Logs with_files(loop_, options_);
     EXPECT_FALSE(with_files.prepare());

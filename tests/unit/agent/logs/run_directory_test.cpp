@@ -43,9 +43,9 @@ protected:
         return {.log_directory = folder, .temporary = temporary, .job_id = job, .host = "", .keeps_files = keeps_files};
     }
 
-    Complaints complaints_;
+    Warnings warnings_;
     fs::path folder_;
-    RunDirectory directory_{complaints_};
+    RunDirectory directory_{warnings_};
 };
 
 TEST_F(RunDirectoryTest, parents_are_made_and_the_name_begins_with_the_job) {
@@ -60,7 +60,7 @@ TEST_F(RunDirectoryTest, parents_are_made_and_the_name_begins_with_the_job) {
 
 TEST_F(RunDirectoryTest, latest_leads_to_the_newest_run) {
     ASSERT_TRUE(directory_.make(wanted(folder_, "", "job", true)));
-    RunDirectory second(complaints_);
+    RunDirectory second(warnings_);
     ASSERT_TRUE(second.make(wanted(folder_, "", "job", true)));
     EXPECT_NE(directory_.paths().folder(), second.paths().folder());
     EXPECT_EQ(fs::read_symlink(folder_ / "latest").string(), fs::path(second.paths().folder()).filename());
@@ -71,7 +71,7 @@ TEST_F(RunDirectoryTest, a_node_among_several_has_a_link_of_its_own) {
     auto shared = wanted(folder_, "", "job", true);
     shared.host = "node/1";
     ASSERT_TRUE(directory_.make(shared));
-    RunDirectory second(complaints_);
+    RunDirectory second(warnings_);
     shared.host = "node2";
     ASSERT_TRUE(second.make(shared));
     EXPECT_EQ(fs::read_symlink(folder_ / "latest-node_1"), fs::path(directory_.paths().folder()).filename());
@@ -100,7 +100,7 @@ TEST_F(RunDirectoryTest, attempts_workers_and_links) {
     EXPECT_EQ(directory_.paths().error_file({.local_rank = 3, .restart_round = 1}),
               (run / "attempt_1/3/error.json").string());
     EXPECT_FALSE(fs::exists(run / "attempt_1/by-rank"));
-    EXPECT_TRUE(complaints_.take().empty());
+    EXPECT_TRUE(warnings_.take().empty());
 }
 
 TEST_F(RunDirectoryTest, without_a_log_directory_all_lies_below_tmpdir_and_goes_again) {
@@ -154,13 +154,13 @@ TEST_F(RunDirectoryTest, an_error_names_path_and_reason) {
     EXPECT_EQ(directory_.paths().folder(), "");
 }
 
-TEST_F(RunDirectoryTest, a_vanished_folder_is_one_complaint) {
+TEST_F(RunDirectoryTest, a_vanished_folder_is_one_warning) {
     ASSERT_TRUE(directory_.make(wanted(folder_ / "logs", "", "job", true)));
     fs::remove_all(folder_ / "logs");
     directory_.make_attempt(0, true);
     directory_.make_worker(0, "0-h");
     directory_.make_attempt(1, true);
-    EXPECT_EQ(complaints_.take().size(), 1u);
+    EXPECT_EQ(warnings_.take().size(), 1u);
 }
 
 }  // namespace

@@ -50,24 +50,24 @@ TEST_F(EventFileTest, a_fifo_blocks_neither_open_nor_write) {
     ASSERT_TRUE(log);
     const std::string large(3000, 'x');
     for (int i = 0; i < 100; ++i) log->write(large);
-    EXPECT_NE(log->take_complaint(), "");
+    EXPECT_NE(log->take_warning(), "");
 }
 
-TEST_F(EventFileTest, a_full_disk_is_one_complaint) {
+TEST_F(EventFileTest, a_full_disk_is_one_warning) {
     auto log = EventFile::open("/dev/full");
     ASSERT_TRUE(log);
     log->write("e\n");
-    EXPECT_EQ(log->take_complaint(), "event log: No space left on device; some events are lost");
+    EXPECT_EQ(log->take_warning(), "event log: No space left on device; some events are lost");
     log->write("e\n");
-    EXPECT_EQ(log->take_complaint(), "");
+    EXPECT_EQ(log->take_warning(), "");
 }
 
-TEST_F(EventFileTest, events_that_were_lost_before_are_the_same_complaint) {
+TEST_F(EventFileTest, events_that_were_lost_before_are_the_same_warning) {
     EventFile log;
     log.lose(3);
-    EXPECT_EQ(log.take_complaint(), "event log: 3 lines were too many to keep in memory; some events are lost");
+    EXPECT_EQ(log.take_warning(), "event log: 3 lines were too many to keep in memory; some events are lost");
     log.lose(4);
-    EXPECT_EQ(log.take_complaint(), "");
+    EXPECT_EQ(log.take_warning(), "");
 }
 
 TEST_F(EventFileTest, a_line_after_a_torn_one_begins_anew) {
@@ -76,7 +76,7 @@ TEST_F(EventFileTest, a_line_after_a_torn_one_begins_anew) {
     auto log = EventFile::open(path());
     ASSERT_TRUE(log);
     log->write(std::string(200'000, 'x') + "\n");  // more than the pipe holds: the kernel takes a part of it
-    EXPECT_EQ(log->take_complaint(), "event log: a line was cut short; some events are lost");
+    EXPECT_EQ(log->take_warning(), "event log: a line was cut short; some events are lost");
     std::string all(200'000, ' ');
     const ssize_t got = ::read(reader.get(), all.data(), all.size());
     ASSERT_GT(got, 0);

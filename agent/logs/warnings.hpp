@@ -12,12 +12,12 @@
 namespace dlaunch::agent {
 
 /// Collects warnings about output errors; a kind of error is reported once, however often it occurs.
-class Complaints {
+class Warnings {
 public:
     /// `about` and `error` (an errno) are the kind. The text: "log files: No space left on device (PATH); going on
     /// without them".
     void add(const std::string& about, int error, const std::string& path, const std::string& consequence) {
-        if (!told_.emplace(about, error).second) return;
+        if (!reported_.emplace(about, error).second) return;
         const std::string where = path.empty() ? "" : " (" + path + ")";
         add(fmt::format("{}: {}{}; {}", about, std::strerror(error), where, consequence));
     }
@@ -33,7 +33,7 @@ public:
     void on_new(std::function<void()> callback) { callback_ = std::move(callback); }
 
 private:
-    std::set<std::pair<std::string, int>> told_;
+    std::set<std::pair<std::string, int>> reported_;
     std::vector<std::string> fresh_;
     std::function<void()> callback_;
 };

@@ -1,4 +1,4 @@
-#include "agent/logs/complaints.hpp"
+#include "agent/logs/warnings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,20 +7,20 @@
 namespace dlaunch::agent {
 namespace {
 
-TEST(Complaints, each_kind_is_told_once_for_ever) {
-    Complaints complaints;
+TEST(Warnings, each_kind_is_told_once_for_ever) {
+    Warnings warnings;
     int calls = 0;
-    complaints.on_new([&] { ++calls; });
-    complaints.about_files(ENOSPC, "/a");
-    complaints.about_files(ENOSPC, "/b");
-    complaints.about_files(EIO, "/b");
-    complaints.add("standard output", ENOSPC, "", "some output is lost");
-    EXPECT_EQ(complaints.take(),
+    warnings.on_new([&] { ++calls; });
+    warnings.about_files(ENOSPC, "/a");
+    warnings.about_files(ENOSPC, "/b");
+    warnings.about_files(EIO, "/b");
+    warnings.add("standard output", ENOSPC, "", "some output is lost");
+    EXPECT_EQ(warnings.take(),
               (std::vector<std::string>{"log files: No space left on device (/a); going on without them",
                                         "log files: Input/output error (/b); going on without them",
                                         "standard output: No space left on device; some output is lost"}));
-    complaints.about_files(ENOSPC, "/c");
-    EXPECT_TRUE(complaints.take().empty());
+    warnings.about_files(ENOSPC, "/c");
+    EXPECT_TRUE(warnings.take().empty());
     EXPECT_EQ(calls, 3);
 }
 
