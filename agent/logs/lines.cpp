@@ -18,32 +18,32 @@ struct LineMixer::Source {
 };
 
 LineMixer::LineMixer(Rules rules, ByteQueue& out) : rules_(std::move(rules)), out_(out) {
-    if (folds()) rules_.terminal = false;  // bars that move in place cannot be compared between ranks
+    if (coalesces()) rules_.terminal = false;  // bars that move in place cannot be compared between ranks
 }
 
 LineMixer::~LineMixer() = default;
 
 void LineMixer::expect(int local_rank, int stream) {
-    folded_ranks_.clear();  // a new round may change the prefix
-    if (folds()) folds_[stream].open(local_rank);
+    coalesced_ranks_.clear();  // a new round may change the prefix
+    if (coalesces()) coalescers_[stream].open(local_rank);
 }
 
 void LineMixer::end_round(base::Time now) {
-    for (Fold& fold : folds_) fold.close_all();
-    if (!owner_) show_folded(now);
+    for (Coalescer& coalescer : coalescers_) coalescer.close_all();
+    if (!owner_) show_coalesced(now);
 }
 
 bool LineMixer::ahead(const Source* source) const {
-    return !source->what.apart && folds_[source->what.stream].ahead(source->what.local_rank);
+    return !source->what.apart && coalescers_[source->what.stream].ahead(source->what.local_rank);
 }
 
 bool LineMixer::take_released() {
-    const bool first = folds_[0].take_released();
-    return folds_[1].take_released() || first;
+    const bool first = coalescers_[0].take_released();
+    return coalescers_[1].take_released() || first;
 }
 
 LineMixer::Source* LineMixer::add(LineSource source) {
-    if (folds(source) && !source.raw) folds_[source.stream].open(source.local_rank);
+    if (coalesces(source) && !source.raw) coalescers_[source.stream].open(source.local_rank);
     sources_.push_back(std::make_unique<Source>());
     sources_.back()->what = std::move(source);
     return sources_.back().get();
@@ -110,7 +110,7 @@ void LineMixer::hold(Source& source, std::string_view bytes, base::Time now) {
     source.held += bytes;
     if (source.shown > 0 || bytes.find('\r') != std::string_view::npos) plan_update(source, now);
     if (source.held.size() <= rules_.hold_limit) return;
-    show_folded(base::Time::max());
+    show_coalesced(base::Time::max());
     begin(source.what.prefix);
     put(source, source.held);
     std::string().swap(source.held);
@@ -129,13 +129,13 @@ void LineMixer::begin(const std::string& prefix) {
 
 void LineMixer::show(Source& source, std::string_view lines, base::Time now) {
     if (lines.empty()) return;
-    if (folds(source.what)) {
-        for (Fold& fold = folds_[source.what.stream]; !lines.empty();) {
+    if (coalesces(source.what)) {
+        for (Coalescer& coalescer = coalescers_[source.what.stream]; !lines.empty();) {
             const std::size_t length = lines.find('\n') + 1;
-            fold.add(source.what.local_rank, lines.substr(0, length), now);
+            coalescer.add(source.what.local_rank, lines.substr(0, length), now);
             lines.remove_prefix(length);
         }
-        return show_folded(now);
+        return show_coalesced(now);
     }
     begin(source.what.prefix);
     if (rules_.terminal || std::exchange(source.in_pieces, false)) return show_pieces(source, lines);
@@ -203,7 +203,7 @@ void LineMixer::show_update(Source& source, base::Time now) {
     const std::size_t end = states.rfind('\r') + 1;
     source.held = states.substr(end);
     states.resize(end);
-    if (folds()) return fold_states(source, states, now);
+    if (coalesces()) return coalesce_states(source, states, now);
     begin(source.what.prefix);
     if (!states.empty()) show_pieces(source, states);
     source.in_pieces = true;
@@ -215,16 +215,16 @@ void LineMixer::show_update(Source& source, base::Time now) {
 }
 
 /// Passes each state to the coalescer as a line: equal bars of several ranks have equal states.
-void LineMixer::fold_states(const Source& source, std::string_view states, base::Time now) {
+void LineMixer::coalesce_states(const Source& source, std::string_view states, base::Time now) {
     while (!states.empty()) {
         const std::size_t end = states.find('\r');
         std::string line(states.substr(0, end));
         states.remove_prefix(end + 1);
         if (line.empty()) continue;
         line += '\n';
-        folds_[source.what.stream].add(source.what.local_rank, line, now);
+        coalescers_[source.what.stream].add(source.what.local_rank, line, now);
     }
-    show_folded(now);
+    show_coalesced(now);
 }
 
 void LineMixer::show_updates(base::Time now) {
@@ -236,19 +236,19 @@ void LineMixer::show_updates(base::Time now) {
     }
 }
 
-void LineMixer::show_folded(base::Time now) {
-    if (!folds()) return;
-    for (Fold& fold : folds_)
-        while (auto line = fold.next(now)) show_folded(*line);
+void LineMixer::show_coalesced(base::Time now) {
+    if (!coalesces()) return;
+    for (Coalescer& coalescer : coalescers_)
+        while (auto line = coalescer.next(now)) show_coalesced(*line);
 }
 
-void LineMixer::show_folded(const Fold::Line& line) {
-    if (line.ranks != folded_ranks_) {
-        folded_ranks_ = line.ranks;
-        folded_prefix_ = rules_.folded_prefix(line.ranks);
+void LineMixer::show_coalesced(const Coalescer::Line& line) {
+    if (line.ranks != coalesced_ranks_) {
+        coalesced_ranks_ = line.ranks;
+        coalesced_prefix_ = rules_.coalesced_prefix(line.ranks);
     }
     close_piece(nullptr);
-    begin(folded_prefix_);
+    begin(coalesced_prefix_);
     show_lines(line.text);
 }
 
@@ -273,9 +273,9 @@ void LineMixer::end(Source* source, base::Time now) {
         show(*source, source->held, now);
     }
     if (opener_ == source) close_piece(nullptr);
-    if (folds(source->what) && !source->what.raw) {
-        folds_[source->what.stream].close(source->what.local_rank);
-        show_folded(now);
+    if (coalesces(source->what) && !source->what.raw) {
+        coalescers_[source->what.stream].close(source->what.local_rank);
+        show_coalesced(now);
     }
     erase(source);
     if (owned) serve_waiting(now);
@@ -303,7 +303,7 @@ void LineMixer::give_up_console(base::Time now) {
 
 void LineMixer::say(std::string_view text, base::Time now) {
     if (text.empty()) return;
-    show_folded(base::Time::max());
+    show_coalesced(base::Time::max());
     close_piece(nullptr);
     out_.append(text);
     open_ = text.back() != '\n';
@@ -316,8 +316,8 @@ void LineMixer::say(std::string_view text, base::Time now) {
 
 std::optional<base::Time> LineMixer::deadline() const {
     if (owner_) return owner_spoke_ + rules_.patience;
-    std::optional<base::Time> earliest = folds_[0].deadline();
-    if (auto other = folds_[1].deadline(); other && (!earliest || *other < *earliest)) earliest = other;
+    std::optional<base::Time> earliest = coalescers_[0].deadline();
+    if (auto other = coalescers_[1].deadline(); other && (!earliest || *other < *earliest)) earliest = other;
     if (next_update_ != base::Time::max() && (!earliest || next_update_ < *earliest)) earliest = next_update_;
     return earliest;
 }
@@ -326,7 +326,7 @@ void LineMixer::advance(base::Time now) {
     if (owner_ && now >= owner_spoke_ + rules_.patience) give_up_console(now);
     if (owner_) return;
     show_updates(now);
-    show_folded(now);
+    show_coalesced(now);
 }
 
 }  // namespace dlaunch::agent

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "agent/logs/byte_queue.hpp"
-#include "agent/logs/fold.hpp"
+#include "agent/logs/coalescer.hpp"
 #include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
@@ -44,7 +44,7 @@ public:
         base::Duration update_every = std::chrono::seconds(1);  ///< for a progress bar that needs a new line per update
         std::function<std::string()> stamp{};                   ///< printed before every prefix; may be empty
         /// Makes the prefix of a line that these local ranks printed; set when lines are to be coalesced.
-        std::function<std::string(const std::vector<int>& local_ranks)> folded_prefix{};
+        std::function<std::string(const std::vector<int>& local_ranks)> coalesced_prefix{};
     };
     struct Source;
 
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] const Source* owner() const { return owner_; }
     [[nodiscard]] bool blocked(const Source* source) const { return owner_ && owner_ != source; }
 
-    [[nodiscard]] bool folds() const { return static_cast<bool>(rules_.folded_prefix); }
+    [[nodiscard]] bool coalesces() const { return static_cast<bool>(rules_.coalesced_prefix); }
     /// Many lines of this source wait for other ranks: the caller should read those first.
     [[nodiscard]] bool ahead(const Source* source) const;
     /// Whether any source has stopped being ahead since the last call.
@@ -96,19 +96,19 @@ private:
     void put(Source& source, std::string_view piece);
     void plan_update(Source& source, base::Time now);
     void show_update(Source& source, base::Time now);
-    void fold_states(const Source& source, std::string_view states, base::Time now);
+    void coalesce_states(const Source& source, std::string_view states, base::Time now);
     void show_updates(base::Time now);
-    void show_folded(base::Time now);
-    void show_folded(const Fold::Line& line);
+    void show_coalesced(base::Time now);
+    void show_coalesced(const Coalescer::Line& line);
     void close_piece(const void* unless_of);
     void give_up_console(base::Time now);
-    [[nodiscard]] bool folds(const LineSource& what) const { return folds() && !what.apart; }
+    [[nodiscard]] bool coalesces(const LineSource& what) const { return coalesces() && !what.apart; }
     void serve_waiting(base::Time now);
     void erase(Source* source);
 
     Rules rules_;
     ByteQueue& out_;
-    Fold folds_[2];
+    Coalescer coalescers_[2];
     std::vector<std::unique_ptr<Source>> sources_;
     Source* owner_ = nullptr;
     base::Time owner_spoke_;
@@ -116,8 +116,8 @@ private:
     bool open_ = false;                           ///< the last byte shown was no newline
     const void* opener_ = nullptr;                ///< the source of the open line
     std::string lead_;                            ///< stamp and prefix of the current lines
-    std::vector<int> folded_ranks_;               ///< of the last coalesced line: caches folded_prefix_
-    std::string folded_prefix_;
+    std::vector<int> coalesced_ranks_;            ///< of the last coalesced line: caches coalesced_prefix_
+    std::string coalesced_prefix_;
 };
 
 }  // namespace dlaunch::agent

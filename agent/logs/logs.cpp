@@ -53,7 +53,7 @@ struct Logs::Impl {
     [[nodiscard]] LineMixer::Rules rules() const;
     [[nodiscard]] std::string prefix(const LogSource& source) const;
     [[nodiscard]] std::string prefix(const std::string& local_ranks, const std::string& ranks) const;
-    [[nodiscard]] std::string folded_prefix(const std::vector<int>& local_ranks, bool colours) const;
+    [[nodiscard]] std::string coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const;
     [[nodiscard]] const std::vector<std::string>& filters(Stream stream) const;
     [[nodiscard]] std::unique_ptr<Screen> make_screen(int fd, std::string name);
     [[nodiscard]] Screen& screen(Stream stream) { return stream == kStderr && err_screen ? *err_screen : *out_screen; }
@@ -111,7 +111,9 @@ std::unique_ptr<Screen> Logs::Impl::make_screen(int fd, std::string name) {
     if (options.plan.timestamps) rules.stamp = [] { return timestamp(std::chrono::system_clock::now()); };
     if (options.plan.fold && options.workers > 1) {
         const bool colours = colours_wanted && isatty(fd) == 1;
-        rules.folded_prefix = [this, colours](const auto& local_ranks) { return folded_prefix(local_ranks, colours); };
+        rules.coalesced_prefix = [this, colours](const auto& local_ranks) {
+            return coalesced_prefix(local_ranks, colours);
+        };
     }
     return std::make_unique<Screen>(loop, fd, std::move(name), warnings, std::move(rules),
                                     [weak = std::weak_ptr(self)] {
@@ -129,7 +131,7 @@ std::string Logs::Impl::prefix(const LogSource& source) const {
     return prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str());
 }
 
-std::string Logs::Impl::folded_prefix(const std::vector<int>& local_ranks, bool colours) const {
+std::string Logs::Impl::coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const {
     std::vector<int> global_ranks = local_ranks;
     for (int& rank : global_ranks) rank += first_rank;
     const std::string text = prefix(ranges(local_ranks), ranges(global_ranks));

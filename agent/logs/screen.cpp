@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kWorthAWrite = 64 << 10;
 
 /// One read of a source whose lines are coalesced: the other sources need their turn soon.
-constexpr std::size_t kFoldedPortion = 16 << 10;
+constexpr std::size_t kCoalescedPortion = 16 << 10;
 
 LineMixer::Rules for_terminal(LineMixer::Rules rules, bool terminal) {
     rules.terminal = terminal;
@@ -48,7 +48,7 @@ void Screen::end(LineMixer::Source* source) {
 std::size_t Screen::room(std::size_t lead_bytes) {
     const std::size_t queued = std::min(console_.queue().size(), Console::kQueueBytes);
     const std::size_t fitting = std::max<std::size_t>(4096, (Console::kQueueBytes - queued) / (lead_bytes + 1));
-    return mixer_.folds() ? std::min(fitting, kFoldedPortion) : fitting;
+    return mixer_.coalesces() ? std::min(fitting, kCoalescedPortion) : fitting;
 }
 
 void Screen::settle() {

@@ -165,11 +165,11 @@ TEST_F(Lines, our_own_line_ends_a_long_line) {
     EXPECT_EQ(shown(), "a:1234567890\ndlaunch: now\nb:b\na:rest\n");
 }
 
-class Folded : public Lines {
+class Coalesced : public Lines {
 protected:
     void SetUp() override {
         LineMixer::Rules rules;
-        rules.folded_prefix = [](const std::vector<int>& ranks) {
+        rules.coalesced_prefix = [](const std::vector<int>& ranks) {
             std::string text = "[";
             for (int rank : ranks) text += std::to_string(rank);
             return text + "]";
@@ -178,7 +178,7 @@ protected:
     }
 };
 
-TEST_F(Folded, equal_lines_are_shown_once) {
+TEST_F(Coalesced, equal_lines_are_shown_once) {
     a("x\ny\n");
     EXPECT_EQ(shown(), "");
     b("x\nz\n");
@@ -187,7 +187,7 @@ TEST_F(Folded, equal_lines_are_shown_once) {
     EXPECT_EQ(shown(), "[0]y\n[1]z\n");
 }
 
-TEST_F(Folded, lines_wait_for_who_is_expected_until_the_round_ends) {
+TEST_F(Coalesced, lines_wait_for_who_is_expected_until_the_round_ends) {
     mixer_->expect(2, 0);
     a("x\n");
     b("x\n");
@@ -208,7 +208,7 @@ TEST_F(Folded, lines_wait_for_who_is_expected_until_the_round_ends) {
     EXPECT_EQ(shown(), "[1]z\n");
 }
 
-TEST_F(Folded, a_source_that_floods_is_ahead_until_the_others_came) {
+TEST_F(Coalesced, a_source_that_floods_is_ahead_until_the_others_came) {
     std::string flood;
     while (flood.size() < (256 << 10)) flood += "0123456789012345678901234567890123456789\n";
     a(flood);
@@ -220,7 +220,7 @@ TEST_F(Folded, a_source_that_floods_is_ahead_until_the_others_came) {
     EXPECT_EQ(shown().size(), flood.size() / 41 * 45);
 }
 
-TEST_F(Folded, states_of_progress_bars_are_lines) {
+TEST_F(Coalesced, states_of_progress_bars_are_lines) {
     a("\r1%\r2%\r3%");
     b("\r1%\r");
     mixer_->advance(now_ += seconds(1));
@@ -232,14 +232,14 @@ TEST_F(Folded, states_of_progress_bars_are_lines) {
     EXPECT_EQ(shown(), "[01]3%\n");
 }
 
-TEST_F(Folded, streams_are_folded_apart) {
+TEST_F(Coalesced, streams_are_coalesced_apart) {
     auto* error = mixer_->add({0, 1, ""});
     a("x\n");
     mixer_->feed(error, "x\n", now_);
     EXPECT_EQ(shown(), "[0]x\n") << "rank 0 alone has the other stream open";
 }
 
-TEST_F(Folded, who_is_apart_keeps_nobody_waiting_and_waits_for_nobody) {
+TEST_F(Coalesced, who_is_apart_keeps_nobody_waiting_and_waits_for_nobody) {
     auto* apart = mixer_->add({-1, 0, "[t]", false, true});
     mixer_->feed(apart, "x\n", now_);
     EXPECT_EQ(shown(), "[t]x\n");
@@ -252,7 +252,7 @@ TEST_F(Folded, who_is_apart_keeps_nobody_waiting_and_waits_for_nobody) {
     EXPECT_EQ(shown(), "[t]tail\n");
 }
 
-TEST_F(Folded, ends_and_our_own_lines_wait_for_nothing) {
+TEST_F(Coalesced, ends_and_our_own_lines_wait_for_nothing) {
     a("x\n");
     mixer_->end(b_, now_);
     EXPECT_EQ(shown(), "[0]x\n");

@@ -35,7 +35,7 @@
 namespace dlaunch::agent {
 
 /// No I/O and no clock of its own; callers pass times that never decrease.
-class Fold {
+class Coalescer {
 public:
     struct Line {
         std::vector<int> ranks;  ///< ascending
@@ -49,8 +49,8 @@ public:
     };
     static constexpr std::size_t kLineBytes = 64;  ///< approximate memory of a waiting line beside its text
 
-    Fold() = default;
-    explicit Fold(Limits limits) : limits_(limits) {}
+    Coalescer() = default;
+    explicit Coalescer(Limits limits) : limits_(limits) {}
 
     /// Opens a rank (small, not negative): from now until close() the lines of other ranks wait for it. No effect on an
     /// open rank. A rank may be opened before its process exists.

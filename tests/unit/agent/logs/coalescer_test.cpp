@@ -1,4 +1,4 @@
-#include "agent/logs/fold.hpp"
+#include "agent/logs/coalescer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,16 +11,16 @@ using std::chrono::milliseconds;
 using Ranks = std::vector<int>;
 
 /// Ranks are digits; "001" are two lines of rank 0, then one of rank 1.
-class FoldTest : public testing::Test {
+class CoalescerTest : public testing::Test {
 protected:
     void open(int ranks) {
-        for (int rank = 0; rank < ranks; ++rank) fold_.open(rank);
+        for (int rank = 0; rank < ranks; ++rank) coalescer_.open(rank);
     }
 
     /// All that is due, as "0,1:text 2:text".
     std::string due(base::Time now) {
         std::string all;
-        while (auto line = fold_.next(now)) {
+        while (auto line = coalescer_.next(now)) {
             if (!all.empty()) all += ' ';
             for (int rank : line->ranks) all += std::to_string(rank) + (rank == line->ranks.back() ? ":" : ",");
             all += line->text;
@@ -29,33 +29,33 @@ protected:
     }
 
     void add(const std::string& ranks, const std::string& text, base::Time now) {
-        for (char rank : ranks) fold_.add(rank - '0', text, now);
+        for (char rank : ranks) coalescer_.add(rank - '0', text, now);
     }
 
     /// Lines of one byte cost 65.
-    Fold fold_{{milliseconds(100), 10 * (Fold::kLineBytes + 1), 20 * (Fold::kLineBytes + 1)}};
+    Coalescer coalescer_{{milliseconds(100), 10 * (Coalescer::kLineBytes + 1), 20 * (Coalescer::kLineBytes + 1)}};
     base::Time start_{std::chrono::hours(1)};
 };
 
-TEST_F(FoldTest, a_line_that_all_ranks_printed_is_shown_at_once) {
+TEST_F(CoalescerTest, a_line_that_all_ranks_printed_is_shown_at_once) {
     open(3);
     add("20", "a", start_);
     EXPECT_EQ(due(start_), "");
     add("1", "a", start_);
     EXPECT_EQ(due(start_), "0,1,2:a");
-    EXPECT_FALSE(fold_.deadline());
+    EXPECT_FALSE(coalescer_.deadline());
 }
 
-TEST_F(FoldTest, a_line_of_some_ranks_is_shown_after_the_window) {
+TEST_F(CoalescerTest, a_line_of_some_ranks_is_shown_after_the_window) {
     open(3);
     add("0", "a", start_);
     add("2", "a", start_ + milliseconds(50));
-    EXPECT_EQ(fold_.deadline(), start_ + milliseconds(100));
+    EXPECT_EQ(coalescer_.deadline(), start_ + milliseconds(100));
     EXPECT_EQ(due(start_ + milliseconds(99)), "");
     EXPECT_EQ(due(start_ + milliseconds(100)), "0,2:a");
 }
 
-TEST_F(FoldTest, after_the_window_it_is_another_line) {
+TEST_F(CoalescerTest, after_the_window_it_is_another_line) {
     open(2);
     add("0", "a", start_);
     EXPECT_EQ(due(start_ + milliseconds(100)), "0:a");
@@ -63,7 +63,7 @@ TEST_F(FoldTest, after_the_window_it_is_another_line) {
     EXPECT_EQ(due(base::Time::max()), "1:a");
 }
 
-TEST_F(FoldTest, a_rank_that_went_on_does_not_end_the_wait_of_the_others) {
+TEST_F(CoalescerTest, a_rank_that_went_on_does_not_end_the_wait_of_the_others) {
     open(3);
     add("0", "begin", start_);
     add("0", "mine 0", start_ + milliseconds(1));
@@ -73,23 +73,23 @@ TEST_F(FoldTest, a_rank_that_went_on_does_not_end_the_wait_of_the_others) {
     EXPECT_EQ(due(start_ + milliseconds(2)), "");
     add("2", "begin", start_ + milliseconds(3));
     EXPECT_EQ(due(start_ + milliseconds(3)), "0,1,2:begin");
-    EXPECT_EQ(fold_.deadline(), start_ + milliseconds(101));
+    EXPECT_EQ(coalescer_.deadline(), start_ + milliseconds(101));
     EXPECT_EQ(due(start_ + milliseconds(101)), "0:mine 0") << "the window is each line's own";
     EXPECT_EQ(due(start_ + milliseconds(102)), "1:mine 1");
 }
 
-TEST_F(FoldTest, a_rank_that_ended_has_its_lines_wait_all_the_same) {
+TEST_F(CoalescerTest, a_rank_that_ended_has_its_lines_wait_all_the_same) {
     open(3);
     for (char rank : {'0', '1'}) {
         add({rank}, "begin", start_);
-        fold_.close(rank - '0');
+        coalescer_.close(rank - '0');
     }
     EXPECT_EQ(due(start_ + milliseconds(1)), "");
     add("2", "begin", start_ + milliseconds(1));
     EXPECT_EQ(due(start_ + milliseconds(1)), "0,1,2:begin");
 }
 
-TEST_F(FoldTest, lines_after_those_that_differ_are_folded_too) {
+TEST_F(CoalescerTest, lines_after_those_that_differ_are_coalesced_too) {
     open(3);
     for (char rank : {'0', '1', '2'}) {
         add({rank}, std::string("mine ") + rank, start_);
@@ -99,7 +99,7 @@ TEST_F(FoldTest, lines_after_those_that_differ_are_folded_too) {
     EXPECT_EQ(due(start_ + milliseconds(100)), "0:mine 0 1:mine 1 2:mine 2 0,1,2:end");
 }
 
-TEST_F(FoldTest, what_some_ranks_print_before_a_common_line_goes_before_it) {
+TEST_F(CoalescerTest, what_some_ranks_print_before_a_common_line_goes_before_it) {
     open(4);
     add("01", "begin", start_);
     add("23", "warning", start_ + milliseconds(1));
@@ -108,7 +108,7 @@ TEST_F(FoldTest, what_some_ranks_print_before_a_common_line_goes_before_it) {
     EXPECT_EQ(due(start_ + milliseconds(100)), "2,3:warning 0,1,2,3:begin");
 }
 
-TEST_F(FoldTest, of_two_lines_in_the_way_the_one_that_frees_the_other_goes_first) {
+TEST_F(CoalescerTest, of_two_lines_in_the_way_the_one_that_frees_the_other_goes_first) {
     open(3);
     add("2", "begin", start_);
     add("0", "both", start_);
@@ -118,13 +118,13 @@ TEST_F(FoldTest, of_two_lines_in_the_way_the_one_that_frees_the_other_goes_first
     EXPECT_EQ(due(start_ + milliseconds(100)), "1:mine 0,1:both 0,1,2:begin");
 }
 
-TEST_F(FoldTest, repeated_lines_are_counted_one_by_one) {
+TEST_F(CoalescerTest, repeated_lines_are_counted_one_by_one) {
     open(2);
     add("0011", "a", start_);
     EXPECT_EQ(due(start_), "0,1:a 0,1:a");
 }
 
-TEST_F(FoldTest, no_rank_sees_its_lines_swapped) {
+TEST_F(CoalescerTest, no_rank_sees_its_lines_swapped) {
     open(3);
     add("0", "a", start_);
     add("01", "b", start_);
@@ -132,41 +132,41 @@ TEST_F(FoldTest, no_rank_sees_its_lines_swapped) {
     EXPECT_EQ(due(base::Time::max()), "0:a 0,1:b 1:a");
 }
 
-TEST_F(FoldTest, a_closed_rank_is_not_waited_for) {
+TEST_F(CoalescerTest, a_closed_rank_is_not_waited_for) {
     open(3);
     add("01", "a", start_);
-    fold_.close(2);
+    coalescer_.close(2);
     EXPECT_EQ(due(start_), "0,1:a");
 }
 
-TEST_F(FoldTest, when_all_are_closed_nothing_waits) {
+TEST_F(CoalescerTest, when_all_are_closed_nothing_waits) {
     open(3);
     add("01", "a", start_);
     add("0", "b", start_);
-    fold_.close_all();
+    coalescer_.close_all();
     EXPECT_EQ(due(start_), "0,1:a 0:b");
 }
 
-TEST_F(FoldTest, a_rank_that_was_never_opened_is_welcome) {
+TEST_F(CoalescerTest, a_rank_that_was_never_opened_is_welcome) {
     add("5", "a", start_);
     EXPECT_EQ(due(start_), "5:a");
 }
 
-TEST_F(FoldTest, a_rank_may_be_opened_twice_and_closed_twice_and_opened_again) {
+TEST_F(CoalescerTest, a_rank_may_be_opened_twice_and_closed_twice_and_opened_again) {
     open(2);
     open(2);
     add("0", "a", start_);
-    fold_.close(1);
+    coalescer_.close(1);
     EXPECT_EQ(due(start_), "0:a");
-    fold_.close(1);
+    coalescer_.close(1);
     add("0", "a", start_);
     EXPECT_EQ(due(start_), "0:a");
-    fold_.open(1);
+    coalescer_.open(1);
     add("0", "a", start_);
     EXPECT_EQ(due(start_), "");
 }
 
-TEST_F(FoldTest, beyond_the_limit_the_oldest_line_is_shown_early) {
+TEST_F(CoalescerTest, beyond_the_limit_the_oldest_line_is_shown_early) {
     open(2);
     add(std::string(20, '0'), "a", start_);
     EXPECT_EQ(due(start_), "");
@@ -174,37 +174,37 @@ TEST_F(FoldTest, beyond_the_limit_the_oldest_line_is_shown_early) {
     EXPECT_EQ(due(start_), "0:a 0:a");
 }
 
-TEST_F(FoldTest, a_rank_that_is_ahead_says_so_until_half_of_it_is_shown) {
+TEST_F(CoalescerTest, a_rank_that_is_ahead_says_so_until_half_of_it_is_shown) {
     open(2);
     add("000000000", "a", start_);
-    EXPECT_FALSE(fold_.ahead(0));
+    EXPECT_FALSE(coalescer_.ahead(0));
     add("0", "a", start_);
-    EXPECT_TRUE(fold_.ahead(0));
+    EXPECT_TRUE(coalescer_.ahead(0));
     add("1111", "a", start_);
     EXPECT_EQ(due(start_), "0,1:a 0,1:a 0,1:a 0,1:a");
-    EXPECT_TRUE(fold_.ahead(0));
-    EXPECT_FALSE(fold_.take_released());
+    EXPECT_TRUE(coalescer_.ahead(0));
+    EXPECT_FALSE(coalescer_.take_released());
     add("1", "a", start_);
     EXPECT_EQ(due(start_), "0,1:a");
-    EXPECT_FALSE(fold_.ahead(0));
-    EXPECT_TRUE(fold_.take_released());
-    EXPECT_FALSE(fold_.take_released());
+    EXPECT_FALSE(coalescer_.ahead(0));
+    EXPECT_TRUE(coalescer_.take_released());
+    EXPECT_FALSE(coalescer_.take_released());
 }
 
-TEST_F(FoldTest, who_is_ahead_waits_once_for_a_rank_that_does_not_come) {
+TEST_F(CoalescerTest, who_is_ahead_waits_once_for_a_rank_that_does_not_come) {
     open(2);
     add("0000000000", "a", start_);
     EXPECT_EQ(due(start_ + milliseconds(99)), "");
     EXPECT_NE(due(start_ + milliseconds(100)), "");
-    EXPECT_FALSE(fold_.ahead(0));
+    EXPECT_FALSE(coalescer_.ahead(0));
     const auto later = start_ + milliseconds(101);
     add("1", "other", later);
     add("0000000000", "b", later);
     EXPECT_EQ(due(later), "0:b 0:b 0:b 0:b 0:b") << "as much as lets it be read again";
-    EXPECT_FALSE(fold_.ahead(0));
+    EXPECT_FALSE(coalescer_.ahead(0));
 }
 
-TEST_F(FoldTest, who_was_silent_while_nobody_was_ahead_is_waited_for) {
+TEST_F(CoalescerTest, who_was_silent_while_nobody_was_ahead_is_waited_for) {
     open(2);
     add("0", "a", start_);
     EXPECT_EQ(due(start_ + milliseconds(100)), "0:a");
@@ -212,24 +212,24 @@ TEST_F(FoldTest, who_was_silent_while_nobody_was_ahead_is_waited_for) {
     EXPECT_EQ(due(start_ + milliseconds(101)), "");
 }
 
-TEST_F(FoldTest, who_did_not_come_is_waited_for_in_the_next_round) {
+TEST_F(CoalescerTest, who_did_not_come_is_waited_for_in_the_next_round) {
     open(2);
     add("0000000000", "a", start_);
     EXPECT_NE(due(start_ + milliseconds(100)), "");
-    fold_.close_all();
+    coalescer_.close_all();
     open(2);
     add("0000000000", "b", start_ + milliseconds(101));
     EXPECT_EQ(due(start_ + milliseconds(101)), "");
 }
 
-TEST_F(FoldTest, an_ended_rank_is_not_ahead) {
+TEST_F(CoalescerTest, an_ended_rank_is_not_ahead) {
     open(2);
     add("0000000000", "a", start_);
-    fold_.close(0);
-    EXPECT_FALSE(fold_.ahead(0));
+    coalescer_.close(0);
+    EXPECT_FALSE(coalescer_.ahead(0));
 }
 
-TEST_F(FoldTest, a_rank_that_came_back_is_waited_for_again) {
+TEST_F(CoalescerTest, a_rank_that_came_back_is_waited_for_again) {
     open(2);
     add("0000000000", "a", start_);
     EXPECT_NE(due(start_ + milliseconds(100)), "");
@@ -238,10 +238,10 @@ TEST_F(FoldTest, a_rank_that_came_back_is_waited_for_again) {
     EXPECT_EQ(due(later), "0,1:b");
     add("0000000000", "c", later);
     EXPECT_EQ(due(later), "");
-    EXPECT_TRUE(fold_.ahead(0));
+    EXPECT_TRUE(coalescer_.ahead(0));
 }
 
-TEST_F(FoldTest, when_all_are_ahead_nobody_waits_for_the_window) {
+TEST_F(CoalescerTest, when_all_are_ahead_nobody_waits_for_the_window) {
     open(2);
     add("0", "mine", start_);
     add("000000000", "a", start_);
@@ -251,33 +251,33 @@ TEST_F(FoldTest, when_all_are_ahead_nobody_waits_for_the_window) {
     EXPECT_EQ(due(start_), "0:mine 1:yours 0,1:a 0,1:a 0,1:a 0,1:a 0,1:a 0,1:a 0,1:a 0,1:a 0,1:a");
 }
 
-TEST_F(FoldTest, an_equal_flood_folds_whoever_leads) {
+TEST_F(CoalescerTest, an_equal_flood_is_coalesced_whichever_rank_leads) {
     open(3);
-    int folded = 0;
+    int coalesced = 0;
     std::vector<int> printed(3);
     unsigned random = 7;
-    while (folded < 5000) {
+    while (coalesced < 5000) {
         const auto rank = static_cast<std::size_t>((random = random * 1664525 + 1013904223) / 65536 % 3);
-        if (fold_.ahead(static_cast<int>(rank))) continue;
-        fold_.add(static_cast<int>(rank), std::to_string(printed[rank]++), start_);
-        while (auto line = fold_.next(start_)) {
+        if (coalescer_.ahead(static_cast<int>(rank))) continue;
+        coalescer_.add(static_cast<int>(rank), std::to_string(printed[rank]++), start_);
+        while (auto line = coalescer_.next(start_)) {
             ASSERT_EQ(line->ranks, (Ranks{0, 1, 2}));
-            ASSERT_EQ(line->text, std::to_string(folded++));
+            ASSERT_EQ(line->text, std::to_string(coalesced++));
         }
     }
 }
 
 /// Ranks come, print, end and come again at random, and some are slow to be shown.
-TEST_F(FoldTest, order_and_number_of_each_ranks_lines_survive_any_interleaving) {
+TEST_F(CoalescerTest, order_and_number_of_each_ranks_lines_survive_any_interleaving) {
     for (unsigned seed = 1; seed <= 200; ++seed) {
-        Fold fold({milliseconds(20), 8 * (Fold::kLineBytes + 1), 16 * (Fold::kLineBytes + 1)});
+        Coalescer coalescer({milliseconds(20), 8 * (Coalescer::kLineBytes + 1), 16 * (Coalescer::kLineBytes + 1)});
         unsigned random = seed;
         const auto next = [&](unsigned below) { return (random = random * 1664525 + 1013904223) / 65536 % below; };
         const unsigned texts = 1 + next(4);
         std::vector<std::string> printed(4), shown(4);
         base::Time now = start_;
         const auto collect = [&](base::Time when) {
-            while (auto line = fold.next(when)) {
+            while (auto line = coalescer.next(when)) {
                 ASSERT_TRUE(std::is_sorted(line->ranks.begin(), line->ranks.end()));
                 for (int rank : line->ranks) shown[static_cast<std::size_t>(rank)] += line->text;
             }
@@ -287,19 +287,20 @@ TEST_F(FoldTest, order_and_number_of_each_ranks_lines_survive_any_interleaving) 
             const unsigned rank = next(4);
             const unsigned what = next(40);
             if (what == 0)
-                fold.close(static_cast<int>(rank));
+                coalescer.close(static_cast<int>(rank));
             else if (what == 1)
-                fold.open(static_cast<int>(rank));
+                coalescer.open(static_cast<int>(rank));
             const std::string text(1, static_cast<char>('a' + next(texts)));
             printed[rank] += text;
-            fold.add(static_cast<int>(rank), text, now);
+            coalescer.add(static_cast<int>(rank), text, now);
             if (next(4) == 0) continue;
             collect(now);
-            ASSERT_TRUE(!fold.deadline() || *fold.deadline() > now) << "nothing outlives its window, seed " << seed;
+            ASSERT_TRUE(!coalescer.deadline() || *coalescer.deadline() > now)
+                << "nothing outlives its window, seed " << seed;
         }
         collect(base::Time::max());
         EXPECT_EQ(printed, shown) << "seed " << seed;
-        EXPECT_FALSE(fold.deadline());
+        EXPECT_FALSE(coalescer.deadline());
     }
 }
 

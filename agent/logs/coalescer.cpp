@@ -1,17 +1,17 @@
-#include "agent/logs/fold.hpp"
+#include "agent/logs/coalescer.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace dlaunch::agent {
 
-Fold::Rank& Fold::rank(int number) {
+Coalescer::Rank& Coalescer::rank(int number) {
     const auto index = static_cast<std::size_t>(number);
     if (index >= ranks_.size()) ranks_.resize(index + 1);
     return ranks_[index];
 }
 
-void Fold::open(int number) {
+void Coalescer::open(int number) {
     Rank& opened = rank(number);
     if (opened.open) return;
     opened.open = true;
@@ -19,18 +19,18 @@ void Fold::open(int number) {
     ++open_;
 }
 
-void Fold::close(int number) {
+void Coalescer::close(int number) {
     Rank& closed = rank(number);
     if (!closed.open) return;
     closed.open = closed.ahead = false;
     --open_;
 }
 
-void Fold::close_all() {
+void Coalescer::close_all() {
     for (std::size_t number = 0; number < ranks_.size(); ++number) close(static_cast<int>(number));
 }
 
-void Fold::add(int number, std::string_view text, base::Time now) {
+void Coalescer::add(int number, std::string_view text, base::Time now) {
     Rank& by = rank(number);
     auto found = texts_.find(text);
     if (found == texts_.end()) found = texts_.try_emplace(std::string(text)).first;
@@ -49,12 +49,12 @@ void Fold::add(int number, std::string_view text, base::Time now) {
 }
 
 /// The text stands at the head of every queue that holds it.
-bool Fold::ripe(const Text& text) const {
+bool Coalescer::ripe(const Text& text) const {
     return std::all_of(text.second.begin(), text.second.end(),
                        [&](const Copies& each) { return ranks_[static_cast<std::size_t>(each.rank)].at_head(text); });
 }
 
-Fold::Text* Fold::complete() const {
+Coalescer::Text* Coalescer::complete() const {
     const auto any = std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& each) { return each.open; });
     if (any == ranks_.end() || any->queue.empty()) return nullptr;
     Text* text = any->queue.front().text;
@@ -66,7 +66,7 @@ Fold::Text* Fold::complete() const {
     return static_cast<std::size_t>(open_copies) == open_ ? text : nullptr;
 }
 
-Fold::Text* Fold::due(base::Time now) {
+Coalescer::Text* Coalescer::due(base::Time now) {
     if (waiting_ == 0) return nullptr;
     if (Text* text = complete()) return text;
 
@@ -91,7 +91,7 @@ Fold::Text* Fold::due(base::Time now) {
 
 /// The window of `text` is over. If a rank that printed it was paused for the others, marks each rank without it as
 /// apart.
-void Fold::part_from_others(const Text& text) {
+void Coalescer::part_from_others(const Text& text) {
     const auto& copies = text.second;
     if (std::none_of(copies.begin(), copies.end(), [&](const Copies& each) { return rank(each.rank).ahead; })) return;
     for (std::size_t number = 0; number < ranks_.size(); ++number) {
@@ -102,7 +102,7 @@ void Fold::part_from_others(const Text& text) {
 
 /// The text that has to leave before `text`, so that all copies of `text` can leave as one line; `text` itself when no
 /// other has to or can.
-Fold::Text& Fold::first_before(Text& text) const {
+Coalescer::Text& Coalescer::first_before(Text& text) const {
     const Waiting* first = nullptr;
     for (const Copies& each : text.second) {
         const Waiting& head = ranks_[static_cast<std::size_t>(each.rank)].queue.front();
@@ -112,13 +112,13 @@ Fold::Text& Fold::first_before(Text& text) const {
     return first ? *first->text : text;
 }
 
-std::optional<Fold::Line> Fold::next(base::Time now) {
+std::optional<Coalescer::Line> Coalescer::next(base::Time now) {
     Text* text = due(now);
     if (!text) return {};
     return take(first_before(*text));
 }
 
-Fold::Line Fold::take(Text& text) {
+Coalescer::Line Coalescer::take(Text& text) {
     Line line;
     auto& copies = text.second;
     for (Copies& each : copies) {
@@ -139,7 +139,7 @@ Fold::Line Fold::take(Text& text) {
     return line;
 }
 
-void Fold::pop(Rank& from) {
+void Coalescer::pop(Rank& from) {
     from.bytes -= from.queue.front().text->first.size() + kLineBytes;
     from.queue.pop_front();
     --waiting_;
@@ -148,7 +148,7 @@ void Fold::pop(Rank& from) {
     released_ = true;
 }
 
-std::optional<base::Time> Fold::deadline() const {
+std::optional<base::Time> Coalescer::deadline() const {
     std::optional<base::Time> earliest;
     for (const Rank& each : ranks_) {
         if (each.queue.empty()) continue;
@@ -158,11 +158,11 @@ std::optional<base::Time> Fold::deadline() const {
     return earliest;
 }
 
-bool Fold::ahead(int number) const {
+bool Coalescer::ahead(int number) const {
     const auto index = static_cast<std::size_t>(number);
     return index < ranks_.size() && ranks_[index].ahead;
 }
 
-bool Fold::take_released() { return std::exchange(released_, false); }
+bool Coalescer::take_released() { return std::exchange(released_, false); }
 
 }  // namespace dlaunch::agent
