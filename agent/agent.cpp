@@ -159,8 +159,7 @@ int Agent::run() {
     return status_;
 }
 
-/// Runs on the I/O thread, since the user may have named the path. The control loop reads `timer_pipe_` only after
-/// prepare() has answered.
+/// Runs on the I/O thread: the path may be the user's. The control loop reads `timer_pipe_` after prepare()'s answer.
 base::Result<void> Agent::make_timer_pipe() {
     if (!plan_.timers.enabled) return {};
     auto pipe = TimerPipe::make(plan_.timers.path);
@@ -265,8 +264,7 @@ void Agent::on_output_finished(const std::string& lost) {
     loop_.stop();
 }
 
-/// systemd sends SIGTERM with SIGHUP, an exiting shell SIGHUP with SIGCONT. Signals that arrive together are one
-/// request; SIGINT or SIGTERM names it, else the lowest number.
+/// systemd sends SIGTERM and SIGHUP together: one request, named by SIGINT or SIGTERM, else by the lowest number.
 void Agent::on_signals(const sigset_t& set) {
     int ending = 0;
     for (int number = NSIG - 1; number > 0; --number) {
@@ -334,8 +332,7 @@ void Agent::on_guard_died() {
 
 void Agent::on_child() {
     if (!round_ || !round_->on_child() || suspended_) return;
-    // Ctrl-Z stopped a worker that has the terminal; reading from the terminal stopped a worker without it. The user
-    // may have typed fg since: try to hand over the terminal first.
+    // The worker was stopped by Ctrl-Z if it had the terminal, else by reading. The user may have typed fg since.
     if (!give_terminal()) suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
 }
 
@@ -356,8 +353,7 @@ void Agent::resume() {
     round_->resume();
 }
 
-/// Gives the terminal to the worker that reads from it, if dlaunch's job is in the foreground. True: that worker was
-/// continued.
+/// Gives a foreground job's terminal to the worker that reads from it. True: that worker was continued.
 bool Agent::give_terminal() {
     if (!terminal_.usable()) return false;
     for (const Worker& worker : round_->workers().all()) {

@@ -196,8 +196,7 @@ void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Strea
     into.line.stream = stream == kStdout ? 0 : 1;
     into.line.raw = raw && !teed;
     into.line.apart = source.local_rank == kTemplate;
-    if (!teed && !(into.line.apart && options.plan.fold))
-        return;  // beside coalesced lines, which have a prefix, the template needs one too
+    if (!teed && !(into.line.apart && options.plan.fold)) return;  // --fold gives every line a prefix
     into.line.prefix = prefix(source);
     if (colours_wanted && into.screen->terminal()) into.line.prefix = coloured(into.line.prefix, source.local_rank);
 }
