@@ -49,7 +49,7 @@ private:
     void on_start(const Assignment& assignment);
     void on_end(const JobVerdict& verdict);
     void on_signals(const sigset_t& set);
-    bool takes_lightly(int number);
+    bool handle_nonfatal(int number);
     void on_child();
     void on_guard_died();
     void on_time_out();
@@ -268,14 +268,14 @@ void Agent::on_output_finished(const std::string& lost) {
 void Agent::on_signals(const sigset_t& set) {
     int ending = 0;
     for (int number = NSIG - 1; number > 0; --number) {
-        if (sigismember(&set, number) != 1 || takes_lightly(number)) continue;
+        if (sigismember(&set, number) != 1 || handle_nonfatal(number)) continue;
         if (ending != SIGINT && ending != SIGTERM) ending = number;
     }
     if (ending) end_by_signal(ending);
 }
 
 /// Handles a signal that does not end the job: suspends, resumes, forwards or ignores. False: the signal ends the job.
-bool Agent::takes_lightly(int number) {
+bool Agent::handle_nonfatal(int number) {
     const bool asked_for = signals_->ends_job(number);
     switch (number) {
         case SIGTSTP: suspend(SIGTSTP); return true;
@@ -286,7 +286,7 @@ bool Agent::takes_lightly(int number) {
             if (!asked_for && round_) round_->forward(number);
             return !asked_for;
         // A signal whose default action would kill the agent ends the job in order: no process is left behind.
-        default: return is_of_no_matter(number) && !asked_for;
+        default: return is_ignorable(number) && !asked_for;
     }
 }
 

@@ -26,7 +26,7 @@ sigset_t taken_signals() {
     return set;
 }
 
-bool is_of_no_matter(int number) {
+bool is_ignorable(int number) {
     constexpr int kThese[] = {SIGPIPE, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH, SIGXFSZ};
     return std::find(std::begin(kThese), std::end(kThese), number) != std::end(kThese);
 }

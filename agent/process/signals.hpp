@@ -20,7 +20,7 @@ namespace dlaunch::agent {
 [[nodiscard]] sigset_t taken_signals();
 
 /// Signals that dlaunch ignores unless they are in --signals-to-handle: SIGPIPE, SIGWINCH, SIGTTIN and the like.
-[[nodiscard]] bool is_of_no_matter(int number);
+[[nodiscard]] bool is_ignorable(int number);
 
 /// How a signal ends the job.
 enum class Ending : unsigned char {
