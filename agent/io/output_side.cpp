@@ -32,7 +32,7 @@ void Output::Side::print_warnings() {
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {
-    return {logs.last_words(source.local_rank), read_error_file(logs.paths().error_file(source))};
+    return {logs.stderr_tail(source.local_rank), read_error_file(logs.paths().error_file(source))};
 }
 
 /// Prints first and writes files afterwards: a file system that does not answer must not hold back the report.

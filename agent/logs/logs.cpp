@@ -326,7 +326,7 @@ void Logs::add_worker(const LogSource& source, OutputEnds readers) {
 
 void Logs::end_template() { impl_->template_lives = false; }
 
-std::vector<std::string> Logs::last_words(int local_rank, int lines) const {
+std::vector<std::string> Logs::stderr_tail(int local_rank, int lines) const {
     const auto found = impl_->workers.find(local_rank);
     return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.tail.lines(lines);
 }

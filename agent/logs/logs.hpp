@@ -54,7 +54,7 @@ public:
     void end_template();
 
     /// The last lines, at most `lines`, that the worker wrote to stderr in the current round; without newlines.
-    [[nodiscard]] std::vector<std::string> last_words(int local_rank, int lines = 20) const;
+    [[nodiscard]] std::vector<std::string> stderr_tail(int local_rank, int lines = 20) const;
 
     /// Reads the bytes that the pipes of this worker hold now.
     void read_now(int local_rank);

@@ -60,7 +60,7 @@ TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
     put(ends.out, "out\n");
     put(ends.err, "err\n");
     put(ends_[1].out, "mine\n");
-    when([&] { return !logs_->last_words(LogSource::kTemplate).empty(); },
+    when([&] { return !logs_->stderr_tail(LogSource::kTemplate).empty(); },
          [&] {
              ends_.clear();
              begin_drain(seconds(50));  // it lives on: nobody waits for its pipes
@@ -73,7 +73,7 @@ TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
     EXPECT_EQ(text(attempt(0) / "template/stderr.log"), "err\n");
     EXPECT_EQ(file_of({kFirstRank, LogSource::kTemplate, 0, 0}, kStderr),
               (attempt(0) / "template/stderr.log").string());
-    EXPECT_EQ(logs_->last_words(LogSource::kTemplate), Texts{"err"});
+    EXPECT_EQ(logs_->stderr_tail(LogSource::kTemplate), Texts{"err"});
 }
 
 TEST_F(LogsTest, what_a_template_that_has_ended_wrote_is_waited_for) {
@@ -115,20 +115,20 @@ TEST_F(LogsTest, filters_collect_lines_of_all_ranks_even_without_their_files) {
     EXPECT_FALSE(fs::exists(attempt(0) / "filtered_stderr.log"));
 }
 
-TEST_F(LogsTest, every_round_has_its_own_files_and_last_words) {
+TEST_F(LogsTest, every_round_has_its_own_files_and_stderr_tail) {
     options_.plan.redirects.others = kStdout | kStderr;
     start(1, 0);
     put(ends_[0].err, "first\n");
     logs_->read_now(0);
-    EXPECT_EQ(logs_->last_words(0), Texts{"first"});
+    EXPECT_EQ(logs_->stderr_tail(0), Texts{"first"});
     start(1, 1);
-    EXPECT_EQ(logs_->last_words(0), Texts{});
+    EXPECT_EQ(logs_->stderr_tail(0), Texts{});
     put(ends_[0].err, "second\n");
     drain();
     EXPECT_EQ(text(attempt(0) / "0/stderr.log"), "first\n");
     EXPECT_EQ(text(attempt(1) / "0/stderr.log"), "second\n");
-    EXPECT_EQ(logs_->last_words(0, 1), Texts{"second"});
-    EXPECT_EQ(logs_->last_words(7), Texts{});
+    EXPECT_EQ(logs_->stderr_tail(0, 1), Texts{"second"});
+    EXPECT_EQ(logs_->stderr_tail(7), Texts{});
 }
 
 TEST_F(LogsTest, a_lone_workers_prompt_is_shown_at_once) {
