@@ -61,8 +61,8 @@ private:
     void on_output_finished(const std::string& lost);
 
     // GroupOwner
-    void say(const std::string& text) override { reporter_.say(text); }
-    void mention(const std::string& text) override { reporter_.mention(text); }
+    void print(const std::string& text) override { reporter_.print(text); }
+    void print_unless_quiet(const std::string& text) override { reporter_.print_unless_quiet(text); }
     [[nodiscard]] bool is_fenced() const override { return link_.has_fenced(); }
     [[nodiscard]] bool is_asked_to_end() const override { return signals_->is_asked(); }
     void on_started() override {
@@ -230,10 +230,10 @@ void Agent::wire() {
 void Agent::on_start(const Assignment& assignment) {
     ++rounds_;
     if (plan_.verbosity > 0)
-        say(fmt::format("round {}: starting {} worker{}, ranks {} to {} of {}, master address {}:{}", assignment.round,
-                        assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s", assignment.first_rank,
-                        assignment.first_rank + assignment.local_world_size - 1, assignment.world_size,
-                        assignment.master_addr, assignment.master_port));
+        print(fmt::format("round {}: starting {} worker{}, ranks {} to {} of {}, master address {}:{}",
+                          assignment.round, assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s",
+                          assignment.first_rank, assignment.first_rank + assignment.local_world_size - 1,
+                          assignment.world_size, assignment.master_addr, assignment.master_port));
     round_->begin(assignment);
 }
 
@@ -298,15 +298,16 @@ void Agent::end_by_signal(int number) {
     const int running = round_->workers().alive();
     const bool again = std::exchange(signalled_, true);
     const auto message = [&](Ending ending) { return ending_message(ending, signal_name, running, plan_.grace); };
-    if (leaving_ && !again) return mention(message(Ending::already));  // after --timeout: the workers keep their grace
+    if (leaving_ && !again)
+        return print_unless_quiet(message(Ending::already));  // after --timeout: the workers keep their grace
     if (leaving_) {
-        mention(message(Ending::at_once));
+        print_unless_quiet(message(Ending::at_once));
         hurried_ = true;
         round_->kill(signal_name);
         return membership_->hurry();
     }
     leaving_ = true;
-    say(message(Ending::asked));
+    print(message(Ending::asked));
     const std::string reason = signal_name + " received";
     reporter_.end_is_explained_by(reason);
     if (suspended_) resume();

@@ -5,11 +5,11 @@ namespace dlaunch::agent {
 void Reporter::progress(const std::string& text) {
     if (!last_round_.failures.empty() && !last_round_.failures.front().victim) {
         const Failure& cause = last_round_.failures.front();
-        mention(summary(cause));
-        if (cause.record) mention("  " + cause.record->message.substr(0, cause.record->message.find('\n')));
+        print_unless_quiet(summary(cause));
+        if (cause.record) print_unless_quiet("  " + cause.record->message.substr(0, cause.record->message.find('\n')));
     }
-    for (const auto& remark : last_round_.remarks) mention(remark);
-    mention(text);
+    for (const auto& remark : last_round_.remarks) print_unless_quiet(remark);
+    print_unless_quiet(text);
     if (plan_.verbosity >= 0) latest_ = text;
     last_round_ = {};  // a printed failure must not appear as the cause of the job's end
 }

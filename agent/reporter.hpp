@@ -17,10 +17,10 @@ public:
     Reporter(const Plan& plan, const NodeFacts& node, Output& output) : plan_(plan), node_(node), output_(output) {}
 
     /// Prints a line on stderr.
-    void say(const std::string& text) { output_.say(text); }
+    void print(const std::string& text) { output_.print(text); }
     /// Prints a line, unless --quiet.
-    void mention(const std::string& text) {
-        if (plan_.verbosity >= 0) say(text);
+    void print_unless_quiet(const std::string& text) {
+        if (plan_.verbosity >= 0) print(text);
     }
 
     /// Prints a line of the membership. The failure of the last round, if any, goes before it: the job goes on, so no

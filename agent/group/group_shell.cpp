@@ -34,7 +34,7 @@ GroupShell::GroupShell(const WorkerHost& host, EventLog& events, GroupOwner& own
       group_({.stop_signal = host.plan.stop_signal, .grace = host.plan.grace, .forks = host.program != nullptr}),
       memory_(OomCounter::of_this_process()) {
     if (host_.plan.rendezvous.max_nodes > 1 && host_.cgroups.folder().empty() && !proc_is_ours())
-        owner_.mention(
+        owner_.print_unless_quiet(
             "/proc does not show this process, and no cgroup can be made: should the agent freeze, its workers live "
             "on");
 }
@@ -295,7 +295,7 @@ void GroupShell::start_template() {
 }
 
 void GroupShell::hint() {
-    owner_.mention(
+    owner_.print_unless_quiet(
         fmt::format("no worker runs yet: in {} s the program (pid {}) has not come to dlaunch::fork_point(); a "
                     "program without that call needs --start-method=spawn",
                     std::chrono::seconds(WorkerGroup::kLongPreparation).count(), host_.program->pid()));
@@ -304,9 +304,9 @@ void GroupShell::hint() {
 void GroupShell::kill_workers(GroupEvent because) {
     const auto alive = static_cast<std::size_t>(workers_.alive());
     if (because == GroupEvent::grace_over && alive > 0)
-        owner_.mention(fmt::format("killing {} worker{} that did not end", alive, plural(alive, "s")));
+        owner_.print_unless_quiet(fmt::format("killing {} worker{} that did not end", alive, plural(alive, "s")));
     if (because == GroupEvent::grace_over && workers_.template_prepares())
-        owner_.mention("killing the program, which did not end before its fork point");
+        owner_.print_unless_quiet("killing the program, which did not end before its fork point");
     events_.write("killing", {{"workers", number(workers_.alive())}});
     workers_.kill();
 }
@@ -314,8 +314,8 @@ void GroupShell::kill_workers(GroupEvent because) {
 void GroupShell::report_unkillable() {
     for (const Worker& worker : workers_.all())
         if (worker.alive)
-            owner_.say(fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank,
-                                   worker.pid, base::text_of(fmt::format("/proc/{}/wchan", worker.pid))));
+            owner_.print(fmt::format("rank {} (pid {}) cannot be killed: it hangs in the kernel ({})", worker.rank,
+                                     worker.pid, base::text_of(fmt::format("/proc/{}/wchan", worker.pid))));
 }
 
 /// Watches each orphan: the exit of an orphan with a living parent outside the group raises no SIGCHLD here.

@@ -20,8 +20,8 @@ namespace dlaunch::agent {
 /// The agent's interface for its worker group.
 class GroupOwner {
 public:
-    virtual void say(const std::string& text) = 0;      ///< prints a line
-    virtual void mention(const std::string& text) = 0;  ///< prints a line, unless --quiet
+    virtual void print(const std::string& text) = 0;               ///< prints a line
+    virtual void print_unless_quiet(const std::string& text) = 0;  ///< prints a line, unless --quiet
     /// The guard has killed the workers because this process stood still.
     [[nodiscard]] virtual bool is_fenced() const = 0;
     /// A signal that ends the job is pending and not yet read.

@@ -118,12 +118,12 @@ void Output::cut_drain() {
 
 // --- lines -----------------------------------------------------------------------------------------------------------
 
-void Output::say(const std::string& text) {
+void Output::print(const std::string& text) {
     if (side_->queued_bytes > kMostQueuedBytes) {
         ++side_->lost_lines;
         return;
     }
-    post_bounded(text.size(), [text](Side& side) { side.say(text); });
+    post_bounded(text.size(), [text](Side& side) { side.print(text); });
 }
 
 void Output::write_event(std::string line) {

@@ -79,14 +79,14 @@ public:
     void cut_drain();
 
     /// Prints a line on stderr after "dlaunch: ", with control bytes escaped.
-    void say(const std::string& text);
+    void print(const std::string& text);
     /// Appends a line, which includes its newline, to the event log.
     void write_event(std::string line);
 
     /// The output at the end of the job: lines for stderr, and the content of the reports.
     struct Ending {
         std::string text;                ///< the report, complete lines; may be empty
-        std::vector<std::string> lines;  ///< printed after the report, each as by say()
+        std::vector<std::string> lines;  ///< printed after the report, each as by print()
         JobEnd report;
     };
     /// Prints the lines and writes the reports. Calls `done` when all output has left, or when no byte moved for

@@ -24,11 +24,11 @@ base::Result<void> Output::Side::prepare(const std::function<base::Result<void>(
     return {};
 }
 
-void Output::Side::say(const std::string& text) { logs.say("dlaunch: " + printable(text) + "\n"); }
+void Output::Side::print(const std::string& text) { logs.print("dlaunch: " + printable(text) + "\n"); }
 
 void Output::Side::print_warnings() {
-    for (const auto& warning : logs.take_warnings()) say(warning);
-    if (auto warning = events.take_warning(); !warning.empty()) say(warning);
+    for (const auto& warning : logs.take_warnings()) print(warning);
+    if (auto warning = events.take_warning(); !warning.empty()) print(warning);
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {
@@ -38,19 +38,20 @@ Evidence Output::Side::evidence(const LogSource& source) const {
 /// Prints first and writes files afterwards: a file system that does not answer must not hold back the report.
 void Output::Side::finish(const Ending* ending, std::function<void(const std::string&)> done) {
     if (ending) {
-        logs.say(ending->text);
-        for (const std::string& line : ending->lines) say(line);
+        logs.print(ending->text);
+        for (const std::string& line : ending->lines) print(line);
         report_is_shown = true;
         doing = "the report";
-        for (const auto& warning : write_reports(plan, ending->report)) say(warning);
+        for (const auto& warning : write_reports(plan, ending->report)) print(warning);
         doing = "the log files";
     }
     print_warnings();
-    if (const std::uint64_t lost = lost_lines) say(fmt::format("{} messages of dlaunch were lost", lost));
+    if (const std::uint64_t lost = lost_lines) print(fmt::format("{} messages of dlaunch were lost", lost));
     logs.finish(patience, [this, done = std::move(done)](const Logs::Dropped& dropped) {
         // A loss on stderr cannot be reported: the message would wait for the same stalled reader.
         if (dropped.out && !dropped.err)
-            say(fmt::format("{} bytes of output were lost: the reader of standard output does not read", dropped.out));
+            print(
+                fmt::format("{} bytes of output were lost: the reader of standard output does not read", dropped.out));
         done("");
     });
 }

@@ -34,7 +34,7 @@ struct Output::Side {
         : plan(job), loop(serves), patience(end_waits), logs(loop, std::move(options)) {}
 
     [[nodiscard]] base::Result<void> prepare(const std::function<base::Result<void>()>& also);
-    void say(const std::string& text);
+    void print(const std::string& text);
     void print_warnings();
     [[nodiscard]] Evidence evidence(const LogSource& source) const;
     void finish(const Ending* ending, std::function<void(const std::string& lost)> done);

@@ -301,7 +301,7 @@ void LineMixer::give_up_console(base::Time now) {
     serve_waiting(now);
 }
 
-void LineMixer::say(std::string_view text, base::Time now) {
+void LineMixer::print(std::string_view text, base::Time now) {
     if (text.empty()) return;
     show_coalesced(base::Time::max());
     close_piece(nullptr);

@@ -76,7 +76,7 @@ public:
     [[nodiscard]] bool take_released();
 
     /// Shows a text of dlaunch at the start of a line, after all lines that came before it.
-    void say(std::string_view text, base::Time now);
+    void print(std::string_view text, base::Time now);
 
     /// The time when advance() has work; none: no timer is needed.
     [[nodiscard]] std::optional<base::Time> deadline() const;

@@ -350,7 +350,7 @@ void Logs::cut_drain() {
     if (impl_->drain) impl_->give_up();
 }
 
-void Logs::say(std::string_view text) { impl_->screen(kStderr).say(text); }
+void Logs::print(std::string_view text) { impl_->screen(kStderr).print(text); }
 
 std::vector<std::string> Logs::take_warnings() { return impl_->warnings.take(); }
 

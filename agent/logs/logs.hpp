@@ -68,7 +68,7 @@ public:
 
     /// Queues a line of dlaunch for stderr, between the workers' lines and never inside one. Adds no newline. Never
     /// blocks; drops the line when the queue exceeds its bound by Screen::kOwnBytes.
-    void say(std::string_view text);
+    void print(std::string_view text);
 
     /// New warnings about the output itself (disk full ...), for the caller to print.
     [[nodiscard]] std::vector<std::string> take_warnings();

@@ -83,12 +83,12 @@ void Screen::on_timer() {
     settle();
 }
 
-void Screen::say(std::string_view text) {
+void Screen::print(std::string_view text) {
     if (console_.queue().size() > Console::kQueueBytes + kOwnBytes) {
         dropped_own_ += text.size();
         return;
     }
-    mixer_.say(text, base::Clock::now());
+    mixer_.print(text, base::Clock::now());
     settle();
     console_.flush();
 }

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] bool idle() { return console_.queue().empty(); }
 
     /// Shows a text of dlaunch; drops it when the queue exceeds its bound by kOwnBytes.
-    void say(std::string_view text);
+    void print(std::string_view text);
     [[nodiscard]] std::size_t dropped_own() const { return dropped_own_; }
 
     /// Writes as much as the console accepts now.

@@ -137,7 +137,7 @@ TEST_F(OutputTest, a_round_leaves_files_and_evidence_and_the_end_a_report) {
     ASSERT_TRUE(drained.evidence.contains(0));
     EXPECT_EQ(drained.evidence.at(0).stderr_tail, (std::vector<std::string>{"bad", "worse"}));
     EXPECT_EQ(drained.evidence.at(0).record.value().message, "it broke");
-    output_->say("a line\nwith a break");
+    output_->print("a line\nwith a break");
     EXPECT_EQ(finish("dlaunch: the report\n"), "");
     EXPECT_EQ(shown(), "dlaunch: a line\\x0awith a break\ndlaunch: the report\n");
     EXPECT_EQ(text(output_->paths().worker(source_) + "/stdout.log"), "out\n");

@@ -60,7 +60,7 @@ TEST_F(Bars, a_state_that_others_interrupted_is_shown_again_as_a_whole) {
     EXPECT_EQ(shown(), "a:step 3 \nb:b\n");
     mixer_->advance(now_ += seconds(1));
     EXPECT_EQ(shown(), "a:step 3 is");
-    mixer_->say("dlaunch: hi\n", now_);
+    mixer_->print("dlaunch: hi\n", now_);
     a(" done\n");
     EXPECT_EQ(shown(), "\ndlaunch: hi\na:step 3 is done\n");
 }
@@ -118,7 +118,7 @@ TEST_F(Terminal, bars_of_several_ranks_take_turns) {
     a("\r3%");
     b("\r3%");
     EXPECT_EQ(shown(), "\rb:3%");
-    mixer_->say("dlaunch: hi\n", now_);
+    mixer_->print("dlaunch: hi\n", now_);
     a("\r4%\n");
     EXPECT_EQ(shown(), "\ndlaunch: hi\na:2%\ra:3%\ra:4%\n");
 }
@@ -127,7 +127,7 @@ TEST_F(Terminal, another_rank_does_not_overwrite_a_progress_bar) {
     a("1%\r");
     b("hello\n");
     a("2%\r");
-    mixer_->say("dlaunch: hi\n", now_);
+    mixer_->print("dlaunch: hi\n", now_);
     EXPECT_EQ(shown(), "a:1%\r\nb:hello\na:2%\r\ndlaunch: hi\n");
 }
 

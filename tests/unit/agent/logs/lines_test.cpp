@@ -72,17 +72,17 @@ TEST_F(Lines, our_own_line_starts_on_a_line_of_its_own) {
     auto* out = raw.add({0, 0, "", true});
     auto* err = raw.add({0, 1, "", true});
     raw.feed(out, "name? ", now_);
-    raw.say("dlaunch: bye\n", now_);
+    raw.print("dlaunch: bye\n", now_);
     raw.feed(err, "x\n", now_);
-    raw.say("dlaunch: unfinished", now_);
-    raw.say("dlaunch: again\n", now_);
+    raw.print("dlaunch: unfinished", now_);
+    raw.print("dlaunch: again\n", now_);
     EXPECT_EQ(shown(), "name? \ndlaunch: bye\nx\ndlaunch: unfinished\ndlaunch: again\n");
 }
 
 TEST_F(Lines, our_own_line_does_not_touch_held_ones) {
     mixer();
     a("half");
-    mixer_->say("dlaunch: hello\n", now_);
+    mixer_->print("dlaunch: hello\n", now_);
     a(" and half\n");
     EXPECT_EQ(shown(), "dlaunch: hello\na:half and half\n");
 }
@@ -160,7 +160,7 @@ TEST_F(Lines, our_own_line_ends_a_long_line) {
     mixer({.hold_limit = 8});
     a("1234567890");
     b("b\n");
-    mixer_->say("dlaunch: now\n", now_);
+    mixer_->print("dlaunch: now\n", now_);
     a("rest\n");
     EXPECT_EQ(shown(), "a:1234567890\ndlaunch: now\nb:b\na:rest\n");
 }
@@ -259,7 +259,7 @@ TEST_F(Coalesced, ends_and_our_own_lines_wait_for_nothing) {
     b_ = mixer_->add({1, 0, ""});
     b("tail");
     a("y\n");
-    mixer_->say("dlaunch: hi\n", now_);
+    mixer_->print("dlaunch: hi\n", now_);
     mixer_->end(a_, now_);
     mixer_->end(b_, now_);
     EXPECT_EQ(shown(), "[0]y\ndlaunch: hi\n[1]tail\n");

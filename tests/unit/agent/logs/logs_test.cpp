@@ -147,7 +147,7 @@ TEST_F(LogsTest, our_own_line_is_on_stderr_and_has_its_own_line) {
     start(1);
     put(ends_[0].out, "no newline");
     logs_->read_now(0);
-    logs_->say("dlaunch: hello\n");
+    logs_->print("dlaunch: hello\n");
     EXPECT_EQ(console_err(), "no newline\ndlaunch: hello\n");
     drain();
 }
@@ -304,7 +304,7 @@ TEST_F(LogsTest, a_terminal_has_colours_and_moving_bars) {
     logs_->read_now(0);
     put(ends_[1].out, "x\n");
     logs_->read_now(1);
-    logs_->say("dlaunch: hi\n");
+    logs_->print("dlaunch: hi\n");
     drain();
     const std::string expected = "\x1b[36m[default0]:\x1b[0m1%\r\r\n\x1b[33m[default1]:\x1b[0mx\r\ndlaunch: hi\r\n";
     std::string shown;  // a terminal hands over what was written in parts
