@@ -17,8 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long the first worker waits for its folder, which it needs for an error file; a disk that does not answer must
-/// not hold up the start.
+/// How long the first worker waits for the folder of its error file; a disk that does not answer must not block it.
 constexpr auto kFoldersDue = 100ms;
 
 std::int64_t number(std::int64_t value) { return value; }

@@ -47,7 +47,7 @@ Map variables(Plan plan, int local_rank = 0, const Variables& inherited = {}, co
     return found;
 }
 
-TEST(WorkerVariables, say_who_a_worker_is) {
+TEST(WorkerVariables, identify_the_worker) {
     const Map seen = variables(plan_of(4), 2);
     const Map expected{{"RANK", "6"},
                        {"LOCAL_RANK", "2"},
@@ -77,13 +77,13 @@ TEST(WorkerVariables, say_who_a_worker_is) {
     EXPECT_EQ(seen, expected);
 }
 
-TEST(WorkerVariables, share_the_cores_and_never_give_none) {
+TEST(WorkerVariables, divide_the_cores_and_leave_at_least_one_thread) {
     EXPECT_EQ(variables(plan_of(1))["OMP_NUM_THREADS"], "8");
     EXPECT_EQ(variables(plan_of(3))["OMP_NUM_THREADS"], "2");
     EXPECT_EQ(variables(plan_of(64))["OMP_NUM_THREADS"], "1");
 }
 
-TEST(WorkerVariables, leave_what_the_user_chose) {
+TEST(WorkerVariables, leave_values_of_the_user) {
     const Variables inherited{{"OMP_NUM_THREADS", "7"}, {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"}, {"RANK", "99"}};
     const Map seen = variables(plan_of(4), 0, inherited);
     EXPECT_FALSE(seen.contains("OMP_NUM_THREADS"));
@@ -110,7 +110,7 @@ TEST(WorkerVariables, a_virtual_local_rank_sees_one_device) {
     EXPECT_FALSE(variables(plan_of(2), 1, {{"CUDA_VISIBLE_DEVICES", "6,3"}}).contains("CUDA_VISIBLE_DEVICES"));
 }
 
-TEST(WorkerVariables, blanks_around_devices_are_no_part_of_their_names) {
+TEST(WorkerVariables, blanks_around_device_names_are_trimmed) {
     Plan plan = plan_of(2);
     plan.program.virtual_local_rank = true;
     EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "4, 5 "}}).at("CUDA_VISIBLE_DEVICES"), "5");
@@ -132,7 +132,7 @@ std::vector<std::string> arguments(std::vector<std::string> given, int local_ran
     return words;
 }
 
-TEST(TemplateVariables, say_where_to_become_a_worker_and_no_rank) {
+TEST(TemplateVariables, name_the_agent_socket_and_no_rank) {
     Plan plan = plan_of(2);
     plan.program.environment = {{"MINE", "1"}};
     NodeFacts node = kNode;
@@ -169,7 +169,7 @@ TEST(WorkerCommand, the_programs_own_name_is_left_alone) {
     EXPECT_EQ(worker_command(plan, {}, 0), (std::vector<std::string>{"python3", "-u", "$local_rank.py", "0"}));
 }
 
-TEST(WorkerCommand, wraps_the_ranks_that_were_named) {
+TEST(WorkerCommand, wraps_the_named_ranks) {
     Plan plan = plan_of(2);
     plan.program.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}}, {std::nullopt, {"nice"}}};
     EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 1),

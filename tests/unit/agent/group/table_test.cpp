@@ -20,7 +20,7 @@ TEST(GroupTable, every_cell_is_filled) {
                 << name(static_cast<S>(state)) << " has no answer to " << name(static_cast<E>(event));
 }
 
-TEST(GroupTable, states_and_events_have_names_of_their_own) {
+TEST(GroupTable, states_and_events_have_distinct_names) {
     EXPECT_EQ(name(S::over), "over");
     EXPECT_EQ(name(E::unkillable), "unkillable");
     EXPECT_EQ(name(E::cleared), "cleared");
@@ -39,7 +39,7 @@ TEST(GroupTable, only_a_stopping_group_is_killed_by_the_end_of_the_grace) {
         EXPECT_EQ(cell(static_cast<S>(state), E::grace_over).action == A::kill, static_cast<S>(state) == S::stopping);
 }
 
-TEST(GroupTable, over_is_for_ever) {
+TEST(GroupTable, over_is_final) {
     for (std::size_t event = 0; event < kGroupEvents; ++event) {
         const bool is_late = static_cast<E>(event) == E::assigned;  // its sender waits for an answer
         EXPECT_EQ(cell(S::over, static_cast<E>(event)).action, is_late ? A::finish : A::ignore);

@@ -314,7 +314,7 @@ private:
         }
     }
 
-    /// What a stop does at once; the rest follows in live().
+    /// The immediate effects of a stop; the rest follows in live().
     void ask(bool kill) {
         template_asked_ = signalled_ = true;
         killed_ = kill;
@@ -345,7 +345,7 @@ private:
          had_stop_ = false;
 };
 
-/// What goes wrong, or nothing.
+/// The violated rule; empty: none.
 std::string fault_of(unsigned seed, const GroupTable& table) {
     try {
         Schedule(seed, table).run();

@@ -68,7 +68,7 @@ protected:
     WorkerGroup group;
 };
 
-TEST_F(WorkerGroupTest, each_state_is_written_before_its_commands) {
+TEST_F(WorkerGroupTest, each_state_is_entered_before_its_commands) {
     group.assign(1, now);
     EXPECT_EQ(commands(), (Strings{"-> starting, assigned", "start 0"}));
     group.made(0);
@@ -85,7 +85,7 @@ TEST_F(WorkerGroupTest, each_state_is_written_before_its_commands) {
     EXPECT_FALSE(group.next_deadline());
 }
 
-TEST_F(WorkerGroupTest, one_worker_is_started_a_turn_and_four_are_on_their_way) {
+TEST_F(WorkerGroupTest, one_worker_is_started_per_turn_and_four_at_once) {
     group.assign(6, now);
     Strings started;
     for (int turn = 0; turn < 10; ++turn) {
@@ -114,7 +114,7 @@ TEST_F(WorkerGroupTest, workers_that_cannot_execute_fail_the_round_once) {
     EXPECT_EQ(commands(), (Strings{"drain", "-> idle, cleared", "finish badly"}));
 }
 
-TEST_F(WorkerGroupTest, a_failure_stops_the_others_whose_ends_are_collateral) {
+TEST_F(WorkerGroupTest, a_failure_stops_the_other_workers_and_their_exits_are_collateral) {
     run(3);
     end(1, false);
     EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, ended_badly", "announce", "stop 15"}));
@@ -124,7 +124,7 @@ TEST_F(WorkerGroupTest, a_failure_stops_the_others_whose_ends_are_collateral) {
     EXPECT_EQ(commands(), Strings{"look for orphans"});
 }
 
-TEST_F(WorkerGroupTest, ends_as_if_asked_are_failures_when_no_request_comes) {
+TEST_F(WorkerGroupTest, held_exits_are_failures_when_no_request_arrives) {
     run(2);
     end_as_if_asked(0);
     end_as_if_asked(1);
@@ -136,7 +136,7 @@ TEST_F(WorkerGroupTest, ends_as_if_asked_are_failures_when_no_request_comes) {
               (Strings{"fail 0", "-> stopping, ended_badly", "announce", "stop 15", "fail 1", "look for orphans"}));
 }
 
-TEST_F(WorkerGroupTest, a_request_excuses_held_ends) {
+TEST_F(WorkerGroupTest, a_request_makes_held_exits_collateral) {
     run(2);
     end_as_if_asked(0);
     end(1);
@@ -144,7 +144,7 @@ TEST_F(WorkerGroupTest, a_request_excuses_held_ends) {
     EXPECT_EQ(commands(), (Strings{"-> stopping, stop_asked", "stop 2", "collateral 0", "look for orphans"}));
 }
 
-TEST_F(WorkerGroupTest, a_worker_that_does_not_end_in_time_is_killed) {
+TEST_F(WorkerGroupTest, a_worker_that_outlives_the_grace_is_killed) {
     run(1);
     group.stop(SIGTERM, now);
     commands();
@@ -251,14 +251,14 @@ TEST_F(WorkerGroupTest, a_suspended_group_starts_no_worker) {
     EXPECT_EQ(commands(), (Strings{"signal " + std::to_string(SIGCONT), "start 1"}));
 }
 
-TEST_F(WorkerGroupTest, a_round_that_is_assigned_too_late_is_over_at_once) {
+TEST_F(WorkerGroupTest, a_round_assigned_after_the_end_is_over_at_once) {
     group.stop(SIGTERM, now);
     EXPECT_EQ(commands(), Strings{"-> over, stop_asked"});
     group.assign(3, now);
     EXPECT_EQ(commands(), Strings{"finish badly"});
 }
 
-TEST_F(WorkerGroupTest, each_worker_that_runs_when_the_time_is_over_is_a_cause) {
+TEST_F(WorkerGroupTest, each_worker_that_runs_at_the_time_limit_is_a_cause) {
     run(3);
     end(1);
     group.time_out(now);
@@ -282,7 +282,7 @@ TEST_F(ForkedGroupTest, workers_wait_for_the_template) {
     EXPECT_EQ(commands(), Strings{"start 0"});
 }
 
-TEST_F(ForkedGroupTest, a_stop_waits_for_a_template_that_prepares) {
+TEST_F(ForkedGroupTest, a_stop_waits_for_a_template_before_its_fork_point) {
     group.assign(1, now);
     group.stop(SIGTERM, now);
     EXPECT_EQ(commands(), (Strings{"-> starting, assigned", "start template", "-> stopping, stop_asked", "stop 15"}));

@@ -92,7 +92,7 @@ protected:
         loop_.run();
         return lost_;
     }
-    /// The disk does not answer from now on, until somebody reads the FIFO that is returned.
+    /// From now on the disk does not answer, until the test reads the returned FIFO.
     fs::path stall() {
         make_folders();
         fs::path fifo = output_->paths().worker(source_) + "/stdout.log";
@@ -146,7 +146,7 @@ TEST_F(OutputTest, a_round_leaves_files_and_evidence_and_the_end_a_report) {
     EXPECT_FALSE(output_->stands_still());
 }
 
-TEST_F(OutputTest, the_first_error_of_the_start_is_its_answer) {
+TEST_F(OutputTest, prepare_returns_the_first_error) {
     const auto refused = prepare([] { return base::Error{"no timer"}; });
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().text, "no timer");
@@ -183,7 +183,7 @@ TEST_F(OutputTest, lines_that_wait_for_the_disk_are_bounded) {
     EXPECT_NE(shown().find("lines were too many to keep in memory; some events are lost"), std::string::npos);
 }
 
-TEST_F(OutputTest, the_report_waits_for_a_reader_that_is_late) {
+TEST_F(OutputTest, the_report_waits_for_a_slow_reader) {
     const std::string full(1 << 17, 'x');
     fcntl(console_.get(), F_SETFL, O_NONBLOCK);
     ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
@@ -197,7 +197,7 @@ TEST_F(OutputTest, the_report_waits_for_a_reader_that_is_late) {
     EXPECT_TRUE(seen.ends_with("xthe report\n"));
 }
 
-TEST_F(OutputTest, a_reader_that_never_reads_is_given_up) {
+TEST_F(OutputTest, a_stuck_reader_is_given_up) {
     bounds_.patience = 10ms;
     const std::string full(1 << 17, 'x');
     fcntl(console_.get(), F_SETFL, O_NONBLOCK);
@@ -220,7 +220,7 @@ TEST_F(OutputTest, a_second_request_to_end_cuts_the_patience) {
     EXPECT_EQ(shown().find("the report"), std::string::npos);
 }
 
-TEST_F(OutputTest, the_end_of_the_job_does_not_wait_for_a_disk_for_ever) {
+TEST_F(OutputTest, the_end_of_the_job_gives_up_a_disk_that_does_not_answer) {
     // The thread stays inside open(2) for as long as this process lives, with all that belongs to it.
     static auto* const lasting = new Plan(plan_);
     bounds_.patience = 10ms;

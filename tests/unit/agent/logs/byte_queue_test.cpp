@@ -7,7 +7,7 @@
 namespace dlaunch::agent {
 namespace {
 
-TEST(ByteQueue, what_goes_in_comes_out_whatever_the_sizes) {
+TEST(ByteQueue, bytes_leave_in_order_for_all_sizes) {
     ByteQueue queue;
     std::string in, out;
     unsigned random = 7;

@@ -55,7 +55,7 @@ TEST_F(CoalescerTest, a_line_of_some_ranks_is_shown_after_the_window) {
     EXPECT_EQ(due(start_ + milliseconds(100)), "0,2:a");
 }
 
-TEST_F(CoalescerTest, after_the_window_it_is_another_line) {
+TEST_F(CoalescerTest, an_equal_line_after_the_window_is_shown_again) {
     open(2);
     add("0", "a", start_);
     EXPECT_EQ(due(start_ + milliseconds(100)), "0:a");
@@ -78,7 +78,7 @@ TEST_F(CoalescerTest, a_rank_that_went_on_does_not_end_the_wait_of_the_others) {
     EXPECT_EQ(due(start_ + milliseconds(102)), "1:mine 1");
 }
 
-TEST_F(CoalescerTest, a_rank_that_ended_has_its_lines_wait_all_the_same) {
+TEST_F(CoalescerTest, lines_of_a_closed_rank_still_wait_for_the_others) {
     open(3);
     for (char rank : {'0', '1'}) {
         add({rank}, "begin", start_);
@@ -99,7 +99,7 @@ TEST_F(CoalescerTest, lines_after_those_that_differ_are_coalesced_too) {
     EXPECT_EQ(due(start_ + milliseconds(100)), "0:mine 0 1:mine 1 2:mine 2 0,1,2:end");
 }
 
-TEST_F(CoalescerTest, what_some_ranks_print_before_a_common_line_goes_before_it) {
+TEST_F(CoalescerTest, lines_of_some_ranks_before_a_common_line_are_shown_first) {
     open(4);
     add("01", "begin", start_);
     add("23", "warning", start_ + milliseconds(1));
@@ -108,7 +108,7 @@ TEST_F(CoalescerTest, what_some_ranks_print_before_a_common_line_goes_before_it)
     EXPECT_EQ(due(start_ + milliseconds(100)), "2,3:warning 0,1,2,3:begin");
 }
 
-TEST_F(CoalescerTest, of_two_lines_in_the_way_the_one_that_frees_the_other_goes_first) {
+TEST_F(CoalescerTest, of_two_blocking_lines_the_one_that_frees_the_other_is_shown_first) {
     open(3);
     add("2", "begin", start_);
     add("0", "both", start_);
@@ -124,7 +124,7 @@ TEST_F(CoalescerTest, repeated_lines_are_counted_one_by_one) {
     EXPECT_EQ(due(start_), "0,1:a 0,1:a");
 }
 
-TEST_F(CoalescerTest, no_rank_sees_its_lines_swapped) {
+TEST_F(CoalescerTest, lines_of_a_rank_keep_their_order) {
     open(3);
     add("0", "a", start_);
     add("01", "b", start_);
@@ -139,7 +139,7 @@ TEST_F(CoalescerTest, a_closed_rank_is_not_waited_for) {
     EXPECT_EQ(due(start_), "0,1:a");
 }
 
-TEST_F(CoalescerTest, when_all_are_closed_nothing_waits) {
+TEST_F(CoalescerTest, no_line_waits_when_all_ranks_are_closed) {
     open(3);
     add("01", "a", start_);
     add("0", "b", start_);
@@ -147,7 +147,7 @@ TEST_F(CoalescerTest, when_all_are_closed_nothing_waits) {
     EXPECT_EQ(due(start_), "0,1:a 0:b");
 }
 
-TEST_F(CoalescerTest, a_rank_that_was_never_opened_is_welcome) {
+TEST_F(CoalescerTest, a_rank_that_was_never_opened_may_print) {
     add("5", "a", start_);
     EXPECT_EQ(due(start_), "5:a");
 }
@@ -174,7 +174,7 @@ TEST_F(CoalescerTest, beyond_the_limit_the_oldest_line_is_shown_early) {
     EXPECT_EQ(due(start_), "0:a 0:a");
 }
 
-TEST_F(CoalescerTest, a_rank_that_is_ahead_says_so_until_half_of_it_is_shown) {
+TEST_F(CoalescerTest, a_rank_is_ahead_until_half_of_its_lines_are_shown) {
     open(2);
     add("000000000", "a", start_);
     EXPECT_FALSE(coalescer_.ahead(0));
@@ -191,7 +191,7 @@ TEST_F(CoalescerTest, a_rank_that_is_ahead_says_so_until_half_of_it_is_shown) {
     EXPECT_FALSE(coalescer_.take_released());
 }
 
-TEST_F(CoalescerTest, who_is_ahead_waits_once_for_a_rank_that_does_not_come) {
+TEST_F(CoalescerTest, a_rank_that_is_ahead_waits_once_for_a_rank_that_stays_behind) {
     open(2);
     add("0000000000", "a", start_);
     EXPECT_EQ(due(start_ + milliseconds(99)), "");
@@ -204,7 +204,7 @@ TEST_F(CoalescerTest, who_is_ahead_waits_once_for_a_rank_that_does_not_come) {
     EXPECT_FALSE(coalescer_.ahead(0));
 }
 
-TEST_F(CoalescerTest, who_was_silent_while_nobody_was_ahead_is_waited_for) {
+TEST_F(CoalescerTest, a_rank_that_was_silent_while_no_rank_was_ahead_is_waited_for) {
     open(2);
     add("0", "a", start_);
     EXPECT_EQ(due(start_ + milliseconds(100)), "0:a");
@@ -212,7 +212,7 @@ TEST_F(CoalescerTest, who_was_silent_while_nobody_was_ahead_is_waited_for) {
     EXPECT_EQ(due(start_ + milliseconds(101)), "");
 }
 
-TEST_F(CoalescerTest, who_did_not_come_is_waited_for_in_the_next_round) {
+TEST_F(CoalescerTest, a_rank_that_stayed_behind_is_waited_for_in_the_next_round) {
     open(2);
     add("0000000000", "a", start_);
     EXPECT_NE(due(start_ + milliseconds(100)), "");
@@ -222,14 +222,14 @@ TEST_F(CoalescerTest, who_did_not_come_is_waited_for_in_the_next_round) {
     EXPECT_EQ(due(start_ + milliseconds(101)), "");
 }
 
-TEST_F(CoalescerTest, an_ended_rank_is_not_ahead) {
+TEST_F(CoalescerTest, a_closed_rank_is_not_ahead) {
     open(2);
     add("0000000000", "a", start_);
     coalescer_.close(0);
     EXPECT_FALSE(coalescer_.ahead(0));
 }
 
-TEST_F(CoalescerTest, a_rank_that_came_back_is_waited_for_again) {
+TEST_F(CoalescerTest, a_rank_that_caught_up_is_waited_for_again) {
     open(2);
     add("0000000000", "a", start_);
     EXPECT_NE(due(start_ + milliseconds(100)), "");
@@ -241,7 +241,7 @@ TEST_F(CoalescerTest, a_rank_that_came_back_is_waited_for_again) {
     EXPECT_TRUE(coalescer_.ahead(0));
 }
 
-TEST_F(CoalescerTest, when_all_are_ahead_nobody_waits_for_the_window) {
+TEST_F(CoalescerTest, lines_do_not_wait_for_the_window_when_all_ranks_are_ahead) {
     open(2);
     add("0", "mine", start_);
     add("000000000", "a", start_);
@@ -268,7 +268,7 @@ TEST_F(CoalescerTest, an_equal_flood_is_coalesced_whichever_rank_leads) {
 }
 
 /// Ranks come, print, end and come again at random, and some are slow to be shown.
-TEST_F(CoalescerTest, order_and_number_of_each_ranks_lines_survive_any_interleaving) {
+TEST_F(CoalescerTest, any_interleaving_keeps_order_and_number_of_each_ranks_lines) {
     for (unsigned seed = 1; seed <= 200; ++seed) {
         Coalescer coalescer({milliseconds(20), 8 * (Coalescer::kLineBytes + 1), 16 * (Coalescer::kLineBytes + 1)});
         unsigned random = seed;

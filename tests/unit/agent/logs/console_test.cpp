@@ -36,7 +36,7 @@ Ends make_terminal() {
     return {base::UniqueFd(ends[0]), base::UniqueFd(ends[1])};
 }
 
-/// What can be read without waiting.
+/// The bytes that can be read without waiting.
 std::string read_ready(int fd) {
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     std::string text(8 << 20, '\0');
@@ -67,7 +67,7 @@ protected:
 
 class ConsoleKinds : public ConsoleTest, public testing::WithParamInterface<Ends (*)()> {};
 
-TEST_P(ConsoleKinds, a_slow_reader_gets_all_and_nobody_waits) {
+TEST_P(ConsoleKinds, a_slow_reader_receives_all_bytes_and_blocks_no_writer) {
     Ends ends = GetParam()();
     const int flags = fcntl(ends.writer.get(), F_GETFL);
     Console& out = console(ends.writer.get());
@@ -77,7 +77,7 @@ TEST_P(ConsoleKinds, a_slow_reader_gets_all_and_nobody_waits) {
     EXPECT_TRUE(out.full());
     out.flush();
     EXPECT_FALSE(out.queue().empty()) << "the kernel does not take so much at once";
-    EXPECT_EQ(fcntl(ends.writer.get(), F_GETFL), flags) << "others who share the descriptor notice nothing";
+    EXPECT_EQ(fcntl(ends.writer.get(), F_GETFL), flags) << "the flags of the shared description are unchanged";
 
     std::string seen;
     base::Watch reader = loop_.readable(ends.reader.get(), [&] { seen += read_ready(ends.reader.get()); });
@@ -95,7 +95,7 @@ std::string kind_name(const testing::TestParamInfo<Ends (*)()>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, ConsoleKinds, testing::Values(make_pipe, make_sockets, make_terminal), kind_name);
 
-TEST_F(ConsoleTest, a_regular_file_gets_all_at_once) {
+TEST_F(ConsoleTest, a_regular_file_receives_all_bytes_at_once) {
     std::string name = testing::TempDir() + "/console_XXXXXX";
     base::UniqueFd file(mkstemp(name.data()));
     unlink(name.c_str());
@@ -107,7 +107,7 @@ TEST_F(ConsoleTest, a_regular_file_gets_all_at_once) {
     EXPECT_EQ(lseek(file.get(), 0, SEEK_END), 3 << 20);
 }
 
-TEST_F(ConsoleTest, when_the_reader_goes_all_is_discarded_and_told_once) {
+TEST_F(ConsoleTest, bytes_are_discarded_with_one_warning_when_the_reader_closes) {
     Ends ends = make_pipe();
     Console& out = console(ends.writer.get());
     ends.reader.reset();
@@ -120,7 +120,7 @@ TEST_F(ConsoleTest, when_the_reader_goes_all_is_discarded_and_told_once) {
               std::vector<std::string>{"standard output: Broken pipe; the workers' output there is discarded"});
 }
 
-TEST_F(ConsoleTest, a_descriptor_that_is_not_open_swallows_all) {
+TEST_F(ConsoleTest, a_closed_descriptor_discards_all_bytes) {
     Console& out = console(-1);
     out.queue().append("x");
     out.flush();
@@ -128,7 +128,7 @@ TEST_F(ConsoleTest, a_descriptor_that_is_not_open_swallows_all) {
     EXPECT_TRUE(warnings_.take().empty());
 }
 
-TEST_F(ConsoleTest, a_full_disk_is_told_once_and_tried_again) {
+TEST_F(ConsoleTest, a_full_disk_causes_one_warning_and_later_writes_are_tried) {
     base::UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
     Console& out = console(full.get());
     for (int i = 0; i < 3; ++i) {
@@ -140,7 +140,7 @@ TEST_F(ConsoleTest, a_full_disk_is_told_once_and_tried_again) {
               std::vector<std::string>{"standard output: No space left on device; some output is lost"});
 }
 
-TEST_F(ConsoleTest, progress_is_when_the_reader_took_bytes) {
+TEST_F(ConsoleTest, progressed_at_is_the_time_of_the_last_write) {
     Ends ends = make_pipe();
     Console& out = console(ends.writer.get());
     const base::Time before = base::Clock::now();
@@ -152,7 +152,7 @@ TEST_F(ConsoleTest, progress_is_when_the_reader_took_bytes) {
     EXPECT_EQ(out.progressed_at(), progressed) << "the pipe is full";
 }
 
-TEST_F(ConsoleTest, dropping_keeps_the_rest_of_a_line_that_was_begun) {
+TEST_F(ConsoleTest, drop_keeps_the_rest_of_a_line_written_in_part) {
     Ends ends = make_pipe();
     Console& out = console(ends.writer.get());
     fcntl(ends.writer.get(), F_SETPIPE_SZ, 4096);
@@ -165,7 +165,7 @@ TEST_F(ConsoleTest, dropping_keeps_the_rest_of_a_line_that_was_begun) {
     EXPECT_EQ(out.drop(), 0u);
 }
 
-TEST_F(ConsoleTest, one_pipe_is_recognised_behind_two_descriptors) {
+TEST_F(ConsoleTest, two_descriptors_of_one_pipe_are_recognised) {
     Ends one = make_pipe(), other = make_pipe();
     base::UniqueFd copy(dup(one.writer.get()));
     EXPECT_TRUE(Console::same(one.writer.get(), copy.get()));

@@ -12,7 +12,7 @@ TEST(LineFilter, copies_lines_that_contain_a_word) {
     EXPECT_EQ(filter.add("pear\n\n", ""), "");
 }
 
-TEST(LineFilter, finds_a_word_that_comes_in_pieces) {
+TEST(LineFilter, finds_a_word_that_arrives_in_pieces) {
     const std::vector<std::string> words{"apple"};
     LineFilter filter(words, "");
     EXPECT_EQ(filter.add("an ap", ""), "");

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 using Bars = Lines;
 
-TEST_F(Bars, in_a_pipe_a_carriage_return_in_a_line_is_a_byte_like_others) {
+TEST_F(Bars, in_a_pipe_a_carriage_return_in_a_line_is_an_ordinary_byte) {
     mixer();
     a("1%\r2%\r");
     EXPECT_EQ(shown(), "");
@@ -23,7 +23,7 @@ TEST_F(Bars, in_a_pipe_a_carriage_return_in_a_line_is_a_byte_like_others) {
     EXPECT_EQ(shown(), "a:1%\r2%\r3%\n");
 }
 
-TEST_F(Bars, in_a_pipe_a_progress_bar_is_shown_once_in_a_while) {
+TEST_F(Bars, in_a_pipe_a_progress_bar_is_shown_at_intervals) {
     mixer({.update_every = seconds(1)});
     a("1%\r2%\r");
     EXPECT_EQ(mixer_->deadline(), now_ + seconds(1));
@@ -51,7 +51,7 @@ TEST_F(Bars, a_bar_that_begins_with_a_return_shows_its_latest_state) {
     EXPECT_EQ(shown(), " more\n");
 }
 
-TEST_F(Bars, a_state_that_others_interrupted_is_shown_again_as_a_whole) {
+TEST_F(Bars, an_interrupted_state_is_shown_again_as_a_whole) {
     mixer();
     a("\rstep 3 ");
     mixer_->advance(now_ += seconds(1));

@@ -25,7 +25,7 @@ protected:
     void a(std::string_view bytes) { mixer_->feed(a_, bytes, now_); }
     void b(std::string_view bytes) { mixer_->feed(b_, bytes, now_); }
 
-    /// What was shown since the last call.
+    /// The bytes shown since the last call.
     std::string shown() {
         std::string text(queue_.view());
         queue_.clear();

@@ -33,7 +33,7 @@ TEST_F(Lines, halves_of_two_ranks_do_not_mix) {
     EXPECT_EQ(shown(), "b:22\na:111\n");
 }
 
-TEST_F(Lines, the_end_completes_the_last_line) {
+TEST_F(Lines, the_end_of_a_stream_completes_its_last_line) {
     mixer();
     a("no end");
     EXPECT_EQ(shown(), "");
@@ -108,7 +108,7 @@ TEST_F(Lines, a_line_beyond_the_limit_takes_the_console) {
     EXPECT_EQ(shown(), "b:b2!\na:rest!\n");
 }
 
-TEST_F(Lines, a_silent_owner_loses_the_console) {
+TEST_F(Lines, a_silent_owner_gives_the_console_up_after_its_patience) {
     mixer({.hold_limit = 8, .patience = seconds(5)});
     a("1234567890");
     b("waits\n");
@@ -187,7 +187,7 @@ TEST_F(Coalesced, equal_lines_are_shown_once) {
     EXPECT_EQ(shown(), "[0]y\n[1]z\n");
 }
 
-TEST_F(Coalesced, lines_wait_for_who_is_expected_until_the_round_ends) {
+TEST_F(Coalesced, lines_wait_for_expected_sources_until_the_round_ends) {
     mixer_->expect(2, 0);
     a("x\n");
     b("x\n");
@@ -208,7 +208,7 @@ TEST_F(Coalesced, lines_wait_for_who_is_expected_until_the_round_ends) {
     EXPECT_EQ(shown(), "[1]z\n");
 }
 
-TEST_F(Coalesced, a_source_that_floods_is_ahead_until_the_others_came) {
+TEST_F(Coalesced, a_source_that_floods_is_ahead_until_the_others_catch_up) {
     std::string flood;
     while (flood.size() < (256 << 10)) flood += "0123456789012345678901234567890123456789\n";
     a(flood);
@@ -239,7 +239,7 @@ TEST_F(Coalesced, streams_are_coalesced_apart) {
     EXPECT_EQ(shown(), "[0]x\n") << "rank 0 alone has the other stream open";
 }
 
-TEST_F(Coalesced, who_is_apart_keeps_nobody_waiting_and_waits_for_nobody) {
+TEST_F(Coalesced, a_source_that_is_apart_neither_waits_nor_makes_others_wait) {
     auto* apart = mixer_->add({-1, 0, "[t]", false, true});
     mixer_->feed(apart, "x\n", now_);
     EXPECT_EQ(shown(), "[t]x\n");
@@ -252,7 +252,7 @@ TEST_F(Coalesced, who_is_apart_keeps_nobody_waiting_and_waits_for_nobody) {
     EXPECT_EQ(shown(), "[t]tail\n");
 }
 
-TEST_F(Coalesced, ends_and_our_own_lines_wait_for_nothing) {
+TEST_F(Coalesced, ended_streams_and_our_own_lines_do_not_wait) {
     a("x\n");
     mixer_->end(b_, now_);
     EXPECT_EQ(shown(), "[0]x\n");

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a file of the given limit and the rotated ones would hold, oldest first, separated by '|'.
+/// The contents of the rotated files and the file, for the given limit; oldest first, separated by '|'.
 std::string pieces(std::initializer_list<std::string_view> writes, std::uint64_t limit) {
     std::string text;
     std::uint64_t size = 0;
@@ -77,7 +77,7 @@ protected:
     LogFile file_;
 };
 
-TEST_F(LogFileTest, exists_from_the_start_and_holds_the_very_bytes) {
+TEST_F(LogFileTest, exists_from_the_start_and_holds_the_same_bytes) {
     file_.open(path_, {}, warnings_);
     EXPECT_TRUE(fs::exists(path_));
     file_.write("a\r\n");
@@ -85,7 +85,7 @@ TEST_F(LogFileTest, exists_from_the_start_and_holds_the_very_bytes) {
     EXPECT_EQ(text(path_), std::string("a\r\n\0x", 5));
 }
 
-TEST_F(LogFileTest, rotation_keeps_so_many_files) {
+TEST_F(LogFileTest, rotation_keeps_the_given_number_of_files) {
     file_.open(path_, {4, 2}, warnings_);
     for (const char* line : {"111\n", "222\n", "333\n", "444\n"}) file_.write(line);
     EXPECT_EQ(text(path_), "444\n");
@@ -111,7 +111,7 @@ TEST_F(LogFileTest, a_file_that_cannot_be_rotated_goes_on) {
     EXPECT_EQ(warnings_.take().size(), 1u);
 }
 
-TEST_F(LogFileTest, a_full_disk_is_told_once) {
+TEST_F(LogFileTest, a_full_disk_causes_one_warning) {
     file_.open("/dev/full", {}, warnings_);
     LogFile other;
     other.open("/dev/full", {}, warnings_);
@@ -138,7 +138,7 @@ TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {
     EXPECT_EQ(warnings_.take().size(), 1u);
 }
 
-TEST_F(LogFileTest, a_file_that_could_not_be_made_is_made_later) {
+TEST_F(LogFileTest, a_failed_creation_is_tried_again_at_the_next_write) {
     file_.open(folder_ / "later" / "out.log", {}, warnings_);
     file_.write("lost\n");
     fs::create_directory(folder_ / "later");
@@ -147,7 +147,7 @@ TEST_F(LogFileTest, a_file_that_could_not_be_made_is_made_later) {
     EXPECT_EQ(warnings_.take().size(), 1u);
 }
 
-TEST_F(LogFileTest, too_many_open_files_is_a_warning_of_the_first_write) {
+TEST_F(LogFileTest, too_many_open_files_cause_a_warning_at_the_first_write) {
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit none{0, before.rlim_max};

@@ -41,7 +41,7 @@ protected:
     std::function<void()> stuck_;
 };
 
-TEST_F(LogsFlood, a_reader_that_sleeps_costs_little_memory_and_gets_all_when_it_wakes) {
+TEST_F(LogsFlood, a_paused_reader_costs_little_memory_and_then_receives_all_lines) {
     std::string seen;
     base::Watch reading;
     stuck_ = [&] {
@@ -65,7 +65,7 @@ TEST_F(LogsFlood, a_reader_that_sleeps_costs_little_memory_and_gets_all_when_it_
     EXPECT_EQ(fs::file_size(attempt(0) / "0/stdout.log"), total_);
 }
 
-TEST_F(LogsFlood, a_reader_that_never_wakes_is_given_up_and_the_files_have_all) {
+TEST_F(LogsFlood, a_stuck_reader_is_given_up_and_the_files_have_all_lines) {
     stuck_ = [&] {
         ends_.clear();
         begin_drain(milliseconds(20));
@@ -75,11 +75,11 @@ TEST_F(LogsFlood, a_reader_that_never_wakes_is_given_up_and_the_files_have_all) 
     EXPECT_EQ(fs::file_size(attempt(0) / "0/stdout.log"), total_);
 }
 
-TEST_F(LogsFlood, a_reader_that_went_away_stops_nobody) {
+TEST_F(LogsFlood, a_closed_reader_stops_no_worker) {
     reader_.reset();
-    int told = 0;
+    int warnings = 0;
     start(1);
-    logs_->on_warning([&] { ++told; });
+    logs_->on_warning([&] { ++warnings; });
     fcntl(ends_[0].out.get(), F_SETFL, O_NONBLOCK);
     when([this] { return write_all(), total_ > (8u << 20); },
          [&] {
@@ -89,8 +89,8 @@ TEST_F(LogsFlood, a_reader_that_went_away_stops_nobody) {
     loop_.run();
     EXPECT_EQ(dropped_, 0u);
     EXPECT_EQ(fs::file_size(attempt(0) / "0/stdout.log"), total_);
-    EXPECT_LE(told, 1);
-    EXPECT_EQ(logs_->take_warnings().size(), static_cast<std::size_t>(told));
+    EXPECT_LE(warnings, 1);
+    EXPECT_EQ(logs_->take_warnings().size(), static_cast<std::size_t>(warnings));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
     when([&] { return !logs_->stderr_tail(LogSource::kTemplate).empty(); },
          [&] {
              ends_.clear();
-             begin_drain(seconds(50));  // it lives on: nobody waits for its pipes
+             begin_drain(seconds(50));  // the template lives on: the drain does not wait for its pipes
          });
     loop_.run();
     Texts shown = lines_of(console_out());
@@ -76,7 +76,7 @@ TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
     EXPECT_EQ(logs_->stderr_tail(LogSource::kTemplate), Texts{"err"});
 }
 
-TEST_F(LogsTest, what_a_template_that_has_ended_wrote_is_waited_for) {
+TEST_F(LogsTest, a_drain_waits_for_the_output_of_an_exited_template) {
     start(1);
     auto ends = add({kFirstRank, LogSource::kTemplate, 0, 0});
     const base::UniqueFd kept(dup(ends.err.get()));
@@ -152,7 +152,7 @@ TEST_F(LogsTest, our_own_line_is_on_stderr_and_has_its_own_line) {
     drain();
 }
 
-TEST_F(LogsTest, equal_lines_are_folded) {
+TEST_F(LogsTest, equal_lines_are_coalesced) {
     options_.plan.fold = true;
     options_.plan.tee.others = kStdout;
     options_.workers = 4;
@@ -165,7 +165,7 @@ TEST_F(LogsTest, equal_lines_are_folded) {
     EXPECT_EQ(text(attempt(0) / "1/stdout.log"), "same\n");
 }
 
-TEST_F(LogsTest, folded_lines_wait_for_a_worker_that_has_not_started_and_not_beyond_the_round) {
+TEST_F(LogsTest, coalesced_lines_wait_for_unstarted_workers_until_the_round_ends) {
     options_.plan.fold = true;
     options_.plan.tee.others = kStdout;
     options_.workers = 3;
@@ -208,7 +208,7 @@ TEST_F(LogsTest, files_are_rotated) {
     EXPECT_FALSE(fs::exists(attempt(0) / "0/stdout.log.2"));
 }
 
-TEST_F(LogsTest, many_writers_lose_and_tear_nothing) {
+TEST_F(LogsTest, lines_of_many_writers_stay_whole_and_complete) {
     constexpr int kWriters = 32, kLines = 1000;
     options_.workers = kWriters;
     options_.plan.tee.others = kStdout;
@@ -245,7 +245,7 @@ TEST_F(LogsTest, many_writers_lose_and_tear_nothing) {
     EXPECT_EQ(lines_of(text(attempt(0) / "31/stdout.log")).size(), 1000u);
 }
 
-TEST_F(LogsTest, a_pipe_that_a_stranger_holds_open_is_read_and_not_waited_for) {
+TEST_F(LogsTest, a_drain_does_not_wait_for_a_pipe_held_by_another_process) {
     options_.plan.tee.others = kStdout;
     start(2);
     put(ends_[0].out, "held by a stranger");
@@ -254,7 +254,7 @@ TEST_F(LogsTest, a_pipe_that_a_stranger_holds_open_is_read_and_not_waited_for) {
     loop_.run();
     EXPECT_EQ(dropped_, 0u);
     EXPECT_EQ(console_out(), "[default0]:held by a stranger\n");
-    EXPECT_EQ(write(ends_[0].out.get(), "x", 1), -1) << "nobody reads any more";
+    EXPECT_EQ(write(ends_[0].out.get(), "x", 1), -1) << "the pipe has no reader any more";
 }
 
 TEST_F(LogsTest, a_long_line_keeps_others_waiting_until_its_end) {
@@ -317,7 +317,7 @@ TEST_F(LogsTest, a_terminal_has_colours_and_moving_bars) {
     EXPECT_EQ(shown, expected);
 }
 
-TEST_F(LogsTest, without_files_the_folder_goes_again) {
+TEST_F(LogsTest, a_job_without_files_removes_its_folder) {
     setenv("TMPDIR", folder_.c_str(), 1);
     options_.plan.directory.clear();
     start(1);
@@ -330,7 +330,7 @@ TEST_F(LogsTest, without_files_the_folder_goes_again) {
     unsetenv("TMPDIR");
 }
 
-TEST_F(LogsTest, a_tmpdir_that_cannot_be_used_matters_only_to_who_wants_files) {
+TEST_F(LogsTest, an_unusable_tmpdir_fails_only_jobs_that_keep_files) {
     setenv("TMPDIR", (folder_ / "none").c_str(), 1);
     options_.plan.directory.clear();
     Logs plain(loop_, options_);

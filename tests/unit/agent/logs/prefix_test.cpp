@@ -15,7 +15,7 @@ TEST(Prefix, replaces_every_macro_in_both_spellings) {
 
 TEST(Prefix, takes_the_longest_name) { EXPECT_EQ(expand("$rank_ $ranks $rank-"), "$rank_ $ranks 9-"); }
 
-TEST(Prefix, leaves_what_it_does_not_know) {
+TEST(Prefix, leaves_unknown_names) {
     EXPECT_EQ(expand("${other} $other ${rank ${} $ ${ra nk} $1"), "${other} $other ${rank ${} $ ${ra nk} $1");
     EXPECT_EQ(expand("cost: 5$"), "cost: 5$");
     EXPECT_EQ(expand(""), "");
@@ -23,16 +23,16 @@ TEST(Prefix, leaves_what_it_does_not_know) {
 
 TEST(Prefix, halves_double_dollars) { EXPECT_EQ(expand("$$rank $$$rank $${rank}"), "$rank $9 ${rank}"); }
 
-TEST(Prefix, does_not_look_into_values) { EXPECT_EQ(expand_prefix("${role_name}", {"$rank", "0", "0", "h"}), "$rank"); }
+TEST(Prefix, does_not_expand_values) { EXPECT_EQ(expand_prefix("${role_name}", {"$rank", "0", "0", "h"}), "$rank"); }
 
-TEST(Prefix, colours_ranks_apart_and_nothing_else) {
+TEST(Prefix, colours_differ_between_ranks_and_an_empty_text_has_none) {
     EXPECT_EQ(coloured("[a0]:", 0), "\x1b[36m[a0]:\x1b[0m");
     EXPECT_NE(coloured("x", 0), coloured("x", 1));
     EXPECT_EQ(coloured("x", 3), coloured("x", 13));
     EXPECT_EQ(coloured("", 3), "");
 }
 
-TEST(Prefix, colours_are_for_those_who_want_them) {
+TEST(Prefix, colours_depend_on_no_color_and_term) {
     EXPECT_TRUE(wants_colours(nullptr, "xterm"));
     EXPECT_TRUE(wants_colours("", nullptr));
     EXPECT_FALSE(wants_colours("1", "xterm"));

@@ -11,12 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(SafeFileName, keeps_what_is_harmless) {
+TEST(SafeFileName, keeps_harmless_bytes) {
     EXPECT_EQ(safe_file_name("night7-v1.2_x"), "night7-v1.2_x");
     EXPECT_EQ(safe_file_name("l\xc3\xa4uft"), "l\xc3\xa4uft");
 }
 
-TEST(SafeFileName, replaces_what_is_not) {
+TEST(SafeFileName, replaces_other_bytes) {
     EXPECT_EQ(safe_file_name("../../etc/passwd"), "_._.._etc_passwd");
     EXPECT_EQ(safe_file_name(".hidden"), "_hidden");
     EXPECT_EQ(safe_file_name(".."), "_.");
@@ -25,7 +25,7 @@ TEST(SafeFileName, replaces_what_is_not) {
     EXPECT_EQ(safe_file_name(""), "_");
 }
 
-TEST(SafeFileName, is_short_and_cuts_no_letter) {
+TEST(SafeFileName, is_short_and_keeps_characters_whole) {
     EXPECT_EQ(safe_file_name(std::string(300, 'x')), std::string(100, 'x'));
     EXPECT_EQ(safe_file_name(std::string(99, 'x') + "\xc3\xa4"), std::string(99, 'x'));
 }
@@ -79,13 +79,13 @@ TEST_F(RunDirectoryTest, a_node_among_several_has_a_link_of_its_own) {
     EXPECT_EQ(fs::read_symlink(folder_ / "latest"), fs::path(second.paths().folder()).filename());
 }
 
-TEST_F(RunDirectoryTest, a_file_that_happens_to_be_called_latest_is_left_alone) {
+TEST_F(RunDirectoryTest, a_file_named_latest_is_left_alone) {
     std::ofstream(folder_ / "latest") << "mine";
     ASSERT_TRUE(directory_.make(wanted(folder_, "", "job", true)));
     EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ / "latest")));
 }
 
-TEST_F(RunDirectoryTest, attempts_workers_and_links) {
+TEST_F(RunDirectoryTest, an_attempt_has_folders_of_workers_and_links) {
     ASSERT_TRUE(directory_.make(wanted(folder_, "", "job", true)));
     directory_.make_attempt(0, true);
     directory_.make_worker(3, "11-node/2");
@@ -103,7 +103,7 @@ TEST_F(RunDirectoryTest, attempts_workers_and_links) {
     EXPECT_TRUE(warnings_.take().empty());
 }
 
-TEST_F(RunDirectoryTest, without_a_log_directory_all_lies_below_tmpdir_and_goes_again) {
+TEST_F(RunDirectoryTest, without_a_log_directory_the_tree_lies_in_tmpdir_and_is_removed) {
     ASSERT_TRUE(directory_.make(wanted("", folder_.string(), "job", true)));
     ASSERT_TRUE(directory_.is_temporary());
     EXPECT_EQ(fs::path(directory_.paths().folder()).parent_path().parent_path(), folder_);
@@ -154,7 +154,7 @@ TEST_F(RunDirectoryTest, an_error_names_path_and_reason) {
     EXPECT_EQ(directory_.paths().folder(), "");
 }
 
-TEST_F(RunDirectoryTest, a_vanished_folder_is_one_warning) {
+TEST_F(RunDirectoryTest, a_vanished_folder_causes_one_warning) {
     ASSERT_TRUE(directory_.make(wanted(folder_ / "logs", "", "job", true)));
     fs::remove_all(folder_ / "logs");
     directory_.make_attempt(0, true);

@@ -13,7 +13,7 @@ Lines lines_of(std::string_view bytes, int most = 20) {
     return tail.lines(most);
 }
 
-TEST(Tail, tells_the_last_lines) {
+TEST(Tail, returns_the_last_lines) {
     EXPECT_EQ(lines_of(""), Lines{});
     EXPECT_EQ(lines_of("a\nb\nc\n", 2), (Lines{"b", "c"}));
     EXPECT_EQ(lines_of("a\nb", 5), (Lines{"a", "b"}));
@@ -27,12 +27,12 @@ TEST(Tail, joins_pieces) {
     EXPECT_EQ(tail.lines(20), (Lines{"ValueError: it broke", "bye"}));
 }
 
-TEST(Tail, tells_the_last_state_of_a_progress_bar) {
+TEST(Tail, returns_the_last_state_of_a_progress_bar) {
     EXPECT_EQ(lines_of(" 1%\r 2%\r 3%\nend\r\n"), (Lines{" 3%", "end"}));
     EXPECT_EQ(lines_of("10%\r20%\r"), Lines{"20%"});
 }
 
-TEST(Tail, forgets_all_but_the_last_of_a_flood) {
+TEST(Tail, keeps_only_the_last_bytes_of_a_flood) {
     Tail tail;
     std::string flood;
     for (int i = 0; i < 100'000; ++i) flood += "line " + std::to_string(i) + "\n";
@@ -42,7 +42,7 @@ TEST(Tail, forgets_all_but_the_last_of_a_flood) {
     EXPECT_LT(tail.lines(1'000'000).size(), 2000u);
 }
 
-TEST(Tail, the_oldest_line_it_tells_is_whole) {
+TEST(Tail, the_oldest_line_is_whole) {
     Tail tail;
     std::string flood;
     for (int i = 10'000; i < 20'000; ++i) flood += "line " + std::to_string(i) + "\n";
@@ -50,7 +50,7 @@ TEST(Tail, the_oldest_line_it_tells_is_whole) {
     for (const std::string& line : tail.lines(1'000'000)) EXPECT_EQ(line.size(), 10u) << line;
 }
 
-TEST(Tail, a_long_line_is_told_by_its_beginning) {
+TEST(Tail, a_long_line_is_cut_after_its_beginning) {
     for (std::size_t length : {2000u, 9000u, 20'000u, 300'000u}) {
         const Lines lines = lines_of("before\nThe cause: " + std::string(length, 'x') + "\n");
         ASSERT_FALSE(lines.empty());

@@ -7,7 +7,7 @@
 namespace dlaunch::agent {
 namespace {
 
-TEST(Warnings, each_kind_is_told_once_for_ever) {
+TEST(Warnings, each_kind_is_reported_once) {
     Warnings warnings;
     int calls = 0;
     warnings.on_new([&] { ++calls; });

@@ -29,7 +29,7 @@ protected:
     std::string folder_;
 };
 
-TEST_F(EventFileTest, appends_to_what_is_there) {
+TEST_F(EventFileTest, appends_to_an_existing_file) {
     std::ofstream(path()) << "{}\n";
     for (int i = 0; i < 2; ++i) EventFile::open(path())->write("line\n");
     EXPECT_EQ(text(), "{}\nline\nline\n");
@@ -53,7 +53,7 @@ TEST_F(EventFileTest, a_fifo_blocks_neither_open_nor_write) {
     EXPECT_NE(log->take_warning(), "");
 }
 
-TEST_F(EventFileTest, a_full_disk_is_one_warning) {
+TEST_F(EventFileTest, a_full_disk_causes_one_warning) {
     auto log = EventFile::open("/dev/full");
     ASSERT_TRUE(log);
     log->write("e\n");
@@ -62,7 +62,7 @@ TEST_F(EventFileTest, a_full_disk_is_one_warning) {
     EXPECT_EQ(log->take_warning(), "");
 }
 
-TEST_F(EventFileTest, events_that_were_lost_before_are_the_same_warning) {
+TEST_F(EventFileTest, events_lost_before_the_file_share_that_warning) {
     EventFile log;
     log.lose(3);
     EXPECT_EQ(log.take_warning(), "event log: 3 lines were too many to keep in memory; some events are lost");
@@ -70,7 +70,7 @@ TEST_F(EventFileTest, events_that_were_lost_before_are_the_same_warning) {
     EXPECT_EQ(log.take_warning(), "");
 }
 
-TEST_F(EventFileTest, a_line_after_a_torn_one_begins_anew) {
+TEST_F(EventFileTest, a_line_after_a_torn_line_starts_on_a_new_line) {
     ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
     const base::UniqueFd reader(::open(path().c_str(), O_RDONLY | O_NONBLOCK));
     auto log = EventFile::open(path());

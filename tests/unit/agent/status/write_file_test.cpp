@@ -58,7 +58,7 @@ TEST_F(WriteFile, writes_through_a_link_that_is_the_path_itself) {
     EXPECT_EQ(text_of(folder / "target"), "new");
 }
 
-TEST_F(WriteFile, names_what_cannot_be_written) {
+TEST_F(WriteFile, names_the_path_that_cannot_be_written) {
     EXPECT_EQ(write_file(folder / "missing" / "report", "new"),
               (folder / "missing" / "report").string() + ": No such file or directory");
 }
