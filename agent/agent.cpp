@@ -133,7 +133,7 @@ base::Result<void> Agent::prepare() {
             return host_in_guard(link_, job, listeners);
         });
     link_.ready();
-    // While the I/O thread makes the run folder, this one makes what has no name in it.
+    // While the I/O thread makes the run folder, the control loop makes objects that need no name in it.
     output_.prepare([this] { return make_timer_pipe(); },
                     [this](const base::Result<void>& made) { on_output_ready(made); });
     link_.tell_cgroup(cgroups_.folder());
