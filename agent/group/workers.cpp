@@ -166,12 +166,12 @@ void LocalWorkers::finish_spawning(Worker& worker) {
         if (worker.has_terminal) host_.terminal.give(worker.pid);
         return observer_.on_executed(worker);
     }
-    forget_process(worker);
+    release_process(worker);
     worker.pid = 0;  // it never was that program
     observer_.on_not_started(worker, *error);
 }
 
-void LocalWorkers::forget_process(Worker& worker) {
+void LocalWorkers::release_process(Worker& worker) {
     worker.alive = false;
     worker.ended = {};
     worker.progress = {};
@@ -205,7 +205,7 @@ void LocalWorkers::collect(Worker& worker) {
         static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6;
     worker.usage.system_seconds =
         static_cast<double>(used.ru_stime.tv_sec) + static_cast<double>(used.ru_stime.tv_usec) / 1e6;
-    forget_process(worker);
+    release_process(worker);
     observer_.on_ended(worker);
 }
 
@@ -242,7 +242,7 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
 
 void LocalWorkers::stop(int number) {
     if (host_.program) host_.program->stop(number);
-    forget_unmade();
+    cancel_unmade();
     await_results(workers_.size());  // a worker that runs its program may have a handler for the signal
     for (Worker& worker : workers_) {
         if (!worker.alive) continue;

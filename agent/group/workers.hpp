@@ -106,7 +106,7 @@ private:
 
     [[nodiscard]] std::vector<Orphan> groups_with_orphans() const;
     void collect(Worker& worker);
-    void forget_process(Worker& worker);
+    void release_process(Worker& worker);
     void set_program(SpawnRequest& request) const;
     void finish_spawning(Worker& worker);
     void await_results(std::size_t count);
@@ -115,7 +115,7 @@ private:
     void on_silence(Worker& worker);
     void on_not_forked(Worker& worker, const SpawnError& error);
     void end_forking(Worker& worker);
-    void forget_unmade();
+    void cancel_unmade();
     static void send(const Worker& worker, int number);
     void set_variables(SpawnRequest& request, const Variables& variables) const;
     [[nodiscard]] static SpawnError with_hint(SpawnError error);

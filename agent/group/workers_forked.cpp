@@ -32,7 +32,7 @@ void LocalWorkers::on_refused(const SpawnError& error) {
 
 void LocalWorkers::on_ended(const Template::End& end) {
     host_.output.end_template();
-    forget_unmade();
+    cancel_unmade();
     observer_.on_template_ended(end);
 }
 
@@ -115,7 +115,7 @@ void LocalWorkers::on_silence(Worker& worker) {
 void LocalWorkers::on_not_forked(Worker& worker, const SpawnError& error) {
     if (worker.alive) {
         ::kill(worker.pid, SIGKILL);
-        forget_process(worker);
+        release_process(worker);
         worker.pid = 0;  // it never was that program
     }
     observer_.on_not_started(worker, with_hint(error));
@@ -123,7 +123,7 @@ void LocalWorkers::on_not_forked(Worker& worker, const SpawnError& error) {
 
 /// Gives up ordered forks without a process: the template has exited, or the round is being stopped. A fork that is
 /// made nevertheless finds its line closed and exits.
-void LocalWorkers::forget_unmade() {
+void LocalWorkers::cancel_unmade() {
     for (Worker& worker : workers_) {
         if (!worker.forking) continue;
         read_line(worker);

@@ -133,7 +133,7 @@ void Output::write_event(std::string line) {
     }
     const std::size_t bytes = line.size();
     post_bounded(bytes, [line = std::move(line)](Side& side) {
-        if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.lose(lost);
+        if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.add_lost(lost);
         side.events.write(line);
         side.print_warnings();
     });

@@ -72,9 +72,9 @@ Coalescer::Text* Coalescer::due(base::Time now) {
 
     const Waiting* oldest = nullptr;
     const Waiting* oldest_ahead = nullptr;
-    bool somebody_may_come = false;
+    bool a_rank_may_catch_up = false;
     for (const Rank& each : ranks_) {
-        if (each.open && !each.ahead && !each.apart) somebody_may_come = true;
+        if (each.open && !each.ahead && !each.apart) a_rank_may_catch_up = true;
         if (each.queue.empty()) continue;
         const Waiting* head = &each.queue.front();
         if (each.bytes > limits_.most_bytes) return head->text;
@@ -86,7 +86,7 @@ Coalescer::Text* Coalescer::due(base::Time now) {
         return oldest->text;
     }
     if (open_ == 0) return oldest->text;
-    return oldest_ahead && !somebody_may_come ? oldest_ahead->text : nullptr;
+    return oldest_ahead && !a_rank_may_catch_up ? oldest_ahead->text : nullptr;
 }
 
 /// The window of `text` is over. If a rank that printed it was paused for the others, marks each rank without it as

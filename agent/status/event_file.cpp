@@ -35,7 +35,7 @@ void EventFile::write(std::string_view line) {
     if (!whole) warn(written < 0 ? std::strerror(errno) : "a line was cut short");
 }
 
-void EventFile::lose(std::uint64_t lines) { warn(fmt::format("{} lines were too many to keep in memory", lines)); }
+void EventFile::add_lost(std::uint64_t lines) { warn(fmt::format("{} lines were too many to keep in memory", lines)); }
 
 void EventFile::warn(std::string why) {
     if (!std::exchange(has_warned_, true)) warning_ = fmt::format("event log: {}; some events are lost", why);

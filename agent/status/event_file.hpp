@@ -21,7 +21,7 @@ public:
     void write(std::string_view line);
 
     /// Records that `lines` were dropped before they reached this file.
-    void lose(std::uint64_t lines);
+    void add_lost(std::uint64_t lines);
 
     /// The reason of the first loss, returned once; else empty.
     [[nodiscard]] std::string take_warning();

@@ -64,9 +64,9 @@ TEST_F(EventFileTest, a_full_disk_causes_one_warning) {
 
 TEST_F(EventFileTest, events_lost_before_the_file_share_that_warning) {
     EventFile log;
-    log.lose(3);
+    log.add_lost(3);
     EXPECT_EQ(log.take_warning(), "event log: 3 lines were too many to keep in memory; some events are lost");
-    log.lose(4);
+    log.add_lost(4);
     EXPECT_EQ(log.take_warning(), "");
 }
 
