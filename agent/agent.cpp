@@ -114,7 +114,7 @@ Agent::Agent(const Plan& plan, GuardLink& link)
       output_(loop_, plan, log_options(plan, node_.host), {}),
       reporter_(plan, node_, output_),
       terminal_(link_.guard()),
-      input_(loop_, plan, terminal_),
+      input_(loop_, output_.loop(), plan, terminal_),
       cgroups_(plan.use_cgroups) {
     node_.node_id = fmt::format("{}-{}", node_.host, getpid());
 }

@@ -38,6 +38,8 @@ Output::~Output() {
         thread_->thread.detach();
 }
 
+base::Loop& Output::loop() { return side_->loop; }
+
 /// How long the thread has been inside its current callback; zero while it waits for events.
 base::Duration Output::in_call_for() const { return thread_ ? thread_->loop.in_turn_for() : base::Duration::zero(); }
 

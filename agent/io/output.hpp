@@ -60,6 +60,8 @@ public:
     Output(base::Loop& control, const Plan& plan, Logs::Options options, const Bounds& bounds);
     /// Ends the thread; detaches a thread that stands still, and after leave_thread().
     ~Output();
+    /// The loop of the thread, for other work that a file may hold up.
+    [[nodiscard]] base::Loop& loop();
     /// The process exits next: the destructor leaves the idle thread to the kernel.
     void leave_thread() { left_ = true; }
 

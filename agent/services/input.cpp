@@ -1,28 +1,20 @@
 #include "agent/services/input.hpp"
 
 #include <fcntl.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
+#include <utility>
 
 namespace dlaunch::agent {
-namespace {
 
-constexpr std::size_t kMostAhead = 64UL * 1024;  // copied ahead of the slowest worker
-
-/// False for regular files and devices such as /dev/null: epoll refuses them, since they are always ready.
-bool can_wait_for(int fd) {
-    const base::UniqueFd probe(epoll_create1(EPOLL_CLOEXEC));
-    epoll_event event{};
-    return epoll_ctl(probe.get(), EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-}  // namespace
-
-StandardInput::StandardInput(base::Loop& loop, const Plan& plan, Terminal& terminal)
-    : loop_(loop), plan_(plan.standard_input), terminal_(terminal), null_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+StandardInput::StandardInput(base::Loop& control, base::Loop& io, const Plan& plan, Terminal& terminal)
+    : control_(control),
+      copying_(isatty(STDIN_FILENO) ? control : io),
+      plan_(plan.standard_input),
+      terminal_(terminal),
+      null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      copier_(std::make_shared<InputCopier>(copying_, isatty(STDIN_FILENO) ? &terminal : nullptr,
+                                            [this] { terminal_wanted_(); })) {}
 
 void StandardInput::contribute(const Assignment& assignment, int local_rank, Contribution& to) {
     using Mode = StdinPlan::Mode;
@@ -38,116 +30,36 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
     if (plan_.mode == Mode::automatic && assignment.world_size == 1 && !in_background) return;
     to.input = null_.get();
     int ends[2];
-    if (plan_.mode != Mode::all || ended_ || pipe2(ends, O_CLOEXEC) != 0) return;
+    if (plan_.mode != Mode::all || pipe2(ends, O_CLOEXEC) != 0) return;
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    readers_.push_back({base::UniqueFd(ends[1]), {}, 0});
+    pipes_.emplace_back(ends[1]);
     to.input = ends[0];
     to.owned.emplace_back(ends[0]);
 }
 
+/// Where both have one loop, the effect is immediate.
+void StandardInput::on_copier(std::function<void(InputCopier&)> work) {
+    if (&copying_ == &control_) return work(*copier_);
+    copying_.post([copier = copier_, work = std::move(work)] { work(*copier); });
+}
+
 void StandardInput::started() {
-    if (readers_.empty()) return;
-    must_wait_ = can_wait_for(STDIN_FILENO);
-    buffer_.clear();  // may hold the rest of an earlier round
-    read_more();
-}
-
-void StandardInput::suspend() {
-    suspended_ = true;
-    watch_ = {};
-}
-
-void StandardInput::resume() {
-    suspended_ = false;
-    if (!readers_.empty()) read_more();
+    if (pipes_.empty()) return;
+    auto pipes = std::make_shared<std::vector<base::UniqueFd>>(std::exchange(pipes_, {}));
+    on_copier([pipes](InputCopier& copier) { copier.begin(std::move(*pipes)); });
 }
 
 void StandardInput::finish() {
-    readers_.clear();
-    end_copying();
+    pipes_.clear();
+    on_copier([](InputCopier& copier) { copier.finish(); });
 }
 
-void StandardInput::end_copying() {
-    watch_ = {};
-    if (plan_.mode == StdinPlan::Mode::all) terminal_.take_back();
+void StandardInput::suspend() {
+    on_copier([](InputCopier& copier) { copier.suspend(); });
 }
 
-/// A background process group must not read from a terminal: makes dlaunch's group the foreground group where possible.
-/// False: the shell has the terminal, and the copy waits for fg.
-bool StandardInput::may_read() {
-    if (terminal_.usable()) terminal_.give(getpgrp());
-    return !terminal_.taken();
-}
-
-void StandardInput::read_more() {
-    if (ended_ || suspended_ || watch_ || turn_posted_) return;
-    if (!may_read()) return wait_for_terminal();
-    if (must_wait_) {
-        watch_ = loop_.readable(STDIN_FILENO, [this] { copy_some(); });
-        return;
-    }
-    turn_posted_ = true;
-    loop_.post([this] {
-        turn_posted_ = false;
-        copy_some();
-    });
-}
-
-void StandardInput::copy_some() {
-    if (readers_.empty() || suspended_) return;
-    if (!may_read()) return wait_for_terminal();
-    char part[16 * 1024];
-    const ssize_t got = read(STDIN_FILENO, part, sizeof part);
-    // EIO: the shell has just taken the terminal; the next turn requests the terminal again.
-    if (got < 0 && (errno == EINTR || errno == EAGAIN || (errno == EIO && terminal_.taken()))) return;
-    if (got <= 0) return end();
-    buffer_.append(part, static_cast<std::size_t>(got));
-    flush();
-}
-
-void StandardInput::end() {
-    ended_ = true;
-    watch_ = {};
-    flush();
-}
-
-/// Acts as the kernel does with a background process that reads from its terminal: stops the job, or reads end of file
-/// where the group is orphaned.
-void StandardInput::wait_for_terminal() {
-    watch_ = {};
-    if (terminal_.orphaned()) return end();
-    terminal_wanted_();
-}
-
-void StandardInput::flush() {
-    for (std::size_t at = 0; at < readers_.size();) {
-        Reader& reader = readers_[at];
-        const ssize_t put = reader.sent == buffer_.size()
-                                ? 0
-                                : write(reader.pipe.get(), buffer_.data() + reader.sent, buffer_.size() - reader.sent);
-        if (put > 0) reader.sent += static_cast<std::size_t>(put);
-        const bool gone = put < 0 && errno != EAGAIN && errno != EINTR;  // the worker closed its stdin or died
-        const bool done = ended_ && reader.sent == buffer_.size();
-        if (gone || done) {
-            readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(at));
-            continue;
-        }
-        if (reader.sent == buffer_.size())
-            reader.watch = {};
-        else if (!reader.watch)
-            reader.watch = loop_.writable(reader.pipe.get(), [this] { loop_.post([this] { flush(); }); });
-        ++at;
-    }
-    std::size_t sent_to_all = buffer_.size();
-    for (const auto& reader : readers_) sent_to_all = std::min(sent_to_all, reader.sent);
-    buffer_.erase(0, sent_to_all);
-    for (auto& reader : readers_) reader.sent -= sent_to_all;
-    if (buffer_.size() >= kMostAhead)
-        watch_ = {};
-    else if (readers_.empty())
-        end_copying();
-    else
-        read_more();
+void StandardInput::resume() {
+    on_copier([](InputCopier& copier) { copier.resume(); });
 }
 
 }  // namespace dlaunch::agent
