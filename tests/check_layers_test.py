@@ -43,7 +43,7 @@ class Rules(unittest.TestCase):
     def test_rooms_of_a_layer_point_one_way(self):
         self.refused("rendezvous/wire/up.cpp", '#include "rendezvous/store/client.hpp"\n', "must not include")
         self.refused("rendezvous/rounds/socket.cpp", '#include "rendezvous/store/server.hpp"\n', "must not include")
-        self.assertEqual(said_of({"agent/logs/a.hpp": "#pragma once\n", "agent/group/a.cpp": '#include "agent/logs/a.hpp"\n'}), [])
+        self.assertEqual(said_of({"agent/services/a.hpp": "#pragma once\n", "agent/group/a.cpp": '#include "agent/services/a.hpp"\n'}), [])
         self.refused("agent/process/guard.cpp", '#include "agent/plan.hpp"\n', "agent/process must not include")
 
     def test_the_rules_themselves_have_no_cycle(self):

@@ -46,7 +46,9 @@ json to_json(const Failure& failure) {
 }
 
 constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
-constexpr std::int64_t kYear10000 = 253'402'300'800'000;  // in milliseconds; later times have no usual text
+/// Of the year 2262: later times do not fit into the clock.
+constexpr std::int64_t kLatestMs =
+    std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::duration::max()).count();
 constexpr double kMostSeconds = 1e10;
 
 /// The whole number at object[key]. Throws std::out_of_range: no agent sends one beyond these bounds.
@@ -87,7 +89,7 @@ Failure from_json(const json& object) {
     failure.round = int_at(object, "round");
     failure.after = std::chrono::duration<double>(seconds_at(object, "after"));
     failure.when =
-        std::chrono::system_clock::time_point(std::chrono::milliseconds(number_at(object, "when_ms", kYear10000)));
+        std::chrono::system_clock::time_point(std::chrono::milliseconds(number_at(object, "when_ms", kLatestMs)));
     object.at("last_words").get_to(failure.last_words);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);

@@ -99,6 +99,11 @@ protected:
         EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
         return fifo;
     }
+    void fill_console() const {
+        const std::string full(1 << 17, 'x');
+        fcntl(console_.get(), F_SETFL, O_NONBLOCK);
+        ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
+    }
     std::string shown() const {
         fcntl(reader_.get(), F_SETFL, O_NONBLOCK);
         std::string text(1 << 20, '\0');
@@ -184,9 +189,7 @@ TEST_F(OutputTest, lines_that_wait_for_the_disk_are_bounded) {
 }
 
 TEST_F(OutputTest, the_report_waits_for_a_slow_reader) {
-    const std::string full(1 << 17, 'x');
-    fcntl(console_.get(), F_SETFL, O_NONBLOCK);
-    ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
+    fill_console();
     ASSERT_TRUE(prepare());
     begin_finish("the report\n");
     std::string seen;
@@ -199,9 +202,7 @@ TEST_F(OutputTest, the_report_waits_for_a_slow_reader) {
 
 TEST_F(OutputTest, a_stuck_reader_is_given_up) {
     bounds_.patience = 10ms;
-    const std::string full(1 << 17, 'x');
-    fcntl(console_.get(), F_SETFL, O_NONBLOCK);
-    ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
+    fill_console();
     ASSERT_TRUE(prepare());
     EXPECT_EQ(finish("the report\n"), "");
     EXPECT_EQ(shown().find("the report"), std::string::npos);
@@ -209,9 +210,7 @@ TEST_F(OutputTest, a_stuck_reader_is_given_up) {
 
 TEST_F(OutputTest, a_second_request_to_end_cuts_the_patience) {
     bounds_.patience = 50s;
-    const std::string full(1 << 17, 'x');
-    fcntl(console_.get(), F_SETFL, O_NONBLOCK);
-    ASSERT_GT(write(console_.get(), full.data(), full.size()), 0);
+    fill_console();
     ASSERT_TRUE(prepare());
     begin_finish("the report\n");
     output_->hurry();
