@@ -102,7 +102,6 @@ private:
     bool suspended_ = false;
     bool leaving_ = false,
          signalled_ = false;  ///< the membership knows that this node ends; a signal has asked for the end
-    bool hurried_ = false;    ///< the user has asked for the end twice
     bool has_ended_ = false;  ///< the job is over; the I/O thread writes the last output
     std::string refusal_;     ///< the guard prints it after the agent's exit
 };
@@ -154,8 +153,12 @@ int Agent::run() {
     }
     loop_.run();
     if (!refusal_.empty()) link_.announce_end(status_, refusal_);
-    if (output_.stands_still()) _exit(status_);  // its thread cannot be joined
-    output_.leave_thread();
+    if (output_.stands_still()) {
+        // The thread keeps its descriptors for as long as the disk does not answer: readers need their end of file now.
+        close(STDOUT_FILENO);
+        close(STDERR_FILENO);
+        _exit(status_);
+    }
     return status_;
 }
 
@@ -254,7 +257,6 @@ void Agent::on_end(const JobVerdict& verdict) {
     events_.write("job_ended", {{"status", std::int64_t{status_}}, {"seconds", seconds}});
     output_.finish(reporter_.ending(verdict, {.rounds = rounds_, .seconds = seconds}, *round_),
                    [this](const std::string& lost) { on_output_finished(lost); });
-    if (hurried_) output_.hurry();
     cgroups_.remove();  // while the I/O thread prints
 }
 
@@ -302,7 +304,7 @@ void Agent::end_by_signal(int number) {
         return print_unless_quiet(message(Ending::already));  // after --timeout: the workers keep their grace
     if (leaving_) {
         print_unless_quiet(message(Ending::at_once));
-        hurried_ = true;
+        output_.hurry();
         round_->kill(signal_name);
         return membership_->hurry();
     }
@@ -327,6 +329,7 @@ void Agent::on_guard_died() {
     if (has_ended_) return output_.hurry();
     if (!round_) return refuse(exit_status::kSignalBase + SIGKILL, "the guard died");
     leaving_ = true;
+    output_.hurry();
     membership_->leave(exit_status::kSignalBase + SIGKILL, "the guard died", false);
     round_->kill("the guard died");
 }

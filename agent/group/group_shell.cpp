@@ -376,8 +376,9 @@ void GroupShell::drain() {
                 fmt::format("{} bytes of the workers' output were lost: the console's reader does not read",
                             drained.dropped_bytes));
         if (drained.stalled)
-            remarks_.push_back(
-                "the workers' last output is not known yet: the file system of the log files does not answer");
+            for (const Failure& failure : failures_)
+                drained.evidence[source_of(failure).local_rank].stderr_tail = {
+                    "(not known: a file system that dlaunch writes to does not answer)"};
         evidence_ = std::move(drained.evidence);
         feed([this](base::Time now) { group_.drained(now); });
     });

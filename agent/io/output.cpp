@@ -1,6 +1,7 @@
 #include "agent/io/output.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
@@ -10,11 +11,17 @@
 #include "rendezvous/base/signals_blocked.hpp"
 
 namespace dlaunch::agent {
+namespace {
+
+constexpr std::string_view kPrefix = "dlaunch: ";
+
+}  // namespace
 
 Output::Output(base::Loop& control, const Plan& plan, Logs::Options options, const Bounds& bounds)
-    : control_(control), bounds_(bounds), thread_(std::make_shared<Thread>()), gate_(std::make_shared<Gate>(control)) {
-    thread_->loop.measure_turns();
+    : control_(control), bounds_(bounds), gate_(std::make_shared<Gate>(control)) {
     try {
+        thread_ = std::make_shared<Thread>();
+        thread_->loop.measure_turns();
         const base::SignalsBlocked for_the_new_thread;
         thread_->thread = std::thread([thread = thread_] {
             thread->loop.run();
@@ -31,8 +38,8 @@ Output::Output(base::Loop& control, const Plan& plan, Logs::Options options, con
 Output::~Output() {
     gate_->close();
     if (!thread_) return;
-    if (!left_) thread_->loop.stop();
-    if (!given_up_ && !left_ && thread_->has_ended.try_acquire_for(bounds_.stands_still))
+    thread_->loop.stop();
+    if (!given_up_ && thread_->has_ended.try_acquire_for(bounds_.stands_still))
         thread_->thread.join();
     else
         thread_->thread.detach();
@@ -60,9 +67,21 @@ void Output::prepare(std::function<base::Result<void>()> also, std::function<voi
     post([this, gate = gate_, also = std::move(also), done = std::move(done)](Side& side) mutable {
         auto made = side.prepare(also);
         gate->post([this, made = std::move(made), paths = side.logs.paths(), done = std::move(done)] {
+            start_watch_ = {};
             paths_ = paths;
             done(made);
         });
+    });
+    start_watch_ = control_.after(bounds_.silent_start, [this] { explain_start(); });
+}
+
+/// In a thread of its own: the I/O thread is inside the call, and stderr may have no reader.
+void Output::explain_start() {
+    const std::string line = fmt::format("{}the job has not begun: the file system of {} does not answer\n", kPrefix,
+                                         static_cast<const char*>(side_->doing));
+    warning_ = base::Aside(control_, [line]() -> std::function<void()> {
+        if (write(STDERR_FILENO, line.data(), line.size()) < 0) return {};
+        return {};
     });
 }
 
@@ -97,6 +116,7 @@ void Output::drain(std::vector<LogSource> failed, std::function<void(Drained)> d
             gate->post([this, number, drained = std::move(drained)] { end_drain(number, drained); });
         });
     });
+    if (hurried_) cut_drain();
     watch_drain(number);
 }
 
@@ -136,7 +156,9 @@ void Output::write_event(std::string line) {
     const std::size_t bytes = line.size();
     post_bounded(bytes, [line = std::move(line)](Side& side) {
         if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.add_lost(lost);
+        side.doing = "the event log";
         side.events.write(line);
+        side.doing = side.log_name();
         side.print_warnings();
     });
 }
@@ -150,6 +172,7 @@ void Output::finish(Ending ending, std::function<void(const std::string&)> done)
         side.finish(&ending, [this, gate](const std::string& lost) { gate->post([this, lost] { end_finish(lost); }); });
     });
     watch_finish(bounds_.patience);
+    if (hurried_) hurry();
 }
 
 void Output::abandon(std::function<void(const std::string&)> done) {
@@ -166,9 +189,13 @@ void Output::watch_finish(std::chrono::milliseconds patience) {
     finish_watch_ = control_.after(patience, [this, patience] {
         if (in_call_for() < patience) return watch_finish(patience);
         given_up_ = true;
-        const std::string text = side_->report_is_shown ? "" : report_text_;
-        end_finish(fmt::format("{}{} could not be written: the file system does not answer", text,
-                               static_cast<const char*>(side_->doing)));
+        std::string text = fmt::format("{} could not be written: the file system does not answer",
+                                       static_cast<const char*>(side_->doing));
+        // The caller's printer puts the prefix before the first line.
+        if (!side_->report_is_shown && !report_text_.empty())
+            text = report_text_.substr(report_text_.starts_with(kPrefix) ? kPrefix.size() : 0) + std::string(kPrefix) +
+                   text;
+        end_finish(text);
     });
 }
 
@@ -178,6 +205,7 @@ void Output::end_finish(const std::string& lost) {
 }
 
 void Output::hurry() {
+    hurried_ = true;
     cut_drain();
     post([](Side& side) { side.logs.cut_finish(); });
     if (finished_) watch_finish(bounds_.hurried);

@@ -23,6 +23,7 @@
 #include "agent/logs/run_paths.hpp"
 #include "agent/logs/worker_pipes.hpp"
 #include "agent/plan.hpp"
+#include "rendezvous/base/aside.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
 
@@ -52,6 +53,8 @@ public:
         std::chrono::milliseconds stands_still{1000};
         /// After a second request to end: how long the thread may take to return to its queue.
         std::chrono::milliseconds hurried{200};
+        /// Of a start on a file system that does not answer, before the user is told why nothing happens.
+        std::chrono::milliseconds silent_start{3000};
     };
     static constexpr std::size_t kMostQueuedBytes = 8 << 20;  ///< of lines and events, while the thread stands still
 
@@ -62,8 +65,6 @@ public:
     ~Output();
     /// The loop of the thread, for other work that a file may hold up.
     [[nodiscard]] base::Loop& loop();
-    /// The process exits next: the destructor leaves the idle thread to the kernel.
-    void leave_thread() { left_ = true; }
 
     /// Runs `also`, opens the event log and makes the run folder. `done` receives the first error.
     void prepare(std::function<base::Result<void>()> also, std::function<void(base::Result<void>)> done);
@@ -110,6 +111,7 @@ private:
     [[nodiscard]] base::Duration in_call_for() const;
     void post(std::function<void(Side&)> work);
     void post_bounded(std::size_t bytes, std::function<void(Side&)> work);
+    void explain_start();
     void watch_drain(std::uint64_t number);
     void end_drain(std::uint64_t number, Drained drained);
     void end_finish(const std::string& lost);
@@ -125,8 +127,9 @@ private:
     std::function<void(Drained)> drained_;
     std::function<void(const std::string&)> finished_;
     std::string report_text_;
-    base::Timer drain_watch_, finish_watch_;
-    bool given_up_ = false, left_ = false;
+    base::Timer start_watch_, drain_watch_, finish_watch_;
+    base::Aside warning_;
+    bool given_up_ = false, hurried_ = false;
 };
 
 }  // namespace dlaunch::agent

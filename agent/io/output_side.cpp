@@ -16,7 +16,7 @@ base::Result<void> Output::Side::prepare(const std::function<base::Result<void>(
         if (!opened) return opened.error();
         events = std::move(*opened);
     }
-    doing = "the log files";
+    doing = log_name();
     if (auto made = logs.prepare(); !made) return made;
     // Warnings arise inside a write: print them from the loop, after that write.
     logs.on_warning([this] { loop.post([this] { print_warnings(); }); });
@@ -43,7 +43,7 @@ void Output::Side::finish(const Ending* ending, std::function<void(const std::st
         report_is_shown = true;
         doing = "the report";
         for (const auto& warning : write_reports(plan, ending->report)) print(warning);
-        doing = "the log files";
+        doing = log_name();
     }
     print_warnings();
     if (const std::uint64_t lost = lost_lines) print(fmt::format("{} messages of dlaunch were lost", lost));

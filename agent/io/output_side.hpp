@@ -39,14 +39,16 @@ struct Output::Side {
     [[nodiscard]] Evidence evidence(const LogSource& source) const;
     void finish(const Ending* ending, std::function<void(const std::string& lost)> done);
 
+    [[nodiscard]] const char* log_name() const { return plan.logs.keeps_files() ? "the log files" : "the output"; }
+
     const Plan& plan;
     base::Loop& loop;
     const std::chrono::milliseconds patience;
     Logs logs;
     EventFile events;
 
-    std::atomic<const char*> doing =
-        "the log files";  ///< the subject of the current write, for the message about a call that does not return
+    /// What a call that does not return is about.
+    std::atomic<const char*> doing = log_name();
     std::atomic<bool> report_is_shown = false;
     std::atomic<std::size_t> queued_bytes = 0;
     std::atomic<std::uint64_t> lost_events = 0, lost_lines = 0;

@@ -27,6 +27,7 @@ using base::Result;
 namespace {
 
 constexpr int kTemplate = LogSource::kTemplate;
+constexpr auto kOffer = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -82,6 +83,7 @@ struct Logs::Impl {
     int first_rank = 0;  ///< the global rank of local rank 0 in this round
     int attempt = -1;
     bool template_lives = false;
+    bool reader_is_gone = false;                     ///< the last drain was given up
     std::shared_ptr<Impl*> self;                     ///< posted callbacks check that this object still exists
     std::unique_ptr<Screen> out_screen, err_screen;  ///< err_screen is null when both lead to one place
     LogFile filtered_out, filtered_err;
@@ -231,7 +233,9 @@ void Logs::Impl::check_drained() {
         screen.end_round();
         busy |= !screen.idle();
     });
-    if (!busy) finish_drain(0);
+    if (busy) return;
+    reader_is_gone = false;
+    finish_drain(0);
 }
 
 /// The deadline of a drain: the rest of the pipes still goes to the files, and to the console where it has space.
@@ -242,6 +246,7 @@ void Logs::Impl::give_up() {
         screen.end_round();
         dropped += screen.drop();
     });
+    reader_is_gone = dropped > 0;
     finish_drain(dropped);
 }
 
@@ -359,6 +364,8 @@ void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(s
 void Logs::finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done) {
     if (!impl_->options.plan.keeps_files()) impl_->directory.remove();
     impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{patience, std::move(done), base::Clock::now(), {}});
+    // A drain has waited in vain for the reader: the report is offered, but the patience is spent.
+    if (impl_->reader_is_gone) impl_->finish->patience = std::min(patience, kOffer);
     impl_->check_finished();
 }
 

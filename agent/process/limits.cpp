@@ -25,7 +25,7 @@ std::optional<rlimit> raise_open_files() {
 
 std::string too_few_open_files(bool alone) {
     // Loop, logs and signals need some before the first worker. With several nodes this one may host the coordinator.
-    const rlim_t least = alone ? 24 : 64;
+    const rlim_t least = alone ? 40 : 64;
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= least) return {};
     return fmt::format("too few open files, expected a limit of {} at least (it is {}; raise it with ulimit -n)", least,

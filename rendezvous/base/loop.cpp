@@ -119,7 +119,8 @@ Timer::~Timer() {
     impl_->timer.cancel();
 }
 
-Loop::Loop() : impl_(std::make_unique<Impl>()) {}
+// Asio makes its descriptors at the first use; a lack of them must show here, and not in another thread.
+Loop::Loop() : impl_(std::make_unique<Impl>()) { const asio::steady_timer first_use(impl_->context); }
 Loop::~Loop() = default;
 
 Watch Loop::readable(int fd, Callback callback) {

@@ -56,6 +56,7 @@ class Loop {
 public:
     using Callback = std::function<void()>;
 
+    /// Throws boost::system::system_error without free descriptors.
     Loop();
     ~Loop();
     Loop(const Loop&) = delete;

@@ -231,7 +231,7 @@ TEST_F(OutputTest, the_end_of_the_job_gives_up_a_disk_that_does_not_answer) {
     stall();
     const OutputEnds ends = add_worker();
     EXPECT_EQ(finish("the report\n"),
-              "the report\nthe log files could not be written: the file system does not answer");
+              "the report\ndlaunch: the log files could not be written: the file system does not answer");
     EXPECT_TRUE(output_->stands_still());
 }
 
