@@ -30,13 +30,14 @@ def log_of(disk):
 
 
 def test_a_failure_ends_the_other_workers(disk, job):
-    run = job(TALKS + "[ $RANK = 1 ] && exit 3; exec sleep 600", "-t", "3", f"--log-dir={disk.path}")
+    run = job(TALKS + "[ $RANK = 1 ] && { echo worse >&2; exit 3; }; exec sleep 600", "-t", "3", f"--log-dir={disk.path}")
     other, _ = run.ready(2)
     with disk.frozen():
         run.go()
         until(lambda: not alive(other), 5, "the end of the other worker")
     result = run.wait(15)
     assert result.rc == 3 and "rank 1" in result.err and "exited with 3" in result.err
+    assert "worse" in result.err or "not known" in result.err
     assert "its stderr is empty" not in result.err and "dlaunch: dlaunch:" not in result.err
     run.nothing_left()
 
