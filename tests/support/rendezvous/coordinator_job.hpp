@@ -125,7 +125,7 @@ public:
 
     Time now{1h};
     std::uint64_t epoch = 1;        ///< of the coordinator
-    std::optional<JobConfig> told;  ///< of those who join
+    std::optional<JobConfig> told;  ///< the job's configuration in every Join; none: the coordinator's options
     std::optional<JobConfig> job;   ///< likewise, as an earlier coordinator sent it
     JobProgress progress;           ///< likewise
     int slots = 2;
