@@ -11,6 +11,7 @@ from common import free_port, median
 COUNTS = (100, 1000, 10000)
 JOB = "bench"
 PROCESSES = 4
+SPARE_DESCRIPTORS = 1000  # beside a coordinator's connections to its agents
 WORKER = '[ "$DLAUNCH_ROUND" = 1 ] || exec sleep 600'  # of the one real agent: the second round succeeds at once
 
 
@@ -28,19 +29,27 @@ def name_of(pid):
 
 
 def allow_descriptors(count):
-    """For this process and its children. Root may have more than the hard limit."""
+    """For this process and its children. Root may have more than the hard limit. Whether `count` are allowed now."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count)))
     except (ValueError, OSError):
-        raise SystemExit(f"{count} open files are needed, {hard} are allowed: run it as root, or with fewer agents")
+        return False
+    return True
+
+
+def most_of_one_coordinator(count):
+    """How many of `count` agents can be connected to one process."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return count if allow_descriptors(count + SPARE_DESCRIPTORS) else hard - SPARE_DESCRIPTORS
 
 
 class Agents:
     """`count` simulated agents in several processes, and a dlaunch that waits for them."""
 
     def __init__(self, options, count, more=()):
-        allow_descriptors(count + 1000)
+        if not allow_descriptors(count + SPARE_DESCRIPTORS):
+            raise SystemExit(f"{count} agents need {count + SPARE_DESCRIPTORS} open files: run it as root")
         self.count, self.port = count, free_port()
         words = [options.build.resolve() / "bin" / "dlaunch", f"--nnodes={count + 1}", "--nproc-per-node=1",
                  "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{self.port}", f"--rdzv-id={JOB}",
@@ -108,13 +117,6 @@ class Agents:
         heard = self.hear("welcomed")
         return (max(line[1] for line in heard) - killed) / 1e6, sum(line[2] for line in heard)
 
-    def core_share(self, seconds):
-        """The coordinator's share of a core while every agent beats."""
-        pid = self.coordinator()
-        before, start = cpu_seconds(pid), time.monotonic()
-        time.sleep(seconds)
-        return (cpu_seconds(pid) - before) / (time.monotonic() - start)
-
     def fail_and_end(self):
         """Milliseconds: one agent's failure to all; from the last stop until all are assigned; the verdict to all."""
         start = time.monotonic_ns()
@@ -143,6 +145,14 @@ class Agents:
 
     def __exit__(self, *error):
         self.close()
+
+
+def core_share(jobs, seconds):
+    """The share of a core that the coordinators of these jobs have together while every agent beats."""
+    pids = [job.coordinator() for job in jobs]
+    before, start = sum(map(cpu_seconds, pids)), time.monotonic()
+    time.sleep(seconds)
+    return (sum(map(cpu_seconds, pids)) - before) / (time.monotonic() - start)
 
 
 def failures(options):

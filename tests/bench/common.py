@@ -26,12 +26,13 @@ class Launcher:
         return [*front, *map(str, options), *self.program, *map(str, program)]
 
 
-def parse(text, repeats):
-    """Parses the options of every benchmark; the result has `.launchers` by name."""
+def parse(text, repeats, add=lambda parser: None):
+    """Parses the options of every benchmark, and those that `add` defines; the result has `.launchers` by name."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="folder of the build to measure")
     parser.add_argument("--repeats", type=int, default=repeats, help="rounds (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
+    add(parser)
     options = parser.parse_args()
     programs = options.build.resolve() / "bin"
     options.programs = programs / "bench"
