@@ -38,12 +38,19 @@ Snapshot Rounds::snapshot() const {
             {restarts_.counters(), first_group_size_},
             number(),
             static_cast<std::int32_t>(is_stopping && !awaits_members() ? roster_.members() : group_size_),
+            static_cast<std::int32_t>(std::max(roster_.size(), awaited_.nodes(now_))),
             round_over_,
             numbers_.complete(),
             restart_reason_,
             cooldowns_.snapshot(now_),
             verdict_,
             is_stopping ? std::optional(blame_.pending(restart_reason_)) : std::nullopt};
+}
+
+void Rounds::record() {
+    Snapshot current = snapshot();
+    recorded_nodes_ = current.nodes;
+    outbox_.record(std::move(current));
 }
 
 void Rounds::pass(Time now, Time::duration gap) {
@@ -57,12 +64,15 @@ void Rounds::pass(Time now, Time::duration gap) {
 void Rounds::introduced(const Join& join) {
     numbers_.reported(join.latest_round);
     lost_hosts_.joined(join.record.host);
+    if (join.job && !roster_.removed_incarnation(join.record.id)) awaited_.came();
     if (phase_ == Phase::adopting && join.job && !options_.snapshot) learn(*join.job);
 }
 
 void Rounds::joined(Time now, Node& node, const Join& join) {
     if (phase_ == Phase::over) return send(node, End{stamp(), *verdict_});
     cool_down(now, node);
+    // A successor waits for the spares, too. Before the first round there is nothing that it could miss.
+    if (number() >= 0 && roster_.size() > static_cast<std::size_t>(recorded_nodes_)) record();
     switch (phase_) {
         case Phase::adopting: return adopt(now, node, join);
         case Phase::gathering: return try_start(now);
@@ -84,7 +94,8 @@ void Rounds::resumed(Time now, const Node& node, std::int32_t known_round) {
 // --- succession -----------------------------------------------------------------------------------------------------
 
 void Rounds::succeed(Time now) {
-    visitors_until_ = now + job_.node_timeout;
+    const Time until = now + job_.node_timeout;
+    awaited_.begin(until, options_.snapshot ? static_cast<std::size_t>(options_.snapshot->nodes) : 0);
     numbers_.adopt(-1, false);
     if (options_.snapshot) {
         const Snapshot& earlier = *options_.snapshot;
@@ -115,8 +126,8 @@ void Rounds::succeed(Time now) {
     }
     // A member that has not come by then has fenced itself. Its lease was renewed by the predecessor at the latest,
     // which had died or was deposed before this coordinator began.
-    adoption_.begin(visitors_until_);
-    gathering_.not_before(visitors_until_);
+    adoption_.begin(until);
+    gathering_.not_before(until);
     record();
 }
 
@@ -128,7 +139,7 @@ void Rounds::learn(const JobConfig& job) {
     cooldowns_ = Cooldowns(job_.cooldown);
     adoption_.extend(began_ + job_.node_timeout);
     gathering_.not_before(adoption_.until());
-    visitors_until_ = std::max(visitors_until_, adoption_.until());
+    awaited_.extend(adoption_.until());
     record();
 }
 
@@ -208,7 +219,7 @@ Gathering::Nodes Rounds::nodes(Time now) const {
         return node != roster_.all().end() && node->second.connection;
     });
     return {roster_.size(), roster_.connected(), roster_.connected() - cooling, limit(),
-            now < visitors_until_ ? group_size_ : 0};
+            awaited_.any(now) ? group_size_ : 0};
 }
 
 /// Only connected nodes can be in the next round. A spare that died without a good-bye is known until its silence ends.
@@ -323,7 +334,7 @@ Time Rounds::deadline() const {
     if (phase_ == Phase::running) due = std::min(due, admission_.deadline());
     if (phase_ == Phase::gathering) {
         due = std::min(due, gathering_.deadline(now_, earliest_start()));
-        if (visitors_until_ > now_) due = std::min(due, visitors_until_);
+        if (awaited_.any(now_)) due = std::min(due, awaited_.until());
     }
     return due;
 }

@@ -26,6 +26,7 @@
 
 #include "rendezvous/rounds/admission.hpp"
 #include "rendezvous/rounds/adoption.hpp"
+#include "rendezvous/rounds/awaited.hpp"
 #include "rendezvous/rounds/blame.hpp"
 #include "rendezvous/rounds/cooldowns.hpp"
 #include "rendezvous/rounds/coordinator_options.hpp"
@@ -131,7 +132,7 @@ private:
 
     void send(const Node& node, Message message) { outbox_.send(node.connection, std::move(message)); }
     void broadcast(const Message& message) { outbox_.broadcast(roster_, message); }
-    void record() { outbox_.record(snapshot()); }
+    void record();
     [[nodiscard]] bool all_came() const { return rules_.all_came(adoption_.count(), group_size_); }
     [[nodiscard]] bool awaits_members() const { return adoption_.is_open(now_) && !all_came(); }
     [[nodiscard]] bool has_stopped() const {
@@ -152,6 +153,7 @@ private:
     Blame blame_;
     Gathering gathering_;
     Adoption adoption_;
+    Awaited awaited_;
     Admission admission_;
     LostHosts lost_hosts_;
     RoundNumbers numbers_;
@@ -159,12 +161,12 @@ private:
     Phase phase_ = Phase::gathering;
     Time now_, began_;
     std::size_t group_size_ = 0;  ///< of the current round
+    std::int32_t recorded_nodes_ = 0;
     std::int32_t first_group_size_ = 0;
     bool round_over_ = true;  ///< what follows from the current round is decided
     Time round_began_{};
     std::string restart_reason_;
     LostRanks stopped_for_;  ///< what ended this round
-    Time visitors_until_{};  ///< nodes of a predecessor may still come
     std::optional<Verdict> verdict_;
     Time over_since_{}, next_look_{};
     bool lingered_ = false;

@@ -201,9 +201,8 @@ void Rounds::tick_over(Time now) {
     }
 }
 
-/// Spares and members of a predecessor may still come, for as long as they may look for its successor.
 bool Rounds::finished() const {
-    return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && now_ >= visitors_until_));
+    return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && !awaited_.any(now_)));
 }
 
 /// A job of fixed size that lost a member, has no spare, and no restart left. A host whose guard starts the agent again

@@ -93,6 +93,7 @@ struct Snapshot {
     JobProgress progress;
     std::int32_t round = -1;      ///< the latest; a member may have been assigned to it
     std::int32_t group_size = 0;  ///< of that round; while it is being stopped, of those that are still in it
+    std::int32_t nodes = 0;       ///< that the coordinator knows, spares among them; 0: unknown
     bool round_over = true;       ///< no worker of that round lives, and its consequences are decided
     bool complete = true;         ///< this coordinator knows of every round that was started
     std::string restart_reason;   ///< of the next round

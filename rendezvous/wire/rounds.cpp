@@ -187,7 +187,7 @@ void fields(auto& a, r::Verdict& m) { a(m.status, m.reason, m.records); }
 void fields(auto& a, r::PendingStop& m) { a(m.reason, m.excuses, m.lost_host, m.verdict, m.with_causes, m.yields); }
 void fields(auto& a, r::Snapshot& m) {
     List<r::HostLosses, kMaxHosts> losses{m.losses};
-    a(m.epoch, m.config, m.progress, m.round, m.group_size, m.round_over, m.complete, m.restart_reason, losses,
+    a(m.epoch, m.config, m.progress, m.round, m.group_size, m.nodes, m.round_over, m.complete, m.restart_reason, losses,
       m.verdict, m.stop);
 }
 void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.progress); }
@@ -243,7 +243,8 @@ bool sane(const r::JobConfig& m) {
 }
 bool sane(const r::Welcome& m) { return sane(m.job); }
 bool sane(const r::Snapshot& m) {
-    return sane(m.config) && sane(m.progress) && m.round >= -1 && within(m.group_size, 0, kMostWorkers);
+    return sane(m.config) && sane(m.progress) && m.round >= -1 && within(m.group_size, 0, kMostWorkers) &&
+           within(m.nodes, 0, kMostWorkers);
 }
 bool sane(const r::RunningRound& m) {
     return m.group_world_size <= kMostWorkers && is_place(m.group_rank, m.group_world_size) && sane(m.progress);

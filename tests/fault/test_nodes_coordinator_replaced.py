@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -30,3 +31,16 @@ def test_the_agent_beside_it_is_started_again(cluster):
     after = job.world(2, after=world, seconds=15)
     assert after.restarts == {0} and runs[0].coordinator() == coordinator
     job.end_well(after, *runs)
+
+
+def test_failure_restart_and_end_need_no_node_timeout(cluster):
+    job = cluster(2)
+    runs = job.begin("2", "--max-restarts=1", "--node-timeout=40")
+    world = job.world(2)
+    os.kill(runs[0].coordinator(), signal.SIGKILL)
+    began = time.monotonic()
+    job.order(1, "exit 3")
+    after = job.world(2, after=world)
+    assert after.restarts == {1}
+    job.end_well(after, *runs)
+    assert time.monotonic() - began < 20, "the successor waited for nodes although all had come"

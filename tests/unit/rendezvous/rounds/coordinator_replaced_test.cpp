@@ -70,6 +70,36 @@ TEST(CoordinatorReplaced, failures_after_a_change_of_membership_do_not_count_for
     EXPECT_EQ(restarts_of_the_next_round(next), 0);
 }
 
+TEST(CoordinatorReplaced, ends_when_all_nodes_of_its_predecessor_have_come_and_gone) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.join(2);  // a spare
+    Job next = replacement_of(job);
+    next.job = job.coordinator.config();
+    for (int node : {0, 1}) next.comes_back(node, 0, 2);
+    for (int node : {0, 1}) next.over(node, true);
+    for (int node : {0, 1}) next.hangs_up(node);
+    EXPECT_FALSE(next.coordinator.finished()) << "the spare may still come";
+    next.join(2);
+    EXPECT_EQ(next.heard<End>(2)->verdict.status, 0);
+    next.hangs_up(2);
+    EXPECT_TRUE(next.coordinator.finished());
+}
+
+TEST(CoordinatorReplaced, waits_a_node_timeout_for_nodes_of_its_predecessor) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1, 2}) job.join(node);
+    Job next = replacement_of(job);
+    next.job = job.coordinator.config();
+    for (int node : {0, 1}) next.comes_back(node, 0, 2);
+    for (int node : {0, 1}) next.over(node, true);
+    for (int node : {0, 1}) next.hangs_up(node);
+    next.pass(4'800ms);
+    EXPECT_FALSE(next.coordinator.finished());
+    next.pass(300ms);
+    EXPECT_TRUE(next.coordinator.finished());
+}
+
 TEST(CoordinatorReplaced, the_order_to_stop_reaches_members_that_did_not_receive_it) {
     Job job(2, 2, 1);
     for (int node : {0, 1}) job.join(node);
@@ -159,19 +189,6 @@ TEST(CoordinatorReplaced, success_in_an_earlier_round_is_none_in_the_latest) {
     next.comes_back(1, 2, 2, false);
     next.over(1, true);
     EXPECT_FALSE(next.heard<End>(1)) << "rank 0 of round 2 has not run";
-}
-
-TEST(CoordinatorReplaced, a_successor_waits_for_spares_before_it_finishes) {
-    Job job(1, 1);
-    job.join(0);
-    Job next = replacement_of(job);
-    next.comes_back(0, 0, 1, false);
-    next.over(0, true);
-    ASSERT_EQ(next.coordinator.phase(), Coordinator::Phase::over);
-    next.hangs_up(0);
-    EXPECT_FALSE(next.coordinator.finished()) << "a spare of the predecessor may still look for it";
-    next.pass(6s);
-    EXPECT_TRUE(next.coordinator.finished());
 }
 
 }  // namespace

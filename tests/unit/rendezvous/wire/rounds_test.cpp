@@ -117,6 +117,7 @@ TEST(RoundsWire, a_snapshot_comes_back_as_it_was_and_nothing_else_does) {
                          {{1, 2, 2, std::chrono::milliseconds(200), "lost"}, 3},
                          7,
                          3,
+                         5,
                          false,
                          false,
                          "why",
