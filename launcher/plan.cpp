@@ -10,6 +10,7 @@
 #include "launcher/slurm.hpp"
 #include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
+#include "rendezvous/rounds/lease.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::launcher {
@@ -153,27 +154,30 @@ Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& pla
     return {};
 }
 
+bool has_folder(const Settings& settings) { return settings.endpoint.starts_with("file://"); }
+
 /// A folder as endpoint implies c10d: it has no fixed address.
 Result<agent::Backend> backend_of(const Settings& settings) {
-    const bool folder = settings.endpoint.starts_with("file://");
+    const bool folder = has_folder(settings);
     const agent::Backend backend = settings.plan.rendezvous.backend;
     if (folder && backend == agent::Backend::fixed_address && settings.has("rdzv-backend"))
         return wrong(settings, "rdzv-backend", "c10d with an endpoint that is a folder");
     return folder ? agent::Backend::c10d : backend;
 }
 
-/// --node-timeout, else torchrun's keep_alive_* keys.
+/// --node-timeout, else torchrun's keep_alive_* keys, else the default, which is twice as long for a folder: a
+/// coordinator on another node takes over before the members fence themselves.
 Result<std::chrono::milliseconds> node_timeout(const Settings& settings) {
-    constexpr std::chrono::seconds kLeast{2};  // a node fences itself a second earlier; a busy machine needs the rest
-    if (settings.node_timeout && *settings.node_timeout < kLeast)
+    if (settings.node_timeout && *settings.node_timeout < rendezvous::kLeastNodeTimeout)
         return wrong(settings, "node-timeout", "2 s at least");
     if (settings.node_timeout) return *settings.node_timeout;
     const RdzvConf& conf = settings.rdzv_conf;
-    if (!conf.keep_alive_interval && !conf.keep_alive_max_attempt) return agent::RendezvousPlan{}.node_timeout;
+    if (!conf.keep_alive_interval && !conf.keep_alive_max_attempt)
+        return agent::RendezvousPlan{}.node_timeout * (has_folder(settings) ? 2 : 1);
     constexpr std::chrono::seconds kInterval{5};  // torchrun's
     constexpr int kAttempts = 3;                  // torchrun's
     const auto silence = conf.keep_alive_interval.value_or(kInterval) * conf.keep_alive_max_attempt.value_or(kAttempts);
-    if (silence < kLeast)
+    if (silence < rendezvous::kLeastNodeTimeout)
         return wrong(settings, "rdzv-conf", "keep_alive_interval times keep_alive_max_attempt of 2 s at least");
     return silence;
 }
@@ -209,14 +213,14 @@ Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::
     if (settings.standalone && !one_node) return wrong(settings, "nnodes", "one node with --standalone");
     if (!settings.standalone && plan.node_rank && *plan.node_rank >= plan.max_nodes)
         return wrong(settings, "node-rank", fmt::format("a rank below {}, the number of nodes", plan.max_nodes));
+    auto silence = node_timeout(settings);
+    if (!silence) return silence.error();
     if (settings.standalone || (one_node && settings.endpoint.empty() && !settings.master_port)) {
         plan = plan_standalone(settings, deps);
         return {};
     }
     auto backend = backend_of(settings);
     if (!backend) return backend.error();
-    auto silence = node_timeout(settings);
-    if (!silence) return silence.error();
     plan.standalone = false;
     plan.backend = *backend;
     plan.node_timeout = *silence;

@@ -107,7 +107,7 @@ constexpr Option kOptions[] = {
      .help = "when a late node is admitted to a running elastic job",
      .set = set_scale_up},
     {.name = "node-timeout", .value = "SECONDS", .fallback = "5", .group = Group::rendezvous,
-     .help = "silence after which a node counts as lost; at least 2",
+     .help = "silence after which a node counts as lost; at least 2; with a folder as endpoint the default is 10",
      .set = set_node_timeout},
 
     // --- failures and stopping ---

@@ -135,10 +135,12 @@ TEST(PlanMeeting, AFolderIsForC10d) {
 TEST(PlanMeeting, SilenceAndLateNodes) {
     auto timeout = [](const Words& words) { return planned(words).plan->rendezvous.node_timeout; };
     EXPECT_EQ(timeout({"--nnodes=2", "p"}), 5s);
+    EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}), 10s);
     EXPECT_EQ(timeout({"--nnodes=2", "--node-timeout=2.5", "p"}), 2500ms);
     EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_interval=2", "p"}), 6s);
     EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_max_attempt=2", "p"}), 10s);
     EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-conf=keep_alive_interval=2", "--node-timeout=3", "p"}), 3s);
+    EXPECT_EQ(planned({"--node-timeout=1", "p"}).error(), "--node-timeout=1: expected 2 s at least") << "one node";
     EXPECT_EQ(planned({"--nnodes=2", "--node-timeout=1.9", "p"}).error(), "--node-timeout=1.9: expected 2 s at least");
     EXPECT_EQ(
         planned({"--nnodes=2", "--rdzv-conf=keep_alive_interval=0.5", "p"}).error(),
