@@ -13,7 +13,7 @@ namespace dlaunch::base {
 struct CoordinatorPage {
     /// In ticks of base::Clock. The guard replaces a coordinator that does not extend this time.
     std::atomic<std::int64_t> alive_until{0};
-    std::atomic<bool> is_over{false};  ///< the verdict is recorded; its delivery may still go on
+    std::atomic<bool> is_over{false};  ///< the verdict is recorded; its delivery may continue
     std::atomic<bool> hands_over{
         false};                  ///< on SIGTERM the process releases its claim, so that another node takes over
     std::atomic<int> status{0};  ///< exit status of the verdict

@@ -32,4 +32,13 @@ std::string text_of(const std::string& path, std::size_t most_bytes) {
     return text ? std::move(*text) : std::string();
 }
 
+bool write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+        if (written < 0 && errno != EINTR) return false;
+        if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
 }  // namespace dlaunch::base

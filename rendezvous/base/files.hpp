@@ -1,8 +1,9 @@
 #pragma once
-/// Reading small files at once.
+/// Reading and writing small files at once.
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "rendezvous/base/result.hpp"
 
@@ -15,5 +16,8 @@ inline constexpr std::size_t kSmallFile = std::size_t{4} << 20;
 
 /// Reads a file; empty if it is missing, unreadable or larger than `most_bytes`. Does not block on a FIFO.
 [[nodiscard]] std::string text_of(const std::string& path, std::size_t most_bytes = kSmallFile);
+
+/// Writes all bytes to a descriptor. False: errno has the reason.
+bool write_all(int fd, std::string_view bytes);
 
 }  // namespace dlaunch::base

@@ -5,8 +5,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 namespace dlaunch::base {
@@ -27,14 +25,6 @@ int usable_cores() {
         if (!too_small) return count > 0 ? count : 1;
     }
     return 1;
-}
-
-std::string temporary_folder() {
-    const char* given = std::getenv("TMPDIR");
-    if (!given || !*given) return "/tmp";
-    std::error_code unknown;
-    const auto absolute = std::filesystem::absolute(given, unknown);  // workers may start elsewhere
-    return unknown ? given : absolute.string();
 }
 
 std::vector<std::pair<std::string, std::string>> environment() {

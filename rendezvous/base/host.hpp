@@ -13,9 +13,6 @@ namespace dlaunch::base {
 /// Processors that this process may run on: the size of its affinity mask, which may exceed a cpu_set_t.
 [[nodiscard]] int usable_cores();
 
-/// $TMPDIR, or /tmp when that is unset or empty.
-[[nodiscard]] std::string temporary_folder();
-
 /// This process's environment as NAME, value pairs, in its order; entries without `=` are left out.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment();
 

@@ -1,6 +1,9 @@
 #include "rendezvous/base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 
 namespace dlaunch::base {
 namespace {
@@ -56,6 +59,19 @@ std::string substitute(std::string_view text, TwoDollars two_dollars,
         }
     }
     return done;
+}
+
+std::string number_ranges(std::vector<int> numbers, std::string_view separator) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    std::string out;
+    for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+        if (!out.empty()) out += separator;
+        fmt::format_to(std::back_inserter(out), "{}", numbers[first]);
+        if (last > first) fmt::format_to(std::back_inserter(out), "-{}", numbers[last]);
+    }
+    return out;
 }
 
 }  // namespace dlaunch::base

@@ -15,6 +15,9 @@ namespace dlaunch::base {
 /// Splits at every `at`. Adjacent separators enclose an empty part, and an empty text is one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char at);
 
+/// "0-3,8" for {0, 1, 2, 3, 8}, with any separator; the order of the numbers does not matter.
+[[nodiscard]] std::string number_ranges(std::vector<int> numbers, std::string_view separator = ",");
+
 /// Whether `$$` stays or becomes `$`.
 enum class TwoDollars { kept, one };
 

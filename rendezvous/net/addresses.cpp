@@ -12,6 +12,7 @@
 
 #include "rendezvous/base/address.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/host_names.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -22,18 +23,6 @@ constexpr std::string_view kMapped = "::ffff:";
 std::string plain(std::string text) {
     if (text.starts_with(kMapped) && text.find('.') != std::string::npos) text.erase(0, kMapped.size());
     return text;
-}
-
-std::string lower(std::string text) {
-    for (char& c : text)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return text;
-}
-
-/// Whether both name one host: equal, or equal up to a domain that only one of them has.
-bool is_name_of(const std::string& host_name, const std::string& written) {
-    const std::string ours = lower(host_name), theirs = lower(written);
-    return ours == theirs || ours.starts_with(theirs + ".") || theirs.starts_with(ours + ".");
 }
 
 bool contains(const std::vector<std::string>& all, const std::string& one) {
@@ -86,7 +75,7 @@ std::vector<std::string> own_addresses() {
 bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
 bool means_loopback(const std::string& written) {
-    return lower(written) == "localhost" || is_loopback(plain(lower(written)));
+    return base::lower_name(written) == "localhost" || is_loopback(plain(base::lower_name(written)));
 }
 
 std::vector<std::string> own_addresses_at(const Endpoint& place, const std::vector<std::string>& resolved,
@@ -101,7 +90,7 @@ std::vector<std::string> own_addresses_at(const Endpoint& place, const std::vect
         return found;
     }
     const bool has_loopback = std::any_of(resolved.begin(), resolved.end(), is_loopback);
-    if (has_loopback && is_name_of(host_name, place.host)) found.push_back(reachable);
+    if (has_loopback && base::is_same_host(host_name, place.host)) found.push_back(reachable);
     return found;
 }
 

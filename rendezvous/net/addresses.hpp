@@ -29,9 +29,9 @@ namespace dlaunch::rendezvous {
 /// Whether the user wrote a loopback address or "localhost".
 [[nodiscard]] bool means_loopback(const std::string& written);
 
-/// The addresses at which this host would listen as the coordinator at `place`; none if another host is meant. Loopback
-/// counts only if the user wrote a loopback address. If this host's own name resolves to loopback (Debian: 127.0.1.1),
-/// the result is `reachable`.
+/// The addresses at which this host would listen as the coordinator at `place`; none if `place` is another host.
+/// Loopback counts only if the user wrote a loopback address. If this host's own name resolves to loopback (Debian:
+/// 127.0.1.1), the result is `reachable`.
 [[nodiscard]] std::vector<std::string> own_addresses_at(const Endpoint& place, const std::vector<std::string>& resolved,
                                                         const std::vector<std::string>& own,
                                                         const std::string& host_name, const std::string& reachable);

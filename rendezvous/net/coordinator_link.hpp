@@ -18,7 +18,7 @@ public:
         std::function<void()> connected;
         std::function<void(const ConnectFailure&)> failed;
         std::function<void(const Message&)> received;
-        std::function<void(bool by_its_end)> closed;
+        std::function<void(bool by_fin)> closed;
     };
 
     CoordinatorLink() = default;
@@ -26,9 +26,9 @@ public:
     CoordinatorLink& operator=(const CoordinatorLink&) = delete;
     virtual ~CoordinatorLink() = default;
 
-    /// Dials. Resets an open connection first; the observer gets no more calls for that one.
+    /// Dials. Resets an open connection first, without a call of the observer.
     virtual void connect() = 0;
-    /// Drops the connection. Later connects dial these places.
+    /// Drops the connection. Later connects dial these endpoints.
     virtual void retarget(const std::vector<ResolvedEndpoint>& places) = 0;
     /// Closes the connection with FIN, without a call of the observer.
     virtual void disconnect() = 0;

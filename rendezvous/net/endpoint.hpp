@@ -1,5 +1,5 @@
 #pragma once
-/// Parses endpoints: the places of a coordinator as the user writes them. No I/O, no look-ups.
+/// Parses endpoints: the addresses of a coordinator as the user writes them. No I/O, no look-ups.
 
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ struct ResolvedEndpoint {
     bool operator==(const ResolvedEndpoint&) const = default;
 };
 
-/// The value of --rdzv-endpoint: places in the order given, or a shared folder.
+/// The value of --rdzv-endpoint: addresses in the order given, or a shared folder.
 struct Endpoints {
     std::vector<Endpoint> places;
     std::string folder;  ///< of file:///folder

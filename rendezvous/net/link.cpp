@@ -18,8 +18,8 @@
 
 namespace dlaunch::rendezvous {
 
-/// A torch store closes the connection at a member's first message without sending a byte. After so many such closes in
-/// a row the listener is taken for a stranger.
+/// A torch store closes the connection at a member's first message without sending a byte. So many such closes in a row
+/// identify another service.
 constexpr int kMostSilentCloses = 3;
 constexpr std::size_t kFirstBytes = 64;
 
@@ -64,7 +64,7 @@ void MemberLink::disconnect() {
     drop();
 }
 
-/// Records the current place's problem. Returns the problems of all places tried so far.
+/// Records the current endpoint's problem. Returns the problems of all endpoints tried so far.
 std::string MemberLink::note_problem(const std::string& why) {
     Target& current = targets_[current_];
     cycle_failed_ = next_ <= current_;
@@ -126,7 +126,7 @@ void MemberLink::look_up(std::size_t which) {
         fail(false, found ? "it has no address" : found.error().text);
     };
     targets_[which].look_up =
-        base::Aside(loop_, [take, host = targets_[which].place.endpoint.host]() -> std::function<void()> {
+        base::Background(loop_, [take, host = targets_[which].place.endpoint.host]() -> std::function<void()> {
             return [take, found = addresses_of(host)] { take(found); };
         });
 }
@@ -161,7 +161,7 @@ void MemberLink::fail(bool refused, const std::string& why) {
     });
 }
 
-void MemberLink::fail_as_stranger(const std::string& how) {
+void MemberLink::fail_as_foreign_service(const std::string& how) {
     drop();
     silent_closes_ = 0;
     targets_[current_].hopeless = true;
@@ -222,7 +222,7 @@ void MemberLink::on_readable() {
     }
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (first_bytes_.empty() && ++silent_closes_ >= kMostSilentCloses)
-        return fail_as_stranger("it closes every connection without sending a byte");
+        return fail_as_foreign_service("it closes every connection without sending a byte");
     drop();
     observer_.closed(count == 0);
 }
@@ -238,7 +238,7 @@ void MemberLink::take_messages() {
             observer_.received(message);
             continue;
         }
-        if (!got_message_) return fail_as_stranger(describe_stranger(first_bytes_));
+        if (!got_message_) return fail_as_foreign_service(describe_foreign_service(first_bytes_));
         drop();
         return observer_.closed(false);  // garbage after valid messages
     }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/background.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/net/coordinator_link.hpp"
@@ -16,7 +16,7 @@ namespace dlaunch::rendezvous {
 
 class MemberLink : public CoordinatorLink {
 public:
-    /// Tries the places in turn. When all have failed, looks their names up again in the background.
+    /// Dials the endpoints in turn. When all have failed, looks their names up again in the background.
     MemberLink(base::Loop& loop, const std::vector<ResolvedEndpoint>& places, Observer observer);
     ~MemberLink() override;
     MemberLink(const MemberLink&) = delete;
@@ -31,9 +31,9 @@ public:
 private:
     struct Target {
         ResolvedEndpoint place;
-        base::Aside look_up;
-        bool stale = false;     ///< look its name up again
-        bool hopeless = false;  ///< the latest dial found a closed port or a stranger
+        base::Background look_up;
+        bool stale = false;     ///< the name must be looked up again
+        bool hopeless = false;  ///< the latest dial found a closed port or another service
         std::string problem;    ///< of the latest dial, "node1:29400: Connection refused"
     };
 
@@ -43,14 +43,14 @@ private:
     void dial();
     void fail(int error);
     void fail(bool refused, const std::string& why);
-    void fail_as_stranger(const std::string& how);
+    void fail_as_foreign_service(const std::string& how);
     void on_connected();
     void on_readable();
     void take_messages();
     void flush();
     void await_room();
     void drop();
-    /// Whether the latest dial of every place found a closed port or a stranger: only then is it proven that no
+    /// Whether the latest dial of every endpoint found a closed port or another service: only this proves that no
     /// coordinator listens.
     [[nodiscard]] bool all_hopeless() const;
     [[nodiscard]] std::string note_problem(const std::string& why);
@@ -58,16 +58,16 @@ private:
     base::Loop& loop_;
     std::vector<Target> targets_;
     std::size_t next_ = 0, current_ = 0;
-    bool cycle_failed_ = false;  ///< every place has been tried since the names were looked up
+    bool cycle_failed_ = false;  ///< every endpoint has been tried since the names were looked up
     Observer observer_;
     base::UniqueFd socket_, second_;  ///< second_: a duplicate, while the socket's send buffer is full
     base::Watch readable_, writable_;
     std::unique_ptr<wire::FrameReader> reader_;
     std::string unsent_;
-    std::string first_bytes_;   ///< of this connection, to describe a stranger
+    std::string first_bytes_;   ///< of this connection, to describe another service
     bool got_message_ = false;  ///< this connection has received a whole message
     int silent_closes_ = 0;     ///< connections in a row that the peer closed without sending a byte
-    std::uint64_t life_ = 0;    ///< counts connections: a callback may have replaced the one it began with
+    std::uint64_t life_ = 0;    ///< counts connections: a callback may have replaced its connection
 };
 
 }  // namespace dlaunch::rendezvous

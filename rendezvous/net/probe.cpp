@@ -29,13 +29,14 @@ Answer listen(int socket, Time end) {
     for (std::array<char, 4096> bytes;;) {
         if (!base::await_ready(socket, POLLIN, end)) return {Kind::silent, "it accepts connections and sends nothing"};
         const ssize_t count = recv(socket, bytes.data(), bytes.size(), 0);
-        if (count <= 0) return {Kind::stranger, "it closes the connection without sending a byte"};
+        if (count <= 0) return {Kind::foreign_service, "it closes the connection without sending a byte"};
         first.append(bytes.data(), static_cast<std::size_t>(count));
         reader.feed({bytes.data(), static_cast<std::size_t>(count)});
         Message message;
         const auto outcome = reader.next(message);
         if (outcome == wire::FrameReader::Outcome::more) continue;
-        if (outcome == wire::FrameReader::Outcome::refused) return {Kind::stranger, describe_stranger(first)};
+        if (outcome == wire::FrameReader::Outcome::refused)
+            return {Kind::foreign_service, describe_foreign_service(first)};
         if (const auto* refused = std::get_if<Refused>(&message)) return {Kind::refused, refused->reason};
         return {Kind::coordinator, {}};
     }
@@ -43,7 +44,7 @@ Answer listen(int socket, Time end) {
 
 }  // namespace
 
-std::string describe_stranger(const std::string& first_bytes) {
+std::string describe_foreign_service(const std::string& first_bytes) {
     constexpr std::size_t kShown = 40;
     std::string line = first_bytes.substr(0, std::min(first_bytes.find_first_of("\r\n"), kShown));
     const bool readable =

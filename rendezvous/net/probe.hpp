@@ -1,5 +1,5 @@
 #pragma once
-/// Identifies the service that listens at a place, without joining a job.
+/// Identifies the service that listens at an address, without joining a job.
 
 #include <cstdint>
 #include <string>
@@ -10,19 +10,19 @@ namespace dlaunch::rendezvous {
 
 struct Answer {
     enum class Kind : std::uint8_t {
-        coordinator,  ///< of this job
-        refused,      ///< a coordinator that refuses this node; `text` is its reason
-        stranger,     ///< something else listens there
-        silent,       ///< accepts connections and sends nothing
-        closed_port,  ///< the machine refuses the connection
+        coordinator,      ///< of this job
+        refused,          ///< a coordinator that refuses this node; `text` is its reason
+        foreign_service,  ///< another service listens there
+        silent,           ///< accepts connections and sends nothing
+        closed_port,      ///< the machine refuses the connection
         unreachable,
     };
     Kind kind = Kind::unreachable;
-    std::string text;  ///< one line for users: the answer, or why there is none
+    std::string text;  ///< one line for users: the answer, or the reason for none
 };
 
 /// Describes bytes that are not a coordinator's: `it sends "HTTP/1.1 400 Bad Request"`.
-[[nodiscard]] std::string describe_stranger(const std::string& first_bytes);
+[[nodiscard]] std::string describe_foreign_service(const std::string& first_bytes);
 
 /// Blocks up to `patience`. The address is numeric.
 [[nodiscard]] Answer probe(const std::string& address, int port, const std::string& version, const std::string& job_id,

@@ -3,7 +3,7 @@
 ///
 /// The template connects to the agent's socket and sends the line "fork point", followed by a reason if it cannot be
 /// forked. After that each byte from the agent on this connection requests one worker. The byte carries a descriptor,
-/// the worker's line: a SOCK_SEQPACKET socket for all further messages about this worker:
+/// the worker's channel: a SOCK_SEQPACKET socket for all further messages about this worker:
 ///
 ///     template, then worker        agent
 ///       made PID         ------->        watches the process, sets its cgroup and CPU affinity
@@ -12,8 +12,8 @@
 ///
 /// `cannot` or `killed` in place of `made` or `runs` report a failure. The template forks twice and sends `made` when
 /// the intermediate process has exited: the worker, now an orphan, has then been reparented to the nearest subreaper,
-/// the agent, and is its child like any other worker. A line that closes before its first message means that the
-/// template has ended; a worker exits if its line closes before "go".
+/// the agent, and is its child like any other worker. A channel that closes before its first message means that the
+/// template has exited; a worker exits if its channel closes before "go".
 
 #include <cstddef>
 #include <cstdint>

@@ -20,7 +20,7 @@ struct RestartLimits {
     bool operator==(const RestartLimits&) const = default;
 };
 
-/// How long a host whose members are lost repeatedly is kept out. `first` 0: not at all.
+/// Cool-down of a host with repeated losses: from `first`, doubled each time, up to `most`. `first` 0: none.
 struct CooldownLimits {
     std::chrono::milliseconds first{10'000}, most{300'000};
     bool operator==(const CooldownLimits&) const = default;
@@ -75,14 +75,14 @@ struct Verdict {
     bool operator==(const Verdict&) const = default;
 };
 
-/// A round is being stopped: why, and what is decided about the time after it.
+/// A round that is being stopped: the reason, and the decisions for the time after it.
 struct PendingStop {
     std::string reason;
     bool excuses = false;            ///< failures of the round do not count
     std::string lost_host;           ///< of the latest lost member; empty: none was lost
     std::optional<Verdict> verdict;  ///< the job ends with it when the round has stopped
     bool with_causes = false;        ///< the round's failures are reported with the verdict
-    bool yields = false;             ///< failures that count were there before the verdict, and their status stands
+    bool yields = false;             ///< an earlier failure that counts takes precedence over the verdict
     bool operator==(const PendingStop&) const = default;
 };
 
@@ -93,9 +93,9 @@ struct Snapshot {
     JobProgress progress;
     std::int32_t round = -1;      ///< the latest; a member may have been assigned to it
     std::int32_t group_size = 0;  ///< of that round; while it is being stopped, of those that are still in it
-    std::int32_t nodes = 0;       ///< that the coordinator knows, spares among them; 0: unknown
+    std::int32_t nodes = 0;       ///< that the coordinator knows, spares included; 0: unknown
     bool round_over = true;       ///< no worker of that round lives, and its consequences are decided
-    bool complete = true;         ///< this coordinator knows of every round that was started
+    bool complete = true;         ///< this coordinator knows every round that was started
     std::string restart_reason;   ///< of the next round
     std::vector<HostLosses> losses;
     std::optional<Verdict> verdict;

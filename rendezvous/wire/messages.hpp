@@ -4,11 +4,11 @@
 /// Messages carry states, not steps. After a cut the member reports its state again and receives the coordinator's, so
 /// a lost message does no harm; stamps identify late ones.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "rendezvous/wire/job.hpp"
 
@@ -36,13 +36,13 @@ struct Hello {
     bool operator==(const Hello&) const = default;
 };
 
-/// One agent's description of its node.
+/// An agent's description of its node.
 struct NodeRecord {
     std::string id;               ///< unique among all agents that ever join, new for each process
-    std::string host;             ///< for humans and for the order of ranks
-    std::string address;          ///< at which other nodes reach it
+    std::string host;             ///< for users and for the order of ranks
+    std::string address;          ///< at which other nodes reach this one
     std::string other_address;    ///< of the other IP version, IPv6 beside IPv4; empty: none
-    std::int32_t store_port = 0;  ///< of the worker store, which group rank 0 serves
+    std::int32_t store_port = 0;  ///< of the next round's worker store, which group rank 0 serves
     std::int32_t slots = 1;       ///< workers
     std::string role;
     std::string program;                    ///< file name without a folder
@@ -52,11 +52,12 @@ struct NodeRecord {
     bool operator==(const NodeRecord&) const = default;
 };
 
-/// The sender's place in the stamp's round.
+/// The sender's assignment in the stamp's round.
 struct RunningRound {
     std::int32_t group_rank = 0, group_world_size = 1;
     bool alive = true;  ///< workers may live; false: a Report follows the Welcome
     JobProgress progress;
+    std::chrono::milliseconds age{};  ///< since the round began on this node, at most a day
     bool operator==(const RunningRound&) const = default;
 };
 
@@ -66,11 +67,13 @@ struct Join {
     NodeRecord record;
     std::optional<std::int32_t> last_group_rank;
     std::optional<RunningRound> running;
-    std::int32_t latest_round = -1;  ///< the highest that this node knows of; a new coordinator continues after it
+    std::int32_t latest_round = -1;  ///< the highest that this node knows; a new coordinator continues after it
     std::uint64_t beat = 0;          ///< as in Beat
-    std::optional<JobConfig> told;   ///< this node's options; the coordinator reports differences, its own values apply
-    std::optional<JobConfig> job;    ///< the latest coordinator's configuration, for its successor
-    std::uint64_t coordinator = 0;   ///< incarnation of the coordinator of the stamp's epoch; 0: none
+    /// this node's options; the coordinator's apply, and a node with other values gets a warning
+    std::optional<JobConfig> own_config;
+    std::optional<JobConfig> job;   ///< the latest coordinator's configuration, for its successor
+    std::uint64_t coordinator = 0;  ///< incarnation of the coordinator of the stamp's epoch; 0: none
+    std::string coordinator_host;   ///< of the latest coordinator; empty: none
     bool operator==(const Join&) const = default;
 };
 
@@ -80,7 +83,7 @@ struct LostRanks {
     bool operator==(const LostRanks&) const = default;
 };
 
-/// Why a round failed: the part that the coordinator needs.
+/// The cause of a failed round: the part that the coordinator needs.
 struct Cause {
     std::int32_t status = 1;  ///< dlaunch's exit status if this is the first cause and no restart is left
     std::string kind;         ///< the same text for the same kind of failure
@@ -97,22 +100,23 @@ struct Report {
     Stamp stamp;
     Phase phase = Phase::over;
     bool succeeded = false;
-    std::optional<Cause> cause;  ///< the first one on this node, if any
+    std::optional<Cause> cause;   ///< the first one on this node, if any
+    std::int32_t store_port = 0;  ///< replaces NodeRecord's: each round has a port of its own
     bool operator==(const Report&) const = default;
 };
 
 /// This node joins no further round.
 struct Leave {
     enum class Scope : std::uint8_t {
-        node_if_enough,  ///< the other nodes go on if they are enough, else the job ends with `status` (a signal)
-        node,            ///< the other nodes go on, or wait for a replacement (this node is unfit)
+        node_if_enough,  ///< the other nodes continue if they are enough, else the job ends with `status` (a signal)
+        node,            ///< the other nodes continue, or wait for a replacement (this node is unfit)
         job,             ///< the job ends with `status` (--timeout)
     };
     Stamp stamp;
     Scope scope = Scope::node_if_enough;
     std::int32_t status = 0;
     std::string reason;
-    bool workers_too = false;  ///< the workers received the signal, too: recent failures elsewhere may follow from it
+    bool workers_too = false;  ///< the workers received the signal, too: it may explain recent failures on other nodes
     bool at_once = false;      ///< a second signal: if the job ends with it, no worker gets a grace time
     bool operator==(const Leave&) const = default;
 };
@@ -131,6 +135,7 @@ struct Gone {
 struct Beat {
     Stamp stamp;
     std::uint64_t number = 0;
+    std::chrono::milliseconds pause{};  ///< in the reply: until the next beat, at least
     bool operator==(const Beat&) const = default;
 };
 
@@ -177,10 +182,10 @@ struct StopRound {
 };
 
 /// A line that the agent prints for the user.
-struct Tell {
+struct Notice {
     Stamp stamp;
     std::string text;
-    bool operator==(const Tell&) const = default;
+    bool operator==(const Notice&) const = default;
 };
 
 /// The job is over, on all nodes.
@@ -190,6 +195,7 @@ struct End {
     bool operator==(const End&) const = default;
 };
 
-using Message = std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Tell, End, Gone>;
+using Message =
+    std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Notice, End, Gone>;
 
 }  // namespace dlaunch::rendezvous

@@ -190,18 +190,19 @@ void fields(auto& a, r::Snapshot& m) {
     a(m.epoch, m.config, m.progress, m.round, m.group_size, m.nodes, m.round_over, m.complete, m.restart_reason, losses,
       m.verdict, m.stop);
 }
-void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.progress); }
+void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.progress, m.age); }
 void fields(auto& a, r::Join& m) {
-    a(m.stamp, m.record, m.last_group_rank, m.running, m.latest_round, m.beat, m.told, m.job, m.coordinator);
+    a(m.stamp, m.record, m.last_group_rank, m.running, m.latest_round, m.beat, m.own_config, m.job, m.coordinator,
+      m.coordinator_host);
 }
 void fields(auto& a, r::LostRanks& m) { a(m.first, m.count); }
 void fields(auto& a, r::Cause& m) {
     Record record{m.record};
     a(m.status, m.kind, m.summary, m.permanent, m.lost, record);
 }
-void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.cause); }
+void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.store_port, m.cause); }
 void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
-void fields(auto& a, r::Beat& m) { a(m.stamp, m.number); }
+void fields(auto& a, r::Beat& m) { a(m.stamp, m.number, m.pause); }
 void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.job, m.host); }
 void fields(auto& a, r::Refused& m) { a(m.rejoin, m.status, m.reason); }
 void fields(auto& a, r::Assigned& m) {
@@ -209,7 +210,7 @@ void fields(auto& a, r::Assigned& m) {
       m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason, m.progress);
 }
 void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost, m.at_once); }
-void fields(auto& a, r::Tell& m) { a(m.stamp, m.text); }
+void fields(auto& a, r::Notice& m) { a(m.stamp, m.text); }
 void fields(auto& a, r::Gone& m) { a(m.returns); }
 void fields(auto& a, r::End& m) { a(m.stamp, m.verdict); }
 
@@ -230,7 +231,9 @@ bool is_place(std::int32_t value, std::int32_t count) { return value >= 0 && val
 
 bool sane(const auto&) { return true; }
 bool sane(const r::LostRanks& m) { return within(m.first, 0, kMostWorkers) && within(m.count, 0, kMostWorkers); }
-bool sane(const r::Report& m) { return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)); }
+bool sane(const r::Report& m) {
+    return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)) && within(m.store_port, 0, 65'535);
+}
 bool sane(const r::StopRound& m) { return sane(m.lost); }
 bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }
 bool sane(const r::RestartCounters& m) { return m.used >= 0 && m.quick_in_a_row >= 0 && m.alike_in_a_row >= 0; }
@@ -247,10 +250,11 @@ bool sane(const r::Snapshot& m) {
            within(m.nodes, 0, kMostWorkers);
 }
 bool sane(const r::RunningRound& m) {
-    return m.group_world_size <= kMostWorkers && is_place(m.group_rank, m.group_world_size) && sane(m.progress);
+    return m.group_world_size <= kMostWorkers && is_place(m.group_rank, m.group_world_size) && sane(m.progress) &&
+           m.age <= std::chrono::hours(24);
 }
 bool sane(const r::Join& m) {
-    return (!m.running || sane(*m.running)) && (!m.told || sane(*m.told)) && (!m.job || sane(*m.job)) &&
+    return (!m.running || sane(*m.running)) && (!m.own_config || sane(*m.own_config)) && (!m.job || sane(*m.job)) &&
            m.latest_round < INT32_MAX - kMostWorkers && m.stamp.round <= m.latest_round && !m.record.id.empty() &&
            within(m.record.store_port, 0, 65'535) && within(m.record.slots, 1, kMostWorkers) &&
            m.record.node_rank.value_or(0) >= 0;

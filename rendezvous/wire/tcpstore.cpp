@@ -13,42 +13,43 @@ static_assert(std::endian::native == std::endian::little, "the protocol's intege
 constexpr std::size_t kKeepCapacity = 64 << 10;  // larger buffers are freed after use
 
 /// By 1.13's number. 7 is WATCH_KEY, which torch itself never sends.
-constexpr std::array<std::optional<Message>, 9> kOldMessages{
-    Message::set,  Message::compare_set, Message::get, Message::add,       Message::check,
-    Message::wait, Message::num_keys,    std::nullopt, Message::delete_key};
+constexpr std::array<std::optional<StoreOperation>, 9> kOldOperations{
+    StoreOperation::set,       StoreOperation::compare_set, StoreOperation::get,      StoreOperation::add,
+    StoreOperation::check,     StoreOperation::wait,        StoreOperation::num_keys, std::nullopt,
+    StoreOperation::delete_key};
 
-std::uint8_t number_of(Message message, Numbering numbering) {
-    if (numbering == Numbering::newest) return static_cast<std::uint8_t>(message);
-    const auto found = std::find(kOldMessages.begin(), kOldMessages.end(), message);
-    assert(found != kOldMessages.end());
-    return static_cast<std::uint8_t>(found - kOldMessages.begin());
+std::uint8_t number_of(StoreOperation operation, Numbering numbering) {
+    if (numbering == Numbering::newest) return static_cast<std::uint8_t>(operation);
+    const auto found = std::find(kOldOperations.begin(), kOldOperations.end(), operation);
+    assert(found != kOldOperations.end());
+    return static_cast<std::uint8_t>(found - kOldOperations.begin());
 }
 
 }  // namespace
 
-Decoder::Layout Decoder::layout_of(Message message) {
+Decoder::Layout Decoder::layout_of(StoreOperation operation) {
     using enum Field;
-    switch (message) {
-        case Message::set:
-        case Message::append:
-        case Message::queue_push: return {key, value};
-        case Message::compare_set: return {key, value, value};
-        case Message::get:
-        case Message::delete_key:
-        case Message::queue_pop:
-        case Message::queue_len: return {key};
-        case Message::add:
-        case Message::barrier: return {key, integer};
-        case Message::check:
-        case Message::wait:
-        case Message::multi_get: return {keys};
-        case Message::multi_set: return {pairs};
-        case Message::ping: return {nonce};
-        case Message::extension: return {payload};
-        case Message::validate:
-        case Message::num_keys:
-        case Message::cancel_wait:
-        case Message::list_keys: break;
+    switch (operation) {
+        case StoreOperation::set:
+        case StoreOperation::append:
+        case StoreOperation::queue_push: return {key, value};
+        case StoreOperation::compare_set: return {key, value, value};
+        case StoreOperation::get:
+        case StoreOperation::delete_key:
+        case StoreOperation::queue_pop:
+        case StoreOperation::queue_len: return {key};
+        case StoreOperation::add:
+        case StoreOperation::barrier: return {key, integer};
+        case StoreOperation::check:
+        case StoreOperation::wait:
+        case StoreOperation::multi_get: return {keys};
+        case StoreOperation::multi_set: return {pairs};
+        case StoreOperation::ping: return {nonce};
+        case StoreOperation::extension: return {payload};
+        case StoreOperation::validate:
+        case StoreOperation::num_keys:
+        case StoreOperation::cancel_wait:
+        case StoreOperation::list_keys: break;
     }
     return {};
 }
@@ -70,7 +71,7 @@ void Decoder::keep() {
     at_ -= start_;
     start_ = 0;
     if (held_.empty() && held_.capacity() > kKeepCapacity) held_.shrink_to_fit();
-    if (!message_ && pieces_.capacity() * sizeof(Piece) > kKeepCapacity) {
+    if (!operation_ && pieces_.capacity() * sizeof(Piece) > kKeepCapacity) {
         pieces_ = {};
         words_ = {};
     }
@@ -81,15 +82,15 @@ Decoder::Outcome Decoder::next(Request& request) {
     if (!numbering_) {
         if (const Outcome outcome = greet(); outcome != Outcome::request) return outcome;
     }
-    if (!message_) {
+    if (!operation_) {
         if (const Outcome outcome = begin(); outcome != Outcome::request) return outcome;
     }
-    const Layout layout = layout_of(*message_);
+    const Layout layout = layout_of(*operation_);
     for (; field_ < layout.size() && layout[field_] != Field::none; ++field_) {
         if (const Outcome outcome = step(layout[field_]); outcome != Outcome::request) return outcome;
     }
     fill(request);
-    message_.reset();
+    operation_.reset();
     start_ = at_;
     return Outcome::request;
 }
@@ -98,7 +99,7 @@ Decoder::Outcome Decoder::next(Request& request) {
 Decoder::Outcome Decoder::greet() {
     if (view_.empty()) return Outcome::more;
     const auto first = static_cast<std::uint8_t>(view_[0]);
-    if (first >= kOldMessages.size()) return Outcome::refused;
+    if (first >= kOldOperations.size()) return Outcome::refused;
     const std::string_view head = view_.substr(0, kGreeting.size());
     if (!kGreeting.starts_with(head)) {
         numbering_ = Numbering::torch_1_13;
@@ -116,18 +117,18 @@ Decoder::Outcome Decoder::begin() {
     if (rest() == 0) return Outcome::more;
     number_ = static_cast<std::uint8_t>(view_[at_]);
     if (*numbering_ == Numbering::torch_1_13) {
-        if (number_ >= kOldMessages.size() || !kOldMessages[number_]) return Outcome::refused;
+        if (number_ >= kOldOperations.size() || !kOldOperations[number_]) return Outcome::refused;
         if (takes_ == Takes::extensions) return Outcome::refused;
-        message_ = kOldMessages[number_];
-    } else if (number_ >= static_cast<std::uint8_t>(Message::extension)) {
+        operation_ = kOldOperations[number_];
+    } else if (number_ >= static_cast<std::uint8_t>(StoreOperation::extension)) {
         if (takes_ == Takes::requests) return Outcome::refused;
-        message_ = Message::extension;
-    } else if (number_ > static_cast<std::uint8_t>(Message::barrier) || number_ == 0) {
+        operation_ = StoreOperation::extension;
+    } else if (number_ > static_cast<std::uint8_t>(StoreOperation::barrier) || number_ == 0) {
         return Outcome::refused;  // a second VALIDATE among them
     } else if (takes_ == Takes::extensions || takes_ == Takes::frames) {
         return Outcome::refused;
     } else {
-        message_ = static_cast<Message>(number_);
+        operation_ = static_cast<StoreOperation>(number_);
     }
     ++at_;
     field_ = 0;
@@ -187,8 +188,8 @@ Decoder::Outcome Decoder::take_fixed(std::size_t size) {
 
 void Decoder::fill(Request& request) {
     request = Request{};
-    request.message = *message_;
-    const Layout layout = layout_of(*message_);
+    request.operation = *operation_;
+    const Layout layout = layout_of(*operation_);
     for (std::size_t i = 0; i < layout.size() && layout[i] != Field::none; ++i) {
         switch (layout[i]) {
             case Field::key: request.key = text(pieces_[i]); break;
@@ -221,9 +222,9 @@ std::uint64_t Decoder::integer_at(std::size_t offset, std::size_t size) const {
 
 void encode(const Request& request, std::string& out, Numbering numbering) {
     using Field = Decoder::Field;
-    const bool ours = request.message == Message::extension;
-    out += static_cast<char>(ours ? request.number : number_of(request.message, numbering));
-    const auto layout = Decoder::layout_of(request.message);
+    const bool ours = request.operation == StoreOperation::extension;
+    out += static_cast<char>(ours ? request.number : number_of(request.operation, numbering));
+    const auto layout = Decoder::layout_of(request.operation);
     for (std::size_t i = 0; i < layout.size(); ++i) {
         switch (layout[i]) {
             case Field::key: put_vector(out, request.key); break;

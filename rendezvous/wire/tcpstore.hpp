@@ -21,7 +21,7 @@
 namespace dlaunch::wire {
 
 /// Numbered as in the newest protocol.
-enum class Message : std::uint8_t {
+enum class StoreOperation : std::uint8_t {
     validate,
     set,
     compare_set,
@@ -59,10 +59,10 @@ inline constexpr std::size_t kMaxMessageBytes = 2 * kMaxValueBytes + kMaxKeyByte
 
 /// One request. The message determines which members are set; the others are empty. The views own nothing.
 struct Request {
-    Message message = Message::ping;
+    StoreOperation operation = StoreOperation::ping;
     std::uint8_t number = 0;   ///< of an extension
     std::string_view key;      ///< where the message has one
-    std::string_view value;    ///< SET, APPEND, QUEUE_PUSH; what COMPARE_SET expects; an extension's payload
+    std::string_view value;    ///< SET, APPEND, QUEUE_PUSH; the expected value of COMPARE_SET; an extension's payload
     std::string_view desired;  ///< COMPARE_SET
     std::int64_t integer = 0;  ///< ADD: delta; BARRIER: world size; PING: nonce, 32 bits of it
     std::span<const std::string_view> words;  ///< CHECK, WAIT, MULTI_GET: keys; MULTI_SET: key, value, key, value...
@@ -118,7 +118,7 @@ private:
     struct Piece {  // relative to the message's first byte
         std::uint32_t offset, size;
     };
-    static Layout layout_of(Message message);
+    static Layout layout_of(StoreOperation operation);
     friend void encode(const Request&, std::string&, Numbering);
 
     Outcome greet();
@@ -136,10 +136,10 @@ private:
     const std::size_t message_limit_;
     std::size_t payload_limit_ = kMaxValueBytes;
     std::optional<Numbering> numbering_;
-    std::string held_;                // bytes of earlier feeds that are still in use
-    std::string_view view_;           // all bytes there are: in held_, or the caller's
-    std::size_t start_ = 0, at_ = 0;  // first byte of the current message, next byte to read
-    std::optional<Message> message_;  // the current one
+    std::string held_;                         // bytes of earlier feeds that are still in use
+    std::string_view view_;                    // all bytes there are: in held_, or the caller's
+    std::size_t start_ = 0, at_ = 0;           // first byte of the current message, next byte to read
+    std::optional<StoreOperation> operation_;  // the current one
     std::uint8_t number_ = 0;
     std::size_t field_ = 0;                // which of its fields comes next
     std::optional<std::size_t> left_;      // strings still missing of the current list

@@ -17,21 +17,21 @@ namespace {
 using base::Clock;
 using base::Duration;
 using base::Error;
-using wire::Message;
+using wire::StoreOperation;
 
 constexpr Duration kFirstLook = std::chrono::milliseconds(1), kLastLook = std::chrono::milliseconds(50);
 constexpr Duration kFirstTry = std::chrono::microseconds(50), kLastTry = std::chrono::milliseconds(5);
 
 /// Whether a request may change the store, and so needs the exclusive lock.
-bool may_change(Message message) {
-    switch (message) {
-        case Message::get:
-        case Message::check:
-        case Message::wait:
-        case Message::num_keys:
-        case Message::multi_get:
-        case Message::queue_len:
-        case Message::list_keys: return false;
+bool may_change(StoreOperation operation) {
+    switch (operation) {
+        case StoreOperation::get:
+        case StoreOperation::check:
+        case StoreOperation::wait:
+        case StoreOperation::num_keys:
+        case StoreOperation::multi_get:
+        case StoreOperation::queue_len:
+        case StoreOperation::list_keys: return false;
         default: return true;
     }
 }
@@ -85,7 +85,7 @@ Result<void> FileStore::await(const wire::Request& request, Time deadline) {
         done = reply.error();
     } else if (reply->bytes.empty()) {
         wire::Request look;  // any request: it replays the log first
-        look.message = Message::num_keys;
+        look.operation = StoreOperation::num_keys;
         Duration length = kFirstLook;
         while (done && !core_->answered(call)) {
             guard.unlock();
@@ -117,7 +117,7 @@ Result<LocalCore::Reply> FileStore::carry_out(Slot call, const wire::Request& re
 
 /// Polls, because a blocking fcntl() has no deadline.
 Result<void> FileStore::lock(const wire::Request& request, Time deadline) {
-    const short type = may_change(request.message) ? F_WRLCK : F_RDLCK;
+    const short type = may_change(request.operation) ? F_WRLCK : F_RDLCK;
     Duration length = kFirstTry;
     while (set_lock(file_.get(), type) != 0) {
         if (errno == EINTR) continue;

@@ -22,7 +22,7 @@ Result<LocalCore::Reply> LocalCore::handle(Slot call, const wire::Request& reque
     for (const Slot woken : core_.woken()) calls_[woken] = true;
     core_.clear_woken();
     if (verdict != Core::Verdict::refused) return Reply{output.text(), verdict == Core::Verdict::changed};
-    const bool growth = request.message == wire::Message::append;
+    const bool growth = request.operation == wire::StoreOperation::append;
     return base::Error{fmt::format("store: {}: {}", request.key,
                                    growth ? "the value would grow over 8 MiB" : "its value is no number")};
 }

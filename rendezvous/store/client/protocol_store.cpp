@@ -2,20 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace dlaunch::store {
 namespace {
 
 using base::Error;
-using wire::Message;
 using wire::Request;
+using wire::StoreOperation;
 
 std::vector<std::string_view> views(Store::Keys keys) { return {keys.begin(), keys.end()}; }
 
-Request about(Message message, std::string_view key = {}, std::string_view value = {}) {
+Request about(StoreOperation operation, std::string_view key = {}, std::string_view value = {}) {
     Request request;
-    request.message = message;
+    request.operation = operation;
     request.key = key;
     request.value = value;
     return request;
@@ -27,7 +25,7 @@ Error too_long(const char* what, std::size_t size, std::size_t limit) {
 
 /// Checks the limits of a server.
 Result<void> check_limits(const Request& request) {
-    const bool pairs = request.message == Message::multi_set;
+    const bool pairs = request.operation == StoreOperation::multi_set;
     const std::size_t count = pairs ? request.words.size() / 2 : request.words.size();
     if (count > wire::kMaxKeys)
         return Error{fmt::format("store: {} keys at once, expected at most {}", count, wire::kMaxKeys)};
@@ -81,9 +79,9 @@ base::Error late(const Request& request) {
         }
         what += fmt::format("{}{}", i > 0 ? ", " : "", request.words[i]);
     }
-    const char* verb = request.message == Message::wait      ? "wait for"
-                       : request.message == Message::barrier ? "barrier"
-                                                             : "request";
+    const char* verb = request.operation == StoreOperation::wait      ? "wait for"
+                       : request.operation == StoreOperation::barrier ? "barrier"
+                                                                      : "request";
     return {fmt::format("store: {} {}{}timed out", verb, what, what.empty() ? "" : ": "),
             exit_status::kRendezvousTimeout};
 }
@@ -104,21 +102,21 @@ Result<std::string> ProtocolStore::collect_reply(const Request& request, const T
         return {};
     };
     Result<void> done;
-    switch (request.message) {
-        case Message::add:
-        case Message::num_keys:
-        case Message::delete_key:
-        case Message::queue_len: done = add(8); break;
-        case Message::check: done = add(1); break;
-        case Message::ping: done = add(4); break;
-        case Message::get:
-        case Message::compare_set: done = add_vectors(1); break;
-        case Message::multi_get: done = add_vectors(request.words.size()); break;
-        case Message::queue_pop:
+    switch (request.operation) {
+        case StoreOperation::add:
+        case StoreOperation::num_keys:
+        case StoreOperation::delete_key:
+        case StoreOperation::queue_len: done = add(8); break;
+        case StoreOperation::check: done = add(1); break;
+        case StoreOperation::ping: done = add(4); break;
+        case StoreOperation::get:
+        case StoreOperation::compare_set: done = add_vectors(1); break;
+        case StoreOperation::multi_get: done = add_vectors(request.words.size()); break;
+        case StoreOperation::queue_pop:
             done = add(8);
             if (done && wire::get_u64(reply) > 0) done = add_vectors(1);
             break;
-        case Message::list_keys:
+        case StoreOperation::list_keys:
             done = add(8);
             if (done) done = add_vectors(wire::get_u64(reply));
             break;
@@ -145,32 +143,32 @@ Result<std::int64_t> ProtocolStore::ask_integer(const Request& request, Time dea
 }
 
 Result<void> ProtocolStore::wait_for(std::span<const std::string_view> keys, Time deadline) {
-    Request request = about(Message::wait);
+    Request request = about(StoreOperation::wait);
     request.words = keys;
     if (auto fine = check_limits(request); !fine) return fine.error();
     return await(request, deadline);
 }
 
 Result<void> ProtocolStore::set(std::string_view key, std::string_view value, Time deadline) {
-    return post(about(Message::set, key, value), deadline);
+    return post(about(StoreOperation::set, key, value), deadline);
 }
 
 Result<std::string> ProtocolStore::get(std::string_view key, Time deadline) {
     if (auto there = wait_for({&key, 1}, deadline); !there) return there.error();
-    auto reply = ask(about(Message::get, key), deadline);
+    auto reply = ask(about(StoreOperation::get, key), deadline);
     if (!reply) return reply.error();
     return base::text_result(Cursor(*reply).vector());
 }
 
 Result<std::int64_t> ProtocolStore::add(std::string_view key, std::int64_t delta, Time deadline) {
-    Request request = about(Message::add, key);
+    Request request = about(StoreOperation::add, key);
     request.integer = delta;
     return ask_integer(request, deadline);
 }
 
 Result<std::string> ProtocolStore::compare_set(std::string_view key, std::string_view expected,
                                                std::string_view desired, Time deadline) {
-    Request request = about(Message::compare_set, key, expected);
+    Request request = about(StoreOperation::compare_set, key, expected);
     request.desired = desired;
     auto reply = ask(request, deadline);
     if (!reply) return reply.error();
@@ -179,7 +177,7 @@ Result<std::string> ProtocolStore::compare_set(std::string_view key, std::string
 
 Result<bool> ProtocolStore::check(Keys keys, Time deadline) {
     const auto words = views(keys);
-    Request request = about(Message::check);
+    Request request = about(StoreOperation::check);
     request.words = words;
     auto reply = ask(request, deadline);
     if (!reply) return reply.error();
@@ -189,19 +187,19 @@ Result<bool> ProtocolStore::check(Keys keys, Time deadline) {
 Result<void> ProtocolStore::wait(Keys keys, Time deadline) { return wait_for(views(keys), deadline); }
 
 Result<bool> ProtocolStore::delete_key(std::string_view key, Time deadline) {
-    auto count = ask_integer(about(Message::delete_key, key), deadline);
+    auto count = ask_integer(about(StoreOperation::delete_key, key), deadline);
     if (!count) return count.error();
     return *count > 0;
 }
 
 Result<void> ProtocolStore::append(std::string_view key, std::string_view bytes, Time deadline) {
-    return post(about(Message::append, key, bytes), deadline);
+    return post(about(StoreOperation::append, key, bytes), deadline);
 }
 
 Result<std::vector<std::string>> ProtocolStore::multi_get(Keys keys, Time deadline) {
     const auto words = views(keys);
     if (auto there = wait_for(words, deadline); !there) return there.error();
-    Request request = about(Message::multi_get);
+    Request request = about(StoreOperation::multi_get);
     request.words = words;
     auto reply = ask(request, deadline);
     if (!reply) return reply.error();
@@ -211,18 +209,18 @@ Result<std::vector<std::string>> ProtocolStore::multi_get(Keys keys, Time deadli
 Result<void> ProtocolStore::multi_set(Pairs pairs, Time deadline) {
     std::vector<std::string_view> words;
     for (const auto& [key, value] : pairs) words.insert(words.end(), {key, value});
-    Request request = about(Message::multi_set);
+    Request request = about(StoreOperation::multi_set);
     request.words = words;
     return post(request, deadline);
 }
 
 Result<void> ProtocolStore::queue_push(std::string_view key, std::string_view value, Time deadline) {
-    return post(about(Message::queue_push, key, value), deadline);
+    return post(about(StoreOperation::queue_push, key, value), deadline);
 }
 
 Result<std::string> ProtocolStore::queue_pop(std::string_view key, Time deadline) {
     for (;;) {
-        auto reply = ask(about(Message::queue_pop, key), deadline);
+        auto reply = ask(about(StoreOperation::queue_pop, key), deadline);
         if (!reply) return reply.error();
         Cursor cursor(*reply);
         if (cursor.u64() > 0) return base::text_result(cursor.vector());
@@ -232,21 +230,23 @@ Result<std::string> ProtocolStore::queue_pop(std::string_view key, Time deadline
 }
 
 Result<std::int64_t> ProtocolStore::queue_len(std::string_view key, Time deadline) {
-    return ask_integer(about(Message::queue_len, key), deadline);
+    return ask_integer(about(StoreOperation::queue_len, key), deadline);
 }
 
 Result<std::vector<std::string>> ProtocolStore::list_keys(Time deadline) {
-    auto reply = ask(about(Message::list_keys), deadline);
+    auto reply = ask(about(StoreOperation::list_keys), deadline);
     if (!reply) return reply.error();
     Cursor cursor(*reply);
     const std::uint64_t count = cursor.u64();
     return vectors(cursor, count);
 }
 
-Result<std::int64_t> ProtocolStore::num_keys(Time deadline) { return ask_integer(about(Message::num_keys), deadline); }
+Result<std::int64_t> ProtocolStore::num_keys(Time deadline) {
+    return ask_integer(about(StoreOperation::num_keys), deadline);
+}
 
 Result<void> ProtocolStore::barrier(std::string_view key, std::int64_t world_size, Time deadline) {
-    Request request = about(Message::barrier, key);
+    Request request = about(StoreOperation::barrier, key);
     request.integer = world_size;
     if (auto fine = check_limits(request); !fine) return fine.error();
     return await(request, deadline);

@@ -21,7 +21,7 @@ Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, int
 /// Sends VALIDATE, then PING with this process's pid. A store returns the pid.
 Result<void> TcpStore::greet(Time deadline) {
     wire::Request ping;
-    ping.message = wire::Message::ping;
+    ping.operation = wire::StoreOperation::ping;
     ping.integer = getpid();
     std::string hello(wire::kGreeting), expected;
     wire::encode(ping, hello);
@@ -61,7 +61,7 @@ Result<void> TcpStore::await(const wire::Request& request, Time deadline) {
 Result<void> TcpStore::cancel(const wire::Request& request) {
     const Time patience = base::Clock::now() + kCancelPatience;
     wire::Request cancel;
-    cancel.message = wire::Message::cancel_wait;
+    cancel.operation = wire::StoreOperation::cancel_wait;
     if (auto sent = send(cancel, patience); !sent) return sent;
     auto answer = connection_.take(1, patience);
     if (!answer) return answer.error();

@@ -7,7 +7,7 @@
 namespace dlaunch::store {
 namespace {
 
-/// Parses a counter as torch's servers do with stoll(): accepts leading blanks and a sign, and ignores what follows the
+/// Parses a counter as torch's servers do with stoll(): accepts leading blanks and a sign, and ignores text after the
 /// digits. None: no number, or over 64 bits.
 std::optional<std::int64_t> counter_of(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
@@ -27,78 +27,72 @@ Core::~Core() {
     for (Slot id = 0; id < waiters_.size(); ++id) give_up(id);
 }
 
-void Core::clear() {
-    for (const auto& [key, value] : values_) retire(value);
-    values_.clear();
-    queues_.clear();
-    listing_.reset();
-}
-
 Core::Verdict Core::handle(Slot from, const wire::Request& request, Output& replies) {
-    using wire::Message;
+    using wire::StoreOperation;
     current_ = from;
     replies_ = &replies;
     const std::string_view key = request.key;
-    switch (request.message) {
-        case Message::set: return set(key, request.value);
-        case Message::compare_set: return compare_set(request, replies);
-        case Message::get: get(key, replies); return Verdict::unchanged;
-        case Message::add: {
-            const auto sum = add(key, request.integer);
-            if (!sum) return Verdict::refused;
+    switch (request.operation) {
+        case StoreOperation::set: return set(key, request.value);
+        case StoreOperation::compare_set: return compare_set(request, replies);
+        case StoreOperation::get: get(key, replies); return Verdict::unchanged;
+        case StoreOperation::add: {
+            std::int64_t sum = 0;
+            if (const auto verdict = add(key, request.integer, sum); verdict != Verdict::changed) return verdict;
             wake_all(key);
-            replies.u64(static_cast<std::uint64_t>(*sum));
+            replies.u64(static_cast<std::uint64_t>(sum));
             return Verdict::changed;
         }
-        case Message::check: {
+        case StoreOperation::check: {
             const bool all =
                 std::all_of(request.words.begin(), request.words.end(), [&](auto word) { return exists(word); });
             replies.byte(all ? wire::kReady : wire::kNotReady);
             return Verdict::unchanged;
         }
-        case Message::wait: return wait(from, request, replies);
-        case Message::num_keys: replies.u64(values_.size()); return Verdict::unchanged;
-        case Message::delete_key: {
+        case StoreOperation::wait: return wait(from, request, replies);
+        case StoreOperation::num_keys: replies.u64(values_.size()); return Verdict::unchanged;
+        case StoreOperation::delete_key: {
             const auto found = values_.find(key);
             const bool was_there = found != values_.end();
             if (was_there) {
                 retire(found->second);
+                kept_bytes_ -= kKeyCost + key.size() + found->second.bytes().size();
                 values_.erase(found);
                 listing_.reset();
             }
             replies.u64(was_there);
             return was_there ? Verdict::changed : Verdict::unchanged;
         }
-        case Message::append: return append(request);
-        case Message::multi_get:
+        case StoreOperation::append: return append(request);
+        case StoreOperation::multi_get:
             for (const auto word : request.words) get(word, replies);
             return Verdict::unchanged;
-        case Message::multi_set: return multi_set(request);
-        case Message::cancel_wait:
+        case StoreOperation::multi_set: return multi_set(request);
+        case StoreOperation::cancel_wait:
             // An answer that is still queued comes first: after kWaitCanceled the client would take it for the answer
             // to a later request.
             for (auto answers = std::erase(woken_, from); answers > 0; --answers) replies.byte(wire::kStopWaiting);
             give_up(from);
             replies.byte(wire::kWaitCanceled);
             return Verdict::unchanged;
-        case Message::ping: replies.u32(static_cast<std::uint32_t>(request.integer)); return Verdict::unchanged;
-        case Message::queue_push: return queue_push(request);
-        case Message::queue_pop: return queue_pop(request, replies);
-        case Message::queue_len: {
+        case StoreOperation::ping: replies.u32(static_cast<std::uint32_t>(request.integer)); return Verdict::unchanged;
+        case StoreOperation::queue_push: return queue_push(request);
+        case StoreOperation::queue_pop: return queue_pop(request, replies);
+        case StoreOperation::queue_len: {
             const auto found = queues_.find(key);
             replies.u64(found == queues_.end() ? 0 : found->second.size());
             return Verdict::unchanged;
         }
-        case Message::list_keys: list_keys(replies); return Verdict::unchanged;
-        case Message::barrier: return barrier(from, request, replies);
-        case Message::validate:
-        case Message::extension: break;
+        case StoreOperation::list_keys: list_keys(replies); return Verdict::unchanged;
+        case StoreOperation::barrier: return barrier(from, request, replies);
+        case StoreOperation::validate:
+        case StoreOperation::extension: break;
     }
     return Verdict::refused;
 }
 
 Core::Verdict Core::set(std::string_view key, std::string_view value) {
-    put(key, value);
+    if (!put(key, value)) return Verdict::full;
     wake_all(key);
     return Verdict::changed;
 }
@@ -113,7 +107,7 @@ Core::Verdict Core::compare_set(const wire::Request& request, Output& replies) {
             replies.vector(found->second);
         return Verdict::unchanged;
     }
-    set(request.key, request.desired);
+    if (const auto verdict = set(request.key, request.desired); verdict != Verdict::changed) return verdict;
     replies.vector(request.desired);
     return Verdict::changed;
 }
@@ -126,49 +120,49 @@ void Core::get(std::string_view key, Output& replies) const {
         replies.vector(found->second);
 }
 
-/// The new count; none if the value is no number. Wakes no waiter.
-std::optional<std::int64_t> Core::add(std::string_view key, std::int64_t delta) {
+/// Sets the new count; refused if the value is no number. Wakes no waiter.
+Core::Verdict Core::add(std::string_view key, std::int64_t delta, std::int64_t& sum) {
     const auto found = values_.find(key);
     std::int64_t before = 0;
     if (found != values_.end()) {
         const auto counter = counter_of(found->second.bytes());
-        if (!counter) return std::nullopt;
+        if (!counter) return Verdict::refused;
         before = *counter;
     }
-    const auto sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(delta));
+    sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(delta));
     std::array<char, 24> text{};
     const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), sum);
     const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
-    if (found != values_.end())
-        found->second.assign(digits);
-    else
-        put(key, digits);
-    return sum;
+    if (found == values_.end()) return put(key, digits) ? Verdict::changed : Verdict::full;
+    if (!keep(digits.size(), found->second.bytes().size())) return Verdict::full;
+    found->second.assign(digits);
+    return Verdict::changed;
 }
 
 Core::Verdict Core::append(const wire::Request& request) {
     const auto found = values_.find(request.key);
     const std::size_t before = found == values_.end() ? 0 : found->second.bytes().size();
     if (before + request.value.size() > wire::kMaxValueBytes) return Verdict::refused;
-    if (found == values_.end()) {
-        put(request.key, request.value);
-    } else {
-        retire(found->second);
-        found->second.append(request.value);
-    }
+    if (found == values_.end()) return set(request.key, request.value);
+    if (!keep(request.value.size())) return Verdict::full;
+    retire(found->second);
+    found->second.append(request.value);
     wake_all(request.key);
     return Verdict::changed;
 }
 
 Core::Verdict Core::multi_set(const wire::Request& request) {
     const auto words = request.words;
-    for (std::size_t i = 0; i + 1 < words.size(); i += 2) put(words[i], words[i + 1]);
+    if (!has_room_for_all(words)) return Verdict::full;
+    for (std::size_t i = 0; i + 1 < words.size(); i += 2) static_cast<void>(put(words[i], words[i + 1]));
     for (std::size_t i = 0; i + 1 < words.size(); i += 2) wake_all(words[i]);
     return words.empty() ? Verdict::unchanged : Verdict::changed;
 }
 
 Core::Verdict Core::queue_push(const wire::Request& request) {
     auto found = queues_.find(request.key);
+    const std::size_t new_queue = found == queues_.end() ? kQueueCost + request.key.size() : 0;
+    if (!keep(new_queue + kItemCost + request.value.size())) return Verdict::full;
     if (found == queues_.end()) found = queues_.emplace(std::string(request.key), Queue()).first;
     found->second.emplace_back(request.value);
     wake_one(request.key);
@@ -185,8 +179,12 @@ Core::Verdict Core::queue_pop(const wire::Request& request, Output& replies) {
     replies.u64(queue.size());
     replies.vector(queue.front());
     retire(queue.front());
+    kept_bytes_ -= kItemCost + queue.front().bytes().size();
     queue.pop_front();
-    if (queue.empty()) queues_.erase(found);
+    if (queue.empty()) {
+        kept_bytes_ -= kQueueCost + request.key.size();
+        queues_.erase(found);
+    }
     return Verdict::changed;
 }
 
@@ -213,21 +211,6 @@ void Core::list_keys(Output& replies) {
 
 bool Core::exists(std::string_view key) const { return values_.contains(key) || queues_.contains(key); }
 
-void Core::put(std::string_view key, std::string_view value) {
-    if (const auto found = values_.find(key); found != values_.end()) {
-        retire(found->second);
-        found->second.assign(value);
-    } else {
-        values_.emplace(std::string(key), Value(value));
-        listing_.reset();
-    }
-}
-
-/// Accounts for bytes that the store drops and that replies may still hold.
-void Core::retire(const Value& value) {
-    if (value.is_shared()) retired_.add(value.shared());
-}
-
 // --- waiting --------------------------------------------------------------------------------------------------------
 
 Core::Verdict Core::wait(Slot from, const wire::Request& request, Output& replies) {
@@ -246,9 +229,9 @@ Core::Verdict Core::barrier(Slot from, const wire::Request& request, Output& rep
         const auto before = found == values_.end() ? std::optional<std::int64_t>(0) : counter_of(found->second.bytes());
         if (!before || *before + 1 < request.integer) return Verdict::refused;
     }
-    const auto count = add(request.key, 1);
-    if (!count) return Verdict::refused;
-    if (*count >= request.integer) {
+    std::int64_t count = 0;
+    if (const auto verdict = add(request.key, 1, count); verdict != Verdict::changed) return verdict;
+    if (count >= request.integer) {
         wake_all(request.key);
         replies.byte(wire::kStopWaiting);
         return Verdict::changed;

@@ -8,7 +8,7 @@
 ///
 /// A waiter is a Wait with one Ticket per missing key, each in the Line of that key. A new key dissolves its line; a
 /// wait without tickets is answered. So waking n waiters costs n steps, and cancelling a wait costs one step per key,
-/// however many others wait. A pushed queue item answers one wait only, the longest pending.
+/// for any number of other waits. A pushed queue item answers one wait only, the longest pending.
 
 #include <boost/intrusive/list.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -16,7 +16,6 @@
 #include <deque>
 #include <list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,6 +35,7 @@ public:
         unchanged,  ///< done; no key and no queue changed
         changed,    ///< done
         refused,    ///< no effect and no reply: close this connection
+        full,       ///< the same, because kept_bytes() would exceed its limit
     };
 
     ~Core();
@@ -60,6 +60,14 @@ public:
     void close(Slot connection) { give_up(connection); }
     /// Removes every key and every queue. Pending WAITs and BARRIERs stay.
     void clear();
+
+    /// The memory of keys, values and queues: their bytes and, for each, an upper bound of its part of the tables.
+    [[nodiscard]] std::size_t kept_bytes() const { return kept_bytes_; }
+    /// Limits kept_bytes(). While it is over the limit, requests may only reduce it.
+    void limit_kept(std::size_t bytes) { most_kept_bytes_ = bytes; }
+    static constexpr std::size_t kKeyCost = 192;     ///< a key with a value
+    static constexpr std::size_t kQueueCost = 1024;  ///< a queue that is not empty
+    static constexpr std::size_t kItemCost = 64;     ///< an item of a queue
 
     /// Appends the reply of GET, which is also the part of a MULTI_GET's reply for one key.
     void get(std::string_view key, Output& replies) const;
@@ -104,11 +112,13 @@ private:
     Verdict queue_pop(const wire::Request& request, Output& replies);
     Verdict wait(Slot from, const wire::Request& request, Output& replies);
     Verdict barrier(Slot from, const wire::Request& request, Output& replies);
-    std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
+    Verdict add(std::string_view key, std::int64_t delta, std::int64_t& sum);
     void list_keys(Output& replies);
 
     [[nodiscard]] bool exists(std::string_view key) const;
-    void put(std::string_view key, std::string_view value);
+    [[nodiscard]] bool keep(std::size_t more, std::size_t less = 0);
+    [[nodiscard]] bool has_room_for_all(std::span<const std::string_view> pairs) const;
+    [[nodiscard]] bool put(std::string_view key, std::string_view value);
     void retire(const Value& value);
     bool pend(Slot from, std::span<const std::string_view> keys, std::size_t missing);
     static std::size_t line_bytes(std::string_view key);
@@ -125,6 +135,7 @@ private:
     std::vector<Slot> woken_;
     const std::size_t most_pending_bytes_;
     std::size_t pending_bytes_ = 0;  // of tickets and lines
+    std::size_t kept_bytes_ = 0, most_kept_bytes_ = SIZE_MAX;
     Retired retired_;
     std::weak_ptr<const std::string> listing_;  // of all keys, while a reply holds it and no key was added or deleted
     Slot current_ = 0;                          // sender of the request in progress

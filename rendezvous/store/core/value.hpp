@@ -19,6 +19,7 @@ public:
     void assign(std::string_view bytes) {
         if (bytes.size() < kSharedBytes) {
             large_.reset();
+            if (small_.capacity() > 2 * bytes.size() + kSlackBytes) small_ = {};
             small_.assign(bytes);
         } else {
             small_ = {};
@@ -48,6 +49,8 @@ public:
     [[nodiscard]] Shared shared() const { return large_; }
 
 private:
+    static constexpr std::size_t kSlackBytes = 64;  // a short value must not keep a long one's memory
+
     std::string small_;
     std::shared_ptr<std::string> large_;  // changed only while it is not shared
 };

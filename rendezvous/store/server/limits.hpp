@@ -1,6 +1,6 @@
 #pragma once
 /// Limits on the resources that clients can make a server hold. Together they keep the process of an agent or a
-/// coordinator below 64 MiB. Only the values under keys are unlimited: workers need them.
+/// coordinator below 64 MiB, beside the keys, values and queues of its workers.
 
 #include <chrono>
 #include <cstddef>
@@ -33,6 +33,12 @@ struct ServerLimits {
     /// Large values that were replaced while replies with them are unread. Beyond it, the clients that have not read
     /// for the longest time are closed.
     std::size_t retired_bytes = 12 << 20;
+
+    /// Keys, values and queues together (Core::kept_bytes()). A request beyond the limit closes its connection. None:
+    /// usual_kept_bytes(), far more than workers exchange in a store.
+    std::optional<std::size_t> kept_bytes;
+    /// The same while no requests are expected.
+    std::size_t unexpected_kept_bytes = 1 << 20;
 
     /// Descriptors that connections must leave free, for starting workers. None: a quarter of the process's limit, at
     /// most 4096.

@@ -71,6 +71,8 @@ void Server::close(ConnectionId connection) {
 
 void Server::clear() { impl_->clear(); }
 
+void Server::expect_requests(bool expected) { impl_->expect_requests(expected); }
+
 void Server::serve_until(int stop) { impl_->serve_until(stop); }
 
 void Server::stop() {

@@ -29,9 +29,11 @@ struct ServerHooks {
     /// An extension message. `payload` is valid until the hook returns. Without this hook such a message closes its
     /// connection.
     std::function<void(ConnectionId from, std::uint8_t number, std::string_view payload)> extension;
-    /// A connection that sent an extension message has ended. `by_its_end`: the peer sent FIN, from its process or from
+    /// A connection that sent an extension message has ended. `by_fin`: the peer sent FIN, from its process or from
     /// the kernel after its death; false: a reset, a protocol error, or close().
-    std::function<void(ConnectionId gone, bool by_its_end)> closed;
+    std::function<void(ConnectionId gone, bool by_fin)> closed;
+    /// A line for the user about a limit that clients have reached; at most one a minute.
+    std::function<void(const std::string& text)> warn;
     /// Whether store requests are served, too; else they close their connection.
     bool serves_requests = true;
 };
@@ -73,8 +75,12 @@ public:
     /// accepted, so that requests of an earlier round cannot take effect in the next.
     void clear();
 
+    /// Whether workers that use the store may live now; true at first. While `expected` is false, the store is empty at
+    /// first and may keep little, and its clients count as silent: they are closed when members wait for descriptors.
+    void expect_requests(bool expected);
+
     /// Serves in this thread, without the loop, until the descriptor `stop` is readable. For a dedicated thread: a
-    /// request costs two system calls, one less than through the loop's own epoll set.
+    /// single client's request costs three system calls; through the loop's own epoll set it costs five.
     void serve_until(int stop);
 
     /// Closes the port and all connections at once. No hook is called.

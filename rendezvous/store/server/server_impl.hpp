@@ -20,6 +20,7 @@
 #include "rendezvous/store/core/output.hpp"
 #include "rendezvous/store/server/deadlines.hpp"
 #include "rendezvous/store/server/half_open.hpp"
+#include "rendezvous/store/server/kept_bytes.hpp"
 #include "rendezvous/store/server/server.hpp"
 #include "rendezvous/store/server/unanswered_keys.hpp"
 #include "rendezvous/wire/tcpstore.hpp"
@@ -54,6 +55,7 @@ struct Client {
     base::Time unread_since;                     // start of being stuck
     std::uint32_t events = EPOLLIN;              // registered with epoll
     bool greeted = false;                        // its first message was valid
+    bool silent = false;                         // has a place in silences: no request but PINGs yet
     bool touched = false;                        // queued for settle()
     bool extended = false;                       // has sent an extension message
     bool full = false;                           // too many unread replies: requests wait in the decoder
@@ -61,7 +63,7 @@ struct Client {
     bool late = false;                           // a message is incomplete, with a deadline
     bool suspended = false;                      // over its share while the budget is used up: not read
     bool ending = false;                         // close when the output is sent
-    bool by_its_end = false;                     // the peer sent FIN
+    bool by_fin = false;                         // the peer sent FIN
     bool dead = false;                           // free at the end of this turn
 };
 
@@ -76,7 +78,11 @@ struct Server::Impl {
           joins(limits.half_open_time),
           messages(limits.message_time),
           endings(limits.half_open_time),
-          set(epoll_create1(EPOLL_CLOEXEC)) {}
+          silences(limits.hurried_half_open_time),
+          set(epoll_create1(EPOLL_CLOEXEC)),
+          most_kept(limits.kept_bytes ? *limits.kept_bytes : usual_kept_bytes()) {
+        core.limit_kept(most_kept);
+    }
 
     // accepting
     bool start();
@@ -123,6 +129,12 @@ struct Server::Impl {
     bool suspend(Client& client);
     void resume();
     void drop_retired();
+    void expect_requests(bool now_expected);
+    void expect_first_request(Client& client);
+    [[nodiscard]] std::size_t kept_limit() const { return expected ? most_kept : limits.unexpected_kept_bytes; }
+    void report_full(const wire::Request& request);
+    /// Whether members and store clients compete for descriptors.
+    [[nodiscard]] bool is_shared() const { return hooks.extension && hooks.serves_requests; }
 
     base::Loop& loop;
     Listener listener;
@@ -132,6 +144,7 @@ struct Server::Impl {
     Core core;
     HalfOpen half_open;
     Deadlines joins, messages, endings;  // for admission; for complete messages; for the last bytes
+    Deadlines silences;                  // for a first request; where is_shared() and descriptors are short
     base::UniqueFd set;
     base::Watch watch;
     base::Timer timer, next_turn, reaper;
@@ -142,11 +155,14 @@ struct Server::Impl {
     std::deque<ConnectionId> suspended;  // in the order in which they resume
     ConnectionId favoured = 0;           // read in spite of the budget, until its message is complete
     std::size_t held_bytes = 0;          // by all clients
+    const std::size_t most_kept;         // while requests are expected
+    base::Time next_report;              // of a full store, at the earliest
     std::uint64_t accepted = 0;
     bool accepting = true;
     bool draining = true;  // the backlog may hold connections from before the server
     bool turning = false;  // inside a round, which settles and reaps at its end
     bool alone = false;    // in serve_until()
+    bool expected = true;  // store requests
     std::array<char, kReadBytes> buffer;
 };
 

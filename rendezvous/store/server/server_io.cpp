@@ -89,7 +89,7 @@ void Server::Impl::read(Client& client) {
         serve(client);
         touch(client);
     } else if (count == 0) {
-        client.by_its_end = true;
+        client.by_fin = true;
         end(client);
     } else if (errno != EAGAIN && errno != EINTR) {
         kill(client);
@@ -110,6 +110,7 @@ void Server::Impl::serve(Client& client) {
         if (!client.greeted && hooks.serves_requests && numbering && (is_request || !is_old)) {
             client.greeted = true;
             half_open.greet(slot_of(client.id), is_old);
+            expect_first_request(client);
         }
         if (outcome == wire::Decoder::Outcome::more) break;
         made_progress = true;
@@ -133,7 +134,12 @@ bool Server::Impl::answer_keys(Client& client) {
 }
 
 bool Server::Impl::carry_out(Client& client, const wire::Request& request) {
-    if (request.message == wire::Message::multi_get) {
+    const bool is_extension = request.operation == wire::StoreOperation::extension;
+    if (client.silent && (is_extension || (expected && request.operation != wire::StoreOperation::ping))) {
+        client.silent = false;
+        silences.stop(slot_of(client.id));
+    }
+    if (request.operation == wire::StoreOperation::multi_get) {
         std::size_t answered = 0;
         for (; answered < request.words.size() && client.output.size() <= room(); ++answered)
             core.get(request.words[answered], client.output);
@@ -141,8 +147,11 @@ bool Server::Impl::carry_out(Client& client, const wire::Request& request) {
             client.unanswered = std::make_unique<UnansweredKeys>(rest);
         return true;
     }
-    if (request.message != wire::Message::extension)
-        return core.handle(slot_of(client.id), request, client.output) != Core::Verdict::refused;
+    if (!is_extension) {
+        const auto verdict = core.handle(slot_of(client.id), request, client.output);
+        if (verdict == Core::Verdict::full) report_full(request);
+        return verdict == Core::Verdict::changed || verdict == Core::Verdict::unchanged;
+    }
     if (!client.extended && client.greeted) {
         joins.start(slot_of(client.id), base::Clock::now());
         arm_timer();

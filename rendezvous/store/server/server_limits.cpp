@@ -2,11 +2,26 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/store/server/server_impl.hpp"
 
 namespace dlaunch::store {
+namespace {
+
+constexpr auto kReportPause = std::chrono::minutes(1);
+
+/// The start of a key.
+std::string shown(std::string_view key) {
+    constexpr std::size_t kMost = 64;
+    return base::printable(key.substr(0, kMost)) + (key.size() > kMost ? "..." : "");
+}
+
+}  // namespace
 
 void Server::Impl::admit(Client& client) {
     if (!std::exchange(client.greeted, true)) half_open.greet(slot_of(client.id), false);
@@ -46,13 +61,14 @@ void Server::Impl::reap() {
         const auto client = std::move(clients[slot]);
         half_open.leave(slot);
         joins.stop(slot);
+        silences.stop(slot);
         messages.stop(slot);
         endings.stop(slot);
         held_bytes -= client->held;
         free_slots.push_back(slot);
         // With unread input the kernel would send RST, which may destroy the last reply.
         [[maybe_unused]] const auto ignored = recv(client->socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-        if (client->extended && hooks.closed) hooks.closed(client->id, client->by_its_end);
+        if (client->extended && hooks.closed) hooks.closed(client->id, client->by_fin);
     }
     dead.clear();
     if (turning) return;
@@ -65,6 +81,8 @@ void Server::Impl::check_times() {
     for (Deadlines* deadlines : {&joins, &messages, &endings})
         for (const Slot slot : deadlines->overdue(now)) kill(*clients[slot]);
     for (const Slot slot : half_open.overdue(now)) kill(*clients[slot]);
+    if (accept_again)
+        for (const Slot slot : silences.overdue(now)) kill(*clients[slot]);
     if (accept_again && *accept_again <= now) {
         accept_again.reset();
         if (!has_descriptors()) accept_again = now + kNoDescriptorsPause;
@@ -162,6 +180,32 @@ void Server::Impl::drop_retired() {
         readers[at]->output = {};
         kill(*readers[at]);
     }
+}
+
+/// Before the first round and between rounds only clients outside the job use the store.
+void Server::Impl::expect_requests(bool now_expected) {
+    if (std::exchange(expected, now_expected) == now_expected) return;
+    core.limit_kept(kept_limit());
+    if (expected) return;
+    core.clear();
+    for (const auto& client : clients)
+        if (client && !client->dead && client->greeted && !client->extended) expect_first_request(*client);
+}
+
+void Server::Impl::expect_first_request(Client& client) {
+    client.silent = is_shared();
+    if (client.silent) silences.start(slot_of(client.id), base::Clock::now());
+}
+
+void Server::Impl::report_full(const wire::Request& request) {
+    const auto now = base::Clock::now();
+    if (!hooks.warn || now < next_report) return;
+    next_report = now + kReportPause;
+    hooks.warn(fmt::format(
+        "the store at {} is full: key \"{}\" would exceed {} MiB of keys, values and queues{}; its client was "
+        "disconnected. Delete keys that are no longer needed, or exchange large data through files",
+        listener.endpoint, shown(request.words.empty() ? request.key : request.words.front()), kept_limit() >> 20,
+        expected ? "" : " while no round runs"));
 }
 
 }  // namespace dlaunch::store

@@ -4,8 +4,9 @@
 #include <sys/eventfd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
+#include <semaphore>
+#include <system_error>
 #include <thread>
 
 #include "rendezvous/base/loop.hpp"
@@ -15,27 +16,50 @@
 namespace dlaunch::store {
 
 struct ThreadedServer::Impl {
+    Impl() = default;
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+    ~Impl() {
+        eventfd_write(stop.get(), 1);
+        begin.release();
+        if (thread.joinable()) thread.join();
+    }
+
+    void run() {
+        begin.acquire();
+        if (server) server->serve_until(stop.get());
+    }
+
     base::Loop loop;  // never runs: the thread serves without it
     base::UniqueFd stop{eventfd(0, EFD_CLOEXEC)};
     std::unique_ptr<Server> server;
+    std::counting_semaphore<2> begin{0};  // `server` is set, or there will be none
     std::thread thread;
 };
 
 ThreadedServer::ThreadedServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-ThreadedServer::~ThreadedServer() {
-    eventfd_write(impl_->stop.get(), 1);
-    impl_->thread.join();
-}
+ThreadedServer::~ThreadedServer() = default;
 
-base::Result<std::unique_ptr<ThreadedServer>> ThreadedServer::adopt(base::UniqueFd listener) {
+/// Starts the thread first: a server that has accepted clients cannot be moved to another loop.
+base::Result<std::unique_ptr<ThreadedServer>> ThreadedServer::adopt(base::UniqueFd listener,
+                                                                    std::function<void(const std::string&)> warn,
+                                                                    base::Loop* without_thread) {
     auto impl = std::make_unique<Impl>();
     if (!impl->stop) return base::Error{fmt::format("eventfd: {}", std::strerror(errno))};
-    auto server = Server::adopt(impl->loop, std::move(listener));
+    try {
+        const base::SignalsBlocked for_the_new_thread;
+        impl->thread = std::thread([impl = impl.get()] { impl->run(); });
+    } catch (const std::system_error&) {
+        if (!without_thread) throw;
+    }
+    ServerHooks hooks;
+    hooks.warn = std::move(warn);
+    base::Loop& loop = impl->thread.joinable() ? impl->loop : *without_thread;
+    auto server = Server::adopt(loop, std::move(listener), std::move(hooks));
     if (!server) return server.error();
     impl->server = std::move(*server);
-    const base::SignalsBlocked for_the_new_thread;
-    impl->thread = std::thread([impl = impl.get()] { impl->server->serve_until(impl->stop.get()); });
+    impl->begin.release();
     return std::unique_ptr<ThreadedServer>(new ThreadedServer(std::move(impl)));
 }
 
