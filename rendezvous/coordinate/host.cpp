@@ -1,6 +1,5 @@
 #include "rendezvous/coordinate/host.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "rendezvous/base/listener.hpp"
@@ -9,8 +8,8 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-/// A member that leaves so much unread has been frozen for long. Its connection is closed; a Welcome brings it up to
-/// date when it reconnects.
+/// A member with so many unread bytes has been frozen for long. Its connection is closed; when the member reconnects, a
+/// Welcome brings it up to date.
 constexpr std::size_t kMostUnread = 8 << 20;
 
 /// All agents of a large job connect at once, and those that find the kernel's backlog full (4096) try again a second
@@ -33,8 +32,12 @@ base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop
     hooks.extension = [self = host.get()](base::ConnectionId peer, std::uint8_t number, std::string_view payload) {
         self->on_message(peer, number, payload);
     };
-    hooks.closed = [self = host.get()](base::ConnectionId peer, bool by_its_end) {
-        self->coordinator_.closed(base::Clock::now(), peer, by_its_end);
+    hooks.closed = [self = host.get()](base::ConnectionId peer, bool by_fin) {
+        self->coordinator_.closed(base::Clock::now(), peer, by_fin);
+        self->act();
+    };
+    hooks.warn = [self = host.get()](const std::string& text) {
+        self->coordinator_.warn(text);
         self->act();
     };
     hooks.serves_requests = host->worker_port_ == store::bound_port(listener.get());
@@ -74,15 +77,18 @@ void CoordinatorHost::on_message(base::ConnectionId peer, std::uint8_t number, s
     act();
 }
 
-/// Must precede the Assigned messages: the new round's workers on other nodes may use the store at once.
-void CoordinatorHost::empty_worker_store() {
+/// Must precede the Assigned messages: workers of the new round on other nodes may use the store at once. While nodes
+/// gather, no worker lives.
+void CoordinatorHost::renew_worker_store() {
+    const bool is_shared = worker_port_ == server_->port();
+    if (is_shared) server_->expect_requests(coordinator_.phase() != Coordinator::Phase::gathering);
     if (coordinator_.phase() != Coordinator::Phase::running || coordinator_.round() == round_) return;
     round_ = coordinator_.round();
-    if (worker_port_ == server_->port()) server_->clear();
+    if (is_shared) server_->clear();
 }
 
 void CoordinatorHost::act() {
-    empty_worker_store();
+    renew_worker_store();
     for (const Coordinator::Action& action : coordinator_.take_actions()) {
         if (const auto* close = std::get_if<Coordinator::Close>(&action)) {
             server_->close(close->connection);

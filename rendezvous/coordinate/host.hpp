@@ -3,7 +3,6 @@
 /// the job has one port for everything, this store is the workers' store, too, and is emptied before each round.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -45,7 +44,7 @@ private:
 
     void on_message(base::ConnectionId peer, std::uint8_t number, std::string_view payload);
     void act();
-    void empty_worker_store();
+    void renew_worker_store();
 
     base::Loop& loop_;
     const std::optional<int> worker_port_;  ///< of the worker store, if the job fixes it

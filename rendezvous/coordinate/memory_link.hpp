@@ -1,5 +1,6 @@
 #pragma once
-/// The coordinator of a job of one node, in the memory of its only member: the same machines as over TCP, no socket.
+/// The coordinator of a job of one node, in the memory of its only member: the same state machines as over TCP, no
+/// socket.
 
 #include "rendezvous/base/deadline.hpp"
 #include "rendezvous/base/loop.hpp"

@@ -1,7 +1,6 @@
 #include "rendezvous/coordinate/process.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/background.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/base/signal_names.hpp"
@@ -28,12 +27,11 @@ namespace {
 using base::Clock;
 using base::CoordinatorExit;
 
-constexpr auto kSendsLast = Milliseconds(200);  // for the last messages to leave
+constexpr auto kSendsLast = Milliseconds(200);  // for the delivery of the last messages
 constexpr auto kReleaseMayTake = Milliseconds(1'000);
 
-/// How long the loop may stall before the guard replaces the process: short enough for a successor to serve before
-/// members fence.
-Milliseconds stand_still(Milliseconds node_timeout) {
+/// Longest stall of the loop before the guard replaces the process: a successor must serve before members fence.
+Milliseconds longest_stall(Milliseconds node_timeout) {
     return std::clamp(node_timeout / 4, Milliseconds(500), Milliseconds(2'000));
 }
 
@@ -68,7 +66,7 @@ private:
     base::Loop loop_;
     std::unique_ptr<CoordinatorHost> host_;
     std::shared_ptr<Claim> claim_;  ///< shared with a background thread that may hang
-    base::Aside renewing_, releasing_;
+    base::Background renewing_, releasing_;
     base::Timer beat_timer_, renew_timer_, leave_timer_;
     base::UniqueFd signals_;
     base::Watch signal_watch_;
@@ -100,14 +98,14 @@ bool Process::serve() {
     return true;
 }
 
-/// A guard that stood still may have lost the claim meanwhile: its next process asks before it serves.
+/// If the guard was stalled, the claim may have expired. Therefore a successor renews the claim before it serves.
 Claim::State Process::ask_for_claim() {
     granted_from_ = Clock::now();
     return claim_ && seat_.generation > 0 ? claim_->renew() : Claim::State::held;
 }
 
 void Process::beat() {
-    const auto limit = stand_still(host_->coordinator().config().node_timeout);
+    const auto limit = longest_stall(host_->coordinator().config().node_timeout);
     seat_.page->alive(Clock::now() + limit);
     if (host_->coordinator().deposed()) return leave(CoordinatorExit::kGivenUp);
     beat_timer_ = loop_.after(limit / 5, [this] { beat(); });
@@ -116,7 +114,8 @@ void Process::beat() {
 /// The coordinator's own lease counts from before the renewal, and a standby's patience from after it: the lease ends
 /// first.
 void Process::renew_claim() {
-    renewing_ = base::Aside(loop_, [this, claim = claim_, asked = Clock::now()]() -> std::function<void()> {
+    renewing_ = base::Background(loop_, [this, claim = claim_]() -> std::function<void()> {
+        const auto asked = Clock::now();
         const Claim::State state = claim->renew();
         return [this, state, asked] {
             renewing_ = {};
@@ -128,17 +127,18 @@ void Process::renew_claim() {
     });
 }
 
-/// A claim that cannot be released in time dies without renewals, and another node takes it over then.
+/// A claim that cannot be released in time dies without renewals, and another node takes it over then. A coordinator
+/// that was frozen until after its lease, with the job's verdict recorded, still removes the claim.
 void Process::release_claim() {
-    const bool is_over = status_ == CoordinatorExit::kOver;
+    const bool is_over = host_->coordinator().verdict().has_value();
     leave_timer_ = loop_.after(kReleaseMayTake, [this] { loop_.stop(); });
-    releasing_ = base::Aside(loop_, [this, claim = claim_, is_over]() -> std::function<void()> {
+    releasing_ = base::Background(loop_, [this, claim = claim_, is_over]() -> std::function<void()> {
         claim->release(is_over);
         return [this] { loop_.stop(); };
     });
 }
 
-/// With a claim another node takes over. At a fixed place no other node can, so the job ends.
+/// With a claim another node takes over. At a fixed address no other node can, so the job ends.
 void Process::on_signal() {
     signalfd_siginfo got{};
     if (read(signals_.get(), &got, sizeof got) != static_cast<ssize_t>(sizeof got)) return;

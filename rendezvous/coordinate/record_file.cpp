@@ -1,5 +1,5 @@
-// A head with the snapshot's position, and two places that alternate. The head is written last, by one system call
-// within one page, which a signal cannot interrupt.
+// A head with the snapshot's position, and two alternating slots. The head is written last, by one system call within
+// one page, which a signal cannot interrupt.
 
 #include "rendezvous/coordinate/record_file.hpp"
 

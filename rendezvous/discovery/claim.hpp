@@ -1,6 +1,6 @@
 #pragma once
-/// The right to be the job's coordinator where the place is not fixed. One process holds the claim at a time, and loses
-/// it by not renewing it.
+/// The right to be the job's coordinator if its address is not fixed. One process at a time holds the claim, and must
+/// renew it.
 
 #include <cstdint>
 #include <memory>
@@ -17,13 +17,14 @@ struct HeldClaim {
     std::uint64_t number = 0;
 };
 
-/// How long a renewal entitles the owner to act, counted from before the renewal's request. Standbys take a claim for
-/// dead after half of the node time-out without a renewal, which is later.
+/// Validity of a renewal, counted from before the renewal's request. For standbys a claim is dead after half of the
+/// node time-out without a renewal, which is later.
 [[nodiscard]] constexpr Milliseconds claim_lease(Milliseconds node_timeout) { return node_timeout * 2 / 5; }
 [[nodiscard]] constexpr Milliseconds claim_dies_after(Milliseconds node_timeout) { return node_timeout / 2; }
 
 /// The epoch of the first process that serves under a claim. Its successors in the same seat count up from there.
-[[nodiscard]] constexpr std::uint64_t epoch_of_claim(std::uint64_t number) { return number << 16; }
+/// `order` is higher for each claim of the job.
+[[nodiscard]] constexpr std::uint64_t epoch_of_claim(std::uint64_t order) { return order << 16; }
 [[nodiscard]] constexpr std::uint64_t claim_of_epoch(std::uint64_t epoch) { return epoch >> 16; }
 
 /// Calls block as long as the file server does: make them in the background.

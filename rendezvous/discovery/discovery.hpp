@@ -17,18 +17,18 @@ namespace dlaunch::rendezvous {
 
 /// Whether this node hosts the coordinator at a fixed endpoint.
 enum class Hosting {
-    never,         ///< another node hosts, by its rank or by is_host=false
-    at_own_place,  ///< the node hosts whose address the endpoint names
-    as_first,      ///< node rank 0 hosts, also elsewhere unless a coordinator answers at the endpoint
-    always,        ///< is_host=true: this node hosts even if the endpoint is no address of it
+    never,         ///< another node hosts: this one has another rank, or is_host=false
+    at_own_place,  ///< hosts if the endpoint is an address of this node
+    as_first,      ///< hosts as node rank 0, unless the endpoint is elsewhere and a coordinator answers there
+    always,        ///< is_host=true: as as_first, for any node, and also where a foreign service answers
 };
 
 /// The input of a discovery.
-struct Question {
+struct DiscoveryRequest {
     Endpoints at;                            ///< as the user wrote them
     std::string host_name;                   ///< this node's
     std::string local_addr;                  ///< address to advertise; empty: choose one
-    std::string version, job_id;             ///< by which a coordinator recognizes its job
+    std::string version, job_id;             ///< a coordinator accepts only equal ones
     std::string option = "--rdzv-endpoint";  ///< the option that named the endpoint, for messages
     Hosting hosting = Hosting::at_own_place;
     bool only_look = false;  ///< `dlaunch check`: claim nothing
@@ -37,39 +37,43 @@ struct Question {
 };
 
 /// The result of a discovery.
-struct Found {
-    /// Where to dial the coordinator, in this order. Empty only with only_look, when there is no coordinator yet.
+struct DiscoveryResult {
+    /// Addresses of the coordinator, to be dialed in this order. Empty only with only_look, without a coordinator.
     std::vector<ResolvedEndpoint> places;
-    /// This node hosts the coordinator, and listens already, so that no dial is refused from now on.
+    /// Set if this node hosts the coordinator: listens already, so that no dial is refused from now on.
     std::optional<store::Listener> listener;
-    std::optional<HeldClaim> claim;  ///< with a listener, where the place is not fixed; the coordinator renews it
+    std::optional<HeldClaim> claim;  ///< with a listener, if the address is not fixed; the coordinator renews the claim
     std::uint64_t epoch = 1;         ///< of this node's coordinator
     bool succeeds = false;           ///< another coordinator may have served the job before
     std::vector<store::Listener> more_listeners;  ///< at further addresses of the endpoint's name
     std::string advertised;                       ///< this node's address for other nodes
     std::string bind_to;                          ///< the same, numeric
     std::string other;                            ///< an address of the other IP version, IPv6 beside IPv4; empty: none
-    std::string why;                              ///< why this address was chosen, for users
+    std::string why;                              ///< the reason for this address, for users
     std::string problem;                          ///< of the first name without an address; may be resolved later
     bool name_is_loopback = false;  ///< the endpoint's name is this host's, and resolves to loopback only on this host
     std::string warning;            ///< for the user: the options probably contain a mistake
 
-    [[nodiscard]] bool nowhere() const;  ///< no place has an address yet
+    [[nodiscard]] bool has_no_address() const;  ///< no name has resolved yet
 };
 
 class Discovery {
 public:
     virtual ~Discovery() = default;
 
-    [[nodiscard]] virtual base::Result<Found> find() = 0;
+    [[nodiscard]] virtual base::Result<DiscoveryResult> find() = 0;
 
-    /// Whether find() may return another place later.
+    /// Whether find() may return another address later.
     [[nodiscard]] virtual bool moves() const { return false; }
+    /// Whether a later find() may decide that this node hosts: its own name may not resolve yet, or wrongly.
+    [[nodiscard]] virtual bool may_host_later() const { return false; }
     /// Whether the coordinator's claim is dead or released, judged by the changes that this object's calls have seen.
     /// Does not wait: a standby polls it.
     [[nodiscard]] virtual bool is_vacant() { return false; }
     /// Whether there is no claim at all, as after the end of a job.
     [[nodiscard]] virtual bool is_gone() { return false; }
+    /// Waits until a living owner would have claimed again. True: there is no claim at any time until then.
+    [[nodiscard]] virtual bool stays_gone() { return false; }
     /// Records an epoch that this node has seen.
     virtual void learn(std::uint64_t) {}
 
@@ -77,6 +81,6 @@ public:
 };
 
 /// Chooses the discovery for the kind of endpoint.
-[[nodiscard]] std::unique_ptr<Discovery> make_discovery(Question question);
+[[nodiscard]] std::unique_ptr<Discovery> make_discovery(DiscoveryRequest request);
 
 }  // namespace dlaunch::rendezvous

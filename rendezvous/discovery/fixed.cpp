@@ -27,23 +27,23 @@ void add_of_its_version(std::vector<std::string>& all, std::string address) {
 
 }  // namespace
 
-std::unique_ptr<Discovery> make_discovery(Question question) {
-    if (!question.at.folder.empty()) return std::make_unique<FolderDiscovery>(std::move(question));
-    return std::make_unique<FixedDiscovery>(std::move(question));
+std::unique_ptr<Discovery> make_discovery(DiscoveryRequest request) {
+    if (!request.at.folder.empty()) return std::make_unique<FolderDiscovery>(std::move(request));
+    return std::make_unique<FixedDiscovery>(std::move(request));
 }
 
-bool Found::nowhere() const {
+bool DiscoveryResult::has_no_address() const {
     return std::all_of(places.begin(), places.end(),
                        [](const ResolvedEndpoint& place) { return place.address.empty(); });
 }
 
-base::Result<void> choose_address(const Question& question, const std::string& own, const std::string& towards,
-                                  Found& found) {
+base::Result<void> choose_address(const DiscoveryRequest& request, const std::string& own, const std::string& towards,
+                                  DiscoveryResult& found) {
     found.bind_to = base::reachable_address();
-    if (!question.local_addr.empty()) {
-        auto numbers = addresses_of(question.local_addr);
+    if (!request.local_addr.empty()) {
+        auto numbers = addresses_of(request.local_addr);
         if (!numbers) return numbers.error().within("--local-addr");
-        found.advertised = question.local_addr;
+        found.advertised = request.local_addr;
         found.bind_to = numbers->front();
         found.why = "--local-addr names it";
     } else if (!own.empty()) {
@@ -59,11 +59,11 @@ base::Result<void> choose_address(const Question& question, const std::string& o
     return {};
 }
 
-Found FixedDiscovery::look_up(std::vector<std::string>& own, std::vector<std::string>& towards) const {
-    Found found;
+DiscoveryResult FixedDiscovery::look_up(std::vector<std::string>& own, std::vector<std::string>& towards) const {
+    DiscoveryResult found;
     const std::vector<std::string> all_own = own_addresses();
     const std::string reachable = base::reachable_address();
-    for (const Endpoint& each : question_.at.places) {
+    for (const Endpoint& each : request_.at.places) {
         auto numbers = addresses_of(each.host);
         if (!numbers || numbers->empty()) {  // the name may be resolved later
             found.places.push_back({each, {}});
@@ -72,8 +72,8 @@ Found FixedDiscovery::look_up(std::vector<std::string>& own, std::vector<std::st
         }
         for (const std::string& number : *numbers)
             found.places.push_back({each, number});  // the coordinator listens at one of them
-        if (&each == &question_.at.places.front())
-            own = own_addresses_at(each, *numbers, all_own, question_.host_name, reachable);
+        if (&each == &request_.at.places.front())
+            own = own_addresses_at(each, *numbers, all_own, request_.host_name, reachable);
         if (!own.empty() && own.front() == reachable && is_loopback(numbers->front())) found.name_is_loopback = true;
         for (const std::string& number : *numbers)
             if (means_loopback(each.host) || !is_loopback(number))
@@ -82,19 +82,18 @@ Found FixedDiscovery::look_up(std::vector<std::string>& own, std::vector<std::st
     return found;
 }
 
-base::Result<Found> FixedDiscovery::find() {
-    if (question_.at.places.empty())
-        return base::Error{question_.option + ": nothing given, expected HOST:PORT of the coordinator"};
+base::Result<DiscoveryResult> FixedDiscovery::find() {
+    if (request_.at.places.empty())
+        return base::Error{request_.option + ": nothing given, expected HOST:PORT of the coordinator"};
     std::vector<std::string> own;
     std::vector<std::string> towards;
-    Found found = look_up(own, towards);
+    DiscoveryResult found = look_up(own, towards);
     const auto first_of = [](const std::vector<std::string>& all) { return all.empty() ? std::string() : all.front(); };
-    if (auto chosen = choose_address(question_, first_of(own), first_of(towards), found); !chosen)
-        return chosen.error();
-    if (question_.local_addr.empty())
+    if (auto chosen = choose_address(request_, first_of(own), first_of(towards), found); !chosen) return chosen.error();
+    if (request_.local_addr.empty())
         for (const std::string& each : own.empty() ? towards : own)
             if (is_version_4(each) != is_version_4(found.bind_to)) found.other = each;
-    if (question_.hosting == Hosting::never) return found;
+    if (request_.hosting == Hosting::never) return found;
     if (own.empty()) {
         if (!hosts_elsewhere(found)) return found;
         own = {found.bind_to};
@@ -102,29 +101,41 @@ base::Result<Found> FixedDiscovery::find() {
     return host(std::move(found), own);
 }
 
-/// Whether this node hosts although the endpoint names none of its addresses: with is_host=true, or as node rank 0,
-/// which hosts under torchrun at any address that the other nodes reach.
-bool FixedDiscovery::hosts_elsewhere(Found& found) const {
-    if (question_.hosting == Hosting::always) return true;
+/// Whether this node hosts although the endpoint is none of its addresses: with is_host=true, or as node rank 0, which
+/// hosts under torchrun at any address that the other nodes reach.
+bool FixedDiscovery::hosts_elsewhere(DiscoveryResult& found) const {
+    const bool is_forced = request_.hosting == Hosting::always;
     const ResolvedEndpoint& there = found.places.front();
-    if (question_.hosting != Hosting::as_first || there.address.empty()) return false;
-    const Kind answer = probe(there.address, there.endpoint.port, question_.version, question_.job_id, kAnswerIn).kind;
+    if (!is_forced && request_.hosting != Hosting::as_first) return false;
+    if (there.address.empty()) return is_forced;
+    const auto answer_at = [&](const std::string& address) {
+        return probe(address, there.endpoint.port, request_.version, request_.job_id, kAnswerIn).kind;
+    };
+    const Kind answer = answer_at(there.address);
+    if (is_forced) {  // a relay in front of this node may accept connections before the coordinator listens
+        if (answer != Kind::coordinator && answer != Kind::refused) return true;
+        if (answer_at(found.bind_to) != Kind::coordinator)  // of an earlier agent on this node
+            found.warning = fmt::format(
+                "{}: a coordinator answers at {} already, so this node joins there and does not host, expected "
+                "is_host=true only on the node that hosts",
+                request_.option, there.endpoint.text());
+        return false;
+    }
     if (answer == Kind::coordinator || answer == Kind::refused || answer == Kind::silent) return false;
     found.warning = fmt::format(
         "{}: {} is no address of this node, which hosts the coordinator as node rank 0 and listens at {}, expected "
         "--node-rank=0 on {} unless other nodes reach this node there",
-        question_.option, there.endpoint.host, Endpoint{found.bind_to, there.endpoint.port}.text(),
-        there.endpoint.host);
+        request_.option, there.endpoint.host, Endpoint{found.bind_to, there.endpoint.port}.text(), there.endpoint.host);
     return true;
 }
 
-/// Listens at the first address and, where possible, at the others: some nodes may reach this one by IPv6 only. If the
-/// port is taken, its owner may be a coordinator, about to listen, or about to exit, so the loop probes it for
-/// kHeldFor. An owner that answers, coordinator or not, is left to the dial, which reports strangers. A port that stays
-/// taken while nothing accepts there is an error.
-base::Result<Found> FixedDiscovery::host(Found found, const std::vector<std::string>& own) const {
+/// Listens at the first address and, if possible, at the other ones: some nodes may reach this node by IPv6 only. If
+/// the port is in use, its owner may be a coordinator, or a process that is about to listen or to exit: probes the port
+/// for kHeldFor. If the owner answers, the node dials it; the dial reports other services. A port that stays in use
+/// without accepting connections is an error.
+base::Result<DiscoveryResult> FixedDiscovery::host(DiscoveryResult found, const std::vector<std::string>& own) const {
     const std::string& address = own.front();
-    const int port = question_.at.places.front().port;
+    const int port = request_.at.places.front().port;
     for (const Time end = std::chrono::steady_clock::now() + kHeldFor;; std::this_thread::sleep_for(kLookAgain)) {
         auto listener = store::open_listener(address, port);
         if (listener) {
@@ -135,14 +146,13 @@ base::Result<Found> FixedDiscovery::host(Found found, const std::vector<std::str
                     found.more_listeners.push_back(std::move(*one_more));
             return found;
         }
-        if (!listener.error().text.ends_with("Address already in use"))
-            return listener.error().within(question_.option);
-        const Kind there = probe(address, port, question_.version, question_.job_id, kAnswerIn).kind;
+        if (!listener.error().text.ends_with("Address already in use")) return listener.error().within(request_.option);
+        const Kind there = probe(address, port, request_.version, request_.job_id, kAnswerIn).kind;
         if (there == Kind::coordinator || there == Kind::refused || there == Kind::silent) return found;
         if (std::chrono::steady_clock::now() < end) continue;
-        if (there == Kind::stranger) return found;
+        if (there == Kind::foreign_service) return found;
         return base::Error{fmt::format("{}: {}, by a process that does not answer, expected a free port",
-                                       question_.option, listener.error().text),
+                                       request_.option, listener.error().text),
                            exit_status::kRefused};
     }
 }

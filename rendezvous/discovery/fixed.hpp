@@ -1,6 +1,6 @@
 #pragma once
-/// The endpoint names fixed places. The node with the first place's address hosts; the other places are alternative
-/// routes to it.
+/// The endpoint names fixed addresses. The node with the first address hosts; the other addresses are alternative
+/// routes to that node.
 
 #include "rendezvous/discovery/discovery.hpp"
 
@@ -8,20 +8,21 @@ namespace dlaunch::rendezvous {
 
 class FixedDiscovery : public Discovery {
 public:
-    explicit FixedDiscovery(Question question) : question_(std::move(question)) {}
-    [[nodiscard]] base::Result<Found> find() override;
+    explicit FixedDiscovery(DiscoveryRequest request) : request_(std::move(request)) {}
+    [[nodiscard]] base::Result<DiscoveryResult> find() override;
+    [[nodiscard]] bool may_host_later() const override { return request_.hosting != Hosting::never; }
 
 private:
-    [[nodiscard]] Found look_up(std::vector<std::string>& own, std::vector<std::string>& towards) const;
-    [[nodiscard]] bool hosts_elsewhere(Found& found) const;
-    [[nodiscard]] base::Result<Found> host(Found found, const std::vector<std::string>& own) const;
+    [[nodiscard]] DiscoveryResult look_up(std::vector<std::string>& own, std::vector<std::string>& towards) const;
+    [[nodiscard]] bool hosts_elsewhere(DiscoveryResult& found) const;
+    [[nodiscard]] base::Result<DiscoveryResult> host(DiscoveryResult found, const std::vector<std::string>& own) const;
 
-    Question question_;
+    DiscoveryRequest request_;
 };
 
 /// Chooses the address that this node advertises, and records why. `own` is this node's address named by the endpoint,
 /// `towards` its address on the route to the coordinator; either may be empty.
-[[nodiscard]] base::Result<void> choose_address(const Question& question, const std::string& own,
-                                                const std::string& towards, Found& found);
+[[nodiscard]] base::Result<void> choose_address(const DiscoveryRequest& request, const std::string& own,
+                                                const std::string& towards, DiscoveryResult& found);
 
 }  // namespace dlaunch::rendezvous

@@ -5,12 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
 #include <thread>
 
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/discovery/fixed.hpp"
 #include "rendezvous/discovery/folder_claim.hpp"
+#include "rendezvous/discovery/part_file.hpp"
 #include "rendezvous/net/addresses.hpp"
 #include "rendezvous/net/probe.hpp"
 
@@ -20,7 +24,19 @@ namespace {
 constexpr auto kAnswerIn = Milliseconds(1'000);
 constexpr auto kClosedPort = Milliseconds(1'000);  // two renewals of a living owner
 constexpr auto kLookAgain = Milliseconds(100);
+constexpr auto kMissing = kMayClaimAgain + Claim::kRenewEvery;  // the owner, if it lives, has claimed again by then
 constexpr std::size_t kLongestName = 100;
+constexpr std::int64_t kEpochsStart_ms = 1'704'067'200'000;  // 2024-01-01, 0:00 UTC
+
+/// 0 for a text that is no claim.
+std::uint64_t epoch_in(std::string_view claim) {
+    constexpr std::string_view kLine = "\nepoch ";
+    const std::size_t at = claim.find(kLine);
+    std::uint64_t epoch = 0;
+    if (at != std::string_view::npos)
+        std::from_chars(claim.data() + at + kLine.size(), claim.data() + claim.size(), epoch);
+    return epoch;
+}
 
 }  // namespace
 
@@ -37,45 +53,71 @@ std::string file_name_of_job(const std::string& job_id) {
     return fmt::format("{}-{:016x}", name.substr(0, kLongestName), hash);
 }
 
+FolderDiscovery::FolderDiscovery(DiscoveryRequest request)
+    : request_(std::move(request)),
+      prefix_(claim_prefix(request_.at.folder, request_.job_id)),
+      known_epoch_(request_.known_epoch) {}
+
 base::Error FolderDiscovery::failed(const char* what, const std::string& why) const {
     return {fmt::format("--rdzv-endpoint: {} file://{}: {}, expected a folder that all nodes share and may write to",
-                        what, question_.at.folder, why)};
+                        what, request_.at.folder, why)};
 }
 
-std::string FolderDiscovery::content(const Endpoint& place) const {
-    return fmt::format("{}\nhost {}\npid {}\nclaim {:016x}\n", place.text(), question_.host_name, getpid(),
-                       base::random_number());
+std::string FolderDiscovery::content(const Endpoint& place, std::uint64_t epoch) const {
+    return fmt::format("{}\nhost {}\npid {}\nclaim {:016x}\nepoch {}\n", place.text(), request_.host_name, getpid(),
+                       base::random_number(), epoch);
 }
 
-base::Result<std::optional<FolderDiscovery::Latest>> FolderDiscovery::latest() const {
-    const std::string first = claim_path(question_.at.folder, question_.job_id, 0);
-    const auto numbers = claims_in(first.substr(0, first.size() - 1));
+base::Result<std::optional<FolderDiscovery::Latest>> FolderDiscovery::latest() {
+    const auto numbers = claims_in(prefix_);
     if (!numbers) return failed("cannot read", numbers.error().text);
+    {
+        const std::lock_guard lock(seen_mutex_);
+        if (!numbers->empty())
+            missing_since_.reset();
+        else if (!missing_since_)
+            missing_since_ = std::chrono::steady_clock::now();
+    }
     if (numbers->empty()) return std::optional<Latest>();
     Latest found;
-    found.number = *std::ranges::max_element(*numbers);
-    found.path = claim_path(question_.at.folder, question_.job_id, found.number);
+    found.number = std::ranges::max(*numbers);
+    found.path = prefix_ + std::to_string(found.number);
     const std::string text = base::text_of(found.path);
+    found.epoch = epoch_in(text);
     if (auto place = parse_endpoints(text.substr(0, text.find('\n')), 0); place && place->places.size() == 1)
         found.place = place->places.front();
     return std::optional<Latest>(found);
 }
 
-/// Time since this object last saw the claim change; Milliseconds::max() for a claim that is released or gone.
+/// Time since this object last saw the claim change; Milliseconds::max() for a claim that is released. A claim that
+/// cannot be opened, as it was just removed, has not changed.
 Milliseconds FolderDiscovery::unchanged_for(const Latest& claim) {
     const Time now = std::chrono::steady_clock::now();
     const auto renewed = renewed_at(claim.path);
-    if (!renewed || is_released(*renewed)) return Milliseconds::max();
-    const bool is_same = seen_.number == claim.number && seen_.renewed.tv_sec == renewed->tv_sec &&
-                         seen_.renewed.tv_nsec == renewed->tv_nsec;
-    if (!is_same) seen_ = {claim.number, *renewed, now};
+    if (renewed && is_released(*renewed)) return Milliseconds::max();
+    const std::lock_guard lock(seen_mutex_);
+    const bool is_same =
+        seen_.number == claim.number &&
+        (!renewed || (seen_.renewed.tv_sec == renewed->tv_sec && seen_.renewed.tv_nsec == renewed->tv_nsec));
+    if (!is_same) seen_ = {claim.number, renewed.value_or(timespec{}), now};
     return std::chrono::duration_cast<Milliseconds>(now - seen_.since);
+}
+
+Time FolderDiscovery::last_change() const {
+    const std::lock_guard lock(seen_mutex_);
+    return seen_.since;
+}
+
+/// Whether the claim has been missing for so long that its owner does not claim again.
+bool FolderDiscovery::is_missing() const {
+    const std::lock_guard lock(seen_mutex_);
+    return missing_since_ && std::chrono::steady_clock::now() - *missing_since_ >= kMissing;
 }
 
 bool FolderDiscovery::is_vacant() {
     const auto there = latest();
     if (!there) return false;  // an unreadable folder proves nothing
-    return !*there || unchanged_for(**there) >= claim_dies_after(question_.node_timeout);
+    return *there ? unchanged_for(**there) >= claim_dies_after(request_.node_timeout) : is_missing();
 }
 
 bool FolderDiscovery::is_gone() {
@@ -83,18 +125,28 @@ bool FolderDiscovery::is_gone() {
     return there && !*there;
 }
 
-/// Watches the claim until it is renewed, answers, or has not changed for long enough.
+bool FolderDiscovery::stays_gone() {
+    const auto end = std::chrono::steady_clock::now() + kMissing;
+    while (is_gone()) {
+        if (std::chrono::steady_clock::now() >= end) return true;
+        std::this_thread::sleep_for(kLookAgain);
+    }
+    return false;
+}
+
+/// Watches the claim until it is renewed or removed, its coordinator answers, or it has not changed for long enough.
 bool FolderDiscovery::is_dead(const Latest& claim) {
     using Kind = Answer::Kind;
     (void)unchanged_for(claim);
-    for (const Time first_seen = seen_.since;;) {
+    for (const Time first_seen = last_change();;) {
         const Answer answer =
-            claim.place.port ? probe(claim.place.host, claim.place.port, question_.version, question_.job_id, kAnswerIn)
+            claim.place.port ? probe(claim.place.host, claim.place.port, request_.version, request_.job_id, kAnswerIn)
                              : Answer{Kind::closed_port, {}};
         const auto unchanged = unchanged_for(claim);
         if (unchanged == Milliseconds::max()) return true;
-        if (answer.kind == Kind::coordinator || seen_.since != first_seen) return false;
-        const auto patience = answer.kind == Kind::closed_port ? kClosedPort : claim_dies_after(question_.node_timeout);
+        if (answer.kind == Kind::coordinator || last_change() != first_seen) return false;
+        if (access(claim.path.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+        const auto patience = answer.kind == Kind::closed_port ? kClosedPort : claim_dies_after(request_.node_timeout);
         if (unchanged >= patience) return true;
         std::this_thread::sleep_for(kLookAgain);
     }
@@ -102,68 +154,80 @@ bool FolderDiscovery::is_dead(const Latest& claim) {
 
 /// Writes a file like a claim under another name, because a full disk shows only on a write.
 base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
-    const std::string path = fmt::format("{}.check.{}.{:x}", claim_path(question_.at.folder, question_.job_id, 0),
-                                         question_.host_name, getpid());
-    auto written = create_whole(path, content(place));
-    if (!written) return failed("cannot write to", written.error().text);
-    unlink(path.c_str());
+    PartFile part(prefix_);
+    if (auto created = part.create(); !created) return failed("cannot write to", created.error().text);
+    if (auto written = part.write(content(place, 0)); !written) return failed("cannot write to", written.error().text);
+    const std::string name = part.path() + ".check";
+    if (auto linked = part.link_as(name); !linked) return failed("cannot write to", linked.error().text);
+    unlink(name.c_str());
     return {};
 }
 
-base::Result<Found> FolderDiscovery::find() {
+base::Result<DiscoveryResult> FolderDiscovery::find() {
     for (;;) {
         auto there = latest();
         if (!there && known_epoch_ > 0) {  // the folder existed when this node joined
-            mkdir(question_.at.folder.c_str(), 0777);
+            mkdir(request_.at.folder.c_str(), 0777);
             there = latest();
         }
         if (!there) return there.error();
+        if (!*there && known_epoch_ > 0 && !is_missing()) {  // the owner may claim again
+            std::this_thread::sleep_for(kLookAgain);
+            continue;
+        }
         const std::uint64_t number = *there ? (*there)->number : 0;
         if (number && !is_dead(**there)) {
             auto again = latest();  // the claim may have changed meanwhile
             if (!again) return again.error();
             if (!*again || (*again)->number != number) continue;
             const Endpoint& place = (*there)->place;
-            Found found{{{place, place.host}}, std::nullopt};
-            found.epoch = epoch_of_claim(number);
-            auto chosen = choose_address(question_, {}, own_address_towards(place.host), found);
+            DiscoveryResult found{{{place, place.host}}, std::nullopt};
+            found.epoch = (*there)->epoch;
+            auto chosen = choose_address(request_, {}, own_address_towards(place.host), found);
             if (!chosen) return chosen.error();
             return found;
         }
-        Found found;
-        if (auto chosen = choose_address(question_, {}, {}, found); !chosen) return chosen.error();
-        if (found.bind_to.starts_with("127.") && question_.local_addr.empty())
+        DiscoveryResult found;
+        if (auto chosen = choose_address(request_, {}, {}, found); !chosen) return chosen.error();
+        if (found.bind_to.starts_with("127.") && request_.local_addr.empty())
             return base::Error{
                 "--rdzv-endpoint: no interface with an address that other nodes could reach, expected "
                 "--local-addr"};
-        if (question_.only_look) {
+        if (request_.only_look) {
             if (auto writable = try_to_write({found.bind_to, 0}); !writable) return writable.error();
             return found;
         }
-        auto taken = take_over(std::move(found), number);
+        auto taken = take_over(std::move(found), there->value_or(Latest{}));
         if (!taken) return taken.error();
         if (taken->listener) return std::move(*taken);
     }
 }
 
-/// Claims the number after the latest and after all that this node has seen. Without a listener: another node was
-/// first.
-base::Result<Found> FolderDiscovery::take_over(Found found, std::uint64_t after) {
+/// Claims the number after the latest claim. The epoch is above all that this node has seen, and at least the time, so
+/// that a newcomer in a folder that was emptied under a living job repeats no epoch. The result has no listener if
+/// another node was first.
+base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, const Latest& after) {
     auto listener = store::open_listener(found.bind_to, 0);
     if (!listener) return listener.error();
     const Endpoint place{found.bind_to, listener->port};
-    const std::uint64_t number = std::max(after, claim_of_epoch(known_epoch_)) + 1;
-    HeldClaim claim{claim_path(question_.at.folder, question_.job_id, number), content(place), number};
-    auto first = create_whole(claim.path, claim.content);
+    HeldClaim claim;
+    claim.number = after.number + 1;
+    claim.path = prefix_ + std::to_string(claim.number);
+    auto first = create_claim(claim.path, [&](std::int64_t now_ms) {
+        const auto since_start = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms - kEpochsStart_ms, 0));
+        const std::uint64_t seen = claim_of_epoch(std::max<std::uint64_t>(known_epoch_, after.epoch));
+        found.epoch = epoch_of_claim(std::max(seen + 1, since_start));
+        claim.content = content(place, found.epoch);
+        return claim.content;
+    });
     if (!first) return failed("cannot write to", first.error().text);
     if (!*first) return found;
-    for (std::uint64_t old = after; old > 0; --old)
-        if (unlink(claim_path(question_.at.folder, question_.job_id, old).c_str()) != 0) break;
+    for (std::uint64_t old = after.number; old > 0; --old)
+        if (unlink((prefix_ + std::to_string(old)).c_str()) != 0) break;
     found.places = {{place, found.bind_to}};
     found.listener = std::move(*listener);
     found.claim = std::move(claim);
-    found.epoch = epoch_of_claim(number);
-    found.succeeds = after > 0 || known_epoch_ > 0;
+    found.succeeds = after.number > 0 || known_epoch_ > 0;
     return found;
 }
 

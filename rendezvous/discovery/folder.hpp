@@ -1,16 +1,22 @@
 #pragma once
-/// Discovery by a shared folder: the first node claims the job with a file there, and hosts the coordinator.
+/// Discovery by a shared folder: the first node claims the job with a file in the folder, and hosts the coordinator.
 ///
-/// A claim is a file `dlaunch-<job>.<number>`; the highest number counts, and no number is used twice. Its content
-/// names the place and the owner, which touches the file twice a second (folder_claim.hpp). A claim is dead when the
-/// owner has released it, or has not touched it for half of the node time-out (for a second if its port refuses
-/// connections). The observer times this by its own clock; clocks of two machines are never compared. A successor
-/// claims the next number, then removes the dead claim. An owner that finds a number above its own, or another content,
-/// must stop acting.
+/// A claim is a file `dlaunch-<job>.<number>`; the highest number counts. Its content names the address, the epoch and
+/// the owner, which touches the file twice a second (folder_claim.hpp). A claim is dead when the owner has released it,
+/// or has not touched it for half of the node time-out (for a second if its port refuses connections). Each observer
+/// measures this with its own clock; clocks of two machines are never compared. A successor claims the next number,
+/// then removes the dead claim. An owner that finds a number above its own, or another content, must stop serving.
+///
+/// A folder may be emptied under a living job. Then the owner and newcomers compete for the first number. Other nodes
+/// of the job treat the missing claim as dead only when the owner may no longer claim again. No epoch is used twice,
+/// because an epoch is at least the time of its claim.
 
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <mutex>
+#include <optional>
+#include <string>
 
 #include "rendezvous/discovery/discovery.hpp"
 
@@ -18,17 +24,19 @@ namespace dlaunch::rendezvous {
 
 class FolderDiscovery : public Discovery {
 public:
-    explicit FolderDiscovery(Question question) : question_(std::move(question)), known_epoch_(question_.known_epoch) {}
+    explicit FolderDiscovery(DiscoveryRequest request);
 
-    [[nodiscard]] base::Result<Found> find() override;
+    [[nodiscard]] base::Result<DiscoveryResult> find() override;
     [[nodiscard]] bool moves() const override { return true; }
     [[nodiscard]] bool is_vacant() override;
     [[nodiscard]] bool is_gone() override;
+    [[nodiscard]] bool stays_gone() override;
     void learn(std::uint64_t epoch) override { known_epoch_ = std::max(known_epoch_.load(), epoch); }
 
 private:
     struct Latest {
         std::uint64_t number = 0;
+        std::uint64_t epoch = 0;
         std::string path;
         Endpoint place;
     };
@@ -40,16 +48,21 @@ private:
     };
 
     [[nodiscard]] base::Error failed(const char* what, const std::string& why) const;
-    [[nodiscard]] base::Result<std::optional<Latest>> latest() const;
+    [[nodiscard]] base::Result<std::optional<Latest>> latest();
     [[nodiscard]] Milliseconds unchanged_for(const Latest& claim);
+    [[nodiscard]] bool is_missing() const;
+    [[nodiscard]] Time last_change() const;
     [[nodiscard]] bool is_dead(const Latest& claim);
-    [[nodiscard]] base::Result<Found> take_over(Found found, std::uint64_t after);
-    [[nodiscard]] std::string content(const Endpoint& place) const;
+    [[nodiscard]] base::Result<DiscoveryResult> take_over(DiscoveryResult found, const Latest& after);
+    [[nodiscard]] std::string content(const Endpoint& place, std::uint64_t epoch) const;
     [[nodiscard]] base::Result<void> try_to_write(const Endpoint& place) const;
 
-    Question question_;
+    const DiscoveryRequest request_;
+    const std::string prefix_;  ///< of the claims' paths
     std::atomic<std::uint64_t> known_epoch_ = 0;
+    mutable std::mutex seen_mutex_;  ///< a standby's look and a find() may overlap while the file server is slow
     Seen seen_;
+    std::optional<Time> missing_since_;  ///< the first look without a claim after the latest look with one
 };
 
 /// Encodes a job id for a file name; different ids have different names.

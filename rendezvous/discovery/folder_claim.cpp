@@ -17,21 +17,20 @@
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/discovery/folder.hpp"
+#include "rendezvous/discovery/part_file.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
 
 constexpr timespec kReleased{1, 0};
-/// After longer without a renewal, another owner may have come and gone.
-constexpr auto kMayClaimAgain = 3 * Claim::kRenewEvery;
 
 /// A claim's path without its number.
 std::string prefix_of(const std::string& path) { return path.substr(0, path.find_last_of('.') + 1); }
 
 }  // namespace
 
-std::string claim_path(const std::string& folder, const std::string& job_id, std::uint64_t number) {
-    return fmt::format("{}/dlaunch-{}.{}", folder, file_name_of_job(job_id), number);
+std::string claim_prefix(const std::string& folder, const std::string& job_id) {
+    return fmt::format("{}/dlaunch-{}.", folder, file_name_of_job(job_id));
 }
 
 base::Result<std::vector<std::uint64_t>> claims_in(const std::string& prefix) {
@@ -51,24 +50,11 @@ base::Result<std::vector<std::uint64_t>> claims_in(const std::string& prefix) {
     return numbers;
 }
 
-/// Uses link(2): for one name only one process succeeds, on NFS too.
-base::Result<bool> create_whole(const std::string& path, const std::string& content) {
-    std::string part = path + ".part.XXXXXX";  // host name and pid may be equal in two containers
-    {
-        const base::UniqueFd file(mkostemp(part.data(), O_CLOEXEC));
-        if (!file || fchmod(file.get(), 0644) != 0 ||
-            write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()) ||
-            fsync(file.get()) != 0) {
-            const base::Error error{std::strerror(errno)};
-            if (file) unlink(part.c_str());
-            return error;
-        }
-    }
-    const bool first = link(part.c_str(), path.c_str()) == 0;
-    const int error = errno;
-    unlink(part.c_str());
-    if (!first && error != EEXIST) return base::Error{std::string("no hard link: ") + std::strerror(error)};
-    return first;
+base::Result<bool> create_claim(const std::string& path, const ContentAt& content_at) {
+    PartFile part(prefix_of(path));
+    if (auto created = part.create(); !created) return created.error();
+    if (auto written = part.write(content_at(part.created_at_ms())); !written) return written.error();
+    return part.link_as(path);
 }
 
 /// Opens the file: NFS revalidates cached attributes at an open.
@@ -97,7 +83,8 @@ Claim::State FolderClaim::renew() {
     return State::held;
 }
 
-/// The folder was emptied or removed under a valid claim. The owner still serves, so it claims the next number.
+/// The folder was emptied or removed under a valid claim. The owner still serves, so it competes with newcomers for the
+/// first number. An earlier process of this coordinator may have claimed it already.
 Claim::State FolderClaim::claim_again() {
     const Time now = std::chrono::steady_clock::now();
     if (now - held_at_ > kMayClaimAgain) return State::lost;
@@ -105,12 +92,15 @@ Claim::State FolderClaim::claim_again() {
     mkdir(prefix.substr(0, prefix.find_last_of('/')).c_str(), 0777);
     const auto others = claims_in(prefix);
     if (!others) return State::unknown;
-    if (!others->empty()) return State::lost;
-    const std::uint64_t next = held_.number + 1;
-    const auto created = create_whole(prefix + std::to_string(next), held_.content);
-    if (!created) return State::unknown;
-    if (!*created) return State::lost;
-    held_ = {prefix + std::to_string(next), held_.content, next};
+    const std::string first = prefix + "1";
+    if (others->empty()) {
+        const auto created = create_claim(first, [this](std::int64_t) { return held_.content; });
+        if (!created) return State::unknown;
+        if (!*created) return State::lost;
+    } else if (std::ranges::max(*others) != 1 || base::text_of(first) != held_.content) {
+        return State::lost;
+    }
+    held_ = {first, held_.content, 1};
     held_at_ = now;
     return State::held;
 }

@@ -1,7 +1,9 @@
 #pragma once
 /// A claim as a file in a shared folder. See folder.hpp.
 
+#include <cstdint>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,10 @@
 #include "rendezvous/discovery/claim.hpp"
 
 namespace dlaunch::rendezvous {
+
+/// Time after the latest renewal in which the owner of a vanished claim may claim again. Later, another owner may have
+/// served and released the job in between.
+inline constexpr auto kMayClaimAgain = 3 * Claim::kRenewEvery;
 
 class FolderClaim : public Claim {
 public:
@@ -26,13 +32,15 @@ private:
     Time held_at_;  ///< start of the latest successful renewal
 };
 
-/// The file of the job's claim with this number.
-[[nodiscard]] std::string claim_path(const std::string& folder, const std::string& job_id, std::uint64_t number);
+/// The path of the job's claims without their numbers.
+[[nodiscard]] std::string claim_prefix(const std::string& folder, const std::string& job_id);
 /// The numbers of the job's claims in its folder, in any order; an Error with errno's text if the folder cannot be
 /// read.
 [[nodiscard]] base::Result<std::vector<std::uint64_t>> claims_in(const std::string& prefix);
+/// The content of a claim that is created at this time: milliseconds since 1970 by the file server's clock.
+using ContentAt = std::function<std::string(std::int64_t now_ms)>;
 /// Creates the file atomically with its content. False: another process was first.
-[[nodiscard]] base::Result<bool> create_whole(const std::string& path, const std::string& content);
+[[nodiscard]] base::Result<bool> create_claim(const std::string& path, const ContentAt& content_at);
 /// Time of the latest renewal by the file server's clock; none if there is no such file.
 [[nodiscard]] std::optional<timespec> renewed_at(const std::string& path);
 /// Whether the owner has released the claim, so that another process may take it at once.

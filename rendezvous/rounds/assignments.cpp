@@ -8,7 +8,7 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-/// Of the two kinds of addresses that a node may have, the one that all nodes have, where there is one.
+/// The address of `host` in the IP version that all nodes have; else its first address.
 std::string reachable_for_all(const NodeRecord& host, const std::vector<Node*>& all) {
     const auto is_six = [](const std::string& address) { return address.find(':') != std::string::npos; };
     const auto all_have = [&](bool six) {
@@ -25,12 +25,12 @@ std::string reachable_for_all(const NodeRecord& host, const std::vector<Node*>& 
 }  // namespace
 
 Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common, const JobConfig& job) {
-    std::vector<Seat> seats;
-    seats.reserve(nodes.size());
+    std::vector<RankRequest> requests;
+    requests.reserve(nodes.size());
     for (const Node* node : nodes)
-        seats.push_back({node->record.host, node->record.order_key, node->record.node_rank, node->last_rank,
-                         node->survivor, node->arrival, node->record.slots, node->record.role});
-    Placements placements = place(seats);
+        requests.push_back({node->record.host, node->record.order_key, node->record.node_rank, node->last_rank,
+                            node->survivor, node->arrival, node->record.slots, node->record.role});
+    Placements placements = place(requests);
     const auto first = static_cast<std::size_t>(std::find_if(placements.of.begin(), placements.of.end(),
                                                              [](const Placement& at) { return at.group_rank == 0; }) -
                                                 placements.of.begin());

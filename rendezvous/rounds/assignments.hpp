@@ -1,5 +1,5 @@
 #pragma once
-/// What each node of a round is assigned: its ranks, and the store that group rank 0 serves. A pure function.
+/// The assignment of each node of a round: its ranks, and the store that group rank 0 serves. A pure function.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ struct Assignments {
     std::string warning;       ///< two nodes claimed one rank; else empty
 };
 
-/// `common`: what all nodes are assigned alike.
+/// `common`: the fields that are equal on all nodes.
 [[nodiscard]] Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common, const JobConfig& job);
 
 }  // namespace dlaunch::rendezvous

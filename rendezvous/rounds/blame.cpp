@@ -9,7 +9,7 @@ void Blame::failed(Time now, const std::string& node, const Cause& cause) {
     causes_.add(node, cause);
 }
 
-/// A node that sent something after the first failure lived on: the failure did not follow from its loss.
+/// If the node sent a message after the first failure, its loss did not cause the failure.
 void Blame::lost(Time last_received, const std::string& host) {
     if (causes_.empty() || last_received <= caused_at_) excused_ = true;
     if (lost_host_.empty()) lost_at_ = last_received;

@@ -1,9 +1,9 @@
 #pragma once
-/// Why a round ends, which decides its price: a failure spends a restart, a loss or a change does not, a verdict ends
-/// the job. No I/O, no clock.
+/// The reason for the end of a round, which decides its price: a failure spends a restart, a loss or a change does not,
+/// a verdict ends the job. No I/O, no clock.
 ///
-/// Failures that may follow from something else do not count: peers of a lost node die of its loss, and workers that
-/// are being stopped may exit with anything. A failure counts when it came first.
+/// A failure counts only if it came first. Failures after a loss or during a stop are excused: peers of a lost node
+/// fail because of the loss, and stopped workers may exit with any status.
 
 #include <optional>
 #include <string>
@@ -19,27 +19,29 @@ class Blame {
 public:
     enum class Outcome { verdict, failure, loss, change };
 
-    /// Workers of a node that is stopped as a whole are reported later than their peers' failures that follow from it.
+    /// When a signal ends a whole node, failures of its peers may be reported before the node's Leave.
     static constexpr auto kSameMoment = Milliseconds(500);
 
     void begin_round() { *this = {}; }
-    /// A worker failed by itself, as far as its node can know.
+    /// A worker failed; its node knows no other cause.
     void failed(Time now, const std::string& node, const Cause& cause);
-    /// A member was lost whose last message came at `last_received`.
+    /// A member was lost; its last message arrived at `last_received`.
     void lost(Time last_received, const std::string& host);
-    /// The round is stopped: without a failure before, what fails from now on follows from the stop.
+    /// The round is being stopped. If no failure was recorded yet, later failures are consequences of the stop and are
+    /// excused.
     void stopped() { excused_ = excused_ || causes_.empty(); }
-    /// What fails or has failed may follow from a change of membership.
+    /// Excuses the failures of the round: a change of membership may have caused them.
     void excuse() { excused_ = true; }
-    /// A node was stopped together with its workers. True: failures of the moment before are excused by it now.
+    /// A signal ended a node together with its workers. Excuses failures of the last kSameMoment; true: they counted
+    /// before.
     bool excuse_same_moment(Time now);
-    /// The job ends when the round has stopped. The first decision stands. `with_causes`: the round's failures are
-    /// reported with it. `yields`: failures that count were there before, and their status stands.
+    /// The job ends when the round has stopped; later decisions are ignored. `with_causes`: the verdict reports the
+    /// round's failures. `yields`: an earlier failure that counts takes precedence over the verdict.
     void decide(const Verdict& verdict, bool with_causes, bool yields);
-    /// What a successor goes on from; causes are not in it, as members report theirs again.
+    /// State for a successor. It contains no causes: members report theirs again.
     [[nodiscard]] PendingStop pending(std::string reason) const;
     void restore(const PendingStop& stop);
-    /// The coordinator stood still for `gap`.
+    /// The coordinator was stalled for `gap`.
     void pass(Time::duration gap) { caused_at_ += gap; }
 
     [[nodiscard]] Outcome outcome() const;
@@ -50,7 +52,7 @@ public:
     [[nodiscard]] bool with_causes() const { return with_causes_; }
     /// Of the latest lost member; empty: none was lost.
     [[nodiscard]] const std::string& lost_host() const { return lost_host_; }
-    /// When the last message of the first lost member came.
+    /// Arrival of the last message of the first lost member.
     [[nodiscard]] Time lost_at() const { return lost_at_; }
 
 private:

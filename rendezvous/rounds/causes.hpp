@@ -1,5 +1,5 @@
 #pragma once
-/// What went wrong in a round, in the order in which the coordinator learnt it: the first is the cause.
+/// The failures of a round in the order of their reports; the first is the cause.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,12 +13,11 @@ namespace dlaunch::rendezvous {
 
 class Causes {
 public:
-    static constexpr std::size_t kMost = 16;  ///< nodes whose causes are kept: a report shows no more
-    /// Of all records together, as each of ten thousand agents receives them. The first cause's is sent whatever its
-    /// size.
+    static constexpr std::size_t kMost = 16;  ///< causes, one per node: a report shows no more
+    /// Limit of all records together: each of ten thousand agents receives them. The first record is sent at any size.
     static constexpr std::size_t kMostBytes = 256 << 10;
 
-    /// A node sends its cause again with more detail when its round is over. The later one replaces the earlier one.
+    /// A node sends its cause again with more detail when its round is over: the later report replaces the earlier one.
     void add(const std::string& node, const Cause& cause) {
         for (auto& [known, latest] : all_)
             if (known == node) {
@@ -29,7 +28,7 @@ public:
     }
 
     void clear() { all_.clear(); }
-    /// The node has a cause of its own, but that of another node came first.
+    /// The node has reported a cause, but another node's came first.
     [[nodiscard]] bool is_later(const std::string& node) const {
         return std::any_of(all_.begin(), all_.end(), [&](const auto& known) { return known.first == node; }) &&
                all_.front().first != node;

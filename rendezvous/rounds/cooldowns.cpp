@@ -25,6 +25,7 @@ Cooldowns::Cooldowns(CooldownLimits limits, Time now, const std::vector<HostLoss
 void Cooldowns::lost(Time now, const std::string& name) {
     forget_old(now);
     Host& host = hosts_[name];
+    forget_old(now, host);
     host.times.push_back(now);
     if (host.times.size() < kTimes || limits_.first.count() == 0) return;
     host.cooldown =
@@ -32,13 +33,18 @@ void Cooldowns::lost(Time now, const std::string& name) {
     host.until = now + host.cooldown;
 }
 
+bool Cooldowns::forget_old(Time now, Host& host) {
+    while (!host.times.empty() && now - host.times.front() >= kWindow) host.times.pop_front();
+    if (host.times.size() < kTimes && now >= host.until) host.cooldown = {};
+    return host.times.empty() && now >= host.until;
+}
+
+/// Examines all hosts, therefore rarely: thousands may be lost at once.
 void Cooldowns::forget_old(Time now) {
-    for (auto at = hosts_.begin(); at != hosts_.end();) {
-        Host& host = at->second;
-        while (!host.times.empty() && now - host.times.front() >= kWindow) host.times.pop_front();
-        if (host.times.size() < kTimes && now >= host.until) host.cooldown = {};
-        at = host.times.empty() && now >= host.until ? hosts_.erase(at) : std::next(at);
-    }
+    if (now < next_look_) return;
+    next_look_ = now + kWindow / 10;
+    for (auto at = hosts_.begin(); at != hosts_.end();)
+        at = forget_old(now, at->second) ? hosts_.erase(at) : std::next(at);
 }
 
 Time Cooldowns::admitted_from(const std::string& host) const {

@@ -1,5 +1,5 @@
 #pragma once
-/// Which hosts were lost how often, and until when such a host is not admitted to a round. No I/O, no clock.
+/// Counts the losses of each host, and sets cool-downs after repeated ones. No I/O, no clock.
 
 #include <deque>
 #include <map>
@@ -19,10 +19,10 @@ public:
     explicit Cooldowns(CooldownLimits limits) : limits_(limits) {}
     Cooldowns(CooldownLimits limits, Time now, const std::vector<HostLosses>& earlier);
 
-    /// A member on `host` was lost. The third time within ten minutes and each further time begins a cool-down, twice
-    /// as long as the one before.
+    /// A member on `host` was lost. The third loss within ten minutes and each further one begins a cool-down, twice as
+    /// long as the one before.
     void lost(Time now, const std::string& host);
-    /// From when the host is admitted; in the past where it may come now.
+    /// End of the host's cool-down; in the past: none.
     [[nodiscard]] Time admitted_from(const std::string& host) const;
     [[nodiscard]] std::size_t losses(const std::string& host) const;
     [[nodiscard]] std::vector<HostLosses> snapshot(Time now) const;
@@ -33,10 +33,13 @@ private:
         Milliseconds cooldown{0};
         Time until{};
     };
+    /// Drops losses outside the window. True: the host's record is empty.
+    static bool forget_old(Time now, Host& host);
     void forget_old(Time now);
 
     CooldownLimits limits_;
     std::map<std::string, Host> hosts_;
+    Time next_look_{};  ///< next removal of empty records
 };
 
 }  // namespace dlaunch::rendezvous

@@ -1,4 +1,4 @@
-/// Connections and nodes: which message comes from which node, and which nodes are in the job.
+/// Connections and nodes: assigns messages to nodes, and admits nodes to the job.
 
 #include "rendezvous/rounds/coordinator.hpp"
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/rounds/lease.hpp"
 
 namespace dlaunch::rendezvous {
 
@@ -26,7 +27,7 @@ void Coordinator::granted(Time until) {
     if (!deposed_) lease_until_ = until;
 }
 
-/// First of all in every call: a coordinator that stood still past its lease must not renew any other lease.
+/// Called before every event: a coordinator that was stalled past its lease must not renew a member's lease.
 bool Coordinator::may_act(Time now) {
     if (!deposed_ && rules_->lease_has_ended(now, lease_until_)) depose("its claim was not renewed in time");
     if (deposed_) return false;
@@ -42,11 +43,11 @@ void Coordinator::depose(const std::string& reason) {
 
 void Coordinator::resign(Time now) {
     if (!may_act(now)) return;
-    outbox_.record(snapshot());
+    outbox_.record();
     depose("it handed over");
 }
 
-/// A coordinator that stood still received nothing meanwhile: its own gap is no node's silence.
+/// A stalled coordinator receives nothing: its own gap is no node's silence.
 void Coordinator::pass_time(Time now) {
     const auto gap = now - now_ < config().node_timeout / 4 ? Time::duration(0) : now - now_;
     now_ = now;
@@ -57,6 +58,10 @@ void Coordinator::pass_time(Time now) {
 
 void Coordinator::end_job(Time now, int status, const std::string& reason, bool at_once) {
     if (may_act(now)) rounds_.end_job(now, status, reason, at_once);
+}
+
+void Coordinator::warn(const std::string& text) {
+    if (!deposed_) outbox_.broadcast(roster_, Notice{rounds_.stamp(), text});
 }
 
 // --- messages -------------------------------------------------------------------------------------------------------
@@ -95,7 +100,7 @@ void Coordinator::refuse(ConnectionId connection, bool rejoin, int status, std::
 void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     highest_epoch_ = std::max(highest_epoch_, join.stamp.epoch);
     if (join.stamp.epoch > options_.epoch)
-        return depose(fmt::format("{} has met a coordinator of epoch {}, this is epoch {}", join.record.host,
+        return depose(fmt::format("{} reports a coordinator of epoch {}; this one has epoch {}", join.record.host,
                                   join.stamp.epoch, options_.epoch));
     if (join.stamp.epoch == options_.epoch && join.coordinator != 0 && join.coordinator != options_.incarnation)
         return refuse(connection, true, 0, "another coordinator of the same epoch has served this node");
@@ -103,10 +108,10 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     if (known && known->incarnation == join.stamp.incarnation) return resume(now, connection, *known, join);
     if (known && known->incarnation > join.stamp.incarnation)
         return refuse(connection, true, 0, "a later incarnation of this node has joined");
-    if (known) rounds_.evict(now, *known);  // the next incarnation joins only when nothing of this one runs any more
+    if (known) rounds_.evict(now, *known);  // the next incarnation joins only after the workers of this one have died
     const auto removed = roster_.removed_incarnation(join.record.id);
     if (phase() == Phase::over) {
-        if (removed || join.job) return admit(now, connection, join);  // it was part of the job, and ends with it
+        if (removed || join.job) return admit(now, connection, join);  // a former member: it receives the verdict
         return refuse(connection, false, verdict()->status ? verdict()->status : exit_status::kRefused,
                       verdict()->reason.empty() ? "the job has ended" : "the job has ended: " + verdict()->reason);
     }
@@ -120,7 +125,7 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("the job would have more than {} workers", INT32_MAX));
     if (join.running && join.running->alive && !rounds_.may_be_adopted(join))
-        return refuse(connection, true, 0, "this coordinator does not know the round that runs here");
+        return refuse(connection, true, 0, "the coordinator does not know the round that this node runs");
     admit(now, connection, join);
 }
 
@@ -134,7 +139,7 @@ void Coordinator::admit(Time now, ConnectionId connection, const Join& join) {
     rounds_.joined(now, node, join);
 }
 
-/// After a cut both sides send their state again.
+/// After a reconnect both sides send their state again.
 void Coordinator::resume(Time now, ConnectionId connection, Node& node, const Join& join) {
     if (const ConnectionId earlier = roster_.attach(now, node, connection)) outbox_.close(earlier);
     last_message_ = now;
@@ -142,14 +147,13 @@ void Coordinator::resume(Time now, ConnectionId connection, Node& node, const Jo
     rounds_.resumed(now, node, join.stamp.round);
 }
 
-/// The running node with the rank that a newcomer claims, where ranks are fixed. Null where there is none, or where it
-/// was silent for so long that the newcomer may be its replacement.
+/// With fixed ranks: the running node with the rank that a newcomer claims. Null without such a node, or if it was
+/// silent for so long that the newcomer may be its replacement.
 const Node* Coordinator::holder_of(Time now, const NodeRecord& newcomer) const {
     if (!config().fixed_ranks || !newcomer.node_rank || phase() != Phase::running) return nullptr;
-    for (const auto& [id, node] : roster_.all()) {
-        const bool is_present = node.connection && now - node.last_received < config().node_timeout / 2;
-        if (node.state == MemberState::running && node.record.node_rank == newcomer.node_rank && is_present)
-            return &node;
+    for (const Node* node : roster_.claimants(*newcomer.node_rank)) {
+        const bool is_present = node->connection && now - node->last_received < config().node_timeout / 2;
+        if (node->state == MemberState::running && is_present) return node;
     }
     return nullptr;
 }
@@ -158,18 +162,18 @@ void Coordinator::welcome(ConnectionId connection, const Join& join) {
     outbox_.send(connection, Welcome{rounds_.stamp(), join.beat, config(), options_.host});
 }
 
-/// Options of this node's user that differ from the job's, and a program that no other node has brought.
+/// Reports options of this node that differ from the job's, and a program that no other node runs.
 void Coordinator::report_differences(const Node& node, const Join& join) {
-    const bool new_program = programs_.insert(join.record.program).second;
+    const bool new_program = programs_.add(join.record.program);
     if (join.stamp.incarnation > 1) return;  // reported before
     if (new_program && rounds_.number() >= 0 && phase() != Phase::adopting && options_.job_id == kUnnamedJob &&
         join.record.role == options_.role && join.record.program != options_.program)
         outbox_.broadcast(
-            roster_,
-            Tell{rounds_.stamp(), fmt::format("{} brings {} to a job of {}; another job needs another port, and an "
-                                              "--rdzv-id for each",
-                                              node.record.host, join.record.program, options_.program)});
-    if (!join.told) return;
+            roster_, Notice{rounds_.stamp(),
+                            fmt::format("{} joins with program {}, but the job runs {}; give each job its own "
+                                        "port and --rdzv-id",
+                                        node.record.host, Programs::shown(join.record.program), options_.program)});
+    if (!join.own_config) return;
     const auto differences = [](const JobConfig& config, const JobConfig& other) {
         std::string words;
         if (config.min_nodes != other.min_nodes || config.max_nodes != other.max_nodes)
@@ -180,12 +184,12 @@ void Coordinator::report_differences(const Node& node, const Join& join) {
             words += fmt::format(" --max-restarts={}", config.restarts.max_restarts);
         return words;
     };
-    const std::string theirs = differences(*join.told, config());
+    const std::string theirs = differences(*join.own_config, config());
     if (theirs.empty()) return;
     outbox_.send(
         node.connection,
-        Tell{rounds_.stamp(), fmt::format("this node was told{}, but{} on {}, which hosts the coordinator, counts",
-                                          theirs, differences(config(), *join.told), options_.host)});
+        Notice{rounds_.stamp(), fmt::format("this node has{}; the job runs with{} of {}, which hosts the coordinator",
+                                            theirs, differences(config(), *join.own_config), options_.host)});
 }
 
 void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const Message& message) {
@@ -195,7 +199,9 @@ void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const
         return true;
     };
     if (const auto* beat = std::get_if<Beat>(&message)) {
-        if (fits(beat->stamp)) outbox_.send(connection, Beat{rounds_.stamp(), beat->number});
+        if (fits(beat->stamp))
+            outbox_.send(connection,
+                         Beat{rounds_.stamp(), beat->number, beat_pause(config().node_timeout, roster_.size())});
     } else if (const auto* report = std::get_if<Report>(&message)) {
         if (fits(report->stamp) && report->stamp.round == rounds_.number()) rounds_.reported(now, node, *report);
     } else if (const auto* leave = std::get_if<Leave>(&message)) {
@@ -207,13 +213,13 @@ void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const
     }
 }
 
-/// A cut, whatever the other side's kernel sent: a proxy between may have been restarted. The lease decides, or a Gone.
-void Coordinator::closed(Time now, ConnectionId connection, bool by_its_end) {
+/// Even a FIN is only a cut: a proxy in between may have been restarted. The lease, or a Gone, evicts the node.
+void Coordinator::closed(Time now, ConnectionId connection, bool by_fin) {
     if (!may_act(now)) return;
     Node* node = roster_.node_of(connection);
     if (!node) return roster_.drop(connection);
-    if (phase() == Phase::over && by_its_end)
-        roster_.remove(now, *node);  // it has received the verdict; if not, it joins again
+    if (phase() == Phase::over && by_fin)
+        roster_.remove(now, *node);  // it has received the verdict, else it rejoins
     else
         roster_.detach(*node);
 }
@@ -233,8 +239,8 @@ void Coordinator::tick(Time now) {
     if (!may_act(now)) return;
     if (phase() == Phase::over) return rounds_.tick(now);
     if (lease_until_ != kNever && had_members_ && now - last_message_ >= config().node_timeout) {
-        outbox_.record(snapshot());
-        return depose("no member reaches it");  // members may reach another coordinator
+        outbox_.record();
+        return depose("no member reaches it");  // another coordinator may serve them
     }
     if (now >= next_look_) evict_silent(now);
     rounds_.tick(now);

@@ -1,23 +1,22 @@
 #pragma once
-/// The coordinator of a job, which its nodes' agents join. A state machine without I/O and without a clock: messages,
-/// closed connections and times go in, messages to send come out.
+/// The coordinator of a job, which the nodes' agents join. A state machine without I/O and without a clock. Input:
+/// messages, closed connections and times; output: messages to send.
 ///
-/// It knows the nodes by their connections and incarnations (Roster), checks who may join, answers beats, and finds
-/// nodes that are silent. Rounds decides everything about the job itself: which round runs, what ends it, and when the
-/// job is over.
+/// The Coordinator keeps the nodes' connections and incarnations (Roster), checks joins, answers beats, and detects
+/// silent nodes. Rounds decides everything about the job itself: the start and end of rounds, and the end of the job.
 ///
-/// **Its own lease.** With granted() it serves until its lease ends, and checks that before everything else. Then it is
-/// deposed: it answers nothing, renews no lease and closes. So is a coordinator that meets a higher epoch than its own,
-/// one that no member reaches, and one that resigns.
+/// **The coordinator's lease.** A coordinator with a lease (granted()) checks the lease before every event. When the
+/// lease ends, the coordinator is deposed: it sends nothing more and closes all connections. A Join with a higher
+/// epoch, a node time-out without any message of a member, or resign() also deposes it.
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "rendezvous/rounds/coordinator_options.hpp"
 #include "rendezvous/rounds/outbox.hpp"
+#include "rendezvous/rounds/programs.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/rounds/rounds.hpp"
 #include "rendezvous/rounds/rules.hpp"
@@ -40,27 +39,31 @@ public:
     Coordinator& operator=(const Coordinator&) = delete;
 
     void received(Time now, ConnectionId connection, const Message& message);
-    /// `by_its_end`: in order, by the other side or its kernel. Either way the node may come back.
-    void closed(Time now, ConnectionId connection, bool by_its_end);
+    /// `by_fin`: with FIN, by the peer or its kernel. Either way the node may reconnect.
+    void closed(Time now, ConnectionId connection, bool by_fin);
     void tick(Time now);
 
-    /// The coordinator's own lease: from `until` on it is deposed. Without any call it has no lease and serves for
-    /// ever.
+    /// The coordinator's own lease: at `until` the coordinator is deposed. Without any call there is no lease.
     void granted(Time until);
-    /// Hands over: records the latest snapshot and is deposed.
+    /// Hands over to a successor: records the latest snapshot and is deposed.
     void resign(Time now);
-    /// The operator ends the job everywhere; workers have their grace. `at_once`: they have it no more.
+    /// The operator ends the job on all nodes. `at_once`: without grace for workers.
     void end_job(Time now, int status, const std::string& reason, bool at_once = false);
+    /// Prints a line on every node.
+    void warn(const std::string& text);
 
     /// When tick() is due at the latest.
     [[nodiscard]] Time deadline() const;
-    /// To be carried out in order, after each call above.
-    [[nodiscard]] std::vector<Action> take_actions() { return outbox_.take(); }
+    /// To be carried out in order, after each call above. A Record, if there is one, is the first: decisions are kept
+    /// before any member is informed of them.
+    [[nodiscard]] std::vector<Action> take_actions() {
+        return outbox_.take([this] { return rounds_.take_record(); });
+    }
 
-    /// The job is over, and every node that lives has received it.
+    /// The job is over, and every live node has received the verdict.
     [[nodiscard]] bool finished() const { return !deposed_ && rounds_.finished(); }
     [[nodiscard]] bool deposed() const { return deposed_; }
-    /// Why it is deposed, for a log.
+    /// The reason of deposed(), for a log.
     [[nodiscard]] const std::string& deposed_reason() const { return deposed_reason_; }
     /// The highest epoch that a member reported; the next coordinator's must be higher.
     [[nodiscard]] std::uint64_t highest_epoch() const { return highest_epoch_; }
@@ -102,7 +105,7 @@ private:
     Time last_message_;  ///< of any member
     Time next_look_;     ///< for silent nodes
     std::uint64_t highest_epoch_ = 0;
-    std::set<std::string> programs_;  ///< that nodes have brought
+    Programs programs_;  ///< of the nodes that have joined
 };
 
 }  // namespace dlaunch::rendezvous

@@ -1,5 +1,5 @@
 #pragma once
-/// What a coordinator is started with.
+/// Start parameters of a coordinator.
 
 #include <cstdint>
 #include <optional>
@@ -13,14 +13,14 @@ namespace dlaunch::rendezvous {
 
 struct CoordinatorOptions : JobConfig {
     std::string version, job_id;
-    std::string host;           ///< its node's name
-    std::string role, program;  ///< its node's
+    std::string host;           ///< name of the coordinator's node
+    std::string role, program;  ///< of the coordinator's node
     std::uint64_t epoch = 1;    ///< higher than any earlier coordinator's of this job
     std::uint64_t incarnation = 0;
     bool succeeds = false;                    ///< another coordinator of this job may have served before
-    std::optional<Snapshot> snapshot;         ///< the latest Record of that one, where it is known
+    std::optional<Snapshot> snapshot;         ///< the latest Record of that coordinator, if known
     Milliseconds progress{10'000};            ///< between two lines about missing nodes
-    std::vector<std::string> expected_hosts;  ///< where they are known
+    std::vector<std::string> expected_hosts;  ///< if they are known
 };
 
 }  // namespace dlaunch::rendezvous

@@ -19,7 +19,7 @@ bool Gathering::may_start(Time now, Time earliest, const Nodes& nodes) {
         last_call_until_ = kNever;
         return false;
     }
-    if (nodes.connected < nodes.all || nodes.ready < nodes.awaited) return false;
+    if (nodes.connected < nodes.all || nodes.ready < nodes.expected) return false;
     if (is_first_round_ && last_call_until_ == kNever) last_call_until_ = now + last_call_;
     return !is_first_round_ || now >= last_call_until_;
 }
@@ -41,7 +41,7 @@ std::optional<Time::duration> Gathering::last_call(Time now) const {
     return last_call_until_ - now;
 }
 
-/// After the end of the last call only a node that is cut off is awaited.
+/// After the end of the last call the round waits only for disconnected nodes.
 Time Gathering::deadline(Time now, Time earliest) const {
     Time due = std::min(timed_out_at_, next_progress_);
     if (last_call_until_ > now) due = std::min(due, last_call_until_);

@@ -1,5 +1,5 @@
 #pragma once
-/// When the next round may begin: enough nodes, the last call over, no pause to wait for. No I/O, no clock.
+/// Conditions for the start of a round: enough nodes, end of the last call, end of a pause. No I/O, no clock.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,29 +14,29 @@ class Gathering {
 public:
     enum class Step { wait, start, timed_out };
 
-    /// What is known of the nodes at this moment.
+    /// Numbers of nodes at this moment.
     struct Nodes {
-        std::size_t all = 0;        ///< the cut off among them, which come back or are lost soon
-        std::size_t connected = 0;  ///< of those
-        std::size_t ready = 0;      ///< of those, without nodes whose hosts cool down
-        std::size_t limit = 1;      ///< more cannot take part
-        std::size_t awaited = 0;    ///< members of a predecessor's round, while they may still come
+        std::size_t all = 0;        ///< known nodes, disconnected ones included
+        std::size_t connected = 0;  ///< connected nodes
+        std::size_t ready = 0;      ///< connected nodes not in a cool-down
+        std::size_t limit = 1;      ///< most nodes in a round
+        std::size_t expected = 0;   ///< members of a predecessor's round, while some may still join
     };
 
     void begin(Time now, const JobConfig& job, bool is_first_round, Milliseconds progress);
-    /// The round may not begin earlier: a back-off, or members that may not have fenced themselves yet.
+    /// Earliest start of the round: a back-off, or members that may not have fenced themselves yet.
     void not_before(Time time) { not_before_ = std::max(not_before_, time); }
-    /// No member is unseen: nothing needs to fence itself.
+    /// All members have joined: no missing member must fence itself before the round starts.
     void nothing_lives(Time now) { not_before_ = now; }
-    /// `earliest`: not_before(), as the rules see it.
+    /// `earliest`: not_before() after Rules::earliest_start().
     [[nodiscard]] Step step(Time now, Time earliest, const Nodes& nodes);
-    /// A line about missing nodes is due; the next one later.
+    /// Whether a line about missing nodes is due; sets the time of the next.
     [[nodiscard]] bool progress_is_due(Time now);
 
     [[nodiscard]] Time not_before() const { return not_before_; }
-    /// How long the last call still takes, where it has begun.
+    /// Time until the end of the last call; none if none is running.
     [[nodiscard]] std::optional<Time::duration> last_call(Time now) const;
-    /// When step() or progress_is_due() may answer otherwise, if no node comes or goes.
+    /// The next time at which the result of step() or progress_is_due() can change without an event.
     [[nodiscard]] Time deadline(Time now, Time earliest) const;
 
 private:
@@ -44,7 +44,7 @@ private:
 
     std::size_t min_nodes_ = 1;
     Milliseconds last_call_{0}, progress_{0};
-    bool is_first_round_ = true;  ///< only that one has a last call
+    bool is_first_round_ = true;  ///< only the first round has a last call
     Time not_before_{}, timed_out_at_ = kNever, last_call_until_ = kNever, next_progress_ = kNever;
 };
 

@@ -2,21 +2,21 @@
 /// One agent's side of a job: keeps the connection to the coordinator, reports the node's state, and turns messages
 /// into orders for the agent. A state machine without I/O and without a clock.
 ///
-/// **The lease.** A beat carries the time at which it was sent, and the coordinator returns it. Workers may live for
-/// member_lease() after the youngest answered beat was *sent*; the coordinator counts a node as lost a whole node
-/// time-out after it last *received* something. So a node that is cut off, in whichever direction, or that was frozen,
-/// has killed its workers before the coordinator counts on that; no clocks are compared.
+/// **The lease.** A beat carries its sending time, and the coordinator returns it. Workers may live for member_lease()
+/// after the latest answered beat was *sent*; the coordinator evicts a node one node time-out after it last *received*
+/// a message of that node. Therefore a node that is cut off in either direction, or frozen, has killed its workers (its
+/// guard does so for a frozen agent) before the coordinator evicts it. No clocks are compared.
 ///
-/// **Cuts and deaths.** A connection that closes, in whatever way, is a cut: the member dials again. A coordinator
-/// whose place is fixed is gone when a dial is refused, or when it closed in order and nothing accepted until the lease
-/// ended.
+/// **Cuts and deaths.** Every closed connection is a cut: the member redials. A coordinator at a fixed endpoint is lost
+/// when all its addresses refuse a dial, or when it closed with FIN and only failed dials followed before the lease
+/// ended. Without a dial since the FIN, the member was frozen, and the coordinator may have evicted it: it rejoins.
 ///
-/// **Incarnations.** When its lease is over a node kills its workers, and joins again with the next incarnation number
-/// once nothing runs; messages to or from an earlier incarnation are refused. A node where nothing runs keeps an
-/// undelivered success: no lease binds it, and the coordinator may still accept it.
+/// **Incarnations.** When its lease ends a node kills its workers, and once they are dead rejoins with the next
+/// incarnation number; messages to or from an earlier incarnation are refused. If its workers have succeeded, the node
+/// keeps its undelivered report instead: nothing is left to fence, and the coordinator may still accept the report.
 ///
-/// **Succession.** Messages count from one coordinator only: epoch and incarnation are those of the latest Welcome. A
-/// coordinator with a lower epoch has been replaced; its messages and the end of its connection are ignored.
+/// **Succession.** A member accepts messages of one coordinator only: epoch and incarnation are those of the latest
+/// Welcome. A coordinator with a lower epoch has been replaced; its messages and closed connections are ignored.
 
 #include <optional>
 #include <string>
@@ -29,11 +29,11 @@
 
 namespace dlaunch::rendezvous {
 
-/// How an attempt to reach the coordinator failed.
+/// A failed attempt to reach the coordinator.
 struct ConnectFailure {
-    bool refused = false;   ///< the machine answered: no process listens there
-    std::string text;       ///< "node1:29400: Connection refused"
-    bool stranger = false;  ///< what listens there is no coordinator, and will not become one
+    bool refused = false;          ///< every address refused: no process listens there
+    std::string text;              ///< "node1:29400: Connection refused"
+    bool foreign_service = false;  ///< another service listens there; retries are useless
 };
 
 class Member {
@@ -41,8 +41,8 @@ public:
     struct Options {
         std::string version, job_id;
         NodeRecord record;
-        std::optional<JobConfig> told = std::nullopt;  ///< the job's options as this node's user gave them
-        std::string coordinator;                       ///< where it is, for messages
+        std::optional<JobConfig> own_config = std::nullopt;  ///< the job's options as this node's user gave them
+        std::string coordinator;                             ///< its address, for messages
         bool fixed_coordinator = true;       ///< static discovery: a dead coordinator has no successor elsewhere
         Milliseconds join_timeout{600'000};  ///< until the first answer
         Milliseconds rejoin_timeout{60'000};
@@ -53,7 +53,7 @@ public:
     };
 
     struct Connect {};     ///< dial; an earlier connection is reset
-    struct Disconnect {};  ///< close in order
+    struct Disconnect {};  ///< close with FIN
     struct SendOut {
         Message message;
     };
@@ -64,11 +64,11 @@ public:
         std::string reason;
         LostRanks lost{};
     };
-    struct CloseRound {};  ///< a round that was over here has ended everywhere: its worker store may close
+    struct CloseRound {};  ///< the round has ended on all nodes, after its end here: its worker store may close
     struct KillWorkers {   ///< without grace
         std::string reason;
     };
-    struct TellUser {
+    struct PrintLine {
         std::string text;
     };
     struct EndJob {  ///< the last action; nothing runs here
@@ -77,7 +77,7 @@ public:
         std::vector<std::string> records;
     };
     using Action = std::variant<Connect, Disconnect, SendOut, StartWorkers, StopWorkers, CloseRound, KillWorkers,
-                                TellUser, EndJob>;
+                                PrintLine, EndJob>;
 
     /// `jitter` spreads beats and retries of many members; any number.
     Member(Options options, Time now, std::uint64_t jitter);
@@ -85,27 +85,38 @@ public:
     void connected(Time now);
     void connect_failed(Time now, const ConnectFailure& failure);
     void received(Time now, const Message& message);
-    /// `by_its_end`: in order, by the other side or its kernel; else it broke.
-    void closed(Time now, bool by_its_end = false);
-    /// The coordinator of `epoch` is elsewhere (0: its epoch is not known); the next Connect goes there.
+    /// `by_fin`: with FIN, by the coordinator or its kernel; else by an error.
+    void closed(Time now, bool by_fin = false);
+    /// The coordinator of `epoch` (0: unknown) has another address, which the next Connect dials.
     void moved(Time now, std::uint64_t epoch);
     void tick(Time now);
 
     // --- from the agent ---
     void failed(Time now, const Cause& cause);
+    /// Before round_over(): the port of the worker store that this node would serve in the next round.
+    void set_store_port(std::int32_t port) { options_.record.store_port = port; }
     void round_over(Time now, bool succeeded, const std::optional<Cause>& cause);
-    /// The job's answer ends it, which may take as long as the other nodes' workers need to stop; or the lease does.
+    /// Requests to leave. EndJob follows at the coordinator's answer (it may first stop the workers of other nodes), or
+    /// at the end of the lease; at once if this node has not joined.
     void leave(Leave::Scope scope, std::int32_t status, const std::string& reason, bool workers_too = false);
-    /// After leave(): whatever it waits for is to end sooner.
-    void hurry();
-    /// The node ends without the job's verdict, because its guard died: no worker of it lives.
+    /// After leave(): requests the end without grace for workers (Leave::at_once). Without a connection to the
+    /// coordinator the node ends at once.
+    void leave_at_once();
+    /// The node ends without the job's verdict, because its guard died. None of its workers lives.
     void gone();
-    /// The guard has killed the workers: as if the lease were over.
+    /// The verdict of this node's own coordinator, which may have exited.
+    void job_is_over(const Verdict& verdict) { end({verdict.status, verdict.reason, verdict.records}); }
+    /// No further coordinator can follow: ends with 81.
+    void lose_coordinator();
+    /// If the coordinator has received no later message of this node, it has evicted the node by then. kNever before
+    /// the first Welcome.
+    [[nodiscard]] Time evicted_by() const { return ever_welcomed_ ? lease_from_ + node_timeout() : kNever; }
+    /// The guard has killed the workers, as at the end of the lease.
     void fenced_by_guard(Time now, const std::string& reason);
 
     [[nodiscard]] Time deadline() const;
-    /// Until when the guard lets workers live here: a little longer than the agent, which acts first when it is awake.
-    /// kNever: nothing runs.
+    /// The time at which the guard kills the workers: a little later than the agent itself would. kNever: no worker
+    /// runs.
     [[nodiscard]] Time lease_until() const { return runs_ ? lease_from_ + guard_lease(node_timeout()) : kNever; }
     [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
     [[nodiscard]] std::vector<Action> take_actions();
@@ -116,7 +127,7 @@ public:
     Member& operator=(Member&&) = default;
 
 protected:
-    // What a mutated machine of the tests breaks.
+    // Overridden by mutated machines in tests.
     [[nodiscard]] virtual Milliseconds lease() const { return member_lease(node_timeout()); }
     [[nodiscard]] Milliseconds node_timeout() const { return job_ ? job_->node_timeout : kUnknownTimeout; }
 
@@ -135,7 +146,6 @@ private:
     void rejoin(Time now);
     void end(EndJob how);
     void end_by_itself(std::int32_t status, const std::string& reason);
-    void lose_coordinator(Time now);
     void check_lease(Time now);
     void keep_link(Time now);
     void send_report();
@@ -143,6 +153,8 @@ private:
     [[nodiscard]] bool counts(const Stamp& stamp) const;
     [[nodiscard]] Milliseconds jittered(Milliseconds time);
     [[nodiscard]] Stamp stamp() const { return {epoch_, round_, incarnation_}; }
+    [[nodiscard]] std::optional<RunningRound> running_round(Time now) const;
+    void pace_beats(Time now, Milliseconds pause);
     [[nodiscard]] Milliseconds dial_timeout() const;
     [[nodiscard]] Milliseconds patience() const;
     [[nodiscard]] std::string coordinator_name() const;
@@ -153,7 +165,7 @@ private:
     std::uint64_t random_;
 
     Link link_ = Link::down;
-    Milliseconds retry_{0}, patience_{0};
+    Milliseconds retry_{0}, patience_{0}, beat_pause_{0};
     Time dial_at_{};  ///< when down
     Time dialed_at_{};
     int dials_ = 0;       ///< in a row without a connection before this one
@@ -163,23 +175,25 @@ private:
     Time next_progress_;
     std::string last_failure_;
     bool reported_silence_ = false;
-    bool in_ = false;      ///< the job has taken this incarnation in
-    bool was_in_ = false;  ///< this one or an earlier one
+    bool welcomed_ = false;       ///< the coordinator has admitted this incarnation
+    bool ever_welcomed_ = false;  ///< ... or an earlier one
 
     std::uint64_t epoch_ = 0, incarnation_ = 1;
     std::uint64_t coordinator_ = 0;  ///< its incarnation
     std::string coordinator_host_;
     std::optional<JobConfig> job_;  ///< as the latest coordinator sent it
     Time lease_from_{};
-    bool hung_up_ = false;  ///< the coordinator closed in order, and nothing has accepted a connection since
-    bool lapsed_ = false;   ///< the lease is over, but nothing runs that it would bind
+    bool closed_by_fin_ = false;    ///< the coordinator closed with FIN, and no dial has succeeded since
+    bool accepts_nothing_ = false;  ///< ... and a dial has failed since
+    bool lease_over_ = false;       ///< the lease is over, but no worker runs
 
     std::int32_t round_ = -1;
-    std::int32_t latest_round_ = -1;       ///< of the job, with us or without
+    std::int32_t latest_round_ = -1;       ///< of the job, with or without this node
     std::optional<RunningRound> running_;  ///< the round that this node was placed in
+    Time assigned_at_{};                   ///< to that round
     std::optional<std::int32_t> last_group_rank_;
     bool runs_ = false;             ///< workers of round_ may live
-    bool fenced_ = false;           ///< they have been killed; afterwards this incarnation is over
+    bool fenced_ = false;           ///< the workers are being killed; then this incarnation ends
     std::optional<Report> report_;  ///< the latest about round_, to be sent again after a cut
     std::optional<Leave> leaving_;
     std::optional<EndJob> end_when_stopped_;

@@ -1,5 +1,5 @@
 #pragma once
-/// What a coordinator has decided to do, to be carried out in this order. No I/O.
+/// Actions that a coordinator has decided on, to be carried out in order. No I/O.
 
 #include <utility>
 #include <variant>
@@ -19,13 +19,13 @@ public:
     struct Close {
         ConnectionId connection;
     };
-    /// To be kept for a successor before the actions behind it are carried out.
+    /// To be stored for a successor before the actions after it are carried out.
     struct Record {
         Snapshot snapshot;
     };
     using Action = std::variant<Send, Close, Record>;
 
-    /// Nothing is sent to a node that is cut off; it is synchronized when it comes back.
+    /// Does nothing for a disconnected node, which receives the current state when it reconnects.
     void send(ConnectionId to, Message message) {
         if (to) actions_.emplace_back(Send{{to}, std::move(message)});
     }
@@ -41,11 +41,20 @@ public:
         send(roster, std::move(message), [](const Node&) { return true; });
     }
     void close(ConnectionId connection) { actions_.emplace_back(Close{connection}); }
-    void record(Snapshot snapshot) { actions_.emplace_back(Record{std::move(snapshot)}); }
-    [[nodiscard]] std::vector<Action> take() { return std::exchange(actions_, {}); }
+    /// Any number of calls adds one Record, before all other actions: a snapshot holds the losses of every host, and
+    /// thousands of nodes may be lost at once.
+    void record() { must_record_ = true; }
+    /// `latest`: makes the snapshot, if one is to be recorded.
+    template <class Latest>
+    [[nodiscard]] std::vector<Action> take(Latest latest) {
+        std::vector<Action> actions = std::exchange(actions_, {});
+        if (std::exchange(must_record_, false)) actions.emplace(actions.begin(), Record{latest()});
+        return actions;
+    }
 
 private:
     std::vector<Action> actions_;
+    bool must_record_ = false;
 };
 
 }  // namespace dlaunch::rendezvous

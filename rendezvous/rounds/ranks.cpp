@@ -21,52 +21,53 @@ std::string_view take_number(std::string_view text, std::size_t& at) {
     return text.substr(start, at - start);
 }
 
-/// Two seats that claim one rank, or none.
-std::optional<std::string> conflict(const std::vector<Seat>& seats) {
-    std::map<std::int32_t, const Seat*> claims;
-    for (const Seat& seat : seats) {
-        if (!seat.claimed) continue;
-        auto [found, fresh] = claims.emplace(*seat.claimed, &seat);
+/// Two requests that claim one rank, or none.
+std::optional<std::string> conflict(const std::vector<RankRequest>& requests) {
+    std::map<std::int32_t, const RankRequest*> claims;
+    for (const RankRequest& request : requests) {
+        if (!request.claimed) continue;
+        auto [found, fresh] = claims.emplace(*request.claimed, &request);
         if (!fresh)
             return fmt::format("--node-rank={} was given to {} and to {}: ranks follow the order of host names",
-                               *seat.claimed, found->second->host, seat.host);
+                               *request.claimed, found->second->host, request.host);
     }
     return std::nullopt;
 }
 
 class Table {
 public:
-    explicit Table(std::size_t size) : seat_of_(size, kFree), rank_of_(size, kFree) {}
+    explicit Table(std::size_t size) : request_of_(size, kFree), rank_of_(size, kFree) {}
 
-    void give(std::size_t seat, std::optional<std::int32_t> rank) {
-        if (rank_of_[seat] != kFree || !rank || *rank < 0 || static_cast<std::size_t>(*rank) >= seat_of_.size()) return;
-        auto& holder = seat_of_[static_cast<std::size_t>(*rank)];
+    void give(std::size_t request, std::optional<std::int32_t> rank) {
+        if (rank_of_[request] != kFree || !rank || *rank < 0 || static_cast<std::size_t>(*rank) >= request_of_.size())
+            return;
+        auto& holder = request_of_[static_cast<std::size_t>(*rank)];
         if (holder != kFree) return;
-        holder = static_cast<std::int32_t>(seat);
-        rank_of_[seat] = *rank;
+        holder = static_cast<std::int32_t>(request);
+        rank_of_[request] = *rank;
     }
 
-    void fill_hole(std::size_t seat) {
-        if (rank_of_[seat] != kFree) return;
-        while (seat_of_[next_] != kFree) ++next_;
-        give(seat, static_cast<std::int32_t>(next_));
+    void fill_hole(std::size_t request) {
+        if (rank_of_[request] != kFree) return;
+        while (request_of_[next_] != kFree) ++next_;
+        give(request, static_cast<std::int32_t>(next_));
     }
 
-    [[nodiscard]] std::size_t seat_of(std::size_t rank) const { return static_cast<std::size_t>(seat_of_[rank]); }
+    [[nodiscard]] std::size_t request_of(std::size_t rank) const { return static_cast<std::size_t>(request_of_[rank]); }
 
 private:
-    std::vector<std::int32_t> seat_of_, rank_of_;
+    std::vector<std::int32_t> request_of_, rank_of_;
     std::size_t next_ = 0;
 };
 
-/// The seats in the order in which holes are filled.
-std::vector<std::size_t> natural_order(const std::vector<Seat>& seats, bool heed_claims) {
-    const bool by_key =
-        std::none_of(seats.begin(), seats.end(), [](const Seat& seat) { return seat.order_key.empty(); });
-    std::vector<std::size_t> order(seats.size());
+/// The requests in the order in which holes are filled.
+std::vector<std::size_t> natural_order(const std::vector<RankRequest>& requests, bool heed_claims) {
+    const bool by_key = std::none_of(requests.begin(), requests.end(),
+                                     [](const RankRequest& request) { return request.order_key.empty(); });
+    std::vector<std::size_t> order(requests.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t l, std::size_t r) {
-        const Seat &left = seats[l], &right = seats[r];
+        const RankRequest &left = requests[l], &right = requests[r];
         if (heed_claims && left.claimed != right.claimed) {
             if (!left.claimed || !right.claimed) return left.claimed.has_value();
             return *left.claimed < *right.claimed;
@@ -79,19 +80,19 @@ std::vector<std::size_t> natural_order(const std::vector<Seat>& seats, bool heed
     return order;
 }
 
-void number_workers(const std::vector<Seat>& seats, const Table& table, Placements& result) {
+void number_workers(const std::vector<RankRequest>& requests, const Table& table, Placements& result) {
     std::int32_t world = 0;  // the coordinator admits no node with which it would overflow
     std::map<std::string, std::int32_t> in_role;
-    for (std::size_t rank = 0; rank < seats.size(); ++rank) {
-        const std::size_t at = table.seat_of(rank);
-        std::int32_t& role_size = in_role[seats[at].role];
+    for (std::size_t rank = 0; rank < requests.size(); ++rank) {
+        const std::size_t at = table.request_of(rank);
+        std::int32_t& role_size = in_role[requests[at].role];
         result.of[at] = {static_cast<std::int32_t>(rank), world, 0, role_size, 0};
-        world += seats[at].slots;
-        role_size += seats[at].slots;
+        world += requests[at].slots;
+        role_size += requests[at].slots;
     }
-    for (std::size_t at = 0; at < seats.size(); ++at) {
+    for (std::size_t at = 0; at < requests.size(); ++at) {
         result.of[at].world_size = world;
-        result.of[at].role_world_size = in_role[seats[at].role];
+        result.of[at].role_world_size = in_role[requests[at].role];
     }
 }
 
@@ -113,22 +114,22 @@ bool natural_less(std::string_view left, std::string_view right) {
     return left.size() - l < right.size() - r;
 }
 
-Placements place(const std::vector<Seat>& seats) {
+Placements place(const std::vector<RankRequest>& requests) {
     Placements result;
-    result.of.resize(seats.size());
-    auto warning = conflict(seats);
+    result.of.resize(requests.size());
+    auto warning = conflict(requests);
     if (warning) result.warning = std::move(*warning);
     const bool heed_claims = result.warning.empty();
 
-    Table table(seats.size());
-    const auto order = natural_order(seats, heed_claims);
+    Table table(requests.size());
+    const auto order = natural_order(requests, heed_claims);
     if (heed_claims)
-        for (std::size_t seat : order) table.give(seat, seats[seat].claimed);
+        for (std::size_t request : order) table.give(request, requests[request].claimed);
     for (bool survivors : {true, false})
-        for (std::size_t seat : order)
-            if (seats[seat].survivor == survivors) table.give(seat, seats[seat].last);
-    for (std::size_t seat : order) table.fill_hole(seat);
-    number_workers(seats, table, result);
+        for (std::size_t request : order)
+            if (requests[request].survivor == survivors) table.give(request, requests[request].last);
+    for (std::size_t request : order) table.fill_hole(request);
+    number_workers(requests, table, result);
     return result;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Which node is assigned which rank in a round. Pure functions.
+/// Assignment of ranks to the nodes of a round. Pure functions.
 
 #include <cstdint>
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace dlaunch::rendezvous {
 
-/// Whether `left` comes before `right` as people count: node2 before node10. Digits are compared as numbers.
+/// Natural order: digits are compared as numbers, node2 before node10.
 [[nodiscard]] bool natural_less(std::string_view left, std::string_view right);
 
 /// A node that takes part in the round.
-struct Seat {
+struct RankRequest {
     std::string host;
-    std::string order_key;                ///< a scheduler's order; used where every node has one
+    std::string order_key;                ///< a scheduler's order; used if every node has one
     std::optional<std::int32_t> claimed;  ///< --node-rank
     std::optional<std::int32_t> last;     ///< its group rank in the round before
-    bool survivor = false;  ///< was in the round before and stayed: it keeps `last`, and a node that returns does not
-    std::uint64_t arrival = 0;  ///< decides between nodes of one name
+    bool survivor = false;      ///< was in the round before and stayed: keeps `last` before returning nodes get theirs
+    std::uint64_t arrival = 0;  ///< order of nodes with the same name
     std::int32_t slots = 1;
     std::string role;
 };
@@ -31,13 +31,13 @@ struct Placement {
 };
 
 struct Placements {
-    std::vector<Placement> of;  ///< in the order of the seats
+    std::vector<Placement> of;  ///< in the order of the requests
     std::string warning;        ///< two nodes claimed one rank; else empty
 };
 
-/// Group ranks 0 to n-1, each once. A claimed rank below n is given to its claimant; then survivors keep theirs, then
-/// nodes that return; holes are filled by claimants of a rank that does not exist (in its order), then in order
-/// of the scheduler's keys, else of host names. When two claim one rank, no claim counts.
-[[nodiscard]] Placements place(const std::vector<Seat>& seats);
+/// Assigns group ranks 0 to n-1, in this order: 1. claimed ranks below n; 2. survivors keep their ranks; 3. returning
+/// nodes get theirs; 4. claimants of ranks >= n, ascending; 5. the rest by scheduler key, else by host name. Two claims
+/// of one rank void all claims.
+[[nodiscard]] Placements place(const std::vector<RankRequest>& requests);
 
 }  // namespace dlaunch::rendezvous

@@ -7,7 +7,7 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-constexpr const char* kLoss = "lost";  // the kind of a round that a loss ended, whichever node was lost
+constexpr const char* kLoss = "lost";  // the kind of every round that a loss ended, for any node
 
 }  // namespace
 
@@ -57,8 +57,10 @@ void Restarts::on_change(std::chrono::milliseconds lasted) {
 std::string Restarts::line(const RestartDecision& decision) const {
     if (decision.kind == RestartDecision::Kind::crash_loop) {
         if (counters_.kind == kLoss)
-            return fmt::format("gave up: {} round{} in a row ended soon after the start by the loss of a node",
-                               counters_.alike_in_a_row, counters_.alike_in_a_row == 1 ? "" : "s");
+            return counters_.alike_in_a_row == 1
+                       ? "gave up: the round lost a node soon after its start"
+                       : fmt::format("gave up: each of the last {} rounds lost a node soon after its start",
+                                     counters_.alike_in_a_row);
         if (used() == 0) return "gave up without a restart: the first failure is enough for --crash-loop=1";
         return fmt::format("gave up after {} restart{}: the job fails again and again in the same way", used(),
                            used() == 1 ? "" : "s");

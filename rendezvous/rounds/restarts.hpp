@@ -1,5 +1,5 @@
 #pragma once
-/// Whether a job is started again after a failure or a loss, and when. No I/O, no clock.
+/// Decides whether and when a job restarts after a failure or a loss. No I/O, no clock.
 
 #include <chrono>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace dlaunch::rendezvous {
 
-/// How a round failed, as far as this decision needs it.
+/// The properties of a failed round that the decision needs.
 struct FailedRound {
     std::chrono::milliseconds lasted{};  ///< until the cause, not until the last worker had stopped
-    std::string cause;                   ///< equal for failures that are alike: how, code, signal; not the rank
-    bool permanent = false;              ///< another try cannot end otherwise: the program cannot be executed
+    std::string cause;       ///< kind of exit, code and signal, without the rank: equal for similar failures
+    bool permanent = false;  ///< a restart is useless: the program cannot be executed
 };
 
 struct RestartDecision {
@@ -21,13 +21,14 @@ struct RestartDecision {
     std::chrono::milliseconds pause{};  ///< before the restart
 };
 
-/// max_restarts for the whole job. The first restart after a healthy round comes at once; quick rounds in a row pause,
-/// doubling; too many in a row that ended alike are a crash loop. A loss spends no restart, but makes a quick round.
+/// max_restarts counts for the whole job. The first restart after a healthy round has no pause; after quick rounds in a
+/// row the pause doubles; too many in a row with the same kind of failure are a crash loop. A loss spends no restart,
+/// but counts as a quick round.
 class Restarts {
 public:
     using Limits = RestartLimits;
 
-    /// `counters`: of an earlier coordinator of this job.
+    /// `counters`: those of an earlier coordinator of this job.
     explicit Restarts(Limits limits, RestartCounters counters = {}) : limits_(limits), counters_(std::move(counters)) {}
 
     RestartDecision on_failure(const FailedRound& round);
@@ -40,7 +41,7 @@ public:
     [[nodiscard]] std::string line(const RestartDecision& decision) const;
 
     [[nodiscard]] int used() const { return counters_.used; }
-    /// A failure now would be the last.
+    /// Whether the next failure ends the job.
     [[nodiscard]] bool spent() const { return counters_.used >= limits_.max_restarts; }
     [[nodiscard]] const RestartCounters& counters() const { return counters_; }
 
@@ -53,7 +54,7 @@ private:
     RestartCounters counters_;
 };
 
-/// " in 1.5 s", or nothing for a pause that no user would notice.
+/// " in 1.5 s"; empty for an unnoticeable pause.
 [[nodiscard]] std::string pause_text(std::chrono::milliseconds pause);
 
 }  // namespace dlaunch::rendezvous

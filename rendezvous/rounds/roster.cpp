@@ -1,15 +1,8 @@
 #include "rendezvous/rounds/roster.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace dlaunch::rendezvous {
-namespace {
-
-constexpr std::size_t kManyRemoved = 1024;
-constexpr auto kRemembered = Milliseconds(600'000);  // an incarnation removed earlier has fenced itself long since
-
-}  // namespace
 
 bool Roster::greeted(ConnectionId connection) const {
     const auto peer = peers_.find(connection);
@@ -36,6 +29,7 @@ Node& Roster::add(Time now, ConnectionId connection, const Join& join) {
     node.last_rank = join.last_group_rank;
     ++states_[static_cast<std::size_t>(MemberState::none)];
     slots_ += node.record.slots;
+    if (node.record.node_rank) claims_[{*node.record.node_rank, join.record.id}] = &node;
     attach(now, node, connection);
     return node;
 }
@@ -71,16 +65,11 @@ Node Roster::remove(Time now, Node& gone) {
         --connected_;
         peers_.erase(gone.connection);
     }
+    if (gone.record.node_rank) claims_.erase({*gone.record.node_rank, gone.record.id});
     Node node = std::move(at->second);
     nodes_.erase(at);
-    removed_[node.record.id] = {node.incarnation, now};
-    prune_removed(now);
+    removed_.add(now, node.record.id, node.incarnation);
     return node;
-}
-
-void Roster::prune_removed(Time now) {
-    if (removed_.size() <= kManyRemoved) return;
-    std::erase_if(removed_, [now](const auto& known) { return now - known.second.at >= kRemembered; });
 }
 
 void Roster::set_state(Node& node, MemberState state) {
@@ -98,10 +87,11 @@ void Roster::clear_states() {
     for (auto& [id, node] : nodes_) set_state(node, MemberState::none);
 }
 
-std::optional<std::uint64_t> Roster::removed_incarnation(const std::string& id) const {
-    const auto found = removed_.find(id);
-    if (found == removed_.end()) return std::nullopt;
-    return found->second.incarnation;
+std::vector<const Node*> Roster::claimants(std::int32_t node_rank) const {
+    std::vector<const Node*> found;
+    for (auto at = claims_.lower_bound({node_rank, {}}); at != claims_.end() && at->first.first == node_rank; ++at)
+        found.push_back(at->second);
+    return found;
 }
 
 std::vector<Node*> Roster::silent(Time now, Milliseconds limit) {
@@ -117,16 +107,19 @@ void Roster::excuse(Time::duration gap) {
 
 bool Roster::is_consistent() const {
     std::array<std::size_t, 4> states{};
-    std::size_t connected = 0, leaving = 0;
+    std::size_t connected = 0, leaving = 0, claims = 0;
     std::int64_t slots = 0;
     for (const auto& [id, node] : nodes_) {
         ++states[static_cast<std::size_t>(node.state)];
         if (node.connection) ++connected;
         if (node.leaving) ++leaving;
         slots += node.record.slots;
+        if (node.record.node_rank) ++claims;
+        if (node.record.node_rank && !claims_.contains({*node.record.node_rank, id})) return false;
         if (node.connection && node_of(node.connection) != &node) return false;
     }
-    return states == states_ && connected == connected_ && leaving == leaving_ && slots == slots_;
+    return states == states_ && connected == connected_ && leaving == leaving_ && slots == slots_ &&
+           claims == claims_.size();
 }
 
 }  // namespace dlaunch::rendezvous

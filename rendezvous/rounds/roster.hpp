@@ -1,7 +1,7 @@
 #pragma once
-/// The nodes of a job as its coordinator knows them: connections, incarnations, when each last sent something, and how
-/// many are in which state of the current round. Counters are kept, never recounted: ten thousand nodes may join in a
-/// second.
+/// The nodes of a job as its coordinator knows them: connections, incarnations, times of the latest messages, and the
+/// number of nodes in each state of the current round. Counters are kept, never recounted: ten thousand nodes may join
+/// in a second.
 
 #include <array>
 #include <cstdint>
@@ -9,29 +9,31 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "rendezvous/base/connection_id.hpp"
 #include "rendezvous/base/time.hpp"
+#include "rendezvous/rounds/removed_nodes.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 
 using base::ConnectionId;
 
-/// Of a node in the current round. none: a spare or a newcomer; running: a worker may live; done: all succeeded.
+/// State of a node in the current round. none: a spare or a newcomer; running: a worker may live; done: all succeeded.
 enum class MemberState : unsigned char { none, running, done, stopped };
 
 struct Node {
     NodeRecord record;
     std::uint64_t incarnation = 0, arrival = 0;
-    ConnectionId connection = 0;  ///< 0: cut off, may come back
+    ConnectionId connection = 0;  ///< 0: disconnected, may reconnect
     Time last_received;
     MemberState state = MemberState::none;  ///< changed by Roster::set_state() only
     std::optional<std::int32_t> last_rank;
     bool survivor = false;         ///< was in the latest round
     std::optional<Leave> leaving;  ///< changed by Roster::set_leaving() only
-    Assigned assigned;             ///< sent again after a cut
+    Assigned assigned;             ///< sent again after a reconnect
 };
 
 class Roster {
@@ -49,21 +51,25 @@ public:
     // --- nodes ---
     Node& add(Time now, ConnectionId connection, const Join& join);
     [[nodiscard]] Node* find(const std::string& id);
-    /// This is the node's connection from now on. The earlier one, if there is one, is dropped and returned.
+    /// Replaces the node's connection. Returns the earlier one, which is dropped; 0: there was none.
     ConnectionId attach(Time now, Node& node, ConnectionId connection);
-    /// The connection is gone; the node may come back.
+    /// The connection is closed; the node may reconnect.
     void detach(Node& node);
-    /// The node's incarnation is over, and joins with it are refused.
+    /// Ends the node's incarnation: joins with it are refused from now on.
     Node remove(Time now, Node& node);
     void set_state(Node& node, MemberState state);
     void set_leaving(Node& node, const Leave& leave);
-    /// A new round: no node is in it yet.
+    /// Before a new round: no node is a member yet.
     void clear_states();
     /// The latest incarnation of a node that was removed.
-    [[nodiscard]] std::optional<std::uint64_t> removed_incarnation(const std::string& id) const;
-    /// Nodes of which nothing was received for `limit`.
+    [[nodiscard]] std::optional<std::uint64_t> removed_incarnation(const std::string& id) const {
+        return removed_.incarnation(id);
+    }
+    /// Nodes with this --node-rank, in the order of their ids.
+    [[nodiscard]] std::vector<const Node*> claimants(std::int32_t node_rank) const;
+    /// Nodes without a message for `limit`.
     [[nodiscard]] std::vector<Node*> silent(Time now, Milliseconds limit);
-    /// The coordinator stood still for `gap` and could not receive anything.
+    /// The coordinator was stalled for `gap` and received nothing.
     void excuse(Time::duration gap);
 
     [[nodiscard]] Nodes& all() { return nodes_; }
@@ -72,11 +78,11 @@ public:
     [[nodiscard]] std::size_t connected() const { return connected_; }
     [[nodiscard]] std::size_t leaving() const { return leaving_; }
     [[nodiscard]] std::size_t count(MemberState state) const { return states_[static_cast<std::size_t>(state)]; }
-    /// Nodes of the current round that are still here.
+    /// Nodes of the current round that have not been removed.
     [[nodiscard]] std::size_t members() const { return nodes_.size() - count(MemberState::none); }
     [[nodiscard]] std::int64_t slots() const { return slots_; }
 
-    /// Counters against the nodes; for tests.
+    /// Compares counters with the nodes; for tests.
     [[nodiscard]] bool is_consistent() const;
 
 private:
@@ -84,15 +90,11 @@ private:
         bool greeted = false;
         Node* node = nullptr;
     };
-    struct Removed {
-        std::uint64_t incarnation = 0;
-        Time at;
-    };
-    void prune_removed(Time now);
 
     std::unordered_map<ConnectionId, Peer> peers_;
     Nodes nodes_;
-    std::map<std::string, Removed> removed_;
+    std::map<std::pair<std::int32_t, std::string>, const Node*> claims_;  ///< by node rank and id
+    RemovedNodes removed_;
     std::array<std::size_t, 4> states_{};
     std::size_t connected_ = 0, leaving_ = 0;
     std::int64_t slots_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// No number of a round is used twice, whatever coordinators came before. No I/O, no clock.
+/// Round numbers, unique across all coordinators of the job. No I/O, no clock.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,14 +8,14 @@ namespace dlaunch::rendezvous {
 
 class RoundNumbers {
 public:
-    /// A number that a node knows.
+    /// A joining node has reported this number.
     void reported(std::int32_t round) { highest_reported_ = std::max(highest_reported_, round); }
-    /// A predecessor's round, which may not be its latest one where `is_complete` is false.
+    /// A predecessor's round. `is_complete` is false if the predecessor may have started a later one.
     void adopt(std::int32_t round, bool is_complete) {
         latest_ = round;
         complete_ = is_complete;
     }
-    /// A predecessor may have begun a round that no member here knows.
+    /// Skips a number if a predecessor may have started a round that no member has reported.
     std::int32_t begin() {
         latest_ = std::max(latest_, highest_reported_) + (complete_ ? 1 : 2);
         complete_ = true;
@@ -23,7 +23,7 @@ public:
     }
 
     [[nodiscard]] std::int32_t latest() const { return latest_; }
-    /// This coordinator knows of every round that was begun.
+    /// Whether latest() is the latest round that any coordinator has started.
     [[nodiscard]] bool complete() const { return complete_; }
 
 private:

@@ -1,4 +1,4 @@
-/// How a round begins: a predecessor's is adopted, or nodes gather for a new one.
+/// The start of a round: adopts a predecessor's, or gathers nodes for a new one.
 
 #include "rendezvous/rounds/rounds.hpp"
 
@@ -37,8 +37,8 @@ Snapshot Rounds::snapshot() const {
             job_,
             {restarts_.counters(), first_group_size_},
             number(),
-            static_cast<std::int32_t>(is_stopping && !awaits_members() ? roster_.members() : group_size_),
-            static_cast<std::int32_t>(std::max(roster_.size(), awaited_.nodes(now_))),
+            static_cast<std::int32_t>(is_stopping && !expects_members() ? roster_.members() : group_size_),
+            static_cast<std::int32_t>(too_few_gather() ? 0 : std::max(roster_.size(), expected_nodes_.nodes(now_))),
             round_over_,
             numbers_.complete(),
             restart_reason_,
@@ -47,10 +47,10 @@ Snapshot Rounds::snapshot() const {
             is_stopping ? std::optional(blame_.pending(restart_reason_)) : std::nullopt};
 }
 
-void Rounds::record() {
+Snapshot Rounds::take_record() {
     Snapshot current = snapshot();
     recorded_nodes_ = current.nodes;
-    outbox_.record(std::move(current));
+    return current;
 }
 
 void Rounds::pass(Time now, Time::duration gap) {
@@ -64,20 +64,23 @@ void Rounds::pass(Time now, Time::duration gap) {
 void Rounds::introduced(const Join& join) {
     numbers_.reported(join.latest_round);
     lost_hosts_.joined(join.record.host);
-    if (join.job && !roster_.removed_incarnation(join.record.id)) awaited_.came();
+    if (join.job && !roster_.removed_incarnation(join.record.id)) expected_nodes_.joined();
     if (phase_ == Phase::adopting && join.job && !options_.snapshot) learn(*join.job);
+    if (!join.coordinator_host.empty()) earlier_host_ = join.coordinator_host;
 }
 
 void Rounds::joined(Time now, Node& node, const Join& join) {
     if (phase_ == Phase::over) return send(node, End{stamp(), *verdict_});
-    cool_down(now, node);
-    // A successor waits for the spares, too. Before the first round there is nothing that it could miss.
-    if (number() >= 0 && roster_.size() > static_cast<std::size_t>(recorded_nodes_)) record();
+    begin_cooldown(now, node);
+    // Record the new number of nodes: a successor waits for all of them, spares included. Before round 0 there is
+    // nothing to adopt. While too few nodes gather, a successor waits for any node, so thousands of joins need no
+    // record.
+    if (number() >= 0 && !too_few_gather() && roster_.size() > static_cast<std::size_t>(recorded_nodes_)) record();
     switch (phase_) {
         case Phase::adopting: return adopt(now, node, join);
         case Phase::gathering: return try_start(now);
         case Phase::running: return note_newcomer(now, node);
-        case Phase::stopping: return awaits_members() ? adopt(now, node, join) : void();
+        case Phase::stopping: return expects_members() ? adopt(now, node, join) : void();
         case Phase::over: return;
     }
 }
@@ -95,7 +98,7 @@ void Rounds::resumed(Time now, const Node& node, std::int32_t known_round) {
 
 void Rounds::succeed(Time now) {
     const Time until = now + job_.node_timeout;
-    awaited_.begin(until, options_.snapshot ? static_cast<std::size_t>(options_.snapshot->nodes) : 0);
+    expected_nodes_.begin(until, options_.snapshot ? static_cast<std::size_t>(options_.snapshot->nodes) : 0);
     numbers_.adopt(-1, false);
     if (options_.snapshot) {
         const Snapshot& earlier = *options_.snapshot;
@@ -118,20 +121,21 @@ void Rounds::succeed(Time now) {
         }
     }
     round_over_ = false;
+    round_began_ = now;
     phase_ = Phase::adopting;
     if (options_.snapshot && options_.snapshot->stop) {
         phase_ = Phase::stopping;
         blame_.restore(*options_.snapshot->stop);
         restart_reason_ = options_.snapshot->stop->reason;
     }
-    // A member that has not come by then has fenced itself. Its lease was renewed by the predecessor at the latest,
-    // which had died or was deposed before this coordinator began.
+    // After `until` every member that has not joined has fenced itself: only the predecessor could renew its lease, and
+    // the predecessor had died or been deposed before this coordinator started.
     adoption_.begin(until);
     gathering_.not_before(until);
     record();
 }
 
-/// The options of the job, from the first member that comes, where there was no snapshot.
+/// Without a snapshot: takes the job's options from the first member that joins.
 void Rounds::learn(const JobConfig& job) {
     if (job == job_) return;
     job_ = job;
@@ -139,19 +143,19 @@ void Rounds::learn(const JobConfig& job) {
     cooldowns_ = Cooldowns(job_.cooldown);
     adoption_.extend(began_ + job_.node_timeout);
     gathering_.not_before(adoption_.until());
-    awaited_.extend(adoption_.until());
+    expected_nodes_.extend(adoption_.until());
     record();
 }
 
 bool Rounds::may_be_adopted(const Join& join) const {
     if (join.stamp.round < std::max(number(), join.latest_round)) return false;
-    if (phase_ == Phase::stopping) return awaits_members() && join.stamp.round == number();
+    if (phase_ == Phase::stopping) return expects_members() && join.stamp.round == number();
     return phase_ == Phase::adopting;
 }
 
-/// Nodes in an earlier round were left behind when that was over. No worker of it may live there, and what they
-/// reported of it does not count.
+/// Evicts nodes that still run an earlier round (they missed its end), and drops their reports about that round.
 void Rounds::begin_later_round(Time now, std::int32_t round) {
+    round_began_ = now;
     std::vector<std::string> left_behind;
     for (auto& [id, node] : roster_.all()) {
         if (node.state == MemberState::running) left_behind.push_back(id);
@@ -169,7 +173,7 @@ void Rounds::begin_later_round(Time now, std::int32_t round) {
     numbers_.adopt(round, false);
 }
 
-/// The latest round counts. A round that is being stopped has no later one.
+/// The latest reported round is adopted. A round that is being stopped has no later one.
 void Rounds::adopt(Time now, Node& node, const Join& join) {
     if (phase_ == Phase::adopting && join.latest_round > number()) begin_later_round(now, join.latest_round);
     if (!join.running || join.stamp.round != number()) return;
@@ -179,31 +183,41 @@ void Rounds::adopt(Time now, Node& node, const Join& join) {
         restarts_ = Restarts(job_.restarts, running.progress.restarts);
         first_group_size_ = running.progress.first_group_size;
     }
-    round_began_ = now;
-    adoption_.came();
+    round_began_ = std::min(round_began_, now - running.age);
+    adoption_.joined();
     roster_.set_state(node, MemberState::running);
     node.survivor = true;
     node.last_rank = running.group_rank;
     node.assigned = {.stamp = stamp(), .local_world_size = 0};  // its ranks are known to the predecessor only
-    if (all_came()) {
+    if (all_joined()) {
         adoption_.end();
-        // No member is unseen: none needs to fence itself, unless there may be a later round.
+        // All members have joined, so no lease must run out before the next round, unless a later round may exist.
         if (numbers_.complete()) gathering_.nothing_lives(now);
     }
     if (phase_ == Phase::stopping) return send(node, StopRound{stamp(), restart_reason_, stopped_for_});
     review(now);
 }
 
-/// Members that have not come by now never will.
+/// Members that have not joined by the deadline have fenced themselves.
 void Rounds::end_adoption(Time now) {
     adoption_.end();
     if (phase_ == Phase::stopping && has_stopped()) return judge(now);
     if (phase_ != Phase::adopting) return;
-    blame_.excuse();  // failures meanwhile may have followed from the loss of members that have not come
-    if (roster_.count(MemberState::running) > 0 || group_size_ > 0)
-        stop(now, "not every node of the running round came to the new coordinator");
-    else
-        gather(now);
+    blame_.excuse();  // the loss of the missing members may have caused the failures
+    lose_missing_members();
+    if (roster_.count(MemberState::running) == 0 && group_size_ == 0) return gather(now);
+    stop(now, "not every node of the running round joined the new coordinator");
+    end_if_hopeless(now);
+}
+
+/// Without a snapshot the predecessor ran on another node, and its guard has not restarted an agent of the round: the
+/// missing members count as lost. The predecessor's host is the likely loss.
+void Rounds::lose_missing_members() {
+    if (options_.snapshot || all_joined()) return;
+    missed_members_ = true;
+    for (const auto& [id, node] : roster_.all())
+        if (node.record.host == earlier_host_) return;
+    if (!earlier_host_.empty()) lost_hosts_.lost(earlier_host_);
 }
 
 // --- gathering ------------------------------------------------------------------------------------------------------
@@ -214,15 +228,16 @@ std::size_t Rounds::limit() const {
 }
 
 Gathering::Nodes Rounds::nodes(Time now) const {
-    const std::size_t cooling = admission_.cooling([this](const std::string& id) {
+    // With too few nodes no round can start: save the search at each of thousands of joins.
+    const std::size_t cooling = too_few_gather() ? 0 : admission_.cooling([this](const std::string& id) {
         const auto node = roster_.all().find(id);
         return node != roster_.all().end() && node->second.connection;
     });
     return {roster_.size(), roster_.connected(), roster_.connected() - cooling, limit(),
-            awaited_.any(now) ? group_size_ : 0};
+            expected_nodes_.any(now) ? group_size_ : 0};
 }
 
-/// Only connected nodes can be in the next round. A spare that died without a good-bye is known until its silence ends.
+/// Counts connected nodes only: a spare that died without a Gone stays in the roster for a node time-out.
 std::string Rounds::waiting() const {
     std::vector<std::string> present;
     for (const auto& [id, node] : roster_.all())
@@ -263,7 +278,7 @@ void Rounds::time_out(Time now) {
            false);
 }
 
-/// Members of the last round first, then those that waited longest.
+/// Members of the last round first, then the nodes that have waited longest.
 std::vector<Node*> Rounds::choose() {
     std::vector<Node*> chosen;
     for (auto& [id, node] : roster_.all())
@@ -287,7 +302,8 @@ void Rounds::start(Time now) {
     adoption_.end();
     blame_.begin_round();
     lost_hosts_.round_begins();
-    admission_.taken_in();
+    missed_members_ = false;
+    admission_.admitted();
     roster_.clear_states();
     record();
     assign(chosen);
@@ -302,7 +318,7 @@ void Rounds::assign(const std::vector<Node*>& chosen) {
     common.progress = {restarts_.counters(), first_group_size_};
     Assignments assignments = assign_ranks(chosen, common, job_);
     for (auto& [id, node] : roster_.all()) node.survivor = false;
-    if (!assignments.warning.empty()) broadcast(Tell{stamp(), assignments.warning});
+    if (!assignments.warning.empty()) broadcast(Notice{stamp(), assignments.warning});
     for (std::size_t at = 0; at < chosen.size(); ++at) {
         Node& node = *chosen[at];
         roster_.set_state(node, MemberState::running);
@@ -318,14 +334,14 @@ void Rounds::assign(const std::vector<Node*>& chosen) {
 void Rounds::tick(Time now) {
     if (phase_ == Phase::over) return tick_over(now);
     if (lost_hosts_.give_up(now)) end_if_hopeless(now);
-    warm_up(now);
+    end_cooldowns(now);
     if (adoption_.has_timed_out(now)) end_adoption(now);
-    if (phase_ == Phase::running && admission_.is_due(now)) take_newcomers_in(now);
+    if (phase_ == Phase::running && admission_.is_due(now)) admit_newcomers(now);
     if (phase_ != Phase::gathering) return;
     try_start(now);
     if (phase_ != Phase::gathering || !gathering_.progress_is_due(now)) return;
     const bool for_nodes = nodes(now).ready < static_cast<std::size_t>(job_.min_nodes);  // else for a pause to end
-    if (for_nodes || now >= earliest_start()) broadcast(Tell{stamp(), waiting()});
+    if (for_nodes || now >= earliest_start()) broadcast(Notice{stamp(), waiting()});
 }
 
 Time Rounds::deadline() const {
@@ -334,7 +350,7 @@ Time Rounds::deadline() const {
     if (phase_ == Phase::running) due = std::min(due, admission_.deadline());
     if (phase_ == Phase::gathering) {
         due = std::min(due, gathering_.deadline(now_, earliest_start()));
-        if (awaited_.any(now_)) due = std::min(due, awaited_.until());
+        if (expected_nodes_.any(now_)) due = std::min(due, expected_nodes_.until());
     }
     return due;
 }

@@ -1,35 +1,35 @@
 #pragma once
-/// The rounds of a job: which one runs, what ends it, what follows, and when the job is over. A state machine without
-/// I/O and without a clock; the coordinator (coordinator.hpp) feeds it what nodes report.
+/// The rounds of a job: start and end of each round, the decision that follows, and the end of the job. A state machine
+/// without I/O and without a clock; the coordinator (coordinator.hpp) passes the nodes' messages on.
 ///
-///   adopting ──every member of the running round has come──▶ running
-///       │ not all have come in time; or its stop goes on: stopping
+///   adopting ──every member of the running round has joined──▶ running
+///       │  └──deadline, members are missing──▶ stopping
+///       │ deadline, no round is known
 ///       ▼
 ///   gathering ──enough nodes──▶ running ──all report success──▶ over
 ///       ▲                          │ a failure, a loss, a leave, newcomers
-///       │ again                    ▼
-///       └──────────────────── stopping ──no restart left, a stop──▶ over
+///       │ next round               ▼
+///       └──────────────────── stopping ──no restart left, or a verdict (signal, --timeout)──▶ over
 ///
 /// `stopping` lasts until every member has reported that none of its workers lives, or has been silent for so long that
 /// it must have killed them: no worker of a round lives when the next one starts. Each member gets its own assignment
-/// only, so what an agent sends and receives does not grow with the job.
+/// only, so the traffic of an agent does not grow with the job.
 ///
-/// **Succession.** A successor begins with the snapshot of its predecessor where it has one, else with what members
-/// report; its own options count for nothing then. It is `adopting` until every member of the running round has joined:
-/// the round goes on and no worker is touched. A round that the predecessor was stopping is stopped. No *new* round
-/// starts before every member that has not joined must have fenced itself. Decisions are recorded before any member is
-/// informed of them, so a successor of a coordinator that died between two messages decides the same.
+/// **Succession.** A successor uses the snapshot of its predecessor, or without one the reports of members, instead of
+/// its own options. It is `adopting` until every member of the running round has joined: the round
+/// continues and no worker is touched. If the predecessor was stopping the round, the successor starts in `stopping`.
+/// No *new* round starts before every member that has not joined must have fenced itself. Decisions are recorded before
+/// they are sent, so a successor of a coordinator that died between two messages decides the same.
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "rendezvous/rounds/admission.hpp"
 #include "rendezvous/rounds/adoption.hpp"
-#include "rendezvous/rounds/awaited.hpp"
 #include "rendezvous/rounds/blame.hpp"
 #include "rendezvous/rounds/cooldowns.hpp"
 #include "rendezvous/rounds/coordinator_options.hpp"
+#include "rendezvous/rounds/expected_nodes.hpp"
 #include "rendezvous/rounds/gathering.hpp"
 #include "rendezvous/rounds/lost_hosts.hpp"
 #include "rendezvous/rounds/outbox.hpp"
@@ -44,30 +44,31 @@ class Rounds {
 public:
     enum class Phase { adopting, gathering, running, stopping, over };
 
-    /// All references must outlive it.
+    /// All references must outlive the object.
     Rounds(const CoordinatorOptions& options, const Rules& rules, Roster& roster, Outbox& outbox, Time now);
     Rounds(const Rounds&) = delete;
     Rounds& operator=(const Rounds&) = delete;
 
-    // --- nodes; `now` never goes back ---
-    /// Before the node is welcomed: a successor learns the job's options from it.
+    // --- nodes; `now` never decreases ---
+    /// Before the node is welcomed: a successor without a snapshot takes the job's options from it.
     void introduced(const Join& join);
-    /// The node is new to the roster, and was welcomed.
+    /// The node has been added to the roster and welcomed.
     void joined(Time now, Node& node, const Join& join);
-    /// After a cut: the node is synchronized. `known_round`: the latest that the node was assigned to.
+    /// A node has reconnected: brings it up to date. `known_round`: the latest round that it was assigned to.
     void resumed(Time now, const Node& node, std::int32_t known_round);
     void reported(Time now, Node& node, const Report& report);
     void leaves(Time now, Node& node, const Leave& leave);
-    /// The node's incarnation is over, and none of its workers lives any more. `returns`: its guard starts it again.
+    /// The node's incarnation is over, and none of its workers lives. `returns`: its guard restarts the agent.
     void evict(Time now, Node& node, bool returns = false);
 
     // --- time ---
-    /// First of all at each call. The coordinator stood still for the last `gap` of it.
+    /// Call first for each event. The coordinator was stalled for `gap` before `now`: its own gap counts against no
+    /// node.
     void pass(Time now, Time::duration gap);
     void tick(Time now);
     [[nodiscard]] Time deadline() const;
 
-    /// The operator ends the job everywhere. `at_once`: workers have no grace any more.
+    /// The operator ends the job on all nodes. `at_once`: without grace for workers.
     void end_job(Time now, int status, const std::string& reason, bool at_once);
 
     [[nodiscard]] Phase phase() const { return phase_; }
@@ -75,19 +76,22 @@ public:
     [[nodiscard]] const JobConfig& config() const { return job_; }
     [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
     [[nodiscard]] Snapshot snapshot() const;
+    /// The snapshot that is recorded now.
+    [[nodiscard]] Snapshot take_record();
     [[nodiscard]] Stamp stamp() const { return {options_.epoch, number(), options_.incarnation}; }
-    /// The round that a joining node runs may go on under this coordinator.
+    /// Whether the round that a joining node runs may continue under this coordinator.
     [[nodiscard]] bool may_be_adopted(const Join& join) const;
-    /// The job is over, and every node that lives has received it.
+    /// The job is over, and every live node has received the verdict.
     [[nodiscard]] bool finished() const;
 
 private:
-    // rounds.cpp: how a round begins
+    // rounds.cpp: the start of a round
     void succeed(Time now);
     void learn(const JobConfig& job);
     void adopt(Time now, Node& node, const Join& join);
     void begin_later_round(Time now, std::int32_t round);
     void end_adoption(Time now);
+    void lose_missing_members();
     void gather(Time now);
     void try_start(Time now);
     void start(Time now);
@@ -98,15 +102,15 @@ private:
     [[nodiscard]] std::size_t limit() const;
     [[nodiscard]] std::string waiting() const;
 
-    // rounds_newcomers.cpp: nodes that come while a round runs
-    void cool_down(Time now, const Node& node);
-    void warm_up(Time now);
+    // rounds_newcomers.cpp: nodes that join while a round runs
+    void begin_cooldown(Time now, const Node& node);
+    void end_cooldowns(Time now);
     void note_newcomer(Time now, const Node& node);
-    void take_newcomers_in(Time now);
-    [[nodiscard]] bool may_take_newcomers_in() const;
+    void admit_newcomers(Time now);
+    [[nodiscard]] bool may_admit_newcomers() const;
     [[nodiscard]] std::size_t newcomers() const;
 
-    // rounds_end.cpp: how a round and the job end
+    // rounds_end.cpp: the end of a round and of the job
     void review(Time now);
     void stop(Time now, const std::string& reason, const LostRanks& lost = {});
     void send_stops(Time now, const std::string& reason, const LostRanks& lost = {});
@@ -123,20 +127,24 @@ private:
     void tick_over(Time now);
 
     // rounds_leave.cpp: a node leaves
-    void leave_alone(Time now, Node& node, bool failed_first);
-    void leave_with_job(Time now, Node& node);
+    void release_one_node(Time now, Node& node, bool failed_first);
+    void end_job_for_leave(Time now, Node& node);
     void release(Time now, Node& node);
-    [[nodiscard]] bool others_go_on(const Node& leaver) const;
+    [[nodiscard]] bool job_survives(const Node& leaver) const;
     [[nodiscard]] bool enough_without(const Node& leaver) const;
     [[nodiscard]] bool failure_ends_job() const;
 
     void send(const Node& node, Message message) { outbox_.send(node.connection, std::move(message)); }
     void broadcast(const Message& message) { outbox_.broadcast(roster_, message); }
-    void record();
-    [[nodiscard]] bool all_came() const { return rules_.all_came(adoption_.count(), group_size_); }
-    [[nodiscard]] bool awaits_members() const { return adoption_.is_open(now_) && !all_came(); }
+    void record() { outbox_.record(); }
+    [[nodiscard]] bool all_joined() const { return rules_.all_joined(adoption_.count(), group_size_); }
+    [[nodiscard]] bool expects_members() const { return adoption_.is_open(now_) && !all_joined(); }
+    /// No round can start.
+    [[nodiscard]] bool too_few_gather() const {
+        return phase_ == Phase::gathering && roster_.size() < static_cast<std::size_t>(job_.min_nodes);
+    }
     [[nodiscard]] bool has_stopped() const {
-        return rules_.has_stopped(roster_.count(MemberState::running), awaits_members());
+        return rules_.has_stopped(roster_.count(MemberState::running), expects_members());
     }
     [[nodiscard]] Time earliest_start() const { return rules_.earliest_start(gathering_.not_before()); }
     [[nodiscard]] bool about_to_end() const { return roster_.count(MemberState::done) > 0; }
@@ -153,20 +161,22 @@ private:
     Blame blame_;
     Gathering gathering_;
     Adoption adoption_;
-    Awaited awaited_;
+    ExpectedNodes expected_nodes_;
     Admission admission_;
     LostHosts lost_hosts_;
     RoundNumbers numbers_;
 
     Phase phase_ = Phase::gathering;
     Time now_, began_;
-    std::size_t group_size_ = 0;  ///< of the current round
+    std::size_t group_size_ = 0;   ///< of the current round
+    std::string earlier_host_;     ///< of the predecessor, as members report it; empty: unknown
+    bool missed_members_ = false;  ///< members of the predecessor's round did not join in time
     std::int32_t recorded_nodes_ = 0;
     std::int32_t first_group_size_ = 0;
-    bool round_over_ = true;  ///< what follows from the current round is decided
+    bool round_over_ = true;  ///< the outcome of the current round is decided
     Time round_began_{};
     std::string restart_reason_;
-    LostRanks stopped_for_;  ///< what ended this round
+    LostRanks stopped_for_;  ///< the lost ranks that ended this round
     std::optional<Verdict> verdict_;
     Time over_since_{}, next_look_{};
     bool lingered_ = false;

@@ -1,4 +1,4 @@
-/// How a round ends, what follows from it, and how the job ends.
+/// The end of a round, the decision that follows, and the end of the job.
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-constexpr auto kMostLinger = Milliseconds(60'000);   // a node that beats and never reads the verdict holds no process
-constexpr auto kLeastReturn = Milliseconds(10'000);  // for a guard to start its agent again
+constexpr auto kMostLinger = Milliseconds(60'000);   // limit for a node that beats and never reads the verdict
+constexpr auto kLeastReturn = Milliseconds(10'000);  // time for a guard to restart its agent
 
 /// A failed job never ends with 0, whatever a node reports.
 int failure_status(int status) { return status > 0 && status <= 255 ? status : 1; }
@@ -25,10 +25,10 @@ Milliseconds Rounds::lasted(Time until) const {
 
 // --- a round ends ---------------------------------------------------------------------------------------------------
 
-/// After a change in a running or adopted round.
+/// Called after each change in a running or adopted round.
 void Rounds::review(Time now) {
     if (phase_ == Phase::adopting) {
-        if (!all_came()) return;
+        if (!all_joined()) return;
         phase_ = Phase::running;
         if (!blame_.lost_host().empty() && blame_.causes().empty()) return stop(now, blame_.lost_host() + " was lost");
         if (roster_.leaving() > 0)
@@ -44,6 +44,7 @@ void Rounds::review(Time now) {
 }
 
 void Rounds::reported(Time now, Node& node, const Report& report) {
+    if (report.store_port > 0) node.record.store_port = report.store_port;
     if (node.state != MemberState::running) return;  // reported before
     const bool goes_alone = node.leaving && phase_ == Phase::running;
     if (report.cause && !goes_alone) blame_.failed(now, node.record.id, *report.cause);
@@ -51,7 +52,7 @@ void Rounds::reported(Time now, Node& node, const Report& report) {
         roster_.set_state(node, report.succeeded ? MemberState::done : MemberState::stopped);
 
     if (node.leaving && !blame_.decided() && !failure_ends_job() && node.state != MemberState::running) {
-        release(now, node);  // it need not wait for the other nodes' grace
+        release(now, node);  // without waiting for the other nodes' grace
         if (phase_ == Phase::stopping && has_stopped()) return judge(now);
         return goes_alone ? review(now) : void();
     }
@@ -70,13 +71,13 @@ void Rounds::stop(Time now, const std::string& reason, const LostRanks& lost) {
     send_stops(now, reason, lost);
 }
 
-/// Without an excuse for failures. A member that has stopped its workers before any StopRound of this coordinator
-/// received one from its predecessor: the failure that caused it is reported here later, and counts.
+/// Unlike stop(), excuses no failures. A member that stopped its workers without a StopRound from this coordinator
+/// obeyed the predecessor's. The failure behind that stop is reported later, and counts.
 void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lost) {
     phase_ = Phase::stopping;
     restart_reason_ = reason;
     stopped_for_ = lost;
-    admission_.taken_in();
+    admission_.admitted();
     if (blame_.causes().empty() && blame_.lost_host().empty()) restarts_.on_change(lasted(now));
     record();
     outbox_.send(roster_, StopRound{stamp(), reason, lost},
@@ -84,7 +85,7 @@ void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lo
     if (has_stopped()) judge(now);
 }
 
-/// No worker of the round lives: what follows?
+/// Called when no worker of the round lives.
 void Rounds::judge(Time now) {
     round_over_ = true;
     switch (rules_.outcome(blame_)) {
@@ -108,18 +109,18 @@ void Rounds::judge_failure(Time now) {
     next_round(now, decision.pause);
 }
 
-/// No restart is spent; but rounds that losses end quickly pause, and end the job, as failures do.
+/// A loss spends no restart. Quick losses in a row lead to pauses and then end the job, as quick failures do.
 void Rounds::judge_loss(Time now) {
     const std::string host = blame_.lost_host();
     const RestartDecision decision = restarts_.on_loss(lasted(blame_.lost_at()));
     if (decision.kind == RestartDecision::Kind::crash_loop)
         return finish(now, exit_status::kGiveUp,
-                      fmt::format("{}, the latest by that of {}", restarts_.line(decision), host),
+                      fmt::format("{}; the latest lost node: {}", restarts_.line(decision), host),
                       !blame_.causes().empty());
     const std::string pause = pause_text(decision.pause);
     record();
     if (!blame_.causes().empty() || !pause.empty())
-        broadcast(Tell{stamp(), fmt::format("restarting all workers{}, as {} was lost", pause, host)});
+        broadcast(Notice{stamp(), fmt::format("restarting all workers{}, as {} was lost", pause, host)});
     next_round(now, decision.pause);
 }
 
@@ -133,8 +134,8 @@ void Rounds::report_restart(const Cause& cause, const std::string& what) {
     const auto knows = [this](const Node& node) {
         return node.state == MemberState::stopped && !blame_.causes().is_later(node.record.id);
     };
-    outbox_.send(roster_, Tell{stamp(), what}, knows);
-    outbox_.send(roster_, Tell{stamp(), cause.summary + ": " + what}, [&](const Node& node) { return !knows(node); });
+    outbox_.send(roster_, Notice{stamp(), what}, knows);
+    outbox_.send(roster_, Notice{stamp(), cause.summary + ": " + what}, [&](const Node& node) { return !knows(node); });
 }
 
 // --- a node is lost -------------------------------------------------------------------------------------------------
@@ -158,7 +159,8 @@ void Rounds::evict(Time now, Node& gone, bool returns) {
     if (was_needed) lost(now, node);
 }
 
-/// A member that the round cannot go on without, unless it was on its way out.
+/// Handles the loss of a node that the round needs for its workers or its store. A leaving node does not stop the
+/// round.
 void Rounds::lost(Time now, const Node& node) {
     end_if_hopeless(now);
     const bool is_first = blame_.lost_host().empty();
@@ -188,11 +190,13 @@ void Rounds::end_as_decided(Time now) {
 
 /// Takes effect when the round has stopped.
 void Rounds::decide(int status, const std::string& reason, bool with_causes) {
+    if (blame_.decided()) return;  // the first decision stands, and was recorded
     blame_.decide({status, reason, {}}, with_causes, failure_ends_job());
     if (phase_ == Phase::stopping) record();
 }
 
-/// Until every connection that lives has been closed by its member, or was silent for a node time-out.
+/// Waits for members that have not closed their connection: until all have been silent for a node time-out, at most
+/// kMostLinger.
 void Rounds::tick_over(Time now) {
     if (now >= next_look_) {
         next_look_ = now + job_.node_timeout / 20;
@@ -202,17 +206,19 @@ void Rounds::tick_over(Time now) {
 }
 
 bool Rounds::finished() const {
-    return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && !awaited_.any(now_)));
+    return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && !expected_nodes_.any(now_)));
 }
 
-/// A job of fixed size that lost a member, has no spare, and no restart left. A host whose guard starts the agent again
-/// is not lost.
+/// Ends a job of fixed size that has lost a member and has neither a spare nor a restart left. A host does not count as
+/// lost while its guard restarts the agent.
 void Rounds::end_if_hopeless(Time now) {
     const bool is_whole = roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
-    if (is_elastic() || number() < 0 || is_whole || lost_hosts_.names().empty() || !restarts_.spent()) return;
+    if (is_elastic() || number() < 0 || is_whole || !restarts_.spent()) return;
+    if (!lost_hosts_.any() && !missed_members_) return;
     if (lost_hosts_.any_returns() || phase_ == Phase::over || phase_ == Phase::adopting) return;
-    const std::string reason = fmt::format("{} was lost: {} of {} nodes, no spare and no restart left",
-                                           lost_hosts_.names().back(), roster_.size(), job_.min_nodes);
+    const std::string reason =
+        fmt::format("{} was lost: {} of {} nodes, no spare and no restart left",
+                    lost_hosts_.any() ? lost_hosts_.latest() : "a node", roster_.size(), job_.min_nodes);
     if (phase_ == Phase::gathering) return finish(now, exit_status::kRendezvousTimeout, reason, false);
     decide(exit_status::kRendezvousTimeout, reason, false);
 }

@@ -1,4 +1,4 @@
-/// A node leaves: alone, or the job ends with it.
+/// The leave of a node: only this node leaves, or the job ends.
 
 #include <fmt/format.h>
 
@@ -11,14 +11,14 @@ bool Rounds::enough_without(const Node& leaver) const {
     return stay >= static_cast<std::size_t>(job_.min_nodes);
 }
 
-/// The round is being stopped for a failure after which nothing is tried again. A leaver waits for that end, whose
-/// status stands, unless a node turns out to be lost.
+/// True while the round is being stopped for a failure that ends the job. A leaving node waits for that verdict; only a
+/// loss can still replace it.
 bool Rounds::failure_ends_job() const {
     return phase_ == Phase::stopping && !blame_.decided() && blame_.counts() &&
            (restarts_.spent() || blame_.causes().first().permanent);
 }
 
-bool Rounds::others_go_on(const Node& leaver) const {
+bool Rounds::job_survives(const Node& leaver) const {
     if (leaver.record.hosts_coordinator || leaver.leaving->scope == Leave::Scope::job) return false;
     if (leaver.leaving->scope == Leave::Scope::node) return true;
     const bool is_spare = leaver.state == MemberState::none && (phase_ == Phase::running || phase_ == Phase::stopping);
@@ -32,15 +32,16 @@ void Rounds::leaves(Time now, Node& node, const Leave& leave) {
     if (leave.workers_too && phase_ == Phase::stopping && blame_.excuse_same_moment(now)) {
         restart_reason_ = fmt::format("{} on {}", leave.reason, node.record.host);
         record();
-        broadcast(Tell{stamp(), restart_reason_ + ": what failed in the moment before does not count"});
+        broadcast(Notice{stamp(), restart_reason_ + ": failures just before it are not counted"});
     }
     const bool failed_first = failure_ends_job();
     roster_.set_leaving(node, leave);
-    others_go_on(node) ? leave_alone(now, node, failed_first) : leave_with_job(now, node);
+    job_survives(node) ? release_one_node(now, node, failed_first) : end_job_for_leave(now, node);
 }
 
-/// The others go on: with a new round where the leaver runs workers, unless the running round is about to end well.
-void Rounds::leave_alone(Time now, Node& node, bool failed_first) {
+/// Only this node leaves. If it runs workers the other nodes begin a new round; but Scope::node_if_enough does not end
+/// a round that some members have finished.
+void Rounds::release_one_node(Time now, Node& node, bool failed_first) {
     const Leave leave = *node.leaving;
     const bool runs = node.state == MemberState::running;
     const std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
@@ -54,7 +55,7 @@ void Rounds::leave_alone(Time now, Node& node, bool failed_first) {
     if (phase_ == Phase::gathering) try_start(now);
 }
 
-void Rounds::leave_with_job(Time now, Node& node) {
+void Rounds::end_job_for_leave(Time now, Node& node) {
     const Leave& leave = *node.leaving;
     std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
     if (leave.scope == Leave::Scope::node_if_enough && is_elastic())
@@ -68,13 +69,13 @@ void Rounds::leave_with_job(Time now, Node& node) {
     finish(now, decided.status, decided.reason, false);
 }
 
-/// The node leaves with a verdict of its own; the job goes on.
+/// The node leaves with its own verdict; the job continues.
 void Rounds::release(Time now, Node& node) {
     send(node, End{stamp(), {node.leaving->status, node.leaving->reason, {}}});
     admission_.gone(node.record.id);
     const ConnectionId connection = node.connection;
     roster_.remove(now, node);
-    if (connection) roster_.greet(connection);  // the node closes it, and sends nothing more
+    if (connection) roster_.greet(connection);  // the node closes the connection, and sends nothing more
 }
 
 }  // namespace dlaunch::rendezvous

@@ -1,4 +1,4 @@
-/// Nodes that come while a round runs: newcomers, spares, and nodes whose hosts cool down.
+/// Nodes that join while a round runs: newcomers, spares, and nodes of hosts in a cool-down.
 
 #include <fmt/format.h>
 
@@ -15,45 +15,47 @@ std::string nodes_text(std::size_t count) { return fmt::format("{} node{}", coun
 
 }  // namespace
 
-/// Nodes that wait for a place, without those whose hosts cool down.
+/// Nodes that wait to be admitted, without those in a cool-down.
 std::size_t Rounds::newcomers() const { return roster_.count(MemberState::none) - admission_.cooling(); }
 
-/// No node is disturbed where the job is about to end well.
-bool Rounds::may_take_newcomers_in() const {
+/// False once a member has finished: the job is about to succeed.
+bool Rounds::may_admit_newcomers() const {
     return job_.scale_up == ScaleUp::immediate && group_size_ < limit() &&
            roster_.count(MemberState::running) == group_size_;
 }
 
-void Rounds::cool_down(Time now, const Node& node) {
+void Rounds::begin_cooldown(Time now, const Node& node) {
     const std::string& host = node.record.host;
     const Time until = cooldowns_.admitted_from(host);
     if (until <= now) return;
     admission_.cool(node.record.id, until);
-    send(node, Tell{stamp(), fmt::format("{} was lost {} times within ten minutes: admitted in {:.0f} s", host,
-                                         cooldowns_.losses(host), std::chrono::duration<double>(until - now).count())});
+    send(node,
+         Notice{stamp(), fmt::format("{} was lost {} times within ten minutes: admitted in {:.0f} s", host,
+                                     cooldowns_.losses(host), std::chrono::duration<double>(until - now).count())});
 }
 
 void Rounds::note_newcomer(Time now, const Node& node) {
     if (admission_.is_cooling(node.record.id)) return;
-    if (!may_take_newcomers_in())
-        return send(node, Tell{stamp(), fmt::format("a spare of job \"{}\", which runs on {}: waiting{}",
-                                                    options_.job_id, nodes_text(group_size_),
-                                                    options_.job_id == kUnnamedJob
-                                                        ? "; another job needs another port, and an --rdzv-id"
-                                                        : "")});
-    if (group_size_ + newcomers() >= limit()) return take_newcomers_in(now);
-    admission_.wait_until(now + job_.last_call);
-    if (admission_.is_due(now)) return take_newcomers_in(now);
-    send(node, Tell{stamp(),
-                    fmt::format("a newcomer to job \"{}\", which runs on {}: taken in when no other node has come for "
-                                "{:g} s",
-                                options_.job_id, nodes_text(group_size_),
-                                static_cast<double>(job_.last_call.count()) / 1e3)});
+    if (!may_admit_newcomers())
+        return send(node, Notice{stamp(), fmt::format("waiting as a spare: job \"{}\" runs on {}{}", options_.job_id,
+                                                      nodes_text(group_size_),
+                                                      options_.job_id == kUnnamedJob
+                                                          ? "; a separate job needs its own port and --rdzv-id"
+                                                          : "")});
+    if (group_size_ + newcomers() >= limit()) return admit_newcomers(now);
+    admission_.wait(now, node.record.id, job_.last_call);
+    if (admission_.is_due(now)) return admit_newcomers(now);
+    const double last_call = static_cast<double>(job_.last_call.count()) / 1e3;
+    send(node,
+         Notice{stamp(), fmt::format("waiting as a newcomer: job \"{}\" runs on {}; admitted when no further node "
+                                     "has joined for {:g} s, in {:g} s at the latest",
+                                     options_.job_id, nodes_text(group_size_), last_call,
+                                     Admission::kMostLastCalls * last_call)});
 }
 
-void Rounds::take_newcomers_in(Time now) {
-    admission_.taken_in();
-    if (!may_take_newcomers_in()) return;
+void Rounds::admit_newcomers(Time now) {
+    admission_.admitted();
+    if (!may_admit_newcomers()) return;
     std::vector<std::string> names;
     for (const auto& [id, node] : roster_.all())
         if (node.state == MemberState::none && node.connection && !admission_.is_cooling(id))
@@ -65,8 +67,8 @@ void Rounds::take_newcomers_in(Time now) {
     stop(now, text + " joined");
 }
 
-/// Nodes whose hosts have cooled down are newcomers.
-void Rounds::warm_up(Time now) {
+/// Nodes become newcomers at the end of their cool-down.
+void Rounds::end_cooldowns(Time now) {
     for (const std::string& id : admission_.warm(now))
         if (const Node* node = roster_.find(id); node && phase_ == Phase::running) note_newcomer(now, *node);
 }

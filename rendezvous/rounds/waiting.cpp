@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
+
+#include "rendezvous/base/host_names.hpp"
 
 namespace dlaunch::rendezvous {
 
@@ -21,26 +22,20 @@ std::string waiting_text(std::size_t have, std::size_t want, const std::vector<s
 
 namespace {
 
-/// A scheduler's node1 may have the host name node1.cluster.
-bool is_same_host(std::string_view left, std::string_view right) {
-    if (left.size() > right.size()) std::swap(left, right);
-    return right.starts_with(left) && (right.size() == left.size() || right[left.size()] == '.');
-}
-
-std::string_view first_label(std::string_view host) { return host.substr(0, host.find('.')); }
+std::string first_label(std::string_view host) { return base::lower_name(host.substr(0, host.find('.'))); }
 
 }  // namespace
 
 /// Names of one host share their first label, so each name is compared with few others.
 std::vector<std::string> missing_hosts(const std::vector<std::string>& expected,
                                        const std::vector<std::string>& present) {
-    std::unordered_map<std::string_view, std::vector<std::string_view>> by_label;
+    std::unordered_map<std::string, std::vector<std::string_view>> by_label;
     for (const std::string& host : present) by_label[first_label(host)].push_back(host);
     std::vector<std::string> missing;
     for (const std::string& host : expected) {
         auto& candidates = by_label[first_label(host)];
         const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                        [&](std::string_view there) { return is_same_host(there, host); });
+                                        [&](std::string_view there) { return base::is_same_host(there, host); });
         if (found == candidates.end()) {
             missing.push_back(host);
         } else {
