@@ -10,22 +10,23 @@
 #include <utility>
 
 #include "agent/binding/binding.hpp"
-#include "agent/errors/escape.hpp"
 #include "agent/group/group_shell.hpp"
 #include "agent/group/node_status.hpp"
 #include "agent/io/output.hpp"
 #include "agent/logs/log_options.hpp"
-#include "agent/membership/net_membership.hpp"
+#include "agent/membership/job_membership.hpp"
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
 #include "agent/reporter.hpp"
+#include "agent/service_files.hpp"
 #include "agent/services/input.hpp"
 #include "agent/services/losses.hpp"
 #include "agent/services/socket.hpp"
-#include "agent/services/timer_fifo.hpp"
+#include "agent/services/timer_service.hpp"
 #include "agent/status/events.hpp"
-#include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/background.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::agent {
@@ -38,12 +39,11 @@ public:
     /// `plan` and `link` must outlive the agent.
     Agent(const Plan& plan, GuardLink& link);
 
-    /// Makes what needs no file of the user; errors found here refuse the job before the loop runs.
+    /// Makes the objects that need no file of the user; an error refuses the job before the loop runs.
     base::Result<void> prepare();
     int run();
 
 private:
-    base::Result<void> make_timer_pipe();
     void on_output_ready(const base::Result<void>& made);
     void wire();
     void on_start(const Assignment& assignment);
@@ -70,7 +70,7 @@ private:
     }
     void on_failure(const Failure& cause) override { membership_->failed(cause); }
     void on_lost(const Failure& failure) override { losses_->report({failure.rank, 1}, summary(failure)); }
-    void on_round_over(const RoundEnd& end) override;
+    void on_round_over(const RoundResult& end) override;
 
     const Plan& plan_;
     GuardLink& link_;
@@ -84,26 +84,27 @@ private:
     StandardInput input_;
     WorkerCgroups cgroups_;
     Children children_;
+    const std::shared_ptr<ServiceFiles> files_ = std::make_shared<ServiceFiles>();
     std::unique_ptr<AgentSocket> socket_;
     std::unique_ptr<LossNotices> losses_;
     std::unique_ptr<Template> template_;
-    std::unique_ptr<TimerFifo> timers_;
+    std::unique_ptr<TimerService> timers_;
+    WorkerStore store_{loop_, [this](const std::string& text) { reporter_.progress(text); }};
     std::unique_ptr<Membership> membership_;
-    std::unique_ptr<WorkerHost> host_;
+    std::unique_ptr<WorkerDeps> deps_;
     std::unique_ptr<GroupShell> round_;
     std::unique_ptr<SignalIntake> signals_;
     base::Timer time_limit_;
-    LeftoverSweep leftovers_{loop_};
+    LeftoverSweep leftovers_{loop_, plan_.temporary_folder};
 
     std::vector<std::vector<int>> processors_;
     std::optional<rlimit> open_files_;
-    TimerPipe timer_pipe_;
     int rounds_ = 0, status_ = 0;
     bool suspended_ = false;
-    bool leaving_ = false,
-         signalled_ = false;  ///< the membership knows that this node ends; a signal has asked for the end
+    bool leaving_ = false;    ///< leave() was called
+    bool signalled_ = false;  ///< a signal has requested the end
     bool has_ended_ = false;  ///< the job is over; the I/O thread writes the last output
-    std::string refusal_;     ///< the guard prints it after the agent's exit
+    std::string refusal_;     ///< the last line, which the guard prints after the agent's exit
 };
 
 Agent::Agent(const Plan& plan, GuardLink& link)
@@ -120,31 +121,31 @@ Agent::Agent(const Plan& plan, GuardLink& link)
 
 base::Result<void> Agent::prepare() {
     ignore_write_signals();
-    mallopt(M_ARENA_MAX, 1);  // threads that allocate little need no memory of their own
+    mallopt(M_ARENA_MAX, 1);  // threads that allocate little need no arena of their own
     keep_descriptors();
     open_files_ = raise_open_files();
     auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
     if (!processors) return processors.error();
     processors_ = std::move(*processors);
-    membership_ = std::make_unique<NetMembership>(
-        loop_, plan_, node_.host, link_,
+    membership_ = std::make_unique<JobMembership>(
+        loop_, plan_, node_.host, link_, store_,
         [this](const rendezvous::CoordinatorJob& job, const std::vector<store::Listener>& listeners) {
             return host_in_guard(link_, job, listeners);
         });
     link_.ready();
     // While the I/O thread makes the run folder, the control loop makes objects that need no name in it.
-    output_.prepare([this] { return make_timer_pipe(); },
-                    [this](const base::Result<void>& made) { on_output_ready(made); });
-    link_.tell_cgroup(cgroups_.folder());
+    output_.prepare(work_on(files_, plan_), [this](const base::Result<void>& made) { on_output_ready(made); });
+    link_.register_cgroup(cgroups_.folder());
     cgroups_.make();
     return {};
 }
 
 int Agent::run() {
-    signals_ =
-        std::make_unique<SignalIntake>(loop_, link_, plan_.handled_signals,
-                                       SignalIntake::Handlers{[this](const sigset_t& set) { on_signals(set); },
-                                                              [this] { on_child(); }, [this] { on_guard_died(); }});
+    signals_ = std::make_unique<SignalIntake>(
+        loop_, link_, plan_.handled_signals,
+        SignalIntake::Handlers{.signals = [this](const sigset_t& set) { on_signals(set); },
+                               .child = [this] { on_child(); },
+                               .guard_died = [this] { on_guard_died(); }});
     if (!plan_.event_log.empty()) {
         events_ = EventLog(plan_.rendezvous.job_id, [this](std::string line) { output_.write_event(std::move(line)); });
         loop_.on_lag(kLag, [this](base::Duration took) {
@@ -152,9 +153,10 @@ int Agent::run() {
         });
     }
     loop_.run();
-    if (!refusal_.empty()) link_.announce_end(status_, refusal_);
-    if (output_.stands_still()) {
-        // The thread keeps its descriptors for as long as the disk does not answer: readers need their end of file now.
+    const bool is_held_up = output_.has_stalled() || base::Background::any_thread();
+    if (is_held_up || !refusal_.empty()) link_.announce_end(status_, refusal_, output_.has_stalled());
+    if (is_held_up) {
+        // A thread keeps its descriptors until the disk responds, but readers need their end of file now.
         close(STDOUT_FILENO);
         close(STDERR_FILENO);
         _exit(status_);
@@ -162,20 +164,11 @@ int Agent::run() {
     return status_;
 }
 
-/// Runs on the I/O thread: the path may be the user's. The control loop reads `timer_pipe_` after prepare()'s answer.
-base::Result<void> Agent::make_timer_pipe() {
-    if (!plan_.timers.enabled) return {};
-    auto pipe = TimerPipe::make(plan_.timers.path);
-    if (!pipe) return pipe.error();
-    timer_pipe_ = std::move(*pipe);
-    return {};
-}
-
 /// Ends before any worker or socket of the job exists.
 void Agent::refuse(int status, const std::string& why) {
     has_ended_ = leaving_ = true;
     status_ = status;
-    refusal_ = printable(why);
+    refusal_ = base::printable(why);
     output_.abandon([this](const std::string& lost) { on_output_finished(lost); });
     cgroups_.remove();
 }
@@ -188,35 +181,36 @@ void Agent::on_output_ready(const base::Result<void>& made) {
                                   {"pid", std::int64_t{getpid()}},
                                   {"host", std::string_view(node_.host)}});
     if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
-    membership_->join({[this](const Assignment& assignment) { on_start(assignment); },
-                       [this](const std::string& reason, const rendezvous::LostRanks& lost) {
-                           losses_->report(lost, reason);
-                           round_->stop(plan_.stop_signal, reason);
-                       },
-                       [this](const std::string& text) { reporter_.progress(text); },
-                       [this](const JobVerdict& verdict) { on_end(verdict); },
-                       [this](const std::string& reason) { round_->kill(reason); }});
+    membership_->join({.start = [this](const Assignment& assignment) { on_start(assignment); },
+                       .stop =
+                           [this](const std::string& reason, const rendezvous::LostRanks& lost) {
+                               losses_->report(lost, reason);
+                               round_->stop(plan_.stop_signal, reason);
+                           },
+                       .print = [this](const std::string& text) { reporter_.progress(text); },
+                       .end = [this](const JobVerdict& verdict) { on_end(verdict); },
+                       .kill = [this](const std::string& reason) { round_->kill(reason); }});
 }
 
-/// Makes the objects that need a name in the run folder, which prepare() has made.
+/// Makes the objects that need files, which prepare() has made.
 void Agent::wire() {
     const std::string temporary = plan_.logs.keeps_files() ? "" : output_.paths().folder();
-    link_.tell_folder(temporary);
-    socket_ = std::make_unique<AgentSocket>(loop_, temporary);
+    link_.register_folder(temporary);
+    socket_ = std::make_unique<AgentSocket>(loop_, std::shared_ptr<const SocketFile>(files_, &files_->socket));
     socket_->on_status([this] { return node_status(plan_, node_, *round_); });
     losses_ = std::make_unique<LossNotices>(loop_, *socket_);
-    node_.agent_socket = socket_->path();
+    node_.agent_socket = files_->socket.path();
     if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_, children_);
     if (plan_.timers.enabled)
-        timers_ = std::make_unique<TimerFifo>(
-            loop_, std::move(timer_pipe_),
+        timers_ = std::make_unique<TimerService>(
+            loop_, std::shared_ptr<const TimerFifo>(files_, &files_->timers),
             [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
-    link_.tell_folder(socket_->folder());
+    link_.register_folder(files_->socket.folder());
 
-    std::vector<RoundService*> services{losses_.get(), &input_};
+    std::vector<RoundService*> services{&store_, losses_.get(), &input_};
     if (timers_) services.push_back(timers_.get());
-    host_.reset(new WorkerHost{.loop = loop_,
+    deps_.reset(new WorkerDeps{.loop = loop_,
                                .plan = plan_,
                                .node = node_,
                                .output = output_,
@@ -227,7 +221,7 @@ void Agent::wire() {
                                .processors = std::move(processors_),
                                .open_files = open_files_,
                                .program = template_.get()});
-    round_ = std::make_unique<GroupShell>(*host_, events_, static_cast<GroupOwner&>(*this));
+    round_ = std::make_unique<GroupShell>(*deps_, events_, static_cast<GroupOwner&>(*this));
 }
 
 void Agent::on_start(const Assignment& assignment) {
@@ -240,11 +234,11 @@ void Agent::on_start(const Assignment& assignment) {
     round_->begin(assignment);
 }
 
-void Agent::on_round_over(const RoundEnd& end) {
+void Agent::on_round_over(const RoundResult& end) {
     reporter_.round_over(end);
     if (round_->unkillable()) {
         leaving_ = true;
-        membership_->leave(exit_status::kNodeUnhealthy, "a worker cannot be killed", false);
+        membership_->leave(LeaveReason::unfit_node, exit_status::kNodeUnhealthy, "a worker cannot be killed");
     }
     membership_->round_over(end);
 }
@@ -255,12 +249,12 @@ void Agent::on_end(const JobVerdict& verdict) {
     time_limit_ = {};
     const double seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
     events_.write("job_ended", {{"status", std::int64_t{status_}}, {"seconds", seconds}});
-    output_.finish(reporter_.ending(verdict, {.rounds = rounds_, .seconds = seconds}, *round_),
+    output_.finish(reporter_.final_output(verdict, {.rounds = rounds_, .seconds = seconds}, *round_),
                    [this](const std::string& lost) { on_output_finished(lost); });
     cgroups_.remove();  // while the I/O thread prints
 }
 
-/// The guard prints what was lost: its descriptor cannot block.
+/// The guard prints the loss in a child process, which a blocked stderr cannot hold up (print_within).
 void Agent::on_output_finished(const std::string& lost) {
     if (refusal_.empty()) refusal_ = lost;
     loop_.stop();
@@ -287,7 +281,7 @@ bool Agent::handle_nonfatal(int number) {
         case SIGUSR2:
             if (!asked_for && round_) round_->forward(number);
             return !asked_for;
-        // A signal whose default action would kill the agent ends the job in order: no process is left behind.
+        // A signal that kills by default ends the job in order instead: no process is left behind.
         default: return is_ignorable(number) && !asked_for;
     }
 }
@@ -299,21 +293,22 @@ void Agent::end_by_signal(int number) {
     events_.write("signal", {{"signal", std::string_view(signal_name)}});
     const int running = round_->workers().alive();
     const bool again = std::exchange(signalled_, true);
-    const auto message = [&](Ending ending) { return ending_message(ending, signal_name, running, plan_.grace); };
+    const auto message = [&](SignalEffect effect) { return ending_message(effect, signal_name, running, plan_.grace); };
     if (leaving_ && !again)
-        return print_unless_quiet(message(Ending::already));  // after --timeout: the workers keep their grace
+        return print_unless_quiet(message(SignalEffect::already));  // after --timeout: the workers keep their grace
     if (leaving_) {
-        print_unless_quiet(message(Ending::at_once));
+        print_unless_quiet(message(SignalEffect::at_once));
         output_.hurry();
         round_->kill(signal_name);
-        return membership_->hurry();
+        return membership_->leave_at_once();
     }
     leaving_ = true;
-    print(message(Ending::asked));
+    print(message(SignalEffect::asked));
     const std::string reason = signal_name + " received";
     reporter_.end_is_explained_by(reason);
     if (suspended_) resume();
-    membership_->leave(exit_status::kSignalBase + number, reason, signals_->came_to_all() || round_->holds_ends());
+    membership_->leave(LeaveReason::signal, exit_status::kSignalBase + number, reason,
+                       signals_->came_to_all() || round_->holds_ends());
     round_->stop(number, signal_name);
 }
 
@@ -321,7 +316,8 @@ void Agent::on_time_out() {
     if (leaving_) return;
     leaving_ = true;
     const auto limit = static_cast<double>(plan_.timeout.count()) / 1e3;
-    membership_->leave(exit_status::kHang, fmt::format("the job outlived --timeout={:g}", limit), false);
+    membership_->leave(LeaveReason::time_limit, exit_status::kHang,
+                       fmt::format("the job outlived --timeout={:g}", limit));
     round_->time_out();
 }
 
@@ -330,7 +326,7 @@ void Agent::on_guard_died() {
     if (!round_) return refuse(exit_status::kSignalBase + SIGKILL, "the guard died");
     leaving_ = true;
     output_.hurry();
-    membership_->leave(exit_status::kSignalBase + SIGKILL, "the guard died", false);
+    membership_->leave(LeaveReason::guard_is_dead, exit_status::kSignalBase + SIGKILL, "the guard died");
     round_->kill("the guard died");
 }
 
@@ -346,7 +342,7 @@ void Agent::suspend(int stop_signal) {
     input_.suspend();
     round_->suspend();
     terminal_.take_back();
-    link_.tell_suspended(stop_signal);
+    link_.report_suspended(stop_signal);
 }
 
 void Agent::resume() {
@@ -371,11 +367,11 @@ bool Agent::give_terminal() {
 
 int prepare_and_run(const Plan& plan, GuardLink& link) {
     const auto refuse = [&link](int status, const std::string& why) {
-        link.announce_end(status, printable(why));
+        link.announce_end(status, base::printable(why));
         return status;
     };
-    if (const std::string complaint = too_few_open_files(plan.rendezvous.max_nodes == 1); !complaint.empty())
-        return refuse(exit_status::kCannotExecute, complaint);
+    if (const std::string error = too_few_open_files(plan.rendezvous.max_nodes == 1); !error.empty())
+        return refuse(exit_status::kCannotExecute, error);
     Agent agent(plan, link);
     if (auto ready = agent.prepare(); !ready) return refuse(ready.error().status, ready.error().text);
     return agent.run();
@@ -388,7 +384,7 @@ int run_agent(const Plan& plan, GuardLink link) {
     try {
         return prepare_and_run(plan, link);
     } catch (const std::exception& error) {
-        link.announce_end(exit_status::kCannotExecute, printable(error.what()));
+        link.announce_end(exit_status::kCannotExecute, base::printable(error.what()));
         return exit_status::kCannotExecute;
     }
 }

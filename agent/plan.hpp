@@ -92,8 +92,8 @@ struct LogPlan {
     std::uint64_t rotate_bytes = 0;  ///< size at which a file becomes .1, .2 ...; 0: never
     int rotate_keep = 5;             ///< number of rotated files kept beside the current one
 
-    /// The local rank whose redirections and filters count for this one: a template (negative) follows the lowest rank
-    /// that may use the console.
+    /// The local rank with the redirections and filters for this one: a template (negative) takes those of the lowest
+    /// rank that may use the console.
     [[nodiscard]] int stands_for(int local_rank) const {
         if (local_rank >= 0) return local_rank;
         return shown && !shown->empty() ? *shown->begin() : 0;
@@ -177,9 +177,10 @@ struct TimerPlan {
 struct Plan {
     Host host;
     Program program;
-    int workers = 1;          ///< on this node
-    bool forks = false;       ///< workers are forked from a template, see services/template.hpp
-    bool use_cgroups = true;  ///< false with DLAUNCH_NO_CGROUP=1: sweeps alone find processes
+    int workers = 1;                        ///< on this node
+    bool forks = false;                     ///< workers are forked from a template, see services/template.hpp
+    bool use_cgroups = true;                ///< false with DLAUNCH_NO_CGROUP=1: sweeps alone find processes
+    std::string temporary_folder = "/tmp";  ///< absolute path: $TMPDIR where that is set
     TimerPlan timers;
     StdinPlan standard_input;
     LogPlan logs;

@@ -3,7 +3,7 @@
 namespace dlaunch::agent {
 
 void Reporter::progress(const std::string& text) {
-    if (!last_round_.failures.empty() && !last_round_.failures.front().victim) {
+    if (!last_round_.failures.empty() && !last_round_.failures.front().collateral) {
         const Failure& cause = last_round_.failures.front();
         print_unless_quiet(summary(cause));
         if (cause.record) print_unless_quiet("  " + cause.record->message.substr(0, cause.record->message.find('\n')));
@@ -14,8 +14,8 @@ void Reporter::progress(const std::string& text) {
     last_round_ = {};  // a printed failure must not appear as the cause of the job's end
 }
 
-JobEnd Reporter::job_end(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {
-    JobEnd end;
+JobResult Reporter::job_result(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {
+    JobResult end;
     end.job_id = plan_.rendezvous.job_id;
     end.program = plan_.program.command.at(plan_.program.name_index);
     end.exit_status = verdict.status;
@@ -38,20 +38,20 @@ bool Reporter::is_known(const std::string& reason) const {
     return !explained_.empty() && (reason == explained_ || reason == explained_ + " on " + node_.host);
 }
 
-Output::Ending Reporter::ending(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {
-    Output::Ending ending;
-    ending.report = job_end(verdict, job, group);
-    const bool has_cause =
-        verdict.status != 0 && !ending.report.failures.empty() && !ending.report.failures.front().victim;
+Output::FinalOutput Reporter::final_output(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {
+    Output::FinalOutput final_output;
+    final_output.report = job_result(verdict, job, group);
+    const bool has_cause = verdict.status != 0 && !final_output.report.failures.empty() &&
+                           !final_output.report.failures.front().collateral;
     if (has_cause)
-        ending.text = text_report(ending.report, latest_);
+        final_output.text = text_report(final_output.report, latest_);
     else if (verdict.status != 0 && !is_known(verdict.reason))
-        ending.lines.push_back(verdict.reason);
+        final_output.lines.push_back(verdict.reason);
     else if (verdict.status == 0 && job.rounds == 0 && plan_.verbosity >= 0)
-        ending.lines.emplace_back("the job has ended well without this node, a spare throughout");
+        final_output.lines.emplace_back("the job succeeded; this node was never used (spare)");
     if (plan_.verbosity >= 0)
-        ending.lines.insert(ending.lines.end(), last_round_.remarks.begin(), last_round_.remarks.end());
-    return ending;
+        final_output.lines.insert(final_output.lines.end(), last_round_.remarks.begin(), last_round_.remarks.end());
+    return final_output;
 }
 
 }  // namespace dlaunch::agent

@@ -10,7 +10,7 @@
 
 namespace dlaunch::agent {
 
-/// Composes what dlaunch prints about a job: lines while the job runs and the report at its end. Prints no fact twice.
+/// Composes dlaunch's texts about a job: lines while the job runs and the report at its end. Prints each fact once.
 class Reporter {
 public:
     /// `plan`, `node` and `output` must outlive the reporter.
@@ -23,27 +23,28 @@ public:
         if (plan_.verbosity >= 0) print(text);
     }
 
-    /// Prints a line of the membership. The failure of the last round, if any, goes before it: the job goes on, so no
+    /// Prints a line of the membership. The failure of the last round, if any, goes before it: the job continues, so no
     /// report will name that failure.
     void progress(const std::string& text);
-    void round_over(const RoundEnd& end) { last_round_ = end; }
-    /// `reason` for the end of this node was printed: ending() does not repeat it.
+    void round_over(const RoundResult& end) { last_round_ = end; }
+    /// `reason` for the end of this node was printed: final_output() does not repeat it.
     void end_is_explained_by(const std::string& reason) { explained_ = reason; }
 
     struct Job {
         int rounds = 0;  ///< begun on this node
         double seconds = 0;
     };
-    [[nodiscard]] Output::Ending ending(const JobVerdict& verdict, const Job& job, const GroupShell& group) const;
+    [[nodiscard]] Output::FinalOutput final_output(const JobVerdict& verdict, const Job& job,
+                                                   const GroupShell& group) const;
 
 private:
-    [[nodiscard]] JobEnd job_end(const JobVerdict& verdict, const Job& job, const GroupShell& group) const;
+    [[nodiscard]] JobResult job_result(const JobVerdict& verdict, const Job& job, const GroupShell& group) const;
     [[nodiscard]] bool is_known(const std::string& reason) const;
 
     const Plan& plan_;
     const NodeFacts& node_;
     Output& output_;
-    RoundEnd last_round_;
+    RoundResult last_round_;
     std::string latest_;     ///< the line printed last
     std::string explained_;  ///< "SIGTERM received"
 };

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "agent/errors/words.hpp"
-
 namespace dlaunch::agent {
 
 namespace {
@@ -136,7 +134,5 @@ base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topolog
         bound[worker] = bind_one(cores, homes, strategy, worker);
     return bound;
 }
-
-std::string ranges(const std::vector<int>& numbers) { return number_ranges(numbers, ","); }
 
 }  // namespace dlaunch::agent

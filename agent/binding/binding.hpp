@@ -39,7 +39,4 @@ struct Topology {
 /// driver.
 [[nodiscard]] int count_gpus(std::optional<std::string> visible);
 
-/// "0-3,8" for {0,1,2,3,8}.
-[[nodiscard]] std::string ranges(const std::vector<int>& numbers);
-
 }  // namespace dlaunch::agent

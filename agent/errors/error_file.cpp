@@ -1,18 +1,14 @@
 #include "agent/errors/error_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "agent/errors/escape.hpp"
 #include "agent/errors/report.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
 
@@ -38,7 +34,7 @@ int hex_escape(std::string_view text, std::size_t at) {
 void append_surrogate(std::string& out, int value) {
     if (value >= 0xDC80 && value <= 0xDCFF) {
         out += '\\';
-        out += printable(std::string(1, static_cast<char>(value - 0xDC00)));
+        out += base::printable(std::string(1, static_cast<char>(value - 0xDC00)));
     } else {
         out += "\\ufffd";
     }
@@ -101,15 +97,15 @@ std::string last_line(std::string_view text) {
     return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
 }
 
-int torch_code(const Failure& cause) { return cause.how == HowEnded::signalled ? -cause.signal : cause.exit_status(); }
+int torch_code(const Failure& cause) { return cause.how == ExitKind::signalled ? -cause.signal : cause.exit_status(); }
 
 /// A record in torch's form for a worker that wrote none.
 ordered_json made_record(const Failure& cause) {
     std::string words;
-    for (const std::string& line : cause.last_words) words += valid_utf8(line) + "\n";
+    for (const std::string& line : cause.stderr_tail) words += base::valid_utf8(line) + "\n";
     const auto when = std::chrono::duration_cast<std::chrono::seconds>(cause.when.time_since_epoch()).count();
     ordered_json record;
-    record["message"]["message"] = valid_utf8(summary(cause));
+    record["message"]["message"] = base::valid_utf8(summary(cause));
     record["message"]["extraInfo"] = {{"py_callstack", words}, {"timestamp", std::to_string(when)}};
     return record;
 }
@@ -139,10 +135,11 @@ std::optional<ErrorRecord> read_error_file(const std::string& path) {
                            .raw = {}};
     if (auto record = parse_error_file(text)) return record;
     constexpr std::size_t kShown = 200;
-    return ErrorRecord{.message = fmt::format("(the error file is not a record: {}{})",
-                                              printable(text.substr(0, kShown)), text.size() > kShown ? " ..." : ""),
-                       .callstack = {},
-                       .raw = text};
+    return ErrorRecord{
+        .message = fmt::format("(the error file is not a record: {}{})", base::printable(text.substr(0, kShown)),
+                               text.size() > kShown ? " ..." : ""),
+        .callstack = {},
+        .raw = text};
 }
 
 std::string agent_error_file(const Failure& cause) {

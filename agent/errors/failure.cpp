@@ -6,11 +6,11 @@ namespace dlaunch::agent {
 
 int Failure::exit_status() const {
     switch (how) {
-        case HowEnded::signalled: return dlaunch::exit_status::kSignalBase + signal;
-        case HowEnded::timed_out:
-        case HowEnded::hung: return dlaunch::exit_status::kHang;
-        case HowEnded::exited:
-        case HowEnded::not_executed: break;
+        case ExitKind::signalled: return dlaunch::exit_status::kSignalBase + signal;
+        case ExitKind::timed_out:
+        case ExitKind::hung: return dlaunch::exit_status::kHang;
+        case ExitKind::exited:
+        case ExitKind::not_executed: break;
     }
     return code;
 }

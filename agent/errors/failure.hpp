@@ -18,7 +18,7 @@ struct ErrorRecord {
     std::string raw;        ///< the file's JSON text, unchanged
 };
 
-enum class HowEnded {
+enum class ExitKind {
     exited,        ///< with `code`
     signalled,     ///< by `signal`
     not_executed,  ///< `text` names the failed step; `code` is 126 or 127
@@ -28,12 +28,18 @@ enum class HowEnded {
 
 enum class OutOfMemory { no, likely, certain };
 
+/// Resource usage of one worker, from the kernel.
+struct Usage {
+    std::int64_t max_rss_kib = 0;
+    double user_seconds = 0, system_seconds = 0;
+};
+
 struct Failure {
     int rank = 0, local_rank = 0, node_rank = 0;
     std::string role = "default";
     std::string host;
     pid_t pid = 0;  ///< 0: never ran
-    HowEnded how = HowEnded::exited;
+    ExitKind how = ExitKind::exited;
     int code = 0;
     int signal = 0;
     bool core_dumped = false;
@@ -46,24 +52,18 @@ struct Failure {
     int round = 0;
     std::chrono::duration<double> after{};       ///< since the round's start, monotonic
     std::chrono::system_clock::time_point when;  ///< for display only; nothing is ordered by it
+    std::optional<Usage> usage;                  ///< none: no process of a worker has ended
     std::optional<ErrorRecord> record;
-    std::vector<std::string> last_words;               ///< up to 20 lines of stderr, without newlines
+    std::vector<std::string> stderr_tail;              ///< up to 20 lines of stderr, without newlines
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty: none
-    bool victim = false;                               ///< it exited because the agent stopped it
+    bool collateral = false;                           ///< it exited because the agent stopped it
 
     /// The process was a template.
     [[nodiscard]] bool of_template() const {
-        return !text.empty() && (how == HowEnded::exited || how == HowEnded::signalled);
+        return !text.empty() && (how == ExitKind::exited || how == ExitKind::signalled);
     }
     /// dlaunch's exit status if this is the first cause.
     [[nodiscard]] int exit_status() const;
-};
-
-/// Resource usage of one worker, from the kernel.
-struct Usage {
-    int rank = 0;
-    std::int64_t max_rss_kib = 0;
-    double user_seconds = 0, system_seconds = 0;
 };
 
 }  // namespace dlaunch::agent

@@ -8,16 +8,17 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "agent/errors/escape.hpp"
+#include "rendezvous/base/escape.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
+using base::valid_utf8;
 using nlohmann::json;
 
 json to_json(const Failure& failure) {
     json words = json::array();
-    for (const std::string& word : failure.last_words) words.push_back(valid_utf8(word));
+    for (const std::string& word : failure.stderr_tail) words.push_back(valid_utf8(word));
     json object{{"rank", failure.rank},
                 {"local_rank", failure.local_rank},
                 {"node_rank", failure.node_rank},
@@ -38,6 +39,10 @@ json to_json(const Failure& failure) {
                 {"stdout_file", valid_utf8(failure.stdout_file)},
                 {"stderr_file", valid_utf8(failure.stderr_file)},
                 {"error_file", valid_utf8(failure.error_file)}};
+    if (failure.usage)
+        object["usage"] = {{"max_rss_kib", failure.usage->max_rss_kib},
+                           {"user_seconds", failure.usage->user_seconds},
+                           {"system_seconds", failure.usage->system_seconds}};
     if (failure.record)
         object["record"] = {{"message", valid_utf8(failure.record->message)},
                             {"callstack", valid_utf8(failure.record->callstack)},
@@ -50,6 +55,7 @@ constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kLatestMs =
     std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::duration::max()).count();
 constexpr double kMostSeconds = 1e10;
+constexpr std::int64_t kMostKib = std::int64_t{1} << 53;
 
 /// The whole number at object[key]. Throws std::out_of_range: no agent sends one beyond these bounds.
 std::int64_t number_at(const json& object, const char* key, std::int64_t most) {
@@ -78,7 +84,7 @@ Failure from_json(const json& object) {
     object.at("role").get_to(failure.role);
     object.at("host").get_to(failure.host);
     failure.pid = int_at(object, "pid");
-    failure.how = static_cast<HowEnded>(int_at(object, "how", static_cast<int>(HowEnded::hung)));
+    failure.how = static_cast<ExitKind>(int_at(object, "how", static_cast<int>(ExitKind::hung)));
     failure.code = int_at(object, "code", 255);
     failure.signal = int_at(object, "signal", 127);
     object.at("core_dumped").get_to(failure.core_dumped);
@@ -90,10 +96,13 @@ Failure from_json(const json& object) {
     failure.after = std::chrono::duration<double>(seconds_at(object, "after"));
     failure.when =
         std::chrono::system_clock::time_point(std::chrono::milliseconds(number_at(object, "when_ms", kLatestMs)));
-    object.at("last_words").get_to(failure.last_words);
+    object.at("last_words").get_to(failure.stderr_tail);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);
     object.at("error_file").get_to(failure.error_file);
+    if (auto usage = object.find("usage"); usage != object.end())
+        failure.usage = Usage{number_at(*usage, "max_rss_kib", kMostKib), seconds_at(*usage, "user_seconds"),
+                              seconds_at(*usage, "system_seconds")};
     if (auto record = object.find("record"); record != object.end())
         failure.record = ErrorRecord{record->at("message").get<std::string>(),
                                      record->at("callstack").get<std::string>(), record->at("raw").get<std::string>()};
@@ -114,7 +123,7 @@ std::string pack_failures(std::vector<Failure> failures, std::size_t limit) {
     for (int step = 0; step < kSteps && text.size() > limit; ++step) {
         for (Failure& failure : failures) {
             if (step == 0 && failure.record) failure.record->raw.clear();
-            if (step == 1) failure.last_words.clear();
+            if (step == 1) failure.stderr_tail.clear();
             if (step == 2) failure.record.reset();
         }
         if (step == 3) failures.resize(std::min<std::size_t>(failures.size(), 1));

@@ -1,9 +1,7 @@
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
-#include "agent/errors/escape.hpp"
 #include "agent/errors/report.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/signal_names.hpp"
 #include "rendezvous/base/utc.hpp"
 
@@ -11,15 +9,16 @@ namespace dlaunch::agent {
 
 namespace {
 
+using base::valid_utf8;
 using nlohmann::ordered_json;
 
-const char* name(HowEnded how) {
+const char* name(ExitKind how) {
     switch (how) {
-        case HowEnded::exited: return "exited";
-        case HowEnded::signalled: return "signalled";
-        case HowEnded::not_executed: return "not_executed";
-        case HowEnded::timed_out: return "timed_out";
-        case HowEnded::hung: return "hung";
+        case ExitKind::exited: return "exited";
+        case ExitKind::signalled: return "signalled";
+        case ExitKind::not_executed: return "not_executed";
+        case ExitKind::timed_out: return "timed_out";
+        case ExitKind::hung: return "hung";
     }
     return "";
 }
@@ -41,10 +40,10 @@ ordered_json record_json(const Failure& failure) {
 }
 
 ordered_json failure_json(const Failure& failure) {
-    const bool has_code = failure.how == HowEnded::exited || failure.how == HowEnded::not_executed;
-    const bool has_signal = failure.how == HowEnded::signalled;
+    const bool has_code = failure.how == ExitKind::exited || failure.how == ExitKind::not_executed;
+    const bool has_signal = failure.how == ExitKind::signalled;
     ordered_json words = ordered_json::array();
-    for (const std::string& word : failure.last_words) words.push_back(valid_utf8(word));
+    for (const std::string& word : failure.stderr_tail) words.push_back(valid_utf8(word));
     ordered_json json;
     json["summary"] = valid_utf8(summary(failure));
     json["rank"] = failure.rank;
@@ -53,7 +52,7 @@ ordered_json failure_json(const Failure& failure) {
     json["role"] = valid_utf8(failure.role);
     json["host"] = valid_utf8(failure.host);
     json["pid"] = failure.pid > 0 ? ordered_json(failure.pid) : ordered_json();
-    json["victim"] = failure.victim;
+    json["victim"] = failure.collateral;
     json["how"] = name(failure.how);
     json["code"] = has_code ? ordered_json(failure.code) : ordered_json();
     json["signal"] = has_signal ? ordered_json(failure.signal) : ordered_json();
@@ -74,7 +73,7 @@ ordered_json failure_json(const Failure& failure) {
     return json;
 }
 
-ordered_json worker_json(const WorkerEnd& worker) {
+ordered_json worker_json(const WorkerResult& worker) {
     return {{"rank", worker.rank},
             {"local_rank", worker.local_rank},
             {"pid", worker.pid > 0 ? ordered_json(worker.pid) : ordered_json()},
@@ -86,7 +85,7 @@ ordered_json worker_json(const WorkerEnd& worker) {
 }
 
 /// The first line of the text report, without "dlaunch: ".
-std::string first_line(const JobEnd& end) {
+std::string first_line(const JobResult& end) {
     constexpr std::size_t kName = std::string_view("dlaunch: ").size();
     const std::string text = text_report(end);
     return text.empty() ? "" : text.substr(kName, text.find('\n') - kName);
@@ -94,7 +93,7 @@ std::string first_line(const JobEnd& end) {
 
 }  // namespace
 
-std::string json_report(const JobEnd& end) {
+std::string json_report(const JobResult& end) {
     ordered_json json;
     json["job_id"] = valid_utf8(end.job_id);
     json["program"] = valid_utf8(end.program);
@@ -109,7 +108,7 @@ std::string json_report(const JobEnd& end) {
     json["failures"] = ordered_json::array();
     for (const Failure& failure : end.failures) json["failures"].push_back(failure_json(failure));
     json["workers"] = ordered_json::array();
-    for (const WorkerEnd& worker : end.workers) json["workers"].push_back(worker_json(worker));
+    for (const WorkerResult& worker : end.workers) json["workers"].push_back(worker_json(worker));
     return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -7,9 +7,8 @@
 #include <charconv>
 #include <optional>
 #include <string_view>
-#include <vector>
 
-#include "agent/errors/words.hpp"
+#include "agent/errors/format.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/text.hpp"
 

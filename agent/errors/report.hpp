@@ -10,7 +10,7 @@
 namespace dlaunch::agent {
 
 /// A worker in the report, failed or not.
-struct WorkerEnd {
+struct WorkerResult {
     int rank = 0, local_rank = 0;
     pid_t pid = 0;
     std::string host;
@@ -19,17 +19,17 @@ struct WorkerEnd {
 };
 
 /// The content of the report.
-struct JobEnd {
+struct JobResult {
     std::string job_id;
     std::string program;  ///< name of the program or module
     int exit_status = 0;
     int rounds = 1;  ///< number of rounds started
     int restarts = 0, max_restarts = 0;
-    double seconds = 0;              ///< from start to end
-    std::string reason;              ///< of an end without a failed worker: "SIGTERM received"; may be empty
-    std::vector<Failure> failures;   ///< of the last round, causes by arrival; failures[0] is the first cause
-    std::vector<WorkerEnd> workers;  ///< of the last round, by rank
-    std::string log_directory;       ///< empty: no files were kept
+    double seconds = 0;                 ///< from start to end
+    std::string reason;                 ///< of an end without a failed worker: "SIGTERM received"; may be empty
+    std::vector<Failure> failures;      ///< of the last round, causes by arrival; failures[0] is the first cause
+    std::vector<WorkerResult> workers;  ///< of the last round, by rank
+    std::string log_directory;          ///< empty: no files were kept
 };
 
 /// "rank 3 (node2, pid 4711) was killed by SIGSEGV, core dumped, in round 2 after 12.3 s". One line of at most 100
@@ -40,9 +40,9 @@ struct JobEnd {
 /// callstack, the stderr tail, file names, further causes, stopped ranks in one line, resources. Ends with a newline.
 /// Empty if nothing failed. `printed`: a line without "dlaunch: " that the user has just seen; if it is the summary,
 /// the text omits its first line.
-[[nodiscard]] std::string text_report(const JobEnd& end, std::string_view printed = {});
+[[nodiscard]] std::string text_report(const JobResult& end, std::string_view printed = {});
 
 /// The same as JSON (--report FILE). dlaunch(1) documents the fields.
-[[nodiscard]] std::string json_report(const JobEnd& end);
+[[nodiscard]] std::string json_report(const JobResult& end);
 
 }  // namespace dlaunch::agent

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <array>
 
-#include "agent/errors/escape.hpp"
+#include "agent/errors/format.hpp"
 #include "agent/errors/report.hpp"
-#include "agent/errors/words.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::agent {
 
 namespace {
+
+using base::printable;
 
 /// 100 columns without "dlaunch: ".
 constexpr std::size_t kMostColumns = 91;
@@ -44,13 +46,13 @@ std::string out_of_memory(const Failure& failure, bool with_limit) {
 std::string exit_clause(const Failure& failure, bool with_limit) {
     const std::string memory = out_of_memory(failure, with_limit);
     switch (failure.how) {
-        case HowEnded::exited: return fmt::format("exited with {}{}", failure.code, memory);
-        case HowEnded::signalled:
+        case ExitKind::exited: return fmt::format("exited with {}{}", failure.code, memory);
+        case ExitKind::signalled:
             return fmt::format("was killed by {}{}{}", base::signal_name(failure.signal),
                                failure.core_dumped ? ", core dumped" : "", memory);
-        case HowEnded::timed_out: return "was still running when the job outlived --timeout";
-        case HowEnded::hung: return "hung";
-        case HowEnded::not_executed: break;
+        case ExitKind::timed_out: return "was still running when the job outlived --timeout";
+        case ExitKind::hung: return "hung";
+        case ExitKind::not_executed: break;
     }
     return "could not be executed";
 }
@@ -72,9 +74,9 @@ struct Tail {
 Tail tail(const Failure& failure, const Brevity& brevity) {
     std::string how = " " + exit_clause(failure, brevity.limit);
     const bool has_text = !failure.text.empty();
-    if (failure.how == HowEnded::not_executed) return {how + (has_text ? ": " : ""), ""};
-    if (failure.how == HowEnded::timed_out) return {how + (has_text ? " " : ""), ""};
-    if (failure.how == HowEnded::hung && has_text) return {how + " (", ")" + time_clause(failure, brevity)};
+    if (failure.how == ExitKind::not_executed) return {how + (has_text ? ": " : ""), ""};
+    if (failure.how == ExitKind::timed_out) return {how + (has_text ? " " : ""), ""};
+    if (failure.how == ExitKind::hung && has_text) return {how + " (", ")" + time_clause(failure, brevity)};
     const std::string when = time_clause(failure, brevity);
     // A clause after the verb needs a second comma: "..., core dumped, in round 2".
     const bool clause = how.find(',') != std::string::npos && !when.empty();
@@ -89,7 +91,7 @@ std::string fitting(const std::string& text, std::size_t room) {
 }
 
 bool shows_text(const Failure& failure) {
-    return failure.how != HowEnded::exited && failure.how != HowEnded::signalled;
+    return failure.how != ExitKind::exited && failure.how != ExitKind::signalled;
 }
 
 }  // namespace

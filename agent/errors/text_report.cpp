@@ -1,17 +1,20 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "agent/errors/escape.hpp"
+#include "agent/errors/format.hpp"
 #include "agent/errors/report.hpp"
-#include "agent/errors/words.hpp"
+#include "rendezvous/base/escape.hpp"
+#include "rendezvous/base/text.hpp"
+#include "rendezvous/base/utc.hpp"
 
 namespace dlaunch::agent {
 
 namespace {
+
+using base::printable;
 
 /// Further causes with a line each; the rest share one line (the JSON report has all of them).
 constexpr std::size_t kMostOthers = 8;
@@ -78,10 +81,10 @@ void add_words(std::string& out, const Failure& failure) {
             quote(out, kQuote, failure.record->callstack);
         }
     }
-    if (failure.last_words.empty() || (failure.record && says_the_same(*failure.record, failure.last_words))) return;
+    if (failure.stderr_tail.empty() || (failure.record && says_the_same(*failure.record, failure.stderr_tail))) return;
     const std::string process = failure.of_template() ? "the template" : fmt::format("rank {}", failure.rank);
     line(out, kMargin, "last lines of {} on stderr:", process);
-    for (const std::string& word : failure.last_words) {
+    for (const std::string& word : failure.stderr_tail) {
         const std::string shown = as_seen(word);
         if (!shown.empty()) out.append(kQuote).append(shown);
         out += '\n';
@@ -98,9 +101,7 @@ void add_files(std::string& out, const Failure& failure, const std::string& log_
 
 void add_circumstances(std::string& out, const Failure& failure) {
     std::string text;
-    if (failure.when != std::chrono::system_clock::time_point{})
-        text =
-            fmt::format("{:%Y-%m-%d %H:%M:%S} UTC, ", fmt::gmtime(std::chrono::system_clock::to_time_t(failure.when)));
+    if (failure.when != std::chrono::system_clock::time_point{}) text = base::utc_text(failure.when) + ", ";
     text += fmt::format("{} into round {}", duration_text(failure.after.count()), failure.round);
     line(out, kMargin, "when:          {}; local rank {}, role {}", text, failure.local_rank, printable(failure.role));
 }
@@ -116,11 +117,7 @@ void add_memory(std::string& out, const Failure& failure) {
              limit);
 }
 
-void add_usage(std::string& out, const Failure& failure, const std::vector<WorkerEnd>& workers) {
-    const auto found = std::find_if(workers.begin(), workers.end(),
-                                    [&](const WorkerEnd& worker) { return worker.rank == failure.rank; });
-    if (found == workers.end() || failure.pid <= 0) return;
-    const Usage& usage = found->usage;
+void add_usage(std::string& out, const Usage& usage) {
     line(out, kMargin, "used:          {} of memory at most, CPU {} (user) + {} (system)",
          size_text(static_cast<double>(usage.max_rss_kib) * 1024), duration_text(usage.user_seconds),
          duration_text(usage.system_seconds));
@@ -128,11 +125,11 @@ void add_usage(std::string& out, const Failure& failure, const std::vector<Worke
 
 /// Advice for a worker without any output on stderr.
 std::string_view advice(const Failure& failure) {
-    if (failure.record || !failure.last_words.empty() || failure.out_of_memory != OutOfMemory::no) return {};
-    if (failure.how == HowEnded::exited)
+    if (failure.record || !failure.stderr_tail.empty() || failure.out_of_memory != OutOfMemory::no) return {};
+    if (failure.how == ExitKind::exited)
         return "its stderr is empty; @record of torch.distributed.elastic.multiprocessing.errors, or\n"
                "dlaunch::record() in C++, around main() shows the exception here";
-    if (failure.how != HowEnded::signalled) return {};
+    if (failure.how != ExitKind::signalled) return {};
     switch (failure.signal) {
         case SIGSEGV:
         case SIGABRT:
@@ -148,14 +145,14 @@ std::string_view advice(const Failure& failure) {
     }
 }
 
-bool is_cause(const Failure& failure) { return !failure.victim; }
+bool is_cause(const Failure& failure) { return !failure.collateral; }
 
 /// Ranks of the last round that failed because the agent stopped them.
-std::vector<int> stopped_ranks(const JobEnd& end) {
+std::vector<int> stopped_ranks(const JobResult& end) {
     std::vector<int> ranks;
     for (const Failure& failure : end.failures)
-        if (failure.victim) ranks.push_back(failure.rank);
-    for (const WorkerEnd& worker : end.workers) {
+        if (failure.collateral) ranks.push_back(failure.rank);
+    for (const WorkerResult& worker : end.workers) {
         const bool is_listed = std::any_of(end.failures.begin(), end.failures.end(),
                                            [&](const Failure& failure) { return failure.rank == worker.rank; });
         if (!is_listed && worker.exit_status != 0) ranks.push_back(worker.rank);
@@ -183,26 +180,27 @@ void add_others(std::string& out, const Failure& first, const std::vector<const 
         const bool same = first.record && other.record && first.record->message == other.record->message;
         if (other.record && !same) line(out, kQuote, "  {}", shorten_middle(first_line(*other.record), 94));
     }
-    if (!rest.empty()) line(out, kQuote, "and {} more: ranks {}", rest.size(), number_ranges(rest, ", "));
+    if (!rest.empty()) line(out, kQuote, "and {} more: ranks {}", rest.size(), base::number_ranges(rest, ", "));
 }
 
 /// "the job outlived --timeout 30 s; ranks 0-2, 5 were still running"
 std::string timeout_line(const std::vector<const Failure*>& causes) {
     std::vector<int> running;
     for (const Failure* cause : causes)
-        if (cause->how == HowEnded::timed_out) running.push_back(cause->rank);
+        if (cause->how == ExitKind::timed_out) running.push_back(cause->rank);
     if (running.size() == 1) return summary(*causes.front());
     const std::string limit = causes.front()->text.empty() ? "" : " " + printable(causes.front()->text);
     const std::string head = "the job outlived --timeout" + limit + "; ranks ", tail = " were still running";
     return head +
-           shorten_middle(number_ranges(running, ", "), 91 - std::min<std::size_t>(80, head.size() + tail.size())) +
+           shorten_middle(base::number_ranges(running, ", "),
+                          91 - std::min<std::size_t>(80, head.size() + tail.size())) +
            tail;
 }
 
-void add_job(std::string& out, const JobEnd& end, bool is_reason_printed) {
+void add_job(std::string& out, const JobResult& end, bool is_reason_printed) {
     if (!end.program.empty()) line(out, kMargin, "program:       {}", printable(end.program));
     if (const std::vector<int> ranks = stopped_ranks(end); !ranks.empty())
-        line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", number_ranges(ranks, ", "));
+        line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
     if (!end.reason.empty() && !is_reason_printed) line(out, kMargin, "the job:       {}", printable(end.reason));
     if (end.max_restarts > 0)
         line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts,
@@ -212,17 +210,17 @@ void add_job(std::string& out, const JobEnd& end, bool is_reason_printed) {
 
 }  // namespace
 
-std::string text_report(const JobEnd& end, std::string_view printed) {
+std::string text_report(const JobResult& end, std::string_view printed) {
     std::vector<const Failure*> causes;
     for (const Failure& failure : end.failures)
         if (is_cause(failure)) causes.push_back(&failure);
     if (causes.empty())
         return end.reason.empty() || end.exit_status == 0 ? "" : fmt::format("dlaunch: {}\n", printable(end.reason));
     const Failure& first = *causes.front();
-    const bool timed_out = first.how == HowEnded::timed_out;
+    const bool timed_out = first.how == ExitKind::timed_out;
     const std::string headline = timed_out ? timeout_line(causes) : summary(first);
     std::string out = headline == printed ? "" : fmt::format("dlaunch: {}\n", headline);
-    if (first.how == HowEnded::not_executed && headline.find(printable(first.text)) == std::string::npos)
+    if (first.how == ExitKind::not_executed && headline.find(printable(first.text)) == std::string::npos)
         quote(out, kMargin, first.text);
     if (first.of_template())
         quote(out, kMargin,
@@ -230,14 +228,14 @@ std::string text_report(const JobEnd& end, std::string_view printed) {
               "dlaunch::fork_point() (with --start-method=spawn each worker runs the program from its start)");
     add_words(out, first);
     add_memory(out, first);
-    if (first.how != HowEnded::not_executed && !timed_out) {
+    if (first.how != ExitKind::not_executed && !timed_out) {
         add_files(out, first, end.log_directory);
-        add_usage(out, first, end.workers);
+        if (first.usage) add_usage(out, *first.usage);
         add_circumstances(out, first);
     }
     std::vector<const Failure*> others;
     std::copy_if(causes.begin() + 1, causes.end(), std::back_inserter(others),
-                 [&](const Failure* other) { return !(timed_out && other->how == HowEnded::timed_out); });
+                 [&](const Failure* other) { return !(timed_out && other->how == ExitKind::timed_out); });
     add_others(out, first, others);
     add_job(out, end, timed_out);
     if (const std::string_view text = advice(first); !text.empty()) quote(out, kMargin, text);

@@ -12,17 +12,15 @@ namespace {
 void set(Variables& variables, const char* name, std::string value) { set_variable(variables, name, std::move(value)); }
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
 
-/// The device of a worker that sees a single one: the entry of CUDA_VISIBLE_DEVICES at the local rank, else the local
-/// rank itself.
+/// The device of a worker that sees a single one: the entry of CUDA_VISIBLE_DEVICES at the local rank, without empty
+/// entries, else the local rank itself.
 std::string single_device(const std::optional<std::string>& visible, int local_rank) {
     if (!visible || visible->empty()) return std::to_string(local_rank);
-    std::size_t begin = 0;
-    for (int skipped = 0; skipped < local_rank; ++skipped) {
-        const std::size_t comma = visible->find(',', begin);
-        if (comma == std::string::npos) return {};
-        begin = comma + 1;
+    for (std::string_view device : base::split(*visible, ',')) {
+        device = base::trimmed(device);
+        if (!device.empty() && local_rank-- == 0) return std::string(device);
     }
-    return std::string(base::trimmed(std::string_view(*visible).substr(begin, visible->find(',', begin) - begin)));
+    return {};
 }
 
 void set_identity(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
@@ -44,7 +42,7 @@ void set_torchelastic(Variables& variables, const Plan& plan, const Assignment& 
     set(variables, "TORCHELASTIC_RESTART_COUNT", assignment.restart_count);
     set(variables, "TORCHELASTIC_MAX_RESTARTS", assignment.max_restarts);
     set(variables, "TORCHELASTIC_RUN_ID", plan.rendezvous.job_id);
-    set(variables, "TORCHELASTIC_USE_AGENT_STORE", assignment.agent_store ? "True" : "False");
+    set(variables, "TORCHELASTIC_USE_AGENT_STORE", "True");
     set(variables, "TORCHELASTIC_ERROR_FILE", error_file);
     set(variables, "TORCHELASTIC_SIGNALS_TO_HANDLE", plan.handled_signals_text);
 }

@@ -11,7 +11,7 @@ namespace dlaunch::agent {
 namespace {
 
 void set_not_executed(Failure& failure, const SpawnError& error) {
-    failure.how = HowEnded::not_executed;
+    failure.how = ExitKind::not_executed;
     failure.permanent = error.permanent;
     failure.code = error.exit_status();
     failure.text = error.text();
@@ -19,7 +19,7 @@ void set_not_executed(Failure& failure, const SpawnError& error) {
 
 /// `code` and `status` as waitid(2) returns them.
 void set_exit(Failure& failure, int code, int status) {
-    failure.how = code == CLD_EXITED ? HowEnded::exited : HowEnded::signalled;
+    failure.how = code == CLD_EXITED ? ExitKind::exited : ExitKind::signalled;
     (code == CLD_EXITED ? failure.code : failure.signal) = status;
     failure.core_dumped = code == CLD_DUMPED;
 }
@@ -31,8 +31,8 @@ Failure GroupShell::describe(const Worker& worker) const {
     failure.rank = worker.rank;
     failure.local_rank = worker.local_rank;
     failure.node_rank = assignment_.group_rank;
-    failure.role = host_.plan.program.role;
-    failure.host = host_.node.host;
+    failure.role = deps_.plan.program.role;
+    failure.host = deps_.node.host;
     failure.pid = worker.pid;
     failure.round = assignment_.round;
     failure.after = base::Clock::now() - started_;
@@ -43,12 +43,12 @@ Failure GroupShell::describe(const Worker& worker) const {
 Failure GroupShell::make_failure(const GroupCommand& command) const {
     const Worker& worker = workers_.all()[static_cast<std::size_t>(command.worker)];
     Failure failure = describe(worker);
-    failure.victim = command.collateral;
+    failure.collateral = command.collateral;
     switch (command.failure) {
         case FailureKind::ended:
             set_exit(failure, worker.code, worker.status);
             if (!worker.hung) break;
-            failure.how = HowEnded::hung;
+            failure.how = ExitKind::hung;
             failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
             break;
         case FailureKind::not_started: set_not_executed(failure, spawn_errors_.at(command.worker)); break;
@@ -65,8 +65,8 @@ Failure GroupShell::make_failure(const GroupCommand& command) const {
             failure.text = template_end_->at_fork_point ? "at its fork point" : "before its fork point";
             break;
         case FailureKind::timed_out:
-            failure.how = HowEnded::timed_out;
-            failure.text = fmt::format("of {:g} s", static_cast<double>(host_.plan.timeout.count()) / 1e3);
+            failure.how = ExitKind::timed_out;
+            failure.text = fmt::format("of {:g} s", static_cast<double>(deps_.plan.timeout.count()) / 1e3);
             break;
     }
     return failure;
@@ -74,7 +74,7 @@ Failure GroupShell::make_failure(const GroupCommand& command) const {
 
 void GroupShell::add_failure(const GroupCommand& command) {
     const Failure& failure = failures_.emplace_back(make_failure(command));
-    if (!failure.victim && failure.how != HowEnded::timed_out) owner_.on_lost(failure);
+    if (!failure.collateral && failure.how != ExitKind::timed_out) owner_.on_lost(failure);
 }
 
 LogSource GroupShell::source_of(const Failure& failure) const {
@@ -85,20 +85,22 @@ LogSource GroupShell::source_of(const Failure& failure) const {
 /// Adds facts that exist only after the drain: log files, stderr tail, error record, memory.
 void GroupShell::complete(Failure& failure) {
     const LogSource source = source_of(failure);
-    const LogPlan& logs = host_.plan.logs;
-    const RunPaths& paths = host_.output.paths();
+    const LogPlan& logs = deps_.plan.logs;
+    const RunPaths& paths = deps_.output.paths();
     failure.stdout_file = paths.file_of(logs, source, kStdout);
     failure.stderr_file = paths.file_of(logs, source, kStderr);
-    if (failure.victim) return;
+    const Worker& worker = workers_.all()[static_cast<std::size_t>(failure.local_rank)];
+    if (worker.pid > 0 && !failure.of_template()) failure.usage = worker.usage;
+    if (failure.collateral) return;
     if (const auto found = evidence_.find(source.local_rank); found != evidence_.end()) {
-        failure.last_words = found->second.stderr_tail;
+        failure.stderr_tail = found->second.stderr_tail;
         failure.record = found->second.record;
     }
     if (failure.record && logs.keeps_files())
         failure.error_file = paths.error_file(source);  // else the file is removed with the temporary folder
     // A helper process that ran out of memory shows as an exit of its worker.
-    if (failure.how == HowEnded::exited || (failure.how == HowEnded::signalled && failure.signal == SIGKILL)) {
-        const std::int64_t own = workers_.all()[static_cast<std::size_t>(failure.local_rank)].oom_kills;
+    if (failure.how == ExitKind::exited || (failure.how == ExitKind::signalled && failure.signal == SIGKILL)) {
+        const std::int64_t own = worker.oom_kills;
         failure.out_of_memory =
             judge_out_of_memory({std::min<std::int64_t>(own, 0), memory_before_}, {own, memory_.read()});
         if (failure.out_of_memory != OutOfMemory::no) failure.memory_limit = memory_.limit();

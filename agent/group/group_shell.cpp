@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long the first worker waits for the folder of its error file; a disk that does not answer must not block it.
+/// Longest wait of the first worker for the folder of its error file: an unresponsive disk must not block the worker.
 constexpr auto kFoldersDue = 100ms;
 
 std::int64_t number(std::int64_t value) { return value; }
@@ -25,14 +25,14 @@ const char* plural(std::size_t count, const char* ending) { return count == 1 ? 
 
 }  // namespace
 
-GroupShell::GroupShell(const WorkerHost& host, EventLog& events, GroupOwner& owner)
-    : host_(host),
+GroupShell::GroupShell(const WorkerDeps& deps, EventLog& events, GroupOwner& owner)
+    : deps_(deps),
       events_(events),
       owner_(owner),
-      workers_(host, *this),
-      group_({.stop_signal = host.plan.stop_signal, .grace = host.plan.grace, .forks = host.program != nullptr}),
+      workers_(deps, *this),
+      group_({.stop_signal = deps.plan.stop_signal, .grace = deps.plan.grace, .forks = deps.program != nullptr}),
       memory_(OomCounter::of_this_process()) {
-    if (host_.plan.rendezvous.max_nodes > 1 && host_.cgroups.folder().empty() && !proc_is_ours())
+    if (deps_.plan.rendezvous.max_nodes > 1 && deps_.cgroups.folder().empty() && !proc_is_ours())
         owner_.print_unless_quiet(
             "/proc does not show this process, and no cgroup can be made: should the agent freeze, its workers live "
             "on");
@@ -56,7 +56,7 @@ void GroupShell::arm_timer() {
     timer_at_ = next;
     timer_ = {};
     if (!next) return;
-    timer_ = host_.loop.after(std::max(*next - base::Clock::now(), base::Duration::zero()), [this] {
+    timer_ = deps_.loop.after(std::max(*next - base::Clock::now(), base::Duration::zero()), [this] {
         timer_at_.reset();
         feed([this](base::Time now) { group_.tick(now); });
     });
@@ -72,7 +72,7 @@ void GroupShell::perform(const GroupCommand& command) {
         case Kind::start: return start_when_ready(command.worker);
         case Kind::hint: return hint();
         case Kind::started:
-            for (RoundService* service : host_.services) service->started();
+            for (RoundService* service : deps_.services) service->started();
             return owner_.on_started();
         case Kind::fail: return add_failure(command);
         case Kind::announce: return owner_.on_failure(failures_.front());
@@ -86,7 +86,7 @@ void GroupShell::perform(const GroupCommand& command) {
         case Kind::end_orphans: return end_orphans();
         case Kind::signal: return workers_.signal(command.signal);
         case Kind::report_unkillable: return report_unkillable();
-        case Kind::cut_drain: return host_.output.cut_drain();
+        case Kind::cut_drain: return deps_.output.cut_drain();
         case Kind::sweep: return sweep();
         case Kind::drain: return drain();
         case Kind::finish: return finish(command.succeeded);
@@ -107,7 +107,7 @@ void GroupShell::begin(const Assignment& assignment) {
             evidence_.clear();
             workers_.begin(assignment);
             begin_waiting();
-            for (RoundService* service : host_.services) service->prepare(assignment);
+            for (RoundService* service : deps_.services) service->prepare(assignment);
             if (!workers_.has_template()) group_.template_gone();
             events_.write("round_assigned", {{"round", number(assignment.round)},
                                              {"group_rank", number(assignment.group_rank)},
@@ -123,17 +123,17 @@ void GroupShell::begin(const Assignment& assignment) {
 }
 
 void GroupShell::stop(int signal, const std::string& why) {
-    events_.write("stop_asked", {{"why", std::string_view(why)}});
+    events_.write("stop_requested", {{"why", std::string_view(why)}});
     feed([this, signal](base::Time now) { group_.stop(signal, now); });
 }
 
 void GroupShell::kill(const std::string& why) {
-    events_.write("kill_asked", {{"why", std::string_view(why)}});
+    events_.write("kill_requested", {{"why", std::string_view(why)}});
     feed([this](base::Time now) { group_.kill(now); });
 }
 
 void GroupShell::time_out() {
-    events_.write("stop_asked", {{"why", "--timeout"}});
+    events_.write("stop_requested", {{"why", "--timeout"}});
     feed([this](base::Time now) { group_.time_out(now); });
 }
 
@@ -164,13 +164,13 @@ void GroupShell::resume() {
 }
 
 bool GroupShell::on_child() {
-    host_.children.reap_others();
+    deps_.children.reap_others();
     const bool terminal_stopped = workers_.terminal_stopped();
     feed([this](base::Time now) { group_.child(now); });
     return terminal_stopped;
 }
 
-// --- what workers and the template do --------------------------------------------------------------------------------
+// --- events of workers and the template ------------------------------------------------------------------------------
 
 void GroupShell::on_made(const Worker& worker) {
     feed([this, local = worker.local_rank](base::Time) { group_.made(local); });
@@ -195,12 +195,12 @@ void GroupShell::on_unmade(const Worker& worker) {
 }
 
 void GroupShell::on_ended(Worker& worker) {
-    for (RoundService* service : host_.services) service->ended(worker.pid);
+    for (RoundService* service : deps_.services) service->ended(worker.pid);
     // Read the count before the cgroup is removed. Each round has a new cgroup: its count starts at 0.
-    const std::string counted_in = host_.cgroups.worker_folder(assignment_.round, worker.local_rank);
+    const std::string counted_in = deps_.cgroups.worker_folder(assignment_.round, worker.local_rank);
     if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
     const bool well = worker.exit_status() == 0;
-    const auto& ending = host_.plan.handled_signals;
+    const auto& ending = deps_.plan.handled_signals;
     const bool as_if_asked =
         !worker.hung && std::find(ending.begin(), ending.end(), worker.exit_status() - 128) != ending.end();
     const WorkerGroup::End end{
@@ -220,7 +220,7 @@ void GroupShell::on_ended(Worker& worker) {
 }
 
 void GroupShell::on_template_ready() {
-    events_.write("template_ready", {{"pid", number(host_.program->pid())}});
+    events_.write("template_ready", {{"pid", number(deps_.program->pid())}});
     feed([this](base::Time now) { group_.template_ready(now); });
 }
 
@@ -245,15 +245,15 @@ void GroupShell::on_template_ended(const Template::End& end) {
 // --- commands --------------------------------------------------------------------------------------------------------
 
 void GroupShell::begin_waiting() {
-    if (!host_.output.paths().has_tree()) return;
+    if (!deps_.output.paths().has_tree()) return;
     awaits_folders_ = true;
     std::vector<LogSource> sources;
     for (const Worker& worker : workers_.all()) sources.push_back(workers_.source_of(worker));
-    if (host_.program && !workers_.has_template()) sources.push_back(workers_.next_template_source());
-    host_.output.make_folders(std::move(sources), [this, round = assignment_.round] {
+    if (deps_.program && !workers_.has_template()) sources.push_back(workers_.next_template_source());
+    deps_.output.make_folders(std::move(sources), [this, round = assignment_.round] {
         if (round == assignment_.round) end_waiting();
     });
-    folders_due_ = host_.loop.after(kFoldersDue, [this] { end_waiting(); });
+    folders_due_ = deps_.loop.after(kFoldersDue, [this] { end_waiting(); });
 }
 
 void GroupShell::end_waiting() {
@@ -286,7 +286,7 @@ void GroupShell::start_when_ready(int local_rank) {
 /// Starts one worker per turn of the loop, so that signals and exits are served between two starts.
 void GroupShell::start(int local_rank) {
     workers_.start(local_rank);
-    host_.loop.post([this] { feed([this](base::Time now) { group_.proceed(now); }); });
+    deps_.loop.post([this] { feed([this](base::Time now) { group_.proceed(now); }); });
 }
 
 void GroupShell::start_template() {
@@ -295,9 +295,9 @@ void GroupShell::start_template() {
 
 void GroupShell::hint() {
     owner_.print_unless_quiet(
-        fmt::format("no worker runs yet: in {} s the program (pid {}) has not come to dlaunch::fork_point(); a "
+        fmt::format("no worker runs yet: the program (pid {}) has not reached dlaunch::fork_point() within {} s; a "
                     "program without that call needs --start-method=spawn",
-                    std::chrono::seconds(WorkerGroup::kLongPreparation).count(), host_.program->pid()));
+                    deps_.program->pid(), std::chrono::seconds(WorkerGroup::kLongPreparation).count()));
 }
 
 void GroupShell::kill_workers(GroupEvent because) {
@@ -322,7 +322,7 @@ void GroupShell::look_for_orphans() {
     orphans_ = workers_.orphans();
     for (LocalWorkers::Orphan& orphan : orphans_) {
         if (!orphan.pidfd) continue;
-        orphan.watch = host_.loop.readable(orphan.pidfd.get(), [this, &orphan] {
+        orphan.watch = deps_.loop.readable(orphan.pidfd.get(), [this, &orphan] {
             orphan.watch = {};
             feed([this](base::Time now) { group_.child(now); });
         });
@@ -332,21 +332,21 @@ void GroupShell::look_for_orphans() {
 
 void GroupShell::end_orphans() {
     for (const LocalWorkers::Orphan& orphan : orphans_) {
-        ::kill(orphan.pid, SIGTERM);
-        ::kill(orphan.pid, SIGCONT);
+        orphan.signal(SIGTERM);
+        orphan.signal(SIGCONT);
     }
 }
 
-/// Records the names of left-behind processes, then kills them. Returns how many of them were in the workers' groups.
+/// Records the names of left-behind processes, then kills them. Returns the number of those in the workers' groups.
 std::size_t GroupShell::begin_clearing() {
     clearing_ = true;
     orphans_.clear();
-    for (RoundService* service : host_.services) service->finish();
-    host_.children.reap_others();
-    const std::vector<Swept> swept = survey(host_.children.lasting());
-    host_.cgroups.kill_all();
+    for (RoundService* service : deps_.services) service->finish();
+    deps_.children.reap_others();
+    const std::vector<Swept> swept = survey(deps_.children.lasting());
+    deps_.cgroups.kill_all();
     const auto orphans = workers_.orphans();
-    for (const LocalWorkers::Orphan& orphan : orphans) ::kill(orphan.pid, SIGKILL);
+    for (const LocalWorkers::Orphan& orphan : orphans) orphan.signal(SIGKILL);
     if (swept.empty()) return orphans.size();
     constexpr std::size_t kMostNames = 5;
     std::string names;
@@ -360,17 +360,17 @@ std::size_t GroupShell::begin_clearing() {
 
 void GroupShell::sweep() {
     std::size_t living = clearing_ ? 0 : begin_clearing();
-    host_.children.reap_others();
+    deps_.children.reap_others();
     // Without /proc a search for descendants is slow: assume that the processes just killed are the last.
-    if (living == 0 || proc_is_ours()) living = kill_descendants(host_.children.lasting());
+    if (living == 0 || proc_is_ours()) living = kill_descendants(deps_.children.lasting());
     feed([this, living](base::Time now) { group_.swept(living, now); });
 }
 
 void GroupShell::drain() {
     std::vector<LogSource> failed;
     for (const Failure& failure : failures_)
-        if (!failure.victim) failed.push_back(source_of(failure));
-    host_.output.drain(std::move(failed), [this](Drained drained) {
+        if (!failure.collateral) failed.push_back(source_of(failure));
+    deps_.output.drain(std::move(failed), [this](Drained drained) {
         if (drained.dropped_bytes)
             remarks_.push_back(
                 fmt::format("{} bytes of the workers' output were lost: the console's reader does not read",
@@ -382,13 +382,13 @@ void GroupShell::drain() {
         evidence_ = std::move(drained.evidence);
         feed([this](base::Time now) { group_.drained(now); });
     });
-    host_.cgroups.end_round();  // while the I/O thread reads
+    deps_.cgroups.end_round();  // while the I/O thread reads
 }
 
 void GroupShell::finish(bool succeeded) {
-    RoundEnd end;
+    RoundResult end;
     for (Failure& failure : failures_) complete(failure);
-    std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& failure) { return !failure.victim; });
+    std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& one) { return !one.collateral; });
     end.succeeded = succeeded;
     end.failures = failures_;
     end.remarks = std::move(remarks_);

@@ -22,15 +22,15 @@ class GroupOwner {
 public:
     virtual void print(const std::string& text) = 0;               ///< prints a line
     virtual void print_unless_quiet(const std::string& text) = 0;  ///< prints a line, unless --quiet
-    /// The guard has killed the workers because this process stood still.
+    /// The guard has killed the workers because this process was frozen.
     [[nodiscard]] virtual bool is_fenced() const = 0;
     /// A signal that ends the job is pending and not yet read.
     [[nodiscard]] virtual bool is_asked_to_end() const = 0;
 
     virtual void on_started() = 0;                      ///< all workers of the round run
     virtual void on_failure(const Failure& cause) = 0;  ///< the round's first failure, before any worker is stopped
-    virtual void on_lost(const Failure& failure) = 0;   ///< each failure that is no consequence of a stop, at once
-    virtual void on_round_over(const RoundEnd& end) = 0;
+    virtual void on_lost(const Failure& failure) = 0;   ///< each failure that no stop has caused, at once
+    virtual void on_round_over(const RoundResult& end) = 0;
 
 protected:
     ~GroupOwner() = default;
@@ -39,8 +39,8 @@ protected:
 /// Owned by the agent; runs on the control loop.
 class GroupShell final : private WorkerObserver {
 public:
-    /// `host`, `events` and `owner` must outlive this object.
-    GroupShell(const WorkerHost& host, EventLog& events, GroupOwner& owner);
+    /// `deps`, `events` and `owner` must outlive this object.
+    GroupShell(const WorkerDeps& deps, EventLog& events, GroupOwner& owner);
 
     void begin(const Assignment& assignment);
     /// Sends `signal` to the workers; SIGKILL follows after the grace. `why` is for the event log.
@@ -63,7 +63,7 @@ public:
     [[nodiscard]] const Assignment& assignment() const { return assignment_; }
     [[nodiscard]] std::string_view state() const { return name(group_.state()); }
     [[nodiscard]] bool unkillable() const { return group_.unkillable(); }
-    /// Exits of workers are held, since they may follow from a request that the agent has not read yet.
+    /// Exits of workers are held, since an unread request to end may have caused them.
     [[nodiscard]] bool holds_ends() const { return group_.holds_ends(); }
 
 private:
@@ -104,7 +104,7 @@ private:
     void complete(Failure& failure);
     [[nodiscard]] LogSource source_of(const Failure& failure) const;
 
-    const WorkerHost& host_;
+    const WorkerDeps& deps_;
     EventLog& events_;
     GroupOwner& owner_;
     LocalWorkers workers_;

@@ -5,10 +5,13 @@
 ///                         │ failure, stop       │ failure, stop        ▲
 ///                         └────────▶ stopping ◀─┘ ──none_left──────────┤
 ///                                        │ grace_over, kill            │
-///                                        └──────▶ killing ──none_left──┘
+///                                        └──────▶ killing ──none_left──┤
+///                                                    └────unkillable───┘
+///   idle ──stop, kill──▶ over
 ///
-/// In `clearing` no worker lives; the agent sweeps left-behind processes and drains the pipes. The state machine
-/// (worker_group.hpp) looks up the cell of each event and carries out its one action.
+/// `kill` leads to `killing` from `starting` and `running`, too. In `clearing` no worker lives, except unkillable ones;
+/// the agent sweeps left-behind processes and drains the pipes. The state machine (worker_group.hpp) looks up the cell
+/// of each event and carries out its one action.
 
 #include <array>
 #include <cstddef>
@@ -20,31 +23,28 @@ enum class GroupState : unsigned char { idle, starting, running, stopping, killi
 inline constexpr std::size_t kGroupStates = 7;
 
 enum class GroupEvent : unsigned char {
-    assigned,      ///< a round with this node in it begins
-    started,       ///< the last worker runs its program
-    spawn_failed,  ///< a worker could not be started
-    ended_well,    ///< a worker exited with 0
-    ended_badly,   ///< a worker exited with another status or died of a signal
-    none_left,     ///< no worker lives and none is to be started
-    stop_asked,    ///< by a signal, the time limit, or the job
-    kill_asked,    ///< by a second interrupt, a dead guard, a fence
-    grace_over,    ///< the workers' time to stop is over
-    unkillable,    ///< a worker outlived SIGKILL
-    cleared,       ///< swept and drained
+    assigned,        ///< a round with this node in it begins
+    started,         ///< the last worker runs its program
+    spawn_failed,    ///< a worker could not be started
+    exited_well,     ///< a worker exited with 0
+    exited_badly,    ///< a worker exited with another status or died of a signal
+    none_left,       ///< no worker lives and none is to be started
+    stop_requested,  ///< by a signal, the time limit, or the job
+    kill_requested,  ///< by a second interrupt, a dead guard, a fence
+    grace_over,      ///< the workers' time to stop is over
+    unkillable,      ///< a worker outlived SIGKILL
+    cleared,         ///< swept and drained
 };
 inline constexpr std::size_t kGroupEvents = 11;
 
 enum class GroupAction : unsigned char {
     unset,       ///< a hole in the table; a test proves there is none
-    ignore,      ///< no effect: the event is late
+    none,        ///< the state may change, and nothing else happens
     spawn,       ///< start the workers
-    note,        ///< no effect beyond the change of state
     fail,        ///< the round's first failure: report it to the job, stop the workers
     stop,        ///< send the stop signal; the grace begins
     kill,        ///< SIGKILL to all workers and to their descendants
     clear,       ///< sweep and drain
-    resign,      ///< no further round after this one
-    end,         ///< no worker runs: end now
     finish,      ///< report the result of the round to the job
     impossible,  ///< the event violates an invariant of the state machine
 };

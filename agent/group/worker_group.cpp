@@ -109,13 +109,13 @@ void WorkerGroup::assign(int workers, Time now) {
 
 void WorkerGroup::stop(int signal, Time now) {
     stop_signal_ = signal;
-    feed(GroupEvent::stop_asked, now);
+    feed(GroupEvent::stop_requested, now);
     release_held(true, now);
     settle(now);
 }
 
 void WorkerGroup::kill(Time now) {
-    feed(GroupEvent::kill_asked, now);
+    feed(GroupEvent::kill_requested, now);
     release_held(true, now);
     if (is(GroupState::clearing)) {
         if (sweeping_) deadline_ = now;
@@ -215,7 +215,7 @@ void WorkerGroup::ended(int worker, const End& end, Time now) {
 void WorkerGroup::judge(const Held& held, bool excused, Time now) {
     if (!held.end.well)
         fail(held.worker, FailureKind::ended, excused || held.end.fenced || at(held.worker).asked_to_stop);
-    feed(held.end.well ? GroupEvent::ended_well : GroupEvent::ended_badly, now);
+    feed(held.end.well ? GroupEvent::exited_well : GroupEvent::exited_badly, now);
 }
 
 void WorkerGroup::release_held(bool excused, Time now) {
@@ -269,7 +269,7 @@ void WorkerGroup::template_ended(const TemplateEnd& end, Time now) {
         feed(GroupEvent::spawn_failed, now);
     } else if (missing >= 0 && !end.well && (starting || (stopping && !end.at_fork_point))) {
         fail(missing, FailureKind::template_ended, !starting || end.fenced);
-        feed(GroupEvent::ended_badly, now);
+        feed(GroupEvent::exited_badly, now);
     }
     settle(now);
 }

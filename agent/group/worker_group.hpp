@@ -1,5 +1,5 @@
 #pragma once
-/// The round of one node's worker group as a state machine without I/O: events with a time go in, commands come out.
+/// The round of one node's worker group as a state machine without I/O. Input: events with a time; output: commands.
 ///
 /// The machine makes all decisions: when each worker starts, whether an exit is a failure or a consequence of a stop,
 /// held exits, the grace, orphans, the template, suspension, the sweep and SIGKILL. The shell (group_shell.hpp) carries
@@ -46,7 +46,7 @@ struct GroupCommand {
         kill,               ///< SIGKILL to every living worker and to its cgroup
         look_for_orphans,   ///< processes left in the groups of workers; answer: orphans()
         end_orphans,        ///< SIGTERM to the orphans
-        signal,             ///< `signal` to every living worker and to the template; does not ask them to end
+        signal,             ///< `signal` to every living worker and to the template; no request to end
         report_unkillable,  ///< workers have survived SIGKILL
         cut_drain,          ///< the drain ends now
         sweep,              ///< SIGKILL to every descendant but the template; answer: swept()

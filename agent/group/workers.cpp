@@ -1,6 +1,5 @@
 #include "agent/group/workers.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -15,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/process/limits.hpp"
+#include "agent/process/pidfd.hpp"
 #include "agent/process/proc.hpp"
 #include "agent/process/sweep.hpp"
 #include "rendezvous/base/host.hpp"
@@ -43,9 +42,9 @@ std::vector<std::string> entries_of(const Variables& variables) {
 
 int Worker::exit_status() const { return code == CLD_EXITED ? status : 128 + status; }
 
-LocalWorkers::LocalWorkers(const WorkerHost& host, WorkerObserver& observer)
-    : host_(host), observer_(observer), inherited_(entries_of(host.plan.host.environment)) {
-    if (host_.program) host_.program->observe(*this);
+LocalWorkers::LocalWorkers(const WorkerDeps& deps, WorkerObserver& observer)
+    : deps_(deps), observer_(observer), inherited_(entries_of(deps.plan.host.environment)) {
+    if (deps_.program) deps_.program->observe(*this);
 }
 
 void LocalWorkers::begin(const Assignment& assignment) {
@@ -55,12 +54,12 @@ void LocalWorkers::begin(const Assignment& assignment) {
     for (int local_rank = 0; local_rank < assignment.local_world_size; ++local_rank) {
         Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
         worker.local_rank = local_rank;
-        worker.rank = worker.usage.rank = assignment.first_rank + local_rank;
+        worker.rank = assignment.first_rank + local_rank;
     }
 }
 
 void LocalWorkers::keep_terminal_output(SpawnRequest& request, int local_rank) const {
-    const LogPlan& logs = host_.plan.logs;
+    const LogPlan& logs = deps_.plan.logs;
     for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
         const unsigned bit = stream == STDOUT_FILENO ? kStdout : kStderr;
         const bool shown = !logs.shown || logs.shown->contains(local_rank);
@@ -71,21 +70,21 @@ void LocalWorkers::keep_terminal_output(SpawnRequest& request, int local_rank) c
 
 SpawnRequest LocalWorkers::request(Worker& worker, const OutputEnds& ends, const Contribution& contribution) const {
     SpawnRequest request;
-    request.arguments = worker_command(host_.plan, assignment_, worker.local_rank);
-    const std::string error_file = host_.output.paths().error_file(source_of(worker));
-    Variables variables = worker_variables(host_.plan, assignment_, host_.node, worker.local_rank, error_file);
+    request.arguments = worker_command(deps_.plan, assignment_, worker.local_rank);
+    const std::string error_file = deps_.output.paths().error_file(source_of(worker));
+    Variables variables = worker_variables(deps_.plan, assignment_, deps_.node, worker.local_rank, error_file);
     for (const auto& [name, value] : contribution.variables) set_variable(variables, name, value);
     set_variables(request, variables);
     request.files = {contribution.input, ends.out.get(), ends.err.get()};
-    request.working_directory = host_.plan.program.working_directory;
-    request.open_files = host_.open_files;
+    request.working_directory = deps_.plan.program.working_directory;
+    request.open_files = deps_.open_files;
     if (contribution.terminal) {
         request.terminal = STDIN_FILENO;
-        request.foreground = host_.terminal.usable();
+        request.foreground = deps_.terminal.usable();
         keep_terminal_output(request, worker.local_rank);
     }
     const auto index = static_cast<std::size_t>(worker.local_rank);
-    if (index < host_.processors.size()) request.processors = host_.processors[index];
+    if (index < deps_.processors.size()) request.processors = deps_.processors[index];
     return request;
 }
 
@@ -105,14 +104,14 @@ LogSource LocalWorkers::next_template_source() const {
 
 void LocalWorkers::start(int local_rank) {
     Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
-    auto ends = host_.output.add_worker(source_of(worker));
+    auto ends = deps_.output.add_worker(source_of(worker));
     if (!ends) return observer_.on_not_started(worker, {.step = ends.error().text, .permanent = true});
     Contribution contribution;
-    for (RoundService* service : host_.services) service->contribute(assignment_, local_rank, contribution);
+    for (RoundService* service : deps_.services) service->contribute(assignment_, local_rank, contribution);
     SpawnRequest wanted = request(worker, *ends, contribution);
-    const base::UniqueFd cgroup = host_.cgroups.open_worker(assignment_.round, local_rank);
+    const base::UniqueFd cgroup = deps_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
-    if (host_.program) {
+    if (deps_.program) {
         if (const auto error = fork(worker, wanted)) observer_.on_not_started(worker, *error);
         return;
     }
@@ -124,26 +123,26 @@ void LocalWorkers::start(int local_rank) {
     worker.pidfd = worker.spawning->take_pidfd();
     worker.has_terminal = contribution.terminal;
     watch(worker);
-    worker.progress = host_.loop.readable(worker.spawning->result(), [this, &worker] { finish_spawning(worker); });
+    worker.progress = deps_.loop.readable(worker.spawning->result(), [this, &worker] { finish_spawning(worker); });
     observer_.on_made(worker);
 }
 
 void LocalWorkers::set_program(SpawnRequest& request) const {
     const std::string& name = request.arguments.front();
-    request.paths = candidates(name, given_variable(host_.plan, "PATH").value_or("/usr/bin:/bin"));
+    request.paths = candidates(name, given_variable(deps_.plan, "PATH").value_or("/usr/bin:/bin"));
     // The hint concerns the user's program, not a command of --wrap before it.
-    if (name == host_.plan.program.command.front()) request.not_found_hint = host_.plan.program.not_found_hint;
+    if (name == deps_.plan.program.command.front()) request.not_found_hint = deps_.plan.program.not_found_hint;
 }
 
 void LocalWorkers::watch(Worker& worker) {
     worker.alive = true;
     ++alive_;
-    host_.children.add(worker.pid, Children::Kind::worker);
-    worker.ended = host_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
+    deps_.children.add(worker.pid, Children::Kind::worker);
+    worker.ended = deps_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
 }
 
-/// Takes the exec results of the first `count` workers; waits up to kResultsSoon. An exec takes less, unless the
-/// program's file system does not answer.
+/// Collects the exec results of the first `count` workers; waits up to kResultsSoon. An exec takes less, unless the
+/// program's file system does not respond.
 void LocalWorkers::await_results(std::size_t count) {
     const base::Time deadline = base::Clock::now() + kResultsSoon;
     for (Worker& worker : std::span(workers_).first(count)) {
@@ -155,7 +154,7 @@ void LocalWorkers::await_results(std::size_t count) {
     }
 }
 
-/// Takes the result of a worker's exec; called when the result is readable, so that finish() does not block.
+/// Collects the result of a worker's exec; called when the result is readable, so that finish() does not block.
 void LocalWorkers::finish_spawning(Worker& worker) {
     const auto error = worker.spawning->finish();
     worker.progress = {};
@@ -163,11 +162,11 @@ void LocalWorkers::finish_spawning(Worker& worker) {
     // The same program fails on all ranks: take the results of lower ranks first, so that the report names the first.
     if (error) await_results(static_cast<std::size_t>(worker.local_rank));
     if (!error) {
-        if (worker.has_terminal) host_.terminal.give(worker.pid);
+        if (worker.has_terminal) deps_.terminal.give(worker.pid);
         return observer_.on_executed(worker);
     }
     release_process(worker);
-    worker.pid = 0;  // it never was that program
+    worker.pid = 0;  // the process never ran the program
     observer_.on_not_started(worker, *error);
 }
 
@@ -178,15 +177,15 @@ void LocalWorkers::release_process(Worker& worker) {
     worker.forking.reset();
     worker.pidfd.reset();
     --alive_;
-    host_.children.remove(worker.pid);
+    deps_.children.remove(worker.pid);
     if (!worker.has_terminal) return;
-    host_.terminal.take_back();
-    if (worker.asked_to_stop || worker.code != CLD_EXITED) host_.terminal.restore_modes();
+    deps_.terminal.take_back();
+    if (worker.asked_to_stop || worker.code != CLD_EXITED) deps_.terminal.restore_modes();
 }
 
 void LocalWorkers::collect(Worker& worker) {
     if (worker.spawning) finish_spawning(worker);  // a process that could not execute is no worker
-    if (worker.forking) read_line(worker);         // nor is a fork that could not take its place
+    if (worker.forking) read_line(worker);         // nor is a fork that could not be set up
     if (!worker.alive) return;
     siginfo_t info{};
     rusage used{};
@@ -215,7 +214,7 @@ void LocalWorkers::send(const Worker& worker, int number) {
 }
 
 void LocalWorkers::signal(int number) {
-    if (host_.program && (number == SIGSTOP || number == SIGCONT)) host_.program->signal(number);
+    if (deps_.program && (number == SIGSTOP || number == SIGCONT)) deps_.program->signal(number);
     for (const Worker& worker : workers_)
         if (worker.alive) send(worker, number);
 }
@@ -230,6 +229,10 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
     for (const pid_t number : {pid, getpgid(pid), getsid(pid)})
         if (Worker* const found = living(number)) return found;
     if (!proc_is_ours()) return nullptr;
+    // An orphan in a session of its own is known by its cgroup only.
+    if (const auto local_rank = deps_.cgroups.local_rank_of(pid, assignment_.round))
+        for (Worker& worker : workers_)
+            if (worker.local_rank == *local_rank) return worker.alive ? &worker : nullptr;
     constexpr int kDeepest = 64;  // bounds a chain of parents that changes during the walk
     for (int depth = 0; depth < kDeepest && pid > 1; ++depth) {
         const auto stat = stat_of(pid);
@@ -241,7 +244,7 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
 }
 
 void LocalWorkers::stop(int number) {
-    if (host_.program) host_.program->stop(number);
+    if (deps_.program) deps_.program->stop(number);
     cancel_unmade();
     await_results(workers_.size());  // a worker that runs its program may have a handler for the signal
     for (Worker& worker : workers_) {
@@ -252,7 +255,7 @@ void LocalWorkers::stop(int number) {
     }
 }
 
-/// For systems whose /proc shows no processes. An unreaped child in a group keeps the group's number from reuse.
+/// For a /proc without processes. An unreaped child in a group keeps the group's number from reuse.
 std::vector<LocalWorkers::Orphan> LocalWorkers::groups_with_orphans() const {
     std::vector<Orphan> found;
     for (const Worker& worker : workers_) {
@@ -273,8 +276,9 @@ std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
             return !worker.alive && worker.pid != 0 && worker.pid == group;
         });
         if (!is_orphan) continue;
-        base::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-        const auto stat = stat_of(pid);  // a zombie that its parent has not reaped does not count
+        base::UniqueFd pidfd = open_pidfd(pid);
+        if (getpgid(pid) != group) continue;  // the pidfd may be that of a process with a reused number
+        const auto stat = stat_of(pid);       // a zombie that its parent has not reaped does not count
         if (stat && stat->state != 'Z' && stat->state != 'X') found.push_back({.pid = pid, .pidfd = std::move(pidfd)});
     }
     return found;
@@ -282,7 +286,7 @@ std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
 
 void LocalWorkers::kill() {
     stop(SIGKILL);
-    host_.cgroups.kill_all();
+    deps_.cgroups.kill_all();
 }
 
 bool LocalWorkers::terminal_stopped() const {

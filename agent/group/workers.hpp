@@ -12,6 +12,7 @@
 #include "agent/plan.hpp"
 #include "agent/process/cgroup.hpp"
 #include "agent/process/children.hpp"
+#include "agent/process/pidfd.hpp"
 #include "agent/process/spawn.hpp"
 #include "agent/process/terminal.hpp"
 #include "agent/services/round_service.hpp"
@@ -20,8 +21,8 @@
 
 namespace dlaunch::agent {
 
-/// The agent's objects that the workers use; they outlive every round.
-struct WorkerHost {
+/// Objects of the agent that LocalWorkers depends on; they outlive every round.
+struct WorkerDeps {
     base::Loop& loop;
     const Plan& plan;
     const NodeFacts& node;
@@ -32,7 +33,7 @@ struct WorkerHost {
     std::vector<RoundService*> services;
     std::vector<std::vector<int>> processors;  ///< per local rank; empty: not bound
     std::optional<rlimit> open_files;          ///< the limit that workers start with: dlaunch raises its own
-    Template* program = nullptr;               ///< workers are forks of it; null: each worker executes the program
+    Template* program = nullptr;               ///< the template of all workers; null: each worker executes the program
 };
 
 /// Receives the progress of the workers' processes and of the template.
@@ -53,9 +54,9 @@ protected:
 
 class LocalWorkers final : private TemplateObserver {
 public:
-    /// `host` and `observer` must outlive this object. The observer is called from the loop, start(), start_template()
+    /// `deps` and `observer` must outlive this object. The observer is called from the loop, start(), start_template()
     /// and stop().
-    LocalWorkers(const WorkerHost& host, WorkerObserver& observer);
+    LocalWorkers(const WorkerDeps& deps, WorkerObserver& observer);
 
     /// Replaces the workers of the last round by those of the next.
     void begin(const Assignment& assignment);
@@ -63,7 +64,7 @@ public:
     /// The template waits at its fork point or is on its way there. Also notices a template that has died at its fork
     /// point.
     [[nodiscard]] bool has_template();
-    [[nodiscard]] bool template_prepares() const { return host_.program && host_.program->prepares(); }
+    [[nodiscard]] bool template_prepares() const { return deps_.program && deps_.program->prepares(); }
     /// The source of the template's output and of its error file.
     [[nodiscard]] const LogSource& template_source() const { return template_source_; }
     [[nodiscard]] LogSource next_template_source() const;
@@ -86,9 +87,11 @@ public:
     /// they handle the signal. A template before its fork point receives the signal, too. No worker is forked any more.
     void stop(int number);
     struct Orphan {
-        pid_t pid = 0;         ///< for kill(2); where /proc does not show processes, the negative number of a group
+        pid_t pid = 0;         ///< where /proc does not show processes, the negative number of a group
         base::UniqueFd pidfd;  ///< none for a group, or where descriptors have run out
         base::Watch watch;     ///< for the caller
+
+        void signal(int number) const { send_signal(pidfd, pid, number); }
     };
     /// Living processes in the groups of exited workers.
     [[nodiscard]] std::vector<Orphan> orphans() const;
@@ -123,7 +126,7 @@ private:
     SpawnRequest request(Worker& worker, const OutputEnds& ends, const Contribution& contribution) const;
     void keep_terminal_output(SpawnRequest& request, int local_rank) const;
 
-    const WorkerHost& host_;
+    const WorkerDeps& deps_;
     WorkerObserver& observer_;
     Assignment assignment_;
     std::vector<std::string> inherited_;  ///< "NAME=value"

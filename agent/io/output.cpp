@@ -14,6 +14,7 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr std::string_view kPrefix = "dlaunch: ";
+constexpr std::size_t kMostNewWorkers = 16;
 
 }  // namespace
 
@@ -39,7 +40,7 @@ Output::~Output() {
     gate_->close();
     if (!thread_) return;
     thread_->loop.stop();
-    if (!given_up_ && thread_->has_ended.try_acquire_for(bounds_.stands_still))
+    if (!given_up_ && thread_->has_ended.try_acquire_for(bounds_.stall))
         thread_->thread.join();
     else
         thread_->thread.detach();
@@ -47,14 +48,22 @@ Output::~Output() {
 
 base::Loop& Output::loop() { return side_->loop; }
 
-/// How long the thread has been inside its current callback; zero while it waits for events.
+/// Time since the start of the thread's current callback; zero while the thread waits for events.
 base::Duration Output::in_call_for() const { return thread_ ? thread_->loop.in_turn_for() : base::Duration::zero(); }
 
 void Output::post(std::function<void(Side&)> work) {
+    post_new_workers();
     side_->loop.post([side = side_.get(), work = std::move(work)] { work(*side); });
 }
 
-/// Counts the bytes, so that callers can drop requests while the thread stands still.
+void Output::post_new_workers() {
+    if (new_workers_.empty()) return;
+    side_->loop.post([side = side_.get(), workers = std::exchange(new_workers_, {})] {
+        for (const auto& worker : workers) side->logs.add_worker(worker.source, std::move(*worker.readers));
+    });
+}
+
+/// Counts the bytes, so that callers can drop requests while the thread is stalled.
 void Output::post_bounded(std::size_t bytes, std::function<void(Side&)> work) {
     side_->queued_bytes += bytes;
     post([bytes, work = std::move(work)](Side& side) {
@@ -63,9 +72,9 @@ void Output::post_bounded(std::size_t bytes, std::function<void(Side&)> work) {
     });
 }
 
-void Output::prepare(std::function<base::Result<void>()> also, std::function<void(base::Result<void>)> done) {
-    post([this, gate = gate_, also = std::move(also), done = std::move(done)](Side& side) mutable {
-        auto made = side.prepare(also);
+void Output::prepare(OtherFiles other, std::function<void(base::Result<void>)> done) {
+    post([this, gate = gate_, other = std::move(other), done = std::move(done)](Side& side) mutable {
+        auto made = side.prepare(std::move(other));
         gate->post([this, made = std::move(made), paths = side.logs.paths(), done = std::move(done)] {
             start_watch_ = {};
             paths_ = paths;
@@ -77,9 +86,9 @@ void Output::prepare(std::function<base::Result<void>()> also, std::function<voi
 
 /// In a thread of its own: the I/O thread is inside the call, and stderr may have no reader.
 void Output::explain_start() {
-    const std::string line = fmt::format("{}the job has not begun: the file system of {} does not answer\n", kPrefix,
-                                         static_cast<const char*>(side_->doing));
-    warning_ = base::Aside(control_, [line]() -> std::function<void()> {
+    const std::string line =
+        fmt::format("{}the job has not begun: the file system of {} does not answer\n", kPrefix, side_->object());
+    warning_ = base::Background(control_, [line]() -> std::function<void()> {
         if (write(STDERR_FILENO, line.data(), line.size()) < 0) return {};
         return {};
     });
@@ -95,8 +104,9 @@ void Output::make_folders(std::vector<LogSource> workers, std::function<void()> 
 base::Result<OutputEnds> Output::add_worker(const LogSource& source) {
     auto pipes = make_worker_pipes();
     if (!pipes) return pipes.error();
-    auto readers = std::make_shared<OutputEnds>(std::move(pipes->readers));
-    post([source, readers](Side& side) { side.logs.add_worker(source, std::move(*readers)); });
+    if (new_workers_.empty()) gate_->post([this] { post_new_workers(); });
+    new_workers_.push_back({source, std::make_shared<OutputEnds>(std::move(pipes->readers))});
+    if (new_workers_.size() == kMostNewWorkers) post_new_workers();
     return std::move(pipes->writers);
 }
 
@@ -121,9 +131,9 @@ void Output::drain(std::vector<LogSource> failed, std::function<void(Drained)> d
 }
 
 void Output::watch_drain(std::uint64_t number) {
-    const base::Duration left = bounds_.stands_still - in_call_for();
+    const base::Duration left = bounds_.stall - in_call_for();
     drain_watch_ = control_.after(std::max<base::Duration>(left, std::chrono::milliseconds(1)), [this, number] {
-        if (in_call_for() >= bounds_.stands_still) return end_drain(number, {.stalled = true});
+        if (in_call_for() >= bounds_.stall) return end_drain(number, {.stalled = true});
         watch_drain(number);
     });
 }
@@ -156,41 +166,47 @@ void Output::write_event(std::string line) {
     const std::size_t bytes = line.size();
     post_bounded(bytes, [line = std::move(line)](Side& side) {
         if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.add_lost(lost);
-        side.doing = "the event log";
+        side.doing = Doing::event_log;
         side.events.write(line);
-        side.doing = side.log_name();
+        side.doing = side.logging();
         side.print_warnings();
     });
 }
 
 // --- the end of the job ----------------------------------------------------------------------------------------------
 
-void Output::finish(Ending ending, std::function<void(const std::string&)> done) {
+/// The last call on the thread, which exits while the control loop takes the result.
+std::function<void(const std::string&)> Output::thread_end() {
+    return [this, gate = gate_, thread = thread_.get()](const std::string& lost) {
+        gate->post([this, lost] { end_finish(lost); });
+        if (thread) thread->loop.stop();
+    };
+}
+
+void Output::finish(FinalOutput final_output, std::function<void(const std::string&)> done) {
     finished_ = std::move(done);
-    report_text_ = ending.text;
-    post([this, gate = gate_, ending = std::move(ending)](Side& side) {
-        side.finish(&ending, [this, gate](const std::string& lost) { gate->post([this, lost] { end_finish(lost); }); });
+    report_text_ = final_output.text;
+    post([ended = thread_end(), final_output = std::move(final_output)](Side& side) {
+        side.finish(&final_output, ended);
     });
-    watch_finish(bounds_.patience);
+    watch_finish(bounds_.patience, bounds_.patience);
     if (hurried_) hurry();
 }
 
 void Output::abandon(std::function<void(const std::string&)> done) {
     finished_ = std::move(done);
     side_->report_is_shown = true;
-    post([this, gate = gate_](Side& side) {
-        side.finish(nullptr, [this, gate](const std::string& lost) { gate->post([this, lost] { end_finish(lost); }); });
-    });
+    post([ended = thread_end()](Side& side) { side.finish(nullptr, ended); });
     hurry();
 }
 
 /// Gives up only a thread that is stuck inside a call. A thread that returns to its loop applies its own patience.
-void Output::watch_finish(std::chrono::milliseconds patience) {
-    finish_watch_ = control_.after(patience, [this, patience] {
-        if (in_call_for() < patience) return watch_finish(patience);
+void Output::watch_finish(std::chrono::milliseconds patience, base::Duration wait) {
+    finish_watch_ = control_.after(wait, [this, patience] {
+        if (const base::Duration left = patience - in_call_for(); left > base::Duration::zero())
+            return watch_finish(patience, left);
         given_up_ = true;
-        std::string text = fmt::format("{} could not be written: the file system does not answer",
-                                       static_cast<const char*>(side_->doing));
+        std::string text = side_->failure() + ": the file system does not answer";
         // The caller's printer puts the prefix before the first line.
         if (!side_->report_is_shown && !report_text_.empty())
             text = report_text_.substr(report_text_.starts_with(kPrefix) ? kPrefix.size() : 0) + std::string(kPrefix) +
@@ -208,7 +224,7 @@ void Output::hurry() {
     hurried_ = true;
     cut_drain();
     post([](Side& side) { side.logs.cut_finish(); });
-    if (finished_) watch_finish(bounds_.hurried);
+    if (finished_) watch_finish(bounds_.hurried, bounds_.hurried);
 }
 
 }  // namespace dlaunch::agent

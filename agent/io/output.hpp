@@ -1,12 +1,12 @@
 #pragma once
 /// The control loop's handle on the I/O thread. A disk or a slow reader can block log files, console, event log, error
 /// files, reports and run folders; therefore all of them belong to that thread. The control loop only queues requests
-/// and receives answers as callbacks. No call waits for the thread; only the destructor does, for Bounds::stands_still
-/// at most.
+/// and receives answers as callbacks. No call waits for the thread; only the destructor does, for Bounds::stall at
+/// most.
 ///
-/// When a disk does not answer, the thread stands still inside a system call and the control loop goes on: bounds end
-/// the wait for a drain and for the end of the job. Meanwhile the pipes buffer the workers' output; a worker that fills
-/// its pipe blocks.
+/// When a disk does not respond, the thread stalls inside a system call, and the control loop continues: bounds end the
+/// wait for a drain and for the end of the job. Meanwhile the pipes buffer the workers' output; a worker that fills its
+/// pipe blocks.
 
 #include <chrono>
 #include <functional>
@@ -14,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/errors/failure.hpp"
@@ -23,13 +22,13 @@
 #include "agent/logs/run_paths.hpp"
 #include "agent/logs/worker_pipes.hpp"
 #include "agent/plan.hpp"
-#include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/background.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::agent {
 
-/// What the report quotes of a failed worker.
+/// Output of a failed worker that the report quotes.
 struct Evidence {
     std::vector<std::string> stderr_tail;
     std::optional<ErrorRecord> record;
@@ -38,7 +37,7 @@ struct Evidence {
 /// The answer to drain().
 struct Drained {
     std::uint64_t dropped_bytes = 0;
-    bool stalled = false;              ///< the I/O thread stood still: the other members are empty
+    bool stalled = false;              ///< the I/O thread had stalled: the other members are empty
     std::map<int, Evidence> evidence;  ///< by local rank
 };
 
@@ -47,27 +46,34 @@ class Output {
 public:
     struct Bounds {
         std::chrono::milliseconds drain{5000};
-        /// At the end of the job: how long to wait since the console's reader or a file last accepted a byte.
+        /// At the end of the job: the wait since the console's reader or a file last accepted a byte.
         std::chrono::milliseconds patience{5000};
-        /// A thread inside one call for longer than this stands still: the next round does not wait for it.
-        std::chrono::milliseconds stands_still{1000};
-        /// After a second request to end: how long the thread may take to return to its queue.
+        /// A thread inside one call for longer than this has stalled: the next round does not wait for the thread.
+        std::chrono::milliseconds stall{1000};
+        /// After a second request to end: time for the thread to return to its queue.
         std::chrono::milliseconds hurried{200};
-        /// Of a start on a file system that does not answer, before the user is told why nothing happens.
+        /// Delay of the line that explains a start blocked by a file system.
         std::chrono::milliseconds silent_start{3000};
     };
-    static constexpr std::size_t kMostQueuedBytes = 8 << 20;  ///< of lines and events, while the thread stands still
+    static constexpr std::size_t kMostQueuedBytes = 8 << 20;  ///< of lines and events, while the thread is stalled
 
-    /// Starts the thread. Where the system refuses a thread (a seccomp filter, the limit of processes), the control
-    /// loop does its work. `plan` must outlive the thread, `control` this object.
+    /// Starts the thread. If the system refuses a thread (a seccomp filter, the limit of processes), the control loop
+    /// does the thread's work. `plan` must outlive the thread, `control` this object.
     Output(base::Loop& control, const Plan& plan, Logs::Options options, const Bounds& bounds);
-    /// Ends the thread; detaches a thread that stands still, and after leave_thread().
+    /// Ends the thread; detaches a stalled one.
     ~Output();
     /// The loop of the thread, for other work that a file may hold up.
     [[nodiscard]] base::Loop& loop();
 
-    /// Runs `also`, opens the event log and makes the run folder. `done` receives the first error.
-    void prepare(std::function<base::Result<void>()> also, std::function<void(base::Result<void>)> done);
+    /// Files of the job beside the output's, which a disk may hold up, too. Called by the thread, and may outlive the
+    /// caller.
+    struct OtherFiles {
+        std::function<base::Result<void>()> make;      ///< before the run folder; an error refuses the job
+        std::function<void(const RunPaths&)> make_in;  ///< after it
+        std::function<void()> remove;                  ///< after all output has left
+    };
+    /// Makes the other files, opens the event log and makes the run folder. `done` receives the first error.
+    void prepare(OtherFiles other, std::function<void(base::Result<void>)> done);
     [[nodiscard]] const RunPaths& paths() const { return paths_; }  ///< complete once prepare() has answered
 
     /// Makes the folders of the next round, then calls `done`.
@@ -75,7 +81,7 @@ public:
     /// Returns the write ends for a worker's fds 1 and 2; the thread reads the other ends from now on.
     [[nodiscard]] base::Result<OutputEnds> add_worker(const LogSource& source);
     void end_template();
-    /// To be called when all workers of the round are dead: reads and shows what is left in the pipes, and collects the
+    /// To be called when all workers of the round are dead: reads and shows the rest of the pipes, and collects the
     /// evidence of the `failed` workers.
     void drain(std::vector<LogSource> failed, std::function<void(Drained)> done);
     /// Ends a running drain now.
@@ -87,35 +93,40 @@ public:
     void write_event(std::string line);
 
     /// The output at the end of the job: lines for stderr, and the content of the reports.
-    struct Ending {
+    struct FinalOutput {
         std::string text;                ///< the report, complete lines; may be empty
         std::vector<std::string> lines;  ///< printed after the report, each as by print()
-        JobEnd report;
+        JobResult report;
     };
     /// Prints the lines and writes the reports. Calls `done` when all output has left, or when no byte moved for
-    /// Bounds::patience. `lost` describes output that a thread that stands still could not write; else empty.
-    void finish(Ending ending, std::function<void(const std::string& lost)> done);
+    /// Bounds::patience. `lost` describes output that a stalled thread could not write; else empty.
+    void finish(FinalOutput final_output, std::function<void(const std::string& lost)> done);
     /// As finish(), without a report and without patience: for a job that never began.
     void abandon(std::function<void(const std::string& lost)> done);
-    /// Gives up queued output: ends a running drain and finish now. A thread that stands still has Bounds::hurried
-    /// left.
+    /// Gives up queued output: ends a running drain and finish now. A stalled thread has Bounds::hurried left.
     void hurry();
-    /// The thread stands still and cannot be joined: the process must exit by _exit(2).
-    [[nodiscard]] bool stands_still() const { return given_up_; }
+    /// The thread has stalled and cannot be joined: the process must exit by _exit(2).
+    [[nodiscard]] bool has_stalled() const { return given_up_; }
 
 private:
     struct Side;    ///< the thread's data
     struct Thread;  ///< the thread and its loop; owns the Side
-    struct Gate;    ///< the thread's way to the control loop; closed when this object goes
+    struct Gate;    ///< passes callbacks to the control loop; closed when this object is destroyed
+    struct NewWorker {
+        LogSource source;
+        std::shared_ptr<OutputEnds> readers;  ///< shared: std::function copies what it holds
+    };
 
     [[nodiscard]] base::Duration in_call_for() const;
     void post(std::function<void(Side&)> work);
+    void post_new_workers();
     void post_bounded(std::size_t bytes, std::function<void(Side&)> work);
     void explain_start();
     void watch_drain(std::uint64_t number);
     void end_drain(std::uint64_t number, Drained drained);
+    std::function<void(const std::string&)> thread_end();
     void end_finish(const std::string& lost);
-    void watch_finish(std::chrono::milliseconds patience);
+    void watch_finish(std::chrono::milliseconds patience, base::Duration wait);
 
     base::Loop& control_;
     const Bounds bounds_;
@@ -123,12 +134,13 @@ private:
     std::shared_ptr<Side> side_;
     std::shared_ptr<Gate> gate_;
     RunPaths paths_;
-    std::uint64_t drains_ = 0;  ///< number of the latest drain: answers to earlier ones are late
+    std::vector<NewWorker> new_workers_;  ///< of this turn of the control loop: they share a wake-up of the thread
+    std::uint64_t drains_ = 0;            ///< number of the latest drain: answers to earlier ones are late
     std::function<void(Drained)> drained_;
     std::function<void(const std::string&)> finished_;
     std::string report_text_;
     base::Timer start_watch_, drain_watch_, finish_watch_;
-    base::Aside warning_;
+    base::Background warning_;
     bool given_up_ = false, hurried_ = false;
 };
 

@@ -2,29 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "agent/errors/error_file.hpp"
-#include "agent/errors/escape.hpp"
 #include "agent/status/write_reports.hpp"
+#include "rendezvous/base/escape.hpp"
 
 namespace dlaunch::agent {
 
-base::Result<void> Output::Side::prepare(const std::function<base::Result<void>()>& also) {
-    if (auto done = also(); !done) return done;
+std::string Output::Side::object() const {
+    switch (doing) {
+        case Doing::output: return "the output";
+        case Doing::log_files: return "the log files";
+        case Doing::event_log: return "the event log";
+        case Doing::report: return "the report";
+        case Doing::timer_file: return "the timer file";
+        case Doing::temporary_files:
+        case Doing::removal: return "the temporary files in " + base::printable(plan.temporary_folder);
+    }
+    return {};
+}
+
+std::string Output::Side::failure() const {
+    const bool is_made = doing == Doing::timer_file || doing == Doing::temporary_files;
+    const char* const verb = doing == Doing::removal ? "removed" : is_made ? "made" : "written";
+    return fmt::format("{} could not be {}", object(), verb);
+}
+
+base::Result<void> Output::Side::prepare(OtherFiles files) {
+    other = std::move(files);
+    doing = Doing::timer_file;
+    if (auto made = other.make(); !made) return made;
     if (!plan.event_log.empty()) {
-        doing = "the event log";
+        doing = Doing::event_log;
         auto opened = EventFile::open(plan.event_log);
         if (!opened) return opened.error();
         events = std::move(*opened);
     }
-    doing = log_name();
+    doing = plan.logs.keeps_files() ? Doing::log_files : Doing::temporary_files;
     if (auto made = logs.prepare(); !made) return made;
+    doing = Doing::temporary_files;
+    other.make_in(logs.paths());
+    doing = logging();
     // Warnings arise inside a write: print them from the loop, after that write.
     logs.on_warning([this] { loop.post([this] { print_warnings(); }); });
     print_warnings();
     return {};
 }
 
-void Output::Side::print(const std::string& text) { logs.print("dlaunch: " + printable(text) + "\n"); }
+void Output::Side::print(const std::string& text) { logs.print("dlaunch: " + base::printable(text) + "\n"); }
 
 void Output::Side::print_warnings() {
     for (const auto& warning : logs.take_warnings()) print(warning);
@@ -35,15 +61,16 @@ Evidence Output::Side::evidence(const LogSource& source) const {
     return {logs.stderr_tail(source.local_rank), read_error_file(logs.paths().error_file(source))};
 }
 
-/// Prints first and writes files afterwards: a file system that does not answer must not hold back the report.
-void Output::Side::finish(const Ending* ending, std::function<void(const std::string&)> done) {
-    if (ending) {
-        logs.print(ending->text);
-        for (const std::string& line : ending->lines) print(line);
+/// Prints first, writes files afterwards, and removes files last: an unresponsive file system must not hold back the
+/// report.
+void Output::Side::finish(const FinalOutput* final_output, std::function<void(const std::string&)> done) {
+    if (final_output) {
+        logs.print(final_output->text);
+        for (const std::string& line : final_output->lines) print(line);
         report_is_shown = true;
-        doing = "the report";
-        for (const auto& warning : write_reports(plan, ending->report)) print(warning);
-        doing = log_name();
+        doing = Doing::report;
+        for (const auto& warning : write_reports(plan, final_output->report)) print(warning);
+        doing = logging();
     }
     print_warnings();
     if (const std::uint64_t lost = lost_lines) print(fmt::format("{} messages of dlaunch were lost", lost));
@@ -52,7 +79,11 @@ void Output::Side::finish(const Ending* ending, std::function<void(const std::st
         if (dropped.out && !dropped.err)
             print(
                 fmt::format("{} bytes of output were lost: the reader of standard output does not read", dropped.out));
+        doing = Doing::removal;
+        if (other.remove) other.remove();
+        logs.remove_folder();
         done("");
+        logs.close_folder();  // takes longer than the removal
     });
 }
 

@@ -89,8 +89,8 @@ Coalescer::Text* Coalescer::due(base::Time now) {
     return oldest_ahead && !a_rank_may_catch_up ? oldest_ahead->text : nullptr;
 }
 
-/// The window of `text` is over. If a rank that printed it was paused for the others, marks each rank without it as
-/// apart.
+/// The window of `text` is over. If a rank that printed `text` was paused for the other ranks, marks each rank without
+/// `text` as apart.
 void Coalescer::part_from_others(const Text& text) {
     const auto& copies = text.second;
     if (std::none_of(copies.begin(), copies.end(), [&](const Copies& each) { return rank(each.rank).ahead; })) return;

@@ -1,9 +1,8 @@
 #pragma once
 /// Coalesces equal lines that several ranks print at about the same time.
 ///
-/// Each rank has a queue of lines that wait to be shown. A line leaves all queues at whose head it stands. Therefore
-/// the lines of a rank never change their order, and a line of a single rank does not prevent the lines after it from
-/// being coalesced:
+/// Each rank has a queue of lines that wait to be shown. A line leaves every queue that it heads. Therefore the lines
+/// of a rank keep their order, and a line of a single rank does not prevent the lines after it from being coalesced:
 ///
 ///     rank 0   begin | mine 0 | end            [0-1] begin
 ///     rank 1   begin | mine 1 | end      ->    [0]   mine 0
@@ -84,7 +83,7 @@ private:
         using is_transparent = void;
         std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
-    /// Each waiting text once, with the ranks whose queues hold it.
+    /// Each waiting text once, with the ranks that queue it.
     using Texts = std::unordered_map<std::string, std::vector<Copies>, TextHash, std::equal_to<>>;
     using Text = Texts::value_type;
 
@@ -112,7 +111,7 @@ private:
 
     Limits limits_;
     std::vector<Rank> ranks_;  ///< by number
-    std::size_t open_ = 0;     ///< how many ranks are open
+    std::size_t open_ = 0;     ///< number of open ranks
     std::size_t waiting_ = 0;  ///< lines in all queues
     std::uint64_t numbers_ = 0;
     bool released_ = false;

@@ -9,8 +9,8 @@
 /// A progress bar is a line that '\r' rewrites and that may stay unfinished for hours. The mixer shows every state of a
 /// bar with its prefix: at once where the state overwrites the bar's earlier state on a terminal, else (in a pipe, or
 /// after another rank's bar, where each update takes a new line) once per Rules::update_every. When another line came
-/// between, the mixer repeats the last state as a whole. Off terminals, '\r' is an ordinary byte in a line that ends
-/// before its first update. No state is ever left out.
+/// between, the mixer repeats the last state as a whole. In a pipe or file, a line that ends before its first periodic
+/// update keeps its '\r' bytes unchanged. No state is ever left out.
 
 #include <functional>
 #include <memory>
@@ -25,7 +25,7 @@
 
 namespace dlaunch::agent {
 
-/// How a console shows one stream of one worker.
+/// The display of one stream of one worker on a console.
 struct LineSource {
     int local_rank = 0;
     int stream = 0;      ///< 0 or 1; lines are coalesced within a stream
@@ -40,7 +40,7 @@ public:
     struct Rules {
         bool terminal = false;
         std::size_t hold_limit = 1 << 20;
-        base::Duration patience = std::chrono::seconds(5);      ///< how long a silent owner keeps the console
+        base::Duration patience = std::chrono::seconds(5);      ///< silence after which the owner loses the console
         base::Duration update_every = std::chrono::seconds(1);  ///< for a progress bar that needs a new line per update
         std::function<std::string()> stamp{};                   ///< printed before every prefix; may be empty
         /// Makes the prefix of a line that these local ranks printed; set when lines are to be coalesced.
@@ -75,7 +75,7 @@ public:
     /// Whether any source has stopped being ahead since the last call.
     [[nodiscard]] bool take_released();
 
-    /// Shows a text of dlaunch at the start of a line, after all lines that came before it.
+    /// Shows a text of dlaunch at the start of a line, after all earlier lines.
     void print(std::string_view text, base::Time now);
 
     /// The time when advance() has work; none: no timer is needed.

@@ -67,8 +67,8 @@ void LogFile::put(std::string_view data) {
 }
 
 void LogFile::rotate() {
-    // If the rotation fails, writes go on into the old file. Count it as new, so that the next attempt comes only after
-    // another `most_bytes`.
+    // If the rotation fails, writes continue in the old file. Count that file as new, so that the next attempt comes
+    // only after another `most_bytes`.
     size_ = 0;
     at_line_start_ = true;
     for (int n = rotation_.keep; n > 0; --n) {

@@ -15,8 +15,8 @@ struct Rotation {
     int keep = 5;                  ///< number of old files, NAME.1 (the newest) to NAME.keep; 0: old data is deleted
 };
 
-/// How many bytes of `data` go into a file of `size` bytes, and whether the file is rotated after them. Keeps lines
-/// whole where possible: a file may grow to twice the limit to hold a long line, and only a longer line is cut.
+/// The number of bytes of `data` that a file of `size` bytes accepts, and whether the file is rotated after them. Keeps
+/// lines whole if possible: a file may grow to twice the limit to hold a long line, and only a longer line is cut.
 struct Cut {
     std::size_t bytes = 0;
     bool then_rotate = false;

@@ -13,6 +13,7 @@ namespace dlaunch::agent {
             .job_id = plan.rendezvous.job_id,
             .role = plan.program.role,
             .host = host,
+            .temporary = plan.temporary_folder,
             .workers = plan.workers,
             .console_is_raw = plan.workers == 1 && plan.rendezvous.max_nodes == 1,
             .is_shared = plan.rendezvous.max_nodes > 1};

@@ -5,20 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <tuple>
 #include <unordered_map>
 
-#include "agent/binding/binding.hpp"
 #include "agent/logs/channel.hpp"
 #include "agent/logs/prefix.hpp"
 #include "agent/logs/run_directory.hpp"
 #include "agent/logs/screen.hpp"
-#include "agent/process/limits.hpp"
-#include "rendezvous/base/exit_status.hpp"
-#include "rendezvous/base/host.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
 
@@ -85,7 +79,7 @@ struct Logs::Impl {
     bool template_lives = false;
     bool reader_is_gone = false;                     ///< the last drain was given up
     std::shared_ptr<Impl*> self;                     ///< posted callbacks check that this object still exists
-    std::unique_ptr<Screen> out_screen, err_screen;  ///< err_screen is null when both lead to one place
+    std::unique_ptr<Screen> out_screen, err_screen;  ///< err_screen is null when both have one destination
     LogFile filtered_out, filtered_err;
     Channel::Shared shared;
     std::unordered_map<int, Worker> workers;  ///< by local rank; declared after all members that its channels use
@@ -136,7 +130,7 @@ std::string Logs::Impl::prefix(const LogSource& source) const {
 std::string Logs::Impl::coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const {
     std::vector<int> global_ranks = local_ranks;
     for (int& rank : global_ranks) rank += first_rank;
-    const std::string text = prefix(ranges(local_ranks), ranges(global_ranks));
+    const std::string text = prefix(base::number_ranges(local_ranks), base::number_ranges(global_ranks));
     return colours ? coloured(text, local_ranks.front()) : text;
 }
 
@@ -189,7 +183,7 @@ void Logs::Impl::expect_workers() {
             if (on_console(local_rank, stream)) screen(stream).expect(local_rank, stream == kStdout ? 0 : 1);
 }
 
-/// Sets how the console shows a stream, if at all.
+/// Sets the console's treatment of a stream, if the console shows it.
 void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Stream stream) {
     const bool teed = options.plan.tee.of(options.plan.stands_for(source.local_rank)) & stream;
     if (!on_console(source.local_rank, stream)) return;
@@ -256,7 +250,7 @@ void Logs::Impl::finish_drain(std::uint64_t dropped) {
     loop.post([done = std::move(ended->done), dropped] { done(dropped); });
 }
 
-/// The end of the job waits as long as the console takes bytes within `patience`.
+/// The end of the job waits while the console accepts bytes within `patience`.
 void Logs::Impl::check_finished() {
     if (!finish) return;
     bool busy = false;
@@ -289,7 +283,7 @@ Result<void> Logs::prepare() {
     const LogPlan& plan = impl_->options.plan;
     if (plan.directory == "/dev/null") return {};
     auto made = impl_->directory.make({.log_directory = plan.directory,
-                                       .temporary = base::temporary_folder(),
+                                       .temporary = impl_->options.temporary,
                                        .job_id = impl_->options.job_id,
                                        .host = impl_->options.is_shared ? impl_->options.host : "",
                                        .keeps_files = plan.keeps_files()});
@@ -362,9 +356,8 @@ std::vector<std::string> Logs::take_warnings() { return impl_->warnings.take(); 
 void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(std::move(callback)); }
 
 void Logs::finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done) {
-    if (!impl_->options.plan.keeps_files()) impl_->directory.remove();
     impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{patience, std::move(done), base::Clock::now(), {}});
-    // A drain has waited in vain for the reader: the report is offered, but the patience is spent.
+    // A drain has already waited in vain for the reader: offer the report, but wait no longer.
     if (impl_->reader_is_gone) impl_->finish->patience = std::min(patience, kOffer);
     impl_->check_finished();
 }
@@ -372,5 +365,11 @@ void Logs::finish(std::chrono::milliseconds patience, std::function<void(const D
 void Logs::cut_finish() {
     if (impl_->finish) impl_->end_finish();
 }
+
+void Logs::remove_folder() {
+    if (!impl_->options.plan.keeps_files()) impl_->directory.remove();
+}
+
+void Logs::close_folder() { impl_->directory.close(); }
 
 }  // namespace dlaunch::agent

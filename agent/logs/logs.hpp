@@ -25,6 +25,7 @@ public:
     struct Options {
         LogPlan plan;
         std::string job_id, role, host;
+        std::string temporary = "/tmp";  ///< Plan::temporary_folder
         int workers = 1;
         bool console_is_raw =
             false;               ///< a lone worker: bytes that are not teed pass at once, prompts and progress bars too
@@ -76,14 +77,17 @@ public:
     /// Sets the callback for new warnings; called inside a write: do not print from there.
     void on_warning(std::function<void()> callback);
 
-    /// The end of the job: removes a temporary run folder if the job keeps no files. Calls `done` with the number of
-    /// bytes dropped since the last drain, when the console has taken all bytes, or none for `patience`.
+    /// The end of the job: calls `done` with the number of bytes dropped since the last drain, when the console has
+    /// accepted all bytes, or none for `patience`.
     struct Dropped {
-        std::uint64_t out = 0, err = 0;  ///< bytes; all count as `err` where both lead to one place
+        std::uint64_t out = 0, err = 0;  ///< bytes; all count as `err` if both have one destination
     };
     void finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done);
     /// Ends a running finish() now, as if its patience were over.
     void cut_finish();
+    /// Removes a temporary run folder if the job keeps no files.
+    void remove_folder();
+    void close_folder();
 
 private:
     struct Impl;

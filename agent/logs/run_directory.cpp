@@ -135,7 +135,7 @@ void RunDirectory::make_worker(int local_rank, const std::string& link) {
 void RunDirectory::remove() {
     if (invented_.empty()) return;
     std::error_code ignored;
-    fs::remove_all(invented_, ignored);
+    if (::rmdir(invented_.c_str()) != 0) fs::remove_all(invented_, ignored);  // usually empty
     invented_.clear();
     paths_ = {};
 }

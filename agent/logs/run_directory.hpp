@@ -34,7 +34,7 @@ public:
         std::string log_directory;  ///< empty: a new folder in `temporary`, without a tree when no files are kept
         std::string temporary;      ///< $TMPDIR; empty: /tmp
         std::string job_id;
-        std::string host;  ///< of a job whose nodes may share the log directory; else empty
+        std::string host;  ///< if nodes of the job may share the log directory; else empty
         bool keeps_files = false;
     };
     /// Makes the log directory with its parents, the run's folder in it and the links.
@@ -50,6 +50,8 @@ public:
 
     /// Removes the whole tree; only for a log directory that make() invented.
     void remove();
+    /// Closes the descriptor of the folder. After remove() the disk frees the folder now.
+    void close() { lock_.reset(); }
     [[nodiscard]] bool is_temporary() const { return !invented_.empty(); }
 
 private:

@@ -10,8 +10,8 @@ namespace dlaunch::agent {
 
 /// The process behind a pair of pipes.
 struct LogSource {
-    /// The local rank of a template, which outlives rounds. Its streams go where the streams of the lowest rank on the
-    /// console go, with `template` in place of the ranks; they are never coalesced.
+    /// The local rank of a template, which outlives rounds. Its streams have the destinations of the lowest rank on the
+    /// console, with `template` in place of the ranks; they are never coalesced.
     static constexpr int kTemplate = -1;
 
     int rank = 0;  ///< a template has the rank of local rank 0

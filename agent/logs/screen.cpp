@@ -9,7 +9,7 @@ namespace {
 /// A queue of this size is written at once; a shorter one waits for the other sources of this turn of the loop.
 constexpr std::size_t kWorthAWrite = 64 << 10;
 
-/// One read of a source whose lines are coalesced: the other sources need their turn soon.
+/// One read of a source with coalesced lines: the other sources need their turn soon.
 constexpr std::size_t kCoalescedPortion = 16 << 10;
 
 LineMixer::Rules for_terminal(LineMixer::Rules rules, bool terminal) {

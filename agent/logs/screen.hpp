@@ -33,9 +33,9 @@ public:
         return !console_.full() && !mixer_.blocked(source) && !mixer_.ahead(source);
     }
 
-    /// How many bytes to read at once. They fit into the queue even if each byte is a line and gets `lead_bytes` before
-    /// it (at least 4096). Where lines are coalesced the portion is small, so that no rank gets far ahead of the
-    /// others.
+    /// The number of bytes to read at once. They fit into the queue even if each byte is a line and gets `lead_bytes`
+    /// before it (at least 4096). Where lines are coalesced the portion is small, so that no rank gets far ahead of
+    /// other ranks.
     [[nodiscard]] std::size_t room(std::size_t lead_bytes);
 
     [[nodiscard]] bool full() { return console_.full(); }

@@ -5,6 +5,17 @@
 
 namespace dlaunch::agent {
 
+/// This node's part in serving the worker store at master_addr:master_port.
+struct StoreDuty {
+    enum class Kind {
+        none,           ///< another process serves it: group rank 0's agent, or this node's coordinator
+        own_port,       ///< at the port that this node listens at already
+        other_address,  ///< the same at the address of the other IP version
+        named           ///< at `address`, which the user has named
+    } kind = Kind::none;
+    std::string address;  ///< numeric
+};
+
 struct Assignment {
     int round = 0;  ///< of this job, from 0
     int group_rank = 0, group_world_size = 1;
@@ -13,7 +24,7 @@ struct Assignment {
     int first_role_rank = 0, role_world_size = 1;
     std::string master_addr;
     int master_port = 0;
-    bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE: an agent serves the store at master_addr:master_port
+    StoreDuty store;
     int restart_count = 0, max_restarts = 0;
     std::string restart_reason;  ///< empty for the first round
 };

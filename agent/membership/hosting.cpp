@@ -2,6 +2,7 @@
 
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/coordinate/record_file.hpp"
+#include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
 
@@ -16,6 +17,12 @@ base::Result<void> host_in_guard(GuardLink& guard, const rendezvous::Coordinator
     if (!guard.host_coordinator(bytes->get(), record->get(), sockets, only))
         return base::Error{"the coordinator process cannot be started", exit_status::kCannotExecute};
     return {};
+}
+
+std::optional<rendezvous::Verdict> recorded_verdict(const GuardLink& guard) {
+    if (guard.record() < 0) return std::nullopt;
+    const auto snapshot = wire::decode_snapshot(rendezvous::read_record(guard.record()));
+    return snapshot ? snapshot->verdict : std::nullopt;
 }
 
 }  // namespace dlaunch::agent

@@ -2,6 +2,7 @@
 /// Starts the job's coordinator on this node.
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "agent/process/guard.hpp"
@@ -19,5 +20,8 @@ using HostCoordinator =
 /// coordinator.
 [[nodiscard]] base::Result<void> host_in_guard(GuardLink& guard, const rendezvous::CoordinatorJob& job,
                                                const std::vector<store::Listener>& listeners, bool only = false);
+
+/// The verdict in the record of this node's latest coordinator, which may have exited since.
+[[nodiscard]] std::optional<rendezvous::Verdict> recorded_verdict(const GuardLink& guard);
 
 }  // namespace dlaunch::agent

@@ -14,7 +14,7 @@
 namespace dlaunch::agent {
 
 /// The result of a round on this node, when no worker of the round lives.
-struct RoundEnd {
+struct RoundResult {
     bool succeeded = false;
     std::vector<Failure> failures;     ///< causes in the order in which the agent saw them, then stopped workers
     std::vector<std::string> remarks;  ///< lines after the report: processes killed, output dropped
@@ -29,22 +29,25 @@ struct JobVerdict {
     std::optional<std::vector<Failure>> failures = std::nullopt;
 };
 
-/// The message for a worker store that cannot listen at the user's address.
-[[nodiscard]] inline std::string cannot_serve(const std::string& reason) {
-    return "the worker store: " + reason + "; --master-addr and --master-port must name a free port of this node";
-}
+/// The reason of a node's leave. It decides how the other nodes continue.
+enum class LeaveReason {
+    signal,        ///< the other nodes continue if they are enough, else the job ends
+    cannot_host,   ///< likewise
+    time_limit,    ///< the job ends everywhere
+    unfit_node,    ///< the other nodes continue, or wait for a replacement
+    guard_is_dead  ///< likewise, when no worker lives here any more
+};
 
 class Membership {
 public:
     /// The job's orders to this node. Called from the loop, never from inside a call to the Membership.
     struct Orders {
         std::function<void(const Assignment&)> start;  ///< begin a round
-        /// Stop the running round, because a worker elsewhere failed or a node left. `lost`: ranks that are dead
-        /// already.
+        /// Stop the running round, because a worker on another node failed or a node left. `lost`: dead ranks.
         std::function<void(const std::string& reason, const rendezvous::LostRanks& lost)> stop;
-        std::function<void(const std::string& text)> tell;  ///< print a line for the user
-        std::function<void(const JobVerdict&)> end;         ///< the job is over, and no worker runs here
-        /// Kill the running round without a grace time: this node was cut off, and another may soon take its place.
+        std::function<void(const std::string& text)> print;  ///< print a line for the user
+        std::function<void(const JobVerdict&)> end;          ///< the job is over, and no worker runs here
+        /// Kill the running round without a grace time: this node was cut off, and another node may soon run its ranks.
         std::function<void(const std::string& reason)> kill = nullptr;
     };
 
@@ -53,19 +56,19 @@ public:
     /// Joins the job. The first order follows later.
     virtual void join(Orders orders) = 0;
 
-    /// Reports the first failure of the running round on this node, before the agent stops anything here.
+    /// Reports the first failure of the running round on this node, before the agent stops any worker.
     virtual void failed(const Failure& failure) = 0;
 
     /// Reports that no worker of the round lives here. The next order follows.
-    virtual void round_over(const RoundEnd& end) = 0;
+    virtual void round_over(const RoundResult& end) = 0;
 
-    /// This node leaves with `status` because of `reason` (a signal, a time-out): it runs no further round. If a round
-    /// runs, round_over() must follow, and Orders::end comes after that; else at once. `workers_too`: the workers
-    /// received the signal, too, and may have exited before this call.
-    virtual void leave(int status, const std::string& reason, bool workers_too) = 0;
+    /// This node leaves with `status` and runs no further round; `text` states the reason to users. Orders::end follows
+    /// after round_over(), or at once if no round runs. `workers_too`: the workers received the signal, too, and may
+    /// have exited before this call.
+    virtual void leave(LeaveReason why, int status, const std::string& text, bool workers_too = false) = 0;
 
     /// A second request to leave: no worker gets a grace time.
-    virtual void hurry() {}
+    virtual void leave_at_once() {}
 };
 
 }  // namespace dlaunch::agent

@@ -20,22 +20,22 @@ r::ScaleUp scale_up(ScaleUp policy) {
 
 }  // namespace
 
-r::Question question_of(const Plan& plan, const std::string& host_name) {
+r::DiscoveryRequest discovery_request(const Plan& plan, const std::string& host_name) {
     const RendezvousPlan& rendezvous = plan.rendezvous;
     using r::Hosting;
-    r::Question question;
-    question.at = rendezvous.endpoints;
-    question.host_name = host_name;
-    question.local_addr = rendezvous.local_addr;
-    question.version = DLAUNCH_VERSION;
-    question.job_id = rendezvous.job_id;
-    question.node_timeout = rendezvous.node_timeout;
+    r::DiscoveryRequest request;
+    request.at = rendezvous.endpoints;
+    request.host_name = host_name;
+    request.local_addr = rendezvous.local_addr;
+    request.version = DLAUNCH_VERSION;
+    request.job_id = rendezvous.job_id;
+    request.node_timeout = rendezvous.node_timeout;
     if (rendezvous.backend == Backend::fixed_address) {
-        if (rendezvous.endpoint.empty()) question.option = "--master-addr";
-        if (rendezvous.node_rank) question.hosting = *rendezvous.node_rank == 0 ? Hosting::as_first : Hosting::never;
+        if (rendezvous.endpoint.empty()) request.option = "--master-addr";
+        if (rendezvous.node_rank) request.hosting = *rendezvous.node_rank == 0 ? Hosting::as_first : Hosting::never;
     }
-    if (rendezvous.is_host) question.hosting = *rendezvous.is_host ? Hosting::always : Hosting::never;
-    return question;
+    if (rendezvous.is_host) request.hosting = *rendezvous.is_host ? Hosting::always : Hosting::never;
+    return request;
 }
 
 r::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name, std::uint64_t incarnation) {
@@ -55,9 +55,12 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.scale_up = scale_up(rendezvous.scale_up);
     options.expected_hosts = rendezvous.expected_hosts;
     options.fixed_ranks = rendezvous.backend == Backend::fixed_address;
-    options.restarts = {plan.restarts.max_restarts, plan.restarts.first, plan.restarts.most, plan.restarts.healthy,
-                        plan.restarts.crash_loop};
-    options.cooldown = {plan.restarts.cooldown_first, plan.restarts.cooldown_most};
+    options.restarts = {.max_restarts = plan.restarts.max_restarts,
+                        .first = plan.restarts.first,
+                        .most = plan.restarts.most,
+                        .healthy = plan.restarts.healthy,
+                        .crash_loop = plan.restarts.crash_loop};
+    options.cooldown = {.first = plan.restarts.cooldown_first, .most = plan.restarts.cooldown_most};
     options.master_addr = rendezvous.master_addr;
     options.master_port = rendezvous.master_port;
     return options;

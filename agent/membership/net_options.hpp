@@ -10,7 +10,7 @@
 
 namespace dlaunch::agent {
 
-[[nodiscard]] rendezvous::Question question_of(const Plan& plan, const std::string& host_name);
+[[nodiscard]] rendezvous::DiscoveryRequest discovery_request(const Plan& plan, const std::string& host_name);
 
 [[nodiscard]] rendezvous::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name,
                                                                    std::uint64_t incarnation);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -87,22 +87,25 @@ std::string path_of(const std::string& folder, int round, int local_rank) {
 }
 
 /// Removes subfolders, too: a worker may have been a dlaunch with cgroups of its own.
-void remove_folders(const std::string& folder) {
-    for (const auto& below : subfolders(folder)) remove_folders(below);
+void remove_cgroup(const std::string& folder) {
+    for (const auto& below : subfolders(folder)) remove_cgroup(below);
     rmdir(folder.c_str());
 }
 
-}  // namespace
-
-std::string own_cgroup_folder() {
+/// The folder of the cgroup v2 of /proc/`process`.
+std::string cgroup_folder_of(const std::string& process) {
     const std::string mounted = mount_point();
     if (mounted.empty()) return {};
-    const std::string text = base::text_of("/proc/self/cgroup");
+    const std::string text = base::text_of("/proc/" + process + "/cgroup");
     const std::size_t line = text.rfind("0::/");
     if (line == std::string::npos || (line != 0 && text[line - 1] != '\n')) return {};
     std::string path = text.substr(line + 3, text.find('\n', line) - line - 3);
     return path == "/" ? mounted : mounted + path;
 }
+
+}  // namespace
+
+std::string own_cgroup_folder() { return cgroup_folder_of("self"); }
 
 void kill_cgroup(const std::string& folder, Milliseconds deadline) {
     if (folder.empty() || access(folder.c_str(), F_OK) != 0) return;
@@ -113,7 +116,7 @@ void kill_cgroup(const std::string& folder, Milliseconds deadline) {
 void kill_and_remove_cgroup(const std::string& folder, Milliseconds deadline) {
     if (folder.empty() || access(folder.c_str(), F_OK) != 0) return;
     kill_cgroup(folder, deadline);
-    remove_folders(folder);
+    remove_cgroup(folder);
 }
 
 WorkerCgroups::WorkerCgroups(bool enabled) {
@@ -134,7 +137,7 @@ void WorkerCgroups::make() {
         counts_memory_ = control && write(control.get(), "+memory", 7) == 7;
         return;
     }
-    remove_folders(folder_);
+    remove_cgroup(folder_);
     lock_.reset();
     folder_.clear();
 }
@@ -150,16 +153,26 @@ UniqueFd WorkerCgroups::open_worker(int round, int local_rank) {
     return UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+std::optional<int> WorkerCgroups::local_rank_of(pid_t pid, int round) const {
+    if (folder_.empty()) return std::nullopt;
+    const std::string begin = folder_ + "/" + std::to_string(round) + "-";
+    const std::string folder = cgroup_folder_of(std::to_string(pid));
+    int local_rank = 0;
+    if (!folder.starts_with(begin) || std::sscanf(folder.c_str() + begin.size(), "%d", &local_rank) != 1)
+        return std::nullopt;
+    return local_rank;
+}
+
 void WorkerCgroups::kill_all() {
     if (!folder_.empty()) write_kill(folder_);
 }
 
 void WorkerCgroups::end_round() {
-    for (const auto& below : subfolders(folder_)) remove_folders(below);
+    for (const auto& below : subfolders(folder_)) remove_cgroup(below);
 }
 
 void WorkerCgroups::remove() {
-    if (!folder_.empty()) remove_folders(folder_);
+    if (!folder_.empty()) remove_cgroup(folder_);
 }
 
 }  // namespace dlaunch::agent

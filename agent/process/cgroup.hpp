@@ -2,7 +2,10 @@
 /// One cgroup v2 per worker, where permitted: cgroup.kill reaches every process born inside, and out-of-memory kills
 /// are counted. cgroups(7), Documentation/admin-guide/cgroup-v2.rst.
 
+#include <sys/types.h>
+
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "rendezvous/base/fd.hpp"
@@ -38,6 +41,9 @@ public:
     [[nodiscard]] base::UniqueFd open_worker(int round, int local_rank);
     /// The cgroup that counts a worker's memory; empty if it is not counted.
     [[nodiscard]] std::string worker_folder(int round, int local_rank) const;
+
+    /// Finds the round's worker by the cgroup of a process, the worker's or one below it; none in any other cgroup.
+    [[nodiscard]] std::optional<int> local_rank_of(pid_t pid, int round) const;
 
     /// Kills all processes in these cgroups.
     void kill_all();

@@ -15,7 +15,7 @@ namespace dlaunch::agent {
 class Children {
 public:
     enum class Kind : unsigned char {
-        worker,   ///< belongs to one round, whose end sweeps its descendants
+        worker,   ///< belongs to one round; the end of the round sweeps its descendants
         lasting,  ///< template, helper or starter: sweeps spare it and its descendants
     };
 

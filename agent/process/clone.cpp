@@ -1,7 +1,7 @@
-// clone3(2) has three advantages over vfork(2): a pidfd without a second call, birth inside a cgroup (moving there
-// later takes a lock that costs milliseconds), and a parent that runs while the child executes its program, which hides
-// most of the cost on two cores. glibc 2.36 has no wrapper. The kernel clears orders->running, like a thread's id, when
-// the child leaves the shared memory.
+// The child shares this process's memory as after vfork(2), but the parent runs while the child executes its program:
+// the file system may not respond. clone3(2) has an advantage over clone(2): birth inside a cgroup (moving there
+// later takes a lock that costs milliseconds). glibc 2.36 has no wrapper. The kernel clears orders->running, like a
+// thread's id, when the child leaves the shared memory.
 
 #include "agent/process/clone.hpp"
 
@@ -63,15 +63,20 @@ long clone3_run(clone_args* args, std::size_t size, void (*run)(ChildOrders*), C
 }
 #endif
 
-/// If clone3 is missing or refused (a seccomp filter): no cgroup, and the parent is suspended until the child executes.
-Cloned by_vfork(ChildOrders* orders) {
+/// If clone3 is missing or refused (a seccomp filter): no cgroup.
+Cloned by_clone(ChildOrders* orders, void* stack) {
     Cloned made;
-    // The analyzer suggests posix_spawn, which lacks half of the steps; run_child keeps the rules of vfork.
-    const pid_t pid = ::vfork();      // NOLINT(clang-analyzer-security.insecureAPI.vfork)
-    if (pid == 0) run_child(orders);  // NOLINT(clang-analyzer-unix.Vfork)
-    orders->running = 0;
+    int flags = CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD;
+#ifndef DLAUNCH_HAS_RAW_SYSCALL
+    flags |= CLONE_VFORK;  // the child writes errno: suspend the parent
+#endif
+    const auto run = [](void* given) -> int { run_child(static_cast<ChildOrders*>(given)); };
+    orders->running = 1;
+    const pid_t pid =
+        ::clone(run, static_cast<char*>(stack) + kChildStackBytes, flags, orders, nullptr, nullptr, &orders->running);
     if (pid < 0) {
         made.error = errno;
+        orders->running = 0;
         return made;
     }
     made.pid = pid;
@@ -122,10 +127,9 @@ Cloned clone_child(ChildOrders* orders, void* stack, int cgroup) {
     // Old container runtimes refuse unknown system calls with EPERM.
     if (made.pid >= 0 || (made.error != ENOSYS && made.error != EPERM)) return made;
 #else
-    static_cast<void>(stack);
     static_cast<void>(cgroup);
 #endif
-    return by_vfork(orders);
+    return by_clone(orders, stack);
 }
 
 bool is_starting(const ChildOrders* orders) { return __atomic_load_n(&orders->running, __ATOMIC_ACQUIRE) != 0; }

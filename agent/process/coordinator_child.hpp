@@ -1,10 +1,11 @@
 #pragma once
-/// The coordinator process, seen by its guard, which forks it and replaces it when it dies or stalls. The guard keeps
-/// the listening sockets open, so that members are not refused meanwhile.
+/// The guard's side of the coordinator process: forks it, and replaces it when it dies or stalls. The guard keeps the
+/// listening sockets open, so that no dial is refused meanwhile.
 
 #include <sys/types.h>
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 
 #include "rendezvous/base/coordinator_seat.hpp"
@@ -33,7 +34,12 @@ public:
     [[nodiscard]] base::Time due() const;
     [[nodiscard]] bool is_seated() const { return seat_.listener_count > 0; }
     [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] int record() const { return seat_.record; }
     [[nodiscard]] const base::CoordinatorPage& page() const { return *seat_.page; }
+    /// Exit status of the job if a coordinator of this guard has ended it.
+    [[nodiscard]] std::optional<int> verdict() const {
+        return seat_.page && page().is_over ? std::optional(page().status.load()) : std::nullopt;
+    }
     void signal(int number) const;
     /// For other children of the guard.
     void close_descriptors() const;

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,12 +12,13 @@
 #include <cstdio>
 #include <string>
 
-#include "rendezvous/base/pass_files.hpp"
+#include "agent/process/pidfd.hpp"
+#include "rendezvous/base/pass_descriptors.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
-SpawnError failed(std::string step, int number) { return {std::move(step), number, false, false, {}}; }
+SpawnError failed(std::string step, int number) { return {.step = std::move(step), .number = number}; }
 
 /// Variables travel in a file, so that the message stays short.
 base::UniqueFd file_of(const std::vector<std::string>& variables) {
@@ -81,13 +81,13 @@ Forking::Step Forking::step() {
 Forking::Step Forking::begin(pid_t pid) {
     if (made_ || pid <= 1) return Silence{};
     made_ = true;
-    base::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    base::UniqueFd pidfd = open_pidfd(pid);
     auto error = pidfd ? give_place(pid, place_) : failed("pidfd_open", errno);
     std::array<int, wire::kForkFiles> files{};
     std::transform(place_.files.begin(), place_.files.end(), files.begin(),
                    [](const auto& file) { return file.get(); });
     // EPIPE and ECONNRESET: the fork is dead, and its pidfd reports the exit.
-    if (!error && !base::send_files(line_.get(), files) && errno != EPIPE && errno != ECONNRESET)
+    if (!error && !base::send_descriptors(line_.get(), files) && errno != EPIPE && errno != ECONNRESET)
         error = failed("send files to the fork", errno);
     place_ = {};
     if (!error) return Made{pid, std::move(pidfd)};

@@ -1,5 +1,5 @@
 #pragma once
-/// A worker that its template is forking: the agent's side of the worker's line (rendezvous/wire/fork_point.hpp).
+/// The fork of a worker from the template: the agent's side of the worker's channel (rendezvous/wire/fork_point.hpp).
 
 #include <sys/types.h>
 
@@ -14,7 +14,7 @@
 
 namespace dlaunch::agent {
 
-/// Owned by the worker's record. If destroyed before the pid arrives, the fork finds its line closed and exits.
+/// Owned by the worker's record. If destroyed before the pid arrives, the fork finds its channel closed and exits.
 class Forking {
 public:
     /// The cgroup, CPUs and files that an executed worker has from its start. A fork receives them before it continues.
@@ -28,7 +28,7 @@ public:
 
     Forking(base::UniqueFd line, Place place) : line_(std::move(line)), place_(std::move(place)) {}
 
-    /// Readable when step() has news.
+    /// Readable when step() can read a message.
     [[nodiscard]] int line() const { return line_.get(); }
 
     struct Nothing {};  ///< no complete message yet
@@ -36,7 +36,7 @@ public:
         pid_t pid;
         base::UniqueFd pidfd;
     };
-    struct Runs {};  ///< the worker continues from the fork point; the line may close
+    struct Runs {};  ///< the worker continues from the fork point; the channel may close
     struct Killed {  ///< the fork died before its pid was known
         int signal;
     };

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "agent/process/guard_process.hpp"
 #include "agent/process/signals.hpp"
@@ -25,6 +26,15 @@ namespace {
 Lease* make_lease() {
     void* page = mmap(nullptr, sizeof(Lease), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return page == MAP_FAILED ? nullptr : static_cast<Lease*>(page);
+}
+
+int open_signals(const sigset_t& taken) {
+    const int signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals >= 0) return signals;
+    const bool is_refused = errno == EPERM || errno == ENOSYS;
+    dprintf(2, "dlaunch: cannot receive signals: signalfd: %s%s\n", std::strerror(errno),
+            is_refused ? "; allow this system call in the container's seccomp filter" : "");
+    _exit(exit_status::kCannotExecute);
 }
 
 }  // namespace
@@ -43,8 +53,8 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
     termios modes;
     const bool has_terminal = tcgetpgrp(STDIN_FILENO) == getpgrp() && tcgetattr(STDIN_FILENO, &modes) == 0;
     Guard guarding;
-    guarding.strangers = descendants();
-    guarding.signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+    guarding.spared_children = descendants();
+    guarding.signals = open_signals(taken);
     guarding.modes = has_terminal ? &modes : nullptr;
     guarding.lease = make_lease();
     guarding.hangup_ignored = hangup.sa_handler == SIG_IGN;
@@ -65,6 +75,7 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
         if (guarding.only_coordinator && !guarding.agent_was_killed()) guarding.watch_coordinator();
         if (!guarding.starts_agent_again()) guarding.end();
         guarding.clean_up_after_agent(true);
+        guarding.begin_removal();
         guarding.forget_agent();
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready(), like the following settings
@@ -79,14 +90,15 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
     prctl(PR_SET_NAME, "dlaunch-agent");
     close(ends[0]);
     close(guarding.signals);
+    const bool hosts = guarding.coordinator.is_seated();
+    base::UniqueFd record(hosts ? fcntl(guarding.coordinator.record(), F_DUPFD_CLOEXEC, 0) : -1);
     guarding.coordinator.close_descriptors();
     // A process group of its own: signals to the group reach only the guard, once.
     setpgid(0, 0);
     become_subreaper();
     Lease* lease = guarding.lease;
     if (lease) new (lease) Lease;  // here and not in the guard: saves the guard a page
-    return GuardLink(base::UniqueFd(ends[1]), guard, hangup.sa_handler == SIG_IGN, lease,
-                     guarding.coordinator.is_seated());
+    return GuardLink(base::UniqueFd(ends[1]), guard, hangup.sa_handler == SIG_IGN, lease, hosts, std::move(record));
 }
 
 void keep_standard_files_open() {

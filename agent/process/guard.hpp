@@ -4,23 +4,23 @@
 /// other at once kills every worker and all processes that workers detached.
 ///
 /// * The guard dies: the agent reads end of file on the link, and receives SIGCONT in case it was stopped. Before
-///   ready() the agent has no workers and may be blocked; the kernel kills it then.
+///   ready() the agent has no workers and may be blocked, so the kernel kills the agent.
 /// * The agent dies: its children are reparented to the guard, a subreaper. The guard kills the cgroup, if there is
-///   one, and sweeps. If it hosts the coordinator it then restarts the agent.
-/// * The agent freezes, in a job of several nodes: its lease (lease.hpp) runs out, and the guard kills only the
-///   workers.
+///   one, and sweeps. A guard with a coordinator then restarts the agent.
+/// * The agent freezes, in a job of several nodes: its lease (guard_lease.hpp) runs out, and the guard kills only the
+///   workers. An agent that has not woken after the time for a rejoin is killed, too.
+/// * The agent does not even read a signal: the guard kills the agent.
 /// * The coordinator dies or stalls: the guard starts a successor at the same sockets (coordinator_child.hpp).
 
 #include <signal.h>
 #include <sys/types.h>
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "agent/process/coordinator_child.hpp"
-#include "agent/process/lease.hpp"
+#include "agent/process/guard_lease.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -33,17 +33,19 @@ class GuardLink {
 public:
     GuardLink() = default;
     /// `lease` is in memory shared with the guard and lives as long as the process; null: there is none. `hosts`: the
-    /// guard runs a coordinator already, because this agent replaces one that died.
-    GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored, Lease* lease, bool hosts = false)
+    /// guard runs a coordinator already, because this agent replaces one that died; `record` is that coordinator's.
+    GuardLink(base::UniqueFd socket, pid_t guard, bool hangup_ignored, Lease* lease, bool hosts = false,
+              base::UniqueFd record = {})
         : socket_(std::move(socket)),
           guard_(guard),
           hangup_ignored_(hangup_ignored),
           hosts_coordinator_(hosts),
-          lease_(lease) {}
+          lease_(lease),
+          record_(std::move(record)) {}
 
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] pid_t guard() const { return guard_; }
-    /// SIGHUP was ignored when dlaunch was started (nohup): it stays ignored.
+    /// SIGHUP was ignored when dlaunch was started (nohup), and stays ignored.
     [[nodiscard]] bool hangup_ignored() const { return hangup_ignored_; }
 
     enum class Kind { nothing, signals, guard_died };
@@ -54,14 +56,14 @@ public:
     /// The guard's next message; Kind::nothing: none is queued.
     [[nodiscard]] Received receive();
 
-    /// Call before the agent creates anything that it must remove. All signals are blocked from here on, and the agent
-    /// reads them. Before, a signal that ends a job kills the agent, whether it reached the guard or the agent, and
-    /// neither outlives the other.
+    /// Call before the agent creates anything that it must remove. From here on all signals are blocked, and the agent
+    /// reads them. Before ready(), SIGINT, SIGTERM, SIGQUIT and SIGHUP to either process kill the agent, and the guard
+    /// exits.
     void ready();
     /// Names the cgroup that the guard must kill and remove if the agent dies. Call before making the folder.
-    void tell_cgroup(const std::string& folder);
+    void register_cgroup(const std::string& folder);
     /// Names a folder of plain files that the guard must remove if the agent dies.
-    void tell_folder(const std::string& folder);
+    void register_folder(const std::string& folder);
     /// Gives the guard a copy of this connection. If the agent dies, the guard kills the workers, sends `goodbye` (up
     /// to kLongestGoodbye bytes) and closes with FIN. The kernel alone would send RST if input is unread, and a reset
     /// proves nothing: any device on the path can send one.
@@ -70,22 +72,27 @@ public:
     /// The workers are stopped. The guard stops its process group by `stop_signal`, SIGTSTP or SIGTTIN, which returns
     /// the terminal to the shell. If no shell could continue the group, the kernel does not stop it, and the guard
     /// answers with SIGCONT.
-    void tell_suspended(int stop_signal);
-    /// The agent is about to exit with `status`. The guard kills what is left of the workers, then prints `text`, if
-    /// any, after "dlaunch: ". It does not wait for an agent that cannot exit because a thread is blocked in a system
-    /// call on a disk that does not answer.
-    void announce_end(int status, std::string_view text = {});
+    void report_suspended(int stop_signal);
+    /// The agent is about to exit with `status`. The guard kills remaining workers, then prints `text`, if any, after
+    /// "dlaunch: ". The guard does not wait for an agent with a thread that is blocked in a system call on an
+    /// unresponsive disk. `waited_for_console`: the agent has already waited for such a disk, so the guard waits only a
+    /// moment for stderr.
+    void announce_end(int status, std::string_view text = {}, bool waited_for_console = false);
 
     /// Makes the guard start the coordinator process with its job and its record (memory files) and its listening
     /// sockets. `only`: the caller exits next, and the guard stays only for the coordinator. False: the guard cannot be
     /// reached.
     [[nodiscard]] bool host_coordinator(int job, int record, std::span<const int> listeners, bool only = false);
     [[nodiscard]] bool hosts_coordinator() const { return hosts_coordinator_; }
+    /// Keeps a copy of a record: a verdict in it outlives the coordinator process.
+    void keep_record(int record);
+    /// The record of this node's latest coordinator; -1: there was none.
+    [[nodiscard]] int record() const { return record_.get(); }
 
-    /// Extends the lease: the guard kills the workers at `until` unless it is extended again. False: the guard has
-    /// killed them, or is about to.
-    [[nodiscard]] bool let_workers_live_until(base::Time until);
-    /// Ends the lease: no worker lives. Waits until the guard has finished killing, if it has begun.
+    /// Extends the lease to `until`. When it runs out, the guard kills the workers; if the agent has not woken `rejoin`
+    /// later, the guard kills the agent. False: the lease has run out already.
+    [[nodiscard]] bool let_workers_live_until(base::Time until, std::chrono::milliseconds rejoin);
+    /// Ends the lease: no worker lives. If the guard has begun to kill workers, waits until it has finished.
     void no_workers_live();
     /// The guard has killed the workers because the lease ran out; true until no_workers_live().
     [[nodiscard]] bool has_fenced() const { return lease_ && lease_->fenced(); }
@@ -96,6 +103,7 @@ private:
     bool hangup_ignored_ = false;
     bool hosts_coordinator_ = false;
     Lease* lease_ = nullptr;
+    base::UniqueFd record_;
 };
 
 /// Forks. Returns only in the child, the agent; the caller becomes the guard. All taken_signals() are blocked in the

@@ -1,6 +1,5 @@
 // The guard's actions after the agent's exit, and with a coordinator only.
 
-#include <dirent.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include "agent/process/cgroup.hpp"
 #include "agent/process/guard_process.hpp"
 #include "agent/process/print_within.hpp"
+#include "agent/process/remove_folders.hpp"
 #include "agent/process/sweep.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/wire/rounds.hpp"
@@ -27,28 +27,23 @@ using namespace std::chrono_literals;
 
 constexpr auto kSweepDeadline = 5000ms;
 constexpr auto kMayTakeToPrint = 5000ms;
+constexpr auto kMayTakeToPrintLate = 300ms;  // after the agent's own wait for the console, or a further signal
+constexpr auto kMayTakeToRemove = 2000ms;
 constexpr auto kHandOver = 5000ms;    // for a coordinator to release its claim after SIGTERM
-constexpr auto kDelivery = 60'000ms;  // upper bound; the coordinator itself gives up delivering much earlier
-constexpr auto kSoonDead = 10'000ms;  // an agent that lives shorter ...
-constexpr int kSoonDeadInARow = 3;    // ... more often in a row is not restarted
-
-/// Removes a folder of plain files, left by an agent that was killed.
-void remove_flat_folder(const char* folder) {
-    DIR* entries = opendir(folder);
-    if (!entries) return;
-    while (const dirent* entry = readdir(entries)) unlinkat(dirfd(entries), entry->d_name, 0);
-    closedir(entries);
-    rmdir(folder);
-}
+constexpr auto kDelivery = 60'000ms;  // upper bound; the coordinator usually exits after one node time-out
+constexpr auto kSoonDead = 10'000ms;  // a shorter life of an agent is an early death
+constexpr auto kFirstLeaderCheck = 1000ms;
+constexpr int kSoonDeadInARow = 3;  // early deaths in a row, after which the agent is not restarted
 
 }  // namespace
 
-/// True: none lives.
+bool Guard::agent_is_left() const { return std::ranges::find(spared_children, agent) != spared_children.end(); }
+
+/// True: no worker lives.
 bool Guard::kill_workers() {
-    const bool agent_is_left = std::ranges::find(strangers, agent) != strangers.end();
     kill_and_remove_cgroup(cgroup, kSweepDeadline);
-    if (agent_is_left) kill_below(agent, kSweepDeadline, [] { return true; });
-    return sweep(kSweepDeadline, strangers);
+    if (agent_is_left()) kill_below(agent, kSweepDeadline, [] { return true; });
+    return sweep(kSweepDeadline, spared_children);
 }
 
 std::string Guard::last_text() const {
@@ -67,13 +62,12 @@ std::string Guard::last_text() const {
 void Guard::look_after_coordinator() {
     const pid_t before = coordinator.pid();
     coordinator.look(base::Clock::now(), {socket, signals, connection});
-    if (coordinator.pid() && coordinator.pid() != before) strangers.push_back(coordinator.pid());
+    if (coordinator.pid() && coordinator.pid() != before) spared_children.push_back(coordinator.pid());
 }
 
 bool Guard::agent_was_killed() const { return WIFSIGNALED(status) && !agent_ends; }
 
-/// Whether to restart the agent: if this guard's coordinator lives, the node rejoins, and the death costs the job one
-/// round.
+/// Whether to restart the agent. With a live coordinator of this guard the node rejoins, at the cost of one round.
 bool Guard::starts_agent_again() {
     if (!coordinator.is_seated() || !agent_was_killed() || ended_by || !agent_ready || coordinator.page().is_over)
         return false;
@@ -81,18 +75,39 @@ bool Guard::starts_agent_again() {
     return agent_deaths <= kSoonDeadInARow;
 }
 
-/// Kills first and prints last: stderr may have no reader, and workers must not live on because of that.
+/// Kills first and prints last: a stderr without a reader must not keep workers alive.
 void Guard::clean_up_after_agent(bool returns) {
-    const bool killed = agent_was_killed();
+    const bool in_order = WIFEXITED(status) && !agent_is_left();
     const bool none_lives = kill_workers();
     if (returns && !goodbye.empty()) goodbye = wire::encode(rendezvous::Gone{.returns = true});
     close_connection(none_lives);
-    if (killed && modes) {  // a worker may have had the terminal and changed its modes
+    if (!in_order && modes) {  // a worker may have changed the terminal's modes
         tcsetpgrp(STDIN_FILENO, getpgrp());
         tcsetattr(STDIN_FILENO, TCSANOW, modes);
     }
-    for (const std::string& folder : folders) remove_flat_folder(folder.c_str());
-    print_within(kMayTakeToPrint, STDERR_FILENO, last_text());
+    print_last_text();
+}
+
+/// Whether an unread signal requests the end. It stays unread: a restarted agent, too, must end by the signal.
+bool Guard::is_asked_to_end() const {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && end_signal_in(pending) != 0;
+}
+
+void Guard::print_last_text() {
+    const base::Time begin = base::Clock::now();
+    print_within(STDERR_FILENO, last_text(), [this, begin] {
+        const bool is_late = (agent_ends && waited_for_console) || is_asked_to_end();
+        return base::Clock::now() < begin + (is_late ? kMayTakeToPrintLate : kMayTakeToPrint);
+    });
+}
+
+/// An agent that exits in order has removed its folders. Sweeps spare the child: a disk may block it for long.
+pid_t Guard::begin_removal() {
+    if (!agent_was_killed() && !agent_ends) return 0;
+    const pid_t child = begin_to_remove(folders);
+    if (child) spared_children.push_back(child);
+    return child;
 }
 
 void Guard::forget_agent() {
@@ -100,10 +115,18 @@ void Guard::forget_agent() {
     close(socket);
     connection = socket = -1;
     agent = 0;
-    agent_ready = agent_ends = has_lease = false;
+    agent_ready = agent_ends = waited_for_console = false;
+    clear_deadlines();
     cgroup.clear();
     folders.clear();
     goodbye.clear();
+}
+
+/// Deadlines of an agent that has exited must not shorten patience().
+void Guard::clear_deadlines() {
+    has_lease = false;
+    agent_due = fenced_agent_deadline = unread_signal_deadline = next_leader_check = dead_leader_deadline =
+        Lease::kNever;
 }
 
 void Guard::turn() {
@@ -120,13 +143,16 @@ void Guard::turn() {
 /// Runs until the agent has exited.
 void Guard::watch_agent() {
     const int link = socket;
+    next_leader_check = base::Clock::now() + kFirstLeaderCheck;
     while (agent_alive) {
         turn();
         if (agent_alive) fence();
+        if (agent_alive) give_up_frozen_agent();
+        if (agent_alive) give_up_remains();
         if (agent_alive) stop_waiting_for_agent();
     }
     socket = link;
-    read_messages();  // the agent may have named its cgroup just before it died
+    read_messages();  // the agent may have sent its cgroup's name just before its death
     if (agent_was_killed() && !agent_ready && std::ranges::find(kEndAtOnce, WTERMSIG(status)) != std::end(kEndAtOnce))
         ended_by = WTERMSIG(status);
 }
@@ -135,15 +161,20 @@ void Guard::watch_agent() {
 void Guard::watch_coordinator() {
     const int job_status = WEXITSTATUS(status);
     forget_agent();
+    end_signal = ended_by;  // the signal came when the agent had exited already
     look_after_coordinator();
-    while (coordinator.is_seated()) turn();
+    for (pid_t informed = 0; coordinator.is_seated(); turn())
+        if (end_signal && coordinator.pid() != informed) {  // a successor, too
+            informed = coordinator.pid();
+            pass_to_coordinator(end_signal);
+        }
     if (coordinator.page().is_over) _exit(coordinator.page().status);
     if (end_signal) _exit(exit_status::kSignalBase + end_signal);
     _exit(job_status ? job_status : exit_status::kCoordinatorLost);
 }
 
-/// Waits for a coordinator that is delivering the verdict. Else makes it hand its claim over, or, at a fixed place,
-/// kills it.
+/// Waits for a coordinator that is delivering the verdict. Else makes the coordinator hand over its claim or, at a
+/// fixed endpoint, kills it.
 void Guard::end_coordinator() {
     if (!coordinator.is_seated()) return;
     look_after_coordinator();
@@ -152,12 +183,13 @@ void Guard::end_coordinator() {
     if (!is_over && !coordinator.page().hands_over) return coordinator.give_up();
     const base::Time end = base::Clock::now() + (is_over ? kDelivery : kHandOver);
     agent_alive = false;
+    clear_deadlines();
     while (coordinator.is_seated() && base::Clock::now() < end) {
         pollfd what{signals, POLLIN, 0};
         poll(&what, 1, std::clamp(patience(), 1, 100));
         sigset_t seen;
         sigemptyset(&seen);
-        if (drain_signals(seen)) break;  // a further request to end
+        if (drain_signals(seen) && end_signal_in(seen)) break;  // a further request
         collect();
         look_after_coordinator();
     }
@@ -167,6 +199,8 @@ void Guard::end_coordinator() {
 void Guard::end() {
     clean_up_after_agent(false);
     end_coordinator();
+    // Last, because a disk may not answer. Without another wait if a thread of the agent already hangs on the disk.
+    wait_for_exit(begin_removal(), agent_is_left() ? 0ms : kMayTakeToRemove);
     if (agent_ends) _exit(announced_status);
     if (!agent_was_killed()) _exit(WEXITSTATUS(status));
     _exit(exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status)));

@@ -1,9 +1,12 @@
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -20,11 +23,11 @@ constexpr auto kFencingTakes = std::chrono::seconds(5);  // the guard's own dead
 
 // Ignores errors: receive() detects a dead guard. A path that does not fit is longer than PATH_MAX, so the folder
 // cannot exist.
-void send_to_guard(int socket, GuardMessage::Kind kind, const std::string& text, int flags = 0) {
-    GuardMessage message{kind, {}, 0, {}};
+void send_to_guard(int socket, GuardMessage::Kind kind, const std::string& text) {
+    GuardMessage message{.kind = kind};
     if (text.size() >= sizeof message.text) return;
     std::memcpy(message.text, text.c_str(), text.size() + 1);
-    send(socket, &message, sizeof message, MSG_NOSIGNAL | flags);
+    send(socket, &message, sizeof message, MSG_NOSIGNAL);
 }
 
 }  // namespace
@@ -44,10 +47,10 @@ void GuardLink::ready() {
     prctl(PR_SET_PDEATHSIG, SIGCONT);
 }
 
-void GuardLink::tell_cgroup(const std::string& folder) {
+void GuardLink::register_cgroup(const std::string& folder) {
     send_to_guard(socket_.get(), GuardMessage::Kind::cgroup, folder);
 }
-void GuardLink::tell_folder(const std::string& folder) {
+void GuardLink::register_folder(const std::string& folder) {
     if (!folder.empty()) send_to_guard(socket_.get(), GuardMessage::Kind::folder, folder);
 }
 
@@ -75,38 +78,46 @@ bool send_with(int socket, GuardMessage message, std::span<const int> descriptor
 }  // namespace
 
 void GuardLink::keep_connection(int connection, std::string_view goodbye) {
-    GuardMessage message{GuardMessage::Kind::connection, {}, 0, {}};
+    GuardMessage message{.kind = GuardMessage::Kind::connection};
     message.size = static_cast<int>(goodbye.copy(message.text, kLongestGoodbye));
     const std::span<const int> with(&connection, connection >= 0 ? 1 : 0);
     send_with(socket_.get(), message, with);
 }
 
 bool GuardLink::host_coordinator(int job, int record, std::span<const int> listeners, bool only) {
-    GuardMessage message{GuardMessage::Kind::coordinator, {}, only ? 1 : 0, {}};
+    GuardMessage message{.kind = GuardMessage::Kind::coordinator, .number = only ? 1 : 0};
     std::vector<int> descriptors{job, record};
     descriptors.insert(descriptors.end(), listeners.begin(),
                        listeners.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
                                                listeners.size(), base::CoordinatorSeat::kMostListeners)));
     hosts_coordinator_ = send_with(socket_.get(), message, descriptors);
+    if (hosts_coordinator_) keep_record(record);
     return hosts_coordinator_;
 }
 
-void GuardLink::tell_suspended(int stop_signal) {
-    const GuardMessage message{GuardMessage::Kind::suspended, {}, stop_signal, {}};
+void GuardLink::keep_record(int record) { record_ = base::UniqueFd(fcntl(record, F_DUPFD_CLOEXEC, 0)); }
+
+void GuardLink::report_suspended(int stop_signal) {
+    const GuardMessage message{.kind = GuardMessage::Kind::suspended, .number = stop_signal};
     send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL);
 }
 
-void GuardLink::announce_end(int status, std::string_view text) {
-    GuardMessage message{GuardMessage::Kind::ending, {}, status, {}};
+void GuardLink::announce_end(int status, std::string_view text, bool waited_for_console) {
+    GuardMessage message{.kind = GuardMessage::Kind::ending, .number = status};
+    message.waited_for_console = waited_for_console;
     text.copy(message.text, sizeof message.text - 1);
     send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /// The queue of a stopped guard (Ctrl-Z) may be full; it holds an earlier lease message then.
-bool GuardLink::let_workers_live_until(base::Time until) {
+bool GuardLink::let_workers_live_until(base::Time until, std::chrono::milliseconds rejoin) {
     if (!lease_) return true;
     const Lease::Grant grant = lease_->grant(until);
-    if (grant == Lease::Grant::begun) send_to_guard(socket_.get(), GuardMessage::Kind::lease, {}, MSG_DONTWAIT);
+    if (grant == Lease::Grant::begun) {
+        const auto number = static_cast<int>(std::min<std::int64_t>(rejoin.count(), INT_MAX));
+        const GuardMessage message{.kind = GuardMessage::Kind::lease, .number = number};
+        send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
     return grant != Lease::Grant::fenced;
 }
 

@@ -8,8 +8,8 @@ namespace dlaunch::agent {
 
 /// A message between guard and agent, one per datagram.
 struct GuardMessage {
-    /// ready: the agent reads signals from now on. lease: the lease has begun. connection: with a descriptor, or
-    /// without one to drop the former. ending: the agent exits next. coordinator: with the descriptors of a seat.
+    /// ready: the agent reads signals from now on. lease: the lease has begun. connection: with a descriptor; without
+    /// one, the guard drops the former. ending: the agent exits next. coordinator: with the descriptors of a seat.
     enum class Kind : int {
         signals,
         ready,
@@ -22,10 +22,11 @@ struct GuardMessage {
         coordinator
     } kind = Kind::signals;
     sigset_t set = {};         ///< signals the guard received
-    int number = 0;            ///< with `suspended` the stop signal, with `ending` the exit status,
-                               ///< with `coordinator` 1 if the agent exits next
+    int number = 0;            ///< with `suspended` the stop signal, with `ending` the exit status, with `lease` the
+                               ///< milliseconds for a rejoin, with `coordinator` 1 if the agent exits next
     char text[PATH_MAX] = {};  ///< a folder; with `connection` the good-bye, with `ending` a line for the user
     int size = 0;              ///< of the good-bye
+    bool waited_for_console = false;  ///< with `ending`
 };
 
 }  // namespace dlaunch::agent

@@ -79,11 +79,15 @@ void Guard::read_messages() {
             case Kind::cgroup: cgroup = message.text; break;
             case Kind::folder: folders.emplace_back(message.text); break;
             case Kind::suspended: stop(message.number); break;
-            case Kind::lease: has_lease = true; break;
+            case Kind::lease:
+                has_lease = true;
+                rejoin = std::chrono::milliseconds(message.number);
+                break;
             case Kind::ending:
                 agent_ends = true;
                 announced_status = message.number;
                 announced_text = message.text;
+                waited_for_console = message.waited_for_console;
                 agent_due = base::Clock::now() + kAgentMayTake;
                 break;
             case Kind::signals:
@@ -113,26 +117,27 @@ void Guard::send_to_agent(const GuardMessage& message) {
     kill(agent, SIGCONT);  // a stopped agent must receive the message, too
 }
 
-/// The time-out for poll(): until the lease, the coordinator or the announced exit is due.
+/// The time-out for poll(): until the deadline of the lease, the coordinator, an announced exit or a stalled agent.
 int Guard::patience() const {
-    base::Time due = std::min(has_lease ? lease->due() : Lease::kNever, coordinator.due());
-    if (agent_ends) due = std::min(due, agent_due);
+    base::Time due = std::min(
+        {has_lease ? lease->due() : Lease::kNever, coordinator.due(), fenced_agent_deadline, unread_signal_deadline});
+    due = std::min(due, agent_ends ? agent_due : std::min(next_leader_check, dead_leader_deadline));
     if (due == Lease::kNever) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - base::Clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
 }
 
-/// The lease has run out: kills the workers, because other nodes will soon take their places. The agent, which may be
-/// frozen, finds the lease fenced when it wakes.
+/// When the lease has run out: kills the workers, because other nodes may soon run the same ranks. A frozen agent finds
+/// the lease fenced when it wakes.
 void Guard::fence() {
     if (!has_lease || !lease->expire(base::Clock::now())) return;
-    const auto goes_on = [this] { return lease->is_ending(); };
     kill_cgroup(cgroup, kFenceDeadline);
-    kill_below(agent, kFenceDeadline, goes_on);
+    kill_below(agent, kFenceDeadline, [this] { return lease->is_ending(); });
     lease->ended();
+    fenced_agent_deadline = base::Clock::now() + rejoin;
 }
 
-/// Reads pending signals except SIGCHLD. True: there were some.
+/// Reads pending signals except SIGCHLD; false: none were pending.
 bool Guard::drain_signals(sigset_t& seen) {
     bool any = false;
     signalfd_siginfo got{};
@@ -144,10 +149,9 @@ bool Guard::drain_signals(sigset_t& seen) {
     return any;
 }
 
-/// The first of these signals that must kill an agent before ready(); 0: none.
-int Guard::ends_at_once(const sigset_t& seen) const {
-    if (agent_ready) return 0;
-    for (int number : kEndAtOnce)
+/// The first of these signals that requests the end of the job; 0: none does.
+int Guard::end_signal_in(const sigset_t& seen) const {
+    for (const int number : kEndAtOnce)
         if (sigismember(&seen, number) == 1 && !(number == SIGHUP && hangup_ignored)) return number;
     return 0;
 }
@@ -157,45 +161,49 @@ void Guard::pass_signals() {
     sigemptyset(&seen);
     if (!drain_signals(seen)) return;
     // One request may arrive more than once: timeout(1) signals its child and then its group, systemd every process of
-    // a unit. The first signal has had no effect yet, so others that arrive within this time belong to the same
+    // a unit. The first signal has had no effect yet, so signals that arrive within this time belong to the same
     // request.
     poll(nullptr, 0, kSameRequestMs);
     drain_signals(seen);
+    const int number = end_signal_in(seen);
     if (!agent_alive) {
-        for (const int number : kEndAtOnce)
-            if (sigismember(&seen, number) == 1 && !(number == SIGHUP && hangup_ignored)) {
-                end_signal = number;
-                coordinator.signal(number == SIGINT ? SIGINT : SIGTERM);
-            }
+        if (number && end_signal) pass_to_coordinator(number);  // watch_coordinator() passes the first one
+        if (number) end_signal = number;
         return;
     }
     read_messages();
-    if (const int number = ends_at_once(seen)) {
+    if (number && !agent_ready) {
         ended_by = number;
         kill(agent, SIGKILL);
         return;
     }
-    send_to_agent({GuardMessage::Kind::signals, seen, 0, {}});
+    send_to_agent({.kind = GuardMessage::Kind::signals, .set = seen});
+    if (number) expect_to_be_read(number);
 }
 
 /// Reaps the agent, the coordinator, and orphans.
 void Guard::collect() {
     int how = 0;
     for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG)) > 0;) {
-        std::replace(strangers.begin(), strangers.end(), pid, pid_t{0});  // the pid may be reused now
+        std::replace(spared_children.begin(), spared_children.end(), pid, pid_t{0});  // the pid may be reused now
         if (coordinator.reaped(pid, how) || pid != agent) continue;
         status = how;
         agent_alive = false;
     }
 }
 
-/// Gives up an agent that has announced its exit but does not exit: its status is known.
+/// Gives up an agent that has announced its exit but does not exit; the announced status counts.
 void Guard::stop_waiting_for_agent() {
     if (!agent_ends || base::Clock::now() < agent_due) return;
     kill(agent, SIGKILL);  // takes effect when the system call returns
-    strangers.push_back(agent);
+    leave_agent(announced_status << 8);
+}
+
+/// Continues without an agent that cannot be reaped yet. `with_status`: as of waitpid().
+void Guard::leave_agent(int with_status) {
+    spared_children.push_back(agent);
     agent_alive = false;
-    status = announced_status << 8;
+    status = with_status;
 }
 
 }  // namespace dlaunch::agent

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "agent/process/coordinator_child.hpp"
+#include "agent/process/guard_lease.hpp"
 #include "agent/process/guard_message.hpp"
-#include "agent/process/lease.hpp"
 #include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
 
-/// Signals that kill an agent before ready(): it may be blocked, as on a configuration in a pipe.
+/// Signals that request the end. Before ready() they kill the agent, which may be blocked, as on a configuration in a
+/// pipe.
 inline constexpr int kEndAtOnce[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
 
 struct Guard {
@@ -25,8 +26,10 @@ struct Guard {
     pid_t agent = 0;
     std::string cgroup;
     std::vector<std::string> folders;
-    std::vector<pid_t> strangers;  ///< children that sweeps must spare: from before `exec dlaunch`, and the coordinator
-    int status = 0;                ///< the agent's, from waitpid()
+    /// Children that sweeps spare: those from before `exec dlaunch`, the coordinator, the child that removes folders,
+    /// and an agent that cannot exit (give_up_remains).
+    std::vector<pid_t> spared_children;
+    int status = 0;                  ///< the agent's, from waitpid()
     const termios* modes = nullptr;  ///< of the terminal at the start; null: none
     bool agent_alive = true;
     Lease* lease = nullptr;
@@ -42,10 +45,19 @@ struct Guard {
     bool agent_ends = false;
     int announced_status = 0;
     std::string announced_text;
+    bool waited_for_console = false;  ///< by the agent, which announced its exit after that
     base::Time agent_due;
 
+    // --- an unresponsive agent (guard_unresponsive.cpp)
+    base::Duration rejoin = std::chrono::minutes(1);    ///< time for the agent to rejoin after a fence
+    base::Time fenced_agent_deadline = Lease::kNever;   ///< deadline of a fenced agent to lift its lease
+    base::Time unread_signal_deadline = Lease::kNever;  ///< deadline of the agent to read `unread_signal`
+    int unread_signal = 0;
+    base::Time next_leader_check = Lease::kNever;
+    base::Time dead_leader_deadline = Lease::kNever;  ///< deadline of the agent's other threads to end, too
+
     CoordinatorChild coordinator{nullptr};
-    bool only_coordinator = false;  ///< the guard stays for the coordinator; no agent
+    bool only_coordinator = false;  ///< the guard runs a coordinator and no agent
     int end_signal = 0;             ///< received with only_coordinator; 0: none
     base::Time agent_began;
     int agent_deaths = 0;  ///< early deaths in a row
@@ -58,21 +70,32 @@ struct Guard {
     [[nodiscard]] int patience() const;
     void fence();
     bool drain_signals(sigset_t& seen);
-    [[nodiscard]] int ends_at_once(const sigset_t& seen) const;
+    [[nodiscard]] int end_signal_in(const sigset_t& seen) const;
     void pass_signals();
+    void pass_to_coordinator(int number) const { coordinator.signal(number == SIGINT ? SIGINT : SIGTERM); }
     void collect();
     void stop_waiting_for_agent();
+    void leave_agent(int with_status);
+    void expect_to_be_read(int number);
+    void give_up_frozen_agent();
+    void give_up_remains();
+    void give_up_agent(int with_status, const char* because);
     void take_descriptors(const GuardMessage& message, std::span<const int> descriptors);
     void look_after_coordinator();
     [[nodiscard]] bool agent_was_killed() const;
     [[nodiscard]] bool starts_agent_again();
+    pid_t begin_removal();
     void forget_agent();
+    void clear_deadlines();
     void turn();
     void watch_agent();
     void watch_coordinator();
     void end_coordinator();
+    [[nodiscard]] bool agent_is_left() const;
     [[nodiscard]] bool kill_workers();
     [[nodiscard]] std::string last_text() const;
+    [[nodiscard]] bool is_asked_to_end() const;
+    void print_last_text();
     void clean_up_after_agent(bool returns);
     [[noreturn]] void end();
 };

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -18,7 +17,6 @@
 #include <vector>
 
 #include "agent/process/cgroup.hpp"
-#include "rendezvous/base/host.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -28,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-constexpr auto kOneCgroup = Milliseconds(100);  // for its processes to die
+constexpr auto kOneCgroup = Milliseconds(100);  // for the death of its processes
 
 UniqueFd open_folder(const std::string& path) {
     return UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -131,8 +129,8 @@ void sweep_leftovers(const LeftoverPlaces& places, Milliseconds age, Millisecond
 
 void LeftoverSweep::begin_soon() {
     delay_ = loop_.after(std::chrono::seconds(1), [this] {
-        const LeftoverPlaces places{own_cgroup_folder(), base::temporary_folder()};
-        sweeping_ = base::Aside(loop_, [places]() -> std::function<void()> {
+        const LeftoverPlaces places{own_cgroup_folder(), temporary_};
+        sweeping_ = base::Background(loop_, [places]() -> std::function<void()> {
             sweep_leftovers(places, std::chrono::seconds(10), std::chrono::seconds(1));
             return nullptr;
         });

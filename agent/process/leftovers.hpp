@@ -1,14 +1,15 @@
 #pragma once
-/// Cleans up after runs of which guard and agent were killed together: kills and removes their cgroups, with processes
-/// that workers had detached, and removes their temporary folders. Done by the user's next run.
+/// Removes the remains of a run after a kill of both guard and agent: cgroups with detached processes, and temporary
+/// folders. The user's next run does this.
 ///
-/// Every agent holds a lock (flock) on each such folder. The kernel releases it when the agent dies. A pid would not
-/// do: it may be reused, or belong to another pid namespace.
+/// Every agent holds a lock (flock) on each such folder. The kernel releases the lock when the agent dies. A pid is not
+/// sufficient: it may be reused, or belong to another pid namespace.
 
 #include <chrono>
 #include <string>
+#include <utility>
 
-#include "rendezvous/base/aside.hpp"
+#include "rendezvous/base/background.hpp"
 #include "rendezvous/base/fd.hpp"
 
 namespace dlaunch::agent {
@@ -25,17 +26,19 @@ struct LeftoverPlaces {
 /// them. Takes at most `patience`, unless a system call hangs.
 void sweep_leftovers(const LeftoverPlaces& places, std::chrono::milliseconds age, std::chrono::milliseconds patience);
 
-/// The same in the background, because a folder on a file server may not answer. Begins after a second, so that short
-/// jobs do not pay for it.
+/// The same in the background, because a file server may not respond. Begins after a second, so that short jobs save
+/// the cost.
 class LeftoverSweep {
 public:
-    explicit LeftoverSweep(base::Loop& loop) : loop_(loop) {}
+    /// `temporary`: Plan::temporary_folder.
+    LeftoverSweep(base::Loop& loop, std::string temporary) : loop_(loop), temporary_(std::move(temporary)) {}
     void begin_soon();
 
 private:
     base::Loop& loop_;
+    std::string temporary_;
     base::Timer delay_;
-    base::Aside sweeping_;
+    base::Background sweeping_;
 };
 
 }  // namespace dlaunch::agent

@@ -26,7 +26,7 @@ namespace dlaunch::agent {
     return x0;
 }
 #else
-// Used by a vfork child only. libc's wrapper is safe there, because the parent is suspended.
+// libc's wrapper is safe where the parent is suspended (CLONE_VFORK).
 long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0);
 #endif
 

@@ -67,12 +67,12 @@ sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
     return found;
 }
 
-std::string ending_message(Ending ending, const std::string& signal_name, int workers,
+std::string ending_message(SignalEffect effect, const std::string& signal_name, int workers,
                            std::chrono::milliseconds grace) {
     const std::string all = fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
-    if (ending == Ending::already)
+    if (effect == SignalEffect::already)
         return signal_name + " received, already ending (a second signal kills the workers at once)";
-    if (ending == Ending::at_once)
+    if (effect == SignalEffect::at_once)
         return signal_name + (workers == 0 ? " again, ending at once" : " again, killing " + all);
     if (workers == 0) return signal_name + " received, ending";
     return fmt::format("{} received, ending {} (SIGKILL after {:g} s, or at a second signal)", signal_name, all,

@@ -22,14 +22,14 @@ namespace dlaunch::agent {
 /// Signals that dlaunch ignores unless they are in --signals-to-handle: SIGPIPE, SIGWINCH, SIGTTIN and the like.
 [[nodiscard]] bool is_ignorable(int number);
 
-/// How a signal ends the job.
-enum class Ending : unsigned char {
+/// The effect of a signal that ends the job.
+enum class SignalEffect : unsigned char {
     asked,    ///< the workers receive the signal, and have the grace time
     already,  ///< the workers are being stopped already, for another reason
     at_once,  ///< kill the workers
 };
 /// The line for the user.
-[[nodiscard]] std::string ending_message(Ending ending, const std::string& signal_name, int workers,
+[[nodiscard]] std::string ending_message(SignalEffect effect, const std::string& signal_name, int workers,
                                          std::chrono::milliseconds grace);
 
 /// Merges copies of a request. Schedulers, systemd and `pkill dlaunch` signal both guard and agent, in any order; the

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "agent/process/launcher.hpp"
+#include "agent/process/clone_launcher.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/signals_blocked.hpp"
 

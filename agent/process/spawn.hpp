@@ -76,8 +76,8 @@ private:
 /// A mask for sched_setaffinity(2) from numbers of processors.
 [[nodiscard]] std::vector<unsigned long> affinity_mask(const std::vector<int>& processors);
 
-/// Where a program may be: `name` itself if it has a slash, else that name in each folder of `search_path`. Looks at no
-/// file: a folder may be on a file system that does not answer.
+/// Candidate paths of a program: `name` itself if it has a slash, else that name in each folder of `search_path`. Reads
+/// no folder, because its file system may not respond.
 [[nodiscard]] std::vector<std::string> candidates(const std::string& name, const std::string& search_path);
 
 }  // namespace dlaunch::agent

@@ -56,8 +56,6 @@ void take_limits(ChildOrders* orders) {
              raw_syscall(SYS_sched_setaffinity, 0, static_cast<long>(orders->affinity_bytes), raw(orders->affinity)));
     if (orders->open_files)
         must(orders, SpawnStep::limits, raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, raw(orders->open_files), 0));
-    if (orders->working_directory)
-        must(orders, SpawnStep::directory, raw_syscall(SYS_chdir, raw(orders->working_directory)));
 }
 
 void take_files(ChildOrders* orders) {
@@ -78,12 +76,18 @@ void take_signals(ChildOrders* orders) {
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw(&none), 0, kSignalSetBytes);
 }
 
+/// After take_signals(): a signal must end a process that waits for a file system here.
+void change_directory(ChildOrders* orders) {
+    if (orders->working_directory)
+        must(orders, SpawnStep::directory, raw_syscall(SYS_chdir, raw(orders->working_directory)));
+}
+
 bool exists(const char* path, struct stat& about) {
     return raw_syscall(SYS_newfstatat, AT_FDCWD, raw(path), raw(&about), 0) == 0;
 }
 
 /// Executes the first file that can be executed. Else reports the first that exists; directories do not count in a
-/// search. The look at a file that was refused happens here, as its file system may not answer.
+/// search. The child itself examines a refused file, because the file system may not respond.
 [[noreturn]] void execute(ChildOrders* orders) {
     const char* const* const paths = orders->paths;
     const bool searches = paths[0] && paths[1];
@@ -96,7 +100,7 @@ bool exists(const char* path, struct stat& about) {
         const bool is_elsewhere = why == -ENOENT || why == -ENOTDIR || why == -EACCES;
         if (!searches || !is_elsewhere) break;
     }
-    if (!paths[at])  // which of them is there, and has no interpreter or may not be executed?
+    if (!paths[at])  // find an existing file, without its interpreter or without permission to execute
         for (at = 0, why = -ENOENT; paths[at]; ++at)
             if (exists(paths[at], about) && !S_ISDIR(about.st_mode)) break;
     if (paths[at] && exists(paths[at], about)) {
@@ -116,6 +120,7 @@ void run_child(ChildOrders* orders) {
     take_limits(orders);
     take_files(orders);
     take_signals(orders);
+    change_directory(orders);
     execute(orders);
 }
 

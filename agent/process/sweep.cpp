@@ -1,10 +1,8 @@
 #include "agent/process/sweep.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,9 +10,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 
+#include "agent/process/pidfd.hpp"
 #include "agent/process/proc.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
@@ -61,7 +59,7 @@ std::multimap<pid_t, pid_t> processes_by_parent() {
 /// Waits until `pid` has exited, at most `limit`.
 void await_end(pid_t pid, std::chrono::milliseconds limit) {
     if (limit.count() <= 0) return;
-    UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    const UniqueFd pidfd = open_pidfd(pid);
     pollfd what{pidfd.get(), POLLIN, 0};
     poll(&what, 1, static_cast<int>(limit.count()));
 }
@@ -132,24 +130,25 @@ std::vector<Descendant> living_below(pid_t ancestor, std::span<const pid_t> spar
     return found;
 }
 
-/// The descendant may have exited since it was found, and its pid may be reused. Spares a process whose parent is
-/// neither the recorded one nor, for an orphan, this process. The pidfd, opened before that check, makes the signal
-/// reach the checked process only.
-void kill_if_still_below(const Descendant& descendant) {
+/// The descendant may have exited since it was found, and its pid may be reused. Therefore only a child of the recorded
+/// parent or, as an orphan, of `ancestor` or this process is killed. The pidfd, opened before that check, makes the
+/// signal reach the checked process only.
+void kill_if_still_below(const Descendant& descendant, pid_t ancestor) {
     if (descendant.parent == getpid()) {  // an unreaped child keeps its pid
         ::kill(descendant.pid, SIGKILL);
         return;
     }
-    const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, descendant.pid, 0)));
+    const UniqueFd process = open_pidfd(descendant.pid);
     const auto stat = stat_of(descendant.pid);
-    if (!stat || (stat->parent != descendant.parent && stat->parent != getpid())) return;
-    if (!process || syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) != 0)
-        ::kill(descendant.pid, SIGKILL);  // no descriptors left, or refused by a seccomp filter
+    if (!stat) return;
+    const auto parents = {descendant.parent, ancestor, getpid()};
+    if (std::find(parents.begin(), parents.end(), stat->parent) == parents.end()) return;
+    send_signal(process, descendant.pid, SIGKILL);
 }
 
 std::vector<Descendant> kill_living_below(pid_t ancestor, std::span<const pid_t> spared) {
     std::vector<Descendant> living = living_below(ancestor, spared);
-    for (const Descendant& descendant : living) kill_if_still_below(descendant);
+    for (const Descendant& descendant : living) kill_if_still_below(descendant, ancestor);
     return living;
 }
 
@@ -195,15 +194,15 @@ bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
     }
 }
 
-void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& goes_on) {
+void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& may_continue) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + deadline;
-    while (goes_on()) {
-        if (!proc_is_ours()) return;  // without a known parent a pid may be a stranger's
+    while (may_continue()) {
+        if (!proc_is_ours()) return;  // without a known parent a pid may be that of an unrelated process
         const std::vector<Descendant> left = living_below(ancestor, {});
         const auto now = Clock::now();
         if (left.empty() || now >= end) return;
-        for (const Descendant& descendant : left) ::kill(descendant.pid, SIGKILL);
+        for (const Descendant& descendant : left) kill_if_still_below(descendant, ancestor);
         await_end(left.front().pid, std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now),
                                              std::chrono::milliseconds(50)));
     }

@@ -34,8 +34,8 @@ std::size_t kill_descendants(std::span<const pid_t> spared = {});
 bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared = {});
 
 /// Kills the descendants of another process, which may be stopped and not reap them, until none lives, `deadline` has
-/// passed, or `goes_on` returns false. Blocks. Without /proc it finds none.
-void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& goes_on);
+/// passed, or `may_continue` returns false. Blocks. Without /proc it finds none.
+void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& may_continue);
 
 /// Makes this process a subreaper: orphaned descendants become its children instead of init's.
 void become_subreaper();

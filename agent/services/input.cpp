@@ -24,7 +24,7 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
         to.terminal = terminal_.is_ours();
         return;
     }
-    // A background job must not take what the user types at the shell. The kernel stops background readers, but not a
+    // A background job must not read the user's input to the shell. The kernel stops background readers, but not a
     // worker in a session of its own: give it /dev/null.
     const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
     if (plan_.mode == Mode::automatic && assignment.world_size == 1 && !in_background) return;

@@ -16,7 +16,7 @@ namespace dlaunch::agent {
 
 class StandardInput final : public RoundService {
 public:
-    /// All must live longer, `io` as long as the process.
+    /// All references must outlive this object, `io` must live as long as the process.
     StandardInput(base::Loop& control, base::Loop& io, const Plan& plan, Terminal& terminal);
 
     /// Calls `wanted` when the copy needs the terminal while the shell has it: the job must stop until fg.
@@ -38,7 +38,7 @@ private:
     StdinPlan plan_;
     Terminal& terminal_;
     base::UniqueFd null_;
-    std::shared_ptr<InputCopier> copier_;  ///< shared with calls that are on their way to its loop
+    std::shared_ptr<InputCopier> copier_;  ///< shared with calls that are queued on its loop
     std::vector<base::UniqueFd> pipes_;    ///< of the workers made so far in this round
     std::function<void()> terminal_wanted_ = [] {};
 };

@@ -1,6 +1,5 @@
 #include "agent/services/input_copier.hpp"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -51,7 +50,7 @@ void InputCopier::end_copying() {
     if (terminal_) terminal_->take_back();
 }
 
-/// A background process group must not read from a terminal: makes dlaunch's group the foreground group where possible.
+/// A background process group must not read from a terminal: makes dlaunch's group the foreground group if possible.
 /// False: the shell has the terminal, and the copy waits for fg.
 bool InputCopier::may_read() {
     if (!terminal_) return true;

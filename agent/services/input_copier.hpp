@@ -11,8 +11,8 @@
 
 namespace dlaunch::agent {
 
-/// All calls, and all of its own turns, are on one loop. A file as stdin may be on a disk that does not answer, so the
-/// loop is the I/O thread's; with a terminal as stdin, the control loop's, which gives the terminal and takes it back.
+/// All calls and callbacks are on one loop. A file as stdin may be on an unresponsive disk, so the loop is the I/O
+/// thread's; with a terminal as stdin it is the control loop, which assigns the terminal to workers.
 class InputCopier {
 public:
     /// `terminal` is null unless stdin is one. Calls `terminal_wanted` when the copy needs the terminal while the shell

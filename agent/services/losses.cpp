@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <iterator>
 
-#include "agent/errors/escape.hpp"
+#include "rendezvous/base/escape.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -22,14 +22,15 @@ LossNotices::LossNotices(base::Loop& loop, AgentSocket& socket) : loop_(loop) {
 
 void LossNotices::prepare(const Assignment&) {
     lines_.clear();
+    reported_.clear();
     followers_.clear();
 }
 
 void LossNotices::report(const rendezvous::LostRanks& ranks, std::string_view reason) {
-    if (ranks.count <= 0) return;
+    if (ranks.count <= 0 || !reported_.emplace(ranks.first, ranks.count).second) return;
     const bool in_full = lines_.size() < kMostWithReasons;
     lines_ += fmt::format("lost {} {} {}\n", ranks.first, ranks.count,
-                          in_full ? printable(reason.substr(0, kMostReasonBytes)) : "lost");
+                          in_full ? base::printable(reason.substr(0, kMostReasonBytes)) : "lost");
     for (auto at = followers_.begin(); at != followers_.end();)
         at = send_lines(at->second) ? std::next(at) : followers_.erase(at);
 }

@@ -8,8 +8,10 @@
 /// and costs no memory.
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "agent/services/round_service.hpp"
 #include "agent/services/socket.hpp"
@@ -24,6 +26,7 @@ public:
 
     /// Begins a round without losses, and drops the last round's followers.
     void prepare(const Assignment& assignment) override;
+    /// Drops a repetition: the coordinator's order to stop repeats this node's own failure.
     void report(const rendezvous::LostRanks& ranks, std::string_view reason);
 
     [[nodiscard]] std::size_t followers() const { return followers_.size(); }
@@ -45,6 +48,7 @@ private:
 
     base::Loop& loop_;
     std::string lines_;
+    std::set<std::pair<int, int>> reported_;  ///< first rank and count of each loss of the round
     Followers followers_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace dlaunch::agent {
 
-/// What the services add to a worker before it starts.
+/// The services' additions to a worker before its start.
 struct Contribution {
     Variables variables;                ///< override the worker's other variables
     int input = -1;                     ///< its fd 0; -1: dlaunch's

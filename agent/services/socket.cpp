@@ -1,22 +1,16 @@
 #include "agent/services/socket.hpp"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
-
-#include "agent/process/leftovers.hpp"
-#include "rendezvous/base/host.hpp"
+#include <utility>
 
 namespace dlaunch::agent {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kBacklog = 4096;                // all workers of a node connect at once
 constexpr std::size_t kMostClients = 4096;    // with an incomplete request or reply
 constexpr std::size_t kMostLineBytes = 8192;  // a template's obstacle may be long
 constexpr auto kAcceptPause = 100ms;          // while descriptors or memory are short
@@ -25,36 +19,13 @@ bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error
 
 }  // namespace
 
-/// Making a folder takes a tenth of the time of a worker's start, so an existing one is shared.
-AgentSocket::AgentSocket(base::Loop& loop, const std::string& folder) : loop_(loop) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const auto fits = [&](const std::string& where) {
-        return where.size() + std::strlen("/socket") < sizeof address.sun_path;
-    };
-    if (folder.empty() || !fits(folder)) {
-        std::string own = base::temporary_folder() + "/dlaunch-agent-XXXXXX";
-        if (!fits(own)) own = "/tmp/dlaunch-agent-XXXXXX";
-        if (!mkdtemp(own.data())) return;
-        folder_ = own;
-        lock_ = hold_folder(own);
-    }
-    const std::string path = (folder_.empty() ? folder : folder_) + "/socket";
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    listener_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listener_ || bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return;
-    path_ = path;
-    ::listen(listener_.get(), kBacklog);
-    listen();
-}
-
-AgentSocket::~AgentSocket() {
-    if (!path_.empty()) unlink(path_.c_str());
-    if (!folder_.empty()) rmdir(folder_.c_str());
+AgentSocket::AgentSocket(base::Loop& loop, std::shared_ptr<const SocketFile> file)
+    : loop_(loop), file_(std::move(file)) {
+    if (!file_->path().empty()) listen();
 }
 
 void AgentSocket::listen() {
-    watch_ = loop_.readable(listener_.get(), [this] { accept(); });
+    watch_ = loop_.readable(file_->fd(), [this] { accept(); });
 }
 
 /// Clients wait in the kernel's queue meanwhile; a watch on the listener would spin.
@@ -65,7 +36,7 @@ void AgentSocket::accept_later() {
 
 void AgentSocket::accept() {
     if (clients_.size() >= kMostClients) return accept_later();
-    base::UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    base::UniqueFd connection(accept4(file_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection) {
         if (is_shortage(errno)) accept_later();
         return;
@@ -95,6 +66,7 @@ void AgentSocket::read(Clients::iterator client) {
         line.append(bytes, static_cast<std::size_t>(got));
         const std::size_t end = line.find('\n');
         if (end != std::string::npos) line.resize(end);
+        if (got == 0 && line.empty()) line = "status";
         if (got == 0 || end != std::string::npos) return handle(client);
         if (line.size() > kMostLineBytes) return reply(client, "error the request is too long\n");
     }
@@ -102,7 +74,7 @@ void AgentSocket::read(Clients::iterator client) {
 
 void AgentSocket::handle(Clients::iterator client) {
     const std::string& line = client->second.line;
-    if (line.empty() || line == "status") return reply(client, status_() + "\n");
+    if (line == "status") return reply(client, status_() + "\n");
     for (const auto& [name, handler] : handlers_) {
         if (!line.starts_with(name) || (line.size() > name.size() && line[name.size()] != ' ')) continue;
         Client served = std::move(client->second);

@@ -14,8 +14,10 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
+#include "agent/services/socket_file.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -32,17 +34,10 @@ public:
     };
     using Handler = std::function<void(Request)>;
 
-    /// Makes the socket in `folder`, which only this user can enter and the caller removes. If that is empty, or too
-    /// long for a socket's path, makes a new folder in $TMPDIR (else /tmp). If that fails, path() is empty, and the job
-    /// runs without the socket.
-    AgentSocket(base::Loop& loop, const std::string& folder);
-    ~AgentSocket();
+    /// Serves this socket; without a path there are no clients. The caller makes and removes the file.
+    AgentSocket(base::Loop& loop, std::shared_ptr<const SocketFile> file);
     AgentSocket(const AgentSocket&) = delete;
     AgentSocket& operator=(const AgentSocket&) = delete;
-
-    [[nodiscard]] const std::string& path() const { return path_; }
-    /// The new folder; empty: none was made.
-    [[nodiscard]] const std::string& folder() const { return folder_; }
 
     /// Passes requests with this name, followed by nothing or by a blank and arguments, to `handler`.
     void on_request(const std::string& name, Handler handler) { handlers_[name] = std::move(handler); }
@@ -69,11 +64,9 @@ private:
     void send_reply(Clients::iterator client);
 
     base::Loop& loop_;
+    const std::shared_ptr<const SocketFile> file_;
     std::function<std::string()> status_;
     std::map<std::string, Handler> handlers_;
-    std::string folder_, path_;
-    base::UniqueFd lock_;  ///< marks the folder as in use, see leftovers.hpp
-    base::UniqueFd listener_;
     base::Watch watch_;
     base::Timer accept_again_;
     Clients clients_;  ///< with an incomplete request or an unsent reply

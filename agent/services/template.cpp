@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -11,7 +10,7 @@
 
 #include "agent/process/sweep.hpp"
 #include "agent/services/socket.hpp"
-#include "rendezvous/base/pass_files.hpp"
+#include "rendezvous/base/pass_descriptors.hpp"
 #include "rendezvous/wire/fork_point.hpp"
 
 namespace dlaunch::agent {
@@ -87,8 +86,8 @@ std::variant<UniqueFd, SpawnError> Template::order() {
         return SpawnError{.step = "socketpair", .number = errno};
     UniqueFd ours(pair[0]);
     const UniqueFd theirs(pair[1]);
-    // EPIPE and ECONNRESET: the template has died; its pidfd reports the exit, and the line closes.
-    if (!base::send_files(socket_.get(), std::array{theirs.get()}) && errno != EPIPE && errno != ECONNRESET)
+    // EPIPE and ECONNRESET: the template has died; its pidfd reports the exit, and the channel closes.
+    if (!base::send_descriptors(socket_.get(), std::array{theirs.get()}) && errno != EPIPE && errno != ECONNRESET)
         return SpawnError{.step = "request a fork from the template", .number = errno};
     return ours;
 }

@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool absent() const { return pid_ == 0; }
     /// The template runs, before its fork point.
     [[nodiscard]] bool prepares() const { return pid_ != 0 && !socket_; }
-    /// The template is at its fork point. One that has just died there is dropped without an event.
+    /// The template is at its fork point. A template that has just died there is dropped without an event.
     [[nodiscard]] bool ready();
     /// 0: absent.
     [[nodiscard]] pid_t pid() const { return pid_; }
@@ -52,8 +52,8 @@ public:
     /// Executes the program. A failure may also be reported later, by on_refused().
     [[nodiscard]] std::optional<SpawnError> start(SpawnRequest request);
 
-    /// Requests a worker. The returned line (forking.hpp) reports its progress, and closes if the template dies before
-    /// it has made the worker.
+    /// Requests a worker. The returned channel (forking.hpp) reports its progress, and closes if the template dies
+    /// before the fork.
     [[nodiscard]] std::variant<base::UniqueFd, SpawnError> order();
 
     /// Signals a template before its fork point to exit. If it reaches the fork point, it is killed there.
@@ -62,7 +62,7 @@ public:
     void signal(int number) const;
 
 private:
-    /// Process `peer` has sent "fork point"; `obstacle`: why it cannot be forked, or empty.
+    /// Process `peer` has sent "fork point"; `obstacle`: the reason why it cannot be forked, or empty.
     void at_fork_point(base::UniqueFd socket, pid_t peer, const std::string& obstacle);
     [[nodiscard]] std::optional<End> reap();
     void forget();

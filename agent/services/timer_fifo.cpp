@@ -2,63 +2,51 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 
-#include "agent/errors/escape.hpp"
-
-#include "rendezvous/base/host.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/random.hpp"
 
 namespace dlaunch::agent {
 
 namespace {
 
-/// Reads per turn. A pipe holds 16 of them; a writer that never stops must not hold the loop.
-constexpr int kMostReads = 64;
+std::string chosen_path(const std::string& temporary) {
+    return fmt::format("{}/watchdog_timer_{:016x}", temporary, base::random_number());
+}
 
-bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
+/// A FIFO may be left over from a launcher that was killed.
+bool is_fifo(const std::string& path) {
+    struct stat about {};
+    return ::lstat(path.c_str(), &about) == 0 && S_ISFIFO(about.st_mode);
+}
 
 }  // namespace
 
-TimerFifo::TimerFifo(base::Loop& loop, TimerPipe pipe, OnExpired on_expired)
-    : loop_(loop), pipe_(std::move(pipe)), on_expired_(std::move(on_expired)) {
-    watch_ = loop_.readable(pipe_.fd(), [this] {
-        read_requests();
-        wait();
-    });
+void TimerFifo::remove() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+    path_.clear();
 }
 
-void TimerFifo::read_requests() {
-    std::array<char, 4096> buffer{};
-    for (int i = 0; i < kMostReads; ++i) {
-        const ssize_t got = ::read(pipe_.fd(), buffer.data(), buffer.size());
-        if (got <= 0) return;
-        table_.feed({buffer.data(), static_cast<std::size_t>(got)}, std::chrono::system_clock::now(),
-                    base::Clock::now());
+base::Result<TimerFifo> TimerFifo::make(std::string path, const std::string& temporary) {
+    if (path.empty()) path = chosen_path(temporary);
+    if (is_fifo(path)) ::unlink(path.c_str());
+    const auto error_of_call = [&path] {
+        return base::Error{fmt::format("timer file {}: {}", base::printable(path), std::strerror(errno))};
+    };
+    if (::mkfifo(path.c_str(), 0600) != 0) return error_of_call();
+    // The agent's own writing end prevents end of file while no worker has the FIFO open.
+    base::UniqueFd fifo(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    if (!fifo) {
+        const auto error = error_of_call();
+        ::unlink(path.c_str());
+        return error;
     }
-}
-
-void TimerFifo::wait() {
-    timer_ = base::Timer();
-    if (const auto next = table_.next_deadline())
-        timer_ = loop_.after(std::max(*next - base::Clock::now(), base::Duration::zero()), [this] { check(); });
-}
-
-void TimerFifo::check() {
-    // Requests that arrived in time but are unread yet count.
-    read_requests();
-    const auto expired = table_.expired(base::Clock::now(), is_alive);
-    wait();
-    const OnExpired call = on_expired_;  // the call may destroy this object
-    for (const ExpiredTimer& timer : expired) call(timer.pid, timer.scope, timer.signal);
+    return TimerFifo(std::move(path), std::move(fifo));
 }
 
 }  // namespace dlaunch::agent

@@ -1,49 +1,40 @@
 #pragma once
-/// The FIFO behind torch's file timer (TORCHELASTIC_ENABLE_FILE_TIMER=1): reads requests from workers, and calls back
-/// when a deadline has passed. timer_table.hpp has the format and the deadlines.
 
-#include <functional>
-#include <memory>
 #include <string>
+#include <utility>
 
-#include "agent/plan.hpp"
-#include "agent/services/round_service.hpp"
-#include "agent/services/timer_pipe.hpp"
-#include "agent/services/timer_table.hpp"
-#include "rendezvous/base/loop.hpp"
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/result.hpp"
 
 namespace dlaunch::agent {
 
-/// One per agent, on the loop's thread; the loop must outlive it. Removes the FIFO at its end.
-class TimerFifo final : public RoundService {
+/// The FIFO of torch's file timer, at a path that the user may choose. make() and remove() block as long as its disk
+/// does: call them on a thread that may wait.
+class TimerFifo {
 public:
-    /// A deadline of this process passed; the request names `signal`. The process was alive just before. May destroy
-    /// the TimerFifo.
-    using OnExpired = std::function<void(pid_t pid, const std::string& scope, int signal)>;
-
-    TimerFifo(base::Loop& loop, TimerPipe pipe, OnExpired on_expired);
-    TimerFifo(const TimerFifo&) = delete;
-    TimerFifo& operator=(const TimerFifo&) = delete;
-
-    /// The workers' TORCHELASTIC_TIMER_FILE.
-    [[nodiscard]] const std::string& path() const { return pipe_.path(); }
-
-    void contribute(const Assignment&, int, Contribution& to) override {
-        to.variables.emplace_back("TORCHELASTIC_TIMER_FILE", path());
+    TimerFifo() = default;  ///< none
+    TimerFifo(TimerFifo&& other) noexcept : path_(std::exchange(other.path_, {})), fifo_(std::move(other.fifo_)) {}
+    TimerFifo& operator=(TimerFifo&& other) noexcept {
+        std::swap(path_, other.path_);
+        std::swap(fifo_, other.fifo_);
+        return *this;
     }
-    void ended(pid_t worker) override { table_.forget(worker); }
+    ~TimerFifo() { remove(); }
+
+    /// Makes the FIFO (0600). An empty `path` (no TORCHELASTIC_TIMER_FILE) becomes
+    /// watchdog_timer_<random> in `temporary`. Replaces an existing FIFO; any other file is an error.
+    [[nodiscard]] static base::Result<TimerFifo> make(std::string path, const std::string& temporary);
+    /// Removes the file; the FIFO stays open.
+    void remove();
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] int fd() const { return fifo_.get(); }  ///< non-blocking
 
 private:
-    void read_requests();
-    void wait();
-    void check();
+    TimerFifo(std::string path, base::UniqueFd fifo) : path_(std::move(path)), fifo_(std::move(fifo)) {}
 
-    base::Loop& loop_;
-    TimerPipe pipe_;
-    OnExpired on_expired_;
-    TimerTable table_;
-    base::Watch watch_;
-    base::Timer timer_;
+    std::string path_;
+    base::UniqueFd fifo_;
 };
 
 }  // namespace dlaunch::agent

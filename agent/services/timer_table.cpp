@@ -68,49 +68,49 @@ void TimerTable::feed(std::string_view bytes, std::chrono::system_clock::time_po
 void TimerTable::take(std::string_view line, std::chrono::system_clock::time_point wall, Time now) {
     auto request = parse(line);
     if (!request) return;
-    const auto key = std::make_pair(request->pid, std::move(request->scope));
+    Key key(request->pid, std::move(request->scope));
+    const auto known = timers_.find(key);
     if (request->expiration < 0) {
-        if (timers_.erase(key) > 0) scope_bytes_ -= key.second.size();
+        if (known != timers_.end()) remove(known);
         return;
     }
     const double from_now = request->expiration - std::chrono::duration<double>(wall.time_since_epoch()).count();
     const std::chrono::duration<double> left(std::clamp(from_now, 0.0, kForever));
-    if (timers_.count(key) == 0) {
-        if (timers_.size() >= kMaxTimers || scope_bytes_ + key.second.size() > kMaxScopeBytes) return;
-        scope_bytes_ += key.second.size();
-    }
-    timers_[key] = {now + std::chrono::duration_cast<Time::duration>(left), request->signal};
+    if (known != timers_.end())
+        remove(known);
+    else if (timers_.size() >= kMaxTimers || scope_bytes_ + key.second.size() > kMaxScopeBytes)
+        return;
+    scope_bytes_ += key.second.size();
+    const Deadline deadline{now + std::chrono::duration_cast<Time::duration>(left), request->signal};
+    by_time_.emplace(deadline.when, &timers_.emplace(std::move(key), deadline).first->first);
 }
 
 std::optional<TimerTable::Time> TimerTable::next_deadline() const {
-    std::optional<Time> next;
-    for (const auto& [key, deadline] : timers_)
-        if (!next || deadline.when < *next) next = deadline.when;
-    return next;
+    if (by_time_.empty()) return std::nullopt;
+    return by_time_.begin()->first;
 }
 
 std::vector<ExpiredTimer> TimerTable::expired(Time now, const std::function<bool(pid_t)>& alive) {
-    std::vector<std::pair<Time, ExpiredTimer>> due;
-    for (const auto& [key, deadline] : timers_)
-        if (deadline.when <= now) due.push_back({deadline.when, {key.first, key.second, deadline.signal}});
-    std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<ExpiredTimer> first;
-    for (auto& entry : due) {
-        ExpiredTimer& timer = entry.second;
-        const bool known =
-            std::any_of(first.begin(), first.end(), [&](const ExpiredTimer& other) { return other.pid == timer.pid; });
-        forget(timer.pid);
-        if (!known && alive(timer.pid)) first.push_back(std::move(timer));
+    for (std::size_t examined = 0; examined < kMostAtOnce; ++examined) {
+        if (by_time_.empty() || by_time_.begin()->first > now) break;
+        const Key key = *by_time_.begin()->second;
+        const int signal = timers_.at(key).signal;
+        forget(key.first);
+        if (alive(key.first)) first.push_back({key.first, key.second, signal});
     }
     return first;
 }
 
 void TimerTable::forget(pid_t pid) {
-    std::erase_if(timers_, [&](const auto& entry) {
-        if (entry.first.first != pid) return false;
-        scope_bytes_ -= entry.first.second.size();
-        return true;
-    });
+    for (auto timer = timers_.lower_bound({pid, ""}); timer != timers_.end() && timer->first.first == pid;)
+        timer = remove(timer);
+}
+
+std::map<TimerTable::Key, TimerTable::Deadline>::iterator TimerTable::remove(std::map<Key, Deadline>::iterator timer) {
+    scope_bytes_ -= timer->first.second.size();
+    by_time_.erase({timer->second.when, &timer->first});
+    return timers_.erase(timer);
 }
 
 }  // namespace dlaunch::agent

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,8 +35,10 @@ public:
 
     [[nodiscard]] std::optional<Time> next_deadline() const;
 
-    /// The earliest due timer of each process; removes all timers of these processes. Drops timers of dead processes
-    /// (`alive` is false).
+    /// The earliest due timer of each process, in the order of time; removes all timers of these processes. Drops
+    /// timers of dead processes (`alive` is false). Examines at most kMostAtOnce processes, so that a flood of timers
+    /// does not hold the loop: next_deadline() is still due if there are more.
+    static constexpr std::size_t kMostAtOnce = 1024;
     [[nodiscard]] std::vector<ExpiredTimer> expired(Time now, const std::function<bool(pid_t)>& alive);
 
     /// Removes the timers of a dead process, because its pid may be reused.
@@ -44,15 +47,19 @@ public:
     [[nodiscard]] std::size_t size() const { return timers_.size(); }
 
 private:
+    using Key = std::pair<pid_t, std::string>;
     struct Deadline {
         Time when;
         int signal;
     };
 
     void take(std::string_view line, std::chrono::system_clock::time_point wall, Time now);
+    /// Removes a timer, and returns the next one.
+    std::map<Key, Deadline>::iterator remove(std::map<Key, Deadline>::iterator timer);
 
-    std::map<std::pair<pid_t, std::string>, Deadline> timers_;
-    std::size_t scope_bytes_ = 0;  ///< of all timers' scopes
+    std::map<Key, Deadline> timers_;
+    std::set<std::pair<Time, const Key*>> by_time_;  ///< of all timers; the keys are those of `timers_`
+    std::size_t scope_bytes_ = 0;                    ///< of all timers' scopes
     std::string partial_;
     bool skipping_ = false;  ///< inside an overlong line
 };

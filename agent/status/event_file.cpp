@@ -2,14 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "agent/errors/escape.hpp"
+#include "agent/status/open_error.hpp"
+#include "rendezvous/base/escape.hpp"
 
 namespace dlaunch::agent {
 
@@ -19,8 +19,8 @@ base::Result<EventFile> EventFile::open(const std::string& path) {
     // reader.
     log.file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
     if (log.file_) return log;
-    const char* why = errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno);
-    return base::Error{fmt::format("event log {}: {}", printable(path), why)};
+    const int why = errno;
+    return base::Error{fmt::format("event log {}: {}", base::printable(path), open_error(path, why))};
 }
 
 void EventFile::write(std::string_view line) {

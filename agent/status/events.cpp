@@ -8,12 +8,14 @@
 #include <iterator>
 #include <utility>
 
-#include "agent/errors/escape.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/utc.hpp"
 
 namespace dlaunch::agent {
 
 namespace {
+
+using base::json_string;
 
 void append_times(std::string& line) {
     timespec monotonic{};

@@ -7,22 +7,14 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
+#include "agent/status/open_error.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/files.hpp"
 #include "rendezvous/base/random.hpp"
 
 namespace dlaunch::agent {
 namespace {
-
-bool write_all(int fd, const std::string& text) {
-    for (std::size_t done = 0; done < text.size();) {
-        const ssize_t put = write(fd, text.data() + done, text.size() - done);
-        if (put < 0 && errno != EINTR) return false;
-        if (put > 0) done += static_cast<std::size_t>(put);
-    }
-    return true;
-}
 
 /// Creates a new file beside `path`. The random name keeps nodes that share the folder apart, even with equal pids.
 /// O_EXCL and O_NOFOLLOW reject a link that another process has placed there.
@@ -44,16 +36,14 @@ bool replace(const std::string& path, const std::string& text, const struct stat
         if (fchown(file.get(), before->st_uid, before->st_gid) != 0) errno = 0;  // only root may change a file's owner
         fchmod(file.get(), before->st_mode & 07777);
     }
-    if (write_all(file.get(), text) && std::rename(fresh.c_str(), path.c_str()) == 0) return true;
+    if (base::write_all(file.get(), text) && std::rename(fresh.c_str(), path.c_str()) == 0) return true;
     const int why = errno;
     unlink(fresh.c_str());
     errno = why;
     return false;
 }
 
-std::string warning(const std::string& path) {
-    return fmt::format("{}: {}", path, errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno));
-}
+std::string warning(const std::string& path) { return fmt::format("{}: {}", path, open_error(path, errno)); }
 
 }  // namespace
 
@@ -67,7 +57,7 @@ std::string write_file(const std::string& path, const std::string& text) {
     // The path is a link, a mount point or a device, or its folder takes no new file: write in place. O_NONBLOCK: a
     // pipe without a reader must not block the end of the job.
     base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644));
-    if (file && write_all(file.get(), text)) return {};
+    if (file && base::write_all(file.get(), text)) return {};
     return warning(path);
 }
 

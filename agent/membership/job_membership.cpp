@@ -1,4 +1,4 @@
-#include "agent/membership/net_membership.hpp"
+#include "agent/membership/job_membership.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "agent/errors/failure_record.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/membership/net_options.hpp"
-#include "rendezvous/base/address.hpp"
-#include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/coordinate/memory_link.hpp"
 #include "rendezvous/net/addresses.hpp"
@@ -34,127 +32,159 @@ std::string names_of(const std::vector<r::ResolvedEndpoint>& places) {
     return fmt::format("{}", fmt::join(names, " or "));
 }
 
+r::Leave::Scope scope_of(LeaveReason why) {
+    switch (why) {
+        case LeaveReason::signal:
+        case LeaveReason::cannot_host: return r::Leave::Scope::node_if_enough;
+        case LeaveReason::time_limit: return r::Leave::Scope::job;
+        case LeaveReason::unfit_node:
+        case LeaveReason::guard_is_dead: return r::Leave::Scope::node;
+    }
+    return r::Leave::Scope::node_if_enough;
+}
+
+r::Cause cause_of(const Failure& failure, std::string record = {}) {
+    return {.status = failure.exit_status(),
+            .kind = kind_of(failure),
+            .summary = summary(failure),
+            .permanent = failure.permanent,
+            .record = std::move(record)};
+}
+
 constexpr int kStandbys = 3;  // members that watch the claim
 
 }  // namespace
 
-NetMembership::NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard,
-                             HostCoordinator host)
+JobMembership::JobMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard,
+                             WorkerStore& store, HostCoordinator host)
     : loop_(loop),
       plan_(plan),
       host_name_(std::move(host_name)),
       guard_(guard),
       alone_(plan.rendezvous.max_nodes == 1),
       host_(std::move(host)),
-      store_(loop, [this](const std::string& text) { orders_.tell(text); }) {}
-NetMembership::~NetMembership() = default;
+      store_(store) {}
+JobMembership::~JobMembership() = default;
 
-void NetMembership::make_member(const r::Found& found) {
+void JobMembership::make_member(const r::DiscoveryResult& found) {
     r::Member::Options options;
     options.version = DLAUNCH_VERSION;
     options.job_id = plan_.rendezvous.job_id;
-    options.record = {fmt::format("{}-{}-{:x}", host_name_, getpid(), base::random_number()),
-                      host_name_,
-                      found.advertised,
-                      store_.other_address(),
-                      store_.port(),
-                      plan_.workers,
-                      plan_.program.role,
-                      plan_.program.name(),
-                      plan_.rendezvous.order_key,
-                      plan_.rendezvous.node_rank,
-                      alone_ || (hosts_ && !discovery_->moves())};
-    options.told = coordinator_options(plan_, host_name_, 0);
+    options.record = {.id = fmt::format("{}-{}-{:x}", host_name_, getpid(), base::random_number()),
+                      .host = host_name_,
+                      .address = found.advertised,
+                      .other_address = store_.other_address(),
+                      .store_port = store_.port(),
+                      .slots = plan_.workers,
+                      .role = plan_.program.role,
+                      .program = plan_.program.name(),
+                      .order_key = plan_.rendezvous.order_key,
+                      .node_rank = plan_.rendezvous.node_rank,
+                      .hosts_coordinator = alone_ || (hosts_ && !discovery_->moves())};
+    options.own_config = coordinator_options(plan_, host_name_, 0);
     places_ = found.places;
     options.coordinator = names_of(found.places);
     options.fixed_coordinator = alone_ || !discovery_->moves();
     options.join_timeout = plan_.rendezvous.answer_timeout;
     options.rejoin_timeout = plan_.rendezvous.rejoin_timeout;
-    r::CoordinatorLink::Observer observer{[this] {
-                                              if (link_->socket() >= 0)
-                                                  guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
-                                              change([this](base::Time now) { member_->connected(now); });
-                                          },
-                                          [this](const r::ConnectFailure& failure) {
-                                              locate_later();
-                                              change([&](base::Time now) { member_->connect_failed(now, failure); });
-                                          },
-                                          [this](const r::Message& message) {
-                                              if (std::holds_alternative<r::Welcome>(message)) answered_ = true;
-                                              change([&](base::Time now) { member_->received(now, message); });
-                                          },
-                                          [this](bool by_its_end) {
-                                              locate_later();
-                                              change([&](base::Time now) { member_->closed(now, by_its_end); });
-                                          }};
-    if (alone_) {
-        auto job = coordinator_options(plan_, host_name_, base::random_number());
-        job.node_timeout = r::MemoryLink::kNeverSilent;
-        job.master_addr = advertised_;
-        link_ = std::make_unique<r::MemoryLink>(loop_, std::move(job), std::move(observer));
-    } else {
-        link_ = std::make_unique<r::MemberLink>(loop_, found.places, std::move(observer));
-    }
+    if (link_)  // decided again
+        link_->retarget(places_);
+    else
+        make_link();
     member_.emplace(std::move(options), base::Clock::now(), base::random_number());
     if (!alone_ && discovery_->moves()) watch_claim();
 }
 
+void JobMembership::make_link() {
+    r::CoordinatorLink::Observer observer{
+        .connected =
+            [this] {
+                if (link_->socket() >= 0) guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
+                change([this](base::Time now) { member_->connected(now); });
+            },
+        .failed =
+            [this](const r::ConnectFailure& failure) {
+                if (end_if_recorded()) return;
+                locate_later();
+                change([&](base::Time now) { member_->connect_failed(now, failure); });
+            },
+        .received =
+            [this](const r::Message& message) {
+                if (std::holds_alternative<r::Welcome>(message)) answered_ = true;
+                change([&](base::Time now) { member_->received(now, message); });
+            },
+        .closed =
+            [this](bool by_fin) {
+                if (end_if_recorded()) return;
+                locate_later();
+                change([&](base::Time now) { member_->closed(now, by_fin); });
+            }};
+    if (!alone_) {
+        link_ = std::make_unique<r::MemberLink>(loop_, places_, std::move(observer));
+        return;
+    }
+    auto job = coordinator_options(plan_, host_name_, base::random_number());
+    job.node_timeout = r::MemoryLink::kNeverSilent;
+    job.master_addr = advertised_;
+    link_ = std::make_unique<r::MemoryLink>(loop_, std::move(job), std::move(observer));
+}
+
 // --- calls of the agent ---------------------------------------------------------------------------------------------
 
-void NetMembership::failed(const Failure& failure) {
+void JobMembership::failed(const Failure& failure) {
     own_failure_ = true;
-    r::Cause cause{failure.exit_status(), kind_of(failure), summary(failure), failure.permanent, {}, {failure.rank, 1}};
+    r::Cause cause = cause_of(failure);
+    cause.lost = {.first = failure.rank, .count = 1};
     change([&](base::Time now) { member_->failed(now, cause); });
 }
 
-void NetMembership::round_over(const RoundEnd& end) {
+void JobMembership::round_over(const RoundResult& end) {
     running_round_.reset();
-    if (!end.succeeded) store_.end_round();  // after success other nodes' workers may still use it
+    if (!end.succeeded) store_.end_round();  // after success other nodes' workers may still use the store
     if (dying_) return die();
+    if (!alone_ || !end.succeeded) {  // else no round follows
+        store_.renew();
+        member_->set_store_port(store_.port());
+    }
     std::optional<r::Cause> cause;
     std::vector<Failure> own;
     std::copy_if(end.failures.begin(), end.failures.end(), std::back_inserter(own),
-                 [](const Failure& failure) { return !failure.victim; });
+                 [](const Failure& failure) { return !failure.collateral; });
     if (!own.empty()) {
         const Failure first = own.front();
-        cause = r::Cause{first.exit_status(), kind_of(first), summary(first), first.permanent,
-                         pack_failures(std::move(own), wire::kMaxRecord)};
+        cause = cause_of(first, pack_failures(std::move(own), wire::kMaxRecord));
     }
     change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
 }
 
-void NetMembership::die() {
+void JobMembership::die() {
     if (member_) change([this](base::Time) { member_->gone(); });
     order([this] { orders_.end(*dying_); });
 }
 
-void NetMembership::leave(int status, const std::string& reason, bool workers_too) {
-    using Scope = r::Leave::Scope;
+void JobMembership::leave(LeaveReason why, int status, const std::string& text, bool workers_too) {
     // Without its guard this agent exits. It sends Gone when no worker lives here: a Leave could end the job, and a
     // connection closed without Gone counts as a cut.
-    if (status == exit_status::kSignalBase + SIGKILL) {
-        dying_ = JobVerdict{status, reason};
+    if (why == LeaveReason::guard_is_dead) {
+        dying_ = JobVerdict{status, text};
         if (!running_round_ && !over_) die();
         return;
     }
     if (over_) return;
-    if (!member_) return end_before_joining(status, reason);
-    const Scope scope = status == exit_status::kHang            ? Scope::job
-                        : status == exit_status::kNodeUnhealthy ? Scope::node
-                                                                : Scope::node_if_enough;
-    own_reason_ = reason;
-    own_leave_ = reason + " on " + host_name_;
-    change([&](base::Time) { member_->leave(scope, status, reason, workers_too); });
+    if (!member_) return end_before_joining(status, text);
+    own_reason_ = text;
+    own_leave_ = text + " on " + host_name_;
+    change([&](base::Time) { member_->leave(scope_of(why), status, text, workers_too); });
 }
 
-void NetMembership::hurry() {
-    if (member_ && !over_) change([this](base::Time) { member_->hurry(); });
+void JobMembership::leave_at_once() {
+    if (member_ && !over_) change([this](base::Time) { member_->leave_at_once(); });
 }
 
 // --- actions of the member ------------------------------------------------------------------------------------------
 
 /// Actions may add more actions. The outermost call performs them all, in order.
-void NetMembership::act() {
+void JobMembership::act() {
     if (std::exchange(acting_, true)) return;
     renew_lease();
     for (auto actions = member_->take_actions(); !actions.empty(); actions = member_->take_actions()) {
@@ -166,26 +196,29 @@ void NetMembership::act() {
 }
 
 /// Must precede all other events after a freeze: worker exits caused by the guard's fence are not failures.
-void NetMembership::check_fence(base::Time now) {
+void JobMembership::check_fence(base::Time now) {
     if (alone_) return;
     by_guard_ = guard_.has_fenced();
     if (by_guard_)
         member_->fenced_by_guard(now, "this agent was frozen for too long: its guard has killed the workers");
 }
 
-void NetMembership::renew_lease() {
-    if (alone_) return;  // no other node can take this node's place
+void JobMembership::renew_lease() {
+    if (alone_) return;  // no other node can run this node's ranks
     const base::Time until = member_->lease_until();
     if (until == r::kNever)
         guard_.no_workers_live();
-    else if (!guard_.let_workers_live_until(until))
+    else if (!guard_.let_workers_live_until(until, plan_.rendezvous.rejoin_timeout))
         check_fence(base::Clock::now());
 }
 
-void NetMembership::perform(r::Member::Action& action) {
+void JobMembership::perform(r::Member::Action& action) {
     if (std::holds_alternative<r::Member::Connect>(action)) {
         if (!alone_) guard_.drop_connection();
-        if (member_->epoch() > 0) locate_later();
+        if (member_->epoch() > 0)
+            locate_later();
+        else if (std::exchange(dialed_, true))
+            decide_again_later();
         link_->connect();
     } else if (std::holds_alternative<r::Member::Disconnect>(action)) {
         if (!alone_) guard_.drop_connection();
@@ -195,11 +228,11 @@ void NetMembership::perform(r::Member::Action& action) {
     } else if (auto* begin = std::get_if<r::Member::StartWorkers>(&action)) {
         start(begin->assigned);
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
-        // The order may be carried out when its round is over and the next one runs.
+        // When the queued order is carried out, its round may be over and the next one running.
         order([this, round = running_round_, reason = stop->reason, lost = stop->lost,
                is_known = own_failure_ || stop->reason == own_leave_] {
             if (!round || running_round_ != round) return;
-            if (!is_known) orders_.tell(reason);
+            if (!is_known) orders_.print(reason);
             orders_.stop(reason, lost);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
@@ -208,21 +241,21 @@ void NetMembership::perform(r::Member::Action& action) {
         order([this, round = running_round_, reason = kill->reason, done = by_guard_,
                is_known = kill->reason == own_leave_] {
             const bool runs = round && running_round_ == round;
-            if ((runs || done) && !is_known) orders_.tell(reason + (done ? "" : ": killing the workers"));
+            if ((runs || done) && !is_known) orders_.print(reason + (done ? "" : ": killing the workers"));
             if (runs) orders_.kill(reason);
         });
-    } else if (auto* tell = std::get_if<r::Member::TellUser>(&action)) {
-        order([this, text = tell->text] { orders_.tell(text); });
+    } else if (auto* line = std::get_if<r::Member::PrintLine>(&action)) {
+        order([this, text = line->text] { orders_.print(text); });
     } else if (auto* how = std::get_if<r::Member::EndJob>(&action)) {
         end(*how);
     }
 }
 
-void NetMembership::set_timer() {
+void JobMembership::set_timer() {
     deadline_.set(member_->deadline(), [this] { change([this](base::Time now) { member_->tick(now); }); });
 }
 
-void NetMembership::start(const r::Assigned& assigned) {
+void JobMembership::start(const r::Assigned& assigned) {
     running_round_ = assigned.stamp.round;
     own_failure_ = false;
     is_standby_ = assigned.group_rank < kStandbys;
@@ -235,34 +268,31 @@ void NetMembership::start(const r::Assigned& assigned) {
     assignment.local_world_size = assigned.local_world_size;
     assignment.first_role_rank = assigned.first_role_rank;
     assignment.role_world_size = assigned.role_world_size;
-    // Where this host's name resolves to 127.0.1.1, no store listens at that name.
+    // If this host's name resolves to 127.0.1.1, no store listens at that name.
     assignment.master_addr =
         name_is_loopback_ && assigned.group_rank == 0 ? advertised_ : r::in_our_scope(assigned.master_addr, bind_to_);
     assignment.master_port = assigned.master_port;
-    assignment.agent_store = assigned.group_rank != 0 || serve_store(assigned);
+    assignment.store = store_duty(assigned);
     assignment.restart_count = assigned.restart_count;
     assignment.max_restarts = assigned.max_restarts;
     assignment.restart_reason = assigned.restart_reason;
     order([this, assignment = std::move(assignment)] { orders_.start(assignment); });
 }
 
-/// If the coordinator on this node uses the worker store's port, its server is the store, and it has emptied it.
-bool NetMembership::serve_store(const r::Assigned& assigned) {
-    store_.end_round();
-    if (hosts_ && coordinator_port_ == assigned.master_port) return true;
+/// If this node's coordinator has the worker store's port, the coordinator's server is the store.
+StoreDuty JobMembership::store_duty(const r::Assigned& assigned) const {
+    using Kind = StoreDuty::Kind;
+    if (assigned.group_rank != 0 || (hosts_ && coordinator_port_ == assigned.master_port)) return {};
     if (assigned.master_port == store_.port()) {
-        store_.begin_round(!store_.other_address().empty() && assigned.master_addr == store_.other_address(),
-                           alone_ ? WorkerStore::Serve::from_first_client : WorkerStore::Serve::at_once);
-        return true;
+        const bool at_other = !store_.other_address().empty() && assigned.master_addr == store_.other_address();
+        return {.kind = at_other ? Kind::other_address : Kind::own_port};
     }
     const bool is_named = assigned.master_addr == plan_.rendezvous.master_addr && !master_.empty();
-    const std::string& address = is_named ? master_ : assigned.master_addr;
-    auto serves = store_.begin_round_at(assigned.master_addr == advertised_ ? bind_to_ : address, assigned.master_port);
-    if (!serves) order([this, text = cannot_serve(serves.error().text)] { orders_.tell(text); });
-    return serves.has_value();
+    if (assigned.master_addr == advertised_) return {.kind = Kind::named, .address = bind_to_};
+    return {.kind = Kind::named, .address = is_named ? master_ : assigned.master_addr};
 }
 
-void NetMembership::end(const r::Member::EndJob& how) {
+void JobMembership::end(const r::Member::EndJob& how) {
     deadline_.cancel();
     over_ = true;
     JobVerdict verdict{how.status, how.reason, std::vector<Failure>{}};

@@ -6,7 +6,6 @@
 #include <boost/asio/detail/throw_error.hpp>  // missing in Boost 1.81's launcher
 #include <boost/process/v2/posix/default_launcher.hpp>
 #include <memory>
-#include <vector>
 
 #include "agent/process/clone.hpp"
 

@@ -1,10 +1,10 @@
 #pragma once
-/// The time until which this node's workers may live, in memory shared by agent and guard. The agent extends it
-/// whenever the coordinator extends the node's lease. When it runs out, the guard kills the workers: the agent must be
-/// frozen, or it would have killed them itself.
+/// The time until which this node's workers may live, in memory shared by agent and guard. The agent extends the lease
+/// whenever the coordinator extends the node's lease. When the lease runs out, the guard kills the workers: a frozen
+/// agent has not done so.
 ///
-/// The state is one atomic word, changed by compare-and-exchange only. A late grant finds that the guard has fenced,
-/// and a late guard finds that the lease was extended. Nothing is queued, so nothing arrives late.
+/// The state is one atomic word, changed by compare-and-exchange only. A late grant() finds the lease fenced, and a
+/// late guard finds the lease extended. Nothing is queued, so nothing arrives late.
 
 #include <atomic>
 #include <cstdint>
@@ -24,8 +24,8 @@ public:
         fenced,  ///< the guard has killed the workers, or is about to
     };
     [[nodiscard]] Grant grant(base::Time until);
-    /// Ends the lease when no worker lives. While the guard is killing, waits at most `deadline`, so that it does not
-    /// hit the next workers.
+    /// Ends the lease when no worker lives. Waits up to `deadline` while the guard is killing, so that the guard does
+    /// not kill the next workers.
     void lift(base::Duration deadline);
     /// The guard has begun to kill the workers since the last lift().
     [[nodiscard]] bool fenced() const { return word_.load() < 0; }

@@ -1,10 +1,9 @@
 #pragma once
-/// Formats durations, sizes, lists of ranks and long texts for the report.
+/// Formats durations, sizes and long texts for the report.
 
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace dlaunch::agent {
 
@@ -13,9 +12,6 @@ namespace dlaunch::agent {
 
 /// "640 KiB", "1.2 GiB".
 [[nodiscard]] std::string size_text(double bytes);
-
-/// "0-3,8" for {0, 1, 2, 3, 8}, with any separator; the order of the numbers does not matter.
-[[nodiscard]] std::string number_ranges(std::vector<int> numbers, std::string_view separator);
 
 /// Columns on a terminal, never too few: everything from U+1100 up is taken for wide.
 [[nodiscard]] std::size_t columns(std::string_view text);

@@ -1,4 +1,4 @@
-#include "agent/process/lease.hpp"
+#include "agent/process/guard_lease.hpp"
 
 #include <poll.h>
 

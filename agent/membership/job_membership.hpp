@@ -1,7 +1,8 @@
 #pragma once
-/// One node's membership of a job: finds the coordinator or starts it, connects to it, and serves the worker store
-/// while this node is group rank 0. rendezvous/rounds/member.hpp makes all decisions.
+/// One node's membership of a job: finds the coordinator or starts it, connects to it, and decides where
+/// this node serves the worker store while it is group rank 0. rendezvous/rounds/member.hpp makes all decisions.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,10 +10,10 @@
 
 #include "agent/membership/hosting.hpp"
 #include "agent/membership/membership.hpp"
-#include "agent/membership/worker_store.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/guard.hpp"
-#include "rendezvous/base/aside.hpp"
+#include "agent/services/worker_store.hpp"
+#include "rendezvous/base/background.hpp"
 #include "rendezvous/base/deadline.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
@@ -22,34 +23,41 @@
 
 namespace dlaunch::agent {
 
-class NetMembership : public Membership {
+class JobMembership : public Membership {
 public:
-    /// The loop must outlive this object. `guard` kills the workers if this process freezes until its lease runs out.
-    /// `host` starts the coordinator on this node.
-    NetMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard, HostCoordinator host);
-    ~NetMembership() override;
+    /// All references must outlive this object. `guard` kills the workers if this process freezes until its lease runs
+    /// out. `host` starts the coordinator on this node.
+    JobMembership(base::Loop& loop, const Plan& plan, std::string host_name, GuardLink& guard, WorkerStore& store,
+                  HostCoordinator host);
+    ~JobMembership() override;
 
     void join(Orders orders) override;
     void failed(const Failure& failure) override;
-    void round_over(const RoundEnd& end) override;
-    void leave(int status, const std::string& reason, bool workers_too) override;
-    void hurry() override;
+    void round_over(const RoundResult& end) override;
+    void leave(LeaveReason why, int status, const std::string& text, bool workers_too = false) override;
+    void leave_at_once() override;
 
 private:
     void begin_alone();
     void look_up(const std::string& name, std::function<void(const std::string&)> then);
-    void find_coordinator();
+    using OnDiscovery = void (JobMembership::*)(base::Result<rendezvous::DiscoveryResult>);
+    void find_coordinator(OnDiscovery then);
     void still_finding(int waited_s);
-    void on_found(base::Result<rendezvous::Found> found);
-    [[nodiscard]] base::Result<void> open_ports(rendezvous::Found& found);
-    void make_member(const rendezvous::Found& found);
-    [[nodiscard]] base::Result<void> host_coordinator(rendezvous::Found& found);
+    void on_found(base::Result<rendezvous::DiscoveryResult> found);
+    void decide_again_later();
+    void on_decided(base::Result<rendezvous::DiscoveryResult> found);
+    void begin_member(rendezvous::DiscoveryResult found);
+    [[nodiscard]] base::Result<void> open_ports(rendezvous::DiscoveryResult& found);
+    void make_member(const rendezvous::DiscoveryResult& found);
+    void make_link();
+    [[nodiscard]] base::Result<void> host_coordinator(rendezvous::DiscoveryResult& found);
     void locate_later();
     void locate_again();
-    void on_located(base::Result<rendezvous::Found> found);
+    void on_located(base::Result<rendezvous::DiscoveryResult> found);
     void watch_claim();
     void end_before_joining(int status, std::string reason);
     void die();
+    [[nodiscard]] bool end_if_recorded();
     void perform(rendezvous::Member::Action& action);
     /// All calls to the member go through here: checks the guard's fence first, performs the member's actions last.
     template <class Change>
@@ -64,7 +72,7 @@ private:
     void renew_lease();
     void set_timer();
     void start(const rendezvous::Assigned& assigned);
-    [[nodiscard]] bool serve_store(const rendezvous::Assigned& assigned);
+    [[nodiscard]] StoreDuty store_duty(const rendezvous::Assigned& assigned) const;
     void end(const rendezvous::Member::EndJob& how);
     void order(std::function<void()> call) { loop_.post(std::move(call)); }
 
@@ -75,25 +83,26 @@ private:
     const bool alone_;  ///< a job of one node, with its coordinator in memory
     Orders orders_;
     std::shared_ptr<rendezvous::Discovery> discovery_;  ///< shared with a background thread that may hang
-    base::Aside finding_, watching_;
+    base::Background finding_, watching_;
     base::Timer finding_timer_, again_timer_, watch_timer_;
-    std::string problem_;  ///< of the names that are being looked up
+    std::string problem_;  ///< of the latest look-up of the endpoint's names, or why this node cannot host
     std::optional<rendezvous::Member> member_;
     std::unique_ptr<rendezvous::CoordinatorLink> link_;
     HostCoordinator host_;
     std::vector<rendezvous::ResolvedEndpoint> places_;  ///< of the coordinator, in the link's order
     bool hosts_ = false;                                ///< the coordinator process is on this node
     int coordinator_port_ = 0;                          ///< if this node hosts the coordinator
+    bool dialed_ = false;                               ///< at least once
     bool answered_ = false;                             ///< the current connection has received a Welcome
     bool is_standby_ = true;                            ///< watches the coordinator's claim
     bool name_is_loopback_ = false;                     ///< the endpoint's name resolves to loopback, only on this node
     std::string advertised_, bind_to_;                  ///< this node's address for other nodes; the same, numeric
-    WorkerStore store_;
+    WorkerStore& store_;
     base::Deadline deadline_{loop_};
     std::string master_;  ///< the address of --master-addr; empty: the plan has none
     bool acting_ = false;
     bool own_failure_ = false;  ///< in the running round
-    std::string own_reason_;    ///< why this node leaves
+    std::string own_reason_;    ///< the reason of this node's leave
     std::string own_leave_;     ///< the same with this node's name, for the other nodes; empty: this node stays
     std::optional<JobVerdict> dying_;
     bool over_ = false;                 ///< the last order is queued

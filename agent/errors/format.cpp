@@ -1,4 +1,4 @@
-#include "agent/errors/words.hpp"
+#include "agent/errors/format.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 
-#include "agent/errors/escape.hpp"
+#include "rendezvous/base/escape.hpp"
 
 namespace dlaunch::agent {
 
@@ -21,7 +20,7 @@ struct Character {
 
 /// Bytes that are not UTF-8 count as one column each.
 Character character_at(std::string_view text, std::size_t at) {
-    const std::size_t length = std::max<std::size_t>(utf8_length(text, at), 1);
+    const std::size_t length = std::max<std::size_t>(base::utf8_length(text, at), 1);
     const bool wide =
         length > 3 ||
         (length == 3 && static_cast<unsigned char>(text[at]) >= 0xE1 &&
@@ -60,19 +59,6 @@ std::string size_text(double bytes) {
     for (; bytes >= 1023.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
     const bool whole = unit == 0 || bytes >= 99.95 || std::abs(bytes - std::round(bytes)) < 0.05;
     return fmt::format("{:.{}f} {}", bytes, whole ? 0 : 1, kUnits[unit]);
-}
-
-std::string number_ranges(std::vector<int> numbers, std::string_view separator) {
-    std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-    std::string out;
-    for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
-        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-        if (!out.empty()) out += separator;
-        fmt::format_to(std::back_inserter(out), "{}", numbers[first]);
-        if (last > first) fmt::format_to(std::back_inserter(out), "-{}", numbers[last]);
-    }
-    return out;
 }
 
 std::size_t columns(std::string_view text) {

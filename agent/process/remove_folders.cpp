@@ -1,0 +1,49 @@
+#include "agent/process/remove_folders.hpp"
+
+#include <dirent.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "agent/process/pidfd.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+/// Readers of the caller's pipes need their end of file before a disk answers.
+void close_descriptors() {
+    constexpr int kMostWithoutCloseRange = 1024;  // a seccomp filter may refuse the call
+    if (syscall(SYS_close_range, 0, ~0U, 0) == 0) return;
+    for (int descriptor = 0; descriptor < kMostWithoutCloseRange; ++descriptor) close(descriptor);
+}
+
+void remove_flat_folder(const char* folder) {
+    DIR* entries = opendir(folder);
+    if (!entries) return;
+    while (const dirent* entry = readdir(entries)) unlinkat(dirfd(entries), entry->d_name, 0);
+    closedir(entries);
+    rmdir(folder);
+}
+
+}  // namespace
+
+pid_t begin_to_remove(const std::vector<std::string>& folders) {
+    if (folders.empty()) return 0;
+    const pid_t child = fork();
+    if (child != 0) return child > 0 ? child : 0;
+    close_descriptors();
+    for (const std::string& folder : folders) remove_flat_folder(folder.c_str());
+    _exit(0);
+}
+
+void wait_for_exit(pid_t child, std::chrono::milliseconds patience) {
+    if (child == 0) return;
+    const base::UniqueFd ended = open_pidfd(child);
+    if (!ended) return;  // refused, as by a seccomp filter: the child ends by itself
+    pollfd ready{ended.get(), POLLIN, 0};
+    while (poll(&ready, 1, static_cast<int>(patience.count())) < 0 && errno == EINTR) {}
+}
+
+}  // namespace dlaunch::agent
