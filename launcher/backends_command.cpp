@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include "rendezvous/base/exit_status.hpp"
+#include "launcher/print_error.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -22,12 +22,6 @@ host and GPU memory, and whether this machine supports the backend.
 Exit status: 0 printed; 1 libdlaunch was not found; 2 wrong usage
 More: man libdlaunch
 )";
-
-int complain(const std::string& text, int status) {
-    const std::string line = fmt::format("dlaunch: backends: {}\n", text);
-    [[maybe_unused]] const auto ignored = write(STDERR_FILENO, line.data(), line.size());
-    return status;
-}
 
 /// Loads the library of this version: from a build folder, from its installed place, or by the loader's search.
 void* load_library() {
@@ -45,14 +39,14 @@ void* load_library() {
 int run_backends(const std::vector<std::string>& arguments) {
     if (!arguments.empty() && (arguments[0] == "-h" || arguments[0] == "--help"))
         return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
-    if (!arguments.empty())
-        return complain(fmt::format("{}, expected nothing more", arguments[0]), exit_status::kUsage);
+    if (!arguments.empty()) return print_error({fmt::format("backends: {}, expected nothing more", arguments[0])});
     void* library = load_library();
     using Print = int (*)();
     const auto print = library ? reinterpret_cast<Print>(dlsym(library, "dlaunch_print_backends")) : nullptr;
     if (!print) {
         const char* why = dlerror();
-        return complain(fmt::format("{}; install libdlaunch beside dlaunch", why ? why : DLAUNCH_LIBRARY), 1);
+        return print_error(
+            {fmt::format("backends: {}; install libdlaunch beside dlaunch", why ? why : DLAUNCH_LIBRARY), 1});
     }
     return print();
 }

@@ -1,7 +1,6 @@
 #include "launcher/check_command.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +8,8 @@
 #include "agent/membership/net_options.hpp"
 #include "launcher/cli/normalize.hpp"
 #include "launcher/command_line.hpp"
+#include "launcher/print_error.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/net/probe.hpp"
 
@@ -25,20 +26,14 @@ constexpr const char* kHelp =
 
 Prints, for a job of several nodes with these options, the address that this node would advertise
 and why, where the coordinator is, and whether it answers there. Starts and joins nothing. The
-options are dlaunch's: put "check" into the command line that does not work.
+options are dlaunch's: put "check" into the failing command line.
 
-Exit status: 0 the coordinator answers, or this node would host it and can; 2 wrong usage; 80 no
-  answer; 83 another service answers, or the coordinator refuses this node
+Exit status: 0 the coordinator answers, or this node is to host it and can listen; 2 wrong usage;
+  80 no answer; 83 another service answers, or the coordinator refuses this node
 More: man dlaunch
 )";
 
-int complain(const base::Error& error) {
-    const std::string line = fmt::format("dlaunch: {}\n", error.text);
-    [[maybe_unused]] const auto ignored = write(STDERR_FILENO, line.data(), line.size());
-    return error.status;
-}
-
-void print(const char* what, const std::string& text) { fmt::print("{:<13}{}\n", what, text); }
+void print(const char* what, const std::string& text) { fmt::print("{:<13}{}\n", what, base::printable(text)); }
 
 /// Reads the command line as dlaunch would; PROGRAM may be missing.
 base::Result<Invocation> invocation_of(std::vector<std::string> words) {
@@ -65,7 +60,7 @@ int status_of(Kind kind) {
     switch (kind) {
         case Kind::coordinator: return 0;
         case Kind::refused:
-        case Kind::stranger: return exit_status::kRefused;
+        case Kind::foreign_service: return exit_status::kRefused;
         case Kind::silent:
         case Kind::closed_port:
         case Kind::unreachable: break;
@@ -77,7 +72,8 @@ std::string answer_text(const r::Answer& answer, const std::string& job_id) {
     switch (answer.kind) {
         case Kind::coordinator: return fmt::format("yes: the coordinator of job \"{}\" is there", job_id);
         case Kind::refused: return fmt::format("no: a coordinator refuses this node: {}", answer.text);
-        case Kind::stranger: return fmt::format("no: the service there is no dlaunch coordinator: {}", answer.text);
+        case Kind::foreign_service:
+            return fmt::format("no: the service there is no dlaunch coordinator: {}", answer.text);
         case Kind::closed_port: return fmt::format("no: {}; the node that hosts it has not started", answer.text);
         case Kind::silent:
         case Kind::unreachable: break;
@@ -86,7 +82,7 @@ std::string answer_text(const r::Answer& answer, const std::string& job_id) {
 }
 
 /// Probes every place; the best answer determines the exit status.
-int probe_all(const r::Found& found, const r::Question& question) {
+int probe_all(const r::DiscoveryResult& found, const r::DiscoveryRequest& request) {
     int best = exit_status::kRefused + 1;
     for (const r::ResolvedEndpoint& place : found.places) {
         const std::string endpoint = place.endpoint.text();
@@ -99,26 +95,26 @@ int probe_all(const r::Found& found, const r::Question& question) {
         const bool is_number = place.address == place.endpoint.host;
         print("coordinator:", is_number ? endpoint : fmt::format("{} ({})", endpoint, place.address));
         const r::Answer answer =
-            r::probe(place.address, place.endpoint.port, question.version, question.job_id, kPatience);
-        print("answers:", answer_text(answer, question.job_id));
+            r::probe(place.address, place.endpoint.port, request.version, request.job_id, kPatience);
+        print("answers:", answer_text(answer, request.job_id));
         best = std::min(best, status_of(answer.kind));
     }
     return best;
 }
 
 int check(const agent::Plan& plan) {
-    r::Question question = agent::question_of(plan, plan.host.name);
-    question.only_look = true;
+    r::DiscoveryRequest request = agent::discovery_request(plan, plan.host.name);
+    request.only_look = true;
     if (plan.rendezvous.max_nodes == 1) {
         print("this node:", fmt::format("{}, alone: a job of one node needs no rendezvous", plan.host.name));
         return 0;
     }
-    const auto found = r::make_discovery(question)->find();
-    if (!found) return complain(found.error());
+    const auto found = r::make_discovery(request)->find();
+    if (!found) return print_error({base::printable(found.error().text), found.error().status});
     print("this node:", fmt::format("{}, advertised as {}", plan.host.name, found->advertised));
     print("because:", found->why);
     if (!found->warning.empty()) print("warning:", found->warning);
-    if (!found->listener && !found->places.empty()) return probe_all(*found, question);
+    if (!found->listener && !found->places.empty()) return probe_all(*found, request);
     if (found->places.empty()) {
         print("coordinator:", "none yet: the first node that starts hosts it");
         return 0;
@@ -134,11 +130,11 @@ int run_check(const std::vector<std::string>& arguments) {
     if (!arguments.empty() && (arguments[0] == "-h" || arguments[0] == "--help"))
         return std::fputs(kHelp, stdout) < 0 || std::fflush(stdout) != 0;
     const auto invocation = invocation_of(arguments);
-    if (!invocation) return complain(invocation.error());
-    for (const std::string& warning : invocation->warnings) complain(base::Error{warning});
+    if (!invocation) return print_error(invocation.error());
+    for (const std::string& warning : invocation->warnings) print_error({warning});
     if (invocation->kind == Invocation::Kind::print) {
         const auto text = text_of(*invocation, arguments);
-        if (!text) return complain(text.error());
+        if (!text) return print_error(text.error());
         return std::fputs(text->c_str(), stdout) < 0 || std::fflush(stdout) != 0;
     }
     return check(invocation->plan);

@@ -6,15 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <thread>
 
 #include "agent/errors/failure_record.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/membership/hosting.hpp"
 #include "agent/membership/net_options.hpp"
+#include "agent/process/print_within.hpp"
 #include "launcher/cli/subcommands.hpp"
 #include "launcher/command_line.hpp"
+#include "launcher/print_error.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/host.hpp"
 #include "rendezvous/coordinate/process.hpp"
@@ -27,6 +29,8 @@ namespace r = rendezvous;
 
 /// Stands for PROGRAM, which a coordinator does not have.
 constexpr const char* kNoProgram = "dlaunch-coordinator-has-no-program";
+
+constexpr auto kMayTakeToPrint = std::chrono::milliseconds(5'000);
 
 constexpr const char* kHelp =
     R"(Usage: dlaunch coordinator [OPTIONS]
@@ -41,13 +45,7 @@ takes over, and the workers run on.
 More: man dlaunch
 )";
 
-int complain(const std::string& text, int status = exit_status::kUsage) {
-    const std::string line = "dlaunch: " + text + "\n";
-    [[maybe_unused]] const auto ignored = write(STDERR_FILENO, line.data(), line.size());
-    return status;
-}
-
-int host(const agent::Plan& plan, const std::string& host_name, r::Found found, agent::GuardLink& link) {
+int host(const agent::Plan& plan, const std::string& host_name, r::DiscoveryResult found, agent::GuardLink& link) {
     r::CoordinatorJob job{agent::coordinator_options(plan, host_name, 0), found.claim};
     job.options.program.clear();
     job.options.epoch = found.epoch;
@@ -56,11 +54,11 @@ int host(const agent::Plan& plan, const std::string& host_name, r::Found found, 
     std::vector<store::Listener> listeners;
     listeners.push_back(std::move(*found.listener));
     for (store::Listener& each : found.more_listeners) listeners.push_back(std::move(each));
-    const std::string line =
-        fmt::format("dlaunch: the coordinator of job \"{}\" listens on {}\n", job.options.job_id, place);
-    if (write(STDOUT_FILENO, line.data(), line.size()) < 0) complain("stdout: cannot write");
+    const std::string line = fmt::format("dlaunch: the coordinator of job \"{}\" listens on {}\n",
+                                         base::printable(job.options.job_id), base::printable(place));
+    if (write(STDOUT_FILENO, line.data(), line.size()) < 0) print_error({"stdout: cannot write"});
     if (auto hosted = agent::host_in_guard(link, job, listeners, true); !hosted)
-        return complain(hosted.error().text, hosted.error().status);
+        return print_error({base::printable(hosted.error().text), hosted.error().status});
     return 0;
 }
 
@@ -75,31 +73,31 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
     words.insert(words.end(), arguments.begin(), arguments.end());
     words.insert(words.end(), {"--no-python", kNoProgram});
     const auto invocation = read_command_line(words, deps_of_this_process());
-    if (!invocation) return complain(invocation.error().within("coordinator").text, invocation.error().status);
+    if (!invocation) return print_error(invocation.error().within("coordinator"));
     const agent::Plan& plan = invocation->plan;
     if (plan.program.name() != kNoProgram)
-        return complain("coordinator: a program was given, expected options only: a coordinator has no workers");
+        return print_error({"coordinator: a program was given, expected options only: a coordinator has no workers"});
     if (plan.rendezvous.max_nodes == 1 && plan.rendezvous.standalone)
-        return complain("coordinator: no endpoint, expected --nnodes and --rdzv-endpoint");
+        return print_error({"coordinator: no endpoint, expected --nnodes and --rdzv-endpoint"});
 
     const std::string host_name = base::host_name();
-    const auto discovery = r::make_discovery(agent::question_of(plan, host_name));
+    const auto discovery = r::make_discovery(agent::discovery_request(plan, host_name));
     for (;;) {
         auto found = discovery->find();
-        if (!found) return complain(found.error().text, found.error().status);
+        if (!found) return print_error({base::printable(found.error().text), found.error().status});
         if (found->listener) return host(plan, host_name, std::move(*found), link);
         if (!discovery->moves())
-            return complain("coordinator: " + plan.rendezvous.endpoint +
-                                " is no address of this node, or another process serves there already",
-                            exit_status::kRefused);
+            return print_error({"coordinator: " + base::printable(plan.rendezvous.endpoint) +
+                                    " is no address of this node, or another process serves there already",
+                                exit_status::kRefused});
         while (!discovery->is_vacant()) std::this_thread::sleep_for(r::Discovery::kLookEvery);
         if (discovery->is_gone()) return 0;  // the job has ended
     }
 }
 
 int run_reporting_coordinator(const base::CoordinatorSeat& seat) {
-    return r::run_coordinator_process(seat, [](const r::Verdict& verdict) {
-        agent::JobEnd end;
+    return r::run_coordinator_process(seat, [&seat](const r::Verdict& verdict) {
+        agent::JobResult end;
         end.exit_status = verdict.status;
         end.reason = verdict.reason;
         for (const std::string& record : verdict.records)
@@ -107,8 +105,11 @@ int run_reporting_coordinator(const base::CoordinatorSeat& seat) {
                 end.failures.insert(end.failures.end(), failures->begin(), failures->end());
         if (verdict.status == 0) return;
         std::string text = end.failures.empty() ? std::string() : agent::text_report(end);
-        if (text.empty() && !verdict.reason.empty()) text = "dlaunch: " + verdict.reason + "\n";
-        [[maybe_unused]] const auto ignored = write(STDERR_FILENO, text.data(), text.size());
+        if (text.empty() && !verdict.reason.empty()) text = "dlaunch: " + base::printable(verdict.reason) + "\n";
+        // The loop has ended, so no beat follows: keep the guard from starting a successor during the output.
+        seat.page->alive(base::Clock::now() + 2 * kMayTakeToPrint);
+        const auto due = base::Clock::now() + kMayTakeToPrint;
+        agent::print_within(STDERR_FILENO, text, [due] { return base::Clock::now() < due; });
     });
 }
 

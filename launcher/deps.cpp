@@ -17,8 +17,8 @@
 #include <system_error>
 #include <thread>
 
+#include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
-#include "launcher/cli/words.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/host.hpp"
@@ -93,8 +93,8 @@ std::string why_not_writable(const std::string& path) {
     return "";
 }
 
-/// The same, where the file system answers in time. Where it does not, the job begins all the same: its end will say
-/// what could not be written.
+/// The same with a time limit. If the file system does not respond, the job starts, and a file that cannot be written
+/// is reported at its end.
 std::string why_not_writable_soon(const std::string& path) {
     const auto checked = std::make_shared<std::promise<std::string>>();
     auto reason = checked->get_future();

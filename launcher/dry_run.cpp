@@ -7,6 +7,7 @@
 #include "agent/group/environment.hpp"
 #include "agent/logs/run_directory.hpp"
 #include "rendezvous/base/signal_names.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -25,14 +26,12 @@ agent::Assignment first_round(const agent::Plan& plan) {
     round.master_addr = plan.rendezvous.master_addr.empty() ? kChosenAtStart : plan.rendezvous.master_addr;
     round.master_port = plan.rendezvous.master_port.value_or(0);
     round.max_restarts = plan.restarts.max_restarts;
-    round.agent_store = true;
     return round;
 }
 
 /// <log dir>/<job id>_*: `*` stands for random characters.
 std::string run_directory(const agent::Plan& plan) {
-    std::string base = plan.logs.directory.empty() ? plan.host.set_variable("TMPDIR").value_or("/tmp") + "/dlaunch_*"
-                                                   : plan.logs.directory;
+    std::string base = plan.logs.directory.empty() ? plan.temporary_folder + "/dlaunch_*" : plan.logs.directory;
     return fmt::format("{}/{}_*", base, agent::safe_file_name(plan.rendezvous.job_id));
 }
 
@@ -145,7 +144,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
         Json worker = {{"rank", round.first_rank + local_rank}, {"local_rank", local_rank}};
         worker["command"] = agent::worker_command(plan, round, local_rank);
         worker["environment"] = environment_of(plan, round, local_rank, files["error"].get<std::string>());
-        worker["processors"] = bound.empty() ? Json("any") : Json(agent::ranges(bound));
+        worker["processors"] = bound.empty() ? Json("any") : Json(base::number_ranges(bound));
         worker["files"] = std::move(files);
         workers.push_back(std::move(worker));
     }

@@ -1,11 +1,8 @@
 // dlaunch: the guard forks first, so that it stays small and starts early; everything else runs in its child.
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "agent/agent.hpp"
 #include "agent/process/guard.hpp"
@@ -14,15 +11,11 @@
 #include "launcher/command_line.hpp"
 #include "launcher/coordinator_command.hpp"
 #include "launcher/deps.hpp"
+#include "launcher/print_error.hpp"
 #include "launcher/store_command.hpp"
 #include "rendezvous/coordinate/process.hpp"
 
 namespace {
-
-void complain(const std::string& text) {
-    const std::string line = "dlaunch: " + text + "\n";
-    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // stderr is closed
-}
 
 int print(const std::string& text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return 0;
@@ -51,12 +44,9 @@ int main(int argc, char** argv) {
     if (coordinates) return dlaunch::launcher::run_coordinator({argv + 2, argv + argc}, link);
     auto invocation =
         dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::deps_of_this_process());
-    if (!invocation) {
-        complain(invocation.error().text);
-        return invocation.error().status;
-    }
+    if (!invocation) return dlaunch::launcher::print_error(invocation.error());
     if (invocation->plan.verbosity >= 0)
-        for (const auto& warning : invocation->warnings) complain(warning);
+        for (const auto& warning : invocation->warnings) dlaunch::launcher::print_error({warning});
     if (invocation->kind == Invocation::Kind::print) return print(invocation->output);
     return dlaunch::agent::run_agent(invocation->plan, std::move(link));
 }

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "agent/group/environment.hpp"
+#include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
-#include "launcher/cli/words.hpp"
 #include "launcher/slurm.hpp"
 #include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
@@ -56,7 +58,8 @@ Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
     if (!settings.plan.program.wraps.empty()) return wrong(settings, "start-method", "spawn with --wrap");
     const agent::Assignment round;
     if (agent::worker_command(plan, round, 0) == agent::worker_command(plan, round, 1)) return {};
-    return wrong(settings, "start-method", "spawn where arguments name the local rank: a fork has those of all ranks");
+    return wrong(settings, "start-method",
+                 "spawn, because the arguments contain the local rank and all forks share one command line");
 }
 
 Result<int> gpus(const Settings& settings, const agent::Plan& plan, const Deps& deps) {
@@ -66,12 +69,11 @@ Result<int> gpus(const Settings& settings, const agent::Plan& plan, const Deps& 
                  "a GPU, none is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides them)");
 }
 
-/// -n: workers in all, the same number on every node.
+/// -n: the total number of workers, divided equally among the nodes.
 Result<int> share_of_total(const Settings& settings, const agent::Plan& plan) {
     const int nodes = plan.rendezvous.max_nodes;
     if (plan.rendezvous.min_nodes != nodes)
-        return wrong(settings, "nproc-per-node",
-                     "a fixed --nnodes, or --nproc-per-node: workers in all need a fixed number of nodes");
+        return wrong(settings, "nproc-per-node", "a fixed --nnodes with -n, or --nproc-per-node for an elastic job");
     if (settings.workers.number % nodes != 0)
         return wrong(
             settings, "nproc-per-node",
@@ -103,14 +105,15 @@ Result<int> count_workers(const Settings& settings, const agent::Plan& plan, con
 Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
     auto visible = agent::given_variable(plan, "CUDA_VISIBLE_DEVICES");
     if (!plan.program.virtual_local_rank || !visible || visible->empty()) return {};
-    auto devices = split(*visible, ',').size();
-    if (devices >= static_cast<std::size_t>(plan.workers)) return {};
+    auto devices =
+        std::ranges::count_if(split(*visible, ','), [](const auto& device) { return !trimmed(device).empty(); });
+    if (devices >= plan.workers) return {};
     return wrong(settings, "virtual-local-rank",
                  fmt::format("a device for each of {} workers, CUDA_VISIBLE_DEVICES={} names {}", plan.workers,
                              *visible, devices));
 }
 
-/// A job of this node alone, with a port and an id of its own. Rendezvous options have no effect.
+/// A job of this node only, with its own port and id. Rendezvous options have no effect.
 agent::RendezvousPlan plan_standalone(const Settings& settings, const Deps& deps) {
     agent::RendezvousPlan plan;
     plan.backend = agent::Backend::c10d;
@@ -132,7 +135,7 @@ Result<void> check_endpoints(const Settings& settings, const agent::RendezvousPl
     return {};
 }
 
-/// The places of the job's coordinator. The static backend uses --master-addr, unless an endpoint was given.
+/// The addresses of the job's coordinator. The static backend uses --master-addr, unless an endpoint was given.
 Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& plan) {
     const bool fixed = plan.backend == agent::Backend::fixed_address;
     plan.endpoint = settings.endpoint;
@@ -258,11 +261,21 @@ Result<void> check_files(const Settings& settings, const Deps& deps) {
     return {};
 }
 
+/// $TMPDIR as an absolute path, because workers may start in another folder.
+std::string temporary_folder(const agent::Host& host) {
+    const auto given = host.set_variable("TMPDIR");
+    if (!given) return agent::Plan{}.temporary_folder;
+    std::error_code unknown;
+    const auto absolute = std::filesystem::absolute(*given, unknown);
+    return unknown ? *given : absolute.string();
+}
+
 /// Settings that only variables can change.
 void plan_from_environment(agent::Plan& plan) {
     const agent::Host& host = plan.host;
     plan.use_cgroups = host.variable("DLAUNCH_NO_CGROUP") != "1";
     plan.logs.colours = !host.set_variable("NO_COLOR") && host.variable("TERM") != "dumb";
+    plan.temporary_folder = temporary_folder(host);
     plan.timers.enabled = host.variable("TORCHELASTIC_ENABLE_FILE_TIMER") == "1";
     plan.timers.path = host.variable("TORCHELASTIC_TIMER_FILE").value_or("");
     plan.agent_error_file = host.variable("TORCHELASTIC_ERROR_FILE").value_or("");

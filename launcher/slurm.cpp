@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
-#include "launcher/cli/words.hpp"
 
 namespace dlaunch::launcher {
 namespace {
 
 constexpr std::size_t kMostNames = 65'536;
+constexpr std::size_t kMostNameBytes = 255;  // of a host name, as in POSIX
+constexpr std::size_t kMostShown = 200;      // bytes of the list in an error
 constexpr std::int64_t kMostNumber = 99'999'999;
 
 bool is_number(std::string_view text) {
@@ -37,12 +39,18 @@ std::vector<std::string> each_with_each(const std::vector<std::string>& names, c
     return found;
 }
 
+/// Whether each name may have so many more bytes.
+bool have_space(const std::vector<std::string>& names, std::size_t more) {
+    return std::ranges::all_of(names, [&](const std::string& name) { return name.size() + more <= kMostNameBytes; });
+}
+
 /// One entry: text, and any number of [ranges] in it.
 std::optional<std::vector<std::string>> expand_one(std::string_view text) {
     if (text.empty()) return std::nullopt;
     std::vector<std::string> names{""};
     while (!text.empty()) {
         const std::size_t open = std::min(text.find('['), text.size());
+        if (!have_space(names, open)) return std::nullopt;
         for (std::string& name : names) name += text.substr(0, open);
         text.remove_prefix(open);
         if (text.empty()) break;
@@ -53,6 +61,7 @@ std::optional<std::vector<std::string>> expand_one(std::string_view text) {
             if (!add_numbers(numbers, range)) return std::nullopt;
         if (names.size() * numbers.size() > kMostNames) return std::nullopt;
         names = each_with_each(names, numbers);
+        if (!have_space(names, 0)) return std::nullopt;
         text.remove_prefix(close + 1);
     }
     return names;
@@ -69,7 +78,9 @@ base::Result<std::vector<std::string>> expand_node_list(std::string_view text) {
         if (at < text.size() && (text[at] != ',' || depth > 0)) continue;
         auto some = expand_one(text.substr(begin, at - begin));
         if (!some || names.size() + some->size() > kMostNames)
-            return base::Error{fmt::format("node list {}: expected names as node[01-03,7],login", text)};
+            return base::Error{
+                fmt::format("node list {}: expected names as node[01-03,7],login, at most {} of at most {} bytes each",
+                            text.substr(0, kMostShown), kMostNames, kMostNameBytes)};
         names.insert(names.end(), some->begin(), some->end());
         begin = at + 1;
     }

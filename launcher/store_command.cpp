@@ -5,14 +5,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 #include "launcher/cli/subcommands.hpp"
-#include "rendezvous/base/exit_status.hpp"
+#include "launcher/print_error.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/ports.hpp"
@@ -32,15 +30,6 @@ SIGINT. Prints one line with the address and port.
 )";
 
 /// One write, so that lines of several processes do not mix.
-void print(int fd, const std::string& text) {
-    [[maybe_unused]] const auto ignored = write(fd, text.data(), text.size());
-}
-
-int complain(const std::string& text, int status = exit_status::kUsage) {
-    print(STDERR_FILENO, fmt::format("dlaunch: {}\n", text));
-    return status;
-}
-
 struct Options {
     std::string bind;
     bool help = false;
@@ -87,21 +76,24 @@ base::UniqueFd ending_signals() {
 
 int run_store(const std::vector<std::string>& arguments) {
     const auto options = read_options(arguments);
-    if (!options) return complain(options.error().text);
+    if (!options) return print_error(options.error());
     if (options->help)
         return std::fputs(fmt::format(kHelp, options_help("store")).c_str(), stdout) < 0 || std::fflush(stdout) != 0;
     const auto endpoints = rendezvous::parse_endpoints(options->bind, base::kStorePort);
-    if (!endpoints) return complain(endpoints.error().within("store --bind").text);
+    if (!endpoints) return print_error(endpoints.error().within("store --bind"));
     if (endpoints->places.size() != 1)
-        return complain(fmt::format("store --bind {}: expected one address", options->bind));
+        return print_error({fmt::format("store --bind {}: expected one address", options->bind)});
 
     raise_descriptor_limit();
     const base::UniqueFd signals = ending_signals();
     base::Loop loop;
     const auto& [host, port] = endpoints->places.front();
-    const auto server = store::Server::listen(loop, host, port);
-    if (!server) return complain(server.error().within("store --bind").text);
-    print(STDOUT_FILENO, fmt::format("dlaunch: the store listens on {}\n", (*server)->endpoint()));
+    store::ServerHooks hooks;
+    hooks.warn = [](const std::string& text) { print_error({text}); };
+    const auto server = store::Server::listen(loop, host, port, std::move(hooks));
+    if (!server) return print_error(server.error().within("store --bind"));
+    const std::string line = fmt::format("dlaunch: the store listens on {}\n", (*server)->endpoint());
+    [[maybe_unused]] const auto ignored = write(STDOUT_FILENO, line.data(), line.size());
     (*server)->serve_until(signals.get());
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <sstream>
 
-#include "launcher/cli/words.hpp"
+#include "launcher/cli/split.hpp"
 
 namespace dlaunch::launcher {
 

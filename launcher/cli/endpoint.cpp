@@ -1,6 +1,6 @@
 #include "launcher/cli/endpoint.hpp"
 
-#include "launcher/cli/words.hpp"
+#include "launcher/cli/split.hpp"
 #include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::launcher {

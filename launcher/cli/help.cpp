@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "launcher/cli/split.hpp"
 #include "launcher/cli/table.hpp"
-#include "launcher/cli/words.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "launcher/cli/split.hpp"
 #include "launcher/cli/suggest.hpp"
 #include "launcher/cli/values.hpp"
-#include "launcher/cli/words.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -23,7 +23,7 @@ struct RdzvConf {
 };
 
 /// KEY=VALUE,KEY=VALUE, with or without quotes; the last use of a key counts. Keys of torchrun's backends without
-/// effect in dlaunch are checked only. An unknown key is a warning.
+/// effect in dlaunch are checked only. An unknown key causes a warning.
 [[nodiscard]] base::Result<RdzvConf> parse_rdzv_conf(std::string_view text);
 
 }  // namespace dlaunch::launcher

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "launcher/cli/signals.hpp"
-#include "launcher/cli/words.hpp"
+#include "launcher/cli/split.hpp"
 #include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::launcher {

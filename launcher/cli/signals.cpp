@@ -6,7 +6,7 @@
 #include <csignal>
 #include <iterator>
 
-#include "launcher/cli/words.hpp"
+#include "launcher/cli/split.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::launcher {

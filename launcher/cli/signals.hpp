@@ -1,5 +1,5 @@
 #pragma once
-/// Options whose values are signals. No I/O.
+/// Options with signals as values. No I/O.
 
 #include <string>
 #include <string_view>

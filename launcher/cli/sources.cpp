@@ -5,8 +5,8 @@
 #include <set>
 
 #include "launcher/cli/config_line.hpp"
+#include "launcher/cli/split.hpp"
 #include "launcher/cli/suggest.hpp"
-#include "launcher/cli/words.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -15,10 +15,12 @@ enum class Group { job, program, rendezvous, endings, logs, watching, general };
 struct OptionUse;
 struct Settings;
 
-/// Two rows may name one option: `same_as` of the second is the name of the first. The last use counts.
+/// Two rows may name one option: `same_as` of the second is the name of the first. The last use counts, unless the rows
+/// differ in the meaning of their values (`alone`).
 struct Option {
     std::string_view name;          ///< long name with dashes, without the leading two
     std::string_view same_as = {};  ///< name of the option of which this row is an alias
+    bool alone = false;             ///< one source may not use both `same_as` and this row
     char letter = '\0';
     std::string_view value = {};     ///< "N|cpu|gpu|auto": lower-case words are choices; empty: a switch
     std::string_view fallback = {};  ///< default value; empty: none, or `help` describes it

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "launcher/cli/words.hpp"
+#include "launcher/cli/split.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -1,4 +1,4 @@
-#include "launcher/cli/words.hpp"
+#include "launcher/cli/split.hpp"
 
 namespace dlaunch::launcher {
 namespace {
