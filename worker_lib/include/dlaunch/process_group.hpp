@@ -78,7 +78,7 @@ public:
 
     void barrier(const CallOptions& options = {}) const;
     Work barrier_async(const CallOptions& options = {}) const;
-    /// A barrier whose time-out names the missing ranks.
+    /// A barrier that names the missing ranks at its time-out.
     void monitored_barrier(const BarrierOptions& options = {}) const;
 
     void broadcast(MutableBuffer data, int root = 0, const CallOptions& options = {}) const;

@@ -116,8 +116,8 @@ void spawn(const Spawnable& function, int nprocs, const SpawnOptions& options = 
 /// The same by fork: a program that is started again could not find a function object.
 void spawn(const std::function<void(int rank)>& function, int nprocs, const SpawnOptions& options = {});
 
-/// In a process that spawn() has started: runs the function and exits. In any other process: returns at once. Until a
-/// spawned process has called this function it must not spawn others, which would recurse without end.
+/// In a process that spawn() has started: runs the function and exits. In any other process: returns at once. A spawned
+/// process must call this function before it spawns processes itself: otherwise the recursion would not end.
 void run_if_spawned();
 
 }  // namespace dlaunch

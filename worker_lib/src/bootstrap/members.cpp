@@ -39,8 +39,8 @@ Member unpack(const std::string& text) {
     return member;
 }
 
-/// First character of a packed Error, which stands in place of the value of a rank for which the others have stopped
-/// waiting: "\nCODE RANK,RANK,... TEXT".
+/// First character of a packed Error, in place of the value of a rank that the other ranks no longer wait for:
+/// "\nCODE RANK,RANK,... TEXT".
 constexpr char kGivenUp = '\n';
 
 bool is_given_up(const std::string& value) { return value.starts_with(kGivenUp); }
@@ -66,8 +66,9 @@ Error unpack_error(const std::string& text, const Error::Where& where) {
     return {static_cast<ErrorCode>(code), what, ranks, where};
 }
 
-/// A rank whose wait fails stores the Error under the keys of the missing ranks. This ends the waits of all other ranks
-/// at once and with the same Error, on every host; a missing rank that arrives later finds the Error under its own key.
+/// After a failed wait a rank stores the Error under the keys of the missing ranks. This ends the waits of all other
+/// ranks at once and with the same Error, on every host; a missing rank that arrives later finds the Error under its
+/// own key.
 std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where& where, std::span<const int> ranks,
                                    int rank, const std::string& value, Time deadline) {
     const Time begin = Clock::now();

@@ -48,7 +48,7 @@ struct Call {
     Device device = Device::cpu;
     void* stream = nullptr;  ///< of device memory
     int root = -1;           ///< -1: the operation has none
-    bool monitored = false;  ///< a barrier whose time-out names every missing rank
+    bool monitored = false;  ///< a barrier that names every missing rank at its time-out
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
     std::size_t count = 0;
@@ -90,11 +90,11 @@ static_assert(sizeof(Signature) == 40);
 [[nodiscard]] std::string describe(const Signature& signature);
 
 [[nodiscard]] bool all_alike(std::span<const Signature> by_rank);
-/// Names the first rank whose call differs from rank 0's, and both calls; the same text on every rank.
+/// Names the first rank with a call other than rank 0's, and both calls; the same text on every rank.
 [[nodiscard]] Error mismatch(std::span<const Signature> by_rank, const std::string& group);
 [[nodiscard]] Error mismatch(const Signature& of_rank_0, int rank, const Signature& odd, const std::string& group);
 
-/// The Error of a pending call whose group ends because of `why`.
+/// The Error of a call that is pending when its group ends because of `why`.
 [[nodiscard]] Error interrupted(const Error& why, const Error::Where& where);
 /// The Error of a call that starts after the group has ended because of `why`.
 [[nodiscard]] Error ended_before(const Error& why, const std::string& group);

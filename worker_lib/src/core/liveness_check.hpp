@@ -30,7 +30,7 @@ public:
     /// Throws Error (peer_lost) that names the lost rank, if there is one.
     void check() const;
 
-    /// A handle whose waits run check() and then `also` at intervals; check() is skipped once the LivenessCheck is
+    /// A handle that runs check() and then `also` at intervals of a wait; check() is skipped once the LivenessCheck is
     /// gone.
     [[nodiscard]] static StoreHandle guarded(const StoreHandle& store, const std::shared_ptr<LivenessCheck>& liveness,
                                              const std::function<void()>& also = {});

@@ -35,7 +35,7 @@ public:
     /// Completes the call; only the first finish() has an effect.
     void finish(std::exception_ptr error = nullptr);
     void finish(Received received);
-    /// Sets received() in advance, for a receive whose source, tag and count are fixed.
+    /// Sets received() in advance, for a receive with fixed source, tag and count.
     void will_receive(Received received);
 
     /// The last handle was destroyed: waits for the call and prints an error that no wait() has thrown. During stack

@@ -50,7 +50,7 @@ void Frames::begin_receives(int parity) {
         if (peer.sends) peer.receives[parity]->begin(0, kDataOffset + capacity_);
 }
 
-/// Throws the reason of `first` if it gave up this call, else a time-out that names every rank whose frame is missing.
+/// Throws the reason of `first` if it gave up this call, else a time-out that names every rank with a missing frame.
 void Frames::fail(const Call& call, int first, Time began) {
     const Error::Where here = where(call, mesh_.group());
     if (const auto why = mesh_.given_up(first, here)) throw Error(*why);
@@ -81,8 +81,8 @@ void Frames::wait_for(int rank, const Call& call, Time began) {
     }
 }
 
-/// Checks all peers whose connections have closed. Such a peer has either given up this call and published its reason,
-/// or completed the call and left; in the latter case its frame has arrived or is about to be processed.
+/// Checks all peers with a closed connection. Such a peer has either given up this call and published its reason, or
+/// completed the call and left; in the latter case its frame has arrived or is about to be processed.
 void Frames::check_peers(const Call& call, Time began) {
     const Error::Where here = where(call, mesh_.group());
     for (int r = 0; r < mesh_.size(); ++r) {

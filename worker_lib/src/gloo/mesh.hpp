@@ -26,7 +26,7 @@ inline constexpr std::chrono::milliseconds kLivenessInterval{500};
 inline constexpr std::chrono::milliseconds kFinalPolls[] = {std::chrono::milliseconds(1), std::chrono::milliseconds(10),
                                                             std::chrono::milliseconds(100)};
 
-/// Thrown by a wait whose connection has closed.
+/// Thrown by a wait on a closed connection.
 struct Broken final : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "the connection was closed"; }
 };

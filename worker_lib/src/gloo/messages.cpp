@@ -164,7 +164,7 @@ void Messages::read(int rank) {
     }
 }
 
-/// `began`: set to the start of the call whose message is being read.
+/// `began`: set to the start of the receive call, if one waits for this message.
 void Messages::read_one(int rank, std::uint64_t number, Time& began) {
     Envelope envelope;
     auto head = mesh_.buffer(&envelope, sizeof envelope);

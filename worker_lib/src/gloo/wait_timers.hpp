@@ -13,7 +13,7 @@
 
 namespace dlaunch::worker::gloo_backend {
 
-/// Thrown by a wait whose deadline has passed.
+/// Thrown by a wait at its deadline.
 struct TimedOut final : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "timed out"; }
 };

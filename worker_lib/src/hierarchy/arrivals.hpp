@@ -1,6 +1,6 @@
 #pragma once
 /// Arrivals at monitored barriers. A rank observes only its own host and its plane. Therefore each rank records its
-/// arrival in the store, and a rank whose barrier times out reads there which ranks are missing.
+/// arrival in the store, and after a time-out of its barrier reads there which ranks are missing.
 
 #include <vector>
 

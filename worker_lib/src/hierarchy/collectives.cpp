@@ -3,7 +3,7 @@
 ///   all_reduce       per host: reduce_scatter, one slice per plane; per plane: all_reduce; per host: all_gather
 ///   reduce           per host: reduce_scatter; per plane: reduce to the root's host; there: gather to the root
 ///   broadcast        on the root's host: broadcast; per plane: broadcast of a slice; on the other hosts: all_gather
-///   all_gather       per plane: all_gather of its ranks' blocks; per host: all_gather of what the planes received
+///   all_gather       per plane: all_gather of its ranks' blocks; per host: all_gather of the planes' results
 ///   reduce_scatter   per host: reduce_scatter, one block per host of the plane; per plane: reduce_scatter
 ///   gather, scatter, all_to_all    directly between the ranks
 ///

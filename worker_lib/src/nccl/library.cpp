@@ -84,7 +84,7 @@ std::unique_ptr<NcclTable> load_nccl() {
     library.bind(table->get_version, "ncclGetVersion");
     if (table->get_version(&table->version) != Result::success) fail("nccl: ncclGetVersion fails");
     if (table->version < kOldestVersion)
-        fail(fmt::format("nccl: {} is version {}, expected {} or newer, whose communicators can be given up",
+        fail(fmt::format("nccl: {} is version {}, expected {} or newer, with communicators that can be given up",
                          library.path(), version_text(table->version), version_text(kOldestVersion)));
     library.bind(table->get_unique_id, "ncclGetUniqueId");
     library.bind(table->get_error_string, "ncclGetErrorString");

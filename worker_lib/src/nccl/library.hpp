@@ -3,8 +3,8 @@
 /// needed to build, to install or to start a program. Types that cross the interface by value or layout are declared
 /// here; both libraries keep them stable.
 ///
-/// The driver API is used instead of the CUDA runtime: every machine with a GPU driver has libcuda.so.1, whose name
-/// never changes, and programs that use the runtime share its contexts and streams.
+/// The driver API is used instead of the CUDA runtime: every machine with a GPU driver has it under the constant name
+/// libcuda.so.1, and programs that use the runtime share its contexts and streams.
 
 #include <climits>
 #include <cstddef>

@@ -27,7 +27,7 @@
 #include <dlaunch/error.hpp>
 #include <dlaunch/worker.hpp>
 #include "rendezvous/base/fd.hpp"
-#include "rendezvous/base/pass_files.hpp"
+#include "rendezvous/base/pass_descriptors.hpp"
 #include "rendezvous/base/receive.hpp"
 #include "rendezvous/wire/fork_point.hpp"
 #include "worker_lib/src/bootstrap/environment.hpp"
@@ -102,7 +102,7 @@ bool set_variables(int file) {
 /// Turns the forked child into a worker: variables, standard streams, session.
 void become_worker(int line, pid_t launcher) {
     std::array<UniqueFd, wire::kForkFiles> files;
-    const base::Passed passed = base::receive_files(line, files);
+    const base::Passed passed = base::receive_descriptors(line, files);
     if (passed == base::Passed::nothing) std::_Exit(EXIT_FAILURE);  // the agent has closed the line
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher) std::_Exit(EXIT_FAILURE);
@@ -173,9 +173,9 @@ void fork_point() {
     getsockopt(agent.get(), SOL_SOCKET, SO_PEERCRED, &launcher, &size);
     for (;;) {
         std::array<UniqueFd, 1> line;
-        const base::Passed passed = base::receive_files(agent.get(), line);
+        const base::Passed passed = base::receive_descriptors(agent.get(), line);
         if (passed == base::Passed::nothing) std::_Exit(EXIT_SUCCESS);  // the job is over
-        if (passed == base::Passed::no_room) refuse(std::strerror(EMFILE));
+        if (passed == base::Passed::too_many_open) refuse(std::strerror(EMFILE));
         if (!make_worker(line[0].get())) continue;
         agent.reset();
         return become_worker(line[0].get(), launcher.pid);

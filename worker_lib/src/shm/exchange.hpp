@@ -9,7 +9,7 @@
 ///     data_of()                          reads the peers' data
 ///
 /// and may arrive and wait a second time with the same half. Two halves suffice: next_epoch() waits until every peer
-/// has entered the previous epoch, hence has read all data of the epoch before that one, whose half is reused now.
+/// has entered the previous epoch, hence has read all data of the epoch before that one: its half is reused now.
 ///
 /// The first step of a call also publishes the call's signature, and wait_and_compare() waits for all ranks. All ranks
 /// detect a mismatch at the same step and continue from there. The comparison uses a digest in the same cache line as

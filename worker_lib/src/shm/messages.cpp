@@ -32,7 +32,7 @@ struct Messages::Pending final : WorkState {
     const Transfer transfer;
     const std::shared_ptr<Messages> owner;
     const Time began;
-    bool opened = false;   // a send whose envelope is in the ring
+    bool opened = false;   // the envelope of this send is in the ring
     std::size_t sent = 0;  // bytes
     [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
 };
@@ -158,7 +158,7 @@ bool Messages::fits(const Call& call, int source, const Envelope& envelope) {
     return false;
 }
 
-/// Chooses the destination of a message whose envelope has been read. False: neither this message nor one behind it has
+/// Chooses the destination of a message after its envelope was read. False: neither this message nor one behind it has
 /// a receive yet.
 bool Messages::match(int rank) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
@@ -268,8 +268,8 @@ void Messages::note_ended_peers() {
         peers_[static_cast<std::size_t>(r)].ended = r != group_.rank && exchange_->has_ended(r);
 }
 
-/// Fails calls whose deadline has passed, and calls whose peer had ended before its ring was last drained: a peer that
-/// ends after that may still have written the message.
+/// Fails calls past their deadline, and calls with a peer that had ended before its ring was last drained: a peer that
+/// ends later may still have written the message.
 void Messages::expire() {
     const Time now = Clock::now();
     const auto verdict = [&](const Pending& call) -> std::unique_ptr<Error> {

@@ -56,7 +56,7 @@ public:
         handle.prefix_.append(name).append("/");
         return handle;
     }
-    /// A handle whose waits call `check` every `interval`; `check` throws to end a wait for a rank that is lost.
+    /// A handle that calls `check` every `interval` of a wait; `check` throws to end a wait for a lost rank.
     [[nodiscard]] StoreHandle with_liveness_check(std::chrono::milliseconds interval,
                                                   std::function<void()> check) const {
         StoreHandle handle = *this;
