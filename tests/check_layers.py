@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the includes between folders, the sizes of files, and that unit tests mirror the sources.
+"""Checks the includes between folders, the sizes of files, that unit tests mirror the sources, and that the agent reads
+no variables.
 
     check_layers.py [ROOT]      prints what is wrong, one line each; status 1 if anything is
 """
@@ -15,12 +16,12 @@ MAY_INCLUDE = {
     "agent/plan": ["rendezvous/base", "rendezvous/net/endpoint"],
     "agent/process": ["rendezvous/base", "rendezvous/wire"],
     "agent/errors": ["rendezvous/base"],
-    "agent/binding": ["rendezvous/base", "agent/plan", "agent/errors"],
-    "agent/logs": ["rendezvous/base", "agent/plan", "agent/process", "agent/binding"],
+    "agent/binding": ["rendezvous/base", "agent/plan"],
+    "agent/logs": ["rendezvous/base", "agent/plan", "agent/process"],
     "agent/status": ["rendezvous/base", "agent/plan", "agent/errors"],
     "agent/io": ["rendezvous/base", "agent/plan", "agent/errors", "agent/logs", "agent/status"],
     "agent/services": ["rendezvous", "agent/plan", "agent/process", "agent/errors", "agent/membership/assignment"],
-    "agent/membership": ["rendezvous", "agent/plan", "agent/process", "agent/errors"],
+    "agent/membership": ["rendezvous", "agent/plan", "agent/process", "agent/errors", "agent/services/worker_store"],
     "agent/group": ["rendezvous", "agent/plan", "agent/process", "agent/errors", "agent/binding", "agent/io", "agent/logs/run_paths", "agent/status/events",
                     "agent/services", "agent/membership"],
     "rendezvous": [],
@@ -40,6 +41,7 @@ LAYERS = [room for room in MAY_INCLUDE if "/" not in room]
 # Headers that take seconds to compile: a project header that includes one may have one user only.
 HEAVY = re.compile(r'^\s*#\s*include\s*[<"](CLI/|nlohmann/json\.hpp|boost/(asio|beast|process)|spdlog/)', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+GETENV = re.compile(r"\b(?:secure_)?getenv\(")
 CODE = {".cpp", ".hpp", ".h", ".py", ".sh", ".cmake"}
 OTHER_CODE = {"dev", "CMakeLists.txt"}
 MOST_LINES = 400
@@ -108,7 +110,13 @@ def bad_mirror(root, file):
             yield f"{file}: nothing of that name to test in {folder}/"
 
 
-def complaints(root):
+def bad_reads(file, text):
+    """The launcher puts variables into the plan; the agent reads no environment."""
+    if file.parts[0] in ("agent", "rendezvous") and GETENV.search(text):
+        yield f"{file}: reads a variable of the environment; the launcher puts it into the plan"
+
+
+def errors(root):
     texts = {file: (root / file).read_text() for file in sources(root)}
     yield from bad_weights(texts)
     for file, text in texts.items():
@@ -116,11 +124,12 @@ def complaints(root):
         if file.suffix in (".cpp", ".hpp", ".h"):
             yield from bad_includes(root, file, text)
             yield from bad_mirror(root, file)
+            yield from bad_reads(file, text)
 
 
 def main():
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
-    found = list(complaints(root))
+    found = list(errors(root))
     print("\n".join(found) if found else f"{len(sources(root))} files, all in order")
     return 1 if found else 0
 

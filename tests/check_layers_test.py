@@ -2,8 +2,8 @@
 """Proves that check_layers.py can fail: each rule on a small tree of its own."""
 import unittest
 
-from check_layers import LAYERS, MAY_INCLUDE, MOST_LINES, below, complaints
-from small_tree import said_of_tree
+from check_layers import LAYERS, MAY_INCLUDE, MOST_LINES, below, errors
+from small_tree import errors_of_tree
 
 GOOD = {
     "rendezvous/base/fd.hpp": "#pragma once\n",
@@ -21,20 +21,20 @@ GOOD = {
 }
 
 
-def said_of(files):
-    """The complaints about the good tree with some files replaced or added."""
-    return said_of_tree(complaints, {**GOOD, **files})
+def errors_of(files):
+    """The errors of the good tree with some files replaced or added."""
+    return errors_of_tree(errors, {**GOOD, **files})
 
 
 class Rules(unittest.TestCase):
     def refused(self, name, text, part):
-        said = said_of({name: text})
-        self.assertEqual(len(said), 1, said)
-        self.assertIn(name, said[0])
-        self.assertIn(part, said[0])
+        found = errors_of({name: text})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(name, found[0])
+        self.assertIn(part, found[0])
 
     def test_a_good_tree_passes(self):
-        self.assertEqual(said_of({}), [])
+        self.assertEqual(errors_of({}), [])
 
     def test_nothing_points_upwards(self):
         self.refused("rendezvous/base/up.cpp", '#include "agent/plan.hpp"\n', "must not include agent/plan.hpp")
@@ -43,11 +43,11 @@ class Rules(unittest.TestCase):
     def test_rooms_of_a_layer_point_one_way(self):
         self.refused("rendezvous/wire/up.cpp", '#include "rendezvous/store/client.hpp"\n', "must not include")
         self.refused("rendezvous/rounds/socket.cpp", '#include "rendezvous/store/server.hpp"\n', "must not include")
-        self.assertEqual(said_of({"agent/services/a.hpp": "#pragma once\n", "agent/group/a.cpp": '#include "agent/services/a.hpp"\n'}), [])
+        self.assertEqual(errors_of({"agent/services/a.hpp": "#pragma once\n", "agent/group/a.cpp": '#include "agent/services/a.hpp"\n'}), [])
         self.refused("agent/process/guard.cpp", '#include "agent/plan.hpp"\n', "agent/process must not include")
 
     def test_the_rules_themselves_have_no_cycle(self):
-        """A room's rule may name only rooms whose own rules do not lead back to it."""
+        """The rule of a room must not lead back to that room through the rules of other rooms."""
         def uses(room):
             return [other for other in MAY_INCLUDE if other != room and other not in LAYERS
                     and any(below(other, place) for place in MAY_INCLUDE[room])]
@@ -81,14 +81,19 @@ class Rules(unittest.TestCase):
         light = {"nlohmann/json_fwd.hpp": 2, "vector": 2}
         for name, users_allowed in {**light, "CLI/CLI.hpp": 1, "nlohmann/json.hpp": 1, "boost/asio/ip/tcp.hpp": 1}.items():
             some = {"agent/some.hpp": f"#pragma once\n#include <{name}>\n"}
-            self.assertEqual(said_of({**some, "agent/a.cpp": user}), [])
-            self.assertEqual(len(said_of({**some, "agent/a.cpp": user, "agent/b.cpp": user})), 2 - users_allowed)
+            self.assertEqual(errors_of({**some, "agent/a.cpp": user}), [])
+            self.assertEqual(len(errors_of({**some, "agent/a.cpp": user, "agent/b.cpp": user})), 2 - users_allowed)
+
+    def test_variables_reach_the_agent_in_its_plan(self):
+        self.refused("agent/logs/a.cpp", 'std::getenv("TMPDIR");\n', "the plan")
+        self.refused("rendezvous/base/a.cpp", 'getenv("TMPDIR");\n', "the plan")
+        self.assertEqual(errors_of({"launcher/a.cpp": 'getenv("TMPDIR");\n'}), [])
 
     def test_headers_are_read_once(self):
         self.refused("agent/twice.hpp", "int x;\n", "#pragma once")
 
     def test_files_stay_small(self):
-        self.assertEqual(said_of({"agent/long.cpp": "\n" * MOST_LINES}), [])
+        self.assertEqual(errors_of({"agent/long.cpp": "\n" * MOST_LINES}), [])
         self.refused("agent/long.cpp", "\n" * (MOST_LINES + 1), "lines")
 
     def test_no_tabs(self):
@@ -96,7 +101,7 @@ class Rules(unittest.TestCase):
         self.refused("agent/CMakeLists.txt", "\tx\n", "tab in line 1")
 
     def test_unit_tests_mirror_the_sources(self):
-        self.assertEqual(said_of({"tests/unit/agent/logs/lines_flood_test.cpp": ""}), [])
+        self.assertEqual(errors_of({"tests/unit/agent/logs/lines_flood_test.cpp": ""}), [])
         self.refused("tests/unit/agent/logs/line_test.cpp", "", "nothing of that name")
         self.refused("tests/unit/agent/lines_test.cpp", "", "nothing of that name")
         self.refused("tests/unit/agent/logs/lines.cpp", "", "is not called")

@@ -14,17 +14,17 @@ CONSTANT = re.compile(r"\bconstexpr [\w:]+ (k\w+)")
 FUNCTION = re.compile(r"^ *(?:\[\[nodiscard\]\] |inline |static |constexpr |explicit )*"
                       r"[\w:<>,&*]+(?: [\w:<>,&*]+)*[ &*](\w+)\(", re.MULTILINE)
 NO_NAMES = {"return", "requires", "operator", "decltype", "sizeof", "static_assert", "if"}
-NOT_OURS = {"main", "what", "int", "void"}  # which pages speak of, too
+NOT_OURS = {"main", "what", "int", "void"}  # which pages name, too
 SHOWN_CALL = re.compile(r"\b([a-z]\w*)\(\)")
 
 
 def public_names(text):
-    """What a header declares for its users; what is only named ahead is another header's."""
+    """The names that a header declares for its users. A forward declaration belongs to another header."""
     text = PRIVATE.sub("", COMMENT.sub("", text))
     return ({*TYPE.findall(text), *CONSTANT.findall(text), *FUNCTION.findall(text)}) - NO_NAMES
 
 
-def complaints(root):
+def errors(root):
     known = set()
     for header in (root / "worker_lib/include/dlaunch").glob("*.hpp"):
         known |= public_names(header.read_text())
@@ -40,7 +40,7 @@ def complaints(root):
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    wrong = list(complaints(root))
+    wrong = list(errors(root))
     print("\n".join(wrong) or "every public name is on a page")
     return bool(wrong)
 

@@ -2,8 +2,8 @@
 """Proves that check_pages.py can fail, in both directions."""
 import unittest
 
-from check_pages import complaints
-from small_tree import said_of_tree
+from check_pages import errors
+from small_tree import errors_of_tree
 
 HEADER = """/// not_a_function(of this header)
 inline constexpr int kMost = 3;
@@ -26,22 +26,22 @@ kMost
 """
 
 
-def said_of(header, page):
-    return said_of_tree(complaints, {"worker_lib/include/dlaunch/thing.hpp": header, "man/thing.3": page})
+def errors_of(header, page):
+    return errors_of_tree(errors, {"worker_lib/include/dlaunch/thing.hpp": header, "man/thing.3": page})
 
 
 class Pages(unittest.TestCase):
-    def test_the_same_on_both_sides(self):
-        self.assertEqual(said_of(HEADER, PAGE), [])
+    def test_equal_lists_pass(self):
+        self.assertEqual(errors_of(HEADER, PAGE), [])
 
-    def test_what_no_page_names(self):
+    def test_a_name_without_a_page_is_an_error(self):
         for name in ("kMost", "Thing", "size", "free_one"):
-            said = said_of(HEADER, PAGE.replace(name, "other"))
-            self.assertIn(f"man/*.3: {name} is missing, a public header declares it", said)
+            found = errors_of(HEADER, PAGE.replace(name, "other"))
+            self.assertIn(f"man/*.3: {name} is missing, a public header declares it", found)
 
-    def test_what_no_header_declares(self):
-        said = said_of(HEADER, PAGE + ".BR hidden() .\n")
-        self.assertEqual(said, ["man/thing.3: no public header declares hidden()"])
+    def test_a_name_without_a_declaration_is_an_error(self):
+        found = errors_of(HEADER, PAGE + ".BR hidden() .\n")
+        self.assertEqual(found, ["man/thing.3: no public header declares hidden()"])
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def of_page(text):
     return found
 
 
-def complaints(root):
+def errors(root):
     page = root / "man/dlaunch-env.7"
     shown, known = of_page(page.read_text()), of_sources(root)
     for name in sorted(known - shown):
@@ -49,7 +49,7 @@ def complaints(root):
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    wrong = list(complaints(root))
+    wrong = list(errors(root))
     print("\n".join(wrong) or f"{len(of_sources(root))} variables, all on the page")
     return bool(wrong)
 

@@ -1,7 +1,7 @@
-"""Black-box tests of the built dlaunch: what a user, a script or an operator sees of it.
+"""Black-box tests of the built dlaunch: its behaviour towards users, scripts and operators.
 
 The program is the one that DLAUNCH names, else build/release/bin/dlaunch. Every run carries a mark in its environment,
-and unless a test says otherwise nothing with that mark may live when dlaunch has ended.
+and unless a test expects otherwise no process with that mark may live when dlaunch has ended.
 """
 
 import os
@@ -58,8 +58,8 @@ def tmpdir_of_job():
 
 
 @pytest.fixture
-def surroundings(tmpdir_of_job, seen):
-    """The environment of a run: the caller's, without what would change a launcher's mind."""
+def clean_environment(tmpdir_of_job, seen):
+    """The environment of a run: the caller's, without the variables that change how a launcher behaves."""
     clean = {name: value for name, value in os.environ.items() if not OURS.match(name)}
     return {**clean, "TMPDIR": str(tmpdir_of_job), "SEEN": str(seen), "PYTHON_EXEC": sys.executable}
 
@@ -80,7 +80,7 @@ def new_mark():
 
 
 @pytest.fixture
-def start(binary, tmp_path, surroundings, new_mark):
+def start(binary, tmp_path, clean_environment, new_mark):
     """start(*args, env={}, cwd=None, stdin=None, prefix=(), program=None) -> Running.
 
     `env` values of None remove a variable; `stdin` is bytes, text, a file, or nothing for /dev/null.
@@ -89,7 +89,7 @@ def start(binary, tmp_path, surroundings, new_mark):
 
     def start_(*args, env=None, cwd=None, stdin=None, prefix=(), program=None, stdout=None, stderr=None):
         mark, number = new_mark(), len(runs)
-        variables = {**surroundings, MARK: mark, **(env or {})}
+        variables = {**clean_environment, MARK: mark, **(env or {})}
         variables = {name: str(value) for name, value in variables.items() if value is not None}
         out, err = tmp_path / f"{number}.out", tmp_path / f"{number}.err"
         words = [word if isinstance(word, bytes) else str(word) for word in (*prefix, program or binary, *args)]
@@ -195,7 +195,7 @@ def cluster(hosts, seen, script):
 
 
 @pytest.fixture
-def terminal(binary, surroundings, new_mark, seen):
+def terminal(binary, clean_environment, new_mark, seen):
     """terminal(*args, env={}, program=None) -> Terminal on which dlaunch, or another program, runs."""
     from terminal import Terminal
 
@@ -203,7 +203,7 @@ def terminal(binary, surroundings, new_mark, seen):
 
     def terminal_(*args, env=None, program=None):
         mark = new_mark()
-        variables = {**surroundings, "TERM": "xterm", MARK: mark, **(env or {})}
+        variables = {**clean_environment, "TERM": "xterm", MARK: mark, **(env or {})}
         words = [str(word) for word in (program or binary, *args)]
         terminals.append(Terminal(words, {name: str(value) for name, value in variables.items()}, mark, seen))
         return terminals[-1]

@@ -3,11 +3,11 @@ import tempfile
 from pathlib import Path
 
 
-def said_of_tree(complaints, files):
-    """What a check complains of in a tree of these files: their texts by their paths."""
+def errors_of_tree(check, files):
+    """The errors that a check finds in a tree of these files: texts by path."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        return list(complaints(Path(folder)))
+        return list(check(Path(folder)))

@@ -64,7 +64,7 @@ class Agents:
                 words = [options.programs / "agents_load", self.port, JOB, sum(shares[:n]), share, f"127.0.0.{n + 2}"]
                 self.loads.append(subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE,
                                                    stdout=subprocess.PIPE, text=True))
-            self.hear("ready")
+            self.receive("ready")
         except BaseException:
             self.close()
             raise
@@ -77,28 +77,28 @@ class Agents:
                 raise SystemExit(f"dlaunch ended with {self.dlaunch.returncode}")
             time.sleep(0.01)
 
-    def say(self, command, loads=None):
+    def send(self, command, loads=None):
         for load in loads or self.loads:
             load.stdin.write(command + "\n")
             load.stdin.flush()
 
-    def hear(self, event):
+    def receive(self, event):
         """The reports of all processes about this event, as lists of numbers."""
-        heard = []
+        reports = []
         for load in self.loads:
             words = load.stdout.readline().split()
             if not words or words[0] != event:
                 raise SystemExit(f"agents_load: {' '.join(words) or 'ended'} instead of {event}")
-            heard.append([int(word) for word in words[1:]])
-        return heard
+            reports.append([int(word) for word in words[1:]])
+        return reports
 
-    def meet(self):
+    def join_all(self):
         """Milliseconds from the first connect() to the last assignment; bytes of one agent, sent and received."""
-        self.say("go")
-        began = min(time for [time] in self.hear("began"))
-        self.hear("welcomed")
-        heard = self.hear("assigned")
-        return (max(line[1] for line in heard) - began) / 1e6, *(sum(line[n] for line in heard) / self.count
+        self.send("go")
+        began = min(time for [time] in self.receive("began"))
+        self.receive("welcomed")
+        reports = self.receive("assigned")
+        return (max(line[1] for line in reports) - began) / 1e6, *(sum(line[n] for line in reports) / self.count
                                                                  for n in (2, 3))
 
     def coordinator(self):
@@ -111,29 +111,29 @@ class Agents:
         return name_of(self.coordinator()) == "dlaunch-coord"
 
     def kill_coordinator(self):
-        """Milliseconds from its death until its successor welcomes the last agent; agents with stopped workers."""
+        """Milliseconds from its SIGKILL until its successor welcomes the last agent; agents with stopped workers."""
         killed = time.monotonic_ns()
         os.kill(self.coordinator(), signal.SIGKILL)
-        heard = self.hear("welcomed")
-        return (max(line[1] for line in heard) - killed) / 1e6, sum(line[2] for line in heard)
+        reports = self.receive("welcomed")
+        return (max(line[1] for line in reports) - killed) / 1e6, sum(line[2] for line in reports)
 
     def fail_and_end(self):
         """Milliseconds: one agent's failure to all; from the last stop until all are assigned; the verdict to all."""
         start = time.monotonic_ns()
-        self.say("fail", self.loads[:1])
-        told = (max(line[1] for line in self.hear("stopped")) - start) / 1e6
+        self.send("fail", self.loads[:1])
+        stop = (max(line[1] for line in self.receive("stopped")) - start) / 1e6
         start = time.monotonic_ns()
-        self.say("over")
-        heard = self.hear("assigned")
-        again = (max(line[1] for line in heard) - start) / 1e6
+        self.send("over")
+        reports = self.receive("assigned")
+        again = (max(line[1] for line in reports) - start) / 1e6
         start = time.monotonic_ns()
-        self.say("succeed")
-        end = (max(time for [time] in self.hear("ended")) - start) / 1e6
+        self.send("succeed")
+        end = (max(time for [time] in self.receive("ended")) - start) / 1e6
         if self.dlaunch.wait(30) != 0 or any(load.wait(30) != 0 for load in self.loads):
             raise SystemExit(f"dlaunch ended with {self.dlaunch.returncode}")
-        return {"told_ms": told, "again_ms": again, "end_ms": end,
-                "again_sent": sum(line[2] for line in heard) / self.count,
-                "again_received": sum(line[3] for line in heard) / self.count}
+        return {"stop_ms": stop, "again_ms": again, "end_ms": end,
+                "again_sent": sum(line[2] for line in reports) / self.count,
+                "again_received": sum(line[3] for line in reports) / self.count}
 
     def close(self):
         for process in [self.dlaunch, *self.loads]:
@@ -162,7 +162,7 @@ def failures(options):
         runs = []
         for _ in range(options.repeats):
             with Agents(options, count, ["--node-timeout=60"]) as agents:
-                agents.meet()
+                agents.join_all()
                 runs.append(agents.fail_and_end())
         result[count] = {name: median([run[name] for run in runs]) for name in runs[0]}
     return result

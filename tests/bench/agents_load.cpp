@@ -1,5 +1,5 @@
-// Many agents in one process, each with a connection and a Member of its own, so they do what real agents do: dial,
-// beat, redial, report where they stand. Started several times by agents.py, which speaks to it in lines.
+// Many agents in one process, each with a connection and a Member of its own, so they act as real agents: dial,
+// beat, redial, report their state. agents.py starts several of these processes and sends commands as lines.
 //
 //   agents_load PORT JOB FIRST COUNT SOURCE_ADDRESS
 //
@@ -107,7 +107,7 @@ private:
     void take_commands() {
         std::array<char, 256> bytes;
         const ssize_t count = read(STDIN_FILENO, bytes.data(), bytes.size());
-        if (count == 0) fail("nobody reads what it measures");
+        if (count == 0) fail("stdin was closed: no process reads the measurements");
         for (ssize_t i = 0; i < count; ++i) {
             if (bytes[static_cast<std::size_t>(i)] != '\n')
                 command_ += bytes[static_cast<std::size_t>(i)];

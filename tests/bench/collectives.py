@@ -2,7 +2,7 @@
 Gloo by itself, Debian's torch on gloo, and one memcpy of as many bytes, in microseconds.
 
 Each figure is the median over iterations of the slowest rank, then over rounds, in which all take turns. Ranks above the
-number of cores are oversubscribed: those figures show how everybody waits. What is not installed is left out, and named.
+number of cores are oversubscribed: those figures show the cost of waiting. What is not installed is left out, and named.
 """
 import subprocess
 import tempfile

@@ -11,8 +11,8 @@ def delay_ms(launcher, probe):
     with tempfile.TemporaryDirectory() as folder:
         os.mkfifo(Path(folder, "ready"))
         quiet(launcher.words(2, probe, folder))
-        died, told = Path(folder, "died"), Path(folder, "told")
-        return (int(told.read_text()) - int(died.read_text())) / 1e6 if died.exists() and told.exists() else None
+        died, stopped = Path(folder, "died"), Path(folder, "stopped")
+        return (int(stopped.read_text()) - int(died.read_text())) / 1e6 if died.exists() and stopped.exists() else None
 
 
 def main():

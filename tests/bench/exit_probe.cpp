@@ -2,7 +2,7 @@
 ///
 ///     exit_probe FOLDER        FOLDER holds a fifo `ready`
 ///
-/// Rank 1 writes the time to FOLDER/died and exits with 3. Rank 0 writes the time of its SIGTERM to FOLDER/told, or
+/// Rank 1 writes the time to FOLDER/died and exits with 3. Rank 0 writes the time of its SIGTERM to FOLDER/stopped, or
 /// exits after five seconds without one. Times are CLOCK_MONOTONIC in nanoseconds.
 
 #include <fcntl.h>
@@ -27,14 +27,14 @@ static void note(const std::string& path, long long time_ns) {
     }
 }
 
-static int be_told(const std::string& folder) {
+static int await_stop(const std::string& folder) {
     sigset_t stop;
     sigemptyset(&stop);
     sigaddset(&stop, SIGTERM);
     sigprocmask(SIG_BLOCK, &stop, nullptr);
     if (open((folder + "/ready").c_str(), O_WRONLY | O_CLOEXEC) < 0) return 1;  // returns when rank 1 opens it too
     timespec patience{5, 0};
-    if (sigtimedwait(&stop, nullptr, &patience) == SIGTERM) note(folder + "/told", now_ns());
+    if (sigtimedwait(&stop, nullptr, &patience) == SIGTERM) note(folder + "/stopped", now_ns());
     return 0;
 }
 
@@ -53,5 +53,5 @@ int main(int argc, char** argv) {
     }
     const char* rank = std::getenv("RANK");
     if (!rank) rank = std::getenv("PMI_RANK");  // under an MPI launcher
-    return rank && std::string(rank) == "1" ? die(argv[1]) : be_told(argv[1]);
+    return rank && std::string(rank) == "1" ? die(argv[1]) : await_stop(argv[1]);
 }

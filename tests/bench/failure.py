@@ -1,9 +1,9 @@
-"""Time until all nodes know of a failure, and run again.
+"""Time until all nodes have received the stop after a failure, and run again.
 
-First 100, 1000 and 10000 simulated agents (see meet.py): from one agent's report until the last one is told to stop,
+First 100, 1000 and 10000 simulated agents (see meet.py): from one agent's report until the last one receives the stop,
 and from the last stop until the last one has its next assignment. Then a real job of two nodes of two workers each, on
-this machine: from a worker's death by SIGKILL until the last of the four runs again, and what a bare fork and exec of
-that worker takes; beside torchrun where DLAUNCH_TORCH_PYTHON names an interpreter with a current torch.
+this machine: from SIGKILL of a worker until the last of the four runs again, and the time of a bare fork and exec of
+that worker; beside torchrun where DLAUNCH_TORCH_PYTHON names an interpreter with a current torch.
 """
 import os
 import subprocess
@@ -46,7 +46,7 @@ def restart_ms(options, front):
 
 
 def program_ms(options):
-    """What the worker itself needs from fork to its first statement."""
+    """The time of the worker itself from fork to its first statement."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "died").touch()
         start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -57,9 +57,9 @@ def program_ms(options):
 def main():
     options = parse(__doc__, repeats=5)
     result = {"agents": failures(options)}
-    rows = [[count, *(f"{its[name]:.1f} ms" for name in ("told_ms", "again_ms", "end_ms")), f"{its['again_sent']:.0f}",
+    rows = [[count, *(f"{its[name]:.1f} ms" for name in ("stop_ms", "again_ms", "end_ms")), f"{its['again_sent']:.0f}",
              f"{its['again_received']:.0f}"] for count, its in result["agents"].items()]
-    header = ["agents", "all told", "all assigned again", "all ended", "bytes sent", "bytes received"]
+    header = ["agents", "all stopped", "all assigned again", "all ended", "bytes sent", "bytes received"]
     show(options, f"failure: of simulated agents, medians of {options.repeats}", header, rows, result)
 
     fronts = launchers(options)

@@ -1,11 +1,11 @@
-"""How long 100, 1000 and 10000 agents that come at once take to meet, and to meet again after their coordinator died.
+"""How long 100, 1000 and 10000 simultaneous agents take to join, and to rejoin after their coordinator was killed.
 
 The agents are simulated by several processes, each agent with a connection and the state machine of a real one; all
 connect at the same moment, without pacing. The coordinator is in a real dlaunch. Then 50000 agents beat as often as
 real ones with the default node time-out: the coordinator's share of a core, beside that of a bare loop which receives
 and answers the same bytes. Where a process may not have that many open files, several jobs share the agents, and the
-figure is what their coordinators take together. The simulated agents need as much of the machine as the coordinators:
-on two cores --beating=20000 is what they can do.
+figure is the share of all their coordinators. The simulated agents need as much of the machine as the coordinators:
+two cores manage at most --beating=20000.
 """
 import subprocess
 import sys
@@ -14,22 +14,22 @@ from contextlib import ExitStack
 from agents import COUNTS, Agents, core_share, most_of_one_coordinator
 from common import median, parse, show
 
-MEET_MS, AGAIN_MS = 1000, 2000  # goals for 10000 agents
+JOIN_MS, AGAIN_MS = 1000, 2000  # goals for 10000 agents
 BEATING, SHARE = 50000, 0.5     # agents, and the goal for their beats
 SECONDS = 5
 
 
-def meet(options, count):
+def join(options, count):
     with Agents(options, count) as agents:
-        ms, sent, received = agents.meet()
-        figures = {"meet_ms": ms, "sent": sent, "received": received}
+        ms, sent, received = agents.join_all()
+        figures = {"join_ms": ms, "sent": sent, "received": received}
         if agents.has_coordinator_process():
             figures["again_ms"], figures["stopped"] = agents.kill_coordinator()
         return figures
 
 
 def bare_loops(options, jobs, count):
-    """What `jobs` loops without any state take together for `count` connections each."""
+    """The share of a core that `jobs` loops without any state take together for `count` connections each."""
     words = [options.programs / "beat_floor", str(count), str(SECONDS)]
     loops = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(jobs)]
     return sum(float(loop.communicate()[0]) for loop in loops)
@@ -42,7 +42,7 @@ def beat(options):
     with ExitStack() as stack:
         running = [stack.enter_context(Agents(options, count)) for _ in range(jobs)]
         for job in running:
-            job.meet()
+            job.join_all()
         return {"agents": jobs * count, "coordinators": jobs, "core_share": core_share(running, SECONDS), "floor": floor}
 
 
@@ -51,13 +51,13 @@ def main():
         "--beating", type=int, default=BEATING, help="how many agents beat (default %(default)s)"))
     result = {}
     for count in COUNTS:
-        runs = [meet(options, count) for _ in range(options.repeats)]
+        runs = [join(options, count) for _ in range(options.repeats)]
         result[count] = {name: median([run[name] for run in runs]) for name in runs[0]}
-    rows = [[count, f"{its['meet_ms']:.1f} ms", f"{1e3 * its['meet_ms'] / count:.1f} us",
+    rows = [[count, f"{its['join_ms']:.1f} ms", f"{1e3 * its['join_ms'] / count:.1f} us",
              f"{its['again_ms']:.1f} ms" if "again_ms" in its else "no coordinator process",
              f"{its['stopped']:.0f}" if "stopped" in its else "", f"{its['sent']:.0f}", f"{its['received']:.0f}"]
             for count, its in result.items()]
-    show(options, f"meet: from the first connect() to the last assignment, medians of {options.repeats}",
+    show(options, f"join: from the first connect() to the last assignment, medians of {options.repeats}",
          ["agents", "all assigned", "per agent", "again after its death", "stopped", "bytes sent", "received"], rows,
          result)
     beating = result["beating"] = beat(options)
@@ -67,8 +67,8 @@ def main():
          ["coordinators", "of one core", "bare loop", "ratio", "per beat"],
          [[beating["coordinators"], f"{100 * share:.1f} %", f"{100 * floor:.1f} %", f"{share / floor:.2f}",
            f"{1e6 * share / beating['agents']:.1f} us"]], result)
-    goals = [(result[10000]["meet_ms"] > MEET_MS, f"10000 agents should meet within {MEET_MS} ms"),
-             (result[10000].get("again_ms", 0) > AGAIN_MS, f"and meet again within {AGAIN_MS} ms"),
+    goals = [(result[10000]["join_ms"] > JOIN_MS, f"10000 agents should join within {JOIN_MS} ms"),
+             (result[10000].get("again_ms", 0) > AGAIN_MS, f"and rejoin within {AGAIN_MS} ms"),
              (share / beating["agents"] > SHARE / BEATING,
               f"{BEATING} agents should cost at most {100 * SHARE:.0f} % of a core")]
     for missed, goal in goals:

@@ -28,7 +28,7 @@ def own_processes(pid):
 
 
 def measure(launcher):
-    """(MiB, number of processes) of a launcher whose workers all run."""
+    """(MiB, number of processes) of a launcher while all its workers run."""
     with tempfile.TemporaryDirectory() as folder:
         fifo = Path(folder, "started")
         os.mkfifo(fifo)

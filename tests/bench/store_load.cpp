@@ -115,11 +115,11 @@ public:
     void start(Steps steps) {
         steps_ = std::move(steps);
         started = Clock::now();
-        step_ = heard_ = 0;
+        step_ = received_ = 0;
         sent_ = false;
         go_on();
     }
-    /// Reads and writes what is ready; true: the last step is complete.
+    /// Reads and writes until it would block. True: the last step is complete.
     bool advance() {
         if (idle()) return false;
         go_on();
@@ -133,7 +133,7 @@ public:
 
 private:
     void go_on() {
-        for (; step_ < steps_.size(); ++step_, heard_ = 0, sent_ = false) {
+        for (; step_ < steps_.size(); ++step_, received_ = 0, sent_ = false) {
             const Step& step = steps_[step_];
             if (!sent_ && !step.bytes.empty()) {
                 const ssize_t count = send(socket_, step.bytes.data(), step.bytes.size(), MSG_NOSIGNAL);
@@ -141,19 +141,19 @@ private:
                 if (count != static_cast<ssize_t>(step.bytes.size())) fail("send");
             }
             sent_ = true;
-            while (heard_ < step.answer) {
+            while (received_ < step.answer) {
                 char buffer[4096];
-                const ssize_t count = recv(socket_, buffer, std::min(sizeof buffer, step.answer - heard_), 0);
+                const ssize_t count = recv(socket_, buffer, std::min(sizeof buffer, step.answer - received_), 0);
                 if (count < 0 && errno == EAGAIN) return;
                 if (count <= 0) fail("recv");
-                heard_ += static_cast<std::size_t>(count);
+                received_ += static_cast<std::size_t>(count);
             }
         }
     }
 
     int socket_;
     Steps steps_;
-    std::size_t step_ = 0, heard_ = 0;
+    std::size_t step_ = 0, received_ = 0;
     bool sent_ = false;
 };
 
@@ -263,7 +263,7 @@ void wake(Protocol protocol, int port, std::size_t count, int turns) {
     print(std::move(times), 0);
 }
 
-void meet(Protocol protocol, int port, std::size_t count, int turns) {
+void connect_all(Protocol protocol, int port, std::size_t count, int turns) {
     std::vector<double> times;
     for (int turn = 0; turn < turns; ++turn) {
         const auto start = Clock::now();
@@ -290,5 +290,5 @@ int main(int argc, char** argv) {
     if (words[2] == "load" && words.size() == 6)
         load(protocol, port, words[3], std::stoul(words[4]), std::stod(words[5]));
     if (words[2] == "wake") wake(protocol, port, std::stoul(words[3]), std::stoi(words[4]));
-    if (words[2] == "connect") meet(protocol, port, std::stoul(words[3]), std::stoi(words[4]));
+    if (words[2] == "connect") connect_all(protocol, port, std::stoul(words[3]), std::stoi(words[4]));
 }

@@ -26,14 +26,14 @@ std::vector<int> all_of(const ProcessGroup& world) {
 }
 
 TEST_P(BootstrapFaultsTest, a_rank_that_dies_before_a_group_is_made) {
-    for (const int victim : {0, 1}) {
-        SCOPED_TRACE(victim);
-        run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
+    for (const int lost : {0, 1}) {
+        SCOPED_TRACE(lost);
+        run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {lost}},
                   [&](const ProcessGroup& world) {
                       world.barrier();
-                      if (world.rank() == victim) raise(SIGKILL);
+                      if (world.rank() == lost) raise(SIGKILL);
                       const auto begin = std::chrono::steady_clock::now();
-                      expect_error(ErrorCode::peer_lost, {victim}, [&] { (void)world.new_group(all_of(world)); });
+                      expect_error(ErrorCode::peer_lost, {lost}, [&] { (void)world.new_group(all_of(world)); });
                       check(std::chrono::steady_clock::now() - begin < 20s, "it took the time-out");
                   });
     }
@@ -74,16 +74,16 @@ TEST_P(BootstrapFaultsTest, a_missing_rank_is_named) {
 }
 
 TEST_P(BootstrapFaultsTest, a_rank_out_of_descriptors) {
-    for (const int victim : {0, GetParam().ranks - 1}) {
-        SCOPED_TRACE(victim);
+    for (const int lost : {0, GetParam().ranks - 1}) {
+        SCOPED_TRACE(lost);
         run([&](const ProcessGroup& world) {
             world.barrier();
             const int next = dup(0);
             std::optional<Limited> limited;
-            if (world.rank() == victim) limited.emplace(RLIMIT_NOFILE, static_cast<rlim_t>(next));
+            if (world.rank() == lost) limited.emplace(RLIMIT_NOFILE, static_cast<rlim_t>(next));
             close(next);
             const auto begin = std::chrono::steady_clock::now();
-            expect_error(ErrorCode::backend, {victim}, [&] { (void)world.new_group(all_of(world)); });
+            expect_error(ErrorCode::backend, {lost}, [&] { (void)world.new_group(all_of(world)); });
             check(std::chrono::steady_clock::now() - begin < 20s, "it took the time-out");
             limited.reset();
             const ProcessGroup again = world.new_group(all_of(world));

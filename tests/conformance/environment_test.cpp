@@ -7,7 +7,7 @@
 namespace dlaunch::conformance {
 namespace {
 
-/// Runs in a child process whose environment has only the given launcher variables.
+/// Runs in a child process; its environment has only the given launcher variables.
 void with_variables(const std::vector<std::pair<const char*, const char*>>& variables,
                     const std::function<void()>& body) {
     run_world(1, WorldOptions{.joins = false}, [&](const ProcessGroup&) {

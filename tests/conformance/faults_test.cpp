@@ -119,14 +119,14 @@ TEST_P(FaultsTest, late_rank_is_named_and_the_group_ends) {
 TEST_P(FaultsTest, killed_rank_is_named_at_once_in_every_call) {
     for (std::size_t i = 0; i < one_of_each().size(); ++i) {
         SCOPED_TRACE(one_of_each()[i].first);
-        const int victim = GetParam().ranks - 1;
+        const int lost = GetParam().ranks - 1;
         run_world(
-            GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
+            GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {lost}},
             [&](const ProcessGroup& world) {
                 world.barrier();
-                if (world.rank() == victim) raise(SIGKILL);
+                if (world.rank() == lost) raise(SIGKILL);
                 const auto begin = std::chrono::steady_clock::now();
-                expect_error(ErrorCode::peer_lost, {victim}, [&] {
+                expect_error(ErrorCode::peer_lost, {lost}, [&] {
                     for (;;)
                         one_of_each()[i].second(world);  // a call that needs no data of the killed rank may succeed
                 });
@@ -136,37 +136,37 @@ TEST_P(FaultsTest, killed_rank_is_named_at_once_in_every_call) {
 }
 
 TEST_P(FaultsTest, killed_rank_ends_messages) {
-    const int victim = GetParam().ranks - 1;
-    run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {victim}},
+    const int lost = GetParam().ranks - 1;
+    run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {lost}},
               [&](const ProcessGroup& world) {
                   std::vector<float> large(1 << 20);
-                  if (world.rank() == victim) {
+                  if (world.rank() == lost) {
                       world.send(7, 0);  // its last message still arrives
                       (void)world.store().get("go");
                       raise(SIGKILL);
                   }
                   if (world.rank() != 0) return;
                   int value = 0;
-                  Work receiving = world.irecv(large, victim, {.tag = 5});
+                  Work receiving = world.irecv(large, lost, {.tag = 5});
                   // Shared memory keeps the message; Gloo may drop unread data when a connection closes.
                   const bool over_memory = world.backend() == "shm";
-                  if (!over_memory) world.recv(value, victim);
+                  if (!over_memory) world.recv(value, lost);
                   world.store().set("go", "now");
-                  expect_error(ErrorCode::peer_lost, {victim}, [&] { receiving.wait(); });
-                  if (over_memory) world.recv(value, victim);
+                  expect_error(ErrorCode::peer_lost, {lost}, [&] { receiving.wait(); });
+                  if (over_memory) world.recv(value, lost);
                   check(value == 7, "what was sent before");
-                  expect_error(ErrorCode::peer_lost, {victim}, [&] { world.recv(value, victim); });
-                  expect_error(ErrorCode::peer_lost, {victim}, [&] { world.send(large, victim); });
+                  expect_error(ErrorCode::peer_lost, {lost}, [&] { world.recv(value, lost); });
+                  expect_error(ErrorCode::peer_lost, {lost}, [&] { world.send(large, lost); });
               });
 }
 
 /// Kills a process when `data` has arrived partly, while the rest is still in transit.
 class Assassin {
 public:
-    Assassin(const std::vector<char>& data, pid_t victim)
-        : thread_([&data, victim] {
+    Assassin(const std::vector<char>& data, pid_t target)
+        : thread_([&data, target] {
               while (*static_cast<const volatile char*>(data.data()) == 0) std::this_thread::yield();
-              kill(victim, SIGKILL);
+              kill(target, SIGKILL);
           }) {}
     ~Assassin() { thread_.join(); }
     Assassin(const Assassin&) = delete;
@@ -185,26 +185,26 @@ using AmidDataTest = Everywhere;
 INSTANTIATE_TEST_SUITE_P(, AmidDataTest, testing::ValuesIn(each_transport(2)), name_of);
 
 /// Rank 0 sends to rank 1; one of them is killed during the transfer.
-void kill_amid_data(const std::string& backend, int victim,
+void kill_amid_data(const std::string& backend, int lost,
                     const std::function<void(const ProcessGroup&, std::vector<char>&)>& transfer) {
-    run_world(2, WorldOptions{.backend = backend, .dead = {victim}}, [&](const ProcessGroup& world) {
+    run_world(2, WorldOptions{.backend = backend, .dead = {lost}}, [&](const ProcessGroup& world) {
         Store store = world.store();
         if (world.rank() == 0) store.set("pid", std::to_string(getpid()));
         std::vector<char> data(std::size_t{256} << 20, world.rank() == 0 ? 'x' : 0);
         const auto begin = std::chrono::steady_clock::now();
         std::optional<Assassin> assassin;
-        if (world.rank() == 1) assassin.emplace(data, victim == 1 ? getpid() : std::stoi(store.get("pid")));
-        expect_error(ErrorCode::peer_lost, {victim}, [&] { transfer(world, data); });
+        if (world.rank() == 1) assassin.emplace(data, lost == 1 ? getpid() : std::stoi(store.get("pid")));
+        expect_error(ErrorCode::peer_lost, {lost}, [&] { transfer(world, data); });
         check(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10), "it took a time-out");
     });
 }
 
 TEST_P(AmidDataTest, ends_the_other_ranks_calls_at_once) {
-    for (const int victim : {0, 1}) {
-        SCOPED_TRACE(victim);
-        kill_amid_data(GetParam().backend, victim,
+    for (const int lost : {0, 1}) {
+        SCOPED_TRACE(lost);
+        kill_amid_data(GetParam().backend, lost,
                        [](const ProcessGroup& world, std::vector<char>& data) { world.broadcast(data, 0); });
-        kill_amid_data(GetParam().backend, victim, [](const ProcessGroup& world, std::vector<char>& data) {
+        kill_amid_data(GetParam().backend, lost, [](const ProcessGroup& world, std::vector<char>& data) {
             world.rank() == 0 ? world.send(data, 1) : (void)world.recv(data, 0);
         });
     }
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(, StoppedRankTest, testing::ValuesIn(each_backend()), n
 
 /// Each call uses a new group, because a time-out ends the group; the running ranks start each call together.
 TEST_P(StoppedRankTest, is_named_after_the_time_out_in_every_call) {
-    const int victim = 2;
+    const int lost = 2;
     Calls calls = one_of_each();
     calls.emplace_back("recv", [](const ProcessGroup& group) {
         float in = 0;
@@ -251,19 +251,19 @@ TEST_P(StoppedRankTest, is_named_after_the_time_out_in_every_call) {
         const std::vector<float> more_than_any_buffer_holds(16 << 20);
         group.send(more_than_any_buffer_holds, 2);
     });
-    run_world(3, WorldOptions{.backend = GetParam().backend, .dead = {victim}}, [&](const ProcessGroup& world) {
+    run_world(3, WorldOptions{.backend = GetParam().backend, .dead = {lost}}, [&](const ProcessGroup& world) {
         std::vector<ProcessGroup> groups;
         for (std::size_t i = 0; i < calls.size(); ++i)
             groups.push_back(world.new_group(std::vector{0, 1, 2}, {.timeout = std::chrono::milliseconds(100)}));
         const ProcessGroup others = world.new_group(std::vector{0, 1});
         int pid = getpid();
-        world.broadcast(pid, victim);
-        if (world.rank() == victim) raise(SIGSTOP);
+        world.broadcast(pid, lost);
+        if (world.rank() == lost) raise(SIGSTOP);
         for (std::size_t i = 0; i < calls.size(); ++i) {
             others.barrier();
             const auto begin = std::chrono::steady_clock::now();
             try {
-                expect_error(ErrorCode::timeout, {victim}, [&] { calls[i].second(groups[i]); });
+                expect_error(ErrorCode::timeout, {lost}, [&] { calls[i].second(groups[i]); });
             } catch (const std::logic_error& error) {
                 throw std::logic_error(calls[i].first + std::string(": ") + error.what());
             }

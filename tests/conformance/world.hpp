@@ -1,5 +1,5 @@
 #pragma once
-/// Worlds of forked processes, for tests of what ranks do together.
+/// Worlds of forked processes, for tests of calls between ranks.
 ///
 /// The ranks are forked children of the single-threaded test and rendezvous through a file. An exception of a rank
 /// fails the test with the exception's text.

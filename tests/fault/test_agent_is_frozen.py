@@ -6,37 +6,35 @@ import signal
 import pytest
 
 from bad_workers import SWEEPS
-from processes import state, until
+from processes import stop
 
 DAEMON = '( setsid sleep "$TEST_RUN_MARK" & )\nready\nexec sleep "$TEST_RUN_MARK"\n'
 
 
 @pytest.fixture
 def frozen(job):
-    """frozen(environment) -> a Running whose agent is stopped."""
+    """frozen(environment) -> a Running with a stopped agent."""
 
-    def frozen_(surroundings):
-        run = job(DAEMON, env=surroundings)
+    def frozen_(extra_variables):
+        run = job(DAEMON, env=extra_variables)
         run.ready(2)
-        agent = run.agent()
-        os.kill(agent, signal.SIGSTOP)
-        until(lambda: state(agent) == "T", 5, "the stop")
+        stop(run.agent())
         return run
 
     return frozen_
 
 
 @SWEEPS
-def test_the_guard_is_killed(frozen, surroundings_of):
-    run = frozen(surroundings_of)
+def test_the_guard_is_killed(frozen, extra_variables):
+    run = frozen(extra_variables)
     run.signal(signal.SIGKILL)
     run.wait(5)
     run.nothing_left(5)
 
 
 @SWEEPS
-def test_the_agent_is_killed_in_its_sleep(frozen, surroundings_of):
-    run = frozen(surroundings_of)
+def test_the_frozen_agent_is_killed(frozen, extra_variables):
+    run = frozen(extra_variables)
     os.kill(run.agent(), signal.SIGKILL)
     assert run.wait(5).rc > 0
     run.nothing_left()

@@ -10,8 +10,8 @@ from running import kill
 
 @SWEEPS
 @pytest.mark.parametrize("kind", ALL_KINDS)
-def test_nothing_is_left(job, kind, surroundings_of):
-    run = begin(job, kind, "stay", surroundings_of, "--grace=600")
+def test_nothing_is_left(job, kind, extra_variables):
+    run = begin(job, kind, "stay", extra_variables, "--grace=600")
     kill(run.agent(), signal.SIGKILL)
     result = run.wait(5)
     run.nothing_left()

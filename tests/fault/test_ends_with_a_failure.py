@@ -7,8 +7,8 @@ from bad_workers import ALL_KINDS, SWEEPS, begin
 
 @SWEEPS
 @pytest.mark.parametrize("kind", ALL_KINDS)
-def test_nothing_is_left(job, kind, surroundings_of):
-    run = begin(job, kind, "fail", surroundings_of)
+def test_nothing_is_left(job, kind, extra_variables):
+    run = begin(job, kind, "fail", extra_variables)
     run.go()
     result = run.wait(10)
     run.nothing_left()

@@ -8,7 +8,7 @@ from processes import until
 
 FLOOD = """if [ $RANK = 1 ]; then ready; await go; exit 9; fi
 ready
-yes 'a line of a flood that nobody reads to its end' | head -c 300000000
+yes 'a line of a flood that is never read to its end' | head -c 300000000
 exec sleep "$TEST_RUN_MARK"
 """
 OPTIONS = pytest.mark.parametrize("options", [[], ["-t", "3"], ["-r", "3"]], ids=["plain", "tee", "redirected"])

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from agent_socket import ask
-from forked import lines, program, templates, told  # noqa: F401
+from forked import first_message, lines, program, templates  # noqa: F401
 from processes import state, until
 
 
@@ -21,10 +21,10 @@ def test_a_worker_killed_before_it_is_reported(dlaunch, program, seen):
 @pytest.mark.parametrize("how", ["worker-dies", "between-dies"])
 def test_without_a_restart_its_signal_is_the_end(dlaunch, program, how):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", program, how)
-    assert result.rc == 128 + signal.SIGKILL and "was killed by SIGKILL" in told(result), result.err
+    assert result.rc == 128 + signal.SIGKILL and "was killed by SIGKILL" in first_message(result), result.err
 
 
-def test_the_process_between_is_killed(dlaunch, program):
+def test_the_intermediate_process_is_killed(dlaunch, program):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", "--max-restarts=1", program, "between-dies")
     assert result.rc == 0 and "restart 1 of 1" in result.err, result.err
 
@@ -38,7 +38,7 @@ def test_the_template_dies_while_it_makes_workers(dlaunch, program, seen):
 def test_the_template_dies_and_no_restart_is_left(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", program, "template-dies")
     assert result.rc == 128 + signal.SIGKILL
-    assert lines(seen / "prepared")[0][0] in told(result) and "at its fork point" in told(result)
+    assert lines(seen / "prepared")[0][0] in first_message(result) and "at its fork point" in first_message(result)
 
 
 def test_the_template_dies_just_before_a_restart(dlaunch, program, seen):
@@ -57,7 +57,7 @@ def test_a_template_of_an_earlier_round_costs_no_restart(dlaunch, program, seen)
 
 def test_a_fork_that_fails_once(dlaunch, program):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", "--max-restarts=1", program, "no-process-once")
-    assert result.rc == 0 and "temporarily unavailable" in told(result), result.err
+    assert result.rc == 0 and "temporarily unavailable" in first_message(result), result.err
 
 
 def test_a_fork_that_always_fails(dlaunch, program, seen):
@@ -73,16 +73,16 @@ def stopped_template(run, seen):
     return template
 
 
-def test_a_template_that_stands_still_goes_on(start, program, seen):
+def test_a_frozen_template_continues_after_sigcont(start, program, seen):
     run = start("--start-method=fork", "--nproc-per-node=3", program, "template-stops")
     template = stopped_template(run, seen)
-    assert json.loads(ask(lines(seen / "socket")[0][0]))["state"] == "starting", "nobody waits for it"
+    assert json.loads(ask(lines(seen / "socket")[0][0]))["state"] == "starting", "no process waits for the template"
     os.kill(template, signal.SIGCONT)
     assert run.wait().rc == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_while_the_template_stands_still(start, program, seen, number):
+def test_a_stop_while_the_template_is_frozen(start, program, seen, number):
     run = start("--start-method=fork", "--nproc-per-node=3", program, "template-stops")
     stopped_template(run, seen)
     run.signal(number)
@@ -90,16 +90,16 @@ def test_a_stop_while_the_template_stands_still(start, program, seen, number):
     run.nothing_left()
 
 
-@pytest.mark.parametrize("whom", ["guard", "agent"])
-def test_dlaunch_is_killed_while_the_template_stands_still(start, program, seen, whom):
+@pytest.mark.parametrize("process", ["guard", "agent"])
+def test_dlaunch_is_killed_while_the_template_is_frozen(start, program, seen, process):
     run = start("--start-method=fork", "--nproc-per-node=3", program, "template-stops")
     stopped_template(run, seen)
-    os.kill(run.pid if whom == "guard" else run.agent(), signal.SIGKILL)
+    os.kill(run.pid if process == "guard" else run.agent(), signal.SIGKILL)
     run.wait()
     run.nothing_left(5)
 
 
-def test_an_agent_that_stands_still_goes_on(start, program, seen):
+def test_a_frozen_agent_continues_after_sigcont(start, program, seen):
     run = start("--start-method=fork", "--nproc-per-node=8", program, "agent-stops")
     until((seen / "once").exists)
     agent = run.agent()
@@ -130,7 +130,7 @@ def test_20_restarts(dlaunch, program, seen):
     assert [int(line[0]) for line in lines(seen / "worker.0")][-1] == 20
 
 
-def test_a_daemon_of_the_template_goes_with_the_job(start, program, seen):
+def test_a_daemon_of_the_template_ends_with_the_job(start, program, seen):
     run = start("--start-method=fork", "--nproc-per-node=2", program, "daemon")
     assert run.wait().rc == 0
     run.nothing_left()

@@ -2,9 +2,10 @@
 
 import os
 import signal
+import time
 
 from processes import until
-from running import kill
+from running import full_pipe, kill
 
 DETACHES = """setsid sh -c 'echo $$ > $SEEN/child; exec sleep "$TEST_RUN_MARK"' </dev/null >/dev/null 2>&1 &
 until [ -s $SEEN/child ]; do sleep 0.01; done
@@ -12,18 +13,7 @@ ready
 """
 
 
-def full_pipe():
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    try:
-        while os.write(writer, b"x" * 4096):
-            pass
-    except BlockingIOError:
-        os.set_blocking(writer, True)
-    return reader, writer
-
-
-def test_what_a_worker_detached_ends_at_once(start, shell_worker, seen):
+def test_a_detached_process_ends_at_once(start, shell_worker, seen):
     ends = full_pipe()
     run = start("--no-python", shell_worker(DETACHES + 'exec sleep "$TEST_RUN_MARK"\n'), stderr=ends[1])
     run.ready(1)
@@ -31,6 +21,19 @@ def test_what_a_worker_detached_ends_at_once(start, shell_worker, seen):
     kill(run.agent(), signal.SIGKILL)
     until(lambda: not os.path.exists(f"/proc/{child}"), 3, "the end of the detached process")
     assert run.wait(10).rc == 137
+    for end in ends:
+        os.close(end)
+
+
+def test_a_signal_ends_the_wait_for_a_reader(start, shell_worker):
+    ends = full_pipe()
+    run = start("--no-python", shell_worker('ready\nexec sleep "$TEST_RUN_MARK"\n'), stderr=ends[1])
+    (worker,) = run.ready(1)
+    kill(run.agent(), signal.SIGKILL)
+    until(lambda: not os.path.exists(f"/proc/{worker}"), 3, "the end of the worker")
+    run.signal(signal.SIGTERM)
+    begun = time.monotonic()
+    assert run.wait(10).rc == 137 and time.monotonic() - begun < 2
     for end in ends:
         os.close(end)
 

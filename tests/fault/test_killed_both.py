@@ -12,7 +12,7 @@ STAY = 'ready\nexec sleep "$TEST_RUN_MARK"\n'
 
 
 @pytest.mark.parametrize("first", ["guard", "agent"])
-def test_the_plain_workers_go_with_them(job, first):
+def test_the_plain_workers_are_killed_too(job, first):
     """The kernel ends the workers (PR_SET_PDEATHSIG); detached processes may remain."""
     run = job(STAY, workers=4)
     run.ready(4)
@@ -32,7 +32,7 @@ def test_a_later_run_removes_their_temporary_folders(job, tmpdir_of_job):
             kill(pid, number)
     run.wait(5)
     left = list(tmpdir_of_job.iterdir())
-    assert left, "nobody was there to remove them"
+    assert left, "no process was left to remove them"
     for folder in left:
         os.utime(folder, (1, 1))
     later = job("await go\n", workers=1)

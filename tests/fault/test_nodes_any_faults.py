@@ -101,7 +101,7 @@ class Trial:
         return self.freeze(name, LONG)
 
 
-def test_the_job_stands_again(cluster):
+def test_the_job_runs_again_on_all_nodes(cluster):
     seed = int(os.environ.get("DLAUNCH_FAULT_SEED") or random.randrange(10**6))
     print(f"repeat with DLAUNCH_FAULT_SEED={seed}")
     chance = random.Random(seed)

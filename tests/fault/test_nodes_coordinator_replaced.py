@@ -22,7 +22,7 @@ def test_no_worker_is_touched(cluster, number):
     job.end_well(world, *runs)
 
 
-def test_the_agent_beside_it_is_started_again(cluster):
+def test_the_guard_starts_a_killed_agent_again(cluster):
     job = cluster(2)
     runs = job.begin("2", "--max-restarts=1")
     world = job.world(2)

@@ -38,7 +38,7 @@ def little_memory():
     folder.rmdir()
 
 
-def test_the_report_names_it(start, python_worker, little_memory, tmp_path):
+def test_the_report_names_the_lack_of_memory(start, python_worker, little_memory, tmp_path):
     run = start(
         "--nproc-per-node=2",
         "--grace=1",
@@ -55,6 +55,6 @@ def test_the_report_names_it(start, python_worker, little_memory, tmp_path):
     assert cause["out_of_memory"] in ("likely", "certain")
 
 
-def test_an_ordinary_kill_is_not_called_so(job):
+def test_an_ordinary_kill_is_no_lack_of_memory(job):
     result = job('[ $RANK = 1 ] && kill -KILL $$\nexec sleep "$TEST_RUN_MARK"\n').wait()
     assert result.rc == 137 and "SIGKILL" in result.first_line and "memory" not in result.first_line

@@ -1,10 +1,12 @@
 """A program, or its working directory, on a file system that does not answer: the agent stays able to act."""
 
+import errno
 import signal
 
 import pytest
 
 from processes import until
+from seccomp import CLONE3, refusing
 from silent_files import silent_folder
 
 pytestmark = pytest.mark.root
@@ -16,9 +18,9 @@ def folder(tmp_path):
         yield path
 
 
-def begun(start, *words):
-    """The run, once the agent has made its first worker's process."""
-    run = start("--nproc-per-node=6", "--grace=2", "--no-python", *words)
+def begun(start, *words, prefix=()):
+    """The run, once the agent has made its first worker's process. No such process outlives the first signal."""
+    run = start("--nproc-per-node=6", "--grace=30", "--no-python", *words, prefix=prefix)
     until(lambda: len(run.living()) >= 3, 10, "a process below guard and agent")
     return run
 
@@ -28,6 +30,13 @@ def test_a_signal_ends_a_job_whose_program_cannot_be_loaded(start, folder, numbe
     run = begun(start, folder / "program")
     run.signal(number)
     assert run.wait(10).rc == status
+    run.nothing_left()
+
+
+def test_a_signal_ends_such_a_job_without_clone3(start, folder):
+    run = begun(start, folder / "program", prefix=refusing(CLONE3, errno.EPERM))
+    run.signal(signal.SIGTERM)
+    assert run.wait(4).rc == 143  # the guard ends a suspended agent after 5 s
     run.nothing_left()
 
 

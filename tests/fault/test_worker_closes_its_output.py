@@ -10,7 +10,7 @@ def test_it_runs_on(start, python_worker, seen):
     assert run.wait(10).rc == 0 and len(list(seen.glob("over.*"))) == 2
 
 
-def test_its_failure_is_seen(start, python_worker):
+def test_its_failure_is_reported(start, python_worker):
     run = start("--nproc-per-node=2", "--no-python", python_worker(CLOSE + "os._exit(rank * 5)\n"))
     run.ready(2)
     run.go()

@@ -53,7 +53,7 @@ void check_normalized(const std::vector<std::string>& words) {
 
 }  // namespace
 
-/// Lines are words; those that begin with "$" are variables, and what follows an empty line is the file of --config.
+/// Each line is a word, or a variable if it begins with "$". The text after an empty line is the file of --config.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     const std::size_t end = std::min(input.find("\n\n"), size);

@@ -1,5 +1,5 @@
-// The coordinator under well-formed hostile messages, from several connections and in any order: its counters stay
-// true, what it sends can be read, and its timer does not spin.
+// The coordinator, the first one or a successor with a snapshot, under well-formed hostile messages, from several
+// connections and in any order: its counters stay true, its messages can be decoded, and its timer does not spin.
 
 #include <cstdlib>
 #include <variant>
@@ -34,15 +34,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.epoch = 1 + static_cast<std::uint64_t>(input.below(2));
     options.incarnation = 1;
     options.succeeds = options.epoch > 1;
+    // A snapshot comes from a file of the guard through the decoder.
+    if (options.succeeds && input.flag())
+        options.snapshot = dlaunch::wire::decode_snapshot(dlaunch::wire::encode(input.snapshot()));
     Coordinator coordinator(options, now);
     check(coordinator);
     while (!input.empty()) {
         const auto connection = static_cast<ConnectionId>(1 + input.below(5));
-        switch (input.below(8)) {
+        switch (input.below(9)) {
             case 0: coordinator.closed(now, connection, input.flag()); break;
             case 1: now += input.pause(); break;
             case 2: coordinator.granted(now + input.pause()); break;
             case 3: coordinator.received(now, connection, Hello{"1", "job", 1}); break;
+            case 4: {
+                const int rare = input.below(32);
+                if (rare == 0) coordinator.resign(now);
+                if (rare == 1 || rare == 2) coordinator.end_job(now, 143, "SIGTERM received", rare == 2);
+                break;
+            }
             default: {
                 Message message;
                 if (input.next(message)) coordinator.received(now, connection, message);

@@ -1,6 +1,6 @@
-// What a worker leaves as its error file, or another node's agent reports as failures: any bytes are a record or none.
-// The report shows no control character of them, what the agent writes from them is a JSON object, and failures pack
-// within their limit.
+// Error files of workers and failure records of other agents: any bytes are either a record or no record. The report
+// contains no control character of them, the agent's own error file is a JSON object, and failures pack within their
+// limit.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ void expect(bool truth) {
 }
 
 void check_reports(std::vector<Failure> failures) {
-    JobEnd end;
+    JobResult end;
     end.failures = std::move(failures);
     const std::string report = text_report(end);
     expect(std::ranges::none_of(

@@ -2,7 +2,6 @@
 /// Makes well-formed messages from a fuzzer's bytes. Numbers are drawn from few values, so that stamps, rounds and
 /// incarnations often fit each other; sometimes they are extreme.
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -53,9 +52,9 @@ public:
         if (flag()) join.record.node_rank = number();
         join.record.hosts_coordinator = flag();
         if (flag()) join.last_group_rank = number();
-        if (flag()) join.running = RunningRound{number(), number(), flag(), progress()};
+        if (flag()) join.running = RunningRound{number(), number(), flag(), progress(), Milliseconds(byte())};
         join.latest_round = flag() ? join.stamp.round : number();
-        if (flag()) join.told = config();
+        if (flag()) join.own_config = config();
         if (flag()) join.job = config();
         join.coordinator = static_cast<std::uint64_t>(below(3));
         return join;
@@ -72,6 +71,25 @@ public:
         assigned.progress = progress();
         return assigned;
     }
+    Verdict verdict() { return {number(), text(), {text()}}; }
+    Snapshot snapshot() {
+        Snapshot snapshot;
+        snapshot.epoch = static_cast<std::uint64_t>(below(3));
+        snapshot.config = config();
+        snapshot.progress = progress();
+        snapshot.round = below(6) - 1;
+        snapshot.group_size = below(4);
+        snapshot.nodes = below(4);
+        snapshot.round_over = flag();
+        snapshot.complete = flag();
+        snapshot.restart_reason = text();
+        for (int hosts = below(3); hosts > 0; --hosts)
+            snapshot.losses.push_back({text(), {byte()}, static_cast<std::uint32_t>(below(2) * 10'000)});
+        if (below(4) == 0) snapshot.verdict = verdict();
+        if (flag()) snapshot.stop = PendingStop{text(), flag(), text(), std::nullopt, flag(), flag()};
+        if (snapshot.stop && flag()) snapshot.stop->verdict = verdict();
+        return snapshot;
+    }
     Message message() {
         switch (below(12)) {
             case 0: return Hello{flag() ? "1" : text(), flag() ? "job" : text(), byte()};
@@ -87,8 +105,8 @@ public:
             case 6: return Refused{flag(), number(), text()};
             case 7: return assigned();
             case 8: return StopRound{stamp(), text(), {number(), number()}, flag()};
-            case 9: return Tell{stamp(), text()};
-            case 10: return End{stamp(), {number(), text(), {text()}}};
+            case 9: return Notice{stamp(), text()};
+            case 10: return End{stamp(), verdict()};
             default: return Gone{flag()};
         }
     }
@@ -108,7 +126,7 @@ private:
     const std::uint8_t *at_, *end_;
 };
 
-/// What a machine sends must be readable by its peer.
+/// A peer must be able to decode the messages of a machine.
 inline bool is_readable(const Message& message) {
     const std::string frame = wire::encode(message);
     return wire::decode(static_cast<std::uint8_t>(frame[0]), std::string_view(frame).substr(5)).has_value();

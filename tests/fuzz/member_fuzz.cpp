@@ -17,7 +17,7 @@ struct Agent {
 
     void act() {
         for (const auto& action : member.take_actions()) {
-            if (ended) std::abort();  // EndJob is the last action
+            if (ended) std::abort();  // nothing follows EndJob and gone()
             if (std::holds_alternative<Member::StartWorkers>(action)) {
                 if (runs) std::abort();
                 runs = true;
@@ -29,6 +29,14 @@ struct Agent {
             }
         }
         if ((member.lease_until() != kNever) != runs && !member.ended()) std::abort();
+    }
+
+    /// The guard has died, and all workers with it.
+    void gone() {
+        member.gone();
+        runs = false;
+        act();
+        ended = true;
     }
 
     Member member;
@@ -47,8 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.fixed_coordinator = input.flag();
     Agent agent(options, now);
     while (!input.empty()) {
-        switch (input.below(12)) {
-            case 0: agent.member.closed(now); break;
+        switch (input.below(13)) {
+            case 0: agent.member.closed(now, input.flag()); break;
             case 1: now += input.pause(); break;
             case 2: agent.member.connected(now); break;
             case 3: agent.member.connect_failed(now, {input.flag(), "why", input.flag()}); break;
@@ -61,9 +69,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 break;
             case 7:
                 agent.member.leave(static_cast<Leave::Scope>(input.below(3)), 143, "SIGTERM");
-                if (input.flag()) agent.member.hurry();
+                if (input.flag()) agent.member.leave_at_once();
                 break;
-            case 8: agent.member.fenced_by_guard(now, "it stood still"); break;
+            case 8: agent.member.fenced_by_guard(now, "it was frozen"); break;
+            case 9:
+                if (input.below(8) == 0) agent.gone();
+                break;
             default: {
                 Message message;
                 if (input.next(message)) agent.member.received(now, message);

@@ -1,8 +1,7 @@
-// A SLURM node list: any text is at most 65536 names, or an error.
+// A SLURM node list: any text is at most 65536 names of at most 255 bytes, or an error.
 
 #include <cstdint>
 #include <cstdlib>
-#include <string_view>
 
 #include "launcher/slurm.hpp"
 
@@ -11,6 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!names) return 0;
     if (names->empty() || names->size() > 65'536) std::abort();
     for (const std::string& name : *names)
-        if (name.empty()) std::abort();
+        if (name.empty() || name.size() > 255) std::abort();
     return 0;
 }

@@ -2,8 +2,8 @@
 // kind of close, it still answers a new client. Limits are small, so that inputs reach them.
 //
 // The input is cut into pieces of `u8 what, u8 size` and as many bytes. The low bits of `what` are the client that
-// sends them; 4: it closes first; 8: it first reads what there is; 16: the store is cleared; 32: the bytes are sent 64
-// times.
+// sends them; 4: it closes first; 8: it first reads all pending bytes; 16: the store is cleared; 32: the bytes are sent
+// 64 times; 64: 4096 times. Bit 128 of the first byte selects a server with deadlines that no input reaches.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "rendezvous/base/fd.hpp"
@@ -29,7 +28,7 @@ namespace {
 constexpr std::size_t kClients = 4;
 
 struct Fixture {
-    Fixture() {
+    explicit Fixture(base::Duration patience) {
         store::ServerHooks hooks;
         hooks.extension = [this](store::ConnectionId from, std::uint8_t number, std::string_view payload) {
             if (number == 0x41) server->admit(from);
@@ -38,7 +37,7 @@ struct Fixture {
         };
         store::ServerLimits limits;
         limits.half_open = 3;
-        limits.half_open_time = limits.hurried_half_open_time = limits.message_time = std::chrono::milliseconds(1);
+        limits.half_open_time = limits.hurried_half_open_time = limits.message_time = patience;
         limits.unread_bytes = 1000;
         limits.held_bytes = 5000;
         limits.pending_bytes = 2000;
@@ -80,7 +79,8 @@ struct Client {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static Fixture fixture;
+    static Fixture hasty(std::chrono::milliseconds(1)), patient(std::chrono::minutes(10));
+    Fixture& fixture = size > 0 && data[0] & 128 ? patient : hasty;
     std::array<std::unique_ptr<Client>, kClients> clients;
     std::string_view rest(reinterpret_cast<const char*>(data), size);
     while (rest.size() > 2) {
@@ -92,8 +92,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (!client) client = std::make_unique<Client>(fixture.server->port());
         if (what & 8) client->read();
         if (what & 16) fixture.server->clear();
-        for (int times = what & 32 ? 64 : 1; times > 0; --times) client->send(bytes);
-        fixture.serve();
+        for (int count = what & 64 ? 64 : 1; count > 0; --count) {
+            for (int times = what & (32 | 64) ? 64 : 1; times > 0; --times) client->send(bytes);
+            fixture.serve();
+        }
     }
     for (auto& client : clients) client.reset();
     // On a busy machine a client's first millisecond may pass unserved; one of the next tries succeeds.

@@ -1,8 +1,7 @@
-/// checks WHAT: one part of tests/gpu/run, as a worker. Status 0: right.
+/// checks PART: one part of tests/gpu/run, as a worker. Exit status 0: correct.
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -192,7 +191,7 @@ void groups(const ProcessGroup& world) {
     world.barrier();
 }
 
-/// A stream that stands still for two seconds, and a call that may take half a second.
+/// A stream that is blocked for two seconds, and a call that may take half a second.
 void stalled(const ProcessGroup& world) {
     const char* file = std::getenv("DLAUNCH_CUDA_LIBRARY");
     void* library = dlopen(file ? file : "libcuda.so.1", RTLD_NOW);
@@ -220,7 +219,7 @@ void abort(ProcessGroup world) {
     world.all_reduce(one->span());
     stream.synchronize();
     if (world.rank() == 0) world.abort("enough");
-    // The others hear of it while they wait.
+    // The other ranks receive the abort while they wait.
     if (world.rank() > 0) expect_error(ErrorCode::aborted, [&] { world.barrier(); });
     expect_error(ErrorCode::aborted, [&] { world.all_reduce(one->span()); });
     std::vector<int> all(static_cast<std::size_t>(world.size()));
@@ -244,8 +243,9 @@ void late(const ProcessGroup& world) {
 
 void duplicate() {
     const auto begin = std::chrono::steady_clock::now();
-    const std::string said = expect_error(ErrorCode::backend, [] { init_process_group({.backend = "nccl"}); }).what();
-    check(said.find("Duplicate GPU") != std::string::npos || said.find("same GPU") != std::string::npos, said);
+    const std::string message =
+        expect_error(ErrorCode::backend, [] { init_process_group({.backend = "nccl"}); }).what();
+    check(message.find("Duplicate GPU") != std::string::npos || message.find("same GPU") != std::string::npos, message);
     check(std::chrono::steady_clock::now() - begin < 60s, "it took long");
 }
 

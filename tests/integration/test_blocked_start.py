@@ -12,7 +12,7 @@ ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 
 @pytest.fixture
 def blocked(start, tmp_path):
-    """blocked(prefix=()) -> Running whose agent reads a pipe without a writer."""
+    """blocked(prefix=()) -> Running, with an agent that reads a pipe without a writer."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     ours = os.open(path, os.O_RDWR)

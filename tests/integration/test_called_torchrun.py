@@ -35,7 +35,7 @@ def test_the_plan_is_the_same(start, torchrun, dlaunch):
 
 
 @pytest.mark.parametrize("name", ["train", "train.txt", "folder"])
-def test_what_only_python_can_run(start, torchrun, script, tmp_path, name):
+def test_files_that_only_python_can_run(start, torchrun, script, tmp_path, name):
     if name == "folder":
         (tmp_path / name).mkdir()
     script(f"{name}/__main__.py" if name == "folder" else name, "print('by Python')\n").chmod(0o644)
@@ -43,13 +43,13 @@ def test_what_only_python_can_run(start, torchrun, script, tmp_path, name):
     assert start("--no-python", f"./{name}", program=torchrun).wait().rc == 126
 
 
-def test_what_has_a_run_bit_but_is_nothing_that_runs(start, torchrun, script):
+def test_an_executable_without_an_interpreter_line_runs_with_python(start, torchrun, script):
     script("train", "print('by Python')\n")
     assert start("train", "--lr=1", program=torchrun).wait().out == "by Python\n"
     assert start("--no-python", "./train", program=torchrun).wait().rc == 126
 
 
-def test_what_runs_by_itself(start, torchrun, script, tmp_path):
+def test_executable_programs_run_without_python(start, torchrun, script, tmp_path):
     script("worker", "#!/bin/sh\necho by itself\n")
     (tmp_path / "echo").symlink_to("/bin/echo")
     assert start("./worker", program=torchrun).wait().out == "by itself\n"

@@ -21,12 +21,12 @@ def test_an_empty_variable(dlaunch):
     assert dlaunch("--env=HOME=", "--no-python", "sh", "-c", 'echo "<${HOME-unset}>"').out == "<>\n"
 
 
-def test_what_is_no_variable(dlaunch):
+def test_an_invalid_variable_is_refused(dlaunch):
     result = dlaunch("--env==x", "--no-python", "true")
     assert result.rc == 2 and "--env" in result.first_line and "expected" in result.first_line
 
 
-def test_of_one_variable_given_twice_the_last_counts(dlaunch):
+def test_the_last_value_of_a_variable_applies(dlaunch):
     result = dlaunch("--env=DL_A=1", "--env=DL_A=2", "--no-python", "cat", "/proc/self/environ")
     assert [entry for entry in result.out.split("\0") if entry.startswith("DL_A=")] == ["DL_A=2"]
 

@@ -25,7 +25,7 @@ def test_the_matrix(printed):
     assert not any(line != line.rstrip() or len(line) > 100 for line in lines[:15])
 
 
-def test_what_can_be_used_here(printed):
+def test_usable_backends_are_listed(printed):
     assert "\nshm   can be used here\n" in printed
     assert "\nauto  can be used here\n" in printed
     assert "\nnccl  cannot be used here: nccl: /nowhere/libcuda.so.1: cannot open shared object file" in printed

@@ -69,7 +69,7 @@ def test_a_bad_value(refused, option):
         ("-nproc=4", "--nproc-per-node"),
     ],
 )
-def test_a_typo_is_answered_with_what_was_meant(refused, typo, meant):
+def test_a_typo_gets_a_suggestion(refused, typo, meant):
     line = refused(typo)
     assert typo in line and f"did you mean {meant}?" in line
 

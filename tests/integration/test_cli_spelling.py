@@ -20,7 +20,7 @@ def test_two_workers(dlaunch, words):
     assert (result.rc, result.out) == (0, "one\none\n")
 
 
-def test_what_follows_the_program_is_its_own(dlaunch):
+def test_words_after_the_program_are_its_own(dlaunch):
     words = ["--nproc-per-node=7", "-r", "3", "--help", "--", "", "a b", "--no-such-option"]
     result = dlaunch("printf", "[%s]", *words)
     assert (result.rc, result.out) == (0, "".join(f"[{word}]" for word in words))
@@ -32,11 +32,11 @@ def test_a_double_dash_ends_the_options(dlaunch):
 
 
 def test_switches_may_stand_together(dlaunch, tmp_path):
-    (tmp_path / "said.py").write_text("print('said')")
-    result = dlaunch("-mqr0", "said", cwd=tmp_path)
-    assert (result.rc, result.out) == (0, "said\n")
+    (tmp_path / "hello.py").write_text("print('hello')")
+    result = dlaunch("-mqr0", "hello", cwd=tmp_path)
+    assert (result.rc, result.out) == (0, "hello\n")
 
 
-def test_a_switch_of_the_environment_can_be_taken_back(dlaunch):
+def test_a_switch_of_the_environment_can_be_disabled(dlaunch):
     result = dlaunch("--module=0", "echo", "plain", env={"PET_MODULE": "1"})
     assert (result.rc, result.out) == (0, "plain\n")

@@ -35,7 +35,7 @@ BROKEN = [
 
 @pytest.fixture
 def fails(job, tmp_path):
-    """fails(bytes of the error file) -> Result of a job whose rank 1 writes the file and exits with 37."""
+    """fails(bytes of the error file) -> Result of a job; rank 1 writes the file and exits with 37."""
 
     def fails_(content, **more):
         (tmp_path / "error.json").write_bytes(content)

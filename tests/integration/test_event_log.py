@@ -50,11 +50,11 @@ def states(lines):
     return [line["state"] for line in lines if line["event"] == "group_state"]
 
 
-def test_the_states_of_a_good_group(events):
+def test_the_states_of_a_successful_group(events):
     assert states(events("ready\nawait 0.ready\nawait 1.ready\n")[1]) == ["starting", "running", "clearing", "idle"]
 
 
-def test_the_states_of_a_bad_one(events):
+def test_the_states_of_a_failed_group(events):
     lines = events("ready\nawait 0.ready\nawait 1.ready\n[ $RANK = 0 ] || exit 3\n" + STAY)[1]
     assert [state for state in states(lines) if state != "running"] == ["starting", "stopping", "clearing", "idle"]
 

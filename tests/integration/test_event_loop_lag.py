@@ -8,7 +8,7 @@ import time
 from processes import state, until
 
 
-def test_an_agent_that_stood_still_says_so(cluster, tmp_path):
+def test_a_frozen_agent_logs_its_lag(cluster, tmp_path):
     """The beats of a job with several nodes are timers: the first after a pause is late."""
     job = cluster(2)
     log = tmp_path / "events"

@@ -20,6 +20,6 @@ def test_the_last_round_decides(dlaunch):
     assert dlaunch("--max-restarts=1", "--no-python", "sh", "-c", "exit $((20 + TORCHELASTIC_RESTART_COUNT))").rc == 21
 
 
-def test_one_good_end_does_not_outweigh_a_bad_one(job):
+def test_a_success_does_not_hide_a_failure(job):
     run = job("if [ $RANK = 1 ]; then await over; exit 5; fi\nnote over\n")
     assert run.wait().rc == 5

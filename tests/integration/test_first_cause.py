@@ -40,12 +40,12 @@ def test_the_clock_in_an_error_file_does_not_matter(job):
     echo '{"message": "the cause", "timestamp": 2000000000}' > "$TORCHELASTIC_ERROR_FILE"
     exit 41
 fi
-trap 'echo "{\\"message\\": \\"a victim\\", \\"timestamp\\": 1}" > "$TORCHELASTIC_ERROR_FILE"; exit 42' TERM
+trap 'echo "{\\"message\\": \\"collateral\\", \\"timestamp\\": 1}" > "$TORCHELASTIC_ERROR_FILE"; exit 42' TERM
 ready
 while :; do sleep 0.01; done
 """)
     result = run.wait()
-    assert result.rc == 41 and "the cause" in result.err and "a victim" not in result.err.split("the cause")[0]
+    assert result.rc == 41 and "the cause" in result.err and "collateral" not in result.err.split("the cause")[0]
 
 
 def test_stopped_workers_are_distinguished(job):
@@ -60,7 +60,7 @@ def test_stopped_workers_are_distinguished(job):
     ], result.err
 
 
-def test_the_first_line_that_names_a_rank_is_the_cause(job):
+def test_the_first_line_with_a_rank_names_the_cause(job):
     result = job("if [ $RANK = 1 ]; then await 0.ready; exit 9; fi\nready\nexec sleep $TEST_RUN_MARK\n").wait()
     first = next(line for line in result.err.splitlines() if re.search(r"\brank\W*\d", line))
     assert first.startswith("dlaunch: rank 1 ") and len(first) <= 100

@@ -5,13 +5,13 @@ import signal
 
 import pytest
 
-from forked import lines, program, told  # noqa: F401
+from forked import first_message, lines, program  # noqa: F401
 
 
 def test_one_start_for_all_ranks(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", program)
     assert result.rc == 0, result.err
-    assert sorted(result.out.splitlines()) == [*(f"rank {rank} of 3" for rank in range(3)), "said once"]
+    assert sorted(result.out.splitlines()) == [*(f"rank {rank} of 3" for rank in range(3)), "written once"]
     ((template, rank),) = lines(seen / "prepared")
     assert rank == "-", "the template has no rank"
     for rank in range(3):
@@ -35,7 +35,7 @@ def test_a_restart_forks_again(dlaunch, program, seen):
     assert [line[0] for line in lines(seen / "worker.1")] == ["0", "1"]
 
 
-def test_forks_meet_as_any_workers(dlaunch, program):
+def test_forked_workers_form_a_process_group(dlaunch, program):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", program, "sums")
     assert result.rc == 0 and result.out.count("sum 6\n") == 3
 
@@ -43,7 +43,7 @@ def test_forks_meet_as_any_workers(dlaunch, program):
 def test_exit_codes_and_stderr_tails(dlaunch, program):
     assert dlaunch("--start-method=fork", "--nproc-per-node=1", program, "code").rc == 40
     result = dlaunch("--start-method=fork", "--nproc-per-node=1", program, "segfaults")
-    assert result.rc == 128 + signal.SIGSEGV and "killed by SIGSEGV" in told(result)
+    assert result.rc == 128 + signal.SIGSEGV and "killed by SIGSEGV" in first_message(result)
     assert "Segmentation fault" in result.err, "its record is in its own error file"
 
 
@@ -51,19 +51,19 @@ def test_standard_input_logs_and_binding_are_the_workers_own(dlaunch, program, t
     result = dlaunch("--start-method=fork", "--stdin=1", "-r3", f"--log-dir={tmp_path}/logs", "--bind=cores",
                      "--nproc-per-node=2", program, "reads", stdin="a word")  # fmt: skip
     assert result.rc == 0, result.err
-    said = {path.parent.name: path.read_text() for path in tmp_path.glob("logs/**/attempt_0/*/stdout.log") if not path.parent.is_symlink()}
-    assert "read nothing" in said["0"] and "read a word" in said["1"]
+    output = {path.parent.name: path.read_text() for path in tmp_path.glob("logs/**/attempt_0/*/stdout.log") if not path.parent.is_symlink()}
+    assert "read nothing" in output["0"] and "read a word" in output["1"]
 
 
 def test_a_missing_program(dlaunch):
     assert dlaunch("--start-method=fork", "./no-such-program").rc == 127
 
 
-@pytest.mark.parametrize("whom", ["guard", "agent"])
-def test_nothing_outlives_a_killed_dlaunch(start, program, whom):
+@pytest.mark.parametrize("process", ["guard", "agent"])
+def test_nothing_outlives_a_killed_dlaunch(start, program, process):
     run = start("--start-method=fork", "--nproc-per-node=2", program, "waits")
     run.ready(2)
-    os.kill(run.pid if whom == "guard" else run.agent(), signal.SIGKILL)
+    os.kill(run.pid if process == "guard" else run.agent(), signal.SIGKILL)
     run.wait()
     run.nothing_left(5)
 
@@ -81,7 +81,7 @@ def test_a_killed_template_is_started_again(start, program, seen, how):
     assert run.wait().rc == 143
 
 
-def test_scripts_are_executed_as_ever(dlaunch, script):
+def test_scripts_are_executed_without_a_template(dlaunch, script):
     path = script("program.py", "import os\nprint(os.environ['RANK'])\n")
     assert sorted(dlaunch("--start-method=fork", "--nproc-per-node=2", path).out.split()) == ["0", "1"]
 

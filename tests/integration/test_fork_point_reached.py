@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from forked import lines, program, templates, told  # noqa: F401
+from forked import first_message, lines, program, templates  # noqa: F401
 from processes import alive, state, until
 
 
@@ -14,20 +14,20 @@ from processes import alive, state, until
     ("throws", 1, "exited with 1 before its fork point"),
     ("crashes", 128 + signal.SIGABRT, "was killed by SIGABRT"),
 ])  # fmt: skip
-def test_its_failure_is_its_own(dlaunch, program, seen, how, status, words):
+def test_a_failure_of_the_template_is_reported_as_its_own(dlaunch, program, seen, how, status, words):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", "--max-restarts=1", program, how)
     assert result.rc == status and len(lines(seen / "prepared")) == 2, result.err
-    said = [line for line in result.err.splitlines() if line.startswith("dlaunch: rank 0 (")]
-    assert said and all(words in line and lines(seen / "prepared")[at][0] in line for at, line in enumerate(said)), result.err
-    assert "warned once" in result.err.split("last lines")[1], "its last words are in the report"
+    messages = [line for line in result.err.splitlines() if line.startswith("dlaunch: rank 0 (")]
+    assert messages and all(words in line and lines(seen / "prepared")[at][0] in line for at, line in enumerate(messages)), result.err
+    assert "warned once" in result.err.split("last lines")[1], "the stderr tail is in the report"
 
 
-def test_its_exception_is_in_the_report(dlaunch, program):
+def test_an_exception_of_the_template_is_in_the_report(dlaunch, program):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", program, "throws")
     assert "std::runtime_error: no such table" in result.err.split("before its fork point")[1]
 
 
-def test_a_failure_that_passes(dlaunch, program, seen):
+def test_a_temporary_failure_spends_one_restart(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", "--max-restarts=1", program, "ends-once")
     assert result.rc == 0 and len(lines(seen / "prepared")) == 2
     assert lines(seen / "worker.0")[0][0] == "1", "a restart was spent"
@@ -36,13 +36,13 @@ def test_a_failure_that_passes(dlaunch, program, seen):
 def test_a_program_without_a_fork_point(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", "--max-restarts=3", program, "ends-well")
     assert result.rc == 126 and len(lines(seen / "prepared")) == 1, "another try would end alike"
-    assert "could not be executed: it ended with 0 before dlaunch::fork_point()" in told(result)
+    assert "could not be executed: it ended with 0 before dlaunch::fork_point()" in first_message(result)
     assert "call it where workers shall begin, or use --start-method=spawn" in result.err
 
 
 def test_a_slow_program_is_reported_meanwhile(start, program):
     run = start("--start-method=fork", "--nproc-per-node=2", program, "stays")
-    until(lambda: "has not come to dlaunch::fork_point()" in run.err(), 30, "the hint")
+    until(lambda: "has not reached dlaunch::fork_point()" in run.err(), 30, "the hint")
     assert "--start-method=spawn" in run.err()
     run.signal(signal.SIGTERM)
     assert run.wait(10).rc == 143
@@ -50,8 +50,8 @@ def test_a_slow_program_is_reported_meanwhile(start, program):
 
 def test_threads(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", "--max-restarts=3", program, "threads")
-    assert result.rc == 126 and "cannot be forked: it has 2 threads" in told(result), result.err
-    assert "start them later" in result.err and "said once" in result.out
+    assert result.rc == 126 and "cannot be forked: it has 2 threads" in first_message(result), result.err
+    assert "start them later" in result.err and "written once" in result.out
     assert len(lines(seen / "prepared")) == 1
 
 
@@ -75,7 +75,7 @@ def test_a_program_that_closes_all_descriptors(dlaunch, program):
 ])  # fmt: skip
 def test_a_program_that_leaves_no_descriptors(dlaunch, program, how, status, words):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", program, how, prefix=("prlimit", "--nofile=256:256"))
-    assert result.rc == status and words in told(result) and "Too many open files" in result.err, result.err
+    assert result.rc == status and words in first_message(result) and "Too many open files" in result.err, result.err
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -89,9 +89,9 @@ def test_a_stop_before_the_fork_point(start, program, seen, number, status):
 
 def test_it_has_the_grace_too(start, program, seen):
     run = start("--start-method=fork", "--nproc-per-node=2", program, "stops-well")
-    until((seen / "hears").exists)
+    until((seen / "traps").exists)
     run.signal(signal.SIGTERM)
-    assert run.wait(10).rc == 143 and (seen / "heard").exists()
+    assert run.wait(10).rc == 143 and (seen / "caught").exists()
 
 
 def test_ctrl_z_stops_it_too(at_a_shell, program, seen):

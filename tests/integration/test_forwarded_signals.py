@@ -36,7 +36,7 @@ def both(seen, name):
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
-def test_these_end_the_job(catching, seen, name):
+def test_a_termination_signal_ends_the_job(catching, seen, name):
     run = catching()
     run.signal(signal.Signals[name])
     result = run.wait(10)
@@ -46,7 +46,7 @@ def test_these_end_the_job(catching, seen, name):
     assert {note.name.split(".")[1] for note in seen.glob("*.SIG*")} <= {name, "SIGCONT"}
 
 
-def test_these_do_not(catching, seen):
+def test_user_signals_do_not_end_the_job(catching, seen):
     run = catching()
     for name in ("SIGUSR1", "SIGUSR2", "SIGCONT"):
         run.signal(signal.Signals[name])
@@ -74,7 +74,7 @@ def test_a_workers_children_get_it_too(job, seen):
     run.nothing_left()
 
 
-def test_it_is_no_failure_and_spends_no_restart(job, seen):
+def test_a_forwarded_signal_spends_no_restart(job, seen):
     run = job('note "$DLAUNCH_ROUND.$RANK.begun"\nready\nexec sleep "$TEST_RUN_MARK"\n', "--max-restarts=3")
     run.ready(2)
     run.signal(signal.SIGTERM)

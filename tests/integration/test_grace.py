@@ -25,9 +25,9 @@ def test_after_a_failure_too(job):
 
 @pytest.mark.parametrize(("options", "status"), [([], 6), (["--max-restarts=1"], 130)])
 def test_an_interrupt_after_the_failure_that_ends_the_job_does_not_change_its_status(job, seen, options, status):
-    fails = "if [ $RANK = 1 ]; then await 0.ready; exit 6; fi\ntrap 'note told' TERM\ntrap '' INT\nready\n"
+    fails = "if [ $RANK = 1 ]; then await 0.ready; exit 6; fi\ntrap 'note caught' TERM\ntrap '' INT\nready\n"
     run = job(fails + IDLE, *options)
-    until((seen / "told").exists, 10, "the stop after the failure")
+    until((seen / "caught").exists, 10, "the stop after the failure")
     run.signal(signal.SIGINT)
     until(lambda: "SIGINT received" in run.err(), 10, "the interrupt's arrival")
     run.signal(signal.SIGINT)

@@ -90,4 +90,4 @@ def test_it_shows_what_its_headers_declare_and_no_more(prefix):
     missing = {name for name in declared if not any(symbol.startswith(f"dlaunch::{name}") for symbol in shown)}
     assert not missing, "declared, but not in the library"
     inner = [symbol for symbol in shown if re.match(r"(non-virtual thunk to |vtable for |typeinfo (name )?for )?dlaunch::[a-z_]+::", symbol)]
-    assert not inner, "in the library, but nobody's business"
+    assert not inner, "in the library, but in no public header"

@@ -20,10 +20,10 @@ def test_64_files_are_enough_for_a_small_job(dlaunch, shell_worker, tmp_path):
         "3",
         f"--log-dir={tmp_path}/logs",
         "--no-python",
-        shell_worker("echo said\n"),
+        shell_worker("echo word\n"),
         prefix=("prlimit", "--nofile=64:64"),
     )
-    assert result.rc == 0 and result.out.count("]:said") == 4
+    assert result.rc == 0 and result.out.count("]:word") == 4
 
 
 def test_the_soft_limit_is_raised_for_dlaunch_only(dlaunch, shell_worker):
@@ -59,7 +59,7 @@ def test_too_few_files_for_processes_alone_names_the_limit(dlaunch):
 
 
 @pytest.fixture
-def nobody(binary, tmp_path):
+def other_user(binary, tmp_path):
     """(command prefix for a user with a process limit, folder with a copy of dlaunch and a TMPDIR for this user)."""
     folder = Path(tempfile.gettempdir()) / f"dl-other-{random.getrandbits(32):x}"
     (folder / "tmp").mkdir(parents=True)
@@ -80,8 +80,8 @@ def nobody(binary, tmp_path):
 
 @pytest.mark.root
 @pytest.mark.needs("setpriv")
-def test_too_few_processes_in_the_middle_of_the_start(start, nobody):
-    prefix, folder = nobody
+def test_too_few_processes_in_the_middle_of_the_start(start, other_user):
+    prefix, folder = other_user
     run = start(
         "--nproc-per-node=12",
         "--grace=1",
@@ -105,8 +105,8 @@ def test_too_few_processes_in_the_middle_of_the_start(start, nobody):
 
 @pytest.mark.root
 @pytest.mark.needs("setpriv")
-def test_another_user_may_run_it(start, nobody):
-    prefix, folder = nobody
+def test_another_user_may_run_it(start, other_user):
+    prefix, folder = other_user
     run = start(
         "--nproc-per-node=2",
         "--no-python",

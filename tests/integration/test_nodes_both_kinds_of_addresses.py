@@ -1,4 +1,4 @@
-"""An endpoint whose name resolves to an IPv4 and an IPv6 address; other spellings of addresses."""
+"""An endpoint name with an IPv4 and an IPv6 address; other spellings of addresses."""
 
 import pytest
 
@@ -9,7 +9,7 @@ REACH = """python3 -c 'import os, socket
 socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 5)' && note reached.$RANK yes"""
 
 
-def everybody_reaches_the_store(job, world):
+def assert_all_ranks_reach_the_store(job, world):
     for rank in range(len(world.hosts)):
         job.order(rank, REACH.replace("\n", "; "))
     reached = lambda: len(list(job.seen.glob("reached.*"))) == len(world.hosts)
@@ -40,11 +40,11 @@ FOUR, SIX = "10.86.0.1 both\n", "fd86::1 both\n"
 
 
 @pytest.mark.parametrize("others", [FOUR, SIX, FOUR + SIX, SIX + FOUR], ids=["v4", "v6", "v4_v6", "v6_v4"])
-def test_the_host_has_both_and_others_know_any(cluster, others):
+def test_clients_reach_a_host_with_both_at_any(cluster, others):
     job = cluster(2)
     runs = begin(job, [SIX + FOUR, others])
     world = job.world(2)
-    everybody_reaches_the_store(job, world)
+    assert_all_ranks_reach_the_store(job, world)
     job.end_well(world, *runs)
 
 
@@ -60,7 +60,7 @@ def test_one_of_the_hosts_addresses_drops_packets(cluster, known):
         host.ip(f"route add {hole}/128 dev eth0", f"neigh add {hole} lladdr 02:00:00:00:00:99 dev eth0 nud permanent")
     runs = begin(job, [known, f"{hole} both\n{known}"])
     world = job.world(2)
-    everybody_reaches_the_store(job, world)
+    assert_all_ranks_reach_the_store(job, world)
     job.end_well(world, *runs)
 
 
@@ -75,16 +75,16 @@ def test_one_node_has_one_kind_only(cluster, lacks, which):
     runs = begin(job, [table] * 3, "3", extra=[["--node-rank=2"], ["--node-rank=1"], ["--node-rank=0"]])
     world = job.world(3)
     assert world.hosts == ["node3", "node2", "node1"]
-    everybody_reaches_the_store(job, world)
+    assert_all_ranks_reach_the_store(job, world)
     job.end_well(world, *runs)
 
 
 @pytest.mark.parametrize("endpoint", [f"[::ffff:10.86.0.1]:{PORT}", f"[::ffff:a56:1]:{PORT}"])
-def test_ipv4_in_ipv6s_clothes(cluster, endpoint):
+def test_an_ipv4_mapped_ipv6_address(cluster, endpoint):
     job = cluster(2)
     runs = job.begin("2", endpoint=endpoint)
     world = job.world(2)
-    assert {master.rpartition(":")[0] for master in world.masters} == {"10.86.0.1"}
+    assert world.master_addresses == {"10.86.0.1"}
     job.end_well(world, *runs)
 
 
@@ -96,6 +96,6 @@ def test_a_link_local_address_with_each_nodes_own_interface(cluster):
         job.join(host, "2", endpoint=f"[fe80::1%{device}]:{PORT}") for host, device in zip(job.net, ("eth0", "net7"))
     ]
     world = job.world(2)
-    assert {master.rpartition(":")[0] for master in world.masters} == {"fe80::1%eth0", "fe80::1%net7"}
-    everybody_reaches_the_store(job, world)
+    assert world.master_addresses == {"fe80::1%eth0", "fe80::1%net7"}
+    assert_all_ranks_reach_the_store(job, world)
     job.end_well(world, *runs)

@@ -23,36 +23,36 @@ def check(cluster):
 
 
 def test_before_any_node_has_started(check):
-    rc, said, _ = check(0)
-    assert rc == 0 and said["this node"] == "node1, advertised as 10.86.0.1"
-    assert said["because"] == "the endpoint names it" and "hosted by this node" in said["coordinator"]
-    rc, said, _ = check(1)
-    assert rc == 80 and said["this node"] == "node2, advertised as 10.86.0.2"
-    assert said["because"] == "it is the source address of the route to the endpoint"
-    assert said["coordinator"] == "node1:29400 (10.86.0.1)" and "Connection refused" in said["answers"]
+    rc, fields, _ = check(0)
+    assert rc == 0 and fields["this node"] == "node1, advertised as 10.86.0.1"
+    assert fields["because"] == "the endpoint names it" and "hosted by this node" in fields["coordinator"]
+    rc, fields, _ = check(1)
+    assert rc == 80 and fields["this node"] == "node2, advertised as 10.86.0.2"
+    assert fields["because"] == "it is the source address of the route to the endpoint"
+    assert fields["coordinator"] == "node1:29400 (10.86.0.1)" and "Connection refused" in fields["answers"]
 
 
 def test_a_check_does_not_affect_a_waiting_job(check):
     run = check.job.join(check.job.net[0], "2")
     check.job.net[0].await_connection(check.job.net[0])
-    rc, said, _ = check(1)
-    assert rc == 0 and said["answers"] == 'yes: the coordinator of job "job" is there'
-    rc, said, _ = check(1, job="other")
-    assert rc == 83 and '"job"' in said["answers"] and '"other"' in said["answers"]
+    rc, fields, _ = check(1)
+    assert rc == 0 and fields["answers"] == 'yes: the coordinator of job "job" is there'
+    rc, fields, _ = check(1, job="other")
+    assert rc == 83 and '"job"' in fields["answers"] and '"other"' in fields["answers"]
     assert not run.ended() and "joined" not in run.err()
 
 
 def test_the_address_that_the_user_names(check):
-    rc, said, _ = check(1, "--local-addr=127.0.0.1")
-    assert said["this node"] == "node2, advertised as 127.0.0.1" and said["because"] == "--local-addr names it"
+    rc, fields, _ = check(1, "--local-addr=127.0.0.1")
+    assert fields["this node"] == "node2, advertised as 127.0.0.1" and fields["because"] == "--local-addr names it"
 
 
 def test_an_unknown_name(check):
-    rc, said, _ = check(1, endpoint="nowhere.invalid")
-    assert rc == 80 and "has no address" in said["answers"]
+    rc, fields, _ = check(1, endpoint="nowhere.invalid")
+    assert rc == 80 and "has no address" in fields["answers"]
 
 
-def test_something_else_listens(dlaunch, binary):
+def test_a_foreign_service_is_reported(dlaunch, binary):
     with serving(binary) as server:
         result = dlaunch("check", "--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{server.port}")
     assert result.rc == 83 and "no dlaunch coordinator" in result.out
@@ -76,7 +76,7 @@ def test_a_shared_folder(dlaunch, tmp_path):
     ids=["full", "read_only"],
 )
 @pytest.mark.parametrize("command", [["check"], []], ids=["check", "job"])
-def test_a_shared_folder_that_takes_nothing(start, tmp_path, prepare, reason, command):
+def test_a_shared_folder_that_cannot_be_written(start, tmp_path, prepare, reason, command):
     """A check and the job print the same single line."""
     folder = tmp_path / "shared"
     folder.mkdir()
@@ -102,7 +102,7 @@ def test_options_that_print_a_text(dlaunch):
 
 
 @pytest.mark.parametrize("option", ["--dry-run", "--print-completion=bash"])
-def test_options_that_are_not_for_check(dlaunch, option):
+def test_options_of_jobs_are_refused(dlaunch, option):
     result = dlaunch("check", "--nnodes=2", option, "true")
     assert result.rc == 2 and result.err == f"dlaunch: check {option}: expected this option without check\n"
 

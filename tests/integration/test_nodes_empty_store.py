@@ -15,7 +15,7 @@ NUM_KEYS = b"\\7"
 if os.environ["DLAUNCH_ROUND"] == "0":
     if rank == 1:
         assert asked(SET + NUM_KEYS, 8) == struct.pack("<Q", 1)
-        # A request whose reply is never read, like that of a worker that dies during a request.
+        # Exits right after the request, like a worker that dies meanwhile.
         s = socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 10)
         s.sendall(b"\\0\\xce\\xf7\\x85\\x3c" + SET)
         os._exit(3)

@@ -23,7 +23,7 @@ def test_all_end(cluster, number, ends):
     job.net["node2"].await_connection(job.net["node1"])
     os.kill(second.agent(), signal.SIGSTOP)
     third = job.join(job.net["node3"], "3", *options, conf=conf)
-    until(lambda: job.rounds() == 1, 10, "the round, whose assignment node2 has not read yet")
+    until(lambda: job.rounds() == 1, 10, "the round, with an assignment that node2 has not read yet")
     second.signal(number)  # wakes its agent
     assert [run.wait(20).rc for run in (first, second, third)] == ends
     job.all_empty()

@@ -14,7 +14,7 @@ def test_the_first_endpoint_hosts_and_an_unknown_name_is_ignored(cluster):
     job.end_well(world, *runs)
 
 
-def test_the_hosts_own_name_becomes_known_later(cluster):
+def test_the_hosts_own_name_resolves_later(cluster):
     job = cluster(2)
     runs = [job.join(host, "2", endpoint="later", conf="join_timeout=30") for host in job.net]
     table = job.net.folder / "etc-hosts"

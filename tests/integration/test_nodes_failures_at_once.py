@@ -3,7 +3,7 @@
 import os
 import signal
 
-from processes import state, until
+from processes import state, stop, until
 
 
 def test_two_simultaneous_failures_cost_one_restart(cluster):
@@ -12,11 +12,10 @@ def test_two_simultaneous_failures_cost_one_restart(cluster):
     runs = job.begin("2", "--max-restarts=3", each=2)
     world = job.world(4)
     agents = [run.agent() for run in runs]
-    victims = [runs[0].workers()[0], runs[1].workers()[3]]
+    failing = [runs[0].workers()[0], runs[1].workers()[3]]
     for pid in agents:
-        os.kill(pid, signal.SIGSTOP)
-        until(lambda: state(pid) == "T", 5, "the stop")
-    for pid in victims:
+        stop(pid)
+    for pid in failing:
         os.kill(pid, signal.SIGKILL)
         until(lambda: state(pid) == "Z", 5, "the death")
     for pid in agents:
@@ -25,10 +24,10 @@ def test_two_simultaneous_failures_cost_one_restart(cluster):
     assert after.round == 1 and after.restarts == {1}
     job.end_well(after, *runs)
     assert job.rounds() == 2
-    told = [run.err() for run in runs]
-    assert "rank 0 (node1" in told[0] and "rank 3 (node2" in told[1]
-    first = [rank for rank in (0, 3) if all(f"rank {rank} (" in err for err in told)]
-    assert len(first) == 1, f"both nodes name the same cause of the restart: {told}"
+    reports = [run.err() for run in runs]
+    assert "rank 0 (node1" in reports[0] and "rank 3 (node2" in reports[1]
+    first = [rank for rank in (0, 3) if all(f"rank {rank} (" in err for err in reports)]
+    assert len(first) == 1, f"both nodes name the same cause of the restart: {reports}"
 
 
 def test_a_failure_right_after_the_restart(cluster):

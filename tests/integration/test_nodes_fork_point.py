@@ -13,8 +13,8 @@ def test_forks_of_two_nodes(hosts, program):
     net = hosts(2)
     runs = [host.start(*words(net[0], program)) for host in net]
     results = [run.wait() for run in runs]
-    said = [line for result in results for line in result.out.splitlines() if line.startswith("rank")]
-    assert [result.rc for result in results] == [0, 0] and sorted(said) == [f"rank {rank} of 4" for rank in range(4)]
+    output = [line for result in results for line in result.out.splitlines() if line.startswith("rank")]
+    assert [result.rc for result in results] == [0, 0] and sorted(output) == [f"rank {rank} of 4" for rank in range(4)]
 
 
 def test_a_forked_worker_dies_early(hosts, program, seen):

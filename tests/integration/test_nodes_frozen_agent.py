@@ -7,7 +7,7 @@ import signal
 from processes import state, until
 
 
-def test_it_wakes_as_a_spare(cluster):
+def test_the_continued_agent_is_a_spare(cluster):
     job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
@@ -22,7 +22,7 @@ def test_it_wakes_as_a_spare(cluster):
     os.kill(agent, signal.SIGCONT)
     until(lambda: not runs[1].workers(), 5, "the end of the old worker")
     job.net["node2"].await_connection(job.net["node1"])
-    assert not runs[1].ended() and job.rounds() == 2, "as a spare it disturbs nobody"
+    assert not runs[1].ended() and job.rounds() == 2, "a spare stops no round"
 
     os.kill(runs[2].agent(), signal.SIGKILL)
     again = job.world(2, after=after)

@@ -16,7 +16,7 @@ WORDS = [
 ]
 
 
-def test_the_job_does_not_notice(cluster):
+def test_the_job_is_not_affected(cluster):
     job = cluster(2)
     runs = job.begin("2", "--max-restarts=1")
     world = job.world(2)

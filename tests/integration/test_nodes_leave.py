@@ -7,7 +7,7 @@ import pytest
 from processes import until
 
 
-def test_the_others_go_on(cluster):
+def test_the_remaining_nodes_continue(cluster):
     job = cluster(3)
     runs = job.begin("2:3")
     world = job.world(3)
@@ -18,7 +18,7 @@ def test_the_others_go_on(cluster):
     job.end_well(after, *runs[:2])
 
 
-def test_a_spare_leaves_without_a_trace(cluster):
+def test_a_leaving_spare_stops_no_round(cluster):
     job = cluster(3)
     runs = job.begin("2", hosts=job.net.all[:2])
     world = job.world(2)
@@ -31,7 +31,7 @@ def test_a_spare_leaves_without_a_trace(cluster):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("which", [0, 1])
-def test_too_few_are_left(cluster, number, which):
+def test_a_job_with_too_few_nodes_left_ends(cluster, number, which):
     job = cluster(2)
     runs = job.begin("2")
     job.world(2)
@@ -40,7 +40,7 @@ def test_too_few_are_left(cluster, number, which):
     job.all_empty()
 
 
-def test_the_coordinators_node_takes_the_job_along(cluster):
+def test_the_coordinators_node_ends_the_job(cluster):
     job = cluster(3)
     runs = job.begin("1:3")
     job.world(3)

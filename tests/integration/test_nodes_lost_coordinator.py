@@ -1,7 +1,7 @@
 """The node of a static endpoint is lost: all other nodes end with 81 and name the coordinator.
 
 At once where its kernel still answers; where it is silent a node stops its workers after most of --node-timeout, and
-looks for the coordinator as long as rejoin_timeout says.
+looks for the coordinator for rejoin_timeout.
 """
 
 import os

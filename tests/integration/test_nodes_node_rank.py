@@ -1,7 +1,7 @@
 """--node-rank on an elastic job is honoured, unless two nodes claim the same rank."""
 
 
-def test_claims_are_heeded(cluster):
+def test_claimed_ranks_are_assigned(cluster):
     job = cluster(3)
     runs = [job.join(host, "3", f"--node-rank={rank}") for host, rank in zip(job.net, (2, 0, 1))]
     world = job.world(3)
@@ -9,7 +9,7 @@ def test_claims_are_heeded(cluster):
     job.end_well(world, *runs)
 
 
-def test_two_claim_one(cluster):
+def test_two_claims_of_one_rank_are_ignored_with_a_warning(cluster):
     job = cluster(3)
     runs = [job.join(host, "3", f"--node-rank={rank}") for host, rank in zip(job.net, (2, 1, 1))]
     world = job.world(3)

@@ -1,7 +1,7 @@
 """A late node of an elastic job is admitted at once, without spending a restart."""
 
 
-def test_it_is_taken_in(cluster):
+def test_a_late_node_is_admitted_at_once(cluster):
     job = cluster(2)
     runs = [job.join(job.net[0], "1:2")]
     alone = job.world(1)

@@ -1,7 +1,7 @@
 """--scale-up=on-restart and never: a late node of an elastic job waits."""
 
 
-def test_at_the_next_restart(cluster):
+def test_on_restart_admits_the_node_at_the_next_restart(cluster):
     job = cluster(2)
     options = ("--scale-up=on-restart", "--max-restarts=1")
     runs = [job.join(job.net[0], "1:2", *options)]
@@ -15,7 +15,7 @@ def test_at_the_next_restart(cluster):
     job.end_well(both, *runs)
 
 
-def test_never(cluster):
+def test_never_admits_no_node(cluster):
     job = cluster(2)
     options = ("--scale-up=never", "--max-restarts=1")
     runs = [job.join(job.net[0], "1:2", *options)]

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import time
 
 import pytest
 
-from processes import until
+from processes import alive, state, until
+from running import kill
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def by_folder(cluster, folder):
     return by_folder_
 
 
-def test_nodes_meet_restart_and_leave_nothing(by_folder, folder):
+def test_nodes_join_restart_and_remove_their_claim(by_folder, folder):
     job, join = by_folder(3)
     runs = [join(host, "3", "--max-restarts=1") for host in job.net]
     world = job.world(3)
@@ -57,7 +59,7 @@ def test_two_jobs_share_the_folder(by_folder, folder):
     assert claims(folder) == []
 
 
-def test_a_dead_jobs_claim_is_no_hindrance(by_folder, folder):
+def test_a_dead_jobs_claim_is_replaced(by_folder, folder):
     job, join = by_folder(2)
     first = join(job.net[0], "2")
     until(lambda: claims(folder) == ["dlaunch-job.1"], 10, "the claim")
@@ -71,13 +73,28 @@ def test_a_dead_jobs_claim_is_no_hindrance(by_folder, folder):
     assert claims(folder) == []
 
 
-def test_a_folder_that_is_not_there(dlaunch, tmp_path):
+def test_the_coordinator_keeps_an_emptied_folder(by_folder, folder):
+    job, join = by_folder(2)
+    runs = [join(host, "2") for host in job.net]
+    world = job.world(2)
+    claim = folder / "dlaunch-job.1"
+    before = claim.read_text()
+    for _ in range(3):
+        claim.unlink()
+        until(lambda: claims(folder) == ["dlaunch-job.1"], 5, "the claim")
+        assert claim.read_text() == before, "the same coordinator's"
+    assert job.rounds() == 1
+    job.end_well(world, *runs)
+    assert claims(folder) == []
+
+
+def test_a_missing_folder(dlaunch, tmp_path):
     result = dlaunch("--nnodes=2", f"--rdzv-endpoint=file://{tmp_path}/nowhere", "true")
     assert result.rc == 2 and "nowhere: No such file or directory, expected a folder" in result.first_line
 
 
 @pytest.mark.parametrize("endpoint", ["file://shared", "file:///x,node1"])
-def test_a_folder_that_cannot_be_meant(dlaunch, endpoint):
+def test_an_invalid_folder(dlaunch, endpoint):
     result = dlaunch("--nnodes=2", f"--rdzv-endpoint={endpoint}", "true")
     assert result.rc == 2 and "dlaunch: --rdzv-endpoint" in result.first_line
 
@@ -85,3 +102,52 @@ def test_a_folder_that_cannot_be_meant(dlaunch, endpoint):
 def test_it_is_not_for_the_static_backend(dlaunch, tmp_path):
     result = dlaunch("--nnodes=2", "--rdzv-backend=static", f"--rdzv-endpoint=file://{tmp_path}", "true")
     assert result.rc == 2 and "expected c10d with an endpoint that is a folder" in result.first_line
+
+
+def test_a_node_frozen_until_after_the_end_does_not_run_the_job_again(by_folder, folder):
+    """The end of the job has removed the claim; an elastic job of this node alone would be possible."""
+    job, join = by_folder(2)
+    options = ("1:2", "--node-timeout=2")
+    runs = [join(job.net[0], *options)]
+    until(lambda: claims(folder) == ["dlaunch-job.1"], 10, "the claim")
+    runs.append(join(job.net[1], *options))
+    world = job.world(2)
+    frozen = [pid for pid in runs[1].living() if pid != runs[1].pid]  # nsenter would stop with the guard
+    for pid in frozen:
+        kill(pid, signal.SIGSTOP)
+    after = job.world(1, after=world)
+    job.order(0, "exit 0")
+    assert runs[0].wait(15).rc == 0 and claims(folder) == []
+    for pid in frozen:
+        kill(pid, signal.SIGCONT)
+    result = runs[1].wait(20)
+    assert result.rc == 81 and "was lost" in result.err
+    assert job.rounds() == after.round + 1 and claims(folder) == []
+
+
+def test_a_coordinator_frozen_after_the_last_exit_removes_the_claim(by_folder, folder, tmp_path):
+    """A frozen agent has not read the verdict yet, so the coordinator still serves; it resumes after its lease."""
+    job, join = by_folder(2)
+    options = ("2", "--node-timeout=3", f"--event-log={tmp_path}/events")
+    runs = [join(job.net[0], *options)]
+    until(lambda: claims(folder) == ["dlaunch-job.1"], 10, "the claim")
+    runs.append(join(job.net[1], *options))
+    world = job.world(2)
+    agents, other = [run.workers_parent() for run in runs], world.hosts.index("node2")
+    job.order(other, "exit 0")
+    until(lambda: "round_over" in (tmp_path / "events").read_text(), 5, "the end of the other node's round")
+    until(lambda: state(agents[1]) == "S", 5, "the report of the other node")
+    os.kill(agents[1], signal.SIGSTOP)
+    job.order(1 - other, "exit 0")
+    until(lambda: not alive(agents[0]), 10, "the end of the hosting node's agent")
+    hosting, nsenter = [runs[0].pid, runs[0].coordinator()], runs[0].process.pid
+    for pid in hosting:
+        os.kill(pid, signal.SIGSTOP)
+    until(lambda: state(nsenter) == "T", 5, "the stop of nsenter, which follows that of its child")
+    time.sleep(2)  # the lease is 1.2 s
+    for pid in (*hosting, nsenter, agents[1]):
+        os.kill(pid, signal.SIGCONT)
+    for run in runs:
+        result = run.wait(15)
+        assert result.rc == 0, result.err
+    assert claims(folder) == []

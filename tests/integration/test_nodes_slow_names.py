@@ -11,7 +11,7 @@ BLIND = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'  # in the host's own m
 
 @pytest.fixture
 def blind(hosts, tmp_path, binary):
-    """blind(*options) -> a run of two nodes on a host whose DNS queries are dropped."""
+    """blind(*options) -> a run of two nodes on a host that drops DNS queries."""
 
     def blind_(*options):
         host = hosts(1)[0]
@@ -37,6 +37,6 @@ def test_sigterm_ends_it_at_once(blind):
     assert result.rc == 143
 
 
-def test_the_time_out_names_what_is_looked_for(blind):
+def test_the_time_out_names_the_unresolved_host(blind):
     result = blind("--rdzv-conf=join_timeout=2").wait(10)
     assert result.rc == 80 and "far.example.org" in result.err and "timed out after 2 s" in result.err

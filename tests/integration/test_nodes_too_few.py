@@ -2,6 +2,8 @@
 
 import pytest
 
+from processes import until
+
 
 def test_the_number_of_nodes_is_reported(cluster):
     job = cluster(2)
@@ -29,13 +31,14 @@ def test_the_endpoint_has_no_carrier(cluster):
 
 
 def test_the_lost_node_is_named(cluster):
-    """A job of two nodes with a restart left loses one, and no node replaces it."""
+    """A job of two nodes with a restart left loses one, and no node replaces it: a spare was lost before."""
     job = cluster(3)
     runs = job.begin("2", "--max-restarts=1", hosts=job.net.all[:2], conf="join_timeout=3")
     job.world(2)
     spare = job.join(job.net["node3"], "2", "--max-restarts=1", conf="join_timeout=3")
-    job.net["node3"].await_connection(job.net["node1"])
+    until(lambda: job.net["node1"].serves(job.net["node3"]), 10, "the connection of the spare")
     spare.end()  # the spare was no member, so the job does not wait for it
+    until(lambda: not job.net["node1"].serves(job.net["node3"]), 10, "the end of the spare's connection")
     job.net["node2"].kill_all()
     result = runs[0].wait(15)
     assert result.rc == 80 and "timed out after 3 s: 1 of 2 nodes, waiting for: node2\n" in result.err, result.err

@@ -15,8 +15,8 @@ def test_another_program_waits_as_a_spare_and_both_sides_are_warned(cluster, she
     second = unnamed(job, job.net[2], "2", other)
     job.net[2].await_connection(job.net[0])
     job.end_well(world, *first, second)
-    assert 'a spare of job "none"' in second.err() and "another job needs another port" in second.err()
-    assert "node3 brings other.sh to a job of worker.sh" in first[0].err()
+    assert 'waiting as a spare: job "none"' in second.err() and "needs its own port" in second.err()
+    assert "node3 joins with program other.sh, but the job runs worker.sh" in first[0].err()
     assert job.rounds() == 1 and not list(job.seen.glob("other.*"))
 
 
@@ -27,5 +27,5 @@ def test_the_same_program_waits_as_a_spare_with_a_message(cluster):
     spare = unnamed(job, job.net[2], "2", job.program)
     job.net[2].await_connection(job.net[0])
     job.end_well(world, *runs, spare)
-    assert 'a spare of job "none"' in spare.err() and "another job needs another port" in spare.err()
+    assert 'waiting as a spare: job "none"' in spare.err() and "needs its own port" in spare.err()
     assert job.rounds() == 1

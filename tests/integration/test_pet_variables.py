@@ -22,8 +22,8 @@ def test_dlaunch_variables_override_pet_variables(dlaunch, shell_worker):
 
 def test_logs(dlaunch, shell_worker, tmp_path):
     env = {"PET_REDIRECTS": 1, "PET_LOG_DIR": tmp_path / "logs"}
-    assert dlaunch("--log-line-prefix-template=unused", shell_worker("echo said\n"), env=env).out == ""
-    assert text_of(tmp_path / "logs", "stdout.log") == "said\n"
+    assert dlaunch("--log-line-prefix-template=unused", shell_worker("echo word\n"), env=env).out == ""
+    assert text_of(tmp_path / "logs", "stdout.log") == "word\n"
 
 
 def test_restarts(dlaunch, shell_worker):
@@ -38,5 +38,5 @@ def test_a_bad_value_names_the_variable(dlaunch):
 
 def test_the_prefix(dlaunch, shell_worker, tmp_path):
     env = {"PET_LOG_LINE_PREFIX_TEMPLATE": "<${rank}>", "PET_TEE": 1, "PET_LOG_DIR": tmp_path, "PET_NPROC_PER_NODE": 2}
-    result = dlaunch(shell_worker("echo said\n"), env=env)
-    assert sorted(result.out.splitlines()) == ["<0>said", "<1>said"]
+    result = dlaunch(shell_worker("echo word\n"), env=env)
+    assert sorted(result.out.splitlines()) == ["<0>word", "<1>word"]

@@ -31,7 +31,7 @@ def test_reason_and_status(dlaunch, tmp_path, fault):
     assert result.seconds < 5 and '"restarts": 0' in (tmp_path / "report.json").read_text().replace('":0', '": 0')
 
 
-def test_a_name_that_is_nowhere_on_the_path(dlaunch):
+def test_a_name_outside_the_path(dlaunch):
     result = dlaunch("--no-python", "there-is-no-such-program")
     assert result.rc == 127 and "there-is-no-such-program" in result.first_line and "did you mean" not in result.err
 
@@ -47,7 +47,7 @@ def test_a_missing_tool_is_no_mistyped_command(dlaunch):
     assert result.rc == 127 and "there-is-no-such-tool" in result.first_line and "did you mean" not in result.err
 
 
-def test_a_working_folder_that_is_not_there(dlaunch):
+def test_a_missing_working_folder(dlaunch):
     result = dlaunch("--chdir=/no/such/folder", "--no-python", "true")
     assert result.rc != 0 and "/no/such/folder" in result.err and "No such file or directory" in result.err
 

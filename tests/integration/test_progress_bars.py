@@ -11,7 +11,7 @@ printf ' and over\n' >&2
 
 
 @pytest.mark.parametrize("options", [[], ["-t", "3", "--timestamps"]], ids=" ".join)
-def test_its_states_are_seen(job, tmp_path, options):
+def test_its_states_are_shown(job, tmp_path, options):
     run = job(BAR, f"--log-dir={tmp_path}/logs", *options)
     for n in (10, 20):
         until(lambda: f"{n}%" in run.err(), 10, f"the state {n} %")

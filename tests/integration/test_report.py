@@ -23,7 +23,7 @@ def reported(job, tmp_path):
 
 def test_both_have_the_same_content(reported, seen):
     result, report = reported(
-        "ready\nif [ $RANK = 1 ]; then await 0.ready; echo some last words >&2; exit 37; fi\n" + STAY,
+        "ready\nif [ $RANK = 1 ]; then await 0.ready; echo a last line >&2; exit 37; fi\n" + STAY,
         workers=3,
     )
     cause = report["failures"][0]
@@ -37,15 +37,15 @@ def test_both_have_the_same_content(reported, seen):
         == (int(text[1]), text[2], int(text[3]), int(text[4]))
         == (1, socket.gethostname(), int((seen / "1.ready").read_text()), 37)
     )
-    assert cause["last_words"] == ["some last words"] and "some last words" in result.err
+    assert cause["last_words"] == ["a last line"] and "a last line" in result.err
     assert report["exit_status"] == result.rc == 37 and cause["victim"] is False
     assert {failure["rank"] for failure in report["failures"] if failure["victim"]} == {0, 2}
 
 
-def test_a_pipe_without_a_reader(job, tmp_path):
+def test_a_pipe_without_a_reader_causes_a_warning(job, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     result = job("exit 0\n", f"--report={tmp_path}/pipe").wait()
-    assert (result.rc, result.err) == (0, f"dlaunch: report {tmp_path}/pipe: a FIFO that nobody reads\n")
+    assert (result.rc, result.err) == (0, f"dlaunch: report {tmp_path}/pipe: a FIFO without a reader\n")
 
 
 def test_a_signal(reported):
@@ -57,7 +57,7 @@ def test_a_signal(reported):
     )
 
 
-def test_a_good_end_is_reported_too(reported):
+def test_a_success_is_reported_too(reported):
     result, report = reported("exit 0\n", workers=3)
     assert result.err == "" and report["exit_status"] == 0 and report["failures"] == []
     assert [worker["rank"] for worker in report["workers"]] == [0, 1, 2] and all(
@@ -82,7 +82,7 @@ def test_a_folder_is_refused_at_once(dlaunch, tmp_path, seen):
     assert result.rc == 2 and str(tmp_path) in result.first_line and not (seen / "started").exists()
 
 
-def test_a_link_stays_one(job, tmp_path):
+def test_a_link_is_followed_and_kept(job, tmp_path):
     behind = tmp_path / "behind.json"
     behind.write_text("old, and much longer than nothing " * 1000)
     (tmp_path / "report.json").symlink_to(behind)

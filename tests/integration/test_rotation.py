@@ -17,7 +17,7 @@ def test_files_are_kept_up_to_a_number(dlaunch, python_worker, tmp_path):
     assert numbers == list(range(numbers[0], 1000)) and len(numbers) > 100
 
 
-def test_nothing_is_lost_while_enough_are_kept(dlaunch, python_worker, tmp_path):
+def test_no_line_is_lost_while_enough_files_are_kept(dlaunch, python_worker, tmp_path):
     assert (
         dlaunch("-t", "1", "--rotate=4K:50", f"--log-dir={tmp_path}/logs", "--no-python", python_worker(WRITE)).rc == 0
     )
@@ -29,6 +29,6 @@ def test_nothing_is_lost_while_enough_are_kept(dlaunch, python_worker, tmp_path)
     assert [int(line.split()[0]) for path in files for line in path.read_text().splitlines()] == list(range(1000))
 
 
-def test_what_is_no_size(dlaunch):
+def test_an_invalid_size_is_refused(dlaunch):
     result = dlaunch("--rotate=much", "--no-python", "true")
     assert result.rc == 2 and "--rotate=much" in result.first_line

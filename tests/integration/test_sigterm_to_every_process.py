@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from processes import alive, state, until
+from processes import alive, stop, until
 
 HANDLERS = pytest.mark.parametrize(
     "handler", ["", "trap 'exit 3' TERM", "trap 'exit 0' TERM"], ids=["none", "fails", "ends_well"]
@@ -15,8 +15,7 @@ HANDLERS = pytest.mark.parametrize(
 def signal_all(run, workers):
     """The agent is stopped (SIGSTOP) meanwhile, so that all events arrive at once, the workers' exits first."""
     agent = run.agent()
-    os.kill(agent, signal.SIGSTOP)
-    until(lambda: state(agent) == "T", 5, "the stop")
+    stop(agent)
     for pid in workers:
         os.kill(pid, signal.SIGTERM)
     until(lambda: not any(alive(pid) for pid in workers), 10, "the end of the workers")
@@ -56,8 +55,7 @@ def test_systemd_sends_sighup_too(job):
     run = job("trap 'note saved.$RANK yes; exit 0' TERM\ntrap '' HUP\nready\nwhile :; do sleep 0.01; done", "--grace=60")
     run.ready(2)
     agent = run.agent()
-    os.kill(agent, signal.SIGSTOP)
-    until(lambda: state(agent) == "T", 5, "the stop")
+    stop(agent)
     for pid in (agent, run.pid):
         for number in (signal.SIGTERM, signal.SIGHUP):
             os.kill(pid, number)
@@ -65,7 +63,7 @@ def test_systemd_sends_sighup_too(job):
     assert result.rc == 143 and len(list(run.folder.glob("saved.*"))) == 2, result.err
 
 
-def test_a_lone_worker_that_gets_it_has_failed(job):
+def test_a_worker_that_alone_gets_sigterm_has_failed(job):
     run = job("ready\nwhile :; do sleep 0.01; done", "--max-restarts=0")
     os.kill(run.ready(2)[1], signal.SIGTERM)
     result = run.wait(10)

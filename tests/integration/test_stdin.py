@@ -45,7 +45,7 @@ def test_a_reader_that_ends_early_does_not_affect_the_others(dlaunch, shell_work
     assert result.rc == 0 and result.out.split() == [str(len(text))]
 
 
-def test_a_rank_that_is_not_there(dlaunch):
+def test_a_missing_rank_is_refused(dlaunch):
     result = dlaunch("--nproc-per-node=2", "--stdin=2", "--no-python", "true")
     assert result.rc == 2 and "--stdin=2" in result.first_line
 

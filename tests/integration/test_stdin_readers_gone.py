@@ -3,7 +3,7 @@
 import json
 
 
-def test_no_busy_loop(dlaunch, tmp_path):
+def test_dlaunch_does_not_spin(dlaunch, tmp_path):
     report = tmp_path / "cpu"
     script = f"exec 0<&-; sleep 1; for p in $PPID; do cut -d' ' -f14,15 /proc/$p/stat; done > {report}.$RANK"
     result = dlaunch("--nproc-per-node=2", "--stdin=all", "--no-python", "sh", "-c", script,

@@ -23,15 +23,15 @@ def test_a_lone_worker_takes_nothing_from_the_shell(at_a_shell, shell_worker):
 READ_TWICE = 'ready\nread -r a\necho "$RANK first $a"\nread -r b\necho "$RANK then $b"\n'
 
 
-def both_stand(workers):
+def both_stop(workers):
     return lambda: all(state(pid) == "T" for pid in workers)
 
 
-def both_go_on(workers):
+def both_continue(workers):
     return lambda: not any(state(pid) == "T" for pid in workers)
 
 
-@pytest.mark.parametrize("agent", ["hears of the shell", "does not"])
+@pytest.mark.parametrize("agent", ["running", "frozen"])
 def test_a_copied_stdin_goes_on_after_fg(at_a_shell, shell_worker, agent):
     shell = at_a_shell("--nproc-per-node=2", "--stdin=all", "--no-python", shell_worker(READ_TWICE))
     workers = shell.ready(2)
@@ -41,10 +41,10 @@ def test_a_copied_stdin_goes_on_after_fg(at_a_shell, shell_worker, agent):
     shell.send("\x1a")
     shell.expect("Stopped")
     shell.expect("prompt> ")
-    if agent == "does not":  # input at the shell does not reach it; SIGCONT wakes it
+    if agent == "frozen":  # input at the shell does not reach it; SIGCONT wakes it
         os.kill(parent(workers[0]), signal.SIGSTOP)
     shell.line("fg")
-    until(both_go_on(workers), 10, "the workers' going on")
+    until(both_continue(workers), 10, "the workers' going on")
     shell.line("two")
     shell.expect("[01] then two\r")
     shell.expect("[01] then two\r")

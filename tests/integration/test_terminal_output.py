@@ -7,13 +7,13 @@ ESCAPE = "\x1b["
 
 
 def test_prefixes_are_coloured_there(terminal):
-    assert ESCAPE in terminal("--nproc-per-node=2", "-t", "1", "--no-python", "echo", "said").finish()[1]
+    assert ESCAPE in terminal("--nproc-per-node=2", "-t", "1", "--no-python", "echo", "word").finish()[1]
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
-def test_not_where_the_user_wants_none(terminal, env):
-    rc, text = terminal("--nproc-per-node=2", "-t", "1", "--no-python", "echo", "said", env=env).finish()
-    assert rc == 0 and ESCAPE not in text and "[default0]:said" in text
+def test_the_users_variables_disable_colours(terminal, env):
+    rc, text = terminal("--nproc-per-node=2", "-t", "1", "--no-python", "echo", "word", env=env).finish()
+    assert rc == 0 and ESCAPE not in text and "[default0]:word" in text
 
 
 def test_not_in_a_pipe_or_file(dlaunch, tmp_path):
@@ -25,7 +25,7 @@ def test_not_in_a_pipe_or_file(dlaunch, tmp_path):
         "--no-python",
         "sh",
         "-c",
-        "echo said; echo said >&2; exit 1",
+        "echo word; echo word >&2; exit 1",
         env={"TERM": "xterm"},
     )
     assert ESCAPE not in result.out + result.err
@@ -34,9 +34,9 @@ def test_not_in_a_pipe_or_file(dlaunch, tmp_path):
 
 def test_only_the_stream_that_is_a_terminal(terminal, binary, tmp_path):
     rc, _ = terminal(
-        "-c", f"'{binary}' -t 3 --no-python sh -c 'echo said; echo said >&2' > '{tmp_path}/out'", program="sh"
+        "-c", f"'{binary}' -t 3 --no-python sh -c 'echo word; echo word >&2' > '{tmp_path}/out'", program="sh"
     ).finish()
-    assert rc == 0 and (tmp_path / "out").read_text() == "[default0]:said\n"
+    assert rc == 0 and (tmp_path / "out").read_text() == "[default0]:word\n"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_stopped_job_can_be_killed(at_a_shell, shell_worker):
     until(lambda: not any(map(alive, workers)), 5, "the workers' end")
 
 
-def test_where_no_shell_could_continue_it_nothing_stops(terminal, python_worker, seen):
+def test_without_a_shell_no_process_stops(terminal, python_worker, seen):
     alone = terminal("--nproc-per-node=2", "--no-python", python_worker("ready()\nawait_note('go')\nprint('went on')\n"))
     workers = alone.ready(2)
     alone.send("\x1a")

@@ -30,9 +30,9 @@ def test_workers_that_ignore_the_signal_are_killed(job):
 
 
 def test_the_first_interrupt_afterwards_leaves_the_grace(job, seen):
-    run = job("trap 'note asked' TERM\ntrap '' INT\nready\nuntil [ -e $SEEN/go ]; do sleep 0.01; done\nnote saved\n",
+    run = job("trap 'note caught' TERM\ntrap '' INT\nready\nuntil [ -e $SEEN/go ]; do sleep 0.01; done\nnote saved\n",
               "--timeout=0.5", "--grace=600", workers=1)  # fmt: skip
-    until((seen / "asked").exists, 10, "the end of the time")
+    until((seen / "caught").exists, 10, "the end of the time")
     run.signal(signal.SIGINT)
     until(lambda: "SIGINT received, already ending" in run.err(), 10, "its message")
     run.go()

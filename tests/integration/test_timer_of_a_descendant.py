@@ -1,6 +1,8 @@
 """A timer of torch's file timer that a process below the worker has set: the worker is ended and called hung."""
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +31,28 @@ def test_it_ends_the_worker_under_a_wrapper(dlaunch, script):
     wrapper, program = script("wrapper", '#!/bin/sh\n"$@"; exit $?\n'), script("program", PROGRAM)
     result = dlaunch("--wrap", f"all:{wrapper}", "--no-python", program, env={"TORCHELASTIC_ENABLE_FILE_TIMER": "1"})
     assert result.rc == 84, result.err
+
+
+def makes_cgroups():
+    """Whether a cgroup v2 can be made below that of this process."""
+    own = next((line[4:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::/")), "")
+    for mount in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")):
+        folder = mount / own / f"test-{os.getpid()}"
+        try:
+            if (mount / "cgroup.controllers").exists():
+                folder.mkdir()
+                folder.rmdir()
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def test_it_ends_the_worker_of_an_orphan_in_a_session_of_its_own(dlaunch, script):
+    """Known by its cgroup."""
+    if not makes_cgroups():
+        pytest.skip("no cgroup can be made")
+    worker = '(setsid "$0" &); exec sleep 60'
+    env = {"TORCHELASTIC_ENABLE_FILE_TIMER": "1"}
+    result = dlaunch("--grace=2", "--timeout=10", "--no-python", "sh", "-c", worker, script("program", PROGRAM), env=env)
+    assert result.rc == 84 and "step" in result.err, result.err

@@ -7,8 +7,8 @@ STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
 def test_before_the_prefix(dlaunch, shell_worker):
-    result = dlaunch("-t", "1", "--timestamps", "--no-python", shell_worker("echo said\n"))
-    stamp = re.fullmatch(rf"({STAMP}) \[default0\]:said\n", result.out)
+    result = dlaunch("-t", "1", "--timestamps", "--no-python", shell_worker("echo word\n"))
+    stamp = re.fullmatch(rf"({STAMP}) \[default0\]:word\n", result.out)
     age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(
         stamp[1].replace("Z", "+00:00")
     )
@@ -16,10 +16,10 @@ def test_before_the_prefix(dlaunch, shell_worker):
 
 
 def test_without_a_prefix_too(dlaunch, shell_worker):
-    result = dlaunch("--nproc-per-node=2", "--timestamps", "--no-python", shell_worker("echo said\n"))
-    assert len(re.findall(rf"^{STAMP} said$", result.out, re.M)) == 2
+    result = dlaunch("--nproc-per-node=2", "--timestamps", "--no-python", shell_worker("echo word\n"))
+    assert len(re.findall(rf"^{STAMP} word$", result.out, re.M)) == 2
 
 
 def test_files_stay_as_they_were(dlaunch, shell_worker, tmp_path):
-    dlaunch("-t", "1", "--timestamps", f"--log-dir={tmp_path}/logs", "--no-python", shell_worker("echo said\n"))
-    assert (tmp_path / "logs/latest/attempt_0/0/stdout.log").read_text() == "said\n"
+    dlaunch("-t", "1", "--timestamps", f"--log-dir={tmp_path}/logs", "--no-python", shell_worker("echo word\n"))
+    assert (tmp_path / "logs/latest/attempt_0/0/stdout.log").read_text() == "word\n"

@@ -36,7 +36,7 @@ def parameters(text):
     return sorted(re.findall(r"^Rank (\d): parameters (\d+)$", text, re.MULTILINE))
 
 
-def test_killed_at_some_step(start, dlaunch, program, digits, tmp_path):
+def test_a_killed_run_ends_with_the_same_parameters(start, dlaunch, program, digits, tmp_path):
     undisturbed = parameters(dlaunch("--nproc-per-node=2", program, digits, timeout=120).out)
     assert [rank for rank, _ in undisturbed] == ["0", "1"]
     assert undisturbed[0][1] == undisturbed[1][1], "replicas differ"
@@ -44,8 +44,8 @@ def test_killed_at_some_step(start, dlaunch, program, digits, tmp_path):
     run = start("--nproc-per-node=2", "--max-restarts=1", program, digits, env={"CHECKPOINT": tmp_path / "state"})
     epoch, rank = random.randint(1, 6), random.choice("01")
     until(lambda: f"Rank {rank}, epoch {epoch}:" in run.out(), 60, f"epoch {epoch}")
-    victim = next(pid for pid in run.living() if environment(pid).get("RANK") == rank)
-    os.kill(victim, signal.SIGKILL)
+    worker = next(pid for pid in run.living() if environment(pid).get("RANK") == rank)
+    os.kill(worker, signal.SIGKILL)
     result = run.wait(120)
     assert result.rc == 0, result.err
     assert f"rank {rank} (" in result.err and "SIGKILL" in result.err
@@ -53,7 +53,7 @@ def test_killed_at_some_step(start, dlaunch, program, digits, tmp_path):
 
 
 @pytest.mark.parametrize("state", [b"", b"nonsense", bytes(5000), b"3 " + b"17 " * 625 + b"\n" + bytes(100_000)], ids=["empty", "words", "zeros", "cut off"])
-def test_what_is_no_state_is_refused(dlaunch, program, digits, tmp_path, state):
+def test_an_invalid_checkpoint_is_refused(dlaunch, program, digits, tmp_path, state):
     (tmp_path / "state").write_bytes(state)
     result = dlaunch("--nproc-per-node=2", program, digits, env={"CHECKPOINT": tmp_path / "state"})
     assert result.rc == 1 and "epoch" not in result.out

@@ -9,20 +9,20 @@ TELL = 'env > "$SEEN/env.$RANK"\n'
 
 
 @pytest.fixture
-def told(dlaunch, shell_worker, seen):
-    """told(*options) -> the environment variables of all workers, by rank."""
+def environments(dlaunch, shell_worker, seen):
+    """environments(*options) -> the environment variables of all workers, by rank."""
 
-    def told_(*options, **more):
+    def environments_(*options, **more):
         assert dlaunch(*options, "--no-python", shell_worker(TELL), **more).rc == 0
         texts = [(seen / f"env.{rank}").read_text() for rank in range(len(list(seen.glob("env.*"))))]
         return [dict(line.split("=", 1) for line in text.splitlines() if "=" in line) for text in texts]
 
-    return told_
+    return environments_
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_rank_variables(told, workers):
-    for rank, env in enumerate(told(f"--nproc-per-node={workers}", "--role=trainer", "--max-restarts=4")):
+def test_rank_variables(environments, workers):
+    for rank, env in enumerate(environments(f"--nproc-per-node={workers}", "--role=trainer", "--max-restarts=4")):
         expected = {
             "RANK": rank,
             "LOCAL_RANK": rank,
@@ -43,8 +43,8 @@ def test_rank_variables(told, workers):
         assert "DLAUNCH_RESTART_REASON" not in env or env["DLAUNCH_RESTART_REASON"] == ""
 
 
-def test_what_is_the_jobs_is_equal_for_all(told):
-    envs = told("--nproc-per-node=3")
+def test_variables_of_the_job_are_equal_for_all_workers(environments):
+    envs = environments("--nproc-per-node=3")
     for name in (
         "MASTER_ADDR",
         "MASTER_PORT",
@@ -61,46 +61,46 @@ def test_what_is_the_jobs_is_equal_for_all(told):
 
 
 @pytest.mark.parametrize("workers", [1, 2, 64])
-def test_threads_share_the_usable_cores(told, workers):
+def test_threads_share_the_usable_cores(environments, workers):
     expected = str(max(1, len(os.sched_getaffinity(0)) // workers))
-    assert {env["OMP_NUM_THREADS"] for env in told(f"--nproc-per-node={workers}")} == {expected}
+    assert {env["OMP_NUM_THREADS"] for env in environments(f"--nproc-per-node={workers}")} == {expected}
 
 
-def test_what_the_user_chose_stays(told):
+def test_variables_of_the_user_stay(environments):
     mine = {
         "OMP_NUM_THREADS": "7",
         "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
         "CUDA_VISIBLE_DEVICES": "3,1",
         "OF_MINE": "two words, '$x'",
     }
-    assert [{name: env[name] for name in mine} for env in told("--nproc-per-node=2", env=mine)] == [mine] * 2
+    assert [{name: env[name] for name in mine} for env in environments("--nproc-per-node=2", env=mine)] == [mine] * 2
 
 
-def test_an_old_identity_is_replaced(told):
+def test_an_old_identity_is_replaced(environments):
     stale = {
         name: "77" for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "GROUP_RANK", "TORCHELASTIC_RUN_ID")
     }
-    (env,) = told(env=stale)
+    (env,) = environments(env=stale)
     assert not [name for name in stale if env[name] == "77"]
 
 
-def test_a_port_that_was_asked_for(told):
+def test_a_requested_port_is_used(environments):
     assert {
         (env["MASTER_ADDR"], env["MASTER_PORT"])
-        for env in told("--nproc-per-node=2", "--master-addr=127.0.0.1", "--master-port=29417")
+        for env in environments("--nproc-per-node=2", "--master-addr=127.0.0.1", "--master-port=29417")
     } == {("127.0.0.1", "29417")}
 
 
-def test_a_loopback_endpoint_of_a_single_node_is_a_loopback_address(told):
-    for env in told("--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--nproc-per-node=2"):
+def test_a_loopback_endpoint_of_a_single_node_is_a_loopback_address(environments):
+    for env in environments("--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "--nproc-per-node=2"):
         assert env["MASTER_ADDR"] == "127.0.0.1" and int(env["MASTER_PORT"]) > 0
 
 
-def test_an_empty_role(told):
-    assert told("--role=")[0]["ROLE_NAME"] == "", "as torchrun"
+def test_an_empty_role(environments):
+    assert environments("--role=")[0]["ROLE_NAME"] == "", "as torchrun"
 
 
-def test_signals_are_as_new(dlaunch):
+def test_signal_dispositions_are_the_defaults(dlaunch):
     careless = ("sh", "-c", 'trap "" USR1 USR2 PIPE HUP INT; exec "$@"', "sh")
     result = dlaunch("--no-python", "grep", "-E", "SigIgn|SigBlk", "/proc/self/status", prefix=careless)
     assert [int(line.split()[1], 16) for line in result.out.splitlines()] == [0, 0]
@@ -129,9 +129,9 @@ def test_a_session_of_its_own(dlaunch, python_worker):
     assert result.out.split() == ["True", "True"]
 
 
-def test_the_stop_signal_is_in_the_environment(told):
-    assert told()[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGTERM"
-    assert told("--stop-signal=USR1")[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGUSR1"
+def test_the_stop_signal_is_in_the_environment(environments):
+    assert environments()[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGTERM"
+    assert environments("--stop-signal=USR1")[0]["DLAUNCH_WORKER_STOP_SIGNAL"] == "SIGUSR1"
 
 
 def test_no_variable_is_an_option_of_a_nested_dlaunch(dlaunch, binary):

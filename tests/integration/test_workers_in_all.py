@@ -15,5 +15,8 @@ def test_on_several_nodes_each_gets_as_many(dlaunch):
     assert result.rc == 2 and result.err.startswith("dlaunch: -n 3: expected a multiple of 2, the number of nodes")
 
 
-def test_two_names_of_one_option(dlaunch):
-    assert dlaunch("--nproc-per-node=4", "-n", "2", "--no-python", "printenv", "WORLD_SIZE").out == "2\n" * 2
+def test_the_total_and_the_number_per_node_contradict_each_other(dlaunch):
+    result = dlaunch("--nproc-per-node=4", "-n", "2", "--no-python", "true")
+    assert result.rc == 2 and result.err.endswith("expected one of -n and --nproc-per-node\n"), result.err
+    result = dlaunch("-n", "2", "--no-python", "printenv", "WORLD_SIZE", env={"PET_NPROC_PER_NODE": "4"})
+    assert result.out == "2\n" * 2, "the command line precedes variables"

@@ -35,7 +35,7 @@ def library():
     pytest.skip(f"{missing}, and the current torch brings none")
 
 
-def test_its_functions_and_its_version_are_what_we_need(dlaunch, library):
+def test_dlaunch_accepts_its_functions_and_version(dlaunch, library):
     result = dlaunch("backends", env={"DLAUNCH_CUDA_LIBRARY": str(FAKE), "DLAUNCH_NCCL_LIBRARY": library})
     assert result.rc == 0 and "\nnccl  can be used here\n" in result.out
 

@@ -49,15 +49,15 @@ def test_pieces_of(server, who, size):
         assert client.makefile("rb").read(len(replies)) == replies
 
 
-def test_a_stranger_is_sent_away_and_the_others_are_served(server):
+def test_a_foreign_client_is_closed_and_its_peers_are_served(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(HELLO + b"\x0d\1\2\3\4")
         assert client.recv(4, socket.MSG_WAITALL) == b"\1\2\3\4"
         for hello in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\0\xc8", HELLO + b"\3" + u64(1 << 32), HELLO + b"\x40" + bytes(4)):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as stranger:
-                stranger.sendall(hello)
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as foreign:
+                foreign.sendall(hello)
                 try:
-                    assert stranger.recv(1) == b""
+                    assert foreign.recv(1) == b""
                 except ConnectionResetError:
                     pass
         client.sendall(b"\x0d\4\3\2\1")

@@ -53,7 +53,7 @@ def test_set_get_add_delete_and_count(either):
 store.set("a", "one")
 store.set("b", bytes(range(256)))
 counts = [store.add("n", 5), store.add("n", -7), store.num_keys(), store.delete_key("a"), store.delete_key("a"), store.num_keys()]
-say([counts, [store.get("b") == bytes(range(256)), store.get("n")]])
+reply([counts, [store.get("b") == bytes(range(256)), store.get("n")]])
 """)
     assert got == [[5, -2, 3, True, False, 2], [True, "-2"]]
 
@@ -61,7 +61,7 @@ say([counts, [store.get("b") == bytes(range(256)), store.get("n")]])
 def test_compare_set(either):
     got = either("""
 pairs = [("guess", "a"), ("", "b"), ("wrong", "c"), ("b", "d")]
-say([store.compare_set("k", *pair) for pair in pairs] + [store.get("k")])
+reply([store.compare_set("k", *pair) for pair in pairs] + [store.get("k")])
 """)
     assert got == ["guess", "b", "b", "d", "d"]
 
@@ -74,7 +74,7 @@ thread.start()
 store.set("go", "")
 value = store.get("back")
 thread.join()
-say(value)
+reply(value)
 """)
     assert got == "here"
 
@@ -83,15 +83,15 @@ def test_a_large_value_and_prefixes(either):
     got = either("""
 view = PrefixStore("round 1", PrefixStore("job", store))
 view.set("big", b"x" * (5 << 20))
-say([len(view.get("big")), len(store.get("job/round 1/big"))])
+reply([len(view.get("big")), len(store.get("job/round 1/big"))])
 """)
     assert got == [5 << 20, 5 << 20]
 
 
-def test_a_known_world_meets(either):
+def test_members_of_a_known_world_join(either):
     got = either("""
 members = [TCPStore("127.0.0.1", port, 3, False, timedelta(seconds=30)) for _ in range(3)]
-say(store.num_keys())
+reply(store.num_keys())
 """)
     assert got == 1  # init/
 
@@ -104,7 +104,7 @@ other.set("a", "1")
 other.set("b", "2")
 other.get("b")
 store.set("c", "3")
-say([len([text for text in texts if text]), store.add("n", 4), store.get("c")])
+reply([len([text for text in texts if text]), store.add("n", 4), store.get("c")])
 """)
     assert got == [3, 4, "3"]
 
@@ -119,12 +119,12 @@ store.set("mine", "1")
 time_has_come = store.get("mine")
 other.set("late", "now")
 other.get("late")
-say([time_has_come, store.get("late"), store.add("n", 7), store.get("mine")])
+reply([time_has_come, store.get("late"), store.add("n", 7), store.get("mine")])
 """)
     assert got == ["1", "now", 7, "1"]
 
 
-def test_what_only_the_newest_has(newest):
+def test_calls_of_the_newest_client_only(newest):
     got = newest("""
 store.append("t", "va")
 store.append("t", "lue")
@@ -132,7 +132,7 @@ store.multi_set(["x", "y"], ["1", "2"])
 store.queue_push("q", "first")
 store.queue_push("q", "second")
 queue = [store.queue_len("q"), store.queue_pop("q"), store.queue_pop("q"), store.queue_len("q")]
-say([store.get("t"), store.multi_get(["y", "x"]), queue, sorted(store.list_keys()), store.check(["x", "y"]), store.check(["x", "z"])])
+reply([store.get("t"), store.multi_get(["y", "x"]), queue, sorted(store.list_keys()), store.check(["x", "y"]), store.check(["x", "z"])])
 """)
     assert got == ["value", ["2", "1"], [2, "first", "second", 0], ["t", "x", "y"], True, False]
 
@@ -146,7 +146,7 @@ passed, clients = [], [connect() for _ in range(3)]
 threads = [threading.Thread(target=enter, args=(passed, client)) for client in clients]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-say([len(passed), store.get("b")])
+reply([len(passed), store.get("b")])
 """)
     assert got == [3, "3"]
 
@@ -160,7 +160,7 @@ threads = [threading.Thread(target=lambda c=c: (c.wait(keys), done.append(c.get(
 for thread in threads: thread.start()
 for key in keys: store.set(key, key)
 for thread in threads: thread.join()
-say([len(done), set(done) == {b"key 127"}])
+reply([len(done), set(done) == {b"key 127"}])
 """)
     assert got == [128, True]
 
@@ -169,6 +169,6 @@ def test_both_torches_on_one_server(binary, interpreter):
     clients = {param.id: interpreter(param.values[0]()) for param in PYTHONS}
     with serving(binary) as server:
         for count, (who, client) in enumerate(clients.items(), 1):
-            assert client.answer(CONNECT + f"store.set('{who}', '{who}'); say(store.add('n', 1))", server) == count
-        script = "say([store.get('debian'), store.get('current'), store.num_keys()])"
+            assert client.answer(CONNECT + f"store.set('{who}', '{who}'); reply(store.add('n', 1))", server) == count
+        script = "reply([store.get('debian'), store.get('current'), store.num_keys()])"
         assert clients["current"].answer(CONNECT + script, server) == ["debian", "current", 3]

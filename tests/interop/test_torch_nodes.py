@@ -54,8 +54,8 @@ def test_all_reduce_again_after_a_killed_worker(hosts, script, seen, python, nod
         for host in net
     ]
     until(lambda: len(list(seen.glob("0.*.summed"))) == 4, 120, "the first sum on all ranks")
-    victim = runs[-1].workers()[3]
-    os.kill(victim, signal.SIGKILL)
+    worker = runs[-1].workers()[3]
+    os.kill(worker, signal.SIGKILL)
     results = [run.wait(120) for run in runs]
     assert [result.rc for result in results] == [0] * nodes, results[-1].err
     for result in results:

@@ -1,7 +1,7 @@
 """Workers that a careless launcher overlooks, each in one way, and the ways in which a job comes to its end.
 
 A worker first starts the leftovers of its kind, then reports that it is ready and waits for the note `go` or sleeps.
-What it leaves behind carries the run's mark, in its environment or (where that was cleaned) as an argument.
+Its leftovers carry the run's mark, in its environment or (where that was cleaned) as an argument.
 """
 
 import signal
@@ -42,7 +42,7 @@ ALL_KINDS = [
     pytest.param(kind, marks=[pytest.mark.root, pytest.mark.needs("setpriv")] if kind == "changed" else [])
     for kind in KINDS
 ]
-SWEEPS = pytest.mark.parametrize("surroundings_of", [{}, {"DLAUNCH_NO_CGROUP": "1"}], ids=["cgroup", "sweep"])
+SWEEPS = pytest.mark.parametrize("extra_variables", [{}, {"DLAUNCH_NO_CGROUP": "1"}], ids=["cgroup", "sweep"])
 
 
 def text(kind, then):
@@ -60,9 +60,9 @@ def text(kind, then):
     return lines + {"stay": stay, "end": "await go\nexit 0\n", "fail": fail}[then]
 
 
-def begin(job, kind, then, surroundings, *options):
+def begin(job, kind, then, extra_variables, *options):
     """Starts a job of two such workers and waits until they are in the state that their kind requires."""
-    run = job(text(kind, then), "--grace=0.5", *options, env=surroundings)
+    run = job(text(kind, then), "--grace=0.5", *options, env=extra_variables)
     pids = run.ready(2)
     if kind == "stopped":
         stopped = [] if then == "end" else pids if then == "stay" else pids[:1]

@@ -35,6 +35,10 @@ class World:
     restarts: set
     masters: set
 
+    @property
+    def master_addresses(self):
+        return {master.rpartition(":")[0] for master in self.masters}
+
 
 class Cluster:
     def __init__(self, net, seen, program):
@@ -75,9 +79,9 @@ class Cluster:
                 _, number, rank = path.name.split(".")
                 if int(number) >= first:
                     notes.setdefault(int(number), {})[int(rank)] = path.read_text().split()
-            for number, said in sorted(notes.items()):
-                if all(words[1] == str(size) for words in said.values()) and sorted(said) == list(range(size)):
-                    lines = [said[rank] for rank in range(size)]
+            for number, by_rank in sorted(notes.items()):
+                if all(words[1] == str(size) for words in by_rank.values()) and sorted(by_rank) == list(range(size)):
+                    lines = [by_rank[rank] for rank in range(size)]
                     hosts, _, group_ranks, restarts, masters = zip(*lines)
                     return World(
                         number, list(hosts), list(map(int, group_ranks)), set(map(int, restarts)), set(masters)
@@ -93,7 +97,7 @@ class Cluster:
     def order(self, rank, text):
         """Makes the worker with this rank execute a line of shell."""
 
-        def said():
+        def written():
             try:
                 fifo = os.open(self.seen / f"order.{rank}", os.O_WRONLY | os.O_NONBLOCK)
             except OSError:  # the worker has not opened its pipe yet
@@ -102,7 +106,7 @@ class Cluster:
             os.close(fifo)
             return True
 
-        until(said, 10, f"a worker of rank {rank} that listens")
+        until(written, 10, f"a worker of rank {rank} that reads its pipe")
 
     def first(self, number, rank, text):
         """Makes the worker with this rank execute the order as soon as it starts in that round."""

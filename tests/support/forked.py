@@ -55,7 +55,7 @@ void stay_until_stopped() {
     while (!sigismember(&pending, SIGTERM));
 }
 
-// Two forks make a worker: depth 1 is between it and the template, whose parent is the agent.
+// Two forks make a worker: depth 1 is between the worker and the template, a child of the agent.
 int depth = 0;
 pid_t agent = getppid();
 void in_the_child() {
@@ -74,7 +74,7 @@ extern "C" pid_t fork() {
 void prepare() {
     note("prepared", std::to_string(getpid()) + " " + text("RANK"));
     note("socket", text("DLAUNCH_AGENT_SOCKET"));
-    std::printf("said once\n");
+    std::printf("written once\n");
     std::fprintf(stderr, "warned once\n");
     if (how == "throws") throw std::runtime_error("no such table");
     if (how == "ends") std::exit(3);
@@ -84,8 +84,8 @@ void prepare() {
     if (how == "stays") pause();
     if (how == "deaf" && std::signal(SIGTERM, SIG_IGN) != SIG_ERR) note("deaf", ""), pause();
     if (how == "stops-well") {
-        std::signal(SIGTERM, [](int) { note("heard", "SIGTERM"); std::_Exit(0); });
-        note("hears", "");
+        std::signal(SIGTERM, [](int) { note("caught", "SIGTERM"); std::_Exit(0); });
+        note("traps", "");
         pause();
     }
     if (how == "late" && once()) stay_until_stopped();
@@ -181,6 +181,6 @@ def templates(seen):
     return until(lambda: (seen / "prepared").exists() and [int(pid) for pid, _ in lines(seen / "prepared")], 20, "a template")
 
 
-def told(result):
+def first_message(result):
     """The first line of dlaunch's own messages."""
     return next(line for line in result.err.splitlines() if line.startswith("dlaunch: "))

@@ -160,6 +160,15 @@ class Host(Space):
         lines = Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]
         return any(words[2] == address and not words[4].endswith(":00000000") for words in map(str.split, lines))
 
+    def serves(self, other, port=PORT):
+        """Whether this port has a connection from the other host that is not closed here."""
+        address = f"{struct.unpack('=I', socket.inet_aton(other.address))[0]:08X}:"
+        lines = Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]
+        return any(
+            local.endswith(f":{port:04X}") and remote.startswith(address) and state in ("01", "08")
+            for _, local, remote, state, *_ in map(str.split, lines)
+        )
+
     def await_connection(self, other, port=PORT):
         until(lambda: self.connected_to(other, port), 10, f"a connection from {self.name} to {other.name}")
 

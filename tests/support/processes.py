@@ -1,6 +1,7 @@
 """Facts from /proc about processes, and waiting for a condition."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -30,6 +31,18 @@ def state(pid):
 
 def alive(pid):
     return state(pid) not in "ZX"
+
+
+def stop(pid):
+    """Stops a process by SIGSTOP, and waits until it is stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: state(pid) == "T", 5, "the stop")
+
+
+def has_blocked_thread(pid):
+    """Whether a thread is in an uninterruptible call (D), as on a frozen disk."""
+    stats = [stat.read_text(errors="replace") for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return any(stat.rpartition(")")[2].split()[0] == "D" for stat in stats)
 
 
 def parent(pid):

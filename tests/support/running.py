@@ -85,9 +85,9 @@ class Running:
         try:
             rc = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            told = f"--- stdout\n{self.out()[-1500:]}\n--- stderr\n{self.err()[-1500:]}\n{describe(self.living())}"
+            output = f"--- stdout\n{self.out()[-1500:]}\n--- stderr\n{self.err()[-1500:]}\n{describe(self.living())}"
             self.end()
-            pytest.fail(f"dlaunch did not end within {timeout} s\n{told}")
+            pytest.fail(f"dlaunch did not end within {timeout} s\n{output}")
         return Result(rc, self.out(), self.err(), time.monotonic() - self.started, self.out_path.read_bytes())
 
     def nothing_left(self, seconds=0.0):
@@ -118,3 +118,15 @@ def kill(pid, number):
             os.kill(pid, number)
         except ProcessLookupError:
             return
+
+
+def full_pipe():
+    """The ends of a pipe that is full."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while os.write(writer, b"x" * 4096):
+            pass
+    except BlockingIOError:
+        os.set_blocking(writer, True)
+    return reader, writer

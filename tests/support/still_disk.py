@@ -1,4 +1,4 @@
-"""A file system that stands still: an image on a loop device, frozen by fsfreeze(8). Writers block, and cannot be killed,
+"""An unresponsive file system: an image on a loop device, frozen by fsfreeze(8). Writers block, and cannot be killed,
 until it is thawed."""
 
 import shutil

@@ -38,15 +38,15 @@ class Interpreter:
 import gc, json, sys, traceback
 for line in sys.stdin:
     script, port = json.loads(line)
-    said, error = [], None
-    scope = {"port": port, "say": said.append}
+    replies, error = [], None
+    scope = {"port": port, "reply": replies.append}
     try:
         exec(script, scope)
     except BaseException:
         error = traceback.format_exc()
     scope.clear()  # closes the script's connections before its server ends
     gc.collect()
-    print(json.dumps([said, error], default=lambda b: b.decode("latin-1")), flush=True)
+    print(json.dumps([replies, error], default=lambda b: b.decode("latin-1")), flush=True)
 """
 
     def __init__(self, python):
@@ -61,11 +61,11 @@ for line in sys.stdin:
         self.process.communicate()
 
     def answer(self, script, server, seconds=120):
-        """Runs a script with the server's `port` and returns the value that the script passes to say()."""
+        """Runs a script with the server's `port` and returns the value that the script passes to reply()."""
         self.process.stdin.write(json.dumps([script, server.port]) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], seconds)
         assert ready, f"no answer within {seconds} s to:\n{script}"
-        said, error = json.loads(self.process.stdout.readline() or '[[], "the interpreter died"]')
+        replies, error = json.loads(self.process.stdout.readline() or '[[], "the interpreter exited"]')
         assert error is None, error
-        return said[-1]
+        return replies[-1]

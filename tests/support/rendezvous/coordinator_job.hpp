@@ -36,13 +36,13 @@ public:
     static ConnectionId connection_of(int node) { return static_cast<ConnectionId>(node + 1); }
     Stamp stamp() const { return {epoch, coordinator.round(), 1}; }
 
-    void say(int node, const Message& message) {
+    void send(int node, const Message& message) {
         coordinator.received(now, connection_of(node), message);
         listen();
     }
     void join(int node, std::uint64_t incarnation = 1, std::optional<std::int32_t> claimed = {}) {
         incarnations[node] = incarnation;
-        say(node, Hello{"0.1.0", job_id, incarnation});
+        send(node, Hello{"0.1.0", job_id, incarnation});
         Join join;
         join.stamp.incarnation = incarnation;
         join.record = {fmt::format("id{}", node),
@@ -56,37 +56,38 @@ public:
                        "",
                        claimed,
                        node == 0};
-        join.told = told;
+        join.own_config = own_config;
         join.job = this->job;
-        say(node, join);
+        send(node, join);
     }
-    /// Joins from an earlier coordinator of epoch `from`, in whose round `round` its group rank is its number.
+    /// Joins with the state of `round` under an earlier coordinator of epoch `from`; its group rank is its number.
     void comes_back(int node, std::int32_t round, std::int32_t group_size, bool alive = true, std::uint64_t from = 1,
                     std::uint64_t incarnation = 1) {
         incarnations[node] = incarnation;
-        say(node, Hello{"0.1.0", job_id, incarnation});
+        send(node, Hello{"0.1.0", job_id, incarnation});
         Join join;
         join.stamp = {from, round, incarnation};
         join.record.id = fmt::format("id{}", node);
         join.record.host = fmt::format("node{}", node);
-        join.running = RunningRound{node, group_size, alive, progress};
+        join.running = RunningRound{node, group_size, alive, progress, age};
         join.last_group_rank = node;
         join.latest_round = round;
         join.job = job ? *job : coordinator.config();
         join.coordinator = 76;
-        say(node, join);
+        join.coordinator_host = earlier_host;
+        send(node, join);
     }
     void fails(int node, int status = 3, bool permanent = false) {
         const Cause cause{status, "kind", fmt::format("rank {} exited with {}", node, status), permanent, ""};
-        say(node, Report{stamp(), Report::Phase::failed, false, cause});
+        send(node, Report{stamp(), Report::Phase::failed, false, cause});
     }
     void over(int node, bool succeeded = false, std::optional<Cause> cause = {}) {
-        say(node, Report{stamp(), Report::Phase::over, succeeded, cause});
+        send(node, Report{stamp(), Report::Phase::over, succeeded, cause});
     }
-    /// The guard's or the node's own good-bye.
-    void dies(int node, bool returns = false) { say(node, Gone{returns}); }
-    void hangs_up(int node, bool by_its_end = true) {
-        coordinator.closed(now, connection_of(node), by_its_end);
+    /// The guard, or the node itself, sends Gone.
+    void dies(int node, bool returns = false) { send(node, Gone{returns}); }
+    void hangs_up(int node, bool by_fin = true) {
+        coordinator.closed(now, connection_of(node), by_fin);
         listen();
     }
     /// Time passes; nodes in `beating` send beats.
@@ -103,7 +104,7 @@ public:
     void listen() {
         for (const auto& action : coordinator.take_actions())
             if (const auto* send = std::get_if<Coordinator::Send>(&action)) {
-                for (ConnectionId to : send->to) said[to].push_back(send->message);
+                for (ConnectionId to : send->to) sent[to].push_back(send->message);
             } else if (const auto* record = std::get_if<Coordinator::Record>(&action)) {
                 recorded = record->snapshot;
             } else {
@@ -112,8 +113,8 @@ public:
     }
     /// Takes the latest message of a kind to a node.
     template <class T>
-    std::optional<T> heard(int node) {
-        auto& all = said[connection_of(node)];
+    std::optional<T> received(int node) {
+        auto& all = sent[connection_of(node)];
         for (auto at = all.rbegin(); at != all.rend(); ++at)
             if (auto* found = std::get_if<T>(&*at)) {
                 T copy = *found;
@@ -124,13 +125,15 @@ public:
     }
 
     Time now{1h};
-    std::uint64_t epoch = 1;        ///< of the coordinator
-    std::optional<JobConfig> told;  ///< the job's configuration in every Join; none: the coordinator's options
-    std::optional<JobConfig> job;   ///< likewise, as an earlier coordinator sent it
-    JobProgress progress;           ///< likewise
+    std::uint64_t epoch = 1;              ///< of the coordinator
+    std::optional<JobConfig> own_config;  ///< the job's configuration in every Join; none: the coordinator's options
+    std::optional<JobConfig> job;         ///< likewise, as an earlier coordinator sent it
+    JobProgress progress;                 ///< likewise
+    Milliseconds age{};                   ///< of the round of a rejoining node
+    std::string earlier_host;             ///< of the earlier coordinator, in comes_back()
     int slots = 2;
     std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise
-    std::map<ConnectionId, std::vector<Message>> said;
+    std::map<ConnectionId, std::vector<Message>> sent;
     std::set<ConnectionId> closed;
     std::map<int, std::uint64_t> incarnations;  ///< of each node
     Snapshot recorded;                          ///< the latest

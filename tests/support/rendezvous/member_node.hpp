@@ -1,5 +1,5 @@
 #pragma once
-/// A member between a made-up agent and a made-up coordinator: what it does and what it sends.
+/// A member between a simulated agent and a simulated coordinator: records its actions and messages.
 
 #include <optional>
 #include <utility>
@@ -26,13 +26,13 @@ public:
     void listen() {
         for (auto& action : member.take_actions()) done.push_back(std::move(action));
     }
-    void hear(const Message& message) {
+    void receive(const Message& message) {
         member.received(now, message);
         listen();
     }
     void welcome() {
         member.connected(now);
-        hear(Welcome{
+        receive(Welcome{
             from, static_cast<std::uint64_t>(std::chrono::duration_cast<Milliseconds>(now.time_since_epoch()).count()),
             JobConfig{}, "node0"});
     }
@@ -40,15 +40,15 @@ public:
         from.round = round;
         Assigned assigned;
         assigned.stamp = from;
-        hear(assigned);
+        receive(assigned);
     }
-    /// Time passes; beats come back at once if `answered`.
+    /// Time passes; the coordinator returns beats at once if `answered`.
     void pass(Milliseconds time, bool answered) {
         for (const Time end = now + time; now < end;) {
             now += 50ms;
             member.tick(now);
             listen();
-            if (auto beat = sent<Beat>(); beat && answered) hear(Beat{from, beat->number});
+            if (auto beat = sent<Beat>(); beat && answered) receive(Beat{from, beat->number});
         }
     }
     /// The latest action, or message sent, of a kind; then forgotten.

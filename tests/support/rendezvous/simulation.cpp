@@ -12,8 +12,7 @@
 namespace dlaunch::rendezvous::simulation {
 namespace {
 
-/// By then all have ended, counted from the last fault: a lease, a minute of looking for a coordinator that is gone,
-/// and what a round takes.
+/// Time from the last fault until all have ended: a lease, a minute of looking for a lost coordinator, and a round.
 constexpr Milliseconds kBound{100'000};
 
 }  // namespace
@@ -180,8 +179,8 @@ void Simulation::act(std::size_t at) {
             ++tally_.fences;
             note(fmt::format("agent{} kills its workers: {}", at, kill->reason));
             stop_workers(at, kill_time());
-        } else if (const auto* tell = std::get_if<Member::TellUser>(&action)) {
-            note(fmt::format("agent{} tells: {}", at, tell->text));
+        } else if (const auto* line = std::get_if<Member::PrintLine>(&action)) {
+            note(fmt::format("agent{} prints: {}", at, line->text));
         } else if (auto* end = std::get_if<Member::EndJob>(&action)) {
             ended(at, *end);
         }

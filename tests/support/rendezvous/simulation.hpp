@@ -14,14 +14,14 @@
 ///                each failed round spends one; a failure ends the job only when the budget is spent
 ///   verdict      an agent that was there when the job ended, undisturbed, ends with the job's status; 0 only if all
 ///                workers succeeded or left; status and record are those of an injected failure, in quiet times of the
-///                first that was reported; 80 only where nodes lack, 143 only where one was told to leave
+///                first that was reported; 80 only where nodes lack, 143 only after a request to leave
 ///   cause        a round is stopped for a failure or a change of membership only: a coordinator that is replaced
-///                adopts it where all members come in time
+///                adopts it where all members join in time
 ///   changes      a change of membership costs one round at most, a node that was cut off two
 ///   progress     in quiet times with enough nodes a round begins soon
 ///   left_behind  no worker lives when its agent has ended
 ///   liveness     when the faults have ended every agent ends within a bound
-///   wire         what a machine sends is what its peer receives
+///   wire         a peer decodes each message to the value that was sent
 // clang-format on
 
 #include <cstdint>
@@ -38,7 +38,7 @@
 
 namespace dlaunch::rendezvous::simulation {
 
-/// What a test may break, to prove that a property can fail.
+/// Hooks with which a test breaks a machine, to prove that a property can fail.
 struct Machines {
     std::function<std::unique_ptr<Coordinator>(Coordinator::Options, Time)> coordinator = [](auto options, Time now) {
         return std::make_unique<Coordinator>(std::move(options), now);
@@ -47,7 +47,7 @@ struct Machines {
                                                                                              std::uint64_t jitter) {
         return std::make_unique<Member>(std::move(options), now, jitter);
     };
-    /// Changes what a coordinator does, action by action. False: it does not do it at all.
+    /// Changes an action of a coordinator. False: the coordinator skips the action.
     std::function<bool(Coordinator::Action&)> acts;
     std::function<bool(Member::Action&)> member_acts;
     /// A coordinator takes every closed connection for a death.
@@ -63,16 +63,16 @@ public:
 
     /// Empty when every property held.
     [[nodiscard]] std::string run();
-    /// What happened, line by line; kept when `traced`.
+    /// The log of events, line by line; kept when `traced`.
     bool traced = false;
     [[nodiscard]] const std::string& trace() const { return trace_; }
 
-    /// What schedules contained, to prove that they are worth something.
+    /// Counts of faults and outcomes, to prove that schedules cover them.
     struct Tally {
         std::map<int, int> statuses;
         std::map<std::string, int> faults;
         std::uint64_t rounds = 0, restarts = 0, fences = 0, adopted = 0, events = 0, coordinators = 0;
-        std::uint64_t quiet_failures = 0;  ///< failed rounds whose price was known exactly
+        std::uint64_t quiet_failures = 0;  ///< failed rounds with an exactly known cost in restarts
         Milliseconds longest{0};           ///< from the last fault until all agents had ended
     };
     void add_to(Tally& tally) const;
@@ -156,7 +156,7 @@ private:
     void kill(std::size_t at, bool guard_too);
     void lose_power(std::size_t node);
     void stall(std::uint64_t number, Milliseconds time, bool guard_too);
-    void told_to_leave(std::size_t at);
+    void request_leave(std::size_t at);
     void newcomer(std::size_t node);
     void reset(std::size_t at);
     /// Effects last until `until`, and may cost so many rounds.
@@ -209,7 +209,7 @@ private:
         std::uint64_t process = 0;
         int round = -1;
         Milliseconds since{0};
-        std::set<std::size_t> missing;  ///< members that have not come
+        std::set<std::size_t> missing;  ///< members that have not joined
     } adoption_;
     std::optional<Verdict> verdict_;
     bool verdicts_may_differ_ = false, ended_by_operator_ = false;

@@ -1,4 +1,4 @@
-/// What goes wrong in a simulated job, and how many rounds each fault may cost.
+/// The faults of a simulated job, and how many rounds each of them may cost.
 
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ void Simulation::fault() {
         case Fault::kill: return kill(at, chance(30));
         case Fault::power_loss: return lose_power(agent.node);
         case Fault::newcomer: nodes_.emplace_back(); return newcomer(nodes_.size() - 1);
-        case Fault::leave: return told_to_leave(at);
+        case Fault::leave: return request_leave(at);
         case Fault::agent_crash_point: agent_crash_in_ = static_cast<int>(draw(1, 30)); return;
         default: return;
     }
@@ -86,16 +86,16 @@ void Simulation::fault_of_coordinator(Fault kind) {
         case Fault::hand_over: {
             ++tally_.faults["hand over"];
             note(fmt::format("coordinator {} receives SIGTERM", number));
-            Process& told = *process(number);
-            if (now_ < told.frozen_until) return;
+            Process& hosting = *process(number);
+            if (now_ < hosting.frozen_until) return;
             if (fixed_) {
                 if (chance(80)) return;
                 ended_by_operator_ = true;
                 disturb(now_, 0);
-                told.coordinator->end_job(clock(told), 143, "SIGTERM received", chance(30));
+                hosting.coordinator->end_job(clock(hosting), 143, "SIGTERM received", chance(30));
             } else {
                 disturb_coordinator();
-                told.coordinator->resign(clock(told));
+                hosting.coordinator->resign(clock(hosting));
             }
             return act_process(number);
         }
@@ -155,7 +155,7 @@ void Simulation::freeze(std::size_t at, Milliseconds time) {
     });
 }
 
-/// A guard that lives says good-bye when no worker lives any more, and starts the agent of a coordinator's node again.
+/// A live guard sends Gone when no worker lives any more, and restarts the agent on the coordinator's node.
 void Simulation::kill(std::size_t at, bool guard_too) {
     Agent& agent = agents_[at];
     ++tally_.faults["killed"];
@@ -199,13 +199,13 @@ void Simulation::lose_power(std::size_t node) {
         }
 }
 
-/// A guard that is awake replaces a coordinator that stands still, when a quarter of the node time-out has passed.
+/// A guard that is awake replaces a stalled coordinator when a quarter of the node time-out has passed.
 void Simulation::stall(std::uint64_t number, Milliseconds time, bool guard_too) {
     Process& stalled = *process(number);
     Seat& seat = seats_[stalled.seat];
     ++tally_.faults[guard_too ? "host stall" : "coordinator stall"];
-    note(fmt::format("coordinator {} stands still for {} ms{}", number, time.count(),
-                     guard_too ? ", and so does its guard" : ""));
+    note(fmt::format("coordinator {} is stalled for {} ms{}", number, time.count(),
+                     guard_too ? ", and so is its guard" : ""));
     stalled.frozen_until = std::max(stalled.frozen_until, now_ + time);
     faults_end_ = std::max(faults_end_, stalled.frozen_until);
     const Milliseconds limit =
@@ -214,7 +214,7 @@ void Simulation::stall(std::uint64_t number, Milliseconds time, bool guard_too) 
         seat.frozen_until = std::max(seat.frozen_until, now_ + time);
         disturb(stalled.frozen_until, 2 * everybody());
         for (Agent& agent : agents_) agent.disturbed = true;
-        if (chance(50)) return;  // it goes on before its guard has looked
+        if (chance(50)) return;  // the process continues before its guard has checked it
     } else {
         disturb_coordinator();
     }
@@ -234,10 +234,10 @@ void Simulation::newcomer(std::size_t node) {
     begin_agent(add_agent(node));
 }
 
-void Simulation::told_to_leave(std::size_t at) {
+void Simulation::request_leave(std::size_t at) {
     Agent& agent = agents_[at];
     ++tally_.faults["leave"];
-    note(fmt::format("agent{} is told to leave", at));
+    note(fmt::format("agent{} gets a request to leave", at));
     agent.left = true;
     disturb(std::max(now_, agent.frozen_until), 1);
     notice(at, agent.workers.life, [this, at](Agent& leaver) {
@@ -245,7 +245,7 @@ void Simulation::told_to_leave(std::size_t at) {
                              : chance(50) ? Leave::Scope::node
                                           : Leave::Scope::job,
                              143, "SIGTERM received", chance(30));
-        if (chance(20)) leaver.member->hurry();
+        if (chance(20)) leaver.member->leave_at_once();
         stop_workers(at, ms(1, 300));
     });
 }

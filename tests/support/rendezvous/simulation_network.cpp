@@ -1,7 +1,7 @@
 /// The simulated network.
 ///
-/// A connection behaves as TCP does: in order, nothing lost while it stands; a cut holds everything back, and what was
-/// held comes after it; a reset drops what was under way; a process that dies sends the end of its stream, if it can.
+/// A connection behaves as TCP does: in order, nothing lost while it stands. A cut delays all bytes until its end. A
+/// reset drops all bytes under way. A process that dies sends the end of its stream, if it can.
 /// A guard's listening socket accepts while no process serves it: the next process finds the connection in the backlog.
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ void Simulation::push(std::uint64_t number, bool up, Wire::Item item) {
     at(due, [this, number, up] { deliver(number, up); });
 }
 
-/// A process has accepted the connection: what waits in it is read.
+/// A process has accepted the connection, and reads the bytes that wait in it.
 void Simulation::bind(std::uint64_t number, std::uint64_t process) {
     Wire& wire = wires_[number];
     wire.process = process;
@@ -93,7 +93,7 @@ void Simulation::to_agent(std::uint64_t number, Wire& wire, const Wire::Item& it
     act(wire.agent);
 }
 
-/// Two processes of a node always reach each other; a cut of the coordinator's node is everybody else's.
+/// Two processes of a node always reach each other. A cut of the coordinator's node cuts off all other nodes.
 Milliseconds Simulation::cut_until(std::size_t agent_node, std::size_t seat_node, bool up) const {
     const SimulatedNode &agent = nodes_[agent_node], &host = nodes_[seat_node];
     if (agent_node == seat_node) return Milliseconds(0);

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "tests/support/rendezvous/simulation.hpp"
 
 namespace dlaunch::rendezvous::simulation {
 
-/// From then on nothing follows from a fault any more: what it cost was noticed, nodes have joined again, newcomers
-/// were taken in, hosts have cooled down.
+/// Time after which no fault has an effect any more: losses were noticed, nodes have rejoined, newcomers were admitted,
+/// cool-downs are over.
 Milliseconds Simulation::settled_at() const {
     if (disturbed_until_.count() == 0) return Milliseconds(0);
     return disturbed_until_ + 2 * options_.node_timeout + options_.last_call + options_.cooldown.most +
@@ -24,7 +23,7 @@ std::size_t Simulation::healthy() const {
     }));
 }
 
-// --- what a coordinator sends ---------------------------------------------------------------------------------------
+// --- messages of a coordinator --------------------------------------------------------------------------------------
 
 void Simulation::check_sent(std::uint64_t number, const Message& message) {
     if (number != process_numbers_)
@@ -72,12 +71,12 @@ void Simulation::check_assigned(const Assigned& assigned) {
                                         order_of_rounds_.size(), failures, allowed_rounds_ - 1));
 }
 
-/// Of a failure or of a change. A coordinator that was replaced adopts the round where all members came.
+/// Of a failure or of a change. A coordinator that was replaced adopts the round where all members joined.
 void Simulation::check_stop(const StopRound& stop) {
     if (order_of_rounds_.empty() || order_of_rounds_.back().second != stop.stamp.round) return;
     const bool adopts = adoption_.round == stop.stamp.round && disturbed_until_ < adoption_.since;
     if (adopts && adoption_.missing.empty() && stop.reason.starts_with("not every node"))
-        violated("cause", fmt::format("round {} is not adopted, though all members came", stop.stamp.round));
+        violated("cause", fmt::format("round {} is not adopted, though all members joined", stop.stamp.round));
     if (!last_round()->failed && now_ > settled_at())
         violated("cause", fmt::format("round {} is stopped in quiet times: {}", stop.stamp.round, stop.reason));
 }
@@ -103,7 +102,7 @@ void Simulation::note_report(const Report& report) {
     if (!facts.first_reported) facts.first_reported = report.cause;
 }
 
-// --- what an agent does ---------------------------------------------------------------------------------------------
+// --- actions of an agent --------------------------------------------------------------------------------------------
 
 void Simulation::check_round(const Assigned& assigned, std::size_t at) {
     const Round key{assigned.stamp.epoch, assigned.stamp.round};

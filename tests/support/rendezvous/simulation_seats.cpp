@@ -11,7 +11,7 @@
 
 namespace dlaunch::rendezvous::simulation {
 
-constexpr Milliseconds kClosedPort{1'000};  // a claim whose owner's port is closed is dead after so long
+constexpr Milliseconds kClosedPort{1'000};  // time until a claim with a closed port counts as dead
 
 Simulation::Process* Simulation::process(std::uint64_t number) {
     const auto found = processes_.find(number);
@@ -120,7 +120,7 @@ void Simulation::tick_process(std::uint64_t number) {
     act_process(number);
 }
 
-/// The kernel closes what the process had open, unless its node is gone.
+/// The kernel closes the connections of the process, unless its node is lost.
 void Simulation::end_process(std::uint64_t number, bool is_silent) {
     Process* ended = process(number);
     if (!ended) return;
@@ -145,7 +145,7 @@ void Simulation::replace_process(std::size_t at, Milliseconds pause) {
     this->at(awake, [this, at, generation] {
         Seat& seat = seats_[at];
         if (!seat.listening || seat.process || seat.generation != generation || nodes_[seat.node].lost) return;
-        // A guard that stood still may have lost the claim meanwhile: the process asks before it serves.
+        // A frozen guard may have lost the claim meanwhile: the process renews the claim before it serves.
         if (seat.claim && (!claim_.exists || claim_.number != seat.claim)) return close_seat(at, false);
         if (seat.claim) claim_.renewed = now_;
         start_process(at);
@@ -227,7 +227,7 @@ void Simulation::locate(std::size_t at) {
     Agent& agent = agents_[at];
     if (agent.dead || agent.status) return;
     if (!claim_.exists) {
-        if (verdict_) {  // the job has ended, and its claim was removed: what comes now is another job
+        if (verdict_) {  // the job has ended, and its claim was removed: a later claim is of another job
             agent.dead = !agent.workers.alive;
         } else if (!agent.member) {
             after(Milliseconds(100), [this, at] { locate(at); });

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "rendezvous/rounds/lease.hpp"
@@ -38,7 +37,7 @@ Milliseconds Simulation::kill_time() {
     return chance(70) ? ms(1, 20) : ms(1, margin * machines_.slowest_kill_percent / 100);
 }
 
-/// Calls `what` when the agent can see it.
+/// Calls `what` as soon as the agent runs.
 void Simulation::notice(std::size_t at, std::uint64_t life, std::function<void(Agent&)> what) {
     Agent& agent = agents_[at];
     if (!agent.acts() || agent.workers.life != life) return;

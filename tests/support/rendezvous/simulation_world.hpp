@@ -1,5 +1,5 @@
 #pragma once
-/// What a simulated job consists of: nodes, agents with their workers, seats of coordinators, connections, the claim.
+/// The parts of a simulated job: nodes, agents with their workers, seats of coordinators, connections, the claim.
 
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,7 @@ enum class Fault : unsigned char {
     cut,
     long_cut,
     one_way_cut,
-    late_answers,  ///< the node receives what was answered before late, and nothing more gets out
+    late_answers,  ///< earlier replies reach the node late, and the node's messages are lost
     reset,
     freeze,  ///< of the agent; its guard is awake
     long_freeze,
@@ -38,7 +38,7 @@ enum class Fault : unsigned char {
     count,
 };
 
-/// By the epoch that started it and by number: a successor need not know what no member of its own knew.
+/// Epoch of the coordinator that started it, and number: a successor does not know rounds that no member has reported.
 using Round = std::pair<std::uint64_t, int>;
 
 /// Of one process: offset and rate are its own.
@@ -124,7 +124,7 @@ struct Wire {
     Milliseconds up_due{0}, down_due{0};
 };
 
-/// What the `file` discovery holds: the highest claim.
+/// The highest claim, as in the folder of the `file` discovery.
 struct SimulatedClaim {
     bool exists = false, released = false;
     std::uint64_t number = 0;
@@ -132,14 +132,14 @@ struct SimulatedClaim {
     Milliseconds renewed{0};
 };
 
-/// What the properties know of a round.
+/// The facts about a round on which the properties depend.
 struct RoundFacts {
     Milliseconds began{0};
     int restart_count = 0;
     std::size_t size = 0;
-    std::map<int, Assigned> started;      ///< group rank -> what was assigned, where workers have started
+    std::map<int, Assigned> started;      ///< group rank -> assignment, where workers have started
     std::map<int, std::size_t> placed;    ///< group rank -> agent, as the coordinator sent it
-    std::set<int> succeeded;              ///< group ranks whose workers all ended well
+    std::set<int> succeeded;              ///< group ranks of which all workers exited with 0
     bool failed = false;                  ///< a worker failed by itself
     std::optional<Cause> first_reported;  ///< the first failure that reached the coordinator
     std::set<std::string> records;        ///< of the failures that were injected

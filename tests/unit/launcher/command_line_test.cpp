@@ -41,7 +41,7 @@ TEST(CommandLine, RunsAProgram) {
     EXPECT_EQ(invocation->plan.program.command, (Words{"p", "--help"}));
 }
 
-TEST(CommandLine, TextsAreAskedForBeforeAProgramIsNeeded) {
+TEST(CommandLine, OptionsThatPrintATextNeedNoProgram) {
     for (const Words& words :
          {Words{"--help"}, {"-h"}, {"--version"}, {"-V"}, {"version"}, {"--print-completion=bash"}}) {
         auto invocation = read(words);
@@ -85,7 +85,7 @@ TEST(CommandLine, OtherVariablesStandBelowPet) {
     EXPECT_EQ(grace({{"PET_SHUTDOWN_TIMEOUT", "8"}, {"DLAUNCH_GRACE", "9"}}), 9000);
 }
 
-TEST(CommandLine, ErrorsNameWhereTheValueCameFrom) {
+TEST(CommandLine, ErrorsNameTheSourceOfTheValue) {
     EXPECT_EQ(error({"p"}, small_machine({{"PET_NPROC_PER_NODE", "many"}})),
               "PET_NPROC_PER_NODE=many: expected a number of workers from 1, cpu, gpu or auto");
     EXPECT_EQ(error({"p"}, small_machine({{"PET_STANDALONE", "maybe"}})), "PET_STANDALONE=maybe: expected 1 or 0");
@@ -94,7 +94,7 @@ TEST(CommandLine, ErrorsNameWhereTheValueCameFrom) {
                     .starts_with("PET_NPROC_PER_NODE=gpu: expected a GPU"));
 }
 
-TEST(CommandLine, AWeakerSourceThatIsWrongDoesNotMatter) {
+TEST(CommandLine, AnOverriddenInvalidValueIsIgnored) {
     EXPECT_EQ(read({"--nproc-per-node=2", "p"}, small_machine({{"PET_NPROC_PER_NODE", "many"}}))->plan.workers, 2);
 }
 
@@ -108,7 +108,7 @@ TEST(CommandLine, ConfigFiles) {
               "f:1: unknown key no-such-key, expected the name of an option");
 }
 
-TEST(CommandLine, ErrorsAreOneLineWhateverWasTyped) {
+TEST(CommandLine, ErrorsAreOneLineForAnyInput) {
     for (const Words& words : {Words{"--a\nb"},
                                {"--nproc-per-node=a\nb", "p"},
                                {"--rd\n=1"},

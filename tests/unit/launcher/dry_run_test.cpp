@@ -18,7 +18,7 @@ Json plan_of(std::vector<std::string> words, const Deps& machine = small_machine
     return invocation ? Json::parse(invocation->output) : Json(invocation.error().text);
 }
 
-TEST(DryRun, SaysWhatEachRankRuns) {
+TEST(DryRun, PrintsTheCommandOfEachRank) {
     Json plan =
         plan_of({"--nproc-per-node=2", "--wrap=1:gdb --args", "--pass-local-rank", "./p", "odd name", "${local_rank}"});
     ASSERT_EQ(plan["workers"].size(), 2U);
@@ -27,7 +27,7 @@ TEST(DryRun, SaysWhatEachRankRuns) {
     EXPECT_EQ(plan["workers"][1]["rank"], 1);
 }
 
-TEST(DryRun, SaysWhatEachRankSees) {
+TEST(DryRun, PrintsTheEnvironmentOfEachRank) {
     Json seen = plan_of({"--nproc-per-node=2", "--env=A=b", "--max-restarts=4", "p"})["workers"][1]["environment"];
     EXPECT_EQ(seen["RANK"], "1");
     EXPECT_EQ(seen["WORLD_SIZE"], "2");
@@ -38,7 +38,7 @@ TEST(DryRun, SaysWhatEachRankSees) {
     EXPECT_EQ(plan_of({"--master-port=77", "p"})["workers"][0]["environment"]["MASTER_PORT"], "77");
 }
 
-TEST(DryRun, SaysWhereFilesGo) {
+TEST(DryRun, PrintsThePathsOfFiles) {
     Json files = plan_of({"--log-dir=/l", "-r", "0:1", "-t", "1:2", "--nproc-per-node=2", "--rdzv-id=j/b", "p"});
     EXPECT_EQ(files["workers"][0]["files"],
               Json({{"error", "/l/j_b_*/attempt_0/0/error.json"}, {"stdout", "/l/j_b_*/attempt_0/0/stdout.log"}}));
@@ -49,7 +49,7 @@ TEST(DryRun, SaysWhereFilesGo) {
         plan_of({"p"}, small_machine({{"TMPDIR", "/t"}}))["logs"]["directory"].get<std::string>().starts_with("/t/"));
 }
 
-TEST(DryRun, SaysHowItEndsAndRestarts) {
+TEST(DryRun, PrintsStopAndRestartOptions) {
     Json plan =
         plan_of({"--grace=1.5", "--timeout=9", "--stop-signal=INT", "--max-restarts=4", "--nproc-per-node=2", "p"});
     EXPECT_EQ(plan["stopping"]["grace_seconds"], 1.5);
@@ -62,14 +62,14 @@ TEST(DryRun, SaysHowItEndsAndRestarts) {
     EXPECT_EQ(plan_of({"--timeout=0", "p"})["stopping"]["timeout_seconds"], Json());
 }
 
-TEST(DryRun, SaysWhereWorkersAreBound) {
+TEST(DryRun, PrintsTheProcessorsOfWorkers) {
     EXPECT_EQ(plan_of({"p"})["workers"][0]["processors"], "any");
     Json workers = plan_of({"--bind=cores", "--nproc-per-node=2", "p"})["workers"];
     EXPECT_EQ(workers[0]["processors"], "0");
     EXPECT_EQ(workers[1]["processors"], "1");
 }
 
-TEST(DryRun, AskedBindingNeedsATopology) {
+TEST(DryRun, ARequestedBindingNeedsATopology) {
     Deps machine = small_machine();
     machine.topology = [](const auto&) { return base::Result<agent::Topology>(base::Error{"libhwloc is missing"}); };
     EXPECT_EQ(plan_of({"--bind=cores", "p"}, machine), "libhwloc is missing");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "launcher/cli/parse.hpp"
 #include "tests/unit/launcher/deps_for_tests.hpp"
 
@@ -47,7 +49,7 @@ TEST(PlanProgram, EverythingElseIsExecuted) {
     EXPECT_FALSE(planned({"--no-python", "a.py"}).plan->program.is_python);
 }
 
-TEST(PlanProgram, WhichPython) {
+TEST(PlanProgram, EnvironmentVariablesSelectThePython) {
     EXPECT_EQ(command({"a.py"}, {{"PYTHON_EXEC", "/opt/py"}, {"VIRTUAL_ENV", "/venv"}})[0], "/opt/py");
     EXPECT_EQ(command({"a.py"}, {{"VIRTUAL_ENV", "/venv"}, {"CONDA_PREFIX", "/conda"}})[0], "/venv/bin/python");
     EXPECT_EQ(command({"a.py"}, {{"CONDA_PREFIX", "/conda"}, {"PYTHON_EXEC", ""}})[0], "/conda/bin/python");
@@ -61,7 +63,7 @@ TEST(PlanProgram, MustBeThere) {
               "-m and --no-python contradict each other, expected one of them");
 }
 
-TEST(PlanWorkers, WordsAskTheMachine) {
+TEST(PlanWorkers, WordsResolveToCountsOfTheMachine) {
     Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0,1"}});
     EXPECT_EQ(planned({"p"}, machine).plan->workers, 1);
     EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers, 4);
@@ -71,7 +73,7 @@ TEST(PlanWorkers, WordsAskTheMachine) {
     EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers, 2);
 }
 
-TEST(PlanWorkers, InAllOfTheNodes) {
+TEST(PlanWorkers, TheTotalIsDividedAmongTheNodes) {
     EXPECT_EQ(planned({"-n", "3", "p"}).plan->workers, 3);
     EXPECT_EQ(planned({"-np", "3", "p"}).plan->workers, 3);
     EXPECT_EQ(planned({"-np4", "p"}).plan->workers, 4);
@@ -79,11 +81,20 @@ TEST(PlanWorkers, InAllOfTheNodes) {
     EXPECT_EQ(planned({"-n", "7", "--nnodes=3", "p"}).error(),
               "-n 7: expected a multiple of 3, the number of nodes: every node gets the same number of workers");
     EXPECT_EQ(planned({"-n", "6", "--nnodes=1:3", "p"}).error(),
-              "-n 6: expected a fixed --nnodes, or --nproc-per-node: workers in all need a fixed number of nodes");
-    EXPECT_EQ(planned({"--nproc-per-node=2", "-n", "3", "p"}).plan->workers, 3) << "two names of one option";
+              "-n 6: expected a fixed --nnodes with -n, or --nproc-per-node for an elastic job");
 }
 
-TEST(PlanProgram, PythonIsThatOfTheEnvironmentWhichTheCalledNameBelongsTo) {
+TEST(PlanWorkers, OneSourceGivesEitherTheTotalOrTheNumberPerNode) {
+    EXPECT_EQ(planned({"--nproc-per-node=2", "-n", "3", "p"}).error(),
+              "-n 3 and --nproc-per-node=2 contradict each other, expected one of -n and --nproc-per-node");
+    EXPECT_EQ(planned({"-np", "3", "--nproc-per-node=2", "p"}).error(),
+              "-np 3 and --nproc-per-node=2 contradict each other, expected one of -n and --nproc-per-node");
+    EXPECT_EQ(planned({"-n", "3", "p"}, small_machine({{"PET_NPROC_PER_NODE", "2"}})).plan->workers, 3);
+    EXPECT_EQ(planned({"--nproc-per-node=2", "p"}, small_machine({{"DLAUNCH_NP", "3"}})).plan->workers, 2);
+    EXPECT_EQ(planned({"-n", "3", "-n", "4", "p"}).plan->workers, 4);
+}
+
+TEST(PlanProgram, TheEnvironmentOfTheCalledNameSelectsThePython) {
     Deps machine = small_machine({{"VIRTUAL_ENV", "/other"}});
     machine.python_beside = [](const std::string& called) { return called == "torchrun" ? "/venv/bin/python" : ""; };
     Settings settings;
@@ -97,7 +108,7 @@ TEST(PlanProgram, PythonIsThatOfTheEnvironmentWhichTheCalledNameBelongsTo) {
     EXPECT_EQ(make_plan(settings, {"a.py"}, machine, warnings)->program.command[0], "/opt/py");
 }
 
-TEST(PlanWorkers, WhatTheMachineLacks) {
+TEST(PlanWorkers, ACountBeyondTheMachineIsAnError) {
     EXPECT_TRUE(planned({"--nproc-per-node=gpu", "p"})
                     .error()
                     .starts_with("--nproc-per-node=gpu: expected a GPU, none is visible"));
@@ -115,11 +126,14 @@ TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
     EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, two).plan);
     EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}, two).error(),
               "--virtual-local-rank: expected a device for each of 3 workers, CUDA_VISIBLE_DEVICES=6,3 names 2");
+    Deps one = small_machine({{"CUDA_VISIBLE_DEVICES", ",4, ,"}});
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, one).error(),
+              "--virtual-local-rank: expected a device for each of 2 workers, CUDA_VISIBLE_DEVICES=,4, , names 1");
     EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}).plan)
         << "unset: the device is the local rank";
 }
 
-TEST(PlanMeeting, AFolderIsForC10d) {
+TEST(PlanRendezvous, AFolderIsForC10d) {
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}).plan->rendezvous.backend, agent::Backend::c10d);
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-endpoint=h", "p"}).plan->rendezvous.backend,
               agent::Backend::fixed_address);
@@ -132,7 +146,7 @@ TEST(PlanMeeting, AFolderIsForC10d) {
               "--rdzv-backend=static: expected c10d with an endpoint that is a folder");
 }
 
-TEST(PlanMeeting, SilenceAndLateNodes) {
+TEST(PlanRendezvous, NodeTimeoutAndScaleUp) {
     auto timeout = [](const Words& words) { return planned(words).plan->rendezvous.node_timeout; };
     EXPECT_EQ(timeout({"--nnodes=2", "p"}), 5s);
     EXPECT_EQ(timeout({"--nnodes=2", "--rdzv-endpoint=file:///x", "p"}), 10s);
@@ -152,7 +166,7 @@ TEST(PlanMeeting, SilenceAndLateNodes) {
     EXPECT_EQ(policy({"--nnodes=2", "--scale-up=never", "p"}), agent::ScaleUp::never);
 }
 
-TEST(PlanMeeting, SlurmNamesTheNodes) {
+TEST(PlanRendezvous, SlurmNamesTheNodes) {
     auto expected = [](std::vector<std::pair<std::string, std::string>> environment) {
         return planned({"--nnodes=2:3", "p"}, small_machine(std::move(environment))).plan->rendezvous.expected_hosts;
     };
@@ -160,10 +174,10 @@ TEST(PlanMeeting, SlurmNamesTheNodes) {
     EXPECT_EQ(expected({{"SLURM_JOB_NODELIST", "n[1-3]"}}), (Words{"n1", "n2", "n3"}));
     EXPECT_EQ(expected({{"SLURM_JOB_NODELIST", "n[1-9]"}, {"SLURM_STEP_NODELIST", "n[2-4]"}}),
               (Words{"n2", "n3", "n4"}));
-    EXPECT_EQ(expected({{"SLURM_JOB_NODELIST", "n[1-9]"}}), Words{}) << "nobody knows which three";
+    EXPECT_EQ(expected({{"SLURM_JOB_NODELIST", "n[1-9]"}}), Words{}) << "the list does not determine which three";
 }
 
-TEST(PlanRendezvous, OneNodeIsAloneUnlessToldWhereToMeet) {
+TEST(PlanRendezvous, OneNodeIsStandaloneUnlessGivenAnEndpointOrPort) {
     auto plan = planned({"p"}).plan->rendezvous;
     EXPECT_TRUE(plan.standalone);
     EXPECT_EQ(plan.job_id, "fresh");
@@ -200,7 +214,7 @@ TEST(PlanRendezvous, StaticAddress) {
     EXPECT_EQ(planned({"--master-port=7", "p"}).plan->rendezvous.master_addr, "127.0.0.1");
 }
 
-TEST(PlanRendezvous, PlacesAreParsedOnce) {
+TEST(PlanRendezvous, EndpointsAreParsedOnce) {
     auto places = [](const Words& words) { return planned(words).plan->rendezvous.endpoints.places; };
     using Places = std::vector<rendezvous::Endpoint>;
     EXPECT_EQ(places({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1,b", "p"}),
@@ -240,6 +254,10 @@ TEST(PlanHost, VariablesOfTheAgentArePartOfThePlan) {
     EXPECT_TRUE(timed.timers.enabled);
     EXPECT_EQ(timed.timers.path, "/t");
     EXPECT_FALSE(of({{"TORCHELASTIC_TIMER_FILE", "/t"}}).timers.enabled);
+    EXPECT_EQ(of({}).temporary_folder, "/tmp");
+    EXPECT_EQ(of({{"TMPDIR", ""}}).temporary_folder, "/tmp");
+    EXPECT_EQ(of({{"TMPDIR", "/t"}}).temporary_folder, "/t");
+    EXPECT_EQ(of({{"TMPDIR", "t"}}).temporary_folder, std::filesystem::absolute("t"));
 }
 
 TEST(PlanProgram, OfOneVariableGivenTwiceTheLastCounts) {
@@ -338,7 +356,7 @@ TEST(Plan, AForkIsOfOneStartForAllRanks) {
               "--start-method=fork: expected spawn with --wrap");
     for (const Words& words : {Words{"--start-method=fork", "./p", "${local_rank}"},
                                Words{"--start-method=fork", "--pass-local-rank", "./p"}})
-        EXPECT_NE(planned(words).error().find("arguments name the local rank"), std::string::npos);
+        EXPECT_NE(planned(words).error().find("arguments contain the local rank"), std::string::npos);
 }
 
 TEST(Plan, DefaultsAreThoseOfAPlan) {

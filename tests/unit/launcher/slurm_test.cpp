@@ -15,7 +15,7 @@ TEST(Slurm, node_lists_are_written_out) {
     EXPECT_EQ(*expand_node_list("b,a"), (Names{"b", "a"})) << "in its own order";
 }
 
-TEST(Slurm, what_is_no_node_list_is_refused) {
+TEST(Slurm, an_invalid_node_list_is_refused) {
     for (const char* text :
          {"", ",", "a,", "a[", "a[]", "a[1-", "a[2-1]", "a[x]", "a[0-99999999]", "a[1-70000]", "a[1-999]b[1-999]"})
         EXPECT_FALSE(expand_node_list(text)) << text;
@@ -25,6 +25,20 @@ TEST(Slurm, TheLimitHoldsBeforeRangesAreExpanded) {
     std::string list = "n[0-65535";
     for (int i = 0; i < 1000; ++i) list += ",0-65535";
     EXPECT_FALSE(expand_node_list(list + "]"));
+}
+
+TEST(Slurm, ANameHasTheLengthOfAHostName) {
+    EXPECT_TRUE(expand_node_list(std::string(255, 'n')));
+    EXPECT_TRUE(expand_node_list(std::string(254, 'n') + "[0-9]"));
+    EXPECT_FALSE(expand_node_list(std::string(254, 'n') + "[0-10]"));
+    EXPECT_FALSE(expand_node_list(std::string(255, 'n') + "[0-9]"));
+    std::string list = "n[0-999]";
+    for (int i = 0; i < 255; ++i) list += "[1]";
+    EXPECT_FALSE(expand_node_list(list));
+    const auto refused = expand_node_list(std::string(4000, 'n') + "[0-65535]");
+    ASSERT_FALSE(refused);
+    EXPECT_LT(refused.error().text.size(), 400U);
+    EXPECT_NE(refused.error().text.find("at most 255 bytes"), std::string::npos) << refused.error().text;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ public:
     bool try_send(const std::string& bytes) {
         return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
     }
-    /// Receives what arrives within a tenth of a second.
+    /// Receives all bytes that arrive within a tenth of a second.
     std::string receive_now(std::size_t size) {
         timeval patience{0, 100'000};
         setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

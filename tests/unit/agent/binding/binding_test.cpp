@@ -1,4 +1,5 @@
 #include "agent/binding/binding.hpp"
+#include "rendezvous/base/text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,14 +31,14 @@ Bound bind(const Topology& topology, Binding strategy, int workers) {
     Bound text;
     const auto bound = bind_workers(topology, strategy, workers);
     if (!bound) return {bound.error().text};
-    for (const auto& units : *bound) text.push_back(ranges(units));
+    for (const auto& units : *bound) text.push_back(base::number_ranges(units));
     return text;
 }
 
 /// Two sockets, two nodes each, two L3 groups of two cores each, two threads: cores 0-15, siblings 16-31.
 const Shape kServer{2, 2, 2, 2, 2};
 
-TEST(BindNone, BindsNobody) {
+TEST(BindNone, LeavesAllWorkersUnbound) {
     EXPECT_EQ(bind(machine(kServer), Binding::none, 3), (Bound{"", "", ""}));
     EXPECT_EQ(bind({}, Binding::none, 1), (Bound{""}));
 }
@@ -49,7 +50,7 @@ TEST(BindCores, DealsWholeCoresOutEvenly) {
     EXPECT_EQ(bind(machine({1, 1, 1, 4, 1}), Binding::cores, 4), (Bound{"0", "1", "2", "3"}));
 }
 
-TEST(BindCores, GivesTheFirstOnesOneMoreWhereItDoesNotComeOutEven) {
+TEST(BindCores, GivesTheFirstWorkersTheRemainingCores) {
     EXPECT_EQ(bind(machine({1, 1, 1, 8, 1}), Binding::cores, 3), (Bound{"0-2", "3-5", "6-7"}));
 }
 
@@ -61,7 +62,7 @@ TEST(BindCores, StaysWithinTheNodeOfTheGpu) {
     EXPECT_EQ(bind(machine(kServer, {3, 3, 0}), Binding::cores, 3), (Bound{"12-13,28-29", "14-15,30-31", "0-3,16-19"}));
 }
 
-TEST(BindCores, UsesOnlyWhatThisProcessMayUse) {
+TEST(BindCores, UsesOnlyTheAffinityMaskOfThisProcess) {
     Topology topology = machine({1, 1, 1, 4, 2});
     // Both threads of core 1, one of core 3.
     std::erase_if(topology.units, [](const ProcessingUnit& unit) {
@@ -81,7 +82,7 @@ TEST(BindNuma, FollowsTheGpus) {
               (Bound{"8-11,24-27", "8-11,24-27", "0-3,16-19", "4-7,20-23"}));
 }
 
-TEST(BindNuma, SpreadsThoseWhoseGpuIsNowhere) {
+TEST(BindNuma, SpreadsWorkersOfGpusWithoutANode) {
     EXPECT_EQ(bind(machine({2, 1, 1, 4, 1}, {-1, 7, 1}), Binding::numa, 4), (Bound{"0-3", "0-3", "4-7", "4-7"}));
 }
 
@@ -102,7 +103,7 @@ TEST(BindExclusive, DividesANodeAmongItsGpus) {
     EXPECT_EQ(bind(machine({1, 1, 1, 2, 2}, {0, 0}), Binding::exclusive, 2), (Bound{"0,2", "1,3"}));
 }
 
-TEST(BindExclusive, GivesNoCoreToTwo) {
+TEST(BindExclusive, GivesEachCoreToOneWorker) {
     for (int workers = 1; workers <= 16; ++workers) {
         const auto bound = bind_workers(machine(kServer), Binding::exclusive, workers);
         ASSERT_TRUE(bound);
@@ -141,11 +142,6 @@ TEST(BindAnything, IsNeverEmptyNorOutside) {
 }
 
 TEST(BindAnything, NeedsAProcessor) { EXPECT_FALSE(bind_workers({}, Binding::cores, 1)); }
-
-TEST(Ranges, AreLikeTasksets) {
-    EXPECT_EQ(ranges({0, 1, 2, 3, 8}), "0-3,8");
-    EXPECT_EQ(ranges({}), "");
-}
 
 }  // namespace
 }  // namespace dlaunch::agent

@@ -20,7 +20,7 @@ TEST(VisibleGpus, FollowTheListsOrder) {
     EXPECT_EQ(visible("1x"), (std::vector{1}));
 }
 
-TEST(VisibleGpus, EndAtTheFirstEntryThatNamesNothing) {
+TEST(VisibleGpus, EndAtTheFirstInvalidEntry) {
     EXPECT_EQ(visible("0,-1,2"), (std::vector{0}));
     EXPECT_EQ(visible("0,4,1"), (std::vector{0}));
     EXPECT_EQ(visible("1,,2"), (std::vector{1}));
@@ -33,7 +33,7 @@ TEST(VisibleGpus, AreNoneForAnEmptyOrUselessList) {
         EXPECT_EQ(visible(text), std::vector<int>{}) << text;
 }
 
-TEST(VisibleGpus, AreNoneWhenOneComesTwice) {
+TEST(VisibleGpus, AreNoneForADuplicateEntry) {
     EXPECT_EQ(visible("1,1"), std::vector<int>{});
     EXPECT_EQ(visible("0,GPU-aa11"), std::vector<int>{});
 }

@@ -1,10 +1,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
-#include <set>
 
 #include "agent/binding/binding.hpp"
 
@@ -43,7 +40,7 @@ std::string sysfs(int unit, const std::string& name) {
     return text;
 }
 
-TEST(DiscoverTopology, ShowsWhatTheAffinityMaskAllows) {
+TEST(DiscoverTopology, ContainsTheUnitsOfTheAffinityMask) {
     TOPOLOGY_OR_SKIP(topology);
     EXPECT_EQ(indices(topology), affinity());
 }

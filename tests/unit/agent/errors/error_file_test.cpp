@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace dlaunch::agent {
@@ -47,7 +43,7 @@ TEST(ParseErrorFile, TakesTheLastLineOfACallstackForTheMessage) {
     EXPECT_EQ(parse_error_file(R"({"message":{"extraInfo":{"py_callstack":"Trace\nE: x\n\n"}}})")->message, "E: x");
 }
 
-TEST(ParseErrorFile, RefusesWhatIsNoRecord) {
+TEST(ParseErrorFile, RefusesInvalidRecords) {
     for (const char* text : {"",
                              " ",
                              "{",
@@ -105,9 +101,9 @@ TEST(AgentErrorFile, AddsTheCodeToTheWorkersRecord) {
     EXPECT_EQ(mine, expected);
 }
 
-TEST(AgentErrorFile, SaysASignalAsANegativeCode) {
+TEST(AgentErrorFile, WritesASignalAsANegativeCode) {
     Failure failure = cause(parse_error_file(R"({"message":{"message":"E"}})"));
-    failure.how = HowEnded::signalled;
+    failure.how = ExitKind::signalled;
     failure.signal = SIGSEGV;
     EXPECT_EQ(json::parse(agent_error_file(failure))["message"]["errorCode"], -11);
 }
@@ -120,7 +116,7 @@ TEST(AgentErrorFile, LeavesATextAlone) {
 TEST(AgentErrorFile, IsMadeFromTheSummaryWhenThereIsNoRecord) {
     Failure failure = cause(std::nullopt);
     failure.when = std::chrono::system_clock::time_point(std::chrono::seconds(1700000000));
-    failure.last_words = {"the very", "last \xff words"};
+    failure.stderr_tail = {"the very", "last \xff words"};
     const std::string text = agent_error_file(failure);
     const json mine = json::parse(text);
     EXPECT_EQ(mine["message"]["message"], "rank 1 (h, pid 5) exited with 9 after 0 ms");

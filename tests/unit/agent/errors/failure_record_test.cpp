@@ -12,7 +12,7 @@ Failure segfault() {
     failure.rank = 3, failure.local_rank = 1, failure.node_rank = 1;
     failure.host = "node2";
     failure.pid = 4711;
-    failure.how = HowEnded::signalled;
+    failure.how = ExitKind::signalled;
     failure.signal = 11;
     failure.core_dumped = true;
     failure.out_of_memory = OutOfMemory::likely;
@@ -20,7 +20,8 @@ Failure segfault() {
     failure.after = std::chrono::duration<double>(12.3);
     failure.when = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
     failure.record = ErrorRecord{"ValueError: it broke", "a stack", "{}"};
-    failure.last_words = {"one", "two \xff"};
+    failure.usage = {2048, 1.5, 0.25};
+    failure.stderr_tail = {"one", "two \xff"};
     failure.stderr_file = "/tmp/x/stderr.log";
     return failure;
 }
@@ -29,10 +30,10 @@ TEST(FailureRecord, another_node_prints_the_same_report) {
     const auto there = unpack_failures(pack_failures({segfault(), segfault()}, 100'000));
     ASSERT_TRUE(there);
     ASSERT_EQ(there->size(), 2U);
-    JobEnd here_end, there_end;
+    JobResult here_end, there_end;
     here_end.exit_status = there_end.exit_status = 139;
     here_end.failures = {segfault()};
-    here_end.failures[0].last_words[1] = "two \\xff";
+    here_end.failures[0].stderr_tail[1] = "two \\xff";
     there_end.failures = {there->front()};
     EXPECT_EQ(text_report(there_end), text_report(here_end));
     EXPECT_EQ(json_report(there_end), json_report(here_end));
@@ -41,7 +42,7 @@ TEST(FailureRecord, another_node_prints_the_same_report) {
 TEST(FailureRecord, stays_below_its_limit) {
     Failure failure = segfault();
     failure.record->raw.assign(5'000, 'x');
-    failure.last_words.assign(20, std::string(1'000, 'y'));
+    failure.stderr_tail.assign(20, std::string(1'000, 'y'));
     for (std::size_t limit : {40'000UL, 22'000UL, 2'000UL, 700UL, 10UL}) {
         const std::string text = pack_failures({failure, failure, failure}, limit);
         EXPECT_LE(text.size(), limit);
@@ -54,7 +55,7 @@ TEST(FailureRecord, anything_else_is_refused) {
         EXPECT_FALSE(unpack_failures(text)) << text;
 }
 
-/// Numbers come from other nodes: what no agent sends would overflow on its way into the report.
+/// Other nodes send the numbers. Out-of-range numbers would overflow on their way into the report.
 TEST(FailureRecord, impossible_numbers_are_refused) {
     const std::string text = pack_failures({segfault()}, 100'000);
     const auto with = [&](const std::string& key, const std::string& number) {

@@ -18,7 +18,7 @@ Failure killed() {
     failure.role = "trainer";
     failure.host = "node2";
     failure.pid = 4711;
-    failure.how = HowEnded::signalled;
+    failure.how = ExitKind::signalled;
     failure.signal = SIGKILL;
     failure.out_of_memory = OutOfMemory::likely;
     failure.memory_limit = "900 MiB";
@@ -26,15 +26,15 @@ Failure killed() {
     failure.after = std::chrono::duration<double>(12.5);
     failure.when = std::chrono::system_clock::time_point(std::chrono::milliseconds(1'700'000'000'123));
     failure.record = ErrorRecord{"E: x", "Trace\n", R"({"message":"E: x"})"};
-    failure.last_words = {"one", "two \xFF"};
+    failure.stderr_tail = {"one", "two \xFF"};
     failure.stdout_file = "/l/stdout.log";
     failure.stderr_file = "/l/stderr.log";
     failure.error_file = "/l/error.json";
     return failure;
 }
 
-TEST(JsonReport, SaysEverythingAboutAFailure) {
-    JobEnd end;
+TEST(JsonReport, ContainsEveryFieldOfAFailure) {
+    JobResult end;
     end.failures = {killed()};
     const json found = json::parse(json_report(end))["failures"][0];
     const json expected = {
@@ -66,8 +66,8 @@ TEST(JsonReport, SaysEverythingAboutAFailure) {
     EXPECT_EQ(found, expected);
 }
 
-TEST(JsonReport, SaysEverythingAboutTheJob) {
-    JobEnd end;
+TEST(JsonReport, ContainsEveryFieldOfTheJob) {
+    JobResult end;
     end.job_id = "job \"7\"";
     end.program = "./train";
     end.exit_status = 143;
@@ -77,13 +77,13 @@ TEST(JsonReport, SaysEverythingAboutTheJob) {
     end.seconds = 1.5;
     end.reason = "SIGTERM received";
     end.log_directory = "/l";
-    WorkerEnd worker;
+    WorkerResult worker;
     worker.rank = 1;
     worker.local_rank = 0;
     worker.pid = 5;
     worker.host = "h";
     worker.exit_status = 143;
-    worker.usage = {1, 1024, 0.5, 0.25};
+    worker.usage = {1024, 0.5, 0.25};
     end.workers = {worker};
     const json expected = {{"job_id", "job \"7\""},
                            {"program", "./train"},
@@ -108,11 +108,11 @@ TEST(JsonReport, SaysEverythingAboutTheJob) {
     EXPECT_EQ(json::parse(json_report(end)), expected);
 }
 
-TEST(JsonReport, HasNullForWhatIsNotThere) {
+TEST(JsonReport, HasNullForAbsentFields) {
     Failure failure;
-    failure.how = HowEnded::not_executed;
+    failure.how = ExitKind::not_executed;
     failure.code = 127;
-    JobEnd end;
+    JobResult end;
     end.failures = {failure};
     const json found = json::parse(json_report(end))["failures"][0];
     EXPECT_EQ(found["code"], 127);
@@ -120,14 +120,14 @@ TEST(JsonReport, HasNullForWhatIsNotThere) {
 }
 
 TEST(JsonReport, NamesEveryWayToEnd) {
-    for (auto [how, name] : {std::pair{HowEnded::exited, "exited"},
-                             {HowEnded::signalled, "signalled"},
-                             {HowEnded::not_executed, "not_executed"},
-                             {HowEnded::timed_out, "timed_out"},
-                             {HowEnded::hung, "hung"}}) {
+    for (auto [how, name] : {std::pair{ExitKind::exited, "exited"},
+                             {ExitKind::signalled, "signalled"},
+                             {ExitKind::not_executed, "not_executed"},
+                             {ExitKind::timed_out, "timed_out"},
+                             {ExitKind::hung, "hung"}}) {
         Failure failure;
         failure.how = how;
-        JobEnd end;
+        JobResult end;
         end.failures = {failure};
         EXPECT_EQ(json::parse(json_report(end))["failures"][0]["how"], name);
     }

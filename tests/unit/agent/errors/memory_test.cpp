@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -12,12 +13,6 @@ namespace {
 /// A fake root: /proc/self/cgroup, /proc/self/mountinfo and cgroup folders.
 class OomCounterTest : public testing::Test {
 protected:
-    OomCounterTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "dlaunch_test_XXXXXX").string();
-        root_ = ::mkdtemp(pattern.data());
-    }
-    ~OomCounterTest() override { std::filesystem::remove_all(root_); }
-
     void file(const std::string& path, const std::string& text) const {
         std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
         std::ofstream(root_ + path) << text;
@@ -37,7 +32,8 @@ protected:
     }
 
     [[nodiscard]] OomCounter counter() const { return OomCounter::of_this_process(root_); }
-    std::string root_;
+    const TemporaryFolder temporary_;
+    const std::string root_ = temporary_.path();
 };
 
 TEST_F(OomCounterTest, ReadsVersion2) {
@@ -75,7 +71,7 @@ TEST_F(OomCounterTest, StopsAtTheMountPoint) {
     EXPECT_EQ(counter().read(), -1);
 }
 
-TEST_F(OomCounterTest, FindsAContainersPart) {
+TEST_F(OomCounterTest, FindsTheCgroupOfAContainer) {
     version2("/docker/0123/job", "/docker/0123");
     file("/sys/fs/cgroup/job/memory.events", "oom_kill 6\n");
     EXPECT_EQ(counter().read(), 6);
@@ -124,7 +120,7 @@ TEST_F(OomCounterTest, NamesTheLeastLimit) {
     EXPECT_EQ(counter().limit(), "512 MiB");
 }
 
-TEST_F(OomCounterTest, KnowsVersion1sWordForUnlimited) {
+TEST_F(OomCounterTest, ReadsVersion1sNumberForUnlimited) {
     version1("/");
     file("/cg/my memory/memory.oom_control", "oom_kill 0\n");
     file("/cg/my memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -137,16 +133,16 @@ TEST(OomCounterOfThisMachine, IsKnown) { EXPECT_GE(OomCounter::of_this_process()
 
 TEST(JudgeOutOfMemory, TrustsTheWorkersOwnCounter) {
     EXPECT_EQ(judge_out_of_memory({0, 5}, {1, 6}), OutOfMemory::certain);
-    EXPECT_EQ(judge_out_of_memory({0, 5}, {0, 6}), OutOfMemory::no) << "it was somebody else";
+    EXPECT_EQ(judge_out_of_memory({0, 5}, {0, 6}), OutOfMemory::no) << "another process of the cgroup above was killed";
     EXPECT_EQ(judge_out_of_memory({2, 5}, {2, 5}), OutOfMemory::no);
 }
 
-TEST(JudgeOutOfMemory, CallsTheOneAboveLikely) {
+TEST(JudgeOutOfMemory, CallsTheCounterAboveLikely) {
     EXPECT_EQ(judge_out_of_memory({-1, 5}, {-1, 6}), OutOfMemory::likely);
     EXPECT_EQ(judge_out_of_memory({-1, 5}, {-1, 5}), OutOfMemory::no);
     EXPECT_EQ(judge_out_of_memory({-1, -1}, {-1, 6}), OutOfMemory::no);
     EXPECT_EQ(judge_out_of_memory({}, {}), OutOfMemory::no);
-    EXPECT_EQ(judge_out_of_memory({3, 5}, {-1, 6}), OutOfMemory::likely) << "its cgroup is gone already";
+    EXPECT_EQ(judge_out_of_memory({3, 5}, {-1, 6}), OutOfMemory::likely) << "its cgroup is removed already";
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "agent/errors/format.hpp"
 #include "agent/errors/report.hpp"
-#include "agent/errors/words.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
-Failure failure(HowEnded how) {
+Failure failure(ExitKind how) {
     Failure made;
     made.rank = 3;
     made.host = "node2";
@@ -18,13 +18,13 @@ Failure failure(HowEnded how) {
 }
 
 Failure killed(int signal) {
-    Failure made = failure(HowEnded::signalled);
+    Failure made = failure(ExitKind::signalled);
     made.signal = signal;
     return made;
 }
 
 TEST(Summary, OfAnExit) {
-    Failure made = failure(HowEnded::exited);
+    Failure made = failure(ExitKind::exited);
     made.code = 37;
     made.after = std::chrono::duration<double>(0.3);
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) exited with 37 after 0.3 s");
@@ -40,7 +40,7 @@ TEST(Summary, OfASignalWithACoreInALaterRound) {
 }
 
 TEST(Summary, OfATemplate) {
-    Failure made = failure(HowEnded::exited);
+    Failure made = failure(ExitKind::exited);
     made.code = 1;
     made.text = "before its fork point";
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) exited with 1 before its fork point after 12.3 s");
@@ -63,8 +63,8 @@ TEST(Summary, OfAnOutOfMemoryKill) {
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was killed by SIGKILL, likely out of memory, after 12.3 s");
 }
 
-TEST(Summary, OfWhatCouldNotBeExecuted) {
-    Failure made = failure(HowEnded::not_executed);
+TEST(Summary, OfAnExecError) {
+    Failure made = failure(ExitKind::not_executed);
     made.pid = 0;
     made.text = "./missing: No such file or directory";
     EXPECT_EQ(summary(made), "rank 3 (node2) could not be executed: ./missing: No such file or directory");
@@ -72,8 +72,8 @@ TEST(Summary, OfWhatCouldNotBeExecuted) {
     EXPECT_EQ(summary(made), "rank 3 could not be executed: ./missing: No such file or directory");
 }
 
-TEST(Summary, LeavesOutWhatStandsInBracketsBeforeItCutsASentence) {
-    Failure made = failure(HowEnded::not_executed);
+TEST(Summary, DropsBracketsBeforeItCutsASentence) {
+    Failure made = failure(ExitKind::not_executed);
     made.pid = 0;
     made.text = "./worker (neither a binary for this machine nor a script that begins with #!): Exec format error";
     EXPECT_EQ(summary(made), "rank 3 (node2) could not be executed: ./worker: Exec format error");
@@ -82,7 +82,7 @@ TEST(Summary, LeavesOutWhatStandsInBracketsBeforeItCutsASentence) {
 }
 
 TEST(Summary, ShortensALongTextInTheMiddle) {
-    Failure made = failure(HowEnded::not_executed);
+    Failure made = failure(ExitKind::not_executed);
     made.pid = 0;
     made.text = "/home/" + std::string(200, 'x') + ": Permission denied";
     const std::string line = summary(made);
@@ -93,11 +93,11 @@ TEST(Summary, ShortensALongTextInTheMiddle) {
 }
 
 TEST(Summary, OfAHangAndATimeOut) {
-    Failure made = failure(HowEnded::hung);
+    Failure made = failure(ExitKind::hung);
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) hung after 12.3 s");
     made.text = "timer step expired";
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) hung (timer step expired) after 12.3 s");
-    made = failure(HowEnded::timed_out);
+    made = failure(ExitKind::timed_out);
     made.text = "30 s";
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was still running when the job outlived --timeout 30 s");
 }
@@ -114,7 +114,7 @@ TEST(Summary, GivesUpTheLimitBeforeTheHost) {
 }
 
 TEST(Summary, ShortensALongHost) {
-    Failure made = failure(HowEnded::exited);
+    Failure made = failure(ExitKind::exited);
     made.code = 1;
     made.host = "a-very-long-host-name-of-a-big-cluster.and.its.domain.example-0123";
     const std::string line = summary(made);
@@ -124,8 +124,8 @@ TEST(Summary, ShortensALongHost) {
 }
 
 TEST(Summary, AlwaysFitsInOneLineOf100Columns) {
-    for (const HowEnded how :
-         {HowEnded::exited, HowEnded::signalled, HowEnded::not_executed, HowEnded::timed_out, HowEnded::hung})
+    for (const ExitKind how :
+         {ExitKind::exited, ExitKind::signalled, ExitKind::not_executed, ExitKind::timed_out, ExitKind::hung})
         for (const OutOfMemory memory : {OutOfMemory::no, OutOfMemory::likely, OutOfMemory::certain})
             for (const std::size_t host : {0U, 5U, 20U, 64U, 255U})
                 for (const std::size_t text : {0U, 10U, 60U, 5000U}) {
@@ -149,7 +149,7 @@ TEST(Summary, AlwaysFitsInOneLineOf100Columns) {
 }
 
 TEST(Summary, IsOneSafeLine) {
-    Failure made = failure(HowEnded::not_executed);
+    Failure made = failure(ExitKind::not_executed);
     made.text = "./a\nb\x1b[2J: No such file";
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) could not be executed: ./a\\x0ab\\x1b[2J: No such file");
 }

@@ -19,8 +19,8 @@ Failure exited(int rank, int code) {
     return failure;
 }
 
-JobEnd ended(std::vector<Failure> failures) {
-    JobEnd end;
+JobResult ended(std::vector<Failure> failures) {
+    JobResult end;
     end.exit_status = failures.empty() ? 0 : failures.front().exit_status();
     end.failures = std::move(failures);
     return end;
@@ -41,31 +41,31 @@ testing::AssertionResult has_line(const std::string& text, const std::string& li
 
 TEST(TextReport, IsEmptyWhenNothingFailed) {
     EXPECT_EQ(text_report({}), "");
-    JobEnd end;
+    JobResult end;
     end.reason = "all workers ended well";
     EXPECT_EQ(text_report(end), "");
 }
 
 TEST(TextReport, OfAnEndWithoutAFailedWorkerIsItsReason) {
-    JobEnd end;
+    JobResult end;
     end.exit_status = 143;
     end.reason = "SIGTERM received";
     EXPECT_EQ(text_report(end), "dlaunch: SIGTERM received\n");
-    Failure victim = exited(0, 1);
-    victim.victim = true;
-    end.failures = {victim};
+    Failure collateral = exited(0, 1);
+    collateral.collateral = true;
+    end.failures = {collateral};
     EXPECT_EQ(text_report(end), "dlaunch: SIGTERM received\n");
 }
 
 TEST(TextReport, BeginsWithTheFirstCause) {
-    Failure victim = exited(0, 99);
-    victim.victim = true;
-    const auto found = lines(text_report(ended({victim, exited(1, 37), exited(2, 38)})));
+    Failure collateral = exited(0, 99);
+    collateral.collateral = true;
+    const auto found = lines(text_report(ended({collateral, exited(1, 37), exited(2, 38)})));
     EXPECT_EQ(found.front(), "dlaunch: rank 1 (node2, pid 4701) exited with 37 after 12.3 s");
 }
 
-TEST(TextReport, DoesNotSayAgainWhatWasJustTold) {
-    const JobEnd end = ended({exited(3, 7)});
+TEST(TextReport, DoesNotRepeatTheLineJustPrinted) {
+    const JobResult end = ended({exited(3, 7)});
     const std::string whole = text_report(end);
     EXPECT_EQ(text_report(end, "something else"), whole);
     EXPECT_EQ(text_report(end, summary(end.failures[0])), whole.substr(whole.find('\n') + 1));
@@ -91,9 +91,9 @@ TEST(TextReport, NeverCutsARecord) {
     EXPECT_TRUE(has_line(text, "    " + lengthy));
 }
 
-TEST(TextReport, QuotesLastWordsAsTheyWereSeen) {
+TEST(TextReport, QuotesTheStderrTailAsDisplayed) {
     Failure failure = exited(1, 1);
-    failure.last_words = {"\x1b[1;31mred\x1b[0m words\x1b[K", " 10%\r 20%\r", "bad \xFF byte", "", "the \x1b[2J last"};
+    failure.stderr_tail = {"\x1b[1;31mred\x1b[0m words\x1b[K", " 10%\r 20%\r", "bad \xFF byte", "", "the \x1b[2J last"};
     const std::string text = text_report(ended({failure}));
     EXPECT_NE(text.find("\n  last lines of rank 1 on stderr:\n    red words\n     20%\n    bad \\xff byte\n\n    the "
                         "\\x1b[2J last\n"),
@@ -101,12 +101,12 @@ TEST(TextReport, QuotesLastWordsAsTheyWereSeen) {
         << text;
 }
 
-TEST(TextReport, SaysATracebackOnce) {
+TEST(TextReport, PrintsATracebackOnce) {
     Failure failure = exited(1, 1);
     failure.record = ErrorRecord{"E: x", "Trace\n  in f\nE: x", ""};
-    failure.last_words = {"Trace", "  in f", "E: x"};
+    failure.stderr_tail = {"Trace", "  in f", "E: x"};
     EXPECT_EQ(text_report(ended({failure})).find("stderr"), std::string::npos);
-    failure.last_words.emplace_back("and more");
+    failure.stderr_tail.emplace_back("and more");
     EXPECT_NE(text_report(ended({failure})).find("stderr"), std::string::npos);
 }
 
@@ -116,8 +116,9 @@ TEST(TextReport, NamesTheFiles) {
     failure.stdout_file = "/logs/1/stdout.log";
     failure.error_file = "/logs/1/error.json";
     failure.record = ErrorRecord{"E", "", ""};
-    JobEnd end = ended({failure});
-    EXPECT_EQ(text_report(end).find("error.json"), std::string::npos) << "goes with the job when no logs are kept";
+    JobResult end = ended({failure});
+    EXPECT_EQ(text_report(end).find("error.json"), std::string::npos)
+        << "is removed with the job when no logs are kept";
     end.log_directory = "/logs";
     const std::string text = text_report(end);
     EXPECT_TRUE(has_line(text, "  stderr:        /logs/1/stderr.log"));
@@ -126,15 +127,15 @@ TEST(TextReport, NamesTheFiles) {
     EXPECT_TRUE(has_line(text, "  all logs:      /logs"));
 }
 
-TEST(TextReport, ListsOtherCausesAndFoldsVictims) {
-    Failure victim = exited(0, 99);
-    victim.victim = true;
+TEST(TextReport, ListsOtherCausesAndCoalescesCollateralFailures) {
+    Failure collateral = exited(0, 99);
+    collateral.collateral = true;
     Failure other = exited(5, 2), same = exited(6, 1), first = exited(1, 1);
     first.record = same.record = ErrorRecord{"E: x", "", ""};
     other.record = ErrorRecord{"E: y\nsecond line", "", ""};
-    JobEnd end = ended({first, victim, other, same});
+    JobResult end = ended({first, collateral, other, same});
     for (int rank = 0; rank < 9; ++rank) {
-        WorkerEnd worker;
+        WorkerResult worker;
         worker.rank = rank;
         worker.exit_status = rank == 8 ? 0 : 143;
         end.workers.push_back(worker);
@@ -156,30 +157,26 @@ TEST(TextReport, ListsOnlySomeOfVeryMany) {
     EXPECT_LT(lines(text).size(), 20U);
 }
 
-TEST(TextReport, TellsWhatTheFailedOneUsed) {
-    JobEnd end = ended({exited(1, 1)});
-    WorkerEnd worker;
-    worker.rank = 1;
-    worker.exit_status = 1;
-    worker.usage = {1, std::int64_t{900} * 1024, 61.5, 0.02};
-    end.workers = {worker};
+TEST(TextReport, PrintsTheResourcesOfTheFailedWorker) {
+    JobResult end = ended({exited(1, 1)});
+    end.failures[0].usage = {std::int64_t{900} * 1024, 61.5, 0.02};
     EXPECT_TRUE(
         has_line(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
 }
 
-TEST(TextReport, TellsWhenAndWho) {
+TEST(TextReport, PrintsTimeAndRole) {
     EXPECT_TRUE(has_line(text_report(ended({exited(1, 1)})),
-                         "  when:          2023-11-14 22:13:20 UTC, 12.3 s into round 0; local rank 1, role default"));
+                         "  when:          2023-11-14T22:13:20.000Z, 12.3 s into round 0; local rank 1, role default"));
 }
 
 TEST(TextReport, NamesTheProgram) {
-    JobEnd end = ended({exited(1, 1)});
+    JobResult end = ended({exited(1, 1)});
     end.program = "./train";
     EXPECT_TRUE(has_line(text_report(end), "  program:       ./train"));
 }
 
-TEST(TextReport, TellsRestartsOnlyWhereThereCanBeSome) {
-    JobEnd end = ended({exited(1, 1)});
+TEST(TextReport, PrintsRestartsOnlyIfTheJobAllowsThem) {
+    JobResult end = ended({exited(1, 1)});
     EXPECT_EQ(text_report(end).find("restarts"), std::string::npos);
     end.restarts = 2;
     end.max_restarts = 3;
@@ -189,7 +186,7 @@ TEST(TextReport, TellsRestartsOnlyWhereThereCanBeSome) {
 
 TEST(TextReport, OfAnExecErrorIsShort) {
     Failure failure = exited(0, 127);
-    failure.how = HowEnded::not_executed;
+    failure.how = ExitKind::not_executed;
     failure.pid = 0;
     failure.text = "./missing: No such file or directory";
     EXPECT_EQ(text_report(ended({failure})),
@@ -203,7 +200,7 @@ TEST(TextReport, OfAnExecErrorIsShort) {
 
 TEST(TextReport, OfAMemoryKillNamesTheLimit) {
     Failure failure = exited(1, 0);
-    failure.how = HowEnded::signalled;
+    failure.how = ExitKind::signalled;
     failure.signal = SIGKILL;
     failure.out_of_memory = OutOfMemory::certain;
     failure.memory_limit = "900 MiB";
@@ -211,14 +208,14 @@ TEST(TextReport, OfAMemoryKillNamesTheLimit) {
                          "  memory:        killed by the kernel, its cgroup ran out of memory (limit 900 MiB)"));
 }
 
-TEST(TextReport, OfATimeOutNamesThoseStillRunning) {
+TEST(TextReport, OfATimeOutNamesTheRunningRanks) {
     std::vector<Failure> failures;
     for (const int rank : {0, 1, 2, 5}) {
         failures.push_back(exited(rank, 0));
-        failures.back().how = HowEnded::timed_out;
+        failures.back().how = ExitKind::timed_out;
         failures.back().text = "30 s";
     }
-    JobEnd end = ended(failures);
+    JobResult end = ended(failures);
     end.reason = "the job outlived --timeout=30";
     EXPECT_EQ(text_report(end), "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n");
     failures.resize(1);
@@ -227,27 +224,27 @@ TEST(TextReport, OfATimeOutNamesThoseStillRunning) {
     failures.clear();
     for (int rank = 0; rank < 200; rank += 2) {
         failures.push_back(exited(rank, 0));
-        failures.back().how = HowEnded::timed_out;
+        failures.back().how = ExitKind::timed_out;
     }
     const std::string text = text_report(ended(failures));
     EXPECT_LE(text.size(), 101U);
     EXPECT_TRUE(text.ends_with("98 were still running\n")) << text;
 }
 
-TEST(TextReport, TellsTheSilentHowToSayMore) {
+TEST(TextReport, AdvisesWhenTheWorkerLeftNoEvidence) {
     Failure failure = exited(1, 1);
     EXPECT_NE(text_report(ended({failure})).find("@record"), std::string::npos);
-    failure.how = HowEnded::signalled;
+    failure.how = ExitKind::signalled;
     failure.signal = SIGSEGV;
     EXPECT_NE(text_report(ended({failure})).find("PYTHONFAULTHANDLER"), std::string::npos);
     failure.signal = SIGKILL;
     EXPECT_NE(text_report(ended({failure})).find("dmesg"), std::string::npos);
-    failure.last_words = {"words"};
+    failure.stderr_tail = {"words"};
     EXPECT_EQ(text_report(ended({failure})).find("dmesg"), std::string::npos);
 }
 
 TEST(TextReport, KeepsADeclaredReasonBesideTheCause) {
-    JobEnd end = ended({exited(1, 1)});
+    JobResult end = ended({exited(1, 1)});
     end.reason = "crash loop: 10 rounds in a row ended alike";
     EXPECT_TRUE(has_line(text_report(end), "  the job:       crash loop: 10 rounds in a row ended alike"));
 }

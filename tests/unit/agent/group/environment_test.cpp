@@ -29,7 +29,6 @@ Assignment second_node() {
             .role_world_size = 8,
             .master_addr = "node1",
             .master_port = 29500,
-            .agent_store = true,
             .restart_count = 2,
             .max_restarts = 5,
             .restart_reason = "rank 0 failed"};
@@ -115,6 +114,7 @@ TEST(WorkerVariables, blanks_around_device_names_are_trimmed) {
     plan.program.virtual_local_rank = true;
     EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "4, 5 "}}).at("CUDA_VISIBLE_DEVICES"), "5");
     EXPECT_EQ(variables(plan, 0, {{"CUDA_VISIBLE_DEVICES", " GPU-1 ,GPU-2"}}).at("CUDA_VISIBLE_DEVICES"), "GPU-1");
+    EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", ",4, ,5,"}}).at("CUDA_VISIBLE_DEVICES"), "5");
 }
 
 TEST(SetVariable, replaces_or_adds) {

@@ -30,7 +30,7 @@ TEST(GroupTable, states_and_events_have_distinct_names) {
 
 TEST(GroupTable, requests_are_answered_in_every_state) {
     for (std::size_t state = 0; state < kGroupStates; ++state)
-        for (E event : {E::stop_asked, E::kill_asked})
+        for (E event : {E::stop_requested, E::kill_requested})
             EXPECT_NE(cell(static_cast<S>(state), event).action, A::impossible);
 }
 
@@ -42,7 +42,7 @@ TEST(GroupTable, only_a_stopping_group_is_killed_by_the_end_of_the_grace) {
 TEST(GroupTable, over_is_final) {
     for (std::size_t event = 0; event < kGroupEvents; ++event) {
         const bool is_late = static_cast<E>(event) == E::assigned;  // its sender waits for an answer
-        EXPECT_EQ(cell(S::over, static_cast<E>(event)).action, is_late ? A::finish : A::ignore);
+        EXPECT_EQ(cell(S::over, static_cast<E>(event)).action, is_late ? A::finish : A::none);
         EXPECT_EQ(cell(S::over, static_cast<E>(event)).next, S::over);
     }
 }
@@ -56,8 +56,8 @@ TEST(GroupTable, a_round_that_succeeds) {
 }
 
 TEST(GroupTable, a_failure_is_reported_once) {
-    for (S state : {S::starting, S::running}) EXPECT_EQ(cell(state, E::ended_badly).action, A::fail);
-    for (S state : {S::stopping, S::killing}) EXPECT_EQ(cell(state, E::ended_badly).action, A::note);
+    for (S state : {S::starting, S::running}) EXPECT_EQ(cell(state, E::exited_badly).action, A::fail);
+    for (S state : {S::stopping, S::killing}) EXPECT_EQ(cell(state, E::exited_badly).action, A::none);
 }
 
 }  // namespace

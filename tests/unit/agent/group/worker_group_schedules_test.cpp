@@ -1,4 +1,4 @@
-// Thousands of seeded schedules of the worker group's machine against a model of what lies below it: processes that
+// Thousands of seeded schedules of the worker group's machine against a model of its environment: processes that
 // start, fail, end, leave orphans and leftovers or outlive SIGKILL; a template; requests at any moment. Every command
 // is checked against the model. Faulty machines must be caught by the same checks.
 
@@ -66,7 +66,7 @@ private:
         finished_ = stopping_ = had_stop_ = false;
         leftovers_ = chance(20) ? 1 + any(3) : 0;
         orphans_ = chance(20) ? 1 + any(2) : 0;
-        const bool reckless = chance(50);  // else no request comes, and only workers fail
+        const bool reckless = chance(50);  // else there are no requests, and only workers fail
         const int lively = static_cast<int>(any(60));
         feed([this] { group_.assign(static_cast<int>(workers_.size()), now_); });
         for (int step = 0; !finished_; ++step) {
@@ -381,17 +381,17 @@ TEST_P(MutatedWorkerGroup, is_caught) {
 
 INSTANTIATE_TEST_SUITE_P(
     Machines, MutatedWorkerGroup,
-    testing::Values(Mutant{"failure_is_no_failure", S::running, E::ended_badly, {A::note, S::running}},
-                    Mutant{"failure_in_starting_goes_on", S::starting, E::ended_badly, {A::note, S::starting}},
-                    Mutant{"every_failure_is_the_first", S::stopping, E::ended_badly, {A::fail, S::stopping}},
-                    Mutant{"kill_waits_for_the_grace", S::running, E::kill_asked, {A::stop, S::killing}},
-                    Mutant{"grace_never_ends", S::stopping, E::grace_over, {A::ignore, S::stopping}},
-                    Mutant{"running_is_never_over", S::running, E::none_left, {A::ignore, S::running}},
-                    Mutant{"drain_before_death", S::stopping, E::kill_asked, {A::clear, S::clearing}},
-                    Mutant{"unkillable_holds_the_round", S::killing, E::unkillable, {A::ignore, S::killing}},
-                    Mutant{"round_never_finishes", S::clearing, E::cleared, {A::ignore, S::clearing}},
-                    Mutant{"started_is_forgotten", S::starting, E::started, {A::note, S::starting}},
-                    Mutant{"stop_in_starting_is_lost", S::starting, E::stop_asked, {A::ignore, S::stopping}}),
+    testing::Values(Mutant{"failure_is_no_failure", S::running, E::exited_badly, {A::none, S::running}},
+                    Mutant{"failure_in_starting_goes_on", S::starting, E::exited_badly, {A::none, S::starting}},
+                    Mutant{"every_failure_is_the_first", S::stopping, E::exited_badly, {A::fail, S::stopping}},
+                    Mutant{"kill_waits_for_the_grace", S::running, E::kill_requested, {A::stop, S::killing}},
+                    Mutant{"grace_never_ends", S::stopping, E::grace_over, {A::none, S::stopping}},
+                    Mutant{"running_is_never_over", S::running, E::none_left, {A::none, S::running}},
+                    Mutant{"drain_before_death", S::stopping, E::kill_requested, {A::clear, S::clearing}},
+                    Mutant{"unkillable_holds_the_round", S::killing, E::unkillable, {A::none, S::killing}},
+                    Mutant{"round_never_finishes", S::clearing, E::cleared, {A::none, S::clearing}},
+                    Mutant{"started_is_forgotten", S::starting, E::started, {A::none, S::starting}},
+                    Mutant{"stop_in_starting_is_lost", S::starting, E::stop_requested, {A::none, S::stopping}}),
     [](const auto& mutant) { return std::string(mutant.param.name); });
 
 }  // namespace

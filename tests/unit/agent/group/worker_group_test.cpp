@@ -117,7 +117,7 @@ TEST_F(WorkerGroupTest, workers_that_cannot_execute_fail_the_round_once) {
 TEST_F(WorkerGroupTest, a_failure_stops_the_other_workers_and_their_exits_are_collateral) {
     run(3);
     end(1, false);
-    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, ended_badly", "announce", "stop 15"}));
+    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "announce", "stop 15"}));
     end(0, false);
     EXPECT_EQ(commands(), Strings{"collateral 0"});
     end(2);
@@ -133,7 +133,7 @@ TEST_F(WorkerGroupTest, held_exits_are_failures_when_no_request_arrives) {
     now = *group.next_deadline();
     group.tick(now);
     EXPECT_EQ(commands(),
-              (Strings{"fail 0", "-> stopping, ended_badly", "announce", "stop 15", "fail 1", "look for orphans"}));
+              (Strings{"fail 0", "-> stopping, exited_badly", "announce", "stop 15", "fail 1", "look for orphans"}));
 }
 
 TEST_F(WorkerGroupTest, a_request_makes_held_exits_collateral) {
@@ -141,7 +141,7 @@ TEST_F(WorkerGroupTest, a_request_makes_held_exits_collateral) {
     end_as_if_asked(0);
     end(1);
     group.stop(SIGINT, now);
-    EXPECT_EQ(commands(), (Strings{"-> stopping, stop_asked", "stop 2", "collateral 0", "look for orphans"}));
+    EXPECT_EQ(commands(), (Strings{"-> stopping, stop_requested", "stop 2", "collateral 0", "look for orphans"}));
 }
 
 TEST_F(WorkerGroupTest, a_worker_that_outlives_the_grace_is_killed) {
@@ -253,7 +253,7 @@ TEST_F(WorkerGroupTest, a_suspended_group_starts_no_worker) {
 
 TEST_F(WorkerGroupTest, a_round_assigned_after_the_end_is_over_at_once) {
     group.stop(SIGTERM, now);
-    EXPECT_EQ(commands(), Strings{"-> over, stop_asked"});
+    EXPECT_EQ(commands(), Strings{"-> over, stop_requested"});
     group.assign(3, now);
     EXPECT_EQ(commands(), Strings{"finish badly"});
 }
@@ -262,7 +262,7 @@ TEST_F(WorkerGroupTest, each_worker_that_runs_at_the_time_limit_is_a_cause) {
     run(3);
     end(1);
     group.time_out(now);
-    EXPECT_EQ(commands(), (Strings{"fail 0", "fail 2", "-> stopping, stop_asked", "stop 15"}));
+    EXPECT_EQ(commands(), (Strings{"fail 0", "fail 2", "-> stopping, stop_requested", "stop 15"}));
     end(0, false);
     EXPECT_EQ(commands(), Strings{}) << "its first failure stays";
 }
@@ -285,7 +285,8 @@ TEST_F(ForkedGroupTest, workers_wait_for_the_template) {
 TEST_F(ForkedGroupTest, a_stop_waits_for_a_template_before_its_fork_point) {
     group.assign(1, now);
     group.stop(SIGTERM, now);
-    EXPECT_EQ(commands(), (Strings{"-> starting, assigned", "start template", "-> stopping, stop_asked", "stop 15"}));
+    EXPECT_EQ(commands(),
+              (Strings{"-> starting, assigned", "start template", "-> stopping, stop_requested", "stop 15"}));
     group.template_ended({.well = true}, now);
     EXPECT_EQ(commands(), Strings{"look for orphans"});
 }
@@ -303,7 +304,7 @@ TEST_F(ForkedGroupTest, an_old_template_that_made_no_worker_is_replaced) {
     group.template_ended({.at_fork_point = true}, now);
     EXPECT_EQ(commands(), Strings{"start template"});
     group.template_ended({}, now);
-    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, ended_badly", "announce", "stop 15", "look for orphans"}));
+    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, exited_badly", "announce", "stop 15", "look for orphans"}));
 }
 
 TEST_F(ForkedGroupTest, a_template_that_ends_when_all_workers_are_made_is_not_replaced) {

@@ -13,6 +13,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -23,14 +25,12 @@ void write_text(const base::UniqueFd& fd, std::string_view text) {
     ASSERT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-/// A job with one worker, whose console is a pipe. A FIFO as log file stands for a disk that does not answer: the
-/// thread waits inside open(2) until a reader opens the other end.
+/// A job with one worker and a pipe as console. A FIFO as log file stands for a disk that does not answer: the thread
+/// waits inside open(2) until a reader opens the other end.
 class OutputTest : public testing::Test {
 protected:
     OutputTest() {
         signal(SIGPIPE, SIG_IGN);
-        std::string name = testing::TempDir() + "/output_XXXXXX";
-        folder_ = mkdtemp(name.data());
         plan_.logs.directory = folder_ / "logs";
         plan_.logs.redirects.others = kStdout | kStderr;
         plan_.program.command = {"prog"};
@@ -41,17 +41,14 @@ protected:
         reader_.reset(ends[0]);
         console_.reset(ends[1]);
     }
-    ~OutputTest() override {
-        output_.reset();
-        fs::remove_all(folder_);
-    }
+    ~OutputTest() override { output_.reset(); }
 
     base::Result<void> prepare(std::function<base::Result<void>()> also = [] { return base::Result<void>(); }) {
         Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
         options.stdout_fd = options.stderr_fd = console_.get();
         output_.emplace(loop_, plan_, std::move(options), bounds_);
         base::Result<void> answer;
-        output_->prepare(std::move(also), [&](base::Result<void> made) {
+        output_->prepare({std::move(also), other_.make_in, other_.remove}, [&](base::Result<void> made) {
             answer = std::move(made);
             loop_.stop();
         });
@@ -79,10 +76,10 @@ protected:
     }
 
     void begin_finish(std::string report) {
-        Output::Ending ending;
-        ending.text = std::move(report);
-        ending.report.exit_status = 3;
-        output_->finish(std::move(ending), [this](const std::string& lost) {
+        Output::FinalOutput final_output;
+        final_output.text = std::move(report);
+        final_output.report.exit_status = 3;
+        output_->finish(std::move(final_output), [this](const std::string& lost) {
             lost_ = lost;
             loop_.stop();
         });
@@ -118,7 +115,9 @@ protected:
     }
 
     const LogSource source_{};
-    fs::path folder_;
+    Output::OtherFiles other_{[] { return base::Result<void>(); }, [](const RunPaths&) {}, [] {}};
+    const TemporaryFolder temporary_;
+    const fs::path folder_ = temporary_.path();
     Plan plan_;
     Output::Bounds bounds_;
     base::UniqueFd reader_, console_;
@@ -148,7 +147,7 @@ TEST_F(OutputTest, a_round_leaves_files_and_evidence_and_the_end_a_report) {
     EXPECT_EQ(text(output_->paths().worker(source_) + "/stdout.log"), "out\n");
     EXPECT_EQ(text(folder_ / "events"), "event\n");
     EXPECT_NE(text(folder_ / "report").find("\"exit_status\""), std::string::npos);
-    EXPECT_FALSE(output_->stands_still());
+    EXPECT_FALSE(output_->has_stalled());
 }
 
 TEST_F(OutputTest, prepare_returns_the_first_error) {
@@ -159,8 +158,19 @@ TEST_F(OutputTest, prepare_returns_the_first_error) {
     EXPECT_EQ(prepare().error().text, "event log " + (folder_ / "no/such").string() + ": No such file or directory");
 }
 
+TEST_F(OutputTest, other_files_are_made_around_the_run_folder_and_removed_after_all_output) {
+    other_.make_in = [&](const RunPaths& paths) { EXPECT_TRUE(fs::is_directory(paths.folder())); };
+    other_.remove = [&] { EXPECT_EQ(shown(), "the report\n"); };
+    ASSERT_TRUE(prepare([&] {
+        EXPECT_FALSE(fs::exists(plan_.logs.directory));
+        return base::Result<void>();
+    }));
+    EXPECT_EQ(finish("the report\n"), "");
+    EXPECT_EQ(shown(), "") << "shown before the removal";
+}
+
 TEST_F(OutputTest, a_drain_does_not_wait_for_a_disk_that_does_not_answer) {
-    bounds_.stands_still = 10ms;
+    bounds_.stall = 10ms;
     ASSERT_TRUE(prepare());
     const fs::path fifo = stall();
     OutputEnds ends = add_worker();
@@ -220,19 +230,36 @@ TEST_F(OutputTest, a_second_request_to_end_cuts_the_patience) {
 }
 
 TEST_F(OutputTest, the_end_of_the_job_gives_up_a_disk_that_does_not_answer) {
-    // The thread stays inside open(2) for as long as this process lives, with all that belongs to it.
+    // The thread and its objects stay inside open(2) until this process ends.
     static auto* const lasting = new Plan(plan_);
     bounds_.patience = 10ms;
     Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
     options.stdout_fd = options.stderr_fd = console_.get();
     output_.emplace(loop_, *lasting, std::move(options), bounds_);
-    output_->prepare([] { return base::Result<void>(); }, [this](const base::Result<void>&) { loop_.stop(); });
+    output_->prepare(other_, [this](const base::Result<void>&) { loop_.stop(); });
     loop_.run();
     stall();
     const OutputEnds ends = add_worker();
     EXPECT_EQ(finish("the report\n"),
               "the report\ndlaunch: the log files could not be written: the file system does not answer");
-    EXPECT_TRUE(output_->stands_still());
+    EXPECT_TRUE(output_->has_stalled());
+}
+
+TEST_F(OutputTest, the_end_of_the_job_gives_up_files_that_cannot_be_removed) {
+    static auto* const lasting = new Plan(plan_);  // the thread stays inside open(2)
+    bounds_.patience = 10ms;
+    const fs::path fifo = folder_ / "fifo";
+    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    other_.remove = [fifo] { const base::UniqueFd waits(open(fifo.c_str(), O_WRONLY | O_CLOEXEC)); };
+    Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
+    options.stdout_fd = options.stderr_fd = console_.get();
+    output_.emplace(loop_, *lasting, std::move(options), bounds_);
+    output_->prepare(other_, [this](const base::Result<void>&) { loop_.stop(); });
+    loop_.run();
+    EXPECT_EQ(finish("the report\n"),
+              "the temporary files in /tmp could not be removed: the file system does not answer");
+    EXPECT_EQ(shown(), "the report\n");
+    EXPECT_TRUE(output_->has_stalled());
 }
 
 }  // namespace

@@ -267,7 +267,7 @@ TEST_F(CoalescerTest, an_equal_flood_is_coalesced_whichever_rank_leads) {
     }
 }
 
-/// Ranks come, print, end and come again at random, and some are slow to be shown.
+/// Ranks are opened, print, are closed and opened again at random; some of them are slow to be shown.
 TEST_F(CoalescerTest, any_interleaving_keeps_order_and_number_of_each_ranks_lines) {
     for (unsigned seed = 1; seed <= 200; ++seed) {
         Coalescer coalescer({milliseconds(20), 8 * (Coalescer::kLineBytes + 1), 16 * (Coalescer::kLineBytes + 1)});

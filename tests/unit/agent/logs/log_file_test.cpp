@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -59,13 +61,6 @@ TEST(NextCut, no_limit_means_no_cut) {
 
 class LogFileTest : public testing::Test {
 protected:
-    LogFileTest() {
-        std::string name = testing::TempDir() + "/log_file_XXXXXX";
-        folder_ = mkdtemp(name.data());
-        path_ = folder_ / "out.log";
-    }
-    ~LogFileTest() override { fs::remove_all(folder_); }
-
     static std::string text(const fs::path& path) {
         std::ostringstream out;
         out << std::ifstream(path).rdbuf();
@@ -73,7 +68,8 @@ protected:
     }
 
     Warnings warnings_;
-    fs::path folder_, path_;
+    const TemporaryFolder temporary_;
+    const fs::path folder_ = temporary_.path(), path_ = folder_ / "out.log";
     LogFile file_;
 };
 

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "agent/logs/logs.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::agent {
 
@@ -44,8 +44,6 @@ class LogsTest : public testing::Test {
 protected:
     LogsTest() {
         signal(SIGPIPE, SIG_IGN);
-        std::string name = testing::TempDir() + "/logs_XXXXXX";
-        folder_ = mkdtemp(name.data());
         out_ = open_file("console_out");
         err_ = open_file("console_err");
         options_.plan.directory = folder_ / "logs";
@@ -56,10 +54,7 @@ protected:
         options_.stdout_fd = out_.get();
         options_.stderr_fd = err_.get();
     }
-    ~LogsTest() override {
-        logs_.reset();
-        fs::remove_all(folder_);
-    }
+    ~LogsTest() override { logs_.reset(); }
 
     base::UniqueFd open_file(const char* name) const {
         return base::UniqueFd(open((folder_ / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -123,7 +118,8 @@ protected:
     }
 
     static constexpr int kFirstRank = 4;
-    fs::path folder_;
+    const TemporaryFolder temporary_;
+    const fs::path folder_ = temporary_.path();
     base::UniqueFd out_, err_;
     base::Loop loop_;
     Logs::Options options_;

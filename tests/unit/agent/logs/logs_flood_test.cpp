@@ -17,7 +17,7 @@ protected:
         options_.plan.tee.others = kStdout;
     }
 
-    /// Writes lines until nothing has moved for many turns of the loop, then runs `stuck_`; total_ is what went.
+    /// Writes lines until no byte has moved for many turns of the loop, then runs `stuck_`. Counts bytes in total_.
     void flood() {
         start(1);
         fcntl(ends_[0].out.get(), F_SETFL, O_NONBLOCK);

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <pty.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -63,7 +62,7 @@ TEST_F(LogsTest, a_template_writes_where_the_lowest_rank_shown_does) {
     when([&] { return !logs_->stderr_tail(LogSource::kTemplate).empty(); },
          [&] {
              ends_.clear();
-             begin_drain(seconds(50));  // the template lives on: the drain does not wait for its pipes
+             begin_drain(seconds(50));  // the template still runs: the drain does not wait for its pipes
          });
     loop_.run();
     Texts shown = lines_of(console_out());
@@ -176,7 +175,7 @@ TEST_F(LogsTest, coalesced_lines_wait_for_unstarted_workers_until_the_round_ends
     put(second.out, "same\n");
     ends_.push_back(std::move(second));
     drain();
-    EXPECT_EQ(console_out(), "[default0-1]:same\n") << "the third never came";
+    EXPECT_EQ(console_out(), "[default0-1]:same\n") << "rank 2 was never opened";
 }
 
 TEST_F(LogsTest, timestamps_come_before_the_prefix) {
@@ -248,12 +247,12 @@ TEST_F(LogsTest, lines_of_many_writers_stay_whole_and_complete) {
 TEST_F(LogsTest, a_drain_does_not_wait_for_a_pipe_held_by_another_process) {
     options_.plan.tee.others = kStdout;
     start(2);
-    put(ends_[0].out, "held by a stranger");
+    put(ends_[0].out, "held by another process");
     ends_.pop_back();
     begin_drain(seconds(50));
     loop_.run();
     EXPECT_EQ(dropped_, 0u);
-    EXPECT_EQ(console_out(), "[default0]:held by a stranger\n");
+    EXPECT_EQ(console_out(), "[default0]:held by another process\n");
     EXPECT_EQ(write(ends_[0].out.get(), "x", 1), -1) << "the pipe has no reader any more";
 }
 
@@ -318,20 +317,19 @@ TEST_F(LogsTest, a_terminal_has_colours_and_moving_bars) {
 }
 
 TEST_F(LogsTest, a_job_without_files_removes_its_folder) {
-    setenv("TMPDIR", folder_.c_str(), 1);
+    options_.temporary = folder_;
     options_.plan.directory.clear();
     start(1);
     const fs::path run = logs_->paths().folder();
     std::ofstream(logs_->paths().error_file({kFirstRank, 0, 0, 0})) << "{}";
     EXPECT_FALSE(fs::is_empty(run));
     drain();
-    logs_->finish(seconds(50), [](const Logs::Dropped&) {});
+    logs_->remove_folder();
     EXPECT_FALSE(fs::exists(run));
-    unsetenv("TMPDIR");
 }
 
 TEST_F(LogsTest, an_unusable_tmpdir_fails_only_jobs_that_keep_files) {
-    setenv("TMPDIR", (folder_ / "none").c_str(), 1);
+    options_.temporary = folder_ / "none";
     options_.plan.directory.clear();
     Logs plain(loop_, options_);
     EXPECT_TRUE(plain.prepare());
@@ -340,7 +338,6 @@ TEST_F(LogsTest, an_unusable_tmpdir_fails_only_jobs_that_keep_files) {
     options_.plan.redirects.others = kStdout;
     Logs with_files(loop_, options_);
     EXPECT_FALSE(with_files.prepare());
-    unsetenv("TMPDIR");
 }
 
 TEST_F(LogsTest, dev_null_as_log_directory_means_no_files) {

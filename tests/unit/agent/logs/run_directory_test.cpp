@@ -6,6 +6,8 @@
 #include <fstream>
 #include <set>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -32,19 +34,14 @@ TEST(SafeFileName, is_short_and_keeps_characters_whole) {
 
 class RunDirectoryTest : public testing::Test {
 protected:
-    RunDirectoryTest() {
-        std::string name = testing::TempDir() + "/run_directory_XXXXXX";
-        folder_ = mkdtemp(name.data());
-    }
-    ~RunDirectoryTest() override { fs::remove_all(folder_); }
-
     static RunDirectory::Wanted wanted(const fs::path& folder, const std::string& temporary, const std::string& job,
                                        bool keeps_files) {
         return {.log_directory = folder, .temporary = temporary, .job_id = job, .host = "", .keeps_files = keeps_files};
     }
 
     Warnings warnings_;
-    fs::path folder_;
+    const TemporaryFolder temporary_;
+    const fs::path folder_ = temporary_.path();
     RunDirectory directory_{warnings_};
 };
 

@@ -19,39 +19,39 @@ Plan elastic() {
     return plan;
 }
 
-TEST(NetOptions, ask_for_the_endpoint) {
-    const auto question = question_of(elastic(), "node1");
-    EXPECT_EQ(question.at.places, (std::vector<rendezvous::Endpoint>{{"a", 1}, {"b", 29400}}));
-    EXPECT_EQ(question.job_id, "job");
-    EXPECT_EQ(question.hosting, Hosting::at_own_place);
+TEST(NetOptions, the_discovery_request_contains_the_endpoints) {
+    const auto request = discovery_request(elastic(), "node1");
+    EXPECT_EQ(request.at.places, (std::vector<rendezvous::Endpoint>{{"a", 1}, {"b", 29400}}));
+    EXPECT_EQ(request.job_id, "job");
+    EXPECT_EQ(request.hosting, Hosting::at_own_place);
 }
 
 TEST(NetOptions, in_the_static_form_the_first_rank_hosts) {
     Plan plan = elastic();
     plan.rendezvous.backend = Backend::fixed_address;
     plan.rendezvous.node_rank = 0;
-    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::as_first);
+    EXPECT_EQ(discovery_request(plan, "x").hosting, Hosting::as_first);
     plan.rendezvous.node_rank = 1;
-    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::never);
+    EXPECT_EQ(discovery_request(plan, "x").hosting, Hosting::never);
     plan.rendezvous.node_rank.reset();
-    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::at_own_place) << "it has no rank of its own";
+    EXPECT_EQ(discovery_request(plan, "x").hosting, Hosting::at_own_place) << "it has no rank of its own";
 }
 
-TEST(NetOptions, the_question_names_the_option_of_the_endpoint) {
+TEST(NetOptions, the_discovery_request_names_the_option_of_the_endpoint) {
     Plan plan = elastic();
-    EXPECT_EQ(question_of(plan, "x").option, "--rdzv-endpoint");
+    EXPECT_EQ(discovery_request(plan, "x").option, "--rdzv-endpoint");
     plan.rendezvous.backend = Backend::fixed_address;
-    EXPECT_EQ(question_of(plan, "x").option, "--rdzv-endpoint");
+    EXPECT_EQ(discovery_request(plan, "x").option, "--rdzv-endpoint");
     plan.rendezvous.endpoint.clear();
-    EXPECT_EQ(question_of(plan, "x").option, "--master-addr");
+    EXPECT_EQ(discovery_request(plan, "x").option, "--master-addr");
 }
 
 TEST(NetOptions, is_host_decides_which_node_hosts) {
     Plan plan = elastic();
     plan.rendezvous.is_host = true;
-    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::always);
+    EXPECT_EQ(discovery_request(plan, "x").hosting, Hosting::always);
     plan.rendezvous.is_host = false;
-    EXPECT_EQ(question_of(plan, "x").hosting, Hosting::never);
+    EXPECT_EQ(discovery_request(plan, "x").hosting, Hosting::never);
 }
 
 TEST(NetOptions, the_coordinator_gets_the_plan) {

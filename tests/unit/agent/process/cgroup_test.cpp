@@ -42,7 +42,7 @@ protected:
     WorkerCgroups groups_;
 };
 
-TEST_F(Cgroups, what_a_nested_dlaunch_left_is_removed) {
+TEST_F(Cgroups, cgroups_of_a_nested_dlaunch_are_removed) {
     const base::UniqueFd worker = groups_.open_worker(0, 0);
     const std::string nested = groups_.folder() + "/0-0/dlaunch-1-1";
     ASSERT_EQ(mkdir(nested.c_str(), 0755), 0);
@@ -63,7 +63,7 @@ TEST_F(Cgroups, a_worker_is_born_inside_and_killed_with_it) {
     EXPECT_EQ(end_of(spawning.pid()), SIGKILL);
 }
 
-TEST_F(Cgroups, a_later_round_lives_although_an_earlier_one_was_killed) {
+TEST_F(Cgroups, a_later_round_survives_the_kill_of_an_earlier_one) {
     Spawning first = sleeper(groups_.open_worker(0, 0).get());
     groups_.kill_all();
     EXPECT_EQ(end_of(first.pid()), SIGKILL);
@@ -75,7 +75,7 @@ TEST_F(Cgroups, a_later_round_lives_although_an_earlier_one_was_killed) {
     end_of(second.pid());
 }
 
-TEST_F(Cgroups, everything_goes_with_the_folder) {
+TEST_F(Cgroups, kill_and_remove_ends_the_processes_and_the_folder) {
     Spawning spawning = sleeper(groups_.open_worker(0, 0).get());
     kill_and_remove_cgroup(groups_.folder(), 5000ms);
     EXPECT_EQ(end_of(spawning.pid()), SIGKILL);

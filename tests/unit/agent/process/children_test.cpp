@@ -23,11 +23,11 @@ int status_of(pid_t pid) {
     return waitpid(pid, &status, WNOHANG) == pid ? WEXITSTATUS(status) : -1;
 }
 
-TEST(Children, strangers_are_reaped) {
+TEST(Children, unregistered_children_are_reaped) {
     Children children;
-    const pid_t stranger = dead_child(3);
+    const pid_t unregistered = dead_child(3);
     children.reap_others();
-    EXPECT_EQ(status_of(stranger), -1);
+    EXPECT_EQ(status_of(unregistered), -1);
     EXPECT_EQ(errno, ECHILD);
 }
 
@@ -35,11 +35,11 @@ TEST(Children, a_registered_child_keeps_its_status_for_its_owner) {
     Children children;
     const pid_t helper = dead_child(3);
     children.add(helper, Children::Kind::lasting);
-    const pid_t stranger = dead_child(4);
+    const pid_t unregistered = dead_child(4);
     children.reap_others();
     EXPECT_EQ(status_of(helper), 3);
     children.remove(helper);
-    EXPECT_EQ(status_of(stranger), -1) << "it waited behind the helper";
+    EXPECT_EQ(status_of(unregistered), -1) << "it waited behind the helper";
 }
 
 TEST(Children, none_is_reaped_while_a_pid_is_unknown) {
@@ -48,12 +48,12 @@ TEST(Children, none_is_reaped_while_a_pid_is_unknown) {
     const pid_t fork_of_a_template = dead_child(5);
     children.reap_others();
     EXPECT_EQ(status_of(fork_of_a_template), 5);
-    const pid_t stranger = dead_child(6);
+    const pid_t unregistered = dead_child(6);
     children.expected_is_known();
-    EXPECT_EQ(status_of(stranger), -1);
+    EXPECT_EQ(status_of(unregistered), -1);
 }
 
-TEST(Children, what_lasts_is_spared_by_a_sweep) {
+TEST(Children, lasting_children_are_listed_until_removed) {
     Children children;
     children.add(7, Children::Kind::worker);
     children.add(9, Children::Kind::lasting);

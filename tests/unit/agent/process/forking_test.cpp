@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "rendezvous/base/pass_files.hpp"
+#include "rendezvous/base/pass_descriptors.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -51,7 +51,7 @@ TEST_F(ForkingTest, a_worker_is_made_gets_its_files_and_runs) {
     EXPECT_EQ(made->pid, child);
     EXPECT_TRUE(made->pidfd);
     std::array<base::UniqueFd, wire::kForkFiles> files;
-    ASSERT_EQ(base::receive_files(theirs_.get(), files), base::Passed::all);
+    ASSERT_EQ(base::receive_descriptors(theirs_.get(), files), base::Passed::all);
     char text[100] = {};
     EXPECT_EQ(pread(files[wire::kForkVariables].get(), text, sizeof text, 0), 16);
     EXPECT_STREQ(text, "A=1");
@@ -62,7 +62,7 @@ TEST_F(ForkingTest, a_worker_is_made_gets_its_files_and_runs) {
     waitpid(child, nullptr, 0);
 }
 
-TEST_F(ForkingTest, one_that_is_dead_by_then_is_made_all_the_same) {
+TEST_F(ForkingTest, a_worker_that_is_dead_already_is_still_made) {
     const pid_t child = fork();
     if (child == 0) _exit(0);
     siginfo_t info{};
@@ -92,7 +92,7 @@ TEST_F(ForkingTest, a_kill_before_its_pid_is_known_is_reported) {
     EXPECT_EQ(killed->signal, SIGKILL);
 }
 
-TEST_F(ForkingTest, an_end_of_the_line_and_nonsense_are_silence) {
+TEST_F(ForkingTest, end_of_file_and_invalid_messages_are_silence) {
     send(Kind::made, 1);
     EXPECT_TRUE(std::holds_alternative<Forking::Silence>(forking_->step()));
     theirs_.reset();

@@ -14,6 +14,7 @@
 
 #include "agent/process/cgroup.hpp"
 #include "agent/process/spawn.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -25,12 +26,6 @@ constexpr auto kPatience = 10s;
 
 class Temporary : public testing::Test {
 protected:
-    Temporary() {
-        char name[] = "/tmp/leftovers_test.XXXXXX";
-        path = mkdtemp(name);
-    }
-    ~Temporary() override { fs::remove_all(path); }
-
     std::string make(const std::string& name, const std::vector<std::string>& files = {}) const {
         const std::string folder = path + "/" + name;
         fs::create_directories(folder);
@@ -40,17 +35,18 @@ protected:
     }
     void sweep(std::chrono::milliseconds age = 0ms) const { sweep_leftovers({"", path}, age, kPatience); }
 
-    std::string path;
+    const TemporaryFolder temporary;
+    const std::string path = temporary.path();
 };
 
-TEST_F(Temporary, folders_of_the_dead_go) {
+TEST_F(Temporary, folders_of_dead_runs_are_removed) {
     const auto errors = make("dlaunch_abcdef", {"error_0_1.json"}), socket = make("dlaunch-agent-AbC123", {"socket"});
     sweep();
     EXPECT_FALSE(fs::exists(errors));
     EXPECT_FALSE(fs::exists(socket));
 }
 
-TEST_F(Temporary, a_folder_of_the_living_stays) {
+TEST_F(Temporary, the_folder_of_a_running_job_stays) {
     const auto folder = make("dlaunch_abcdef", {"error_0_1.json"});
     {
         const base::UniqueFd held = hold_folder(folder);
@@ -69,7 +65,7 @@ TEST_F(Temporary, a_young_folder_stays) {
     EXPECT_TRUE(fs::exists(folder)) << "its owner may be about to lock it";
 }
 
-TEST_F(Temporary, what_may_be_the_users_stays) {
+TEST_F(Temporary, folders_with_other_names_files_or_modes_stay) {
     std::vector<std::string> all{make("dlaunch_backup", {"error_0_1.json", "thesis.txt"}), make("dlaunch_mine"),
                                  make("my_dlaunch_abcdef"), make("dlaunch_logsss")};
     make("dlaunch_logsss/job_x");
@@ -81,7 +77,7 @@ TEST_F(Temporary, what_may_be_the_users_stays) {
     for (const std::string& each : all) EXPECT_TRUE(fs::exists(each)) << each;
 }
 
-TEST_F(Temporary, it_ends_in_time) {
+TEST_F(Temporary, the_sweep_ends_in_time) {
     const auto folder = make("dlaunch_abcdef");
     sweep_leftovers({path, path}, 0ms, 0ms);
     EXPECT_TRUE(fs::exists(folder));
@@ -119,7 +115,7 @@ protected:
     std::string folder_;
 };
 
-TEST_F(LeftCgroup, goes_with_all_that_lives_in_it) {
+TEST_F(LeftCgroup, the_cgroup_of_a_dead_run_is_removed_with_its_processes) {
     SpawnRequest request;
     request.paths = {"/bin/sleep"};
     request.arguments = {"sleep", "600"};
@@ -135,7 +131,7 @@ TEST_F(LeftCgroup, goes_with_all_that_lives_in_it) {
     EXPECT_FALSE(fs::exists(folder_));
 }
 
-TEST_F(LeftCgroup, of_the_living_or_the_young_stays) {
+TEST_F(LeftCgroup, a_young_or_held_cgroup_stays) {
     sweep_leftovers(places_, 10s, kPatience);
     EXPECT_TRUE(fs::exists(folder_));
     const base::UniqueFd held = hold_folder(folder_);
@@ -144,7 +140,7 @@ TEST_F(LeftCgroup, of_the_living_or_the_young_stays) {
     EXPECT_TRUE(fs::exists(folder_));
 }
 
-TEST_F(LeftCgroup, of_another_name_or_of_a_living_agent_stays) {
+TEST_F(LeftCgroup, a_cgroup_of_another_name_or_of_a_live_agent_stays) {
     const std::string ours = cgroup_name(getpid());
     for (const std::string name : {ours.c_str(), "dlaunch-1-x", "dlaunch", "dlaunch-", "dlaunch-1", "other-1-1"}) {
         const std::string other = places_.cgroups + "/" + name;

@@ -52,7 +52,7 @@ TEST(Requests, two_requests_to_both_are_two) {
     EXPECT_FALSE(asked.is_new(SIGTERM, Way::own, kStart + 200ms));
 }
 
-TEST(Requests, what_comes_by_the_other_way_much_later_is_another_one) {
+TEST(Requests, a_much_later_signal_by_the_other_way_is_another_request) {
     Asked asked;
     EXPECT_TRUE(asked.is_new(SIGTERM, Way::guard, kStart));
     EXPECT_TRUE(asked.is_new(SIGTERM, Way::own, kStart + 600ms));
@@ -64,7 +64,7 @@ TEST(Requests, a_second_signal_right_behind_the_first_to_every_process_is_the_sa
     EXPECT_FALSE(asked.is_new(SIGHUP, Way::own, kStart + 1ms)) << "as systemd sends them";
     EXPECT_FALSE(asked.is_new(SIGTERM, Way::guard, kStart + 2ms));
     EXPECT_FALSE(asked.is_new(SIGHUP, Way::guard, kStart + 2ms));
-    EXPECT_TRUE(asked.is_new(SIGINT, Way::guard, kStart + 3ms)) << "somebody presses Ctrl-C";
+    EXPECT_TRUE(asked.is_new(SIGINT, Way::guard, kStart + 3ms)) << "a Ctrl-C at the terminal";
 }
 
 TEST(Requests, signals_that_arrive_together_are_reported_together) {

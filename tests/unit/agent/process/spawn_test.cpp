@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -19,12 +21,6 @@ namespace fs = std::filesystem;
 
 class Spawn : public testing::Test {
 protected:
-    Spawn() {
-        std::string name = (fs::temp_directory_path() / "spawn-XXXXXX").string();
-        folder_ = mkdtemp(name.data());
-    }
-    ~Spawn() override { fs::remove_all(folder_); }
-
     std::string file(const std::string& name, const std::string& text, mode_t mode) {
         const std::string path = folder_ / name;
         std::ofstream(path) << text;
@@ -79,7 +75,8 @@ protected:
         return error.value_or(SpawnError{});
     }
 
-    fs::path folder_;
+    const TemporaryFolder temporary_;
+    const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(Spawn, runs_a_program_and_its_pidfd_reports_the_exit) {
@@ -91,7 +88,7 @@ TEST_F(Spawn, runs_a_program_and_its_pidfd_reports_the_exit) {
     EXPECT_EQ(status_of(spawning.pid()), 7);
 }
 
-TEST_F(Spawn, many_are_on_their_way_at_once) {
+TEST_F(Spawn, many_programs_start_concurrently) {
     std::vector<Spawning> all;
     for (int n = 0; n < 20; ++n) all.push_back(begun(shell("exit " + std::to_string(n))));
     for (int n = 0; n < 20; ++n) {
@@ -101,7 +98,7 @@ TEST_F(Spawn, many_are_on_their_way_at_once) {
 }
 
 TEST_F(Spawn, leaves_errno_alone_whatever_its_children_do) {
-    Spawning first = begun(shell("exit 0"));  // what is asked once in a process may set it
+    Spawning first = begun(shell("exit 0"));  // the one-time checks of a process may set errno
     EXPECT_FALSE(first.finish());
     EXPECT_EQ(status_of(first.pid()), 0);
     errno = 0;
@@ -158,7 +155,7 @@ TEST_F(Spawn, starts_in_a_folder_with_limits_and_processors) {
     EXPECT_EQ(text, fs::canonical(folder_).string() + "\n77\n" + std::to_string(first) + "\n");
 }
 
-TEST_F(Spawn, tells_what_is_wrong_with_a_program) {
+TEST_F(Spawn, reports_the_fault_of_a_program) {
     struct Case {
         std::string path;
         int number, status;
@@ -185,7 +182,7 @@ TEST_F(Spawn, tells_what_is_wrong_with_a_program) {
     }
 }
 
-TEST_F(Spawn, tells_which_step_failed) {
+TEST_F(Spawn, reports_the_failed_step) {
     SpawnRequest request = shell("exit 0");
     request.working_directory = folder_ / "gone";
     const SpawnError error = error_of(std::move(request));

@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <string>
 
 #include "rendezvous/base/fd.hpp"
 
@@ -77,7 +75,7 @@ TEST(Sweep, takes_a_daemon_in_a_session_of_its_own) {
               0);
 }
 
-TEST(Sweep, takes_those_that_ignore_signals_and_those_that_are_stopped) {
+TEST(Sweep, kills_processes_that_ignore_signals_or_are_stopped) {
     EXPECT_EQ(in_a_process([] {
                   const pid_t stubborn = ready_script("trap '' TERM INT HUP; exec 9>&-; while :; do sleep 600; done");
                   kill(stubborn, SIGSTOP);
@@ -86,13 +84,13 @@ TEST(Sweep, takes_those_that_ignore_signals_and_those_that_are_stopped) {
               0);
 }
 
-TEST(Sweep, spares_what_is_not_ours_and_all_below_it) {
+TEST(Sweep, spares_the_given_children_and_their_descendants) {
     EXPECT_EQ(in_a_process([] {
-                  const pid_t stranger = ready_script("sleep 600 9>&- & exec 9>&-; wait");
+                  const pid_t foreign = ready_script("sleep 600 9>&- & exec 9>&-; wait");
                   const pid_t ours = ready_script("exec 9>&-; exec sleep 600");
-                  const pid_t spared[] = {stranger};
+                  const pid_t spared[] = {foreign};
                   const bool right =
-                      sweep(5s, spared) && kill(ours, 0) != 0 && kill(stranger, 0) == 0 && descendants().size() == 2;
+                      sweep(5s, spared) && kill(ours, 0) != 0 && kill(foreign, 0) == 0 && descendants().size() == 2;
                   return sweep(5s) && right && descendants().empty();
               }),
               0);
@@ -113,7 +111,7 @@ TEST(Sweep, kills_below_a_stopped_process_and_leaves_that_alone) {
               0);
 }
 
-TEST(Sweep, kills_none_below_when_goes_on_returns_false) {
+TEST(Sweep, kills_none_below_when_it_may_not_continue) {
     EXPECT_EQ(in_a_process([] {
                   const pid_t parent = ready_script("sleep 600 9>&- & exec 9>&-; wait");
                   kill_below(parent, 5s, [] { return false; });
@@ -123,7 +121,7 @@ TEST(Sweep, kills_none_below_when_goes_on_returns_false) {
               0);
 }
 
-TEST(Sweep, reaps_what_is_dead_already_without_naming_it) {
+TEST(Sweep, reaps_zombies_without_listing_them) {
     EXPECT_EQ(in_a_process([] {
                   const pid_t shell = ready_script("exit 0");
                   siginfo_t info{};
@@ -133,7 +131,7 @@ TEST(Sweep, reaps_what_is_dead_already_without_naming_it) {
               0);
 }
 
-TEST(Sweep, kills_once_and_leaves_reaping_to_others) {
+TEST(Sweep, kill_descendants_leaves_reaping_to_the_caller) {
     EXPECT_EQ(in_a_process([] {
                   const pid_t shell = ready_script("(setsid sleep 600 >/dev/null 2>&1 9>&- &); exec 9>&-; sleep 600");
                   const std::size_t killed = kill_descendants();

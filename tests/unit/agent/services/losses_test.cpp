@@ -27,6 +27,15 @@ TEST_F(LossNoticesTest, a_follower_gets_earlier_and_later_losses) {
     EXPECT_EQ(received(client), "lost 8 4 node2\\x0ais gone\n");
 }
 
+TEST_F(LossNoticesTest, a_loss_is_sent_once_per_round) {
+    losses_.report({3, 1}, "exited with 1");
+    losses_.report({3, 1}, "rank 3 exited with 1");
+    EXPECT_EQ(received(follow()), "lost 3 1 exited with 1\n");
+    losses_.prepare({});
+    losses_.report({3, 1}, "exited with 2");
+    EXPECT_EQ(received(follow()), "lost 3 1 exited with 2\n");
+}
+
 TEST_F(LossNoticesTest, a_new_round_has_no_losses_and_no_followers) {
     const base::UniqueFd client = follow();
     losses_.report({3, 1}, "exited with 1");
@@ -50,7 +59,7 @@ TEST_F(LossNoticesTest, a_follower_that_reads_late_misses_nothing) {
     }
 }
 
-TEST_F(LossNoticesTest, a_follower_that_has_gone_is_forgotten) {
+TEST_F(LossNoticesTest, a_disconnected_follower_is_removed) {
     base::UniqueFd client = follow();
     EXPECT_EQ(losses_.followers(), 1U);
     client.reset();

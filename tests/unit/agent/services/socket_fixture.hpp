@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <string>
@@ -19,11 +18,16 @@ protected:
         socket_.on_status([] { return std::string("{}"); });
     }
 
+    static std::shared_ptr<const SocketFile> make_file() {
+        auto file = std::make_shared<SocketFile>();
+        file->make("", "/tmp");
+        return file;
+    }
     base::UniqueFd connect() const {
         base::UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
-        std::strcpy(address.sun_path, socket_.path().c_str());
+        std::strcpy(address.sun_path, file_->path().c_str());
         EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
         return client;
     }
@@ -44,7 +48,8 @@ protected:
     }
 
     base::Loop loop_;
-    AgentSocket socket_{loop_, ""};
+    const std::shared_ptr<const SocketFile> file_ = make_file();
+    AgentSocket socket_{loop_, file_};
 };
 
 }  // namespace dlaunch::agent

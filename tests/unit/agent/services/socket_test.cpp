@@ -50,7 +50,8 @@ TEST_F(AgentSocketTest, a_request_goes_to_its_handler_with_its_arguments) {
 }
 
 TEST_F(AgentSocketTest, another_line_is_an_error) {
-    for (const std::string& line : {std::string("lossless\n"), std::string("\0\n", 2), std::string(20'000, 'x')}) {
+    for (const std::string& line :
+         {std::string("\n"), std::string("lossless\n"), std::string("\0\n", 2), std::string(20'000, 'x')}) {
         const base::UniqueFd client = connect();
         send(client, line);
         turn();

@@ -32,14 +32,14 @@ protected:
     TimerTable table_;
 };
 
-TEST_F(TimerTableTest, TellsADeadlineThatPassed) {
+TEST_F(TimerTableTest, ReportsAPassedDeadlineOnce) {
     EXPECT_EQ(table_.next_deadline(), std::nullopt);
     feed(request(7, "step", 10, SIGTERM));
     ASSERT_TRUE(table_.next_deadline());
     EXPECT_NEAR(std::chrono::duration<double>(*table_.next_deadline() - kNow).count(), 10, 1e-3);
     EXPECT_EQ(due(9s), Due{});
     EXPECT_EQ(due(11s), (Due{"7/step/15"}));
-    EXPECT_EQ(due(12s), Due{}) << "told once";
+    EXPECT_EQ(due(12s), Due{}) << "reported once";
 }
 
 TEST_F(TimerTableTest, ReleasesOnlyTheScopeThatIsNamed) {
@@ -56,13 +56,13 @@ TEST_F(TimerTableTest, MovesADeadline) {
     EXPECT_EQ(due(25s), (Due{"7/a/9"}));
 }
 
-TEST_F(TimerTableTest, TellsAProcessOnceByItsEarliestDeadline) {
+TEST_F(TimerTableTest, ReportsAProcessOnceByItsEarliestDeadline) {
     feed(request(7, "a", 20) + request(7, "b", 10) + request(7, "c", 999) + request(8, "a", 5));
     EXPECT_EQ(due(30s), (Due{"8/a/9", "7/b/9"}));
-    EXPECT_EQ(table_.size(), 0U) << "the others of a killed process mean nothing";
+    EXPECT_EQ(table_.size(), 0U) << "other deadlines of a killed process are dropped";
 }
 
-TEST_F(TimerTableTest, DropsTheDead) {
+TEST_F(TimerTableTest, DropsDeadAndForgottenProcesses) {
     feed(request(7, "a", 10) + request(8, "a", 10));
     EXPECT_EQ(due(15s, 7), (Due{"8/a/9"}));
     EXPECT_EQ(table_.size(), 0U);
@@ -120,11 +120,38 @@ TEST_F(TimerTableTest, KillsWhenTheSignalIsNone) {
     EXPECT_EQ(due(20s), (Due{"7/a/9", "8/a/9", "9//9"}));
 }
 
-TEST_F(TimerTableTest, HoldsSomethingThatNeverComes) {
+TEST_F(TimerTableTest, HoldsADeadlineBeyondTheClocksRange) {
     feed(R"({"pid":7,"scope_id":"a","expiration_time":1e300})"
          "\n");
     EXPECT_EQ(due(86400s * 365), Due{});
     EXPECT_EQ(table_.size(), 1U);
+}
+
+/// Examining all of them at once would hold the loop.
+TEST_F(TimerTableTest, AFloodOfDueTimersIsReportedInPieces) {
+    constexpr pid_t kProcesses = 65'536;
+    for (pid_t pid = 1; pid <= kProcesses; ++pid) feed(request(pid, "s", 10));
+    std::size_t reported = 0, calls = 0;
+    for (; table_.next_deadline(); ++calls) {
+        ASSERT_LE(*table_.next_deadline(), kNow + 11s);
+        std::size_t examined = 0;
+        reported += table_
+                        .expired(kNow + 11s,
+                                 [&](pid_t pid) {
+                                     ++examined;
+                                     return pid % 2 == 0;
+                                 })
+                        .size();
+        ASSERT_LE(examined, 1024U);
+    }
+    EXPECT_EQ(reported, kProcesses / 2U);
+    EXPECT_EQ(calls, 64U);
+    EXPECT_EQ(table_.size(), 0U);
+}
+
+TEST_F(TimerTableTest, ReportsAMovedDeadlineInTheNewOrder) {
+    feed(request(7, "a", 10) + request(8, "a", 20) + request(7, "a", 30));
+    EXPECT_EQ(due(40s), (Due{"8/a/9", "7/a/9"}));
 }
 
 TEST_F(TimerTableTest, IsBounded) {

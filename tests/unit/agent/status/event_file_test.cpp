@@ -4,29 +4,25 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
 class EventFileTest : public testing::Test {
 protected:
-    EventFileTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "dlaunch_test_XXXXXX").string();
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~EventFileTest() override { std::filesystem::remove_all(folder_); }
-
     [[nodiscard]] std::string text() const {
         std::ostringstream all;
         all << std::ifstream(path()).rdbuf();
         return all.str();
     }
     [[nodiscard]] std::string path() const { return folder_ + "/events"; }
-    std::string folder_;
+    const TemporaryFolder temporary_;
+    const std::string folder_ = temporary_.path();
 };
 
 TEST_F(EventFileTest, appends_to_an_existing_file) {

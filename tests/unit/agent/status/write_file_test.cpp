@@ -1,12 +1,16 @@
 #include "agent/status/write_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "rendezvous/base/fd.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -15,12 +19,6 @@ namespace fs = std::filesystem;
 
 class WriteFile : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string made = fs::temp_directory_path() / "write_file_XXXXXX";
-        folder = mkdtemp(made.data());
-    }
-    void TearDown() override { fs::remove_all(folder); }
-
     [[nodiscard]] std::string path() const { return folder / "report"; }
     [[nodiscard]] static std::string text_of(const fs::path& file) {
         std::ifstream in(file);
@@ -30,7 +28,8 @@ protected:
         return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
     }
 
-    fs::path folder;
+    const TemporaryFolder temporary;
+    const fs::path folder = temporary.path();
 };
 
 TEST_F(WriteFile, makes_one_file_and_leaves_no_other) {
@@ -48,6 +47,17 @@ TEST_F(WriteFile, keeps_the_mode_of_the_file_that_it_replaces) {
     EXPECT_EQ(about.st_mode & 0777, 0600u);
     EXPECT_EQ(text_of(path()), "new");
     EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(WriteFile, names_a_fifo_without_a_reader_and_no_other_file_that_cannot_be_opened) {
+    ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+    EXPECT_EQ(write_file(path(), "new"), path() + ": a FIFO without a reader");
+    fs::remove(path());
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    path().copy(address.sun_path, sizeof address.sun_path - 1);
+    const base::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(write_file(path(), "new"), path() + ": No such device or address");  // ENXIO, as of /dev/tty
 }
 
 TEST_F(WriteFile, writes_through_a_link_that_is_the_path_itself) {

@@ -34,7 +34,7 @@ TEST(Help, ListsTheTable) {
     EXPECT_EQ(listed.size(), all_options().size());
 }
 
-TEST(Help, SaysDefaults) {
+TEST(Help, PrintsDefaults) {
     std::string flat = std::regex_replace(help_text(), std::regex("\\s+"), " ");
     for (const Option& option : all_options()) {
         std::string wanted =

@@ -60,7 +60,7 @@ TEST(Normalize, BeginningsOfNames) {
               "--rdzv=1: ambiguous, expected one of --rdzv-backend, --rdzv-endpoint, --rdzv-id, --rdzv-conf");
 }
 
-TEST(Normalize, TheProgramsWordsAreItsOwn) {
+TEST(Normalize, WordsAfterTheProgramAreLeftAlone) {
     EXPECT_EQ(read({"--nnodes=1", "p", "--nnodes=2", "-r", "3", "--", "--help"}),
               "nnodes=1 | p --nnodes=2 -r 3 -- --help");
     EXPECT_EQ(read({"--", "--nnodes", "--"}), "| --nnodes --");

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 base::Result<Settings> parsed(const std::vector<std::string>& words) { return parse(normalize(words)->options); }
 
-TEST(Parse, TheLastMentionCounts) {
+TEST(Parse, TheLastValueApplies) {
     auto settings = parsed({"--role=a", "--role=b", "--role", "c"});
     ASSERT_TRUE(settings);
     EXPECT_EQ(settings->plan.program.role, "c");
@@ -25,7 +25,7 @@ TEST(Parse, TwoNamesOfOneOptionAreOneOption) {
     EXPECT_EQ(parsed({"--bind=cores", "--numa-binding=node"})->plan.binding, agent::Binding::numa);
 }
 
-TEST(Parse, RepeatableOptionsKeepAllMentions) {
+TEST(Parse, RepeatableOptionsKeepAllValues) {
     auto settings = parsed({"--env=A=1", "--env", "B=[2,3]", "--wrap=0:gdb", "--wrap=1:time"});
     ASSERT_TRUE(settings);
     EXPECT_EQ(settings->plan.program.environment,
@@ -38,7 +38,7 @@ TEST(Parse, TakesValuesAsTheyAre) {
         EXPECT_EQ(parsed({std::string("--role=") + value})->plan.program.role, value);
 }
 
-TEST(Parse, EveryMentionMustBeRight) {
+TEST(Parse, EveryValueMustBeValid) {
     EXPECT_EQ(parsed({"--tee=x", "--tee=1"}).error().text.substr(0, 17), "--tee=x: expected");
     EXPECT_EQ(parsed({"--env=A=1", "--env=B"}).error().text, "--env=B: expected NAME=VALUE");
 }

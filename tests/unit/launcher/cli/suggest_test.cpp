@@ -30,7 +30,7 @@ TEST(Suggestion, FromTheTable) {
     EXPECT_EQ(suggestion("xyzzy"), "");
 }
 
-TEST(Suggestion, OfWhatOtherLaunchersCallIt) {
+TEST(Suggestion, OfNamesUsedByOtherLaunchers) {
     for (const char* typed : {"ppn", "ppn4", "ntasks_per_node", "num_processes"})
         EXPECT_EQ(suggestion(typed), "; did you mean --nproc-per-node?") << typed;
     EXPECT_EQ(suggestion("N2"), "; did you mean --nnodes?");

@@ -93,7 +93,7 @@ TEST(Table, EveryVariableLeadsBackToItsOption) {
         for (const std::string& name : option.variables()) EXPECT_EQ(find_variable(name), &option) << name;
 }
 
-TEST(Table, NoOptionReadsWhatWorkersAreTold) {
+TEST(Table, NoOptionReadsAVariableOfWorkers) {
     for (const char* name : {"DLAUNCH_JOB_ID", "DLAUNCH_ROUND", "DLAUNCH_AGENT_SOCKET", "DLAUNCH_RESTART_REASON",
                              "DLAUNCH_NODE_ID", "DLAUNCH_BACKEND"})
         EXPECT_EQ(find_variable(name), nullptr) << "a dlaunch inside a worker would take it for an option: " << name;

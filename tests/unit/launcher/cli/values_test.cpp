@@ -39,17 +39,17 @@ TEST(Nproc, NumbersAndWords) {
         EXPECT_FALSE(parse_nproc(text)) << text;
 }
 
-TEST(Switch, SaysYesOrNo) {
+TEST(Switch, IsTrueOrFalse) {
     for (const char* text : {"1", "true", "YES", "on", " 1 "}) EXPECT_TRUE(*parse_switch(text)) << text;
     for (const char* text : {"0", "false", "No", "off"}) EXPECT_FALSE(*parse_switch(text)) << text;
     for (const char* text : {"", "2", "banana", "-1"}) EXPECT_FALSE(parse_switch(text).has_value()) << text;
 }
 
-TEST(Seconds, SaysHowMany) {
+TEST(Seconds, ErrorNamesTheRange) {
     EXPECT_EQ(parse_seconds("1e18").error().text, "expected a number of seconds from 0 to 1000000000, like 30 or 0.5");
 }
 
-TEST(Count, SaysHowHigh) {
+TEST(Count, ErrorNamesTheRange) {
     EXPECT_EQ(parse_count("99999999999", "a rank").error().text, "expected a rank from 0 to 2147483647");
 }
 
@@ -107,7 +107,7 @@ TEST(Streams, PerRankOfAnyNumberOfDigits) {
     EXPECT_EQ(some->of(1), 0U);
     EXPECT_EQ(some->of(12), 1U);
     EXPECT_EQ(some->of(345), 2U);
-    EXPECT_EQ(parse_streams("1:1,1:2")->of(1), 2U) << "the last mention of a rank counts";
+    EXPECT_EQ(parse_streams("1:1,1:2")->of(1), 2U) << "the last value of a rank applies";
 }
 
 TEST(Streams, RefusesWhatTorchrunRefuses) {

@@ -4,22 +4,18 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "rendezvous/base/fd.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::base {
 namespace {
 
 class Files : public testing::Test {
 protected:
-    Files() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "dlaunch_test_XXXXXX").string();
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~Files() override { std::filesystem::remove_all(folder_); }
-    std::string folder_;
+    const TemporaryFolder temporary_;
+    const std::string folder_ = temporary_.path();
 };
 
 TEST_F(Files, are_read_up_to_the_limit) {
@@ -38,7 +34,7 @@ TEST_F(Files, are_empty_where_there_is_nothing_to_read) {
         EXPECT_EQ(text_of(path), "");
 }
 
-TEST_F(Files, say_why_they_cannot_be_read) {
+TEST_F(Files, an_error_names_the_reason) {
     const UniqueFd folder(::open(folder_.c_str(), O_RDONLY | O_CLOEXEC)),
         zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
     EXPECT_EQ(read_all(folder.get()).error().text, "Is a directory");

@@ -22,18 +22,6 @@ TEST(Host, cores_are_those_of_the_affinity_mask) {
     sched_setaffinity(0, sizeof before, &before);
 }
 
-TEST(Host, a_temporary_folder_that_is_unset_or_empty_is_tmp) {
-    const char* given = std::getenv("TMPDIR");
-    const std::string before = given ? given : "";
-    setenv("TMPDIR", "/some/where", 1);
-    EXPECT_EQ(temporary_folder(), "/some/where");
-    setenv("TMPDIR", "", 1);
-    EXPECT_EQ(temporary_folder(), "/tmp");
-    unsetenv("TMPDIR");
-    EXPECT_EQ(temporary_folder(), "/tmp");
-    if (given) setenv("TMPDIR", before.c_str(), 1);
-}
-
 TEST(Host, values_may_hold_equals_signs) {
     setenv("HOST_TEST", "a=b", 1);
     const auto variables = environment();

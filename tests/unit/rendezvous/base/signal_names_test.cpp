@@ -20,7 +20,7 @@ TEST(SignalName, OfRealTimeSignalsCountsFromTheLowest) {
     EXPECT_EQ(signal_name(SIGRTMAX), "SIGRTMIN+30");
 }
 
-TEST(SignalName, OfWhatHasNoneIsItsNumber) {
+TEST(SignalName, OfAnUnnamedSignalIsItsNumber) {
     EXPECT_EQ(signal_name(0), "signal 0");
     EXPECT_EQ(signal_name(-1), "signal -1");
     EXPECT_EQ(signal_name(32), "signal 32");

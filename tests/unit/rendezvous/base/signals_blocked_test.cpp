@@ -13,7 +13,7 @@ bool is_blocked(int signal) {
     return sigismember(&now, signal) == 1;
 }
 
-TEST(SignalsBlocked, is_what_a_thread_inherits_and_is_over_here) {
+TEST(SignalsBlocked, a_thread_inherits_the_mask_and_the_destructor_restores_it) {
     bool in_thread = false;
     std::thread thread;
     {

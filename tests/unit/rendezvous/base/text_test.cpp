@@ -30,5 +30,12 @@ TEST(Substitute, two_dollars_are_kept_or_one) {
     EXPECT_EQ(filled("$$rank $$$rank", TwoDollars::one), "$rank $7");
 }
 
+TEST(Text, number_ranges_join_neighbours) {
+    EXPECT_EQ(number_ranges({}, ","), "");
+    EXPECT_EQ(number_ranges({5}, ","), "5");
+    EXPECT_EQ(number_ranges({0, 1, 2, 3, 8}, ","), "0-3,8");
+    EXPECT_EQ(number_ranges({8, 3, 2, 2, 0}, ", "), "0, 2-3, 8");
+}
+
 }  // namespace
 }  // namespace dlaunch::base

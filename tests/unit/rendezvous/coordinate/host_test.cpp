@@ -33,7 +33,7 @@ struct Job : Served {
     }
 };
 
-/// An agent that has greeted and asked to be let in.
+/// An agent that has sent its greeting and Join.
 class Agent : public MessagePeer {
 public:
     Agent(const Job& job, int node, const std::string& job_id = "job") : MessagePeer(Peer(job.port())) {
@@ -51,7 +51,7 @@ public:
     void over(bool succeeded) { send(Report{{1, 0, 1}, Report::Phase::over, succeeded, std::nullopt}); }
 };
 
-TEST(CoordinatorHost, tells_each_agent_its_own_part) {
+TEST(CoordinatorHost, sends_each_agent_its_own_assignment) {
     Job job(2);
     with_clients(job.loop, [&] {
         Agent second(job, 2);
@@ -78,7 +78,7 @@ void receive_the_start(const std::vector<Agent*>& agents) {
     }
 }
 
-TEST(CoordinatorHost, hears_that_an_agent_died) {
+TEST(CoordinatorHost, evicts_a_node_that_sends_gone) {
     Job job(2);
     with_clients(job.loop, [&] {
         Agent first(job, 1), second(job, 2);
@@ -114,7 +114,7 @@ TEST(CoordinatorHost, refuses_another_job_and_closes) {
     });
 }
 
-TEST(CoordinatorHost, is_no_store_and_closes_clients_that_speak_nonsense) {
+TEST(CoordinatorHost, closes_store_clients_and_clients_with_invalid_messages) {
     Job job(1);
     with_clients(job.loop, [&] {
         Peer nonsense(job.port());

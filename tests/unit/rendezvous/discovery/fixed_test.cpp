@@ -9,13 +9,13 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-Question question_for(const std::string& host, int port) {
-    Question question;
-    question.at.places = {{host, port}};
-    question.host_name = "node1";
-    question.version = "1";
-    question.job_id = "job";
-    return question;
+DiscoveryRequest request_for(const std::string& host, int port) {
+    DiscoveryRequest request;
+    request.at.places = {{host, port}};
+    request.host_name = "node1";
+    request.version = "1";
+    request.job_id = "job";
+    return request;
 }
 
 /// A port of this host that is bound without a listener.
@@ -34,14 +34,14 @@ struct Held {
 };
 
 TEST(Fixed, hosts_where_the_endpoint_is_ours) {
-    const auto found = FixedDiscovery(question_for("127.0.0.1", 0)).find();
+    const auto found = FixedDiscovery(request_for("127.0.0.1", 0)).find();
     ASSERT_TRUE(found && found->listener);
     EXPECT_EQ(found->places, (std::vector<ResolvedEndpoint>{{{"127.0.0.1", found->listener->port}, "127.0.0.1"}}));
 }
 
 TEST(Fixed, a_port_that_is_bound_without_a_listener_is_reported_as_in_use) {
     const Held held;
-    const auto found = FixedDiscovery(question_for("127.0.0.1", held.port)).find();
+    const auto found = FixedDiscovery(request_for("127.0.0.1", held.port)).find();
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().text, "--rdzv-endpoint: 127.0.0.1:" + std::to_string(held.port) +
                                       ": Address already in use, by a process that does not answer, expected a "
@@ -51,7 +51,7 @@ TEST(Fixed, a_port_that_is_bound_without_a_listener_is_reported_as_in_use) {
 
 TEST(Fixed, a_port_that_becomes_free_is_taken) {
     Held held;
-    FixedDiscovery discovery(question_for("127.0.0.1", held.port));
+    FixedDiscovery discovery(request_for("127.0.0.1", held.port));
     std::thread owner([&] { held.socket.reset(); });
     const auto found = discovery.find();
     owner.join();
@@ -59,32 +59,53 @@ TEST(Fixed, a_port_that_becomes_free_is_taken) {
     EXPECT_TRUE(found->listener);
 }
 
-TEST(Fixed, who_came_first_on_this_machine_hosts) {
+TEST(Fixed, the_first_process_at_the_port_hosts) {
     Served job({.version = "1", .job_id = "job"});
     with_clients(job.loop, [port = job.port()] {
-        const auto found = FixedDiscovery(question_for("127.0.0.1", port)).find();
+        const auto found = FixedDiscovery(request_for("127.0.0.1", port)).find();
         ASSERT_TRUE(found);
         EXPECT_FALSE(found->listener);
         EXPECT_EQ(found->places.front().address, "127.0.0.1");
     });
 }
 
-TEST(Fixed, the_user_is_believed_that_this_node_hosts) {
-    Question question = question_for("192.0.2.1", 0);  // no host has this address
-    question.local_addr = "127.0.0.1";
-    EXPECT_FALSE(FixedDiscovery(question).find()->listener);
-    question.hosting = Hosting::always;
-    auto found = FixedDiscovery(question).find();
+TEST(Fixed, is_host_makes_this_node_host_at_any_endpoint) {
+    DiscoveryRequest request = request_for("192.0.2.1", 0);  // no host has this address
+    request.local_addr = "127.0.0.1";
+    EXPECT_FALSE(FixedDiscovery(request).find()->listener);
+    request.hosting = Hosting::always;
+    auto found = FixedDiscovery(request).find();
     ASSERT_TRUE(found && found->listener);
     EXPECT_EQ(found->places.front().address, "127.0.0.1");
-    question.at.places = {{"nobody.invalid", 0}};
-    EXPECT_TRUE(FixedDiscovery(question).find()->listener) << "its own name may be known only when it answers";
+    request.at.places = {{"nobody.invalid", 0}};
+    EXPECT_TRUE(FixedDiscovery(request).find()->listener) << "its own name may be known only when it answers";
 }
 
-TEST(Fixed, an_endpoint_that_is_missing_is_named_as_the_user_would) {
-    Question question;
-    question.option = "--master-addr";
-    EXPECT_EQ(FixedDiscovery(question).find().error().text,
+TEST(Fixed, a_node_that_is_told_to_host_joins_a_coordinator_that_answers_at_the_endpoint) {
+    Served job({.version = "1", .job_id = "job"});
+    with_clients(job.loop, [port = job.port()] {
+        DiscoveryRequest request = request_for("2130706433", port);  // 127.0.0.1, but not written as a loopback address
+        request.local_addr = "127.0.0.2";
+        request.hosting = Hosting::always;
+        const auto found = FixedDiscovery(request).find();
+        ASSERT_TRUE(found);
+        EXPECT_FALSE(found->listener);
+        EXPECT_EQ(found->places.front().address, "127.0.0.1");
+        EXPECT_EQ(found->warning, "--rdzv-endpoint: a coordinator answers at 2130706433:" + std::to_string(port) +
+                                      " already, so this node joins there and does not host, expected is_host=true "
+                                      "only on the node that hosts");
+        request.local_addr = "127.0.0.1";
+        const auto own = FixedDiscovery(request).find();
+        ASSERT_TRUE(own);
+        EXPECT_FALSE(own->listener);
+        EXPECT_EQ(own->warning, "") << "its agent was started again beside the coordinator";
+    });
+}
+
+TEST(Fixed, a_missing_endpoint_is_named_by_its_option) {
+    DiscoveryRequest request;
+    request.option = "--master-addr";
+    EXPECT_EQ(FixedDiscovery(request).find().error().text,
               "--master-addr: nothing given, expected HOST:PORT of the coordinator");
 }
 

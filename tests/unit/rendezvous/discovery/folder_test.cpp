@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <latch>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "rendezvous/discovery/folder_claim.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -19,21 +19,15 @@ namespace fs = std::filesystem;
 
 class Folder : public testing::Test {
 protected:
-    Folder() {
-        char name[] = "/tmp/folder_test.XXXXXX";
-        path = mkdtemp(name);
-    }
-    ~Folder() override { fs::remove_all(path); }
-
-    Question question(const std::string& job = "night 7") const {
-        Question question;
-        question.at.folder = path;
-        question.host_name = "node1";
-        question.local_addr = "127.0.0.1";
-        question.version = "1";
-        question.job_id = job;
-        question.node_timeout = Milliseconds(50);
-        return question;
+    DiscoveryRequest request(const std::string& job = "night 7") const {
+        DiscoveryRequest request;
+        request.at.folder = path;
+        request.host_name = "node1";
+        request.local_addr = "127.0.0.1";
+        request.version = "1";
+        request.job_id = job;
+        request.node_timeout = Milliseconds(50);
+        return request;
     }
     std::set<std::string> files() const {
         std::set<std::string> found;
@@ -42,11 +36,12 @@ protected:
     }
     void claim(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
 
-    std::string path;
+    const TemporaryFolder temporary;
+    const std::string path = temporary.path();
 };
 
-TEST_F(Folder, the_first_hosts_and_leaves_nothing) {
-    FolderDiscovery first(question());
+TEST_F(Folder, the_first_node_hosts_and_removes_its_claim) {
+    FolderDiscovery first(request());
     const auto found = first.find();
     ASSERT_TRUE(found) << found.error().text;
     ASSERT_TRUE(found->listener);
@@ -59,22 +54,24 @@ TEST_F(Folder, the_first_hosts_and_leaves_nothing) {
     EXPECT_EQ(files(), std::set<std::string>{});
 }
 
-TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
+TEST_F(Folder, one_of_many_simultaneous_nodes_hosts_and_its_peers_find_it) {
     constexpr int kMany = 8;
     std::atomic<int> hosts = 0;
     std::latch all_know(kMany);
     std::set<int> ports;
+    std::set<std::uint64_t> epochs;
     std::mutex mutex;
     std::vector<std::thread> threads;
     for (int i = 0; i < kMany; ++i)
         threads.emplace_back([&] {
-            auto mine = question();
+            auto mine = request();
             FolderDiscovery discovery(mine);
             const auto found = discovery.find();
             EXPECT_TRUE(found) << found.error().text;
             {
                 const std::lock_guard lock(mutex);
                 if (found) ports.insert(found->places.front().endpoint.port);
+                if (found) epochs.insert(found->epoch);
             }
             all_know.count_down();
             if (!found || !found->listener) return;
@@ -89,23 +86,24 @@ TEST_F(Folder, of_many_at_once_one_hosts_and_the_others_find_it) {
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(hosts, 1);
     EXPECT_EQ(ports.size(), 1U);
+    EXPECT_EQ(epochs.size(), 1U);
 }
 
 TEST_F(Folder, a_dead_claim_is_followed_and_removed) {
     claim("dlaunch-night-207.4", "127.0.0.1:1\nhost node9\n");
     claim("dlaunch-night-207.3", "127.0.0.1:1\nhost node9\n");
     claim("dlaunch-other.7", "127.0.0.1:1\n");
-    FolderDiscovery first(question());
+    FolderDiscovery first(request());
     const auto found = first.find();
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->listener);
     EXPECT_EQ(files(), (std::set<std::string>{"dlaunch-night-207.5", "dlaunch-other.7"}));
 }
 
-TEST_F(Folder, what_is_no_claim_is_a_dead_one) {
+TEST_F(Folder, an_invalid_claim_counts_as_dead) {
     claim("dlaunch-night-207.1", "what?");
     claim("dlaunch-night-207.2x", "");
-    FolderDiscovery first(question());
+    FolderDiscovery first(request());
     const auto found = first.find();
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->listener);
@@ -113,7 +111,7 @@ TEST_F(Folder, what_is_no_claim_is_a_dead_one) {
 }
 
 TEST_F(Folder, a_claim_that_was_followed_is_lost) {
-    const auto found = FolderDiscovery(question()).find();
+    const auto found = FolderDiscovery(request()).find();
     ASSERT_TRUE(found);
     FolderClaim held(*found->claim);
     EXPECT_EQ(held.renew(), Claim::State::held);
@@ -124,7 +122,7 @@ TEST_F(Folder, a_claim_that_was_followed_is_lost) {
 }
 
 TEST_F(Folder, a_claim_of_another_owner_under_the_same_name_is_lost) {
-    const auto found = FolderDiscovery(question()).find();
+    const auto found = FolderDiscovery(request()).find();
     ASSERT_TRUE(found);
     FolderClaim held(*found->claim);
     claim("dlaunch-night-207.1", "127.0.0.1:1\n");
@@ -133,20 +131,77 @@ TEST_F(Folder, a_claim_of_another_owner_under_the_same_name_is_lost) {
     EXPECT_TRUE(files().contains("dlaunch-night-207.1"));
 }
 
-TEST_F(Folder, the_owner_of_a_claim_that_vanished_claims_the_next_number) {
-    const auto found = FolderDiscovery(question()).find();
+TEST_F(Folder, the_owner_of_a_claim_that_vanished_claims_again) {
+    claim("dlaunch-night-207.4", "127.0.0.1:1\nhost node9\n");
+    const auto found = FolderDiscovery(request()).find();
     ASSERT_TRUE(found);
-    FolderClaim held(*found->claim);
+    FolderClaim held(*found->claim), replaced(*found->claim);
     std::filesystem::remove_all(path);
     EXPECT_EQ(held.renew(), Claim::State::held);
-    EXPECT_EQ(files(), std::set<std::string>{"dlaunch-night-207.2"});
-    std::filesystem::remove(path + "/dlaunch-night-207.2");
+    EXPECT_EQ(files(), std::set<std::string>{"dlaunch-night-207.1"}) << "the number that a newcomer would claim";
+    EXPECT_EQ(replaced.renew(), Claim::State::held) << "another process of the same coordinator";
+    EXPECT_EQ(held.renew(), Claim::State::held);
+    std::filesystem::remove(path + "/dlaunch-night-207.1");
     claim("dlaunch-night-207.1", "127.0.0.1:1\n");
     EXPECT_EQ(held.renew(), Claim::State::lost);
 }
 
+TEST_F(Folder, a_newcomer_to_an_emptied_folder_has_a_higher_epoch_than_the_living_owner) {
+    const auto before = FolderDiscovery(request()).find();
+    ASSERT_TRUE(before);
+    fs::remove(path + "/dlaunch-night-207.1");
+    std::this_thread::sleep_for(Milliseconds(20));  // a file server's clock may have coarse ticks
+    const auto after = FolderDiscovery(request()).find();
+    ASSERT_TRUE(after);
+    EXPECT_EQ(files(), std::set<std::string>{"dlaunch-night-207.1"});
+    EXPECT_GT(after->epoch, before->epoch + 0xffff);
+    FolderClaim held(*before->claim);
+    EXPECT_EQ(held.renew(), Claim::State::lost);
+}
+
+TEST_F(Folder, a_missing_claim_is_vacant_only_after_its_owner_had_time_to_claim_again) {
+    const auto found = FolderDiscovery(request()).find();
+    ASSERT_TRUE(found);
+    auto longer = request();
+    longer.node_timeout = Milliseconds(60'000);
+    FolderDiscovery standby(longer);
+    fs::remove(path + "/dlaunch-night-207.1");
+    EXPECT_FALSE(standby.is_vacant());
+    FolderClaim held(*found->claim);
+    EXPECT_EQ(held.renew(), Claim::State::held);
+    EXPECT_FALSE(standby.is_vacant());
+    fs::remove(path + "/dlaunch-night-207.1");
+    const auto began = std::chrono::steady_clock::now();
+    while (!standby.is_vacant()) std::this_thread::sleep_for(Milliseconds(10));
+    EXPECT_GT(std::chrono::steady_clock::now() - began, kMayClaimAgain);
+}
+
+TEST_F(Folder, a_node_of_the_job_leaves_a_missing_claim_to_the_owner) {
+    auto member = request();
+    member.node_timeout = Milliseconds(60'000);
+    const auto owner = FolderDiscovery(member).find();
+    ASSERT_TRUE(owner);
+    member.known_epoch = owner->epoch;
+    fs::remove(path + "/dlaunch-night-207.1");
+    std::atomic<bool> has_found = false;
+    std::thread owning([&] {
+        FolderClaim held(*owner->claim);
+        do {
+            std::this_thread::sleep_for(Milliseconds(200));
+            EXPECT_EQ(held.renew(), Claim::State::held);
+        } while (!has_found);
+    });
+    const auto found = FolderDiscovery(member).find();
+    has_found = true;
+    owning.join();
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(found->listener);
+    EXPECT_EQ(found->places, owner->places);
+    EXPECT_EQ(found->epoch, owner->epoch);
+}
+
 TEST_F(Folder, a_released_claim_is_taken_at_once_and_with_a_higher_epoch) {
-    FolderDiscovery first(question()), second(question());
+    FolderDiscovery first(request()), second(request());
     const auto before = first.find();
     ASSERT_TRUE(before);
     EXPECT_FALSE(before->succeeds);
@@ -161,16 +216,17 @@ TEST_F(Folder, a_released_claim_is_taken_at_once_and_with_a_higher_epoch) {
 }
 
 TEST_F(Folder, a_claim_in_an_emptied_folder_is_behind_all_epochs_that_the_node_knows) {
-    auto knows = question();
-    knows.known_epoch = epoch_of_claim(7) + 3;
+    auto knows = request();
+    constexpr std::uint64_t kFuture = std::uint64_t{1} << 40;
+    knows.known_epoch = epoch_of_claim(kFuture) + 3;
     const auto found = FolderDiscovery(knows).find();
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->epoch, epoch_of_claim(8));
+    EXPECT_EQ(found->epoch, epoch_of_claim(kFuture + 1));
     EXPECT_TRUE(found->succeeds);
 }
 
-TEST_F(Folder, says_what_is_wrong_with_the_folder) {
-    auto lost = question();
+TEST_F(Folder, reports_the_error_of_the_folder) {
+    auto lost = request();
     lost.at.folder = path + "/nowhere";
     const auto found = FolderDiscovery(lost).find();
     ASSERT_FALSE(found);

@@ -28,10 +28,10 @@ TEST(Addresses, loopback_counts_only_where_it_was_written) {
     EXPECT_EQ(own_at("localhost", {"127.0.0.1", "::1"}), (Texts{"127.0.0.1", "::1"}));
     EXPECT_EQ(own_at("127.0.0.1", {"127.0.0.1"}), Texts{"127.0.0.1"});
     EXPECT_EQ(own_at("::ffff:127.0.0.1", {"127.0.0.1"}), Texts{"127.0.0.1"});
-    EXPECT_EQ(own_at("node1", {"127.0.0.1"}), Texts{}) << "somebody's wrong table";
+    EXPECT_EQ(own_at("node1", {"127.0.0.1"}), Texts{}) << "a wrong table of names";
 }
 
-TEST(Addresses, our_own_name_for_127_0_1_1_means_what_others_reach) {
+TEST(Addresses, own_name_at_127_0_1_1_stands_for_the_advertised_address) {
     for (const char* name : {"node7", "NODE7", "node7.example.com", "Node7.Example.Com"})
         EXPECT_EQ(own_at(name, {"127.0.1.1"}), Texts{"10.0.0.7"}) << name;
     for (const char* name : {"node77", "node77.example.com", "example.com", "node"})

@@ -25,7 +25,7 @@ struct Calls {
                     messages.push_back(message);
                     note("received");
                 },
-                [this](bool by_its_end) { note(by_its_end ? "closed in order" : "broken"); }};
+                [this](bool by_fin) { note(by_fin ? "closed in order" : "broken"); }};
     }
     void note(const std::string& call) {
         names.push_back(call);
@@ -44,7 +44,7 @@ ResolvedEndpoint here(int port) { return {{"127.0.0.1", port}, "127.0.0.1"}; }
 struct Line {
     void run(const std::function<void(Calls&)>& then, const std::function<void()>& coordinator = {}) {
         calls.then = [&] {
-            if (calls.names.back() == "connected") link.send(kBeat);  // as a member, which always speaks first
+            if (calls.names.back() == "connected") link.send(kBeat);  // as a member, which always sends first
             then(calls);
         };
         link.connect();
@@ -83,15 +83,15 @@ TEST(MemberLink, greets_and_carries_messages_both_ways) {
         },
         [&] {
             MessagePeer coordinator = line.accepted();
-            coordinator.send(Tell{{}, "hello"});
+            coordinator.send(Notice{{}, "hello"});
             coordinator.send(kBeat);
         });
     ASSERT_EQ(line.calls.names, (std::vector<std::string>{"connected", "received", "received"}));
-    EXPECT_EQ(std::get<Tell>(line.calls.messages[0]).text, "hello");
+    EXPECT_EQ(std::get<Notice>(line.calls.messages[0]).text, "hello");
     EXPECT_EQ(std::get<Beat>(line.calls.messages[1]), kBeat);
 }
 
-TEST(MemberLink, looks_a_name_up_again_when_all_its_addresses_have_failed) {
+TEST(MemberLink, resolves_a_name_again_when_all_its_addresses_have_failed) {
     const store::Listener port = *store::open_listener("127.0.0.1", 0);
     base::Loop loop;
     Calls calls;
@@ -107,7 +107,7 @@ TEST(MemberLink, looks_a_name_up_again_when_all_its_addresses_have_failed) {
     EXPECT_EQ(calls.names.back(), "connected");
 }
 
-TEST(MemberLink, dials_another_place_after_retarget) {
+TEST(MemberLink, dials_the_new_address_after_retarget) {
     Line line;
     const store::Listener other = *store::open_listener("127.0.0.1", 0);
     line.link.retarget({here(other.port)});
@@ -146,7 +146,7 @@ TEST(MemberLink, sends_more_than_the_kernel_takes_at_once) {
     EXPECT_EQ(line.calls.names, (std::vector<std::string>{"connected", "received"}));
 }
 
-TEST(MemberLink, tells_an_end_in_order_from_a_break) {
+TEST(MemberLink, distinguishes_an_orderly_close_from_a_broken_connection) {
     Line orderly;
     orderly.run_until("closed in order", [&] { orderly.accepted().peer().leave(); });
     Line broken;
@@ -165,7 +165,7 @@ TEST(MemberLink, describes_a_listener_that_is_no_coordinator) {
     EXPECT_TRUE(failure.text.starts_with(line.link_text() + ": another service listens there: ")) << failure.text;
 }
 
-TEST(MemberLink, takes_a_coordinator_that_loses_its_senses_for_broken) {
+TEST(MemberLink, reports_broken_after_an_invalid_message) {
     Line line;
     line.run_until("broken", [&] {
         MessagePeer coordinator = line.accepted();
@@ -175,13 +175,13 @@ TEST(MemberLink, takes_a_coordinator_that_loses_its_senses_for_broken) {
     });
 }
 
-TEST(MemberLink, looks_a_name_up_beside_the_loop) {
+TEST(MemberLink, resolves_a_name_outside_the_loop) {
     Line line;
     Calls calls;
     MemberLink link(line.loop, {{{"localhost", line.port.port}, ""}}, calls.observer());
     calls.then = [&] {
         if (calls.names.back() == "connected") link.send(kBeat);
-        if (calls.names.back() == "failed") link.connect();  // ::1 came first
+        if (calls.names.back() == "failed") link.connect();  // ::1 was tried first
         if (calls.names.back() == "received") line.loop.stop();
     };
     link.connect();
@@ -235,7 +235,7 @@ TEST(MemberLink, reports_that_no_process_listens) {
     EXPECT_EQ(line.calls.failures[0].text, line.link_text() + ": Connection refused");
 }
 
-TEST(MemberLink, says_that_a_name_is_unknown) {
+TEST(MemberLink, reports_an_unknown_name) {
     base::Loop loop;
     Calls calls;
     calls.then = [&] { loop.stop(); };
@@ -247,7 +247,7 @@ TEST(MemberLink, says_that_a_name_is_unknown) {
     EXPECT_TRUE(calls.failures[0].text.starts_with("no-such-host.invalid:29400: "));
 }
 
-TEST(MemberLink, names_every_place_that_it_has_tried) {
+TEST(MemberLink, names_every_address_that_it_has_tried) {
     store::Listener first = *store::open_listener("127.0.0.1", 0), second = *store::open_listener("127.0.0.1", 0);
     base::Loop loop;
     Calls calls;
@@ -265,7 +265,7 @@ TEST(MemberLink, names_every_place_that_it_has_tried) {
     EXPECT_TRUE(calls.failures.at(2).refused);
 }
 
-TEST(MemberLink, tries_places_in_turn_and_stays_where_it_was_answered) {
+TEST(MemberLink, tries_addresses_in_turn_and_keeps_the_one_that_answers) {
     store::Listener nobody = *store::open_listener("127.0.0.1", 0);
     Line line;
     Calls calls;
@@ -285,7 +285,7 @@ TEST(MemberLink, tries_places_in_turn_and_stays_where_it_was_answered) {
     coordinator.join();
     EXPECT_EQ(calls.names,
               (std::vector<std::string>{"failed", "connected", "closed in order", "connected", "received"}));
-    EXPECT_FALSE(calls.failures.at(0).refused) << "of several places one that refuses proves nothing";
+    EXPECT_FALSE(calls.failures.at(0).refused) << "one refusing address of several proves nothing";
 }
 
 }  // namespace

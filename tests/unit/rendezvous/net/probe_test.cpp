@@ -23,13 +23,13 @@ TEST(Probe, finds_the_coordinator_of_the_job_and_joins_nothing) {
     EXPECT_EQ(job.host->coordinator().nodes(), 0U);
 }
 
-TEST(Probe, a_store_is_a_stranger) {
+TEST(Probe, a_store_is_a_foreign_service) {
     base::Loop loop;
     const auto server = store::Server::listen(loop, "127.0.0.1", 0);
     ASSERT_TRUE(server);
     with_clients(loop, [&] {
         const Answer answer = probe("127.0.0.1", (*server)->port(), "1", "job", kPatience);
-        EXPECT_EQ(answer.kind, Kind::stranger);
+        EXPECT_EQ(answer.kind, Kind::foreign_service);
         EXPECT_EQ(answer.text, "it closes the connection without sending a byte");
     });
 }
@@ -43,11 +43,12 @@ TEST(Probe, a_closed_port_and_one_that_never_answers) {
     EXPECT_EQ(probe("no number", 1, "1", "job", Milliseconds(1)).kind, Kind::unreachable);
 }
 
-TEST(Probe, quotes_what_can_be_read) {
-    EXPECT_EQ(describe_stranger("HTTP/1.1 400 Bad Request\r\nServer: x"), "it sends \"HTTP/1.1 400 Bad Request\"");
-    EXPECT_EQ(describe_stranger("\x16\x03\x01"), "it speaks another protocol");
-    EXPECT_EQ(describe_stranger(""), "it speaks another protocol");
-    EXPECT_EQ(describe_stranger(std::string(100, 'a')).size(), std::string("it sends \"\"").size() + 40);
+TEST(Probe, quotes_printable_replies) {
+    EXPECT_EQ(describe_foreign_service("HTTP/1.1 400 Bad Request\r\nServer: x"),
+              "it sends \"HTTP/1.1 400 Bad Request\"");
+    EXPECT_EQ(describe_foreign_service("\x16\x03\x01"), "it speaks another protocol");
+    EXPECT_EQ(describe_foreign_service(""), "it speaks another protocol");
+    EXPECT_EQ(describe_foreign_service(std::string(100, 'a')).size(), std::string("it sends \"\"").size() + 40);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "rendezvous/rounds/admission.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "rendezvous/rounds/adoption.hpp"
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr Time kNow{1h};
 
-TEST(Admission, nodes_cool_down_until_their_time) {
+TEST(Admission, a_host_cools_down_until_its_deadline) {
     Admission admission;
     admission.cool("a", kNow + 10s);
     admission.cool("b", kNow + 20s);
@@ -28,18 +29,39 @@ TEST(Admission, nodes_cool_down_until_their_time) {
     EXPECT_EQ(admission.cooling([](const std::string& id) { return id == "a"; }), 0U);
 }
 
-TEST(Admission, each_newcomer_lets_all_wait_again) {
+TEST(Admission, each_newcomer_restarts_the_wait_of_all) {
     Admission admission;
     EXPECT_FALSE(admission.is_due(kNow));
-    admission.wait_until(kNow + 3s);
-    admission.wait_until(kNow + 5s);
+    admission.wait(kNow, "a", 3s);
+    admission.wait(kNow + 2s, "b", 3s);
     EXPECT_FALSE(admission.is_due(kNow + 4s));
     EXPECT_TRUE(admission.is_due(kNow + 5s));
-    admission.taken_in();
+    admission.admitted();
     EXPECT_EQ(admission.deadline(), kNever);
 }
 
-TEST(LostHosts, a_host_lacks_as_often_as_it_has_lost_members) {
+TEST(Admission, no_newcomer_waits_for_more_than_four_last_calls) {
+    Admission admission;
+    admission.wait(kNow, "a", 3s);
+    for (int n = 1; n <= 5; ++n) admission.wait(kNow + n * 2s, fmt::format("b{}", n), 3s);
+    EXPECT_EQ(admission.deadline(), kNow + 12s);
+    admission.gone("a");
+    EXPECT_EQ(admission.deadline(), kNow + 13s) << "the latest newcomer's last call";
+    for (int n = 6; n <= 8; ++n) admission.wait(kNow + n * 2s, fmt::format("b{}", n), 3s);
+    EXPECT_EQ(admission.deadline(), kNow + 14s) << "b1 has waited since 2 s";
+    admission.admitted();
+    admission.wait(kNow + 20s, "c", 3s);
+    EXPECT_EQ(admission.deadline(), kNow + 23s);
+}
+
+TEST(Admission, a_node_that_comes_again_waits_anew) {
+    Admission admission;
+    admission.wait(kNow, "a", 3s);
+    for (int n = 1; n <= 5; ++n) admission.wait(kNow + n * 2s, "a", 3s);
+    EXPECT_EQ(admission.deadline(), kNow + 13s);
+}
+
+TEST(LostHosts, a_host_is_listed_once_per_lost_member) {
     LostHosts hosts;
     hosts.lost("node1");
     hosts.lost("node1");
@@ -48,7 +70,38 @@ TEST(LostHosts, a_host_lacks_as_often_as_it_has_lost_members) {
     EXPECT_TRUE(hosts.names().empty());
 }
 
-TEST(LostHosts, a_host_that_is_to_come_back_is_given_up_in_time) {
+TEST(LostHosts, are_named_in_the_order_of_their_losses) {
+    LostHosts hosts;
+    EXPECT_FALSE(hosts.any());
+    for (const char* host : {"node3", "node1", "node3", "node2"}) hosts.lost(host);
+    EXPECT_EQ(hosts.names(), (std::vector<std::string>{"node3", "node1", "node3", "node2"}));
+    EXPECT_EQ(hosts.latest(), "node2");
+    hosts.joined("node3");
+    hosts.joined("node4");
+    EXPECT_EQ(hosts.names(), (std::vector<std::string>{"node1", "node2"}));
+    hosts.round_begins();
+    EXPECT_FALSE(hosts.any());
+}
+
+TEST(LostHosts, any_returns_while_a_lost_host_is_to_come_back) {
+    LostHosts hosts;
+    hosts.returns("node1", kNow + 10s);
+    EXPECT_FALSE(hosts.any_returns()) << "it is not lost";
+    hosts.lost("node1"), hosts.lost("node1"), hosts.lost("node2");
+    hosts.returns("node1", kNow + 20s);
+    EXPECT_TRUE(hosts.any_returns());
+    hosts.joined("node2");
+    EXPECT_TRUE(hosts.any_returns());
+    hosts.joined("node1");
+    EXPECT_FALSE(hosts.any_returns());
+    hosts.lost("node2"), hosts.returns("node2", kNow + 10s);
+    hosts.round_begins();
+    EXPECT_FALSE(hosts.any_returns());
+    hosts.lost("node2");
+    EXPECT_TRUE(hosts.any_returns()) << "the new round lacks it, too";
+}
+
+TEST(LostHosts, a_returning_host_is_given_up_at_its_deadline) {
     LostHosts hosts;
     hosts.lost("node1");
     hosts.returns("node1", kNow + 10s);
@@ -58,7 +111,7 @@ TEST(LostHosts, a_host_that_is_to_come_back_is_given_up_in_time) {
     EXPECT_FALSE(hosts.any_returns());
 }
 
-TEST(RoundNumbers, none_is_used_twice) {
+TEST(RoundNumbers, no_number_is_used_twice) {
     RoundNumbers numbers;
     EXPECT_EQ(numbers.begin(), 0);
     EXPECT_EQ(numbers.begin(), 1);
@@ -81,7 +134,7 @@ TEST(Adoption, is_open_until_its_time_and_the_coordinators_own_gap_does_not_coun
     adoption.excuse(2s);
     EXPECT_TRUE(adoption.is_open(kNow + 6s));
     EXPECT_TRUE(adoption.has_timed_out(kNow + 7s));
-    adoption.came();
+    adoption.joined();
     EXPECT_EQ(adoption.count(), 1U);
     adoption.end();
     EXPECT_FALSE(adoption.is_open(kNow));

@@ -12,9 +12,9 @@ using Outcome = Blame::Outcome;
 
 /// Letters are events in their order, 200 ms apart:
 ///   f  a worker failed      p  a worker failed for good (the program cannot be executed)
-///   l  a node was lost that had been silent since before anything else      L  one that has just sent something
-///   s  the round is stopped      e  what failed is excused (a leaver in a job that was about to end)
-///   v  the job is to end: by a signal      y  the same, but the failures before it stand
+///   l  loss of a node that was silent before all other events      L  loss of a node that has just sent a message
+///   s  the round is stopped      e  failures are excused (a leaver in a finishing job)
+///   v  a signal ends the job      y  the same, but the failures before it stand
 ///   w  a whole node was stopped, workers included      .  time passes
 Outcome outcome(const char* events) {
     Blame blame;
@@ -42,19 +42,19 @@ TEST(Blame, table) {
         {"", Outcome::change},       // nothing went wrong: newcomers, a leaver
         {"s", Outcome::change},      //
         {"fs", Outcome::failure},    // a failure stops the round
-        {"sf", Outcome::change},     // what fails when it is stopped anyway does not count
-        {"sp", Outcome::failure},    // but what cannot be executed never will be
+        {"sf", Outcome::change},     // failures during a stop do not count
+        {"sp", Outcome::failure},    // but a permanent failure counts
         {"ls", Outcome::loss},       //
-        {"fsl", Outcome::loss},      // the peer died of the loss that was noticed later
-        {"fsL", Outcome::failure},   // that node lived on after the failure
-        {"lsf", Outcome::loss},      // peers die of the loss
+        {"fsl", Outcome::loss},      // the loss, noticed later, caused the failure
+        {"fsL", Outcome::failure},   // the node still sent messages after the failure
+        {"lsf", Outcome::loss},      // the loss causes failures of peers
         {"lsp", Outcome::failure},   //
         {"vs", Outcome::verdict},    // a signal
-        {"fsv", Outcome::verdict},   // a failure that would have been tried again gives way to it
+        {"fsv", Outcome::verdict},   // a signal replaces a failure that would be restarted
         {"fsy", Outcome::failure},   // the failure that ends the job stands
         {"fsyl", Outcome::verdict},  // unless it followed from a loss
         {"fsyL", Outcome::failure},  //
-        {"fsw", Outcome::change},    // a whole node was stopped; what failed in the moment before followed from it
+        {"fsw", Outcome::change},    // the stop of a whole node caused the failure just before
         {"fs.w", Outcome::failure},  // long before
         {"fsew", Outcome::change},   //
     };
@@ -100,7 +100,7 @@ TEST(Blame, every_order_of_events_keeps_the_rules) {
     }
 }
 
-TEST(Blame, a_successor_goes_on_from_what_is_pending) {
+TEST(Blame, a_successor_restores_the_pending_decision) {
     Blame blame;
     blame.lost(Time{1h}, "node2");
     blame.decide({80, "too few", {}}, false, true);

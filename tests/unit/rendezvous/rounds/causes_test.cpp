@@ -8,7 +8,7 @@ namespace {
 
 Cause cause(const std::string& record) { return {1, "kind", "summary of " + record.substr(0, 8), false, record}; }
 
-TEST(Causes, keep_the_order_in_which_they_came) {
+TEST(Causes, keep_the_order_of_their_reports) {
     Causes causes;
     causes.add("b", cause("b"));
     causes.add("a", cause("a"));

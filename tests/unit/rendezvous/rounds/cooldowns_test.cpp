@@ -1,5 +1,6 @@
 #include "rendezvous/rounds/cooldowns.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace dlaunch::rendezvous {
@@ -26,6 +27,27 @@ TEST(Cooldowns, losses_that_are_far_apart_begin_none) {
     Cooldowns cooldowns({10s, 300s});
     for (int n = 0; n < 10; ++n) cooldowns.lost(kNow + n * 301s, "node1");
     EXPECT_LE(cooldowns.admitted_from("node1"), kNow);
+}
+
+TEST(Cooldowns, a_host_begins_anew_ten_minutes_after_its_losses_although_others_are_lost_meanwhile) {
+    Cooldowns cooldowns({10s, 300s});
+    for (int n = 0; n < 4; ++n) cooldowns.lost(kNow, "node1");
+    EXPECT_EQ(cooldowns.admitted_from("node1"), kNow + 20s);
+    for (int n = 1; n <= 40; ++n) cooldowns.lost(kNow + n * 15s, "node2");
+    for (int n = 0; n < 2; ++n) cooldowns.lost(kNow + 601s, "node1");
+    EXPECT_EQ(cooldowns.losses("node1"), 2U);
+    EXPECT_LE(cooldowns.admitted_from("node1"), kNow + 601s);
+    cooldowns.lost(kNow + 601s, "node1");
+    EXPECT_EQ(cooldowns.admitted_from("node1"), kNow + 611s) << "the first cool-down again";
+}
+
+TEST(Cooldowns, hosts_whose_losses_are_old_are_forgotten_within_a_minute) {
+    Cooldowns cooldowns({10s, 300s});
+    for (int n = 0; n < 1'000; ++n) cooldowns.lost(kNow, fmt::format("node{}", n));
+    cooldowns.lost(kNow + 599s, "other");
+    EXPECT_EQ(cooldowns.snapshot(kNow + 599s).size(), 1'001U);
+    cooldowns.lost(kNow + 660s, "other");
+    EXPECT_EQ(cooldowns.snapshot(kNow + 660s).size(), 1U);
 }
 
 TEST(Cooldowns, zero_means_never) {

@@ -11,7 +11,7 @@ std::string master_address(const std::string& of_node_0, const std::string& of_n
     job.join(0);
     job.other_address = of_node_1;
     job.join(1);
-    return job.heard<Assigned>(1)->master_addr;
+    return job.received<Assigned>(1)->master_addr;
 }
 
 TEST(CoordinatorAddresses, the_first_kind_is_assigned_where_all_nodes_have_it) {
@@ -27,8 +27,8 @@ TEST(CoordinatorAddresses, the_other_kind_is_assigned_where_a_node_lacks_the_fir
     job.other_address = "";
     job.address = "fd00::b";
     job.join(1);
-    EXPECT_EQ(job.heard<Assigned>(0)->master_addr, "fd00::a");
-    EXPECT_EQ(job.heard<Assigned>(1)->master_addr, "fd00::a");
+    EXPECT_EQ(job.received<Assigned>(0)->master_addr, "fd00::a");
+    EXPECT_EQ(job.received<Assigned>(1)->master_addr, "fd00::a");
 }
 
 TEST(CoordinatorAddresses, the_hosts_first_one_is_assigned_where_none_is_common) {
@@ -36,7 +36,7 @@ TEST(CoordinatorAddresses, the_hosts_first_one_is_assigned_where_none_is_common)
     job.join(0);
     job.address = "fd00::b";
     job.join(1);
-    EXPECT_EQ(job.heard<Assigned>(1)->master_addr, "10.0.0.0");
+    EXPECT_EQ(job.received<Assigned>(1)->master_addr, "10.0.0.0");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// What losses cost.
+/// Pauses, cool-downs and verdicts after losses.
 
 #include <gtest/gtest.h>
 
@@ -23,11 +23,10 @@ TEST(CoordinatorLosses, a_node_that_is_lost_again_and_again_ends_in_93_which_nam
         job.over(0);
         job.pass(1s, {0});
     }
-    const auto end = job.heard<End>(0);
+    const auto end = job.received<End>(0);
     EXPECT_EQ(end->verdict.status, 93);
-    EXPECT_EQ(
-        end->verdict.reason,
-        "gave up: 4 rounds in a row ended soon after the start by the loss of a node, the latest by that of node1");
+    EXPECT_EQ(end->verdict.reason,
+              "gave up: each of the last 4 rounds lost a node soon after its start; the latest lost node: node1");
 }
 
 TEST(CoordinatorLosses, quick_losses_pause) {
@@ -37,13 +36,13 @@ TEST(CoordinatorLosses, quick_losses_pause) {
     for (int node : {0, 1, 2}) job.join(node);
     job.dies(1);
     job.over(0), job.over(2);
-    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 2) << "the first at once";
+    EXPECT_EQ(job.received<Assigned>(0)->group_world_size, 2) << "the first at once";
     job.dies(2);
     job.over(0);
-    EXPECT_FALSE(job.heard<Assigned>(0));
-    EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers in 1.0 s, as node2 was lost");
+    EXPECT_FALSE(job.received<Assigned>(0));
+    EXPECT_EQ(job.received<Notice>(0)->text, "restarting all workers in 1.0 s, as node2 was lost");
     job.pass(1'100ms, {0});
-    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
+    EXPECT_EQ(job.received<Assigned>(0)->group_world_size, 1);
 }
 
 TEST(CoordinatorLosses, a_silent_node_is_counted_to_its_last_message) {
@@ -55,7 +54,7 @@ TEST(CoordinatorLosses, a_silent_node_is_counted_to_its_last_message) {
     job.pass(2s, {0, 1});
     job.pass(5'300ms, {0});  // noticed after 7 s
     job.over(0);
-    EXPECT_EQ(job.heard<End>(0)->verdict.status, 93);
+    EXPECT_EQ(job.received<End>(0)->verdict.status, 93);
 }
 
 TEST(CoordinatorLosses, a_host_lost_three_times_in_ten_minutes_waits_for_its_cool_down_as_a_spare) {
@@ -66,16 +65,16 @@ TEST(CoordinatorLosses, a_host_lost_three_times_in_ten_minutes_waits_for_its_coo
     for (std::uint64_t incarnation = 2; incarnation <= 4; ++incarnation) {
         job.dies(1);
         job.over(0);
-        job.heard<StopRound>(0), job.heard<Tell>(1);
+        job.received<StopRound>(0), job.received<Notice>(1);
         job.join(1, incarnation);
-        EXPECT_EQ(job.heard<StopRound>(0).has_value(), incarnation < 4);
+        EXPECT_EQ(job.received<StopRound>(0).has_value(), incarnation < 4);
         if (incarnation < 4) job.over(0);
     }
-    EXPECT_EQ(job.heard<Tell>(1)->text, "node1 was lost 3 times within ten minutes: admitted in 10 s");
+    EXPECT_EQ(job.received<Notice>(1)->text, "node1 was lost 3 times within ten minutes: admitted in 10 s");
     job.pass(9'800ms, {0, 1});
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
     job.pass(300ms, {0, 1});
-    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 joined");
+    EXPECT_EQ(job.received<StopRound>(0)->reason, "node1 joined");
 }
 
 TEST(CoordinatorLosses, a_fixed_job_waits_for_the_cool_down) {
@@ -86,22 +85,22 @@ TEST(CoordinatorLosses, a_fixed_job_waits_for_the_cool_down) {
     for (std::uint64_t incarnation = 2; incarnation <= 4; ++incarnation) {
         job.dies(1);
         job.over(0);
-        job.heard<Assigned>(0);
+        job.received<Assigned>(0);
         job.join(1, incarnation);
     }
-    EXPECT_FALSE(job.heard<Assigned>(0));
+    EXPECT_FALSE(job.received<Assigned>(0));
     job.pass(10'100ms, {0, 1});
-    EXPECT_TRUE(job.heard<Assigned>(0));
+    EXPECT_TRUE(job.received<Assigned>(0));
 }
 
 TEST(CoordinatorLosses, a_fixed_job_without_spare_and_restart_ends_with_80_and_names_the_node) {
     Job job(3, 3);
     for (int node : {0, 1, 2}) job.join(node);
-    job.fails(0);  // a peer that dies of it, reported first
+    job.fails(0);  // a failure caused by the loss, reported before it
     job.dies(2);
     job.over(0), job.over(1);
     for (int node : {0, 1}) {
-        const auto end = job.heard<End>(node);
+        const auto end = job.received<End>(node);
         ASSERT_TRUE(end);
         EXPECT_EQ(end->verdict.status, 80);
         EXPECT_EQ(end->verdict.reason, "node2 was lost: 2 of 3 nodes, no spare and no restart left");
@@ -115,37 +114,37 @@ TEST(CoordinatorLosses, a_failure_long_before_the_loss_keeps_its_status) {
     job.pass(1s, {0, 1});
     job.dies(1);
     job.over(0);
-    EXPECT_EQ(job.heard<End>(0)->verdict.status, 7);
+    EXPECT_EQ(job.received<End>(0)->verdict.status, 7);
 }
 
-TEST(CoordinatorLosses, a_spare_a_restart_or_an_agent_that_returns_is_hope) {
+TEST(CoordinatorLosses, a_spare_a_restart_or_a_returning_agent_keeps_the_job_running) {
     Job spare(2, 2);
     for (int node : {0, 1, 2}) spare.join(node);
     spare.dies(1);
     spare.over(0);
-    EXPECT_TRUE(spare.heard<Assigned>(2));
+    EXPECT_TRUE(spare.received<Assigned>(2));
 
     Job restart(2, 2, 1);
     restart.join(0), restart.join(1);
     restart.dies(1);
     restart.over(0);
     restart.pass(60s, {0});
-    EXPECT_FALSE(restart.heard<End>(0));
+    EXPECT_FALSE(restart.received<End>(0));
     restart.join(2);
-    EXPECT_EQ(restart.heard<Assigned>(0)->restart_count, 0) << "the loss spent none";
+    EXPECT_EQ(restart.received<Assigned>(0)->restart_count, 0) << "the loss spent none";
 
     Job returns(2, 2);
     returns.join(0), returns.join(1);
     returns.dies(1, true);
     returns.over(0);
     returns.pass(5s, {0});
-    EXPECT_FALSE(returns.heard<End>(0));
+    EXPECT_FALSE(returns.received<End>(0));
     returns.join(1, 2);
-    EXPECT_TRUE(returns.heard<Assigned>(1));
+    EXPECT_TRUE(returns.received<Assigned>(1));
     returns.dies(1, true);
     returns.over(0);
     returns.pass(10'100ms, {0});
-    EXPECT_EQ(returns.heard<End>(0)->verdict.status, 80) << "it did not";
+    EXPECT_EQ(returns.received<End>(0)->verdict.status, 80) << "it did not";
 }
 
 TEST(CoordinatorLosses, a_crash_loop_is_counted_to_the_cause_and_by_kind) {
@@ -155,12 +154,12 @@ TEST(CoordinatorLosses, a_crash_loop_is_counted_to_the_cause_and_by_kind) {
     job.join(0), job.join(1);
     for (int round = 0; round < 2; ++round) {
         const int culprit = round;
-        job.say(culprit, Report{job.stamp(), Report::Phase::failed, false, Cause{7, "0 7 0", "it exited", false, ""}});
+        job.send(culprit, Report{job.stamp(), Report::Phase::failed, false, Cause{7, "0 7 0", "it exited", false, ""}});
         job.over(culprit);
         job.pass(30s, {0, 1});  // the other takes its whole grace
         job.over(1 - culprit);
     }
-    EXPECT_EQ(job.heard<End>(0)->verdict.status, 93);
+    EXPECT_EQ(job.received<End>(0)->verdict.status, 93);
 }
 
 }  // namespace

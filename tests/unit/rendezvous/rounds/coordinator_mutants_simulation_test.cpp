@@ -1,7 +1,6 @@
 /// Every property of the simulation can fail: for each there is a machine that breaks a rule, and schedules that see
 /// it.
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -93,7 +92,7 @@ TEST(Mutants, workers_that_die_later_than_the_margin_allows) {
 
 struct Unwaiting : Rules {
     Time earliest_start(Time) const override { return {}; }
-    bool all_came(std::size_t, std::size_t) const override { return true; }
+    bool all_joined(std::size_t, std::size_t) const override { return true; }
 };
 TEST(Mutants, a_successor_that_does_not_wait_until_members_have_fenced) {
     EXPECT_TRUE(breaks("overlap", with_rules<Unwaiting>()));
@@ -169,7 +168,7 @@ TEST(Mutants, a_coordinator_that_takes_a_cut_for_a_death) {
 }
 
 struct Mistrustful : Rules {
-    bool all_came(std::size_t, std::size_t) const override { return false; }
+    bool all_joined(std::size_t, std::size_t) const override { return false; }
 };
 TEST(Mutants, a_successor_that_adopts_no_round) { EXPECT_TRUE(breaks("cause", with_rules<Mistrustful>())); }
 
@@ -207,7 +206,8 @@ TEST(Mutants, a_member_that_never_ends) {
 }
 
 TEST(Mutants, a_message_that_does_not_fit_on_the_wire) {
-    EXPECT_TRUE(breaks("wire", that_sends<Tell>([](Tell& tell) { tell.text.assign(wire::kMaxText + 1, 'x'); })));
+    EXPECT_TRUE(
+        breaks("wire", that_sends<Notice>([](Notice& notice) { notice.text.assign(wire::kMaxText + 1, 'x'); })));
 }
 
 }  // namespace

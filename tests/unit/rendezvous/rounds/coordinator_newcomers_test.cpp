@@ -18,70 +18,101 @@ struct Alone : Job {
     explicit Alone(int max_nodes) : Job(elastic(max_nodes)) {
         join(0);
         pass(4'100ms, {0});
-        EXPECT_EQ(heard<Assigned>(0)->group_world_size, 1);
+        EXPECT_EQ(received<Assigned>(0)->group_world_size, 1);
     }
 };
 
-TEST(CoordinatorNewcomers, wait_until_no_other_has_come_for_the_last_call) {
+TEST(CoordinatorNewcomers, wait_until_no_further_node_has_joined_for_the_last_call) {
     Alone job(5);
     job.join(1);
-    EXPECT_EQ(job.heard<Tell>(1)->text,
-              "a newcomer to job \"job\", which runs on 1 node: taken in when no other node has come for 4 s");
+    EXPECT_EQ(job.received<Notice>(1)->text,
+              "waiting as a newcomer: job \"job\" runs on 1 node; admitted when no further node has joined for 4 s, in "
+              "16 s at the latest");
     job.pass(3s, {0, 1});
     job.join(2);
     job.pass(3s, {0, 1, 2});
     job.join(3);
     job.pass(3'900ms, {0, 1, 2, 3});
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
     job.pass(200ms, {0, 1, 2, 3});
-    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1, node2, node3 joined");
+    EXPECT_EQ(job.received<StopRound>(0)->reason, "node1, node2, node3 joined");
     job.over(0);
-    EXPECT_EQ(job.heard<Assigned>(3)->group_world_size, 4);
+    EXPECT_EQ(job.received<Assigned>(3)->group_world_size, 4);
     EXPECT_EQ(job.coordinator.round(), 1) << "one restart for all of them";
 }
 
-TEST(CoordinatorNewcomers, the_last_place_ends_the_waiting) {
+TEST(CoordinatorNewcomers, a_full_job_ends_the_waiting) {
     Alone job(3);
     job.join(1);
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
     job.join(2);
-    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1, node2 joined");
+    EXPECT_EQ(job.received<StopRound>(0)->reason, "node1, node2 joined");
 }
 
-TEST(CoordinatorNewcomers, one_that_goes_again_costs_nothing) {
+TEST(CoordinatorNewcomers, a_departed_newcomer_stops_no_round) {
     Alone job(3);
     job.join(1);
     job.dies(1);
     job.pass(10s, {0});
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
 }
 
-TEST(CoordinatorNewcomers, a_failure_takes_all_along) {
+TEST(CoordinatorNewcomers, nodes_that_come_and_go_do_not_keep_another_out) {
+    Alone job(5);
+    job.join(1);
+    std::uint64_t incarnation = 0;
+    for (int n = 0; n < 5; ++n) {  // until 15 s
+        job.join(2, ++incarnation);
+        job.pass(3s, {0, 1, 2});
+        job.dies(2);
+    }
+    job.join(2, ++incarnation);
+    job.pass(900ms, {0, 1, 2});
+    EXPECT_FALSE(job.received<StopRound>(0));
+    job.pass(100ms, {0, 1, 2});
+    const auto stop = job.received<StopRound>(0);
+    ASSERT_TRUE(stop);
+    EXPECT_EQ(stop->reason, "node1, node2 joined");
+}
+
+TEST(CoordinatorNewcomers, a_node_that_only_comes_and_goes_ends_no_round) {
+    Alone job(5);
+    for (std::uint64_t incarnation = 1; incarnation <= 20; ++incarnation) {
+        job.join(1, incarnation);
+        job.pass(3s, {0, 1});
+        job.dies(1);
+    }
+    job.pass(10s, {0});
+    EXPECT_EQ(job.coordinator.round(), 0);
+    EXPECT_FALSE(job.received<StopRound>(0));
+}
+
+TEST(CoordinatorNewcomers, a_failure_admits_all_newcomers) {
     Alone job(5);
     job.join(1), job.join(2);
     job.fails(0);
     job.over(0);
-    EXPECT_EQ(job.heard<Assigned>(2)->group_world_size, 3);
+    EXPECT_EQ(job.received<Assigned>(2)->group_world_size, 3);
 }
 
-TEST(CoordinatorNewcomers, a_loss_takes_all_along) {
+TEST(CoordinatorNewcomers, a_loss_admits_all_newcomers) {
     Job job(elastic(5));
     job.join(0), job.join(1);
     job.pass(4'100ms, {0, 1});
     job.join(2);
     job.dies(1);
     job.over(0);
-    EXPECT_EQ(job.heard<Assigned>(2)->group_world_size, 2);
+    EXPECT_EQ(job.received<Assigned>(2)->group_world_size, 2);
 }
 
-TEST(CoordinatorNewcomers, are_not_taken_in_when_the_job_is_about_to_end) {
+TEST(CoordinatorNewcomers, are_not_admitted_to_a_finishing_job) {
     Job job(elastic(5, 1s));
     job.join(0), job.join(1);
     job.pass(1'100ms, {0, 1});
     job.join(2);
     job.over(0, true);
     job.pass(5s, {0, 1, 2});
-    EXPECT_FALSE(job.heard<StopRound>(1));
+    EXPECT_FALSE(job.received<StopRound>(1));
 }
 
 }  // namespace

@@ -28,14 +28,14 @@ TEST(CoordinatorSuccession, past_the_end_of_its_lease_it_answers_nothing_and_clo
     job.join(0), job.join(1);
     job.coordinator.granted(job.now + 3s);
     job.pass(2'900ms, {0, 1});
-    EXPECT_TRUE(job.heard<Beat>(0));
+    EXPECT_TRUE(job.received<Beat>(0));
     job.now += 200ms;
-    job.say(0, Beat{job.stamp(), 7});
-    EXPECT_FALSE(job.heard<Beat>(0)) << "no lease may be renewed";
+    job.send(0, Beat{job.stamp(), 7});
+    EXPECT_FALSE(job.received<Beat>(0)) << "no lease may be renewed";
     EXPECT_TRUE(job.coordinator.deposed());
     EXPECT_TRUE(job.closed.contains(Job::connection_of(1)));
     job.closed.clear();
-    job.say(5, Hello{"0.1.0", "job", 1});
+    job.send(5, Hello{"0.1.0", "job", 1});
     EXPECT_TRUE(job.closed.contains(Job::connection_of(5)));
     EXPECT_EQ(job.coordinator.deadline(), kNever);
     job.coordinator.granted(job.now + 60s);
@@ -68,14 +68,14 @@ TEST(CoordinatorSuccession, a_higher_epoch_deposes_it) {
     job.comes_back(2, 3, 2, true, 9);
     EXPECT_TRUE(job.coordinator.deposed());
     EXPECT_EQ(job.coordinator.highest_epoch(), 9U);
-    EXPECT_FALSE(job.heard<StopRound>(0)) << "the members that it still has are another one's";
-    EXPECT_FALSE(job.heard<Welcome>(2) || job.heard<Refused>(2));
+    EXPECT_FALSE(job.received<StopRound>(0)) << "the members that it still has are another one's";
+    EXPECT_FALSE(job.received<Welcome>(2) || job.received<Refused>(2));
 }
 
 TEST(CoordinatorSuccession, a_member_of_another_coordinator_of_the_same_epoch_is_refused) {
     Job job(2, 2);
     job.comes_back(0, 3, 2, true, 1);
-    EXPECT_TRUE(job.heard<Refused>(0)->rejoin);
+    EXPECT_TRUE(job.received<Refused>(0)->rejoin);
 }
 
 TEST(CoordinatorSuccession, resigns_with_its_snapshot_and_closes) {
@@ -88,7 +88,7 @@ TEST(CoordinatorSuccession, resigns_with_its_snapshot_and_closes) {
     EXPECT_EQ(job.recorded.config.restarts.max_restarts, 5);
     EXPECT_TRUE(job.coordinator.deposed());
     EXPECT_TRUE(job.closed.contains(Job::connection_of(0)) && job.closed.contains(Job::connection_of(1)));
-    EXPECT_FALSE(job.heard<StopRound>(0) || job.heard<End>(0));
+    EXPECT_FALSE(job.received<StopRound>(0) || job.received<End>(0));
 }
 
 TEST(CoordinatorSuccession, the_operator_ends_the_job_everywhere) {
@@ -96,40 +96,40 @@ TEST(CoordinatorSuccession, the_operator_ends_the_job_everywhere) {
     job.join(0), job.join(1), job.join(2);
     job.coordinator.end_job(job.now, 143, "SIGTERM received by the coordinator");
     job.listen();
-    EXPECT_FALSE(job.heard<StopRound>(1)->at_once);
+    EXPECT_FALSE(job.received<StopRound>(1)->at_once);
     job.coordinator.end_job(job.now, 143, "SIGTERM received by the coordinator", true);
     job.listen();
-    EXPECT_TRUE(job.heard<StopRound>(1)->at_once);
+    EXPECT_TRUE(job.received<StopRound>(1)->at_once);
     for (int node : {0, 1, 2}) job.over(node);
-    EXPECT_EQ(job.heard<End>(1)->verdict.status, 143);
+    EXPECT_EQ(job.received<End>(1)->verdict.status, 143);
 }
 
 // --- adoption -------------------------------------------------------------------------------------------------------
 
-TEST(CoordinatorSuccession, a_round_whose_members_all_come_is_adopted_at_once) {
+TEST(CoordinatorSuccession, a_round_is_adopted_as_soon_as_all_members_join) {
     Job job(successor());
     job.progress = {{.used = 1}, 2};
     job.comes_back(0, 4, 2), job.comes_back(1, 4, 2);
     EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::running);
     EXPECT_EQ(job.coordinator.round(), 4);
-    EXPECT_FALSE(job.heard<Assigned>(0) || job.heard<StopRound>(0)) << "no worker is touched";
+    EXPECT_FALSE(job.received<Assigned>(0) || job.received<StopRound>(0)) << "no worker is touched";
     job.over(0, true), job.over(1, true);
-    EXPECT_EQ(job.heard<End>(0)->verdict.status, 0);
+    EXPECT_EQ(job.received<End>(0)->verdict.status, 0);
 }
 
-TEST(CoordinatorSuccession, the_options_of_the_job_come_with_the_members) {
+TEST(CoordinatorSuccession, the_members_supply_the_options_of_the_job) {
     Job job(successor(1, 1, 0));
     job.job = Job::options(2, 4, 7);
     job.job->node_timeout = 12s;
     job.progress = {{.used = 3}, 2};
     job.comes_back(0, 4, 2), job.comes_back(1, 4, 2);
     EXPECT_EQ(job.coordinator.config(), *job.job) << "its own count for nothing";
-    EXPECT_EQ(job.heard<Welcome>(1)->job.node_timeout, 12s);
+    EXPECT_EQ(job.received<Welcome>(1)->job.node_timeout, 12s);
     job.fails(0);
     job.over(0), job.over(1);
     job.pass(13s, {0, 1});
-    EXPECT_EQ(job.heard<Assigned>(0)->restart_count, 4);
-    EXPECT_EQ(job.heard<Assigned>(1)->max_restarts, 7);
+    EXPECT_EQ(job.received<Assigned>(0)->restart_count, 4);
+    EXPECT_EQ(job.received<Assigned>(1)->max_restarts, 7);
 }
 
 TEST(CoordinatorSuccession, no_new_round_starts_before_unseen_members_must_have_fenced) {
@@ -139,9 +139,9 @@ TEST(CoordinatorSuccession, no_new_round_starts_before_unseen_members_must_have_
         job.over(node);
     }
     job.pass(4'900ms, {0, 1});
-    EXPECT_FALSE(job.heard<Assigned>(0));
+    EXPECT_FALSE(job.received<Assigned>(0));
     job.pass(300ms, {0, 1});
-    const auto next = job.heard<Assigned>(0);
+    const auto next = job.received<Assigned>(0);
     ASSERT_TRUE(next);
     EXPECT_EQ(next->stamp.round, 6) << "5 may have been used";
 }
@@ -155,28 +155,28 @@ TEST(CoordinatorSuccession, a_longer_time_out_of_the_members_holds) {
         job.over(node);
     }
     job.pass(9'800ms, {0, 1});
-    EXPECT_FALSE(job.heard<Assigned>(0));
+    EXPECT_FALSE(job.received<Assigned>(0));
     job.pass(400ms, {0, 1});
-    EXPECT_TRUE(job.heard<Assigned>(0));
+    EXPECT_TRUE(job.received<Assigned>(0));
 }
 
-TEST(CoordinatorSuccession, members_that_do_not_all_come_are_stopped) {
+TEST(CoordinatorSuccession, an_incomplete_round_is_stopped_at_the_deadline) {
     Job job(successor(1, 2));
     job.comes_back(0, 4, 2);
     job.pass(4'900ms, {0});
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
     job.pass(300ms, {0});
-    EXPECT_TRUE(job.heard<StopRound>(0));
+    EXPECT_TRUE(job.received<StopRound>(0));
     job.over(0);
-    EXPECT_EQ(job.heard<Assigned>(0)->restart_count, 0) << "no restart is spent";
+    EXPECT_EQ(job.received<Assigned>(0)->restart_count, 0) << "no restart is spent";
 }
 
-// --- what was recorded ----------------------------------------------------------------------------------------------
+// --- recorded decisions ---------------------------------------------------------------------------------------------
 
 TEST(CoordinatorSuccession, decisions_are_recorded_before_any_member_is_informed) {
     Job job(2, 2, 1);
     job.join(0), job.join(1);
-    /// The last member reports that nothing lives: the coordinator decides, first on a restart and then on the end.
+    /// The last member reports the end of its workers: the coordinator decides, first on a restart, then on the end.
     for (const bool is_end : {false, true}) {
         job.fails(0);
         job.over(0);
@@ -190,14 +190,14 @@ TEST(CoordinatorSuccession, decisions_are_recorded_before_any_member_is_informed
     }
 }
 
-TEST(CoordinatorSuccession, a_verdict_that_was_recorded_is_every_members) {
+TEST(CoordinatorSuccession, a_recorded_verdict_is_sent_to_every_member) {
     Job job(2, 2);
     job.join(0), job.join(1);
     job.fails(0, 9);
     job.over(0), job.over(1);
     Job next(successor_of(job));
     next.comes_back(1, 0, 2);
-    EXPECT_EQ(next.heard<End>(1)->verdict.status, 9);
+    EXPECT_EQ(next.received<End>(1)->verdict.status, 9);
     EXPECT_FALSE(next.coordinator.finished());
     next.pass(6s);
     EXPECT_TRUE(next.coordinator.finished());
@@ -219,13 +219,13 @@ TEST(CoordinatorSuccession, a_failure_that_was_judged_is_not_counted_again) {
         next.over(node, false, Cause{3, "kind", "rank 0 exited with 3", false, ""});
     }
     next.pass(2'100ms, {0, 1});
-    const auto again = next.heard<Assigned>(0);
-    ASSERT_TRUE(again) << "nothing lives that it would have to wait for";
+    const auto again = next.received<Assigned>(0);
+    ASSERT_TRUE(again) << "no worker lives, so there is nothing to wait for";
     EXPECT_EQ(again->restart_count, 2);
     EXPECT_EQ(again->stamp.round, 2);
 }
 
-TEST(CoordinatorSuccession, a_round_that_was_recorded_is_never_begun_again) {
+TEST(CoordinatorSuccession, a_recorded_round_is_never_restarted) {
     Job job(1, 2);
     job.join(0), job.join(1);
     ASSERT_EQ(job.recorded.round, 0);
@@ -233,9 +233,9 @@ TEST(CoordinatorSuccession, a_round_that_was_recorded_is_never_begun_again) {
     Job next(options);
     next.comes_back(0, -1, 2, false);  // it was not informed of round 0
     next.pass(4'900ms, {0});
-    EXPECT_FALSE(next.heard<Assigned>(0)) << "node 1 may run round 0";
+    EXPECT_FALSE(next.received<Assigned>(0)) << "node 1 may run round 0";
     next.pass(300ms, {0});
-    EXPECT_EQ(next.heard<Assigned>(0)->stamp.round, 1);
+    EXPECT_EQ(next.received<Assigned>(0)->stamp.round, 1);
 }
 
 TEST(CoordinatorSuccession, a_number_that_any_member_reports_is_not_used_again) {
@@ -246,10 +246,10 @@ TEST(CoordinatorSuccession, a_number_that_any_member_reports_is_not_used_again) 
     Job job(options);
     job.pass(5'100ms);
     job.comes_back(0, 7, 2, false, 2);
-    EXPECT_GT(job.heard<Assigned>(0)->stamp.round, 7);
+    EXPECT_GT(job.received<Assigned>(0)->stamp.round, 7);
 }
 
-TEST(CoordinatorSuccession, all_members_have_time_to_come_before_a_smaller_world_starts) {
+TEST(CoordinatorSuccession, all_members_have_time_to_join_before_a_smaller_world_starts) {
     auto options = Job::options(1, 3, 1);
     Job job(options);
     for (int node : {0, 1, 2}) job.join(node);
@@ -261,9 +261,9 @@ TEST(CoordinatorSuccession, all_members_have_time_to_come_before_a_smaller_world
     next_options.snapshot = record;
     Job next(next_options);
     next.comes_back(0, 1, 3, false);
-    EXPECT_FALSE(next.heard<Assigned>(0));
+    EXPECT_FALSE(next.received<Assigned>(0));
     next.comes_back(1, 1, 3, false), next.comes_back(2, 1, 3, false);
-    EXPECT_EQ(next.heard<Assigned>(0)->group_world_size, 3);
+    EXPECT_EQ(next.received<Assigned>(0)->group_world_size, 3);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "rendezvous/rounds/coordinator.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "rendezvous/base/exit_status.hpp"
@@ -13,12 +12,25 @@ JobConfig config(int min_nodes, int max_nodes, int max_restarts) {
     return Job::options(min_nodes, max_nodes, max_restarts);
 }
 
-TEST(Coordinator, starts_when_all_are_there_and_tells_each_its_own) {
+TEST(Coordinator, assigns_the_store_port_that_the_latest_report_names) {
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.fails(1);
+    job.over(1);
+    job.send(0, Report{job.stamp(), Report::Phase::over, false, {}, 4711});
+    job.pass(1s, {0, 1});
+    const auto assigned = job.received<Assigned>(1);
+    ASSERT_TRUE(assigned);
+    EXPECT_EQ(assigned->stamp.round, 1);
+    EXPECT_EQ(assigned->master_port, 4711);
+}
+
+TEST(Coordinator, starts_when_all_have_joined_and_sends_each_its_own_assignment) {
     Job job(2, 2);
     job.join(1);
-    EXPECT_FALSE(job.heard<Assigned>(1));
+    EXPECT_FALSE(job.received<Assigned>(1));
     job.join(0);
-    const auto first = job.heard<Assigned>(0), second = job.heard<Assigned>(1);
+    const auto first = job.received<Assigned>(0), second = job.received<Assigned>(1);
     ASSERT_TRUE(first && second);
     const JobProgress progress{{}, 2};
     EXPECT_EQ(*first, (Assigned{{1, 0, 77}, 0, 2, 0, 4, 2, 0, 4, "10.0.0.0", 4000, 0, 0, "", progress}));
@@ -30,21 +42,21 @@ TEST(Coordinator, finished_members_receive_the_end_of_the_round_too) {
     job.join(0);
     job.join(1);
     job.over(0, true);
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
     job.fails(1);
-    EXPECT_TRUE(job.heard<StopRound>(0)) << "the store that it serves is nobody's any more";
-    EXPECT_FALSE(job.heard<Assigned>(0)->stamp.round > 0);
+    EXPECT_TRUE(job.received<StopRound>(0)) << "no rank uses its store any more";
+    EXPECT_FALSE(job.received<Assigned>(0)->stamp.round > 0);
     job.over(1);
-    EXPECT_EQ(job.heard<Assigned>(0)->stamp.round, 1);
+    EXPECT_EQ(job.received<Assigned>(0)->stamp.round, 1);
 }
 
 TEST(Coordinator, answers_a_probe_that_never_joins) {
     Job job(2, 2);
-    job.say(5, Beat{{}, 41});
-    EXPECT_FALSE(job.heard<Beat>(5)) << "strangers say who they are first";
-    job.say(6, Hello{"0.1.0", "job", 1});
-    job.say(6, Beat{{}, 42});
-    EXPECT_EQ(job.heard<Beat>(6)->number, 42U);
+    job.send(5, Beat{{}, 41});
+    EXPECT_FALSE(job.received<Beat>(5)) << "a connection must greet before other messages";
+    job.send(6, Hello{"0.1.0", "job", 1});
+    job.send(6, Beat{{}, 42});
+    EXPECT_EQ(job.received<Beat>(6)->number, 42U);
     EXPECT_EQ(job.coordinator.nodes(), 0U);
 }
 
@@ -52,12 +64,12 @@ TEST(Coordinator, the_last_call_waits_for_more) {
     Job job(1, 3);
     job.join(0);
     job.pass(29'900ms, {0});
-    EXPECT_FALSE(job.heard<Assigned>(0));
+    EXPECT_FALSE(job.received<Assigned>(0));
     job.pass(200ms, {0});
-    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
+    EXPECT_EQ(job.received<Assigned>(0)->group_world_size, 1);
 }
 
-TEST(Coordinator, too_few_nodes_end_with_80_and_the_number_that_came) {
+TEST(Coordinator, too_few_nodes_end_with_80_and_the_number_that_joined) {
     auto options = Job::options(3, 3, 0);
     options.join_timeout = 3s;
     options.expected_hosts = {"node0", "node1", "node2"};
@@ -66,14 +78,15 @@ TEST(Coordinator, too_few_nodes_end_with_80_and_the_number_that_came) {
     job.join(2);
     job.pass(3'100ms, {0, 2});
     for (int node : {0, 2}) {
-        const auto end = job.heard<End>(node);
+        const auto end = job.received<End>(node);
         ASSERT_TRUE(end);
         EXPECT_EQ(end->verdict.status, 80);
         EXPECT_EQ(end->verdict.reason, "rendezvous timed out after 3 s: 2 of 3 nodes, waiting for: node1");
     }
 }
 
-/// The end of a job of two nodes and a spare, node 2, which `goes` before member 1 dies and no node replaces it.
+/// The End message of a job of two nodes and a spare. `goes` removes the spare, node 2, before member 1 dies, so no
+/// node replaces member 1.
 std::optional<End> end_without(void (*goes)(Job&, int)) {
     auto options = Job::options(2, 2, 1);
     options.join_timeout = 3s;
@@ -83,10 +96,10 @@ std::optional<End> end_without(void (*goes)(Job&, int)) {
     job.dies(1);
     job.over(0);
     job.pass(3'100ms, {0});
-    return job.heard<End>(0);
+    return job.received<End>(0);
 }
 
-TEST(Coordinator, waits_for_lost_members_and_counts_no_spare_that_is_gone) {
+TEST(Coordinator, waits_for_lost_members_and_counts_no_departed_spare) {
     constexpr void (*kGoes[])(Job&, int) = {[](Job& job, int node) { job.dies(node); },
                                             [](Job& job, int node) { job.hangs_up(node); }};
     for (const auto goes : kGoes) {
@@ -100,14 +113,14 @@ TEST(Coordinator, reports_during_the_last_call_when_the_round_starts) {
     Job job(1, 3);
     job.join(0);
     job.pass(10'100ms, {0});
-    EXPECT_EQ(job.heard<Tell>(0)->text, "1 of at most 3 nodes, starting in 20 s");
+    EXPECT_EQ(job.received<Notice>(0)->text, "1 of at most 3 nodes, starting in 20 s");
 }
 
 TEST(Coordinator, reports_missing_nodes_every_ten_seconds) {
     Job job(2, 2);
     job.join(0);
     job.pass(10'100ms, {0});
-    EXPECT_EQ(job.heard<Tell>(0)->text, "1 of 2 nodes");
+    EXPECT_EQ(job.received<Notice>(0)->text, "1 of 2 nodes");
 }
 
 TEST(Coordinator, a_failure_stops_all_and_the_next_round_waits_for_the_slowest) {
@@ -115,16 +128,16 @@ TEST(Coordinator, a_failure_stops_all_and_the_next_round_waits_for_the_slowest) 
     job.join(0);
     job.join(1);
     job.fails(1);
-    EXPECT_EQ(job.heard<StopRound>(0)->reason, "rank 1 exited with 3");
+    EXPECT_EQ(job.received<StopRound>(0)->reason, "rank 1 exited with 3");
     job.over(1);
     job.pass(1s, {0, 1});
     EXPECT_EQ(job.coordinator.round(), 0);
     job.over(0);
     EXPECT_EQ(job.coordinator.round(), 1);
-    const auto again = job.heard<Assigned>(0);
+    const auto again = job.received<Assigned>(0);
     EXPECT_EQ(again->restart_count, 1);
     EXPECT_EQ(again->restart_reason, "rank 1 exited with 3");
-    EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers (restart 1 of 3)");
+    EXPECT_EQ(job.received<Notice>(0)->text, "restarting all workers (restart 1 of 3)");
 }
 
 TEST(Coordinator, two_failures_in_a_round_are_one_restart_and_the_first_is_the_cause) {
@@ -134,11 +147,11 @@ TEST(Coordinator, two_failures_in_a_round_are_one_restart_and_the_first_is_the_c
     job.fails(1, 41);
     job.fails(0, 42);
     job.over(0), job.over(1);
-    EXPECT_EQ(job.heard<Assigned>(0)->restart_count, 1);
+    EXPECT_EQ(job.received<Assigned>(0)->restart_count, 1);
     job.fails(0, 42);
     job.fails(1, 41);
     job.over(1), job.over(0);
-    EXPECT_EQ(job.heard<End>(1)->verdict.status, 42);
+    EXPECT_EQ(job.received<End>(1)->verdict.status, 42);
 }
 
 TEST(Coordinator, the_end_carries_the_records_first_cause_first_to_every_node) {
@@ -149,7 +162,7 @@ TEST(Coordinator, the_end_carries_the_records_first_cause_first_to_every_node) {
     job.over(0, false, Cause{9, "", "second", false, "record of 0"});
     job.over(1, false, Cause{41, "", "first", false, "record of 1"});
     for (int node : {0, 1}) {
-        const auto end = job.heard<End>(node);
+        const auto end = job.received<End>(node);
         ASSERT_TRUE(end);
         EXPECT_EQ(end->verdict.status, 41);
         EXPECT_EQ(end->verdict.records, (std::vector<std::string>{"record of 1", "record of 0"}));
@@ -159,12 +172,12 @@ TEST(Coordinator, the_end_carries_the_records_first_cause_first_to_every_node) {
     EXPECT_TRUE(job.coordinator.finished());
 }
 
-TEST(Coordinator, what_cannot_be_executed_spends_no_restart) {
+TEST(Coordinator, a_permanent_failure_spends_no_restart) {
     Job job(1, 1, 3);
     job.join(0);
     job.fails(0, 127, true);
     job.over(0);
-    EXPECT_EQ(job.heard<End>(0)->verdict.status, 127);
+    EXPECT_EQ(job.received<End>(0)->verdict.status, 127);
 }
 
 TEST(Coordinator, success_waits_for_the_last_without_limit) {
@@ -173,44 +186,44 @@ TEST(Coordinator, success_waits_for_the_last_without_limit) {
     job.join(1);
     job.over(0, true);
     job.pass(3'600s, {0, 1});
-    EXPECT_FALSE(job.heard<End>(0));
+    EXPECT_FALSE(job.received<End>(0));
     job.over(1, true);
-    EXPECT_EQ(job.heard<End>(0)->verdict.status, 0);
+    EXPECT_EQ(job.received<End>(0)->verdict.status, 0);
 }
 
 TEST(Coordinator, a_spare_takes_a_lost_nodes_rank_at_once_and_no_restart_is_counted) {
     Job job(2, 2);
     job.join(0), job.join(1), job.join(2);
-    EXPECT_FALSE(job.heard<Assigned>(2));
+    EXPECT_FALSE(job.received<Assigned>(2));
     job.dies(1);
-    const auto stop = job.heard<StopRound>(0);
+    const auto stop = job.received<StopRound>(0);
     EXPECT_EQ(stop->reason, "node1 was lost");
     EXPECT_EQ(stop->lost, (LostRanks{2, 2}));
     job.over(0);
-    const auto spare = job.heard<Assigned>(2);
+    const auto spare = job.received<Assigned>(2);
     ASSERT_TRUE(spare);
     EXPECT_EQ(spare->group_rank, 1);
     EXPECT_EQ(spare->restart_count, 0);
 }
 
-TEST(Coordinator, workers_that_die_of_a_peers_loss_have_not_failed) {
+TEST(Coordinator, a_loss_excuses_failures_of_its_peers) {
     Job job(1, 2);
     job.join(0), job.join(1);
     job.fails(0);
     job.dies(1);
     job.over(0);
-    EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, 1);
-    EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers, as node1 was lost");
+    EXPECT_EQ(job.received<Assigned>(0)->group_world_size, 1);
+    EXPECT_EQ(job.received<Notice>(0)->text, "restarting all workers, as node1 was lost");
 }
 
-TEST(Coordinator, a_loss_does_not_excuse_what_failed_while_that_node_was_well) {
+TEST(Coordinator, a_loss_does_not_excuse_an_earlier_failure) {
     Job job(1, 2);
     job.join(0), job.join(1);
     job.fails(0);
     job.pass(1s, {0, 1});
     job.dies(1);
     job.over(0);
-    EXPECT_EQ(job.heard<End>(0)->verdict.status, 3);
+    EXPECT_EQ(job.received<End>(0)->verdict.status, 3);
 }
 
 TEST(Coordinator, members_that_were_not_stopped_receive_the_cause_with_the_restart) {
@@ -218,29 +231,29 @@ TEST(Coordinator, members_that_were_not_stopped_receive_the_cause_with_the_resta
     job.join(0), job.join(1), job.join(2);
     job.over(1, true);
     job.fails(0), job.over(0);
-    EXPECT_EQ(job.heard<Tell>(0)->text, "restarting all workers (restart 1 of 1)");
+    EXPECT_EQ(job.received<Notice>(0)->text, "restarting all workers (restart 1 of 1)");
     for (int node : {1, 2})
-        EXPECT_EQ(job.heard<Tell>(node)->text, "rank 0 exited with 3: restarting all workers (restart 1 of 1)");
+        EXPECT_EQ(job.received<Notice>(node)->text, "rank 0 exited with 3: restarting all workers (restart 1 of 1)");
 }
 
 TEST(Coordinator, a_silent_node_is_lost_after_the_time_out_not_before) {
     Job job(1, 2);
     job.join(0), job.join(1);
     job.pass(4'900ms, {0});
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
     job.pass(400ms, {0});
-    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 was lost");
+    EXPECT_EQ(job.received<StopRound>(0)->reason, "node1 was lost");
 }
 
-TEST(Coordinator, a_broken_connection_may_come_back) {
+TEST(Coordinator, a_member_may_rejoin_after_a_broken_connection) {
     Job job(1, 2);
     job.join(0), job.join(1);
-    job.heard<Assigned>(1);
+    job.received<Assigned>(1);
     job.hangs_up(1, false);
     job.pass(2s, {0});
     job.join(1);
-    EXPECT_TRUE(job.heard<Welcome>(1));
-    EXPECT_TRUE(job.heard<Assigned>(1)) << "it may not have heard it";
+    EXPECT_TRUE(job.received<Welcome>(1));
+    EXPECT_TRUE(job.received<Assigned>(1)) << "the first Assigned may be lost";
     job.pass(4s, {0, 1});
     EXPECT_EQ(job.coordinator.round(), 0);
 }
@@ -251,53 +264,53 @@ TEST(Coordinator, a_lost_incarnation_is_refused_and_the_next_is_a_newcomer) {
     job.pass(5'500ms, {0});
     job.over(0);
     job.join(1);
-    EXPECT_TRUE(job.heard<Refused>(1)->rejoin);
-    job.heard<StopRound>(0);
+    EXPECT_TRUE(job.received<Refused>(1)->rejoin);
+    job.received<StopRound>(0);
     job.join(1, 2);
-    EXPECT_EQ(job.heard<StopRound>(0)->reason, "node1 joined");
+    EXPECT_EQ(job.received<StopRound>(0)->reason, "node1 joined");
 }
 
 TEST(Coordinator, reports_of_another_round_or_life_change_nothing) {
     Job job(1, 1, 5);
     job.join(0);
     for (const Stamp& late : {Stamp{1, -1, 1}, Stamp{1, 1, 1}, Stamp{2, 0, 1}, Stamp{1, 0, 2}})
-        job.say(0, Report{late, Report::Phase::over, true, {}});
+        job.send(0, Report{late, Report::Phase::over, true, {}});
     EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::running);
 }
 
 TEST(Coordinator, another_job_or_version_is_refused_and_both_are_named) {
     Job job(1, 1);
-    job.say(5, Hello{"0.1.0", "wrong", 1});
-    const auto job_refused = job.heard<Refused>(5);
+    job.send(5, Hello{"0.1.0", "wrong", 1});
+    const auto job_refused = job.received<Refused>(5);
     EXPECT_EQ(job_refused->status, 83);
     EXPECT_EQ(job_refused->reason, "this is job \"wrong\", the coordinator serves job \"job\"");
-    job.say(6, Hello{"9.9", "job", 1});
-    EXPECT_EQ(job.heard<Refused>(6)->reason, "this is dlaunch 9.9, the coordinator is dlaunch 0.1.0");
+    job.send(6, Hello{"9.9", "job", 1});
+    EXPECT_EQ(job.received<Refused>(6)->reason, "this is dlaunch 9.9, the coordinator is dlaunch 0.1.0");
 }
 
 TEST(Coordinator, a_spare_receives_a_line_that_it_waits) {
     Job job(2, 2);
     for (int node : {0, 1, 2}) job.join(node);
-    EXPECT_EQ(job.heard<Tell>(2)->text, "a spare of job \"job\", which runs on 2 nodes: waiting");
+    EXPECT_EQ(job.received<Notice>(2)->text, "waiting as a spare: job \"job\" runs on 2 nodes");
 }
 
 TEST(Coordinator, a_node_with_other_options_receives_a_line_about_those_that_apply) {
     auto options = Job::options(2, 3, 1);
     options.host = "node0";
     Job job(options);
-    const auto told = [&](int node, std::optional<JobConfig> terms, std::uint64_t incarnation = 1) {
-        job.told = terms;
+    const auto notice_for = [&](int node, std::optional<JobConfig> terms, std::uint64_t incarnation = 1) {
+        job.own_config = terms;
         job.join(node, incarnation);
-        const auto tell = job.heard<Tell>(node);
-        return tell ? tell->text : "";
+        const auto notice = job.received<Notice>(node);
+        return notice ? notice->text : "";
     };
-    EXPECT_EQ(told(0, config(2, 3, 1)), "");
-    EXPECT_EQ(told(1, config(2, 2, 1)),
-              "this node was told --nnodes=2, but --nnodes=2:3 on node0, which hosts the coordinator, counts");
-    EXPECT_EQ(told(1, config(2, 2, 1), 2), "") << "once is enough";
-    EXPECT_EQ(told(2, config(1, 3, 4)),
-              "this node was told --nnodes=1:3 --max-restarts=4, but --nnodes=2:3 --max-restarts=1 on node0, which "
-              "hosts the coordinator, counts");
+    EXPECT_EQ(notice_for(0, config(2, 3, 1)), "");
+    EXPECT_EQ(notice_for(1, config(2, 2, 1)),
+              "this node has --nnodes=2; the job runs with --nnodes=2:3 of node0, which hosts the coordinator");
+    EXPECT_EQ(notice_for(1, config(2, 2, 1), 2), "") << "once is enough";
+    EXPECT_EQ(notice_for(2, config(1, 3, 4)),
+              "this node has --nnodes=1:3 --max-restarts=4; the job runs with --nnodes=2:3 --max-restarts=1 of node0, "
+              "which hosts the coordinator");
 }
 
 TEST(Coordinator, where_ranks_are_fixed_a_node_with_a_taken_rank_is_refused) {
@@ -306,22 +319,22 @@ TEST(Coordinator, where_ranks_are_fixed_a_node_with_a_taken_rank_is_refused) {
     Job job(options);
     job.join(0, 1, 0);
     job.join(1, 1, 1);
-    ASSERT_TRUE(job.heard<Assigned>(1));
+    ASSERT_TRUE(job.received<Assigned>(1));
     job.join(2, 1, 1);
-    const auto refused = job.heard<Refused>(2);
+    const auto refused = job.received<Refused>(2);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->status, exit_status::kRefused);
     EXPECT_EQ(refused->reason, "node rank 1 is node1's, expected another --node-rank, or another port for another job");
     job.hangs_up(1, false);
     job.join(3, 1, 1);  // its successor, perhaps
-    EXPECT_FALSE(job.heard<Refused>(3));
+    EXPECT_FALSE(job.received<Refused>(3));
 }
 
 TEST(Coordinator, a_spare_ends_with_the_job) {
     Job job(1, 1);
     job.join(0), job.join(1);
     job.over(0, true);
-    EXPECT_EQ(job.heard<End>(1)->verdict.status, 0);
+    EXPECT_EQ(job.received<End>(1)->verdict.status, 0);
 }
 
 TEST(Coordinator, a_newcomer_waits_unless_scale_up_is_immediate) {
@@ -331,10 +344,10 @@ TEST(Coordinator, a_newcomer_waits_unless_scale_up_is_immediate) {
         options.scale_up = policy;
         Job job(options);
         job.join(0), job.join(1);
-        EXPECT_FALSE(job.heard<StopRound>(0));
+        EXPECT_FALSE(job.received<StopRound>(0));
         job.fails(0);
         job.over(0);
-        EXPECT_EQ(job.heard<Assigned>(0)->group_world_size, policy == ScaleUp::never ? 1 : 2);
+        EXPECT_EQ(job.received<Assigned>(0)->group_world_size, policy == ScaleUp::never ? 1 : 2);
     }
 }
 
@@ -344,7 +357,7 @@ TEST(Coordinator, a_frozen_coordinator_evicts_no_node_for_its_own_silence) {
     job.now += 60s;
     job.coordinator.tick(job.now);
     job.listen();
-    EXPECT_FALSE(job.heard<StopRound>(0));
+    EXPECT_FALSE(job.received<StopRound>(0));
 }
 
 TEST(Coordinator, no_line_about_missing_nodes_is_sent_during_a_pause) {
@@ -356,13 +369,13 @@ TEST(Coordinator, no_line_about_missing_nodes_is_sent_during_a_pause) {
         job.fails(0);
         job.over(0), job.over(1);
     }
-    EXPECT_TRUE(job.heard<Tell>(0)) << "that it restarts in 25 s";
+    EXPECT_TRUE(job.received<Notice>(0)) << "that it restarts in 25 s";
     job.pass(20s, {0, 1});
     EXPECT_EQ(job.coordinator.phase(), Coordinator::Phase::gathering);
-    EXPECT_FALSE(job.heard<Tell>(0));
+    EXPECT_FALSE(job.received<Notice>(0));
     job.dies(1);
     job.pass(10s, {0});
-    EXPECT_EQ(job.heard<Tell>(0)->text, "1 of 2 nodes, waiting for: node1");
+    EXPECT_EQ(job.received<Notice>(0)->text, "1 of 2 nodes, waiting for: node1");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(Gathering, table) {
     }
 }
 
-TEST(Gathering, the_last_call_starts_again_when_too_few_are_left) {
+TEST(Gathering, the_last_call_restarts_when_too_few_nodes_are_left) {
     Gathering machine = gathering(2);
     EXPECT_EQ(step(machine, 0s, nodes(2, 2)), Step::wait);
     EXPECT_EQ(machine.last_call(kBegan + 1s), Time::duration(2s));

@@ -1,4 +1,4 @@
-/// A member whose connection or whose coordinator changes.
+/// A member after a change of its connection or coordinator.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,18 @@ namespace dlaunch::rendezvous {
 namespace {
 
 using Node = MemberNode;
+
+/// A member that wakes after its lease, and finds its connection closed.
+struct FrozenNode : Node {
+    FrozenNode() {
+        welcome();
+        assign(0);
+        now += 7s;
+        member.closed(now, true);
+        member.tick(now);
+        listen();
+    }
+};
 
 TEST(MemberCuts, a_connection_that_closes_is_a_cut) {
     Node node;
@@ -42,6 +54,27 @@ TEST(MemberCuts, a_fixed_coordinator_that_closed_and_accepts_nothing_until_the_l
     EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
 }
 
+TEST(MemberCuts, a_member_evicted_while_it_was_frozen_rejoins_a_fixed_coordinator) {
+    FrozenNode node;
+    EXPECT_TRUE(node.did<Member::KillWorkers>());
+    node.did<Member::Connect>();
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    EXPECT_FALSE(node.did<Member::EndJob>());
+    ASSERT_TRUE(node.did<Member::Connect>());
+    node.member.connected(node.now);
+    node.listen();
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 2U);
+}
+
+TEST(MemberCuts, a_member_evicted_while_it_was_frozen_ends_when_the_coordinator_refuses) {
+    FrozenNode node;
+    node.member.round_over(node.now, false, {});
+    node.member.connect_failed(node.now, {.refused = true, .text = "refused"});
+    node.listen();
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 81);
+}
+
 TEST(MemberCuts, a_success_that_was_not_delivered_outlives_the_lease) {
     Node node;
     node.welcome();
@@ -56,22 +89,22 @@ TEST(MemberCuts, a_success_that_was_not_delivered_outlives_the_lease) {
     const auto join = node.sent<Join>();
     ASSERT_TRUE(join && join->running);
     EXPECT_FALSE(join->running->alive);
-    node.hear(Welcome{node.from, join->beat, JobConfig{}, "node0"});
+    node.receive(Welcome{node.from, join->beat, JobConfig{}, "node0"});
     EXPECT_TRUE(node.sent<Report>()->succeeded);
-    node.hear(Refused{true, 0, "this node was silent for too long"});
+    node.receive(Refused{true, 0, "this node was silent for too long"});
     node.member.connected(node.now);
     node.listen();
-    EXPECT_EQ(node.sent<Hello>()->incarnation, 2U) << "unless the coordinator has gone on without it";
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 2U) << "unless the coordinator has evicted it";
 }
 
-TEST(MemberCuts, a_stop_of_a_later_round_kills_what_runs) {
+TEST(MemberCuts, a_stop_of_a_later_round_kills_the_running_workers) {
     Node node;
     node.welcome();
     node.assign(0);
     node.from.round = 2;
-    node.hear(StopRound{node.from, "why"});
+    node.receive(StopRound{node.from, "why"});
     EXPECT_TRUE(node.did<Member::KillWorkers>());
-    EXPECT_FALSE(node.sent<Report>()) << "that nothing lives would be a lie";
+    EXPECT_FALSE(node.sent<Report>()) << "the workers still run";
 }
 
 TEST(MemberCuts, a_stale_coordinator_changes_nothing) {
@@ -85,9 +118,9 @@ TEST(MemberCuts, a_stale_coordinator_changes_nothing) {
     node.member.connected(node.now);
     node.listen();
     EXPECT_EQ(node.sent<Join>()->stamp.epoch, 5U);
-    node.hear(Welcome{{4, 3, 76}, 0, JobConfig{}, "node9"});
+    node.receive(Welcome{{4, 3, 76}, 0, JobConfig{}, "node9"});
     EXPECT_TRUE(node.did<Member::Disconnect>());
-    node.hear(StopRound{{4, 0, 76}, "why"});
+    node.receive(StopRound{{4, 0, 76}, "why"});
     EXPECT_FALSE(node.did<Member::StopWorkers>());
     EXPECT_FALSE(node.did<Member::KillWorkers>());
     EXPECT_FALSE(node.member.ended());
@@ -100,29 +133,29 @@ TEST(MemberCuts, another_coordinator_of_the_same_epoch_is_obeyed_only_when_nothi
     node.member.closed(node.now);
     node.pass(150ms, false);
     node.member.connected(node.now);
-    node.hear(Welcome{{1, 0, 78}, 0, JobConfig{}, "node9"});
+    node.receive(Welcome{{1, 0, 78}, 0, JobConfig{}, "node9"});
     EXPECT_TRUE(node.did<Member::KillWorkers>());
     node.member.round_over(node.now, false, {});
     node.listen();
     node.from = {1, 0, 78};
     node.welcome();
-    EXPECT_EQ(node.did<Member::TellUser>()->text, "joined the job again");
+    EXPECT_EQ(node.did<Member::PrintLine>()->text, "joined the job again");
 }
 
-TEST(MemberCuts, dials_at_once_where_the_coordinator_is_now) {
+TEST(MemberCuts, dials_a_moved_coordinator_at_once) {
     Node node;
     node.welcome();
     node.assign(0);
     node.did<Member::Connect>();
     node.member.moved(node.now, 1);
     node.listen();
-    EXPECT_FALSE(node.did<Member::Connect>()) << "it speaks to that one";
+    EXPECT_FALSE(node.did<Member::Connect>()) << "the member is connected to that coordinator";
     node.member.moved(node.now, 2);
     node.listen();
     EXPECT_TRUE(node.did<Member::Connect>());
 }
 
-TEST(MemberCuts, looks_elsewhere_after_a_second_without_a_first_answer_and_later_more_patiently) {
+TEST(MemberCuts, rediscovers_after_a_second_without_a_welcome_then_less_often) {
     Node node;
     std::vector<Milliseconds> waits;
     for (int n = 0; n < 5; ++n) {
@@ -149,7 +182,7 @@ TEST(MemberCuts, beats_are_spread) {
         node.listen();
         if (const auto beat = node.sent<Beat>()) {
             gaps.insert(std::chrono::duration_cast<Milliseconds>(node.now - std::exchange(last, node.now)));
-            node.hear(Beat{node.from, beat->number});
+            node.receive(Beat{node.from, beat->number});
         }
     }
     EXPECT_GE(*gaps.begin(), 800ms);
@@ -157,7 +190,20 @@ TEST(MemberCuts, beats_are_spread) {
     EXPECT_GT(gaps.size(), 20U);
 }
 
-TEST(MemberCuts, sends_a_good_bye_when_its_guard_is_dead) {
+TEST(MemberCuts, ends_with_the_recorded_verdict_when_its_workers_are_dead) {
+    Node node;
+    node.welcome();
+    node.assign(0);
+    node.member.job_is_over({80, "node2 was lost", {}});
+    node.listen();
+    EXPECT_TRUE(node.did<Member::KillWorkers>());
+    EXPECT_FALSE(node.did<Member::EndJob>());
+    node.member.round_over(node.now, false, {});
+    node.listen();
+    EXPECT_EQ(node.did<Member::EndJob>()->status, 80);
+}
+
+TEST(MemberCuts, sends_gone_when_its_guard_is_dead) {
     Node node;
     node.welcome();
     node.member.gone();

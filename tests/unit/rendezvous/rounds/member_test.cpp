@@ -20,7 +20,7 @@ TEST(Member, dials_joins_and_starts_what_it_is_assigned) {
     node.assign(0);
     EXPECT_TRUE(node.did<Member::StartWorkers>());
     node.assign(0);
-    EXPECT_FALSE(node.did<Member::StartWorkers>()) << "said again after a cut";
+    EXPECT_FALSE(node.did<Member::StartWorkers>()) << "the coordinator repeats it after a cut";
 }
 
 TEST(Member, beats_keep_the_workers_alive) {
@@ -42,7 +42,7 @@ TEST(Member, kills_its_workers_one_margin_before_the_time_out_and_rejoins) {
               "no message from the coordinator on node0 (10.0.0.1:29400) for 4 s");
     node.did<Member::Connect>();
     node.pass(1s, false);
-    EXPECT_FALSE(node.did<Member::Connect>()) << "something of it may still live";
+    EXPECT_FALSE(node.did<Member::Connect>()) << "processes of the round may still live";
     node.member.round_over(node.now, false, {});
     node.listen();
     EXPECT_TRUE(node.did<Member::Connect>());
@@ -75,7 +75,7 @@ TEST(Member, a_dial_that_is_lost_is_soon_tried_again_while_the_lease_runs) {
     EXPECT_EQ(dials_within(node, 2'000ms), 4);
 }
 
-TEST(Member, the_lease_counts_from_when_it_asked) {
+TEST(Member, the_lease_starts_when_the_beat_is_sent) {
     Node node;
     node.welcome();
     node.assign(0);
@@ -85,35 +85,79 @@ TEST(Member, the_lease_counts_from_when_it_asked) {
     const auto beat = node.sent<Beat>();
     ASSERT_TRUE(beat);
     node.pass(1s, false);
-    node.hear(Beat{node.from, beat->number});
+    node.receive(Beat{node.from, beat->number});
     EXPECT_EQ(node.member.lease_until(), Time(1h + 1s + 4250ms)) << "a quarter second after it would act itself";
 }
 
-TEST(Member, what_its_guard_has_done_is_as_if_the_lease_were_over) {
+TEST(Member, beats_as_rarely_as_the_coordinator_demands_within_its_lease) {
+    const auto beats_in = [](Milliseconds pause) {
+        Node node;
+        node.welcome();
+        int count = 0;
+        for (Time end = node.now + 20s; node.now < end;) {
+            node.now += 10ms;
+            node.member.tick(node.now);
+            node.listen();
+            EXPECT_FALSE(node.did<Member::Connect>() && count > 0) << "no silence is long enough for another dial";
+            if (const auto beat = node.sent<Beat>()) {
+                ++count;
+                node.receive(Beat{node.from, beat->number, pause});
+                node.listen();
+            }
+        }
+        return count;
+    };
+    const int often = beats_in(0ms), rarely = beats_in(1h);
+    EXPECT_TRUE(often >= 20 && often <= 25) << often;
+    EXPECT_TRUE(rarely >= 9 && rarely <= 12) << rarely;
+}
+
+TEST(Member, a_fence_by_the_guard_counts_as_the_end_of_the_lease) {
     Node node;
     node.welcome();
-    node.member.fenced_by_guard(node.now, "it stood still");
+    node.member.fenced_by_guard(node.now, "it was frozen");
     node.listen();
     EXPECT_FALSE(node.did<Member::KillWorkers>()) << "nothing runs";
     node.assign(0);
-    node.member.fenced_by_guard(node.now, "it stood still");
+    node.member.fenced_by_guard(node.now, "it was frozen");
     node.member.failed(node.now, Cause{137, "k", "rank 0 was killed", false, ""});
     node.listen();
-    EXPECT_EQ(node.did<Member::KillWorkers>()->reason, "it stood still");
+    EXPECT_EQ(node.did<Member::KillWorkers>()->reason, "it was frozen");
     EXPECT_FALSE(node.sent<Report>()) << "no failure of the workers";
     node.member.round_over(node.now, false, {});
     node.listen();
     node.welcome();
     EXPECT_EQ(node.sent<Hello>()->incarnation, 2U);
-    EXPECT_EQ(node.did<Member::TellUser>()->text, "joined the job again");
+    EXPECT_EQ(node.did<Member::PrintLine>()->text, "joined the job again");
 }
 
-TEST(Member, what_lay_in_the_socket_of_a_frozen_agent_starts_nothing) {
+TEST(Member, buffered_messages_are_ignored_after_a_freeze) {
     Node node;
     node.welcome();
     node.now += 8s;
     node.assign(0);
     EXPECT_FALSE(node.did<Member::StartWorkers>());
+}
+
+TEST(Member, a_buffered_verdict_counts_after_a_freeze) {
+    for (const bool runs : {false, true}) {
+        Node node;
+        node.welcome();
+        node.assign(0);
+        if (!runs) node.member.round_over(node.now, true, {});
+        node.listen();
+        node.now += 8s;
+        node.receive(End{node.from, {3, "rank 1 failed", {}}});
+        EXPECT_EQ(node.did<Member::KillWorkers>().has_value(), runs);
+        if (runs) {
+            EXPECT_FALSE(node.did<Member::EndJob>()) << "the workers still run";
+            node.member.round_over(node.now, false, {});
+            node.listen();
+        }
+        const auto end = node.did<Member::EndJob>();
+        ASSERT_TRUE(end);
+        EXPECT_EQ(end->status, 3);
+    }
 }
 
 TEST(Member, closes_a_round_that_was_over_here_when_it_is_over_everywhere) {
@@ -123,12 +167,12 @@ TEST(Member, closes_a_round_that_was_over_here_when_it_is_over_everywhere) {
     node.member.round_over(node.now, true, {});
     node.listen();
     EXPECT_FALSE(node.did<Member::CloseRound>());
-    node.hear(StopRound{node.from, "rank 3 failed"});
+    node.receive(StopRound{node.from, "rank 3 failed"});
     EXPECT_TRUE(node.did<Member::CloseRound>());
     EXPECT_FALSE(node.did<Member::StopWorkers>());
 }
 
-TEST(Member, a_stranger_at_the_endpoint_ends_it_at_once) {
+TEST(Member, a_foreign_service_at_the_endpoint_ends_it_at_once) {
     Node node;
     node.member.connected(node.now);
     node.member.connect_failed(node.now, {false, "10.0.0.1:29400: another service listens there", true});
@@ -140,7 +184,7 @@ TEST(Member, a_stranger_at_the_endpoint_ends_it_at_once) {
               "no coordinator: 10.0.0.1:29400: another service listens there, expected a dlaunch that hosts this job");
 }
 
-TEST(Member, a_stranger_in_the_place_of_a_coordinator_is_its_loss) {
+TEST(Member, a_foreign_service_after_the_coordinator_is_its_loss) {
     Node node;
     node.welcome();
     node.member.closed(node.now);
@@ -155,13 +199,13 @@ TEST(Member, reports_once_that_no_coordinator_answers_at_the_endpoint) {
     node.now += 2s;
     node.member.tick(node.now);
     node.listen();
-    EXPECT_EQ(node.did<Member::TellUser>()->text,
+    EXPECT_EQ(node.did<Member::PrintLine>()->text,
               "waiting for the coordinator at 10.0.0.1:29400: it does not answer as a coordinator does");
     node.member.connected(node.now);
     node.now += 2s;
     node.member.tick(node.now);
     node.listen();
-    EXPECT_FALSE(node.did<Member::TellUser>());
+    EXPECT_FALSE(node.did<Member::PrintLine>());
     EXPECT_FALSE(node.member.ended());
 }
 
@@ -212,7 +256,7 @@ TEST(Member, a_round_that_ended_while_it_was_cut_off_is_over_for_it) {
     Node node;
     node.welcome();
     node.from.round = 3;
-    node.hear(StopRound{node.from, "node2 was lost"});
+    node.receive(StopRound{node.from, "node2 was lost"});
     EXPECT_EQ(node.sent<Report>()->stamp.round, 3);
     EXPECT_FALSE(node.did<Member::StopWorkers>());
 }
@@ -221,11 +265,11 @@ TEST(Member, messages_of_another_coordinator_or_an_old_round_are_ignored) {
     Node node;
     node.welcome();
     node.assign(4);
-    node.hear(StopRound{{1, 3, 77}, ""});
-    node.hear(StopRound{{1, 4, 78}, ""});
-    node.hear(StopRound{{2, 4, 77}, ""});
+    node.receive(StopRound{{1, 3, 77}, ""});
+    node.receive(StopRound{{1, 4, 78}, ""});
+    node.receive(StopRound{{2, 4, 77}, ""});
     EXPECT_FALSE(node.did<Member::StopWorkers>());
-    node.hear(StopRound{{1, 4, 77}, ""});
+    node.receive(StopRound{{1, 4, 77}, ""});
     EXPECT_TRUE(node.did<Member::StopWorkers>());
 }
 
@@ -248,11 +292,11 @@ TEST(Member, without_a_coordinator_it_ends_with_80_after_the_join_time_out) {
 TEST(Member, a_refusal_is_the_end) {
     Node node;
     node.member.connected(node.now);
-    node.hear(Refused{false, 83, "this is job \"a\", the coordinator serves job \"b\""});
+    node.receive(Refused{false, 83, "this is job \"a\", the coordinator serves job \"b\""});
     EXPECT_EQ(node.did<Member::EndJob>()->status, 83);
 }
 
-TEST(Member, a_leaving_node_waits_for_the_jobs_answer_while_the_coordinator_lives) {
+TEST(Member, a_leaving_node_waits_for_the_verdict_while_the_coordinator_lives) {
     Node node;
     node.welcome();
     node.assign(0);

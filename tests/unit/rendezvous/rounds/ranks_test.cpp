@@ -5,14 +5,14 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-Seat seat(std::string host, std::optional<std::int32_t> last = {}, std::optional<std::int32_t> claimed = {},
-          std::int32_t slots = 1, std::string role = "default") {
+RankRequest request(std::string host, std::optional<std::int32_t> last = {}, std::optional<std::int32_t> claimed = {},
+                    std::int32_t slots = 1, std::string role = "default") {
     return {std::move(host), "", claimed, last, last.has_value(), 0, slots, std::move(role)};
 }
 
-std::vector<std::int32_t> group_ranks(const std::vector<Seat>& seats) {
+std::vector<std::int32_t> group_ranks(const std::vector<RankRequest>& requests) {
     std::vector<std::int32_t> ranks;
-    for (const Placement& at : place(seats).of) ranks.push_back(at.group_rank);
+    for (const Placement& at : place(requests).of) ranks.push_back(at.group_rank);
     return ranks;
 }
 
@@ -29,54 +29,55 @@ TEST(Ranks, names_are_ordered_as_humans_count) {
 }
 
 TEST(Ranks, follow_the_names_of_hosts) {
-    EXPECT_EQ(group_ranks({seat("node10"), seat("node2"), seat("node1")}), (Ranks{2, 1, 0}));
+    EXPECT_EQ(group_ranks({request("node10"), request("node2"), request("node1")}), (Ranks{2, 1, 0}));
 }
 
 TEST(Ranks, follow_the_schedulers_order_when_every_node_has_one) {
-    auto a = seat("a"), b = seat("b"), c = seat("c");
+    auto a = request("a"), b = request("b"), c = request("c");
     a.order_key = "2", b.order_key = "10", c.order_key = "1";
     EXPECT_EQ(group_ranks({a, b, c}), (Ranks{1, 2, 0}));
     c.order_key.clear();
     EXPECT_EQ(group_ranks({a, b, c}), (Ranks{0, 1, 2}));
 }
 
-TEST(Ranks, agents_of_one_host_keep_the_order_in_which_they_came) {
-    auto first = seat("a"), second = seat("a");
+TEST(Ranks, agents_of_one_host_keep_the_order_in_which_they_joined) {
+    auto first = request("a"), second = request("a");
     first.arrival = 2, second.arrival = 1;
     EXPECT_EQ(group_ranks({first, second}), (Ranks{1, 0}));
 }
 
 TEST(Ranks, survivors_keep_theirs_and_a_newcomer_takes_the_hole) {
-    EXPECT_EQ(group_ranks({seat("node1", 0), seat("node3", 2), seat("node0")}), (Ranks{0, 2, 1}));
+    EXPECT_EQ(group_ranks({request("node1", 0), request("node3", 2), request("node0")}), (Ranks{0, 2, 1}));
 }
 
 TEST(Ranks, a_rank_beyond_a_smaller_world_moves_into_its_hole) {
-    EXPECT_EQ(group_ranks({seat("node1", 0), seat("node3", 2)}), (Ranks{0, 1}));
+    EXPECT_EQ(group_ranks({request("node1", 0), request("node3", 2)}), (Ranks{0, 1}));
 }
 
 TEST(Ranks, a_survivor_comes_before_one_that_returns) {
-    auto returned = seat("a", 1);
+    auto returned = request("a", 1);
     returned.survivor = false;
-    EXPECT_EQ(group_ranks({returned, seat("b", 1)}), (Ranks{0, 1}));
+    EXPECT_EQ(group_ranks({returned, request("b", 1)}), (Ranks{0, 1}));
 }
 
 TEST(Ranks, a_claimed_rank_is_given) {
-    EXPECT_EQ(group_ranks({seat("a", {}, 2), seat("b"), seat("c", {}, 0)}), (Ranks{2, 1, 0}));
+    EXPECT_EQ(group_ranks({request("a", {}, 2), request("b"), request("c", {}, 0)}), (Ranks{2, 1, 0}));
 }
 
 TEST(Ranks, claims_behind_a_smaller_world_keep_their_order) {
-    EXPECT_EQ(group_ranks({seat("a", {}, 5), seat("b", {}, 3), seat("c", {}, 0)}), (Ranks{2, 1, 0}));
+    EXPECT_EQ(group_ranks({request("a", {}, 5), request("b", {}, 3), request("c", {}, 0)}), (Ranks{2, 1, 0}));
 }
 
 TEST(Ranks, two_claims_of_one_rank_give_a_warning_and_the_natural_order) {
-    const std::vector<Seat> seats{seat("b", {}, 0), seat("a", {}, 0)};
-    EXPECT_EQ(group_ranks(seats), (Ranks{1, 0}));
-    EXPECT_EQ(place(seats).warning, "--node-rank=0 was given to b and to a: ranks follow the order of host names");
+    const std::vector<RankRequest> requests{request("b", {}, 0), request("a", {}, 0)};
+    EXPECT_EQ(group_ranks(requests), (Ranks{1, 0}));
+    EXPECT_EQ(place(requests).warning, "--node-rank=0 was given to b and to a: ranks follow the order of host names");
 }
 
 TEST(Ranks, workers_are_numbered_node_by_node_and_role_by_role) {
-    const auto of =
-        place({seat("c", {}, {}, 3, "trainer"), seat("a", {}, {}, 1, "trainer"), seat("b", {}, {}, 2, "reader")}).of;
+    const auto of = place({request("c", {}, {}, 3, "trainer"), request("a", {}, {}, 1, "trainer"),
+                           request("b", {}, {}, 2, "reader")})
+                        .of;
     EXPECT_EQ(of[0].first_rank, 3);
     EXPECT_EQ(of[1].first_rank, 0);
     EXPECT_EQ(of[2].first_rank, 1);

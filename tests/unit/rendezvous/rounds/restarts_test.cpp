@@ -32,7 +32,7 @@ TEST(Restarts, the_first_restart_comes_at_once_and_the_pauses_double) {
         EXPECT_EQ(restarts.on_failure(kQuick).pause, pause);
 }
 
-TEST(Restarts, a_healthy_round_forgets_the_pauses) {
+TEST(Restarts, a_healthy_round_resets_the_pauses) {
     Restarts restarts = with(100);
     for (int n = 0; n < 4; ++n) restarts.on_failure(kQuick);
     EXPECT_EQ(restarts.on_failure(kLate).pause, 0ms);
@@ -62,7 +62,7 @@ TEST(Restarts, a_spent_budget_comes_before_a_crash_loop) {
     EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::budget_spent);
 }
 
-TEST(Restarts, describe_what_was_decided) {
+TEST(Restarts, line_describes_the_decision) {
     Restarts restarts = with(100, 4);
     EXPECT_EQ(restarts.line(restarts.on_failure(kQuick)), "restarting all workers (restart 1 of 100)");
     EXPECT_EQ(restarts.line(restarts.on_failure(kQuick)), "restarting all workers in 0.1 s (restart 2 of 100)");
@@ -81,11 +81,11 @@ TEST(Restarts, losses_pause_and_end_in_a_crash_loop_but_spend_no_restart) {
     EXPECT_EQ(restarts.on_loss(2s).pause, 200ms);
     const auto last = restarts.on_loss(2s);
     EXPECT_EQ(last.kind, Kind::crash_loop);
-    EXPECT_EQ(restarts.line(last), "gave up: 4 rounds in a row ended soon after the start by the loss of a node");
+    EXPECT_EQ(restarts.line(last), "gave up: each of the last 4 rounds lost a node soon after its start");
     EXPECT_EQ(restarts.used(), 0);
 }
 
-TEST(Restarts, a_loss_or_a_change_after_a_healthy_time_begins_anew) {
+TEST(Restarts, a_loss_or_change_after_a_healthy_time_resets_the_count) {
     Restarts restarts = with(0, 3);
     restarts.on_loss(2s), restarts.on_loss(2s);
     restarts.on_change(5s);
@@ -103,7 +103,7 @@ TEST(Restarts, counters_go_on_under_a_successor) {
     EXPECT_EQ(restarts.on_failure(kQuick).kind, Kind::crash_loop);
 }
 
-TEST(Restarts, what_cannot_run_is_not_tried_again) {
+TEST(Restarts, a_permanent_failure_is_not_restarted) {
     Restarts restarts = with(5);
     EXPECT_EQ(restarts.on_failure({5ms, "", true}).kind, Kind::permanent);
     EXPECT_EQ(restarts.used(), 0);

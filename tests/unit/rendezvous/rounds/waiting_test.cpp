@@ -24,6 +24,7 @@ TEST(Waiting, names_a_host_as_often_as_it_lacks_agents) {
     EXPECT_EQ(missing_hosts({"a", "b"}, {"c"}), (Names{"a", "b"}));
     EXPECT_EQ(missing_hosts({"a"}, {"a"}), Names{});
     EXPECT_EQ(missing_hosts({"node1", "node10"}, {"node1.cluster"}), Names{"node10"}) << "a short name and a full one";
+    EXPECT_EQ(missing_hosts({"Node1", "node2"}, {"node1.cluster", "NODE2"}), Names{}) << "in any case";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace dlaunch::wire {
 namespace {
 
 namespace r = rendezvous;
+using namespace std::chrono_literals;
 using Outcome = FrameReader::Outcome;
 
 const r::Stamp kStamp{7, 3, 2};
@@ -29,17 +30,17 @@ std::vector<r::Message> one_of_each() {
                          true, "{\"rank\":3}", {3, 1}};
     const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
     return {r::Hello{"0.1.0", "job", 2},
-            r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, progress}, 5, 123456789, some_config(), some_config(),
-                    77},
+            r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, progress, 3600s}, 5, 123456789, some_config(),
+                    some_config(), 77, "node0"},
             r::Report{kStamp, r::Report::Phase::failed, false, cause},
-            r::Report{kStamp, r::Report::Phase::over, true, std::nullopt},
+            r::Report{kStamp, r::Report::Phase::over, true, std::nullopt, 41235},
             r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time", true, true},
-            r::Beat{kStamp, 99},
+            r::Beat{kStamp, 99, 800ms},
             r::Welcome{kStamp, 98, some_config(), "node1"},
             r::Refused{true, 83, "another job"},
             r::Assigned{kStamp, 1, 2, 8, 16, 8, 0, 8, "10.0.0.1", 41234, 1, 3, "node2 was lost", progress},
             r::StopRound{kStamp, "rank 3 failed", {3, 1}, true},
-            r::Tell{kStamp, "7 of 8 nodes"},
+            r::Notice{kStamp, "7 of 8 nodes"},
             r::End{kStamp, {139, "", {"{}", ""}}},
             r::Gone{true}};
 }
@@ -52,7 +53,7 @@ TEST(RoundsWire, every_message_comes_back_as_it_was) {
     for (const auto& message : one_of_each()) EXPECT_EQ(decode_frame(encode(message)), message) << message.index();
 }
 
-TEST(RoundsWire, the_bytes_of_hello_and_beat_stay_what_they_are) {
+TEST(RoundsWire, the_bytes_of_hello_and_beat_are_fixed) {
     using namespace std::string_view_literals;
     EXPECT_EQ(encode(r::Hello{"1", "ab", 258}),
               "\x40\x13\0\0\0"
@@ -62,11 +63,12 @@ TEST(RoundsWire, the_bytes_of_hello_and_beat_stay_what_they_are) {
               "ab"
               "\x02\x01\0\0\0\0\0\0"sv);
     EXPECT_EQ(encode(r::Beat{{1, -1, 2}, 3}),
-              "\x44\x1c\0\0\0"
+              "\x44\x20\0\0\0"
               "\x01\0\0\0\0\0\0\0"
               "\xff\xff\xff\xff"
               "\x02\0\0\0\0\0\0\0"
-              "\x03\0\0\0\0\0\0\0"sv);
+              "\x03\0\0\0\0\0\0\0"
+              "\0\0\0\0"sv);
 }
 
 TEST(RoundsWire, a_message_that_is_cut_or_has_a_rest_is_refused) {
@@ -94,6 +96,7 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
     EXPECT_FALSE(join([](r::Join& m) { m.record.id.clear(); }));
     EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{4, 4}; }));
     EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{0, INT32_MIN}; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{0, 1, true, {}, 25h}; }));
     EXPECT_FALSE(join([](r::Join& m) { m.latest_round = 2; })) << "its own round is later";
     EXPECT_FALSE(join([](r::Join& m) { m.latest_round = INT32_MAX; })) << "no round could follow";
     EXPECT_FALSE(join([](r::Join& m) { m.job = r::JobConfig{.min_nodes = 0}; }));
@@ -103,9 +106,9 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
 }
 
 TEST(RoundsWire, long_texts_are_cut_and_long_records_left_out) {
-    auto tell = decode_frame(encode(r::Tell{kStamp, std::string(10'000, 'x')}));
-    ASSERT_TRUE(tell);
-    EXPECT_EQ(std::get<r::Tell>(*tell).text.size(), kMaxText);
+    auto notice = decode_frame(encode(r::Notice{kStamp, std::string(10'000, 'x')}));
+    ASSERT_TRUE(notice);
+    EXPECT_EQ(std::get<r::Notice>(*notice).text.size(), kMaxText);
     auto end = decode_frame(encode(r::End{kStamp, {1, "", {std::string(kMaxRecord + 1, 'x'), "kept"}}}));
     ASSERT_TRUE(end);
     EXPECT_EQ(std::get<r::End>(*end).verdict.records, (std::vector<std::string>{"", "kept"}));
@@ -147,13 +150,13 @@ TEST(RoundsWire, a_stream_may_be_split_anywhere) {
     }
 }
 
-TEST(RoundsWire, what_is_no_coordinator_is_refused) {
+TEST(RoundsWire, bytes_of_another_protocol_are_refused) {
     using namespace std::string_view_literals;
-    for (std::string_view said :
+    for (std::string_view bytes :
          {"HTTP/1.1 400 Bad Request\r\n"sv, "\x44\xff\xff\xff\xff"sv, "\x44\x01\0\0\0x"sv, "\x60\0\0\0\0"sv}) {
         FrameReader reader;
         r::Message message;
-        reader.feed(said);
+        reader.feed(bytes);
         EXPECT_EQ(reader.next(message), Outcome::refused);
         EXPECT_EQ(reader.next(message), Outcome::refused);
     }
@@ -163,7 +166,7 @@ RC_GTEST_PROP(RoundsWire, any_strings_and_numbers_come_back,
               (std::string text, std::uint64_t number, std::int32_t round)) {
     const r::Stamp stamp{number, round, number / 3};
     for (const r::Message& message :
-         {r::Message(r::Hello{text, text, number}), r::Message(r::Tell{stamp, text}),
+         {r::Message(r::Hello{text, text, number}), r::Message(r::Notice{stamp, text}),
           r::Message(r::End{stamp, {round, text, {text, text}}}),
           r::Message(r::Report{stamp, r::Report::Phase::over, false, r::Cause{round, text, text, false, text}})})
         RC_ASSERT(decode_frame(encode(message)) == message);

@@ -30,35 +30,36 @@ inline std::string le64(std::uint64_t number) {
     return bytes;
 }
 
-inline Request about(Message message, std::string_view key = {}, std::string_view value = {},
+inline Request about(StoreOperation operation, std::string_view key = {}, std::string_view value = {},
                      std::string_view desired = {}) {
     Request request;
-    request.message = message;
+    request.operation = operation;
     request.key = key;
     request.value = value;
     request.desired = desired;
     return request;
 }
 
-inline Request with_integer(Message message, std::string_view key, std::int64_t integer) {
-    Request request = about(message, key);
+inline Request with_integer(StoreOperation operation, std::string_view key, std::int64_t integer) {
+    Request request = about(operation, key);
     request.integer = integer;
     return request;
 }
 
-inline Request with_words(Message message, std::span<const std::string_view> words) {
+inline Request with_words(StoreOperation operation, std::span<const std::string_view> words) {
     Request request;
-    request.message = message;
+    request.operation = operation;
     request.words = words;
     return request;
 }
 
 /// The content of a request: "1 key=/a value=x desired= integer=0 words=".
 inline std::string text_of(const Request& request) {
-    std::string text = fmt::format("{} key={} value={} desired={} integer={} words=", static_cast<int>(request.message),
-                                   request.key, request.value, request.desired, request.integer);
+    std::string text =
+        fmt::format("{} key={} value={} desired={} integer={} words=", static_cast<int>(request.operation), request.key,
+                    request.value, request.desired, request.integer);
     for (const auto word : request.words) text += fmt::format("{};", word);
-    if (request.message == Message::extension) text += fmt::format(" number={}", request.number);
+    if (request.operation == StoreOperation::extension) text += fmt::format(" number={}", request.number);
     return text;
 }
 

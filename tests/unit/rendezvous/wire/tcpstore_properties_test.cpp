@@ -12,23 +12,23 @@ namespace {
 
 /// A request with the bytes of its views.
 struct Owned {
-    Message message;
+    StoreOperation operation;
     std::vector<std::string> texts;
     std::int64_t integer;
     std::uint8_t number;
 };
 
-bool is_list(Message message) {
-    return message == Message::check || message == Message::wait || message == Message::multi_get ||
-           message == Message::multi_set;
+bool is_list(StoreOperation operation) {
+    return operation == StoreOperation::check || operation == StoreOperation::wait ||
+           operation == StoreOperation::multi_get || operation == StoreOperation::multi_set;
 }
 
-rc::Gen<Owned> any_request(std::vector<Message> messages) {
-    return rc::gen::mapcat(rc::gen::elementOf(std::move(messages)), [](Message message) {
-        const std::size_t texts = is_list(message) ? 6 : 3;
+rc::Gen<Owned> any_request(std::vector<StoreOperation> operations) {
+    return rc::gen::mapcat(rc::gen::elementOf(std::move(operations)), [](StoreOperation operation) {
+        const std::size_t texts = is_list(operation) ? 6 : 3;
         return rc::gen::apply(
-            [message](std::vector<std::string> words, std::int64_t integer, std::uint8_t number) {
-                return Owned{message, std::move(words), integer, number};
+            [operation](std::vector<std::string> words, std::int64_t integer, std::uint8_t number) {
+                return Owned{operation, std::move(words), integer, number};
             },
             rc::gen::container<std::vector<std::string>>(texts,
                                                          rc::gen::container<std::string>(rc::gen::arbitrary<char>())),
@@ -38,7 +38,7 @@ rc::Gen<Owned> any_request(std::vector<Message> messages) {
 
 /// The request after encoding and decoding: members that are not encoded are empty.
 std::string encoded(const Owned& owned, Numbering numbering) {
-    Request request = about(owned.message, owned.texts[0], owned.texts[1], owned.texts[2]);
+    Request request = about(owned.operation, owned.texts[0], owned.texts[1], owned.texts[2]);
     request.integer = owned.integer;
     request.number = owned.number;
     const std::vector<std::string_view> words(owned.texts.begin(), owned.texts.end());
@@ -48,16 +48,17 @@ std::string encoded(const Owned& owned, Numbering numbering) {
     return bytes;
 }
 
-std::vector<Message> all_messages() {
-    std::vector<Message> all;
-    for (int number = 1; number <= static_cast<int>(Message::barrier); ++number)
-        all.push_back(static_cast<Message>(number));
-    all.push_back(Message::extension);
+std::vector<StoreOperation> all_operations() {
+    std::vector<StoreOperation> all;
+    for (int number = 1; number <= static_cast<int>(StoreOperation::barrier); ++number)
+        all.push_back(static_cast<StoreOperation>(number));
+    all.push_back(StoreOperation::extension);
     return all;
 }
 
-const std::vector<Message> kOld{Message::set,   Message::compare_set, Message::get,      Message::add,
-                                Message::check, Message::wait,        Message::num_keys, Message::delete_key};
+const std::vector<StoreOperation> kOld{StoreOperation::set,      StoreOperation::compare_set, StoreOperation::get,
+                                       StoreOperation::add,      StoreOperation::check,       StoreOperation::wait,
+                                       StoreOperation::num_keys, StoreOperation::delete_key};
 
 /// `bytes` cut at random places.
 std::vector<std::string> cut(const std::string& bytes) {
@@ -83,21 +84,21 @@ std::string there_and_back(const std::vector<std::string>& pieces, Numbering num
     return again;
 }
 
-RC_GTEST_PROP(TcpStoreProperties, what_is_encoded_is_decoded_however_it_is_cut, ()) {
+RC_GTEST_PROP(TcpStoreProperties, decode_reverses_encode_for_any_cuts, ()) {
     std::string bytes;
-    for (const auto& owned : *rc::gen::container<std::vector<Owned>>(any_request(all_messages())))
+    for (const auto& owned : *rc::gen::container<std::vector<Owned>>(any_request(all_operations())))
         bytes += encoded(owned, Numbering::newest);
     RC_ASSERT(there_and_back(cut(std::string(kGreeting) + bytes), Numbering::newest) == bytes);
 }
 
-RC_GTEST_PROP(TcpStoreProperties, also_in_the_old_numbering, ()) {
+RC_GTEST_PROP(TcpStoreProperties, decode_reverses_encode_in_the_old_numbering, ()) {
     std::string bytes;
     for (const auto& owned : *rc::gen::container<std::vector<Owned>>(any_request(kOld)))
         bytes += encoded(owned, Numbering::torch_1_13);
     RC_ASSERT(there_and_back(cut(bytes), Numbering::torch_1_13) == bytes);
 }
 
-RC_GTEST_PROP(TcpStoreProperties, garbage_means_the_same_however_it_is_cut, (bool hello, bool extensions)) {
+RC_GTEST_PROP(TcpStoreProperties, cuts_do_not_change_the_result_for_garbage, (bool hello, bool extensions)) {
     const auto small = rc::gen::oneOf(rc::gen::inRange<char>(0, 20), rc::gen::just('\0'), rc::gen::arbitrary<char>());
     const auto noise = *rc::gen::container<std::string>(small);
     const std::string bytes = (hello ? std::string(kGreeting) : std::string()) + noise;
@@ -105,7 +106,7 @@ RC_GTEST_PROP(TcpStoreProperties, garbage_means_the_same_however_it_is_cut, (boo
 }
 
 RC_GTEST_PROP(TcpStoreProperties, a_cut_message_waits_for_its_rest, ()) {
-    const std::string bytes = std::string(kGreeting) + encoded(*any_request(all_messages()), Numbering::newest);
+    const std::string bytes = std::string(kGreeting) + encoded(*any_request(all_operations()), Numbering::newest);
     const auto size = *rc::gen::inRange<std::size_t>(0, bytes.size());
     RC_ASSERT(decoded(cut(bytes.substr(0, size)), true) == std::vector<std::string>{"..."});
 }

@@ -23,27 +23,27 @@ std::vector<Example> examples() {
     static const std::string check = fmt::format("05 {}", a_and_bc), wait = fmt::format("06 {}", a_and_bc),
                              multi_get = fmt::format("0A {}", a_and_bc);
     return {
-        {"01 0200000000000000 2F61 0300000000000000 010002", about(Message::set, "/a", std::string_view("\1\0\2", 3)),
-         "00"},
-        {"02 0200000000000000 2F61 0000000000000000 0100000000000000 31", about(Message::compare_set, "/a", "", "1"),
-         "01"},
-        {"03 0200000000000000 2F61", about(Message::get, "/a"), "02"},
-        {"04 0500000000000000 696E69742F F9FFFFFFFFFFFFFF", with_integer(Message::add, "init/", -7), "03"},
-        {check.c_str(), with_words(Message::check, kKeys), "04"},
-        {wait.c_str(), with_words(Message::wait, kKeys), "05"},
-        {"07", about(Message::num_keys), "06"},
-        {"08 0200000000000000 2F61", about(Message::delete_key, "/a"), "08"},
-        {"09 0200000000000000 2F61 0200000000000000 6162", about(Message::append, "/a", "ab")},
-        {multi_get.c_str(), with_words(Message::multi_get, kKeys)},
+        {"01 0200000000000000 2F61 0300000000000000 010002",
+         about(StoreOperation::set, "/a", std::string_view("\1\0\2", 3)), "00"},
+        {"02 0200000000000000 2F61 0000000000000000 0100000000000000 31",
+         about(StoreOperation::compare_set, "/a", "", "1"), "01"},
+        {"03 0200000000000000 2F61", about(StoreOperation::get, "/a"), "02"},
+        {"04 0500000000000000 696E69742F F9FFFFFFFFFFFFFF", with_integer(StoreOperation::add, "init/", -7), "03"},
+        {check.c_str(), with_words(StoreOperation::check, kKeys), "04"},
+        {wait.c_str(), with_words(StoreOperation::wait, kKeys), "05"},
+        {"07", about(StoreOperation::num_keys), "06"},
+        {"08 0200000000000000 2F61", about(StoreOperation::delete_key, "/a"), "08"},
+        {"09 0200000000000000 2F61 0200000000000000 6162", about(StoreOperation::append, "/a", "ab")},
+        {multi_get.c_str(), with_words(StoreOperation::multi_get, kKeys)},
         {"0B 0200000000000000 0200000000000000 2F61 0100000000000000 78 0300000000000000 2F6263 0000000000000000",
-         with_words(Message::multi_set, kPairs)},
-        {"0C", about(Message::cancel_wait)},
-        {"0D 01020304", with_integer(Message::ping, "", 0x04030201)},
-        {"0E 0200000000000000 2F61 0200000000000000 6869", about(Message::queue_push, "/a", "hi")},
-        {"0F 0200000000000000 2F61", about(Message::queue_pop, "/a")},
-        {"10 0200000000000000 2F61", about(Message::queue_len, "/a")},
-        {"11", about(Message::list_keys)},
-        {"12 0200000000000000 2F62 0100000000000000", with_integer(Message::barrier, "/b", 1)},
+         with_words(StoreOperation::multi_set, kPairs)},
+        {"0C", about(StoreOperation::cancel_wait)},
+        {"0D 01020304", with_integer(StoreOperation::ping, "", 0x04030201)},
+        {"0E 0200000000000000 2F61 0200000000000000 6869", about(StoreOperation::queue_push, "/a", "hi")},
+        {"0F 0200000000000000 2F61", about(StoreOperation::queue_pop, "/a")},
+        {"10 0200000000000000 2F61", about(StoreOperation::queue_len, "/a")},
+        {"11", about(StoreOperation::list_keys)},
+        {"12 0200000000000000 2F62 0100000000000000", with_integer(StoreOperation::barrier, "/b", 1)},
     };
 }
 
@@ -72,7 +72,7 @@ TEST(TcpStoreDecoder, split_at_every_byte) {
         const std::string bytes = kHello + hex(example.bytes) + hex("07");
         for (std::size_t at = 1; at < bytes.size(); ++at)
             EXPECT_EQ(decoded({bytes.substr(0, at), bytes.substr(at)}),
-                      (Texts{text_of(example.request), text_of(about(Message::num_keys)), "..."}))
+                      (Texts{text_of(example.request), text_of(about(StoreOperation::num_keys)), "..."}))
                 << at;
     }
 }
@@ -83,7 +83,7 @@ TEST(TcpStoreDecoder, split_at_every_byte_of_1_13) {
         const std::string bytes = old_bytes(example) + hex("06");
         for (std::size_t at = 1; at < bytes.size(); ++at)
             EXPECT_EQ(decoded({bytes.substr(0, at), bytes.substr(at)}),
-                      (Texts{text_of(example.request), text_of(about(Message::num_keys)), "..."}))
+                      (Texts{text_of(example.request), text_of(about(StoreOperation::num_keys)), "..."}))
                 << at;
     }
 }
@@ -101,7 +101,7 @@ TEST(TcpStoreDecoder, all_messages_at_once_and_byte_by_byte) {
     EXPECT_EQ(decoded(single), expected);
 }
 
-TEST(TcpStoreDecoder, requests_wait_until_they_are_asked_for) {
+TEST(TcpStoreDecoder, requests_wait_until_the_caller_reads_them) {
     Decoder decoder;
     Request request;
     const std::string bytes = kHello + hex("0D 01000000 0D 02000000 0D 0300"), rest = hex("0000");
@@ -134,16 +134,17 @@ TEST(TcpStoreDecoder, the_first_message_determines_the_numbering) {
     EXPECT_EQ(numbering(hex("03 05")), Numbering::torch_1_13);
 }
 
-TEST(TcpStoreDecoder, strangers_are_refused_at_their_first_byte) {
+TEST(TcpStoreDecoder, other_protocols_are_refused_at_their_first_byte) {
     for (const char* first : {"47", "16", "53", "FF", "09", "68"}) EXPECT_EQ(decoded({hex(first)}), Texts{"refused"});
 }
 
-TEST(TcpStoreDecoder, unknown_numbers_are_refused_after_what_came_before) {
+TEST(TcpStoreDecoder, unknown_numbers_are_refused_after_earlier_messages) {
     for (const char* number : {"00", "13", "3F", "40", "FF"})
-        EXPECT_EQ(decoded({kHello + hex("07") + hex(number)}), (Texts{text_of(about(Message::num_keys)), "refused"}))
+        EXPECT_EQ(decoded({kHello + hex("07") + hex(number)}),
+                  (Texts{text_of(about(StoreOperation::num_keys)), "refused"}))
             << number;
-    EXPECT_EQ(decoded({hex("06 07")}), (Texts{text_of(about(Message::num_keys)), "refused"}));  // WATCH_KEY
-    EXPECT_EQ(decoded({hex("06 09")}), (Texts{text_of(about(Message::num_keys)), "refused"}));
+    EXPECT_EQ(decoded({hex("06 07")}), (Texts{text_of(about(StoreOperation::num_keys)), "refused"}));  // WATCH_KEY
+    EXPECT_EQ(decoded({hex("06 09")}), (Texts{text_of(about(StoreOperation::num_keys)), "refused"}));
 }
 
 TEST(TcpStoreDecoder, a_wrong_magic_is_refused_as_the_length_of_a_key) {
@@ -152,7 +153,7 @@ TEST(TcpStoreDecoder, a_wrong_magic_is_refused_as_the_length_of_a_key) {
 }
 
 TEST(TcpStoreDecoder, extensions_only_where_they_are_wanted) {
-    Request expected = about(Message::extension, "", "hi");
+    Request expected = about(StoreOperation::extension, "", "hi");
     expected.number = 0x41;
     const std::string bytes = kHello + hex("41 02000000 6869");
     EXPECT_EQ(decoded({bytes}), Texts{"refused"});
@@ -191,13 +192,13 @@ TEST(TcpStoreDecoder, limits_are_refused_as_soon_as_the_length_is_known) {
 TEST(TcpStoreDecoder, a_key_and_a_value_of_the_longest) {
     const std::string key(kMaxKeyBytes, 'k'), value(kMaxValueBytes, 'v');
     std::string bytes = kHello;
-    encode(about(Message::set, key, value), bytes);
-    EXPECT_EQ(decoded({bytes}), (Texts{text_of(about(Message::set, key, value)), "..."}));
+    encode(about(StoreOperation::set, key, value), bytes);
+    EXPECT_EQ(decoded({bytes}), (Texts{text_of(about(StoreOperation::set, key, value)), "..."}));
 }
 
 TEST(TcpStoreDecoder, lists_without_keys) {
     EXPECT_EQ(decoded({kHello + hex("05") + le64(0) + hex("0B") + le64(0)}),
-              (Texts{text_of(about(Message::check)), text_of(about(Message::multi_set)), "..."}));
+              (Texts{text_of(about(StoreOperation::check)), text_of(about(StoreOperation::multi_set)), "..."}));
 }
 
 TEST(TcpStoreDecoder, a_message_that_grows_too_long_is_refused_by_its_next_claim) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/rendezvous/store/client/stores_fixture.hpp"
 
 namespace dlaunch::store {
@@ -14,13 +15,8 @@ namespace {
 
 /// The name of a missing file in a folder of its own.
 struct NewFile {
-    NewFile() {
-        std::string name = std::filesystem::temp_directory_path() / "dlaunch-store-XXXXXX";
-        folder = mkdtemp(name.data());
-        path = folder + "/store";
-    }
-    ~NewFile() { std::filesystem::remove_all(folder); }
-    std::string folder, path;
+    const TemporaryFolder temporary;
+    const std::string folder = temporary.path(), path = folder + "/store";
 };
 
 struct File {
@@ -37,7 +33,7 @@ void append_to(const std::string& path, std::string_view bytes) {
         .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-TEST(FileStore, who_comes_late_sees_all) {
+TEST(FileStore, a_late_reader_replays_the_whole_log) {
     NewFile file;
     for (int i = 0; i < 100; ++i) ASSERT_TRUE((*FileStore::open(file.path))->add("/n", i, soon()));
     EXPECT_EQ(*(*FileStore::open(file.path))->get("/n", soon()), "4950");
@@ -66,7 +62,7 @@ TEST(FileStore, half_a_request_of_a_dead_writer_is_cut_off) {
     const auto good = std::filesystem::file_size(file.path);
     std::string half;
     wire::Request request;
-    request.message = wire::Message::set;
+    request.operation = wire::StoreOperation::set;
     request.key = "/half";
     wire::encode(request, half);
     append_to(file.path, std::string_view(half).substr(0, half.size() - 1));
@@ -79,7 +75,7 @@ TEST(FileStore, half_a_request_of_a_dead_writer_is_cut_off) {
     EXPECT_EQ(*before->num_keys(soon()), 1);
 }
 
-TEST(FileStore, what_changed_nothing_is_not_written) {
+TEST(FileStore, a_request_without_an_effect_is_not_written) {
     NewFile file;
     const auto store = *FileStore::open(file.path);
     ASSERT_TRUE(store->set("/k", "v", soon()));

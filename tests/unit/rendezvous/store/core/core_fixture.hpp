@@ -10,7 +10,7 @@
 
 namespace dlaunch::store {
 
-using wire::Message;
+using wire::StoreOperation;
 
 class Clients {
 public:
@@ -26,21 +26,21 @@ public:
     }
 
     Verdict set(Slot client, std::string_view key, std::string_view value) {
-        return ask(client, wire::about(Message::set, key, value));
+        return ask(client, wire::about(StoreOperation::set, key, value));
     }
     Verdict add(Slot client, std::string_view key, std::int64_t delta) {
-        return ask(client, wire::with_integer(Message::add, key, delta));
+        return ask(client, wire::with_integer(StoreOperation::add, key, delta));
     }
     Verdict barrier(Slot client, std::string_view key, std::int64_t size) {
-        return ask(client, wire::with_integer(Message::barrier, key, size));
+        return ask(client, wire::with_integer(StoreOperation::barrier, key, size));
     }
     Verdict wait(Slot client, std::vector<std::string_view> keys) {
-        return ask(client, wire::with_words(Message::wait, keys));
+        return ask(client, wire::with_words(StoreOperation::wait, keys));
     }
     Verdict push(Slot client, std::string_view key) {
-        return ask(client, wire::about(Message::queue_push, key, "item"));
+        return ask(client, wire::about(StoreOperation::queue_push, key, "item"));
     }
-    Verdict cancel(Slot client) { return ask(client, wire::about(Message::cancel_wait)); }
+    Verdict cancel(Slot client) { return ask(client, wire::about(StoreOperation::cancel_wait)); }
 
     /// The bytes sent to a client since the last call.
     std::string replies(Slot client) { return std::exchange(replies_[client], {}); }
@@ -50,9 +50,9 @@ public:
     std::string value(std::string_view key) {
         constexpr Slot kReader = 1000;
         const std::vector<std::string_view> keys{key};
-        ask(kReader, wire::with_words(Message::check, keys));
+        ask(kReader, wire::with_words(StoreOperation::check, keys));
         if (replies(kReader) == "\1") return "missing";
-        ask(kReader, wire::about(Message::get, key));
+        ask(kReader, wire::about(StoreOperation::get, key));
         return replies(kReader).substr(8);
     }
 

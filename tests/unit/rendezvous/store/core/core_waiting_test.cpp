@@ -16,7 +16,7 @@ class CoreWaiting : public testing::Test, protected Clients {};
 
 const std::string kStop(1, '\0'), kCanceled("\1");
 
-TEST_F(CoreWaiting, what_exists_is_answered_at_once) {
+TEST_F(CoreWaiting, a_wait_for_existing_keys_is_answered_at_once) {
     set(1, "/a", "");
     push(1, "/q");
     wait(2, {"/a", "/q"});
@@ -25,7 +25,7 @@ TEST_F(CoreWaiting, what_exists_is_answered_at_once) {
     EXPECT_EQ(replies(2), kStop);
 }
 
-TEST_F(CoreWaiting, answered_when_all_keys_exist_and_not_before) {
+TEST_F(CoreWaiting, a_wait_is_answered_once_all_keys_exist) {
     set(1, "/a", "1");
     wait(2, {"/a", "/b", "/c"});
     set(1, "/c", "1");
@@ -36,14 +36,14 @@ TEST_F(CoreWaiting, answered_when_all_keys_exist_and_not_before) {
     EXPECT_EQ(replies(2), "");
 }
 
-TEST_F(CoreWaiting, everything_that_stores_wakes) {
+TEST_F(CoreWaiting, every_request_that_stores_wakes_waiters) {
     const std::vector<std::string_view> pair{"/k", "v"};
-    const wire::Request stores[] = {about(Message::set, "/k", "v"),
-                                    wire::with_integer(Message::add, "/k", 0),
-                                    about(Message::append, "/k", ""),
-                                    with_words(Message::multi_set, pair),
-                                    about(Message::compare_set, "/k", "", "v"),
-                                    about(Message::queue_push, "/k", "v")};
+    const wire::Request stores[] = {about(StoreOperation::set, "/k", "v"),
+                                    wire::with_integer(StoreOperation::add, "/k", 0),
+                                    about(StoreOperation::append, "/k", ""),
+                                    with_words(StoreOperation::multi_set, pair),
+                                    about(StoreOperation::compare_set, "/k", "", "v"),
+                                    about(StoreOperation::queue_push, "/k", "v")};
     for (const auto& store : stores) {
         Clients clients;
         clients.wait(2, {"/k"});
@@ -56,10 +56,10 @@ TEST_F(CoreWaiting, everything_that_stores_wakes) {
 
 TEST_F(CoreWaiting, a_request_that_stores_nothing_wakes_no_waiter) {
     wait(2, {"/k"});
-    ask(1, about(Message::compare_set, "/k", "something", "else"));
-    ask(1, about(Message::delete_key, "/k"));
-    ask(1, about(Message::get, "/k"));
-    ask(1, about(Message::queue_pop, "/k"));
+    ask(1, about(StoreOperation::compare_set, "/k", "something", "else"));
+    ask(1, about(StoreOperation::delete_key, "/k"));
+    ask(1, about(StoreOperation::get, "/k"));
+    ask(1, about(StoreOperation::queue_pop, "/k"));
     EXPECT_EQ(replies(2), "");
 }
 
@@ -68,14 +68,15 @@ TEST_F(CoreWaiting, a_refused_request_wakes_no_waiter) {
     barrier(2, "/b", 2);
     wait(3, {"/big"});
     EXPECT_EQ(add(1, "/k", 1), Verdict::refused);
-    EXPECT_EQ(ask(1, about(Message::append, "/big", std::string(wire::kMaxValueBytes + 1, 'v'))), Verdict::refused);
+    EXPECT_EQ(ask(1, about(StoreOperation::append, "/big", std::string(wire::kMaxValueBytes + 1, 'v'))),
+              Verdict::refused);
     EXPECT_EQ(replies(2) + replies(3), "");
 }
 
 TEST_F(CoreWaiting, one_store_wakes_all_and_a_multi_set_after_it_is_whole) {
     for (Slot client = 2; client < 50; ++client) wait(client, {"/a", "/b"});
     const std::vector<std::string_view> words{"/a", "1", "/b", "2"};
-    ask(1, with_words(Message::multi_set, words));
+    ask(1, with_words(StoreOperation::multi_set, words));
     for (Slot client = 2; client < 50; ++client) EXPECT_TRUE(woken(client));
 }
 
@@ -88,10 +89,10 @@ TEST_F(CoreWaiting, a_key_named_twice) {
     EXPECT_TRUE(woken(2));
 }
 
-TEST_F(CoreWaiting, a_key_that_came_and_went_still_counts) {
+TEST_F(CoreWaiting, a_deleted_key_still_counts_for_a_wait) {
     wait(2, {"/a", "/b"});
     set(1, "/a", "");
-    ask(1, about(Message::delete_key, "/a"));
+    ask(1, about(StoreOperation::delete_key, "/a"));
     set(1, "/b", "");
     EXPECT_TRUE(woken(2));
 }
@@ -104,7 +105,7 @@ TEST_F(CoreWaiting, a_client_wakes_itself_before_its_own_reply) {
 
 TEST_F(CoreWaiting, other_replies_overtake_a_pending_wait) {
     wait(1, {"/k"});
-    ask(1, wire::with_integer(Message::ping, "", 7));
+    ask(1, wire::with_integer(StoreOperation::ping, "", 7));
     EXPECT_EQ(replies(1), std::string("\7\0\0\0", 4));
     set(2, "/k", "");
     EXPECT_TRUE(woken(1));
@@ -146,8 +147,8 @@ TEST_F(CoreWaiting, an_answer_that_crosses_the_cancel) {
 TEST_F(CoreWaiting, an_answer_that_is_not_sent_yet_does_not_come_behind_the_cancel) {
     wait(1, {"/a"});
     Output setter, canceler;
-    core().handle(2, wire::about(Message::set, "/a", ""), setter);
-    core().handle(1, wire::about(Message::cancel_wait), canceler);
+    core().handle(2, wire::about(StoreOperation::set, "/a", ""), setter);
+    core().handle(1, wire::about(StoreOperation::cancel_wait), canceler);
     EXPECT_EQ(canceler.text(), kStop + kCanceled);
     EXPECT_TRUE(core().woken().empty());
 }
@@ -172,7 +173,7 @@ TEST_F(CoreWaiting, one_push_wakes_one_the_longest_waiting) {
     EXPECT_EQ(replies(3) + replies(4) + replies(5), "");
 }
 
-TEST_F(CoreWaiting, who_lacks_more_than_the_queue_does_not_use_up_its_push) {
+TEST_F(CoreWaiting, a_push_skips_a_wait_that_lacks_another_key) {
     wait(2, {"/q", "/k"});
     wait(3, {"/q"});
     push(1, "/q");

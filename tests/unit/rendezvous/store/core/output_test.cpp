@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-
 namespace dlaunch::store {
 namespace {
 
@@ -50,7 +48,7 @@ TEST(Output, leaves_in_order_however_it_is_cut) {
             EXPECT_EQ(sent(mixed(), step, parts), all) << step << " " << parts;
 }
 
-TEST(Output, what_is_left_can_be_read) {
+TEST(Output, text_returns_the_unconsumed_bytes) {
     Output output = mixed();
     const std::string all = output.text();
     output.consume(8 + Value::kSharedBytes / 2);

@@ -10,7 +10,7 @@ using Slots = std::vector<Slot>;
 
 const base::Time kStart{std::chrono::hours(1)};
 
-TEST(Deadlines, connections_are_overdue_in_the_order_in_which_they_began) {
+TEST(Deadlines, connections_are_overdue_in_the_order_of_their_starts) {
     Deadlines deadlines(seconds(10));
     EXPECT_EQ(deadlines.next(), std::nullopt);
     deadlines.start(7, kStart);
@@ -21,7 +21,7 @@ TEST(Deadlines, connections_are_overdue_in_the_order_in_which_they_began) {
     EXPECT_EQ(deadlines.next(), std::nullopt);
 }
 
-TEST(Deadlines, a_new_start_begins_the_time_again) {
+TEST(Deadlines, a_second_start_moves_the_deadline) {
     Deadlines deadlines(seconds(10));
     deadlines.start(0, kStart);
     deadlines.start(1, kStart + seconds(1));

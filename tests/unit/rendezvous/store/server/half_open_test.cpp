@@ -11,7 +11,7 @@ using Slots = std::vector<Slot>;
 const base::Time kStart{std::chrono::hours(1)};
 constexpr bool kOld = true, kNewest = false;
 
-TEST(HalfOpen, the_silent_are_late_after_their_time) {
+TEST(HalfOpen, silent_connections_are_overdue_at_their_deadline) {
     HalfOpen gate(100, seconds(10), seconds(3));
     EXPECT_EQ(gate.next(), std::nullopt);
     gate.enter(0, "a", kStart);
@@ -24,7 +24,7 @@ TEST(HalfOpen, the_silent_are_late_after_their_time) {
     EXPECT_EQ(gate.next(), std::nullopt);
 }
 
-TEST(HalfOpen, who_spoke_or_left_is_not) {
+TEST(HalfOpen, a_connection_that_greeted_or_closed_is_not_half_open) {
     HalfOpen gate(100, seconds(10), seconds(3));
     for (Slot slot = 0; slot < 3; ++slot) gate.enter(slot, "a", kStart);
     gate.greet(0, kNewest);
@@ -33,7 +33,7 @@ TEST(HalfOpen, who_spoke_or_left_is_not) {
     EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{2});
 }
 
-TEST(HalfOpen, is_full_at_its_limit_and_closes_none_to_make_room) {
+TEST(HalfOpen, is_full_at_its_limit_and_evicts_no_connection) {
     HalfOpen gate(2, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     EXPECT_FALSE(gate.full());
@@ -44,7 +44,7 @@ TEST(HalfOpen, is_full_at_its_limit_and_closes_none_to_make_room) {
     EXPECT_FALSE(gate.full());
 }
 
-TEST(HalfOpen, has_less_patience_while_newcomers_wait) {
+TEST(HalfOpen, uses_the_short_deadline_while_new_connections_wait) {
     HalfOpen gate(2, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     gate.enter(1, "a", kStart + seconds(1));
@@ -65,7 +65,7 @@ TEST(HalfOpen, a_client_of_1_13_may_have_a_silent_second_connection) {
     EXPECT_EQ(gate.next(), std::nullopt);
 }
 
-TEST(HalfOpen, spared_ones_do_not_add_up) {
+TEST(HalfOpen, spared_connections_do_not_accumulate) {
     HalfOpen gate(100, seconds(10), seconds(3));
     Slot slot = 0, spared = 0;
     for (int i = 0; i < 10; ++i) {
@@ -79,7 +79,7 @@ TEST(HalfOpen, spared_ones_do_not_add_up) {
     EXPECT_EQ(spared, 1U);
 }
 
-TEST(HalfOpen, a_spared_one_may_still_speak) {
+TEST(HalfOpen, a_spared_connection_may_still_greet) {
     HalfOpen gate(100, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     gate.greet(0, kOld);
@@ -90,7 +90,7 @@ TEST(HalfOpen, a_spared_one_may_still_speak) {
     EXPECT_EQ(gate.overdue(kStart + seconds(10)), Slots{4});
 }
 
-TEST(HalfOpen, a_slot_begins_anew) {
+TEST(HalfOpen, a_reused_slot_starts_a_new_deadline) {
     HalfOpen gate(100, seconds(10), seconds(3));
     gate.enter(0, "a", kStart);
     gate.greet(0, kNewest);

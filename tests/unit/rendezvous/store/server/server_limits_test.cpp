@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using wire::hex;
 using wire::le64;
-using wire::Message;
+using wire::StoreOperation;
 
 const std::string kHello(wire::kGreeting);
 const std::string kPing = hex("0D 01000000");
@@ -24,18 +24,20 @@ std::string encoded(const wire::Request& request) {
     return bytes;
 }
 
-std::string set(std::string_view key, std::string_view value) { return encoded(wire::about(Message::set, key, value)); }
+std::string set(std::string_view key, std::string_view value) {
+    return encoded(wire::about(StoreOperation::set, key, value));
+}
 
-std::string get(std::string_view key) { return encoded(wire::about(Message::get, key)); }
+std::string get(std::string_view key) { return encoded(wire::about(StoreOperation::get, key)); }
 
 std::string multi_get(std::string_view key, std::size_t times) {
     const std::vector<std::string_view> keys(times, key);
-    wire::Request request = wire::about(Message::multi_get);
+    wire::Request request = wire::about(StoreOperation::multi_get);
     request.words = keys;
     return encoded(request);
 }
 
-TEST(ServerLimits, newcomers_wait_while_too_many_are_half_open) {
+TEST(ServerLimits, new_connections_wait_while_too_many_are_half_open) {
     base::Loop loop;
     ServerLimits limits;
     limits.half_open = 2;
@@ -54,7 +56,7 @@ TEST(ServerLimits, newcomers_wait_while_too_many_are_half_open) {
     });
 }
 
-TEST(ServerLimits, silent_clients_have_less_time_while_newcomers_wait) {
+TEST(ServerLimits, silent_clients_have_less_time_while_new_connections_wait) {
     base::Loop loop;
     ServerLimits limits;
     limits.half_open = 1;
@@ -69,7 +71,7 @@ TEST(ServerLimits, silent_clients_have_less_time_while_newcomers_wait) {
     });
 }
 
-TEST(ServerLimits, newcomers_are_accepted_again_after_the_store_was_cleared) {
+TEST(ServerLimits, new_connections_are_accepted_again_after_a_clear) {
     base::Loop loop;
     ServerLimits limits;
     limits.half_open = 1;
@@ -148,7 +150,7 @@ TEST(ServerLimits, a_long_reply_is_made_as_it_is_read) {
         std::string last;
         for (std::size_t count = 1; count < kTimes; ++count) reader.receive(8 + value.size(), last);
         EXPECT_EQ(last, le64(other.size()) + other);    // each key is read when its part of the reply is sent
-        EXPECT_EQ(reader.receive(4), hex("01000000"));  // and what came behind has waited
+        EXPECT_EQ(reader.receive(4), hex("01000000"));  // and the later request has waited
         getrusage(RUSAGE_SELF, &after);
         EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);
     });
@@ -206,7 +208,7 @@ TEST(ServerLimits, a_wait_for_too_much_ends_its_connection_and_no_other) {
     const auto server = *Server::listen(loop, "127.0.0.1", 0, {}, limits);
     with_clients(loop, [&] {
         const auto wait_for = [](std::vector<std::string_view> keys) {
-            wire::Request request = wire::about(Message::wait);
+            wire::Request request = wire::about(StoreOperation::wait);
             request.words = keys;
             return encoded(request);
         };
@@ -221,8 +223,8 @@ TEST(ServerLimits, a_wait_for_too_much_ends_its_connection_and_no_other) {
 }
 
 /// A server that answers extension messages with "yes"; 0x41 admits the client.
-struct Meeting {
-    explicit Meeting(ServerLimits limits, bool serves_requests = false) {
+struct HookedServer {
+    explicit HookedServer(ServerLimits limits, bool serves_requests = false) {
         ServerHooks hooks;
         hooks.serves_requests = serves_requests;
         hooks.extension = [this](ConnectionId from, std::uint8_t number, std::string_view) {
@@ -235,13 +237,13 @@ struct Meeting {
     std::unique_ptr<Server> server;
 };
 
-TEST(ServerLimits, where_members_join_other_clients_may_not_stay) {
+TEST(ServerLimits, connections_that_greet_but_do_not_join_are_closed) {
     for (const bool serves_requests : {false, true}) {
         ServerLimits limits;
         limits.half_open_time = milliseconds(50);
-        Meeting meeting(limits, serves_requests);
-        with_clients(meeting.loop, [&] {
-            Peer member(meeting.server->port()), stranger(meeting.server->port()), client(meeting.server->port());
+        HookedServer hooked(limits, serves_requests);
+        with_clients(hooked.loop, [&] {
+            Peer member(hooked.server->port()), greeted(hooked.server->port()), client(hooked.server->port());
             client.send(kHello + kPing);
             if (serves_requests)
                 EXPECT_EQ(client.receive(4), hex("01000000"));
@@ -249,9 +251,9 @@ TEST(ServerLimits, where_members_join_other_clients_may_not_stay) {
                 EXPECT_TRUE(client.closed());
             member.send(kHello + hex("40 00000000 41 00000000"));
             EXPECT_EQ(member.receive(6), "yesyes");
-            stranger.send(kHello + hex("40 00000000"));
-            EXPECT_EQ(stranger.receive(3), "yes");
-            EXPECT_TRUE(stranger.closed());
+            greeted.send(kHello + hex("40 00000000"));
+            EXPECT_EQ(greeted.receive(3), "yes");
+            EXPECT_TRUE(greeted.closed());
             member.send(hex("40 00000000"));
             EXPECT_EQ(member.receive(3), "yes");
         });
@@ -261,23 +263,63 @@ TEST(ServerLimits, where_members_join_other_clients_may_not_stay) {
 TEST(ServerLimits, a_greeting_is_short) {
     ServerLimits limits;
     limits.first_payload_bytes = 100;
-    Meeting meeting(limits);
-    with_clients(meeting.loop, [&] {
+    HookedServer hooked(limits);
+    with_clients(hooked.loop, [&] {
         const std::string payload(101, 'x'), frame = hex("40 65000000") + payload;
-        Peer member(meeting.server->port()), stranger(meeting.server->port());
-        stranger.send(kHello + hex("40 65000000"));
-        EXPECT_TRUE(stranger.closed());
+        Peer member(hooked.server->port()), oversized(hooked.server->port());
+        oversized.send(kHello + hex("40 65000000"));
+        EXPECT_TRUE(oversized.closed());
         member.send(kHello + hex("41 00000000") + frame);
         EXPECT_EQ(member.receive(6), "yesyes");
     });
 }
 
+/// Sets this process's limit of descriptors.
+class FewDescriptors {
+public:
+    explicit FewDescriptors(rlim_t count) {
+        EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+        rlimit few = before_;
+        few.rlim_cur = count;
+        EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    }
+    ~FewDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+private:
+    rlimit before_{};
+};
+
+TEST(ServerLimits, a_member_gets_a_descriptor_where_clients_without_a_request_hold_them) {
+    const FewDescriptors few(128);
+    for (const bool is_expected : {true, false}) {
+        ServerLimits limits;
+        limits.spare_descriptors = 64;
+        limits.hurried_half_open_time = milliseconds(50);
+        HookedServer hooked(limits, true);
+        hooked.server->expect_requests(is_expected);
+        with_clients(hooked.loop, [&] {
+            Peer worker(hooked.server->port());
+            worker.send(kHello + set("k", "v") + kPing);
+            EXPECT_EQ(worker.receive(4), hex("01000000"));
+            std::vector<Peer> strangers;  // each takes two descriptors of this process
+            for (int i = 0; i < 40; ++i) {
+                strangers.emplace_back(hooked.server->port());
+                strangers.back().send(kHello + kPing + (is_expected ? "" : set("k", "v")));
+            }
+            Peer member(hooked.server->port());
+            member.send(kHello + hex("41 00000000"));
+            EXPECT_EQ(member.receive(3), "yes");
+            if (!is_expected) return;
+            worker.send(kPing);  // has sent a request, and stays
+            EXPECT_EQ(worker.receive(4), hex("01000000"));
+        });
+    }
+}
+
 TEST(ServerLimits, connections_leave_descriptors_free) {
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    rlimit few = before;
-    few.rlim_cur = 128;
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const FewDescriptors few(128);
     {
         base::Loop loop;
         ServerLimits limits;
@@ -299,7 +341,6 @@ TEST(ServerLimits, connections_leave_descriptors_free) {
             EXPECT_EQ(clients.front().receive(4), hex("01000000"));
         });
     }
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 }  // namespace

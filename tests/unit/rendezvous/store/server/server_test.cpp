@@ -6,9 +6,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <functional>
-#include <thread>
-
 #include "rendezvous/base/listener.hpp"
 #include "tests/unit/rendezvous/peer_fixture.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
@@ -22,7 +19,7 @@ using wire::le64;
 
 const std::string kHello(wire::kGreeting);
 
-TEST(Server, says_where_it_listens) {
+TEST(Server, reports_its_endpoint) {
     base::Loop loop;
     const auto server = *Server::listen(loop, "127.0.0.1", 0);
     EXPECT_GT(server->port(), 0);
@@ -62,14 +59,14 @@ TEST(Server, accepts_at_several_addresses) {
     });
 }
 
-TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close) {
+TEST(Server, passes_coordinator_messages_to_the_hook_which_may_answer_push_and_close) {
     base::Loop loop;
-    std::vector<std::string> heard;
+    std::vector<std::string> received;
     std::vector<ConnectionId> gone, peers;
     std::unique_ptr<Server> server;
     ServerHooks hooks;
     hooks.extension = [&](ConnectionId peer, std::uint8_t number, std::string_view payload) {
-        heard.push_back(fmt::format("{:x} {}", number, payload));
+        received.push_back(fmt::format("{:x} {}", number, payload));
         peers.push_back(peer);
         EXPECT_EQ(server->address_of(peer), "127.0.0.1");
         if (payload == "push") server->send(peers[0], "pushed");
@@ -81,7 +78,7 @@ TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close)
     hooks.closed = [&](ConnectionId peer, bool) { gone.push_back(peer); };
     server = *Server::listen(loop, "127.0.0.1", 0, hooks);
     with_clients(loop, [&] {
-        Peer first(server->port()), second(server->port()), stranger(server->port());
+        Peer first(server->port()), second(server->port()), ungreeted(server->port());
         first.send(kHello + hex("40 05000000") + "hello" + hex("0D 01000000"));
         EXPECT_EQ(first.receive(4), hex("01000000"));
         second.send(kHello + hex("FF 04000000") + "push");
@@ -91,10 +88,10 @@ TEST(Server, hands_messages_of_ours_to_the_hook_which_may_answer_push_and_close)
         EXPECT_TRUE(second.closed());
         first.send(hex("13"));
         EXPECT_TRUE(first.closed());
-        stranger.send(hex("40 00000000"));
-        EXPECT_TRUE(stranger.closed());
+        ungreeted.send(hex("40 00000000"));
+        EXPECT_TRUE(ungreeted.closed());
     });
-    EXPECT_EQ(heard, (std::vector<std::string>{"40 hello", "ff push", "41 close"}));
+    EXPECT_EQ(received, (std::vector<std::string>{"40 hello", "ff push", "41 close"}));
     ASSERT_EQ(peers.size(), 3U);
     EXPECT_EQ(gone, (std::vector<ConnectionId>{peers[1], peers[0]}));
     EXPECT_EQ(server->address_of(peers[0]), "");
@@ -121,7 +118,7 @@ TEST(Server, may_push_from_outside_of_a_hook) {
     });
 }
 
-TEST(Server, without_a_hook_messages_of_ours_end_the_connection) {
+TEST(Server, closes_on_a_coordinator_message_without_a_hook) {
     base::Loop loop;
     const auto server = *Server::listen(loop, "127.0.0.1", 0);
     with_clients(loop, [&] {
@@ -131,7 +128,7 @@ TEST(Server, without_a_hook_messages_of_ours_end_the_connection) {
     });
 }
 
-TEST(Server, the_silent_go_after_their_time) {
+TEST(Server, silent_connections_are_closed_after_the_half_open_time) {
     base::Loop loop;
     ServerLimits limits;
     limits.half_open_time = milliseconds(20);
@@ -147,7 +144,7 @@ TEST(Server, the_silent_go_after_their_time) {
     });
 }
 
-TEST(Server, a_client_of_1_13_gives_its_wait_up_by_going_on) {
+TEST(Server, the_next_request_of_a_1_13_client_cancels_its_wait) {
     base::Loop loop;
     const auto server = *Server::listen(loop, "127.0.0.1", 0);
     with_clients(loop, [&] {
@@ -170,9 +167,9 @@ TEST(Server, a_client_that_does_not_read_gets_everything_in_the_end) {
         Peer slow(server->port()), other(server->port());
         const std::string value(3 << 20, 'v');
         std::string bytes = kHello;
-        wire::encode(wire::about(wire::Message::set, "/k", value), bytes);
-        for (int i = 0; i < 20; ++i) wire::encode(wire::about(wire::Message::get, "/k"), bytes);
-        wire::encode(wire::with_integer(wire::Message::add, "/n", 7), bytes);
+        wire::encode(wire::about(wire::StoreOperation::set, "/k", value), bytes);
+        for (int i = 0; i < 20; ++i) wire::encode(wire::about(wire::StoreOperation::get, "/k"), bytes);
+        wire::encode(wire::with_integer(wire::StoreOperation::add, "/n", 7), bytes);
         slow.send(bytes);
         other.send(kHello + hex("0D 01000000"));
         EXPECT_EQ(other.receive(4), hex("01000000"));

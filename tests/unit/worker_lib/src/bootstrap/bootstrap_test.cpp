@@ -22,13 +22,13 @@ TEST(InitMethodTest, known_methods) {
     expect("tcp://node1:29500", Kind::tcp, "node1", 29500);
     expect("tcp://10.0.0.1:1", Kind::tcp, "10.0.0.1", 1);
     expect("tcp://[fd00::1]:65535", Kind::tcp, "fd00::1", 65535);
-    expect("file:///shared/meeting", Kind::file, "/shared/meeting", 0);
+    expect("file:///shared/rendezvous", Kind::file, "/shared/rendezvous", 0);
 }
 
 TEST(InitMethodTest, unknown_methods_are_refused_with_the_known_ones) {
     for (const std::string text :
          {"mpi://", "tcp://", "tcp://node1", "tcp://:29500", "tcp://node1:", "tcp://node1:0", "tcp://node1:65536",
-          "tcp://node1:29500x", "tcp://node1:-1", "file://", "env:/", "/shared/meeting", "env://?"}) {
+          "tcp://node1:29500x", "tcp://node1:-1", "file://", "env:/", "/shared/rendezvous", "env://?"}) {
         try {
             (void)parse_init_method(text);
             ADD_FAILURE() << text;

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <new>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace dlaunch::worker::shm {
 namespace {
@@ -29,7 +27,7 @@ struct PipeTest : testing::Test {
     }
 };
 
-TEST_F(PipeTest, writes_up_to_its_capacity_and_reads_what_is_there) {
+TEST_F(PipeTest, writes_up_to_its_capacity_and_reads_all_readable_bytes) {
     EXPECT_EQ(read(4), "");
     EXPECT_EQ(write("0123456789"), 10U);
     EXPECT_EQ(out.readable(), 10U);

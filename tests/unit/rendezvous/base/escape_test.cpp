@@ -1,10 +1,10 @@
-#include "agent/errors/escape.hpp"
+#include "rendezvous/base/escape.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace dlaunch::agent {
+namespace dlaunch::base {
 namespace {
 
 using namespace std::string_literals;
@@ -28,7 +28,7 @@ TEST(Printable, LeavesTextAlone) {
     EXPECT_EQ(printable(text), text);
 }
 
-TEST(Printable, ShowsWhatATerminalWouldObey) {
+TEST(Printable, EscapesControlCharacters) {
     EXPECT_EQ(printable("\x1b[2J\a\r\n\x7f"), "\\x1b[2J\\x07\\x0d\\x0a\\x7f");
     EXPECT_EQ(printable("a\0b"s), "a\\x00b");
     EXPECT_EQ(printable("\xC2\x9B"), "\\xc2\\x9b");
@@ -46,4 +46,4 @@ TEST(JsonString, IsReadBackTheSame) {
 TEST(JsonString, ShowsBadBytes) { EXPECT_EQ(nlohmann::json::parse(json_string("a\xFF")), "a\\xff"); }
 
 }  // namespace
-}  // namespace dlaunch::agent
+}  // namespace dlaunch::base

@@ -3,7 +3,7 @@
 from processes import until
 
 
-def test_what_a_script_had_started_lives_on(dlaunch, tmp_path):
+def test_a_child_from_before_exec_runs_on(dlaunch, tmp_path):
     """The usual way to log a job's output: a process substitution and exec."""
     log = tmp_path / "log"
     reader = f"env -u TEST_RUN_MARK sh -c 'while read -r line; do echo kept $line; done > {log}.part; mv {log}.part {log}'"

@@ -1,6 +1,6 @@
 // Nodes of one job in one process, each with its own membership, over loopback: the orders to their agents.
 
-#include "agent/membership/net_membership.hpp"
+#include "agent/membership/job_membership.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,9 @@
 
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/coordinate/host.hpp"
+#include "rendezvous/coordinate/record_file.hpp"
 #include "rendezvous/store/client/tcp_store.hpp"
+#include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -43,11 +45,12 @@ class Node {
     std::string name_;
     Plan plan_;
     GuardLink guard_;
+    WorkerStore store_{loop_, [this](const std::string& text) { printed.push_back(text); }};
 
 public:
     Node(base::Loop& loop, std::string name, Plan plan) : loop_(loop), name_(std::move(name)), plan_(std::move(plan)) {
-        membership = std::make_unique<NetMembership>(
-            loop_, plan_, name_, guard_,
+        membership = std::make_unique<JobMembership>(
+            loop_, plan_, name_, guard_, store_,
             [this](const rendezvous::CoordinatorJob& job, std::vector<store::Listener> listeners) {
                 return host_here(job, std::move(listeners));
             });
@@ -57,10 +60,11 @@ public:
         membership->join({[this](const Assignment& assignment) {
                               rounds.push_back(assignment);
                               runs = true;
+                              store_.prepare(assignment);
                               if (on_start) on_start(*this);
                           },
                           [this](const std::string& reason, const auto&) { stopped(reason); },
-                          [this](const std::string& text) { told.push_back(text); },
+                          [this](const std::string& text) { printed.push_back(text); },
                           [this](const JobVerdict& how) {
                               verdict = how;
                               if (on_end) on_end();
@@ -73,10 +77,20 @@ public:
         over({.succeeded = false, .failures = {failure}});
     }
     [[nodiscard]] const Assignment& latest() const { return rounds.back(); }
+    /// The coordinator exits. `verdict` is in its record.
+    void end_coordinator(const rendezvous::Verdict& ending) {
+        rendezvous::Snapshot snapshot;
+        snapshot.verdict = ending;
+        auto record = rendezvous::make_memory_file("record", {});
+        ASSERT_TRUE(record && rendezvous::write_record(record->get(), wire::encode(snapshot)));
+        guard_.keep_record(record->get());
+        listening.reset();
+        coordinator_.reset();
+    }
 
-    std::unique_ptr<NetMembership> membership;
+    std::unique_ptr<JobMembership> membership;
     std::vector<Assignment> rounds;
-    std::vector<std::string> told, stops;
+    std::vector<std::string> printed, stops;
     std::optional<JobVerdict> verdict;
     std::function<void(Node&)> on_start;
     std::function<void()> on_end;
@@ -100,7 +114,7 @@ private:
         stops.push_back(reason);
         if (runs) over({.succeeded = false});
     }
-    void over(const RoundEnd& end) {
+    void over(const RoundResult& end) {
         runs = false;
         membership->round_over(end);
     }
@@ -154,7 +168,7 @@ struct Job {
     std::vector<std::unique_ptr<Node>> nodes;
 };
 
-TEST(NetMembership, nodes_agree_on_a_world) {
+TEST(JobMembership, nodes_agree_on_a_world) {
     Job job(3);
     job.run([](Node& node) { node.succeed(); });
     EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0, 0}));
@@ -165,13 +179,13 @@ TEST(NetMembership, nodes_agree_on_a_world) {
         EXPECT_EQ(round.first_rank, 2 * rank);
         EXPECT_EQ(round.world_size, 6);
         EXPECT_EQ(round.round, 0);
-        EXPECT_TRUE(round.agent_store);
+        EXPECT_EQ(round.store.kind == StoreDuty::Kind::none, rank != 0) << "group rank 0 serves it";
         EXPECT_EQ(round.master_addr, job[0].rounds[0].master_addr);
         EXPECT_EQ(round.master_port, job[0].rounds[0].master_port);
     }
 }
 
-TEST(NetMembership, each_round_has_an_empty_store) {
+TEST(JobMembership, each_round_has_an_empty_store) {
     Job job(2, 1);
     std::vector<std::int64_t> keys;
     job.run([&](Node& node) {
@@ -187,9 +201,10 @@ TEST(NetMembership, each_round_has_an_empty_store) {
     EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0}));
     EXPECT_EQ(keys.size(), 2U);
     EXPECT_EQ(keys[0], keys[1]) << "nothing of the first round is there";
+    EXPECT_NE(job[1].rounds.at(0).master_port, job[1].rounds.at(1).master_port);
 }
 
-TEST(NetMembership, a_failure_stops_the_others_and_all_start_again) {
+TEST(JobMembership, a_failure_stops_the_peers_and_all_restart) {
     Job job(2, 1);
     job.run([](Node& node) {
         if (node.latest().round == 1) return node.succeed();
@@ -206,7 +221,7 @@ TEST(NetMembership, a_failure_stops_the_others_and_all_start_again) {
     }
 }
 
-TEST(NetMembership, the_last_failure_is_the_same_end_everywhere) {
+TEST(JobMembership, the_last_failure_ends_all_nodes_with_one_status) {
     Job job(3);
     job.run([](Node& node) {
         if (node.latest().group_rank == 1) node.fail(failed_with(41, 2, "node2"));
@@ -220,11 +235,11 @@ TEST(NetMembership, the_last_failure_is_the_same_end_everywhere) {
     }
 }
 
-TEST(NetMembership, what_cannot_be_executed_is_not_tried_again) {
+TEST(JobMembership, a_worker_that_cannot_be_executed_is_not_restarted) {
     Job job(2, 5);
     job.run([](Node& node) {
         Failure failure = failed_with(127, 0, "node1");
-        failure.how = HowEnded::not_executed;
+        failure.how = ExitKind::not_executed;
         failure.permanent = true;
         if (node.latest().group_rank == 0) node.fail(failure);
     });
@@ -232,30 +247,30 @@ TEST(NetMembership, what_cannot_be_executed_is_not_tried_again) {
     EXPECT_EQ(job[1].rounds.size(), 1U);
 }
 
-TEST(NetMembership, a_leave_ends_a_job_that_needs_every_node) {
+TEST(JobMembership, a_leave_ends_a_job_that_needs_every_node) {
     Job job(2);
     int started = 0;
     job.run([&](Node&) {
-        if (++started == 2) job[1].membership->leave(143, "SIGTERM received", false);
+        if (++started == 2) job[1].membership->leave(LeaveReason::signal, 143, "SIGTERM received");
         if (started == 2 && job[1].runs) job[1].succeed();
     });
     EXPECT_EQ(job.statuses(), (std::vector<int>{143, 143}));
 }
 
-TEST(NetMembership, a_leave_is_no_matter_where_enough_are_left) {
+TEST(JobMembership, an_elastic_job_continues_after_a_leave) {
     Job job(3, 2, 3, 0);
     int started = 0;
     job.run([&](Node& node) {
         if (node.latest().group_world_size == 2) return node.succeed();
         if (++started < 3) return;
-        job[2].membership->leave(143, "SIGTERM received", false);
+        job[2].membership->leave(LeaveReason::signal, 143, "SIGTERM received");
         job[2].succeed();
     });
     EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0, 143}));
     EXPECT_EQ(job[0].latest().restart_count, 0);
 }
 
-TEST(NetMembership, another_job_is_refused) {
+TEST(JobMembership, another_job_is_refused) {
     Job job(0, 1, 2, 0);
     Plan plan = job.plan;
     plan.rendezvous.last_call = 0ms;
@@ -272,7 +287,7 @@ TEST(NetMembership, another_job_is_refused) {
     EXPECT_EQ(job[0].verdict->status, 0);
 }
 
-TEST(NetMembership, too_few_nodes_end_with_80) {
+TEST(JobMembership, too_few_nodes_end_with_80) {
     Job job(0, 2, 2, 0);
     Plan plan = job.plan;
     plan.rendezvous.join_timeout = 50ms;
@@ -282,7 +297,7 @@ TEST(NetMembership, too_few_nodes_end_with_80) {
     EXPECT_NE(job[0].verdict->reason.find("1 of 2 nodes"), std::string::npos) << job[0].verdict->reason;
 }
 
-TEST(NetMembership, a_lost_coordinator_ends_the_others_with_81) {
+TEST(JobMembership, a_lost_coordinator_ends_its_members_with_81) {
     Job job(2);
     int started = 0;
     job.run([&](Node&) {
@@ -293,7 +308,20 @@ TEST(NetMembership, a_lost_coordinator_ends_the_others_with_81) {
     EXPECT_FALSE(job[1].runs);
 }
 
-/// Makes a socket whose listeners are gone behave like a node that is down: dials are neither accepted nor refused.
+TEST(JobMembership, the_node_of_a_coordinator_that_has_exited_ends_with_the_recorded_verdict) {
+    Job job(2);
+    int started = 0;
+    job.run([&](Node&) {
+        if (++started == 2) job.loop.post([&] { job.nodes[0]->end_coordinator({80, "node2 was lost", {}}); });
+    });
+    EXPECT_EQ(job[0].verdict->status, 80);
+    EXPECT_EQ(job[0].verdict->reason, "node2 was lost");
+    EXPECT_FALSE(job[0].runs);
+    EXPECT_EQ(job[1].verdict->status, 81);
+}
+
+/// Fills the backlog of a socket without a listening process. Dials are then neither accepted nor refused, as by a
+/// node that is down.
 std::vector<base::UniqueFd> fill_backlog(int listener) {
     sockaddr_in address{};
     socklen_t size = sizeof address;
@@ -309,7 +337,7 @@ std::vector<base::UniqueFd> fill_backlog(int listener) {
     return pending;
 }
 
-TEST(NetMembership, a_coordinator_that_closed_and_accepts_nothing_is_lost_when_the_lease_ends) {
+TEST(JobMembership, a_coordinator_that_closed_and_accepts_nothing_is_lost_when_the_lease_ends) {
     Job job(0, 2, 2, 0);
     job.plan.rendezvous.node_timeout = 2s;
     Node& first = job.add("node1", job.plan);
@@ -332,7 +360,7 @@ TEST(NetMembership, a_coordinator_that_closed_and_accepts_nothing_is_lost_when_t
     EXPECT_LT(base::Clock::now() - start, 20s) << "far below rejoin_timeout";
 }
 
-TEST(NetMembership, the_store_is_where_the_user_named_it) {
+TEST(JobMembership, the_store_is_where_the_user_named_it) {
     Job job(0, 1, 1, 0);
     Plan plan = job.plan;
     const std::string endpoint = own_endpoint();
@@ -346,7 +374,7 @@ TEST(NetMembership, the_store_is_where_the_user_named_it) {
     job.run([&](Node& node) {
         EXPECT_EQ(node.latest().master_addr, plan.rendezvous.master_addr);
         EXPECT_EQ(node.latest().master_port, plan.rendezvous.master_port);
-        EXPECT_TRUE(node.latest().agent_store);
+        EXPECT_EQ(node.latest().store.kind == StoreDuty::Kind::none, node.latest().group_rank != 0);
         node.succeed();
     });
     EXPECT_EQ(job[0].verdict->status, 0);

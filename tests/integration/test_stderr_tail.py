@@ -10,7 +10,7 @@ from workers import IDLE
     [[], ["-r", "3"], ["-t", "3"], ["--local-ranks-filter=0"]],
     ids=["plain", "redirected", "tee", "filtered"],
 )
-def test_the_last_twenty(job, options, tmp_path):
+def test_the_report_quotes_the_last_twenty_lines(job, options, tmp_path):
     log = [f"--log-dir={tmp_path}/logs"] if options[:1] in (["-r"], ["-t"]) else []
     run = job(
         "[ $RANK = 1 ] || exec sleep $TEST_RUN_MARK\nfor n in $(seq 1 50); do echo word $n. >&2; done\nexit 1\n",
@@ -21,19 +21,19 @@ def test_the_last_twenty(job, options, tmp_path):
     assert [n for n in range(1, 51) if f"word {n}.\n" in report] == list(range(31, 51))
 
 
-def test_those_of_the_victims_are_not_there(job):
+def test_the_report_quotes_no_collateral_worker(job):
     run = job(
         "if [ $RANK = 1 ]; then await 0.ready; exit 1; fi\n"
-        "trap 'echo a victim speaks >&2; exit 1' TERM\nready\n" + IDLE
+        "trap 'echo a collateral line >&2; exit 1' TERM\nready\n" + IDLE
     )
-    assert "victim speaks" not in run.wait().err.split("dlaunch: rank 1", 1)[1]
+    assert "collateral line" not in run.wait().err.split("dlaunch: rank 1", 1)[1]
 
 
-def test_words_without_an_end(job):
+def test_an_unfinished_line_is_quoted(job):
     assert "no newline" in job("printf 'no newline' >&2\nexit 1\n", "-r", "2", workers=1).wait().err
 
 
-def test_control_characters_reach_no_terminal(job):
+def test_control_characters_are_not_printed(job):
     err = job("printf 'red \\033[31m bell \\007 end\\n' >&2\nexit 1\n", "-r", "2", workers=1).wait().err
     assert "red" in err and "end" in err and "\033" not in err and "\007" not in err
 

@@ -1,4 +1,4 @@
-#include "agent/errors/words.hpp"
+#include "agent/errors/format.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,13 +22,6 @@ TEST(SizeText, ChoosesTheUnit) {
     EXPECT_EQ(size_text(1.25 * 1024 * 1024 * 1024), "1.2 GiB");
     EXPECT_EQ(size_text(1024.0 * 1024 - 1), "1 MiB");
     EXPECT_EQ(size_text(4096.0 * 1024 * 1024 * 1024 * 1024), "4096 TiB");
-}
-
-TEST(NumberRanges, FoldsNeighbours) {
-    EXPECT_EQ(number_ranges({}, ","), "");
-    EXPECT_EQ(number_ranges({5}, ","), "5");
-    EXPECT_EQ(number_ranges({0, 1, 2, 3, 8}, ","), "0-3,8");
-    EXPECT_EQ(number_ranges({8, 3, 2, 2, 0}, ", "), "0, 2-3, 8");
 }
 
 TEST(Columns, CountsWideCharactersTwice) {

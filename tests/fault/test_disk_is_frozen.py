@@ -2,19 +2,20 @@
 and lines are late."""
 
 import json
+import os
 import signal
 import time
 
 import pytest
 
-from processes import alive, until
+from processes import alive, has_blocked_thread, until
 from silent_files import silent_folder
 from still_disk import still_disk
 
 pytestmark = pytest.mark.root
 
-# Each worker writes a line when it is told to, and leaves a note behind it: its pipe took the line.
-TALKS = 'note "$RANK.ready" $$; await go; echo news; note "$RANK.said"; '
+# Each worker writes a line after the note `go`, then leaves a note: its pipe accepted the line.
+PRINTS = 'note "$RANK.ready" $$; await go; echo news; note "$RANK.printed"; '
 
 
 @pytest.fixture
@@ -24,13 +25,13 @@ def disk(tmp_path):
 
 
 def log_of(disk):
-    """What local rank 0 wrote on stdout in the first attempt."""
+    """The stdout log of local rank 0 in the first attempt."""
     (log,) = disk.path.glob("latest/attempt_0/0/stdout.log")
     return log
 
 
 def test_a_failure_ends_the_other_workers(disk, job):
-    run = job(TALKS + "[ $RANK = 1 ] && { echo worse >&2; exit 3; }; exec sleep 600", "-t", "3", f"--log-dir={disk.path}")
+    run = job(PRINTS + "[ $RANK = 1 ] && { echo worse >&2; exit 3; }; exec sleep 600", "-t", "3", f"--log-dir={disk.path}")
     other, _ = run.ready(2)
     with disk.frozen():
         run.go()
@@ -42,13 +43,30 @@ def test_a_failure_ends_the_other_workers(disk, job):
     run.nothing_left()
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_the_workers(disk, job, number, status):
-    run = job(TALKS + "exec sleep 600", "-r", "3", f"--log-dir={disk.path}")
+def test_a_killed_agent_is_noticed(disk, job):
+    """The I/O thread cannot die, so the kernel does not report the agent's death."""
+    run = job('setsid sleep "$TEST_RUN_MARK" & ' + PRINTS + "exec sleep 600", "-r", "3", f"--log-dir={disk.path}")
     workers = run.ready(2)
     with disk.frozen():
         run.go()
-        until(lambda: (run.folder / "1.said").exists(), 5, "the lines")
+        until(lambda: (run.folder / "1.printed").exists(), 5, "the lines")
+        agent = run.agent()
+        until(lambda: has_blocked_thread(agent), 5, "an I/O thread in the write")
+        os.kill(agent, signal.SIGKILL)
+        result = run.wait(5)
+        assert result.rc == 137 and "was killed by signal 9" in result.err
+        until(lambda: not any(map(alive, workers)), 1, "the end of the workers")
+        assert [pid for pid in run.living() if pid != agent] == []
+    run.nothing_left()
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_workers(disk, job, number, status):
+    run = job(PRINTS + "exec sleep 600", "-r", "3", f"--log-dir={disk.path}")
+    workers = run.ready(2)
+    with disk.frozen():
+        run.go()
+        until(lambda: (run.folder / "1.printed").exists(), 5, "the lines")
         run.signal(number)
         until(lambda: not any(map(alive, workers)), 5, "the end of the workers")
     assert run.wait(15).rc == status
@@ -70,11 +88,11 @@ def test_the_next_attempt_starts(disk, job):
 
 
 def test_lines_and_events_come_when_the_disk_answers(disk, job):
-    run = job(TALKS + "exit 0", "-r", "1", f"--log-dir={disk.path}", f"--event-log={disk.path}/events", workers=1)
+    run = job(PRINTS + "exit 0", "-r", "1", f"--log-dir={disk.path}", f"--event-log={disk.path}/events", workers=1)
     run.ready(1)
     with disk.frozen():
         run.go()
-        until(lambda: (run.folder / "0.said").exists(), 5, "the line")
+        until(lambda: (run.folder / "0.printed").exists(), 5, "the line")
     assert run.wait(15).rc == 0
     assert log_of(disk).read_text() == "news\n"
     events = [json.loads(line) for line in (disk.path / "events").read_text().splitlines()]
@@ -87,6 +105,27 @@ def test_the_end_names_a_report_that_cannot_be_written(start, tmp_path):
         result = start(f"--report={folder}/report", "--no-python", "sh", "-c", "exit 3").wait(25)
     assert result.rc == 3 and "exited with 3" in result.err
     assert "the report could not be written: the file system does not answer" in result.err
+
+
+@pytest.mark.parametrize("signals, limit", [(0, 7), (1, 7), (2, 2)])
+def test_the_end_waits_only_once_for_a_console(disk, start, seen, signals, limit):
+    """Agent and guard share one patience of 5 s, beside 1 s for the I/O thread; a further signal ends it."""
+    worker = 'until [ -e "$SEEN/go" ]; do echo more; sleep 0.02; done; exit 3'
+    with (disk.path / "out").open("wb") as out, (disk.path / "err").open("wb") as err:
+        run = start("--no-python", "sh", "-c", worker, stdout=out, stderr=err)
+        until(lambda: (disk.path / "out").stat().st_size, 10, "the first line")
+        with disk.frozen():
+            agent = run.agent()
+            until(lambda: has_blocked_thread(agent), 5, "an I/O thread in the write")
+            begun = time.monotonic()
+            for again in range(signals):
+                run.signal(signal.SIGTERM)
+                time.sleep(0.3 * (again + 1 < signals))  # two requests, not one
+            if not signals:
+                (seen / "go").touch()
+            assert run.wait(15).rc == (143 if signals else 3)
+            assert time.monotonic() - begun < limit
+    run.nothing_left(5)  # the agent's I/O thread ends when the file system answers
 
 
 @pytest.mark.parametrize("option", ["--log-dir", "--event-log"])

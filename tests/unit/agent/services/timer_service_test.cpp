@@ -1,4 +1,4 @@
-#include "agent/services/timer_fifo.hpp"
+#include "agent/services/timer_service.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,23 +12,20 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
-class TimerFifoTest : public testing::Test {
+class TimerServiceTest : public testing::Test {
 protected:
-    TimerFifoTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "dlaunch_test_XXXXXX").string();
-        folder_ = ::mkdtemp(pattern.data());
-    }
-    ~TimerFifoTest() override { std::filesystem::remove_all(folder_); }
-
-    base::Result<std::unique_ptr<TimerFifo>> open(const std::string& path) {
-        auto pipe = TimerPipe::make(path);
-        if (!pipe) return pipe.error();
-        return std::make_unique<TimerFifo>(
-            loop_, std::move(*pipe), [this](pid_t pid, const std::string& scope, int signal) {
-                told_.push_back(std::to_string(pid) + "/" + scope + "/" + std::to_string(signal));
+    base::Result<std::unique_ptr<TimerService>> open(const std::string& path) {
+        auto made = TimerFifo::make(path, "/tmp");
+        if (!made) return made.error();
+        return std::make_unique<TimerService>(
+            loop_, std::make_shared<TimerFifo>(std::move(*made)),
+            [this](pid_t pid, const std::string& scope, int signal) {
+                due_.push_back(std::to_string(pid) + "/" + scope + "/" + std::to_string(signal));
                 loop_.stop();
             });
     }
@@ -38,8 +35,8 @@ protected:
     void write(pid_t pid, const std::string& scope, double expiration) const {
         const std::string line = R"({"version":1,"pid":)" + std::to_string(pid) + R"(,"scope_id":")" + scope +
                                  R"(","expiration_time":)" + std::to_string(expiration) + R"(,"signal":15})" + "\n";
-        const base::UniqueFd fifo(::open(path().c_str(), O_WRONLY | O_NONBLOCK));
-        ASSERT_EQ(::write(fifo.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+        const base::UniqueFd service(::open(path().c_str(), O_WRONLY | O_NONBLOCK));
+        ASSERT_EQ(::write(service.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
     }
 
     static double now() {
@@ -47,49 +44,51 @@ protected:
     }
 
     base::Loop loop_;
-    std::vector<std::string> told_;
-    std::string folder_;
+    std::vector<std::string> due_;
+    const TemporaryFolder temporary_;
+    const std::string folder_ = temporary_.path();
 };
 
-TEST_F(TimerFifoTest, TellsADeadlineThatPasses) {
-    const auto fifo = open(path());
-    ASSERT_TRUE(fifo);
+TEST_F(TimerServiceTest, ReportsADeadlineWhenItPasses) {
+    const auto service = open(path());
+    ASSERT_TRUE(service);
     write(::getpid(), "released", now() + 0.01);
     write(::getpid(), "released", -1);
     write(::getpid(), "step", now() + 0.02);
     loop_.run();
-    EXPECT_EQ(told_, std::vector<std::string>{std::to_string(::getpid()) + "/step/15"});
+    EXPECT_EQ(due_, std::vector<std::string>{std::to_string(::getpid()) + "/step/15"});
 }
 
-TEST_F(TimerFifoTest, TellsNothingOfTheDead) {
+TEST_F(TimerServiceTest, IgnoresDeadlinesOfDeadProcesses) {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-    const auto fifo = open(path());
-    ASSERT_TRUE(fifo);
+    const auto service = open(path());
+    ASSERT_TRUE(service);
     write(child, "dead", now() - 10);
     write(::getpid(), "alive", now() + 0.02);
     loop_.run();
-    EXPECT_EQ(told_, std::vector<std::string>{std::to_string(::getpid()) + "/alive/15"});
+    EXPECT_EQ(due_, std::vector<std::string>{std::to_string(::getpid()) + "/alive/15"});
 }
 
-TEST_F(TimerFifoTest, MayBeDestroyedByItsCallback) {
-    std::unique_ptr<TimerFifo> fifo;
-    auto pipe = TimerPipe::make(path());
-    ASSERT_TRUE(pipe);
-    fifo = std::make_unique<TimerFifo>(loop_, std::move(*pipe), [&](pid_t, const std::string&, int) {
-        fifo.reset();
-        loop_.stop();
-    });
+TEST_F(TimerServiceTest, MayBeDestroyedByItsCallback) {
+    std::unique_ptr<TimerService> service;
+    auto made = TimerFifo::make(path(), "/tmp");
+    ASSERT_TRUE(made);
+    service = std::make_unique<TimerService>(loop_, std::make_shared<TimerFifo>(std::move(*made)),
+                                             [&](pid_t, const std::string&, int) {
+                                                 service.reset();
+                                                 loop_.stop();
+                                             });
     write(::getpid(), "step", now());
     loop_.run();
     EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_F(TimerFifoTest, MakesAPrivateFifoAndRemovesIt) {
+TEST_F(TimerServiceTest, MakesAPrivateFifoAndRemovesIt) {
     {
-        const auto fifo = open(path());
-        ASSERT_TRUE(fifo);
+        const auto service = open(path());
+        ASSERT_TRUE(service);
         struct stat about {};
         ASSERT_EQ(::stat(path().c_str(), &about), 0);
         EXPECT_TRUE(S_ISFIFO(about.st_mode));
@@ -98,7 +97,7 @@ TEST_F(TimerFifoTest, MakesAPrivateFifoAndRemovesIt) {
     EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_F(TimerFifoTest, ReplacesAFifoAndNothingElse) {
+TEST_F(TimerServiceTest, ReplacesAFifoAndNothingElse) {
     ASSERT_EQ(::mkfifo(path().c_str(), 0666), 0);
     EXPECT_TRUE(open(path()));
     std::ofstream(path()) << "precious";
@@ -108,7 +107,7 @@ TEST_F(TimerFifoTest, ReplacesAFifoAndNothingElse) {
     EXPECT_TRUE(std::filesystem::exists(path()));
 }
 
-TEST_F(TimerFifoTest, ChoosesANameOfItsOwn) {
+TEST_F(TimerServiceTest, ChoosesANameOfItsOwn) {
     const auto one = open(""), two = open("");
     ASSERT_TRUE(one);
     ASSERT_TRUE(two);

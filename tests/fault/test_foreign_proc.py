@@ -23,21 +23,21 @@ def test_no_other_process_is_killed(job, prefix):
 
 
 @BOTH
-def test_what_a_worker_leaves_in_its_group_is_ended(job, prefix):
+def test_processes_left_in_a_workers_group_are_ended(job, prefix):
     run = job('sleep "$TEST_RUN_MARK" &\n', prefix=prefix, env=NO_CGROUP)
     assert run.wait(10).rc == 0
     run.nothing_left(1)
 
 
 @BOTH
-def test_its_children_have_the_grace_too(job, prefix, seen):
+def test_children_of_a_worker_have_the_grace_too(job, prefix, seen):
     child = "(trap 'sleep 0.3; note saved; exit 0' TERM; note waits; while :; do sleep 0.05; done) &\n"
     result = job(f"{child}await waits\nexit 7\n", "--grace=20", prefix=prefix, workers=1, env=NO_CGROUP).wait(10)
     assert result.rc == 7 and (seen / "saved").exists()
 
 
 @BOTH
-def test_what_a_worker_detaches_is_ended(job, prefix):
+def test_detached_processes_are_ended(job, prefix):
     run = job(DETACH, prefix=prefix, env=NO_CGROUP)
     result = run.wait(20)
     assert result.rc == 0 and "dlaunch: ended 2 processes that workers had left behind: ? (pid " in result.err
@@ -54,11 +54,11 @@ def test_nothing_outlives_a_killed_agent(job):
 
 
 @pytest.mark.skipif("missing" not in PREFIXES, reason="the address sanitizer needs /proc")
-def test_strangers_are_spared(start, shell_worker):
+def test_children_from_before_exec_are_spared(start, shell_worker):
     worker = shell_worker(DETACH)
     shell = (*MISSING, "bash", "-c", 'setsid sleep "$TEST_RUN_MARK" & exec "$@"', "bash")
     run = start("--no-python", worker, prefix=shell, env=NO_CGROUP)
     assert run.wait(20).rc == 0
-    (stranger,) = run.living()
-    os.kill(stranger, signal.SIGKILL)
+    (spared,) = run.living()
+    os.kill(spared, signal.SIGKILL)
     run.nothing_left(1)

@@ -1,4 +1,4 @@
-#include "launcher/cli/words.hpp"
+#include "launcher/cli/split.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ TEST(ShellWords, Quotes) {
     EXPECT_EQ(*shell_words(""), Words{});
 }
 
-TEST(ShellWords, WhatIsLeftOpenIsAnError) {
+TEST(ShellWords, AnUnclosedQuoteIsAnError) {
     EXPECT_EQ(shell_words("a 'b").error().text, "expected a closing '");
     EXPECT_EQ(shell_words("a \"b").error().text, "expected a closing \"");
     EXPECT_FALSE(shell_words("a\\"));

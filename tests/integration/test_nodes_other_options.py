@@ -6,8 +6,8 @@ def test_a_differing_node_is_warned_of_the_options_in_force(cluster):
     runs = [job.join(job.net[0], "2"), job.join(job.net[1], "2:3", "--max-restarts=4")]
     world = job.world(2)
     assert runs[1].err() == (
-        "dlaunch: this node was told --nnodes=2:3 --max-restarts=4, but --nnodes=2 --max-restarts=0 on node1, "
-        "which hosts the coordinator, counts\n"
+        "dlaunch: this node has --nnodes=2:3 --max-restarts=4; the job runs with --nnodes=2 --max-restarts=0 of node1, "
+        "which hosts the coordinator\n"
     )
     assert runs[0].err() == ""
     job.end_well(world, *runs)

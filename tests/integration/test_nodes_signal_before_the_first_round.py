@@ -45,7 +45,7 @@ def test_the_endpoint_accepts_and_sends_nothing(cluster, number):
 
 @SIGNALS
 @pytest.mark.parametrize("which", [0, 1])
-def test_others_that_wait_for_a_fixed_number_end_too(cluster, number, which):
+def test_nodes_that_wait_for_a_fixed_number_end_too(cluster, number, which):
     job = cluster(2)
     runs = [job.join(host, "3") for host in job.net]
     job.net[1].await_connection(job.net[0])
@@ -59,7 +59,7 @@ def test_others_that_wait_for_a_fixed_number_end_too(cluster, number, which):
 
 
 @SIGNALS
-def test_others_that_wait_for_any_wait_on(cluster, number):
+def test_nodes_of_an_elastic_job_keep_waiting(cluster, number):
     job = cluster(4)
     runs = [job.join(host, "3:4") for host in job.net.all[:2]]
     job.net[1].await_connection(job.net[0])

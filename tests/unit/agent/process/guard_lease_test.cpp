@@ -1,4 +1,4 @@
-#include "agent/process/lease.hpp"
+#include "agent/process/guard_lease.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using Grant = Lease::Grant;
 
 constexpr base::Time kStart{1h};
 
-TEST(Lease, is_looked_at_when_it_is_over) {
+TEST(Lease, is_due_when_it_expires) {
     Lease lease;
     EXPECT_EQ(lease.due(), Lease::kNever);
     EXPECT_EQ(lease.grant(kStart + 4s), Grant::begun);
@@ -60,7 +60,7 @@ TEST(Lease, lifting_waits_for_the_guard) {
     EXPECT_FALSE(lease.fenced());
 }
 
-TEST(Lease, a_guard_that_hangs_is_not_waited_for_and_does_no_harm_later) {
+TEST(Lease, a_new_lease_ignores_the_late_end_of_the_old_one) {
     Lease lease;
     EXPECT_EQ(lease.grant(kStart), Grant::begun);
     ASSERT_TRUE(lease.expire(kStart));

@@ -9,7 +9,7 @@ from processes import until
 from store import serving
 
 
-class Stranger:
+class ForeignService:
     """A service on a port of this machine that sends the same bytes to every client, or nothing."""
 
     def __init__(self, words):
@@ -39,14 +39,14 @@ class Stranger:
 
 
 @pytest.fixture
-def stranger():
+def foreign_service():
     made = []
 
-    def stranger_(words):
-        made.append(Stranger(words))
+    def foreign_service_(words):
+        made.append(ForeignService(words))
         return made[-1]
 
-    yield stranger_
+    yield foreign_service_
     for each in made:
         each.close()
 
@@ -55,15 +55,15 @@ def words(port, *options):
     return ["--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", *options, "true"]
 
 
-def test_a_web_server(dlaunch, stranger):
-    result = dlaunch(*words(stranger(b"HTTP/1.1 400 Bad Request\r\n\r\n").port))
+def test_a_web_server(dlaunch, foreign_service):
+    result = dlaunch(*words(foreign_service(b"HTTP/1.1 400 Bad Request\r\n\r\n").port))
     assert result.rc == 83 and result.seconds < 10
     assert "127.0.0.1:" in result.first_line and 'it sends "HTTP/1.1 400 Bad Request"' in result.first_line
     assert len(result.err.splitlines()) == 1
 
 
-def test_bytes_that_are_no_text(dlaunch, stranger):
-    result = dlaunch(*words(stranger(b"\x16\x03\x01\x00\xff").port))
+def test_bytes_that_are_no_text(dlaunch, foreign_service):
+    result = dlaunch(*words(foreign_service(b"\x16\x03\x01\x00\xff").port))
     assert result.rc == 83 and "another protocol" in result.first_line
 
 
@@ -73,8 +73,8 @@ def test_a_store_that_is_no_coordinator(dlaunch, binary):
     assert result.rc == 83 and result.seconds < 10 and "without sending a byte" in result.first_line
 
 
-def test_a_silent_service(start, stranger):
-    run = start(*words(stranger(b"").port, "--rdzv-conf=join_timeout=8"))
+def test_a_silent_service(start, foreign_service):
+    run = start(*words(foreign_service(b"").port, "--rdzv-conf=join_timeout=8"))
     until(lambda: "does not answer as a coordinator does" in run.err(), 7, "the error message before the time-out")
     result = run.wait(20)
     assert result.rc == 80 and "timed out after 8 s" in result.err
