@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "agent/io/output_side.hpp"
+#include "agent/status/write_reports.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/signals_blocked.hpp"
 
 namespace dlaunch::agent {
@@ -119,8 +121,8 @@ void Output::end_template() {
 void Output::drain(std::vector<LogSource> failed, std::function<void(Drained)> done) {
     const std::uint64_t number = ++drains_;
     drained_ = std::move(done);
-    post([this, gate = gate_, number, deadline = bounds_.drain, failed = std::move(failed)](Side& side) {
-        side.logs.drain(deadline, [this, gate, number, failed, &side](std::uint64_t dropped) {
+    post([this, gate = gate_, number, failed = std::move(failed)](Side& side) {
+        side.logs.drain(side.patience, [this, gate, number, failed, &side](std::uint64_t dropped) {
             Drained drained{.dropped_bytes = dropped};
             for (const LogSource& source : failed) drained.evidence[source.local_rank] = side.evidence(source);
             gate->post([this, number, drained = std::move(drained)] { end_drain(number, drained); });
@@ -164,10 +166,12 @@ void Output::write_event(std::string line) {
         return;
     }
     const std::size_t bytes = line.size();
+    ++side_->queued_events;
     post_bounded(bytes, [line = std::move(line)](Side& side) {
         if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.add_lost(lost);
         side.doing = Doing::event_log;
         side.events.write(line);
+        --side.queued_events;
         side.doing = side.logging();
         side.print_warnings();
     });
@@ -185,10 +189,8 @@ std::function<void(const std::string&)> Output::thread_end() {
 
 void Output::finish(FinalOutput final_output, std::function<void(const std::string&)> done) {
     finished_ = std::move(done);
-    report_text_ = final_output.text;
-    post([ended = thread_end(), final_output = std::move(final_output)](Side& side) {
-        side.finish(&final_output, ended);
-    });
+    final_output_ = std::make_shared<const FinalOutput>(std::move(final_output));
+    post([ended = thread_end(), final_output = final_output_](Side& side) { side.finish(final_output.get(), ended); });
     watch_finish(bounds_.patience, bounds_.patience);
     if (hurried_) hurry();
 }
@@ -205,14 +207,40 @@ void Output::watch_finish(std::chrono::milliseconds patience, base::Duration wai
     finish_watch_ = control_.after(wait, [this, patience] {
         if (const base::Duration left = patience - in_call_for(); left > base::Duration::zero())
             return watch_finish(patience, left);
-        given_up_ = true;
-        std::string text = side_->failure() + ": the file system does not answer";
-        // The caller's printer puts the prefix before the first line.
-        if (!side_->report_is_shown && !report_text_.empty())
-            text = report_text_.substr(report_text_.starts_with(kPrefix) ? kPrefix.size() : 0) + std::string(kPrefix) +
-                   text;
-        end_finish(text);
+        give_up_thread();
     });
+}
+
+/// The reports may lie on another file system than the one that does not answer: another thread writes them.
+void Output::give_up_thread() {
+    given_up_ = true;
+    std::string lost = side_->failure() + ": the file system does not answer";
+    if (side_->doing == Doing::log_files || side_->doing == Doing::output)
+        lost += "; the workers' output since then is lost";
+    if (const int events = side_->queued_events + static_cast<int>(side_->lost_events))
+        lost += fmt::format("; the event log lacks {} events", events);
+    if (!final_output_ || side_->reports_are_written || side_->doing == Doing::report) return end_without_thread(lost);
+    reports_ = base::Background(
+        control_, [this, lost, plan = side_->plan, final_output = final_output_]() -> std::function<void()> {
+            std::string text = lost;
+            for (const auto& warning : write_reports(plan, final_output->report)) text += "; " + warning;
+            return [this, text] { end_without_thread(text); };
+        });
+    finish_watch_ = control_.after(hurried_ ? bounds_.hurried : bounds_.stall,
+                                   [this, lost] { end_without_thread(lost + "; the report could not be written"); });
+}
+
+/// The caller's printer puts the prefix before the first line.
+void Output::end_without_thread(const std::string& lost) {
+    reports_ = {};
+    std::string text;
+    if (final_output_ && !side_->report_is_shown) {
+        text = final_output_->text;
+        for (const std::string& line : final_output_->lines)
+            text += fmt::format("{}{}\n", kPrefix, base::printable(line));
+    }
+    text += std::string(kPrefix) + lost;
+    end_finish(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text);
 }
 
 void Output::end_finish(const std::string& lost) {

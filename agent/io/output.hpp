@@ -45,8 +45,7 @@ struct Drained {
 class Output {
 public:
     struct Bounds {
-        std::chrono::milliseconds drain{5000};
-        /// At the end of the job: the wait since the console's reader or a file last accepted a byte.
+        /// At the end of a round and of the job: the wait since the console's reader or a file last accepted a byte.
         std::chrono::milliseconds patience{5000};
         /// A thread inside one call for longer than this has stalled: the next round does not wait for the thread.
         std::chrono::milliseconds stall{1000};
@@ -99,7 +98,7 @@ public:
         JobResult report;
     };
     /// Prints the lines and writes the reports. Calls `done` when all output has left, or when no byte moved for
-    /// Bounds::patience. `lost` describes output that a stalled thread could not write; else empty.
+    /// Bounds::patience. `lost` holds the output that a stalled thread could not print, and names the rest; else empty.
     void finish(FinalOutput final_output, std::function<void(const std::string& lost)> done);
     /// As finish(), without a report and without patience: for a job that never began.
     void abandon(std::function<void(const std::string& lost)> done);
@@ -127,6 +126,8 @@ private:
     std::function<void(const std::string&)> thread_end();
     void end_finish(const std::string& lost);
     void watch_finish(std::chrono::milliseconds patience, base::Duration wait);
+    void give_up_thread();
+    void end_without_thread(const std::string& lost);
 
     base::Loop& control_;
     const Bounds bounds_;
@@ -138,9 +139,9 @@ private:
     std::uint64_t drains_ = 0;            ///< number of the latest drain: answers to earlier ones are late
     std::function<void(Drained)> drained_;
     std::function<void(const std::string&)> finished_;
-    std::string report_text_;
+    std::shared_ptr<const FinalOutput> final_output_;
     base::Timer start_watch_, drain_watch_, finish_watch_;
-    base::Background warning_;
+    base::Background warning_, reports_;
     bool given_up_ = false, hurried_ = false;
 };
 

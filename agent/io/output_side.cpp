@@ -70,6 +70,7 @@ void Output::Side::finish(const FinalOutput* final_output, std::function<void(co
         report_is_shown = true;
         doing = Doing::report;
         for (const auto& warning : write_reports(plan, final_output->report)) print(warning);
+        reports_are_written = true;
         doing = logging();
     }
     print_warnings();

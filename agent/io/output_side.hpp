@@ -56,7 +56,8 @@ struct Output::Side {
     OtherFiles other;
 
     std::atomic<Doing> doing = logging();
-    std::atomic<bool> report_is_shown = false;
+    std::atomic<bool> report_is_shown = false, reports_are_written = false;
+    std::atomic<int> queued_events = 0;
     std::atomic<std::size_t> queued_bytes = 0;
     std::atomic<std::uint64_t> lost_events = 0, lost_lines = 0;
 };

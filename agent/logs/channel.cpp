@@ -1,6 +1,7 @@
 #include "agent/logs/channel.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,9 +38,10 @@ void Channel::regulate() {
 
 /// Reads up to `most` bytes into the shared buffer. Empty: the pipe is empty, or at its end, where the channel ends.
 std::string_view Channel::read_some(std::size_t most) {
-    const ssize_t count = ::read(pipe_.get(), shared_.buffer.get(), std::min(most, kBufferBytes));
+    const ssize_t count = ::read(pipe_.get(), shared_.buffer.get(), std::min({most, kBufferBytes, rest_}));
     if (count > 0) {
         const auto bytes = static_cast<std::size_t>(count);
+        if (draining_) rest_ -= bytes;
         enlarge_pipe(bytes);
         return {shared_.buffer.get(), bytes};
     }
@@ -67,11 +69,14 @@ void Channel::deliver(std::string_view bytes, bool to_screen) {
 }
 
 void Channel::drain() {
+    int bytes = 0;
+    rest_ = ioctl(pipe_.get(), FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
     draining_ = true;
     read_ready();
 }
 
-/// Reads until the pipe is empty, the screen accepts no more, or kAtOnceBytes are read.
+/// Reads until the pipe is empty, the screen accepts no more, or kAtOnceBytes are read. Ends a drained stream without
+/// another event: a foreign writer may hold the empty pipe open.
 void Channel::read_ready() {
     for (std::size_t total = 0; open() && may_read() && total < kAtOnceBytes;) {
         const std::size_t room = targets_.screen ? targets_.screen->room(lead_bytes_) : kBufferBytes;
@@ -80,6 +85,7 @@ void Channel::read_ready() {
         deliver(bytes, true);
         total += bytes.size();
     }
+    if (open() && rest_ == 0) return end();
     regulate();
 }
 

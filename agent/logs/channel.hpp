@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -45,7 +46,8 @@ public:
     /// Reads until the pipe is empty or kAtOnceBytes are read; passes all to the screen, even beyond its bound.
     void read_now();
 
-    /// The worker is dead: the stream ends as soon as the pipe is empty, even if another process holds it open.
+    /// The worker is dead: the stream ends after the bytes that the pipe holds now, even if another process writes
+    /// more.
     void drain();
 
     /// Reads the rest, ends the stream and returns the number of bytes for which the screen had no space.
@@ -71,6 +73,7 @@ private:
     std::size_t lead_bytes_ = 0;
     bool enlarged_ = false;
     bool draining_ = false;
+    std::size_t rest_ = std::numeric_limits<std::size_t>::max();  ///< bytes to read until the stream ends
     base::Watch watch_;
 };
 

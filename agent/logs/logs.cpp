@@ -26,6 +26,12 @@ constexpr auto kOffer = std::chrono::milliseconds(500);
 }  // namespace
 
 struct Logs::Impl {
+    /// A wait for the console's reader, which may take so long for its next byte.
+    struct Patience {
+        std::chrono::milliseconds of;
+        base::Time began = base::Clock::now();
+        base::Timer look{};
+    };
     /// One local rank in its current round.
     struct Worker {
         LogSource source;
@@ -33,14 +39,12 @@ struct Logs::Impl {
         std::unique_ptr<Channel> out, err;
     };
     struct Drain {
+        Patience patience;
         std::function<void(std::uint64_t)> done;
-        base::Timer deadline;
     };
     struct Finish {
-        std::chrono::milliseconds patience;
+        Patience patience;
         std::function<void(const Dropped&)> done;
-        base::Time began;
-        base::Timer look;
     };
 
     Impl(base::Loop& on, Options given);
@@ -66,6 +70,7 @@ struct Logs::Impl {
     void finish_drain(std::uint64_t dropped);
     void check_finished();
     void end_finish();
+    [[nodiscard]] base::Time end_of(const Patience& patience);
     template <class Action>
     void for_screens(Action action);
 
@@ -222,17 +227,21 @@ void Logs::Impl::check_drained() {
     if (!drain) return;
     bool busy = false;
     for_channels([&](Channel&) { busy = true; }, !template_lives);
-    if (busy) return;
-    for_screens([&](Screen& screen) {
-        screen.end_round();
-        busy |= !screen.idle();
-    });
-    if (busy) return;
-    reader_is_gone = false;
-    finish_drain(0);
+    if (!busy)
+        for_screens([&](Screen& screen) {
+            screen.end_round();
+            busy |= !screen.idle();
+        });
+    if (!busy) {
+        reader_is_gone = false;
+        return finish_drain(0);
+    }
+    const base::Time now = base::Clock::now(), end = end_of(drain->patience);
+    if (end <= now) return give_up();
+    drain->patience.look = loop.after(end - now, [this] { check_drained(); });
 }
 
-/// The deadline of a drain: the rest of the pipes still goes to the files, and to the console where it has space.
+/// The end of a drain's patience: the rest of the pipes still goes to the files, and to the console where it has space.
 void Logs::Impl::give_up() {
     std::uint64_t dropped = 0;
     for_channels([&](Channel& channel) { dropped += channel.give_up(); }, !template_lives);
@@ -246,24 +255,26 @@ void Logs::Impl::give_up() {
 
 void Logs::Impl::finish_drain(std::uint64_t dropped) {
     const auto ended = std::move(drain);
-    ended->deadline = {};
+    ended->patience.look = {};
     loop.post([done = std::move(ended->done), dropped] { done(dropped); });
 }
 
-/// The end of the job waits while the console accepts bytes within `patience`.
+base::Time Logs::Impl::end_of(const Patience& patience) {
+    base::Time progressed = patience.began;
+    for_screens([&](Screen& screen) { progressed = std::max(progressed, screen.progressed_at()); });
+    return progressed + patience.of;
+}
+
 void Logs::Impl::check_finished() {
     if (!finish) return;
     bool busy = false;
-    base::Time progressed = finish->began;
     for_screens([&](Screen& screen) {
         screen.flush();
         busy |= !screen.idle();
-        progressed = std::max(progressed, screen.progressed_at());
     });
-    const base::Time now = base::Clock::now();
-    const base::Time end = progressed + finish->patience;
+    const base::Time now = base::Clock::now(), end = end_of(finish->patience);
     if (!busy || end <= now) return end_finish();
-    finish->look = loop.after(end - now, [this] { check_finished(); });
+    finish->patience.look = loop.after(end - now, [this] { check_finished(); });
 }
 
 void Logs::Impl::end_finish() {
@@ -272,7 +283,7 @@ void Logs::Impl::end_finish() {
         (&each == &screen(kStderr) ? dropped.err : dropped.out) += each.drop() + each.dropped_own();
     });
     const auto ended = std::move(finish);
-    ended->look = {};
+    ended->patience.look = {};
     ended->done(dropped);
 }
 
@@ -337,12 +348,12 @@ void Logs::read_now(int local_rank) {
         if (channel) channel->read_now();
 }
 
-void Logs::drain(std::chrono::milliseconds deadline, std::function<void(std::uint64_t)> done) {
-    impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{std::move(done), {}});
-    impl_->for_channels([](Channel& channel) { channel.drain(); });
+void Logs::drain(std::chrono::milliseconds patience, std::function<void(std::uint64_t)> done) {
+    impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{{patience}, std::move(done)});
+    if (impl_->template_lives) read_now(kTemplate);
+    impl_->for_channels([](Channel& channel) { channel.drain(); }, !impl_->template_lives);
     impl_->for_screens([](Screen& screen) { screen.flush(); });
     impl_->check_drained();
-    if (impl_->drain) impl_->drain->deadline = impl_->loop.after(deadline, [impl = impl_.get()] { impl->give_up(); });
 }
 
 void Logs::cut_drain() {
@@ -356,9 +367,9 @@ std::vector<std::string> Logs::take_warnings() { return impl_->warnings.take(); 
 void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(std::move(callback)); }
 
 void Logs::finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done) {
-    impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{patience, std::move(done), base::Clock::now(), {}});
-    // A drain has already waited in vain for the reader: offer the report, but wait no longer.
-    if (impl_->reader_is_gone) impl_->finish->patience = std::min(patience, kOffer);
+    // A drain may have waited in vain for the reader: offer the report, but wait no longer.
+    const auto of = impl_->reader_is_gone ? std::min(patience, kOffer) : patience;
+    impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{{of}, std::move(done)});
     impl_->check_finished();
 }
 

@@ -61,10 +61,10 @@ public:
     void read_now(int local_rank);
 
     /// To be called when all workers of the round are dead. Reads the rest of the pipes, flushes the console, and calls
-    /// `done` with the number of dropped bytes, after `deadline` at the latest. Does not wait for other processes that
-    /// hold a pipe open.
-    void drain(std::chrono::milliseconds deadline, std::function<void(std::uint64_t dropped_bytes)> done);
-    /// Ends a running drain now, as at its deadline.
+    /// `done` with the number of dropped bytes, when the console has accepted all bytes, or none for `patience`. Does
+    /// not wait for other processes that hold a pipe open.
+    void drain(std::chrono::milliseconds patience, std::function<void(std::uint64_t dropped_bytes)> done);
+    /// Ends a running drain now, as if its patience were over.
     void cut_drain();
 
     /// Queues a line of dlaunch for stderr, between the workers' lines and never inside one. Adds no newline. Never

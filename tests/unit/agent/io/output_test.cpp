@@ -56,6 +56,18 @@ protected:
         return answer;
     }
 
+    /// For a thread that stays inside open(2), with its objects, until this process ends.
+    void prepare_lasting() {
+        static auto& lasting = *new std::vector<std::unique_ptr<Plan>>;
+        lasting.push_back(std::make_unique<Plan>(plan_));
+        bounds_.patience = 10ms;
+        Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
+        options.stdout_fd = options.stderr_fd = console_.get();
+        output_.emplace(loop_, *lasting.back(), std::move(options), bounds_);
+        output_->prepare(other_, [this](const base::Result<void>&) { loop_.stop(); });
+        loop_.run();
+    }
+
     void make_folders() {
         output_->make_folders({source_}, [this] { loop_.stop(); });
         loop_.run();
@@ -75,17 +87,18 @@ protected:
         return answer;
     }
 
-    void begin_finish(std::string report) {
+    void begin_finish(std::string report, std::vector<std::string> lines = {}) {
         Output::FinalOutput final_output;
         final_output.text = std::move(report);
+        final_output.lines = std::move(lines);
         final_output.report.exit_status = 3;
         output_->finish(std::move(final_output), [this](const std::string& lost) {
             lost_ = lost;
             loop_.stop();
         });
     }
-    std::string finish(std::string report) {
-        begin_finish(std::move(report));
+    std::string finish(std::string report, std::vector<std::string> lines = {}) {
+        begin_finish(std::move(report), std::move(lines));
         loop_.run();
         return lost_;
     }
@@ -230,32 +243,35 @@ TEST_F(OutputTest, a_second_request_to_end_cuts_the_patience) {
 }
 
 TEST_F(OutputTest, the_end_of_the_job_gives_up_a_disk_that_does_not_answer) {
-    // The thread and its objects stay inside open(2) until this process ends.
-    static auto* const lasting = new Plan(plan_);
-    bounds_.patience = 10ms;
-    Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
-    options.stdout_fd = options.stderr_fd = console_.get();
-    output_.emplace(loop_, *lasting, std::move(options), bounds_);
-    output_->prepare(other_, [this](const base::Result<void>&) { loop_.stop(); });
-    loop_.run();
+    prepare_lasting();
+    stall();
+    const OutputEnds ends = add_worker();
+    output_->write_event("one\n");
+    output_->write_event("two\n");
+    EXPECT_EQ(
+        finish("the report\n", {"a line"}),
+        "the report\ndlaunch: a line\ndlaunch: the log files could not be written: the file system does not answer; "
+        "the workers' output since then is lost; the event log lacks 2 events");
+    EXPECT_TRUE(output_->has_stalled());
+    EXPECT_NE(text(plan_.report_file).find("\"exit_status\": 3"), std::string::npos) << "its disk answers";
+}
+
+TEST_F(OutputTest, a_report_that_cannot_be_written_either_is_named) {
+    ASSERT_EQ(mkfifo(plan_.report_file.c_str(), 0600), 0);
+    prepare_lasting();
     stall();
     const OutputEnds ends = add_worker();
     EXPECT_EQ(finish("the report\n"),
-              "the report\ndlaunch: the log files could not be written: the file system does not answer");
-    EXPECT_TRUE(output_->has_stalled());
+              "the report\ndlaunch: the log files could not be written: the file system does not answer; the workers' "
+              "output since then is lost; report " +
+                  plan_.report_file + ": a FIFO without a reader");
 }
 
 TEST_F(OutputTest, the_end_of_the_job_gives_up_files_that_cannot_be_removed) {
-    static auto* const lasting = new Plan(plan_);  // the thread stays inside open(2)
-    bounds_.patience = 10ms;
     const fs::path fifo = folder_ / "fifo";
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
     other_.remove = [fifo] { const base::UniqueFd waits(open(fifo.c_str(), O_WRONLY | O_CLOEXEC)); };
-    Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
-    options.stdout_fd = options.stderr_fd = console_.get();
-    output_.emplace(loop_, *lasting, std::move(options), bounds_);
-    output_->prepare(other_, [this](const base::Result<void>&) { loop_.stop(); });
-    loop_.run();
+    prepare_lasting();
     EXPECT_EQ(finish("the report\n"),
               "the temporary files in /tmp could not be removed: the file system does not answer");
     EXPECT_EQ(shown(), "the report\n");

@@ -75,6 +75,32 @@ TEST_F(LogsFlood, a_stuck_reader_is_given_up_and_the_files_have_all_lines) {
     EXPECT_EQ(fs::file_size(attempt(0) / "0/stdout.log"), total_);
 }
 
+TEST_F(LogsFlood, a_slow_reader_receives_all_lines) {
+    constexpr auto kPatience = milliseconds(200);
+    std::size_t seen = 0;
+    base::Time began;
+    base::Timer reading;
+    // Reads the queue and the pipes in at least three times the patience.
+    const std::function<void()> read_some = [&] {
+        std::vector<char> buffer(128 << 10);
+        seen += static_cast<std::size_t>(std::max<ssize_t>(read(reader_.get(), buffer.data(), buffer.size()), 0));
+        reading = loop_.after(kPatience / 4, read_some);
+    };
+    stuck_ = [&] {
+        fcntl(reader_.get(), F_SETFL, O_NONBLOCK);
+        began = base::Clock::now();
+        ends_.clear();
+        begin_drain(kPatience);
+        read_some();
+    };
+    flood();
+    EXPECT_EQ(dropped_, 0u);
+    EXPECT_GT(base::Clock::now() - began, 2 * kPatience) << "else the reader was not slow";
+    char last[65536];
+    for (ssize_t count; (count = read(reader_.get(), last, sizeof last)) > 0;) seen += static_cast<std::size_t>(count);
+    EXPECT_EQ(seen, total_ / 8 * std::strlen("[default0]:0123456\n"));
+}
+
 TEST_F(LogsFlood, a_closed_reader_stops_no_worker) {
     reader_.reset();
     int warnings = 0;

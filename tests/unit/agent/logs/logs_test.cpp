@@ -256,6 +256,30 @@ TEST_F(LogsTest, a_drain_does_not_wait_for_a_pipe_held_by_another_process) {
     EXPECT_EQ(write(ends_[0].out.get(), "x", 1), -1) << "the pipe has no reader any more";
 }
 
+TEST_F(LogsTest, a_drain_ends_beside_another_process_that_writes_on) {
+    options_.plan.tee.others = kStdout;
+    start(1);
+    fcntl(ends_[0].out.get(), F_SETFL, O_NONBLOCK);
+    const std::function<void()> write_on = [&] {
+        while (write(ends_[0].out.get(), "more\n", 5) > 0) {}
+        loop_.post(write_on);
+    };
+    write_on();
+    begin_drain(seconds(50));
+    loop_.run();
+    EXPECT_EQ(write(ends_[0].out.get(), "x", 1), -1) << "the pipe has no reader any more";
+}
+
+TEST_F(LogsTest, a_drain_leaves_the_pipes_of_a_living_template_open) {
+    start(1);
+    auto ends = add({kFirstRank, LogSource::kTemplate, 0, 0});
+    put(ends.out, "before\n");
+    begin_drain(seconds(50));
+    loop_.run();
+    EXPECT_EQ(console_out(), "before\n");
+    EXPECT_EQ(write(ends.out.get(), "after\n", 6), 6) << "the next round's template output";
+}
+
 TEST_F(LogsTest, a_long_line_keeps_others_waiting_until_its_end) {
     options_.plan.tee.others = kStdout;
     start(2);
