@@ -18,7 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kMayTakeToStart = 2000ms;
-constexpr auto kGuardWasLate = 300ms;  // the guard itself stalled, perhaps with the whole machine
+constexpr auto kMayTakeToExit = 300ms;  // without work left
+constexpr auto kGuardWasLate = 300ms;   // the guard itself stalled, perhaps with the whole machine
 constexpr auto kQuickEnd = 1000ms;
 constexpr int kFreeRestarts = 5;  // in a row; a pause before each further one
 constexpr auto kPause = 50ms;
@@ -54,6 +55,7 @@ void CoordinatorChild::seat(std::span<const int> descriptors) {
 void CoordinatorChild::start(base::Time now, std::initializer_list<int> close_in_child) {
     const pid_t guard = getpid();
     seat_.page->alive(now + kMayTakeToStart);
+    seat_.page->exits_with = -1;
     started_ = now;
     const pid_t pid = fork();
     if (pid < 0) {
@@ -70,7 +72,11 @@ void CoordinatorChild::start(base::Time now, std::initializer_list<int> close_in
     setpgid(0, 0);  // terminal signals must reach the guard only
     for (const int descriptor : close_in_child)
         if (descriptor >= 0) close(descriptor);
-    _exit(main_(seat_));
+    const int status = main_(seat_);
+    seat_.page->alive(base::Clock::now() + kMayTakeToExit);
+    seat_.page->exits_with = status;
+    if (getppid() == guard) kill(guard, SIGCHLD);  // the guard looks at the page now
+    _exit(status);
 }
 
 /// A process after SIGKILL runs no more code, so its successor starts before it is reaped.
@@ -78,7 +84,10 @@ void CoordinatorChild::look(base::Time now, std::initializer_list<int> close_in_
     if (!is_seated()) return;
     const bool was_late = woken_by_ != base::Time::max() && now > woken_by_ + kGuardWasLate;
     if (pid_ && now >= seat_.page->due()) {
-        if (was_late) {
+        if (const int status = seat_.page->exits_with; status >= 0) {
+            reaped(pid_, W_EXITCODE(status, 0));
+            if (!is_seated()) return;
+        } else if (was_late) {
             seat_.page->alive(now + kMayTakeToStart);
         } else {
             kill(pid_, SIGKILL);

@@ -22,8 +22,8 @@ public:
 
     /// Takes ownership of the descriptors: job, record, listening sockets. Gives up an earlier seat.
     void seat(std::span<const int> descriptors);
-    /// Starts a process if one is due, and replaces one that stalls. The child closes `close_in_child`, the guard's own
-    /// descriptors.
+    /// Starts a process if one is due, replaces one that stalls, and gives up one that cannot exit. The child closes
+    /// `close_in_child`, the guard's own descriptors.
     void look(base::Time now, std::initializer_list<int> close_in_child);
     /// After a child was reaped. True: it was the coordinator.
     bool reaped(pid_t pid, int how);

@@ -29,9 +29,10 @@ constexpr auto kSweepDeadline = 5000ms;
 constexpr auto kMayTakeToPrint = 5000ms;
 constexpr auto kMayTakeToPrintLate = 300ms;  // after the agent's own wait for the console, or a further signal
 constexpr auto kMayTakeToRemove = 2000ms;
-constexpr auto kHandOver = 5000ms;    // for a coordinator to release its claim after SIGTERM
-constexpr auto kDelivery = 60'000ms;  // upper bound; the coordinator usually exits after one node time-out
-constexpr auto kSoonDead = 10'000ms;  // a shorter life of an agent is an early death
+constexpr auto kMayTakeToExit = 300ms;  // after SIGKILL
+constexpr auto kHandOver = 5000ms;      // for a coordinator to release its claim after SIGTERM
+constexpr auto kDelivery = 60'000ms;    // upper bound; the coordinator usually exits after one node time-out
+constexpr auto kSoonDead = 10'000ms;    // a shorter life of an agent is an early death
 constexpr auto kFirstLeaderCheck = 1000ms;
 constexpr int kSoonDeadInARow = 3;  // early deaths in a row, after which the agent is not restarted
 
@@ -180,7 +181,7 @@ void Guard::end_coordinator() {
     look_after_coordinator();
     const bool is_over = coordinator.page().is_over;
     if (!is_over && coordinator.page().hands_over) coordinator.signal(SIGTERM);
-    if (!is_over && !coordinator.page().hands_over) return coordinator.give_up();
+    if (!is_over && !coordinator.page().hands_over) return give_up_coordinator();
     const base::Time end = base::Clock::now() + (is_over ? kDelivery : kHandOver);
     agent_alive = false;
     clear_deadlines();
@@ -193,7 +194,14 @@ void Guard::end_coordinator() {
         collect();
         look_after_coordinator();
     }
+    give_up_coordinator();
+}
+
+/// A caller may look for processes of the job immediately after the guard's exit.
+void Guard::give_up_coordinator() {
+    const pid_t killed = coordinator.pid();
     coordinator.give_up();
+    wait_for_exit(killed, kMayTakeToExit);
 }
 
 void Guard::end() {

@@ -91,6 +91,7 @@ struct Guard {
     void watch_agent();
     void watch_coordinator();
     void end_coordinator();
+    void give_up_coordinator();
     [[nodiscard]] bool agent_is_left() const;
     [[nodiscard]] bool kill_workers();
     [[nodiscard]] std::string last_text() const;

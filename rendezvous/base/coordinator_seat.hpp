@@ -17,6 +17,9 @@ struct CoordinatorPage {
     std::atomic<bool> hands_over{
         false};                  ///< on SIGTERM the process releases its claim, so that another node takes over
     std::atomic<int> status{0};  ///< exit status of the verdict
+    /// Exit status of a process that has no work left; -1: none yet. Its exit may last as long as a call on an
+    /// unresponsive disk does.
+    std::atomic<int> exits_with{-1};
     static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
     void alive(Time until) { alive_until.store(until.time_since_epoch().count()); }
