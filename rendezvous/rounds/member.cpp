@@ -110,7 +110,8 @@ void Member::give_incarnation_up(Time now, const std::string& reason) {
 void Member::on_assigned(Time now, const Assigned& assigned) {
     if (assigned.stamp.round <= round_ || runs_) return;
     round_ = assigned.stamp.round;
-    running_ = RunningRound{assigned.group_rank, assigned.group_world_size, true, assigned.progress};
+    running_ = RunningRound{assigned.group_rank, assigned.group_world_size};
+    progress_ = assigned.progress;
     assigned_at_ = now;
     last_group_rank_ = assigned.group_rank;
     report_.reset();

@@ -182,6 +182,7 @@ private:
     std::uint64_t coordinator_ = 0;  ///< its incarnation
     std::string coordinator_host_;
     std::optional<JobConfig> job_;  ///< as the latest coordinator sent it
+    std::optional<JobProgress> progress_;
     Time lease_from_{};
     bool closed_by_fin_ = false;    ///< the coordinator closed with FIN, and no dial has succeeded since
     bool accepts_nothing_ = false;  ///< ... and a dial has failed since

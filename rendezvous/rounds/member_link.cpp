@@ -71,7 +71,7 @@ void Member::connected(Time now) {
     last_failure_ = "it does not answer as a coordinator does";
     send(Hello{options_.version, options_.job_id, incarnation_});
     send(Join{stamp(), options_.record, last_group_rank_, running_round(now), latest_round_, number_of(now),
-              options_.own_config, job_, coordinator_, coordinator_host_});
+              options_.own_config, job_, progress_, coordinator_, coordinator_host_});
 }
 
 std::optional<RunningRound> Member::running_round(Time now) const {

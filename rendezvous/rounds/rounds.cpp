@@ -65,7 +65,7 @@ void Rounds::introduced(const Join& join) {
     numbers_.reported(join.latest_round);
     lost_hosts_.joined(join.record.host);
     if (join.job && !roster_.removed_incarnation(join.record.id)) expected_nodes_.joined();
-    if (phase_ == Phase::adopting && join.job && !options_.snapshot) learn(*join.job);
+    if (phase_ == Phase::adopting && !options_.snapshot) learn(join);
     if (!join.coordinator_host.empty()) earlier_host_ = join.coordinator_host;
 }
 
@@ -135,16 +135,21 @@ void Rounds::succeed(Time now) {
     record();
 }
 
-/// Without a snapshot: takes the job's options from the first member that joins.
-void Rounds::learn(const JobConfig& job) {
-    if (job == job_) return;
-    job_ = job;
-    restarts_ = Restarts(job_.restarts, restarts_.counters());
-    cooldowns_ = Cooldowns(job_.cooldown);
-    adoption_.extend(began_ + job_.node_timeout);
-    gathering_.not_before(adoption_.until());
-    expected_nodes_.extend(adoption_.until());
-    record();
+/// Without a snapshot: takes the job's options and progress from the nodes that join.
+void Rounds::learn(const Join& join) {
+    if (join.job && *join.job != job_) {
+        job_ = *join.job;
+        restarts_ = Restarts(job_.restarts, restarts_.counters());
+        cooldowns_ = Cooldowns(job_.cooldown);
+        adoption_.extend(began_ + job_.node_timeout);
+        gathering_.not_before(adoption_.until());
+        expected_nodes_.extend(adoption_.until());
+        record();
+    }
+    if (join.progress && join.progress->restarts.used >= restarts_.used()) {
+        restarts_ = Restarts(job_.restarts, join.progress->restarts);
+        first_group_size_ = join.progress->first_group_size;
+    }
 }
 
 bool Rounds::may_be_adopted(const Join& join) const {
@@ -179,10 +184,6 @@ void Rounds::adopt(Time now, Node& node, const Join& join) {
     if (!join.running || join.stamp.round != number()) return;
     const RunningRound& running = *join.running;
     if (group_size_ == 0) group_size_ = static_cast<std::size_t>(running.group_world_size);
-    if (!options_.snapshot && running.progress.restarts.used >= restarts_.used()) {
-        restarts_ = Restarts(job_.restarts, running.progress.restarts);
-        first_group_size_ = running.progress.first_group_size;
-    }
     round_began_ = std::min(round_began_, now - running.age);
     adoption_.joined();
     roster_.set_state(node, MemberState::running);
@@ -204,17 +205,19 @@ void Rounds::end_adoption(Time now) {
     if (phase_ == Phase::stopping && has_stopped()) return judge(now);
     if (phase_ != Phase::adopting) return;
     blame_.excuse();  // the loss of the missing members may have caused the failures
-    lose_missing_members();
+    lose_missing_nodes();
     if (roster_.count(MemberState::running) == 0 && group_size_ == 0) return gather(now);
     stop(now, "not every node of the running round joined the new coordinator");
     end_if_hopeless(now);
 }
 
-/// Without a snapshot the predecessor ran on another node, and its guard has not restarted an agent of the round: the
-/// missing members count as lost. The predecessor's host is the likely loss.
-void Rounds::lose_missing_members() {
-    if (options_.snapshot || all_joined()) return;
-    missed_members_ = true;
+/// Without a snapshot the predecessor ran under another claim, and its guard has not restarted an agent of the round:
+/// the missing nodes count as lost. The predecessor's host is the likely loss. If all members have fenced themselves,
+/// the round's size is unknown, but a job of fixed size misses nodes.
+void Rounds::lose_missing_nodes() {
+    const bool is_whole = is_elastic() || roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
+    if (options_.snapshot || (all_joined() && is_whole)) return;
+    missed_nodes_ = true;
     for (const auto& [id, node] : roster_.all())
         if (node.record.host == earlier_host_) return;
     if (!earlier_host_.empty()) lost_hosts_.lost(earlier_host_);
@@ -302,7 +305,7 @@ void Rounds::start(Time now) {
     adoption_.end();
     blame_.begin_round();
     lost_hosts_.round_begins();
-    missed_members_ = false;
+    missed_nodes_ = false;
     admission_.admitted();
     roster_.clear_states();
     record();

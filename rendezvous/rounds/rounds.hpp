@@ -87,11 +87,11 @@ public:
 private:
     // rounds.cpp: the start of a round
     void succeed(Time now);
-    void learn(const JobConfig& job);
+    void learn(const Join& join);
     void adopt(Time now, Node& node, const Join& join);
     void begin_later_round(Time now, std::int32_t round);
     void end_adoption(Time now);
-    void lose_missing_members();
+    void lose_missing_nodes();
     void gather(Time now);
     void try_start(Time now);
     void start(Time now);
@@ -168,9 +168,9 @@ private:
 
     Phase phase_ = Phase::gathering;
     Time now_, began_;
-    std::size_t group_size_ = 0;   ///< of the current round
-    std::string earlier_host_;     ///< of the predecessor, as members report it; empty: unknown
-    bool missed_members_ = false;  ///< members of the predecessor's round did not join in time
+    std::size_t group_size_ = 0;  ///< of the current round
+    std::string earlier_host_;    ///< of the predecessor, as members report it; empty: unknown
+    bool missed_nodes_ = false;   ///< nodes of the predecessor did not join in time
     std::int32_t recorded_nodes_ = 0;
     std::int32_t first_group_size_ = 0;
     bool round_over_ = true;  ///< the outcome of the current round is decided

@@ -214,7 +214,7 @@ bool Rounds::finished() const {
 void Rounds::end_if_hopeless(Time now) {
     const bool is_whole = roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
     if (is_elastic() || number() < 0 || is_whole || !restarts_.spent()) return;
-    if (!lost_hosts_.any() && !missed_members_) return;
+    if (!lost_hosts_.any() && !missed_nodes_) return;
     if (lost_hosts_.any_returns() || phase_ == Phase::over || phase_ == Phase::adopting) return;
     const std::string reason =
         fmt::format("{} was lost: {} of {} nodes, no spare and no restart left",

@@ -55,8 +55,7 @@ struct NodeRecord {
 /// The sender's assignment in the stamp's round.
 struct RunningRound {
     std::int32_t group_rank = 0, group_world_size = 1;
-    bool alive = true;  ///< workers may live; false: a Report follows the Welcome
-    JobProgress progress;
+    bool alive = true;                ///< workers may live; false: a Report follows the Welcome
     std::chrono::milliseconds age{};  ///< since the round began on this node, at most a day
     bool operator==(const RunningRound&) const = default;
 };
@@ -71,9 +70,10 @@ struct Join {
     std::uint64_t beat = 0;          ///< as in Beat
     /// this node's options; the coordinator's apply, and a node with other values gets a warning
     std::optional<JobConfig> own_config;
-    std::optional<JobConfig> job;   ///< the latest coordinator's configuration, for its successor
-    std::uint64_t coordinator = 0;  ///< incarnation of the coordinator of the stamp's epoch; 0: none
-    std::string coordinator_host;   ///< of the latest coordinator; empty: none
+    std::optional<JobConfig> job;         ///< the latest coordinator's configuration, for its successor
+    std::optional<JobProgress> progress;  ///< as of the latest Assigned, for a successor
+    std::uint64_t coordinator = 0;        ///< incarnation of the coordinator of the stamp's epoch; 0: none
+    std::string coordinator_host;         ///< of the latest coordinator; empty: none
     bool operator==(const Join&) const = default;
 };
 

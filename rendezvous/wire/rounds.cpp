@@ -190,10 +190,10 @@ void fields(auto& a, r::Snapshot& m) {
     a(m.epoch, m.config, m.progress, m.round, m.group_size, m.nodes, m.round_over, m.complete, m.restart_reason, losses,
       m.verdict, m.stop);
 }
-void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.progress, m.age); }
+void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.age); }
 void fields(auto& a, r::Join& m) {
-    a(m.stamp, m.record, m.last_group_rank, m.running, m.latest_round, m.beat, m.own_config, m.job, m.coordinator,
-      m.coordinator_host);
+    a(m.stamp, m.record, m.last_group_rank, m.running, m.latest_round, m.beat, m.own_config, m.job, m.progress,
+      m.coordinator, m.coordinator_host);
 }
 void fields(auto& a, r::LostRanks& m) { a(m.first, m.count); }
 void fields(auto& a, r::Cause& m) {
@@ -250,14 +250,14 @@ bool sane(const r::Snapshot& m) {
            within(m.nodes, 0, kMostWorkers);
 }
 bool sane(const r::RunningRound& m) {
-    return m.group_world_size <= kMostWorkers && is_place(m.group_rank, m.group_world_size) && sane(m.progress) &&
+    return m.group_world_size <= kMostWorkers && is_place(m.group_rank, m.group_world_size) &&
            m.age <= std::chrono::hours(24);
 }
 bool sane(const r::Join& m) {
     return (!m.running || sane(*m.running)) && (!m.own_config || sane(*m.own_config)) && (!m.job || sane(*m.job)) &&
-           m.latest_round < INT32_MAX - kMostWorkers && m.stamp.round <= m.latest_round && !m.record.id.empty() &&
-           within(m.record.store_port, 0, 65'535) && within(m.record.slots, 1, kMostWorkers) &&
-           m.record.node_rank.value_or(0) >= 0;
+           (!m.progress || sane(*m.progress)) && m.latest_round < INT32_MAX - kMostWorkers &&
+           m.stamp.round <= m.latest_round && !m.record.id.empty() && within(m.record.store_port, 0, 65'535) &&
+           within(m.record.slots, 1, kMostWorkers) && m.record.node_rank.value_or(0) >= 0;
 }
 bool sane(const r::Assigned& m) {
     return is_place(m.group_rank, m.group_world_size) && within(m.local_world_size, 1, kMostWorkers) &&

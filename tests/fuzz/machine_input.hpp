@@ -52,10 +52,11 @@ public:
         if (flag()) join.record.node_rank = number();
         join.record.hosts_coordinator = flag();
         if (flag()) join.last_group_rank = number();
-        if (flag()) join.running = RunningRound{number(), number(), flag(), progress(), Milliseconds(byte())};
+        if (flag()) join.running = RunningRound{number(), number(), flag(), Milliseconds(byte())};
         join.latest_round = flag() ? join.stamp.round : number();
         if (flag()) join.own_config = config();
         if (flag()) join.job = config();
+        if (flag()) join.progress = progress();
         join.coordinator = static_cast<std::uint64_t>(below(3));
         return join;
     }

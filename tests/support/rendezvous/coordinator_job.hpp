@@ -63,16 +63,22 @@ public:
     /// Joins with the state of `round` under an earlier coordinator of epoch `from`; its group rank is its number.
     void comes_back(int node, std::int32_t round, std::int32_t group_size, bool alive = true, std::uint64_t from = 1,
                     std::uint64_t incarnation = 1) {
-        incarnations[node] = incarnation;
-        send(node, Hello{"0.1.0", job_id, incarnation});
+        rejoin(node, round, RunningRound{node, group_size, alive, age}, {from, round, incarnation});
+    }
+    /// Joins after its workers of `round` were fenced.
+    void joins_fenced(int node, std::int32_t round) { rejoin(node, round, {}, {1, -1, 2}); }
+    void rejoin(int node, std::int32_t round, std::optional<RunningRound> running, Stamp stamp) {
+        incarnations[node] = stamp.incarnation;
+        send(node, Hello{"0.1.0", job_id, stamp.incarnation});
         Join join;
-        join.stamp = {from, round, incarnation};
+        join.stamp = stamp;
         join.record.id = fmt::format("id{}", node);
         join.record.host = fmt::format("node{}", node);
-        join.running = RunningRound{node, group_size, alive, progress, age};
+        join.running = running;
         join.last_group_rank = node;
         join.latest_round = round;
         join.job = job ? *job : coordinator.config();
+        join.progress = progress;
         join.coordinator = 76;
         join.coordinator_host = earlier_host;
         send(node, join);

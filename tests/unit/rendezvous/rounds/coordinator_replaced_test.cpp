@@ -222,6 +222,33 @@ TEST(CoordinatorReplaced, a_lost_member_without_a_known_host_is_a_node) {
     }
 }
 
+TEST(CoordinatorReplaced, a_fixed_job_without_restarts_ends_when_only_a_part_of_its_fenced_nodes_joins) {
+    for (const int used : {0, 1}) {
+        Job job(2, 2, 1);
+        Job next = successor_of(job);
+        next.progress.restarts.used = used;
+        next.joins_fenced(1, 0);
+        next.pass(6s, {1});
+        const auto end = next.received<End>(1);
+        ASSERT_EQ(end.has_value(), used == 1);
+        if (used == 1) {
+            EXPECT_EQ(end->verdict.status, 80);
+        }
+    }
+}
+
+TEST(CoordinatorReplaced, fenced_nodes_that_join_in_time_begin_a_round_with_the_restarts_left) {
+    Job job(2, 2, 3);
+    Job next = successor_of(job);
+    next.progress.restarts.used = 2;
+    next.joins_fenced(0, 4), next.joins_fenced(1, 4);
+    next.pass(6s, {0, 1});
+    const auto again = next.received<Assigned>(1);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->restart_count, 2);
+    EXPECT_EQ(again->stamp.round, 6);
+}
+
 TEST(CoordinatorReplaced, a_fixed_job_with_a_restart_or_a_spare_outlives_the_host_of_its_predecessor) {
     WithoutNode0 restarts(2, 1, "node0");
     Job& with_restart = restarts.next;

@@ -30,8 +30,8 @@ std::vector<r::Message> one_of_each() {
                          true, "{\"rank\":3}", {3, 1}};
     const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
     return {r::Hello{"0.1.0", "job", 2},
-            r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, progress, 3600s}, 5, 123456789, some_config(),
-                    some_config(), 77, "node0"},
+            r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, 3600s}, 5, 123456789, some_config(), some_config(),
+                    progress, 77, "node0"},
             r::Report{kStamp, r::Report::Phase::failed, false, cause},
             r::Report{kStamp, r::Report::Phase::over, true, std::nullopt, 41235},
             r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time", true, true},
@@ -96,7 +96,8 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
     EXPECT_FALSE(join([](r::Join& m) { m.record.id.clear(); }));
     EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{4, 4}; }));
     EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{0, INT32_MIN}; }));
-    EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{0, 1, true, {}, 25h}; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{0, 1, true, 25h}; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.progress = r::JobProgress{{.used = -1}, 1}; }));
     EXPECT_FALSE(join([](r::Join& m) { m.latest_round = 2; })) << "its own round is later";
     EXPECT_FALSE(join([](r::Join& m) { m.latest_round = INT32_MAX; })) << "no round could follow";
     EXPECT_FALSE(join([](r::Join& m) { m.job = r::JobConfig{.min_nodes = 0}; }));
