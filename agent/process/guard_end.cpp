@@ -14,6 +14,7 @@
 
 #include "agent/process/cgroup.hpp"
 #include "agent/process/guard_process.hpp"
+#include "agent/process/pidfd.hpp"
 #include "agent/process/print_within.hpp"
 #include "agent/process/remove_folders.hpp"
 #include "agent/process/sweep.hpp"

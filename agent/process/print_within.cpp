@@ -13,7 +13,8 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr int kLookMs = 50;  // between two questions to `may_continue`
+constexpr int kLookMs = 50;            // between two questions to `may_continue`
+constexpr int kMayTakeToExitMs = 300;  // after SIGKILL
 
 }  // namespace
 
@@ -37,6 +38,7 @@ void print_within(int fd, std::string_view text, const std::function<bool()>& ma
         return;
     }
     kill(child, SIGKILL);
+    poll(&ready, 1, kMayTakeToExitMs);
     waitpid(child, nullptr, WNOHANG);  // a child blocked on a disk is left to init
 }
 

@@ -1,13 +1,8 @@
 #include "agent/process/remove_folders.hpp"
 
 #include <dirent.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cerrno>
-
-#include "agent/process/pidfd.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -36,14 +31,6 @@ pid_t begin_to_remove(const std::vector<std::string>& folders) {
     close_descriptors();
     for (const std::string& folder : folders) remove_flat_folder(folder.c_str());
     _exit(0);
-}
-
-void wait_for_exit(pid_t child, std::chrono::milliseconds patience) {
-    if (child == 0) return;
-    const base::UniqueFd ended = open_pidfd(child);
-    if (!ended) return;  // refused, as by a seccomp filter: the child ends by itself
-    pollfd ready{ended.get(), POLLIN, 0};
-    while (poll(&ready, 1, static_cast<int>(patience.count())) < 0 && errno == EINTR) {}
 }
 
 }  // namespace dlaunch::agent
