@@ -18,8 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kMayTakeToStart = 2000ms;
-constexpr auto kMayTakeToExit = 300ms;  // without work left
-constexpr auto kGuardWasLate = 300ms;   // the guard itself stalled, perhaps with the whole machine
+constexpr auto kMayTakeToExit = 1000ms;  // without work left
+constexpr auto kGuardWasLate = 300ms;    // the guard itself stalled, perhaps with the whole machine
 constexpr auto kQuickEnd = 1000ms;
 constexpr int kFreeRestarts = 5;  // in a row; a pause before each further one
 constexpr auto kPause = 50ms;

@@ -30,10 +30,10 @@ constexpr auto kSweepDeadline = 5000ms;
 constexpr auto kMayTakeToPrint = 5000ms;
 constexpr auto kMayTakeToPrintLate = 300ms;  // after the agent's own wait for the console, or a further signal
 constexpr auto kMayTakeToRemove = 2000ms;
-constexpr auto kMayTakeToExit = 300ms;  // after SIGKILL
-constexpr auto kHandOver = 5000ms;      // for a coordinator to release its claim after SIGTERM
-constexpr auto kDelivery = 60'000ms;    // upper bound; the coordinator usually exits after one node time-out
-constexpr auto kSoonDead = 10'000ms;    // a shorter life of an agent is an early death
+constexpr auto kMayTakeToExit = 1000ms;  // after SIGKILL
+constexpr auto kHandOver = 5000ms;       // for a coordinator to release its claim after SIGTERM
+constexpr auto kDelivery = 60'000ms;     // upper bound; the coordinator usually exits after one node time-out
+constexpr auto kSoonDead = 10'000ms;     // a shorter life of an agent is an early death
 constexpr auto kFirstLeaderCheck = 1000ms;
 constexpr int kSoonDeadInARow = 3;  // early deaths in a row, after which the agent is not restarted
 

@@ -14,7 +14,7 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr int kLookMs = 50;            // between two questions to `may_continue`
-constexpr int kMayTakeToExitMs = 300;  // after SIGKILL
+constexpr int kMayTakeToExitMs = 100;  // after SIGKILL
 
 }  // namespace
 
