@@ -205,22 +205,10 @@ void Rounds::end_adoption(Time now) {
     if (phase_ == Phase::stopping && has_stopped()) return judge(now);
     if (phase_ != Phase::adopting) return;
     blame_.excuse();  // the loss of the missing members may have caused the failures
-    lose_missing_nodes();
+    lose_missing_nodes(now);
     if (roster_.count(MemberState::running) == 0 && group_size_ == 0) return gather(now);
     stop(now, "not every node of the running round joined the new coordinator");
     end_if_hopeless(now);
-}
-
-/// Without a snapshot the predecessor ran under another claim, and its guard has not restarted an agent of the round:
-/// the missing nodes count as lost. The predecessor's host is the likely loss. If all members have fenced themselves,
-/// the round's size is unknown, but a job of fixed size misses nodes.
-void Rounds::lose_missing_nodes() {
-    const bool is_whole = is_elastic() || roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
-    if (options_.snapshot || (all_joined() && is_whole)) return;
-    missed_nodes_ = true;
-    for (const auto& [id, node] : roster_.all())
-        if (node.record.host == earlier_host_) return;
-    if (!earlier_host_.empty()) lost_hosts_.lost(earlier_host_);
 }
 
 // --- gathering ------------------------------------------------------------------------------------------------------
@@ -306,6 +294,7 @@ void Rounds::start(Time now) {
     blame_.begin_round();
     lost_hosts_.round_begins();
     missed_nodes_ = false;
+    missing_until_ = kNever;
     admission_.admitted();
     roster_.clear_states();
     record();
@@ -339,6 +328,7 @@ void Rounds::tick(Time now) {
     if (lost_hosts_.give_up(now)) end_if_hopeless(now);
     end_cooldowns(now);
     if (adoption_.has_timed_out(now)) end_adoption(now);
+    if (now >= missing_until_) miss_nodes(now);
     if (phase_ == Phase::running && admission_.is_due(now)) admit_newcomers(now);
     if (phase_ != Phase::gathering) return;
     try_start(now);
@@ -349,7 +339,7 @@ void Rounds::tick(Time now) {
 
 Time Rounds::deadline() const {
     if (phase_ == Phase::over) return lingered_ ? kNever : next_look_;
-    Time due = adoption_.until();
+    Time due = std::min(adoption_.until(), missing_until_);
     if (phase_ == Phase::running) due = std::min(due, admission_.deadline());
     if (phase_ == Phase::gathering) {
         due = std::min(due, gathering_.deadline(now_, earliest_start()));

@@ -91,7 +91,6 @@ private:
     void adopt(Time now, Node& node, const Join& join);
     void begin_later_round(Time now, std::int32_t round);
     void end_adoption(Time now);
-    void lose_missing_nodes();
     void gather(Time now);
     void try_start(Time now);
     void start(Time now);
@@ -115,6 +114,8 @@ private:
     void stop(Time now, const std::string& reason, const LostRanks& lost = {});
     void send_stops(Time now, const std::string& reason, const LostRanks& lost = {});
     void lost(Time now, const Node& node);
+    void lose_missing_nodes(Time now);
+    void miss_nodes(Time now);
     void judge(Time now);
     void judge_failure(Time now);
     void judge_loss(Time now);
@@ -168,9 +169,10 @@ private:
 
     Phase phase_ = Phase::gathering;
     Time now_, began_;
-    std::size_t group_size_ = 0;  ///< of the current round
-    std::string earlier_host_;    ///< of the predecessor, as members report it; empty: unknown
-    bool missed_nodes_ = false;   ///< nodes of the predecessor did not join in time
+    std::size_t group_size_ = 0;   ///< of the current round
+    std::string earlier_host_;     ///< of the predecessor, as members report it; empty: unknown
+    Time missing_until_ = kNever;  ///< then those that have not joined count as lost
+    bool missed_nodes_ = false;    ///< nodes of the predecessor did not join in time
     std::int32_t recorded_nodes_ = 0;
     std::int32_t first_group_size_ = 0;
     bool round_over_ = true;  ///< the outcome of the current round is decided

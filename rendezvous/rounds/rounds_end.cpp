@@ -173,6 +173,28 @@ void Rounds::lost(Time now, const Node& node) {
              {node.assigned.first_rank, node.assigned.local_world_size});
 }
 
+/// Without a snapshot the predecessor ran under another claim, and its guard has not restarted an agent of the round:
+/// the missing nodes count as lost. Else the guard may be restarting one now. If all members have fenced themselves,
+/// the round's size is unknown, but a job of fixed size misses nodes.
+void Rounds::lose_missing_nodes(Time now) {
+    const bool is_whole = is_elastic() || roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
+    if (all_joined() && is_whole) return;
+    if (options_.snapshot) {
+        missing_until_ = now + std::max(job_.node_timeout, kLeastReturn);
+        return;
+    }
+    missed_nodes_ = true;
+    for (const auto& [id, node] : roster_.all())
+        if (node.record.host == earlier_host_) return;
+    if (!earlier_host_.empty()) lost_hosts_.lost(earlier_host_);  // the likely loss
+}
+
+void Rounds::miss_nodes(Time now) {
+    missing_until_ = kNever;
+    missed_nodes_ = true;
+    end_if_hopeless(now);
+}
+
 // --- the job ends ---------------------------------------------------------------------------------------------------
 
 void Rounds::finish(Time now, int status, std::string reason, bool with_causes) {

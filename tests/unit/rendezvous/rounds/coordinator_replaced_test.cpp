@@ -274,6 +274,21 @@ TEST(CoordinatorReplaced, the_successor_on_the_same_host_waits_for_an_agent_that
     EXPECT_FALSE(next.received<End>(1));
     next.join(0, 2);
     EXPECT_TRUE(next.received<Assigned>(1));
+    next.pass(11s, {0, 1});
+    EXPECT_EQ(next.coordinator.phase(), Coordinator::Phase::running);
+}
+
+TEST(CoordinatorReplaced, the_successor_on_the_same_host_gives_up_an_agent_that_does_not_return) {
+    Job job(2, 2, 0);
+    for (int node : {0, 1}) job.join(node);
+    Job next = replacement_of(job);
+    next.joins_fenced(1, 0);
+    next.pass(14s, {1});
+    EXPECT_FALSE(next.received<End>(1));
+    next.pass(2s, {1});
+    const auto end = next.received<End>(1);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->verdict.status, 80);
 }
 
 TEST(CoordinatorReplaced, success_in_an_earlier_round_is_none_in_the_latest) {
