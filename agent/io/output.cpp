@@ -218,7 +218,7 @@ void Output::give_up_thread() {
     if (side_->doing == Doing::log_files || side_->doing == Doing::output)
         lost += "; the workers' output since then is lost";
     if (const int events = side_->queued_events + static_cast<int>(side_->lost_events))
-        lost += fmt::format("; the event log lacks {} events", events);
+        lost += fmt::format("; the event log lacks {} event{}", events, events == 1 ? "" : "s");
     if (!final_output_ || side_->reports_are_written || side_->doing == Doing::report) return end_without_thread(lost);
     reports_ = base::Background(
         control_, [this, lost, plan = side_->plan, final_output = final_output_]() -> std::function<void()> {
@@ -230,8 +230,8 @@ void Output::give_up_thread() {
                                    [this, lost] { end_without_thread(lost + "; the report could not be written"); });
 }
 
-/// The caller's printer puts the prefix before the first line.
-void Output::end_without_thread(const std::string& lost) {
+/// Destroys its callers, which hold their texts. The printer puts the prefix before the first line.
+void Output::end_without_thread(std::string lost) {
     reports_ = {};
     std::string text;
     if (final_output_ && !side_->report_is_shown) {
@@ -239,7 +239,7 @@ void Output::end_without_thread(const std::string& lost) {
         for (const std::string& line : final_output_->lines)
             text += fmt::format("{}{}\n", kPrefix, base::printable(line));
     }
-    text += std::string(kPrefix) + lost;
+    text += std::string(kPrefix) + std::move(lost);
     end_finish(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text);
 }
 

@@ -127,7 +127,7 @@ private:
     void end_finish(const std::string& lost);
     void watch_finish(std::chrono::milliseconds patience, base::Duration wait);
     void give_up_thread();
-    void end_without_thread(const std::string& lost);
+    void end_without_thread(std::string lost);
 
     base::Loop& control_;
     const Bounds bounds_;
