@@ -79,7 +79,8 @@ void CoordinatorChild::start(base::Time now, std::initializer_list<int> close_in
     _exit(status);
 }
 
-/// A process after SIGKILL runs no more code, so its successor starts before it is reaped.
+/// A process after SIGKILL runs no more code, so its successor starts before it is reaped. Successors may hang on the
+/// same disk: their number is bounded.
 void CoordinatorChild::look(base::Time now, std::initializer_list<int> close_in_child) {
     if (!is_seated()) return;
     const bool was_late = woken_by_ != base::Time::max() && now > woken_by_ + kGuardWasLate;
@@ -91,16 +92,18 @@ void CoordinatorChild::look(base::Time now, std::initializer_list<int> close_in_
             seat_.page->alive(now + kMayTakeToStart);
         } else {
             kill(pid_, SIGKILL);
+            *std::ranges::find(killed_, 0) = pid_;
             pid_ = 0;
             ++seat_.generation;
             start_at_ = now;
         }
     }
-    if (!pid_ && now >= start_at_) start(now, close_in_child);
+    if (may_start() && now >= start_at_) start(now, close_in_child);
     woken_by_ = due();
 }
 
 bool CoordinatorChild::reaped(pid_t pid, int how) {
+    std::ranges::replace(killed_, pid, 0);
     if (pid != pid_ || !pid_) return false;
     pid_ = 0;
     const bool in_order = WIFEXITED(how) && (WEXITSTATUS(how) == base::CoordinatorExit::kOver ||
@@ -121,8 +124,11 @@ bool CoordinatorChild::reaped(pid_t pid, int how) {
 
 base::Time CoordinatorChild::due() const {
     if (!is_seated()) return base::Time::max();
-    return pid_ ? seat_.page->due() : start_at_;
+    if (pid_) return seat_.page->due();
+    return may_start() ? start_at_ : base::Time::max();
 }
+
+bool CoordinatorChild::may_start() const { return !pid_ && std::ranges::find(killed_, 0) != killed_.end(); }
 
 void CoordinatorChild::signal(int number) const {
     if (pid_) kill(pid_, number);

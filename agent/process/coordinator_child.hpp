@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -46,11 +47,13 @@ public:
 
 private:
     void start(base::Time now, std::initializer_list<int> close_in_child);
+    [[nodiscard]] bool may_start() const;
     void unseat();
 
     CoordinatorMain main_;
     base::CoordinatorSeat seat_;
-    pid_t pid_ = 0;  ///< 0: none lives
+    pid_t pid_ = 0;                  ///< 0: none lives
+    std::array<pid_t, 2> killed_{};  ///< stalled and killed, but not reaped: a call on a disk may hold up the exit
     base::Time started_, start_at_, woken_by_ = base::Time::max();
     int quick_ends_ = 0;  ///< quick ends in a row
 };
