@@ -27,6 +27,7 @@ ELSEWHERE = {
     "agent/process/guard_end": "the guard",
     "agent/process/print_within": "a child of the guard",
     "agent/process/remove_folders": "a child of the guard",
+    "agent/process/wait_for_exit": "the guard",
     "agent/process/spawn_child": "the child, between clone and exec",
     "agent/process/leftovers": "a thread for what stays of earlier runs",
     "agent/binding": "before the loop",

@@ -86,8 +86,8 @@ std::string path_of(const std::string& folder, int round, int local_rank) {
     return folder + "/" + std::to_string(round) + "-" + std::to_string(local_rank);
 }
 
-/// Removes subfolders, too: a worker may have been a dlaunch with cgroups of its own. Looks for them only where there are
-/// some, which takes most of the time.
+/// Removes subfolders, too: a worker may have been a dlaunch with cgroups of its own. Looks for them only where there
+/// are some, which takes most of the time.
 void remove_cgroup(const std::string& folder) {
     if (rmdir(folder.c_str()) == 0) return;
     for (const auto& below : subfolders(folder)) remove_cgroup(below);

@@ -14,10 +14,10 @@
 
 #include "agent/process/cgroup.hpp"
 #include "agent/process/guard_process.hpp"
-#include "agent/process/pidfd.hpp"
 #include "agent/process/print_within.hpp"
 #include "agent/process/remove_folders.hpp"
 #include "agent/process/sweep.hpp"
+#include "agent/process/wait_for_exit.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/wire/rounds.hpp"
 

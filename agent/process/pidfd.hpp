@@ -3,8 +3,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
-
 #include "rendezvous/base/fd.hpp"
 
 namespace dlaunch::agent {
@@ -14,8 +12,5 @@ namespace dlaunch::agent {
 
 /// Signals the process of `pidfd`. Without a descriptor, or where a seccomp filter refuses the call, by its `pid`.
 void send_signal(const base::UniqueFd& pidfd, pid_t pid, int number);
-
-/// Waits until this child has exited, for `patience` at most. Does not reap it. 0: no child.
-void wait_for_exit(pid_t child, std::chrono::milliseconds patience);
 
 }  // namespace dlaunch::agent
