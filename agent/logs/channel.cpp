@@ -14,7 +14,7 @@ Channel::Channel(Shared& shared, base::UniqueFd pipe, Targets targets)
     : shared_(shared), pipe_(std::move(pipe)), targets_(std::move(targets)) {
     if (targets_.screen) {
         lead_bytes_ = targets_.line.prefix.size() + (shared_.timestamps ? timestamp({}).size() : 0);
-        source_ = targets_.screen->add(std::move(targets_.line));
+        source_ = targets_.screen->add(targets_.line);
     }
     regulate();
 }
@@ -24,7 +24,7 @@ Channel::~Channel() {
 }
 
 void Channel::regulate() {
-    if (!open()) return;
+    if (!open() || paused_) return;
     if (!may_read())
         watch_ = {};
     else if (!watch_)
@@ -68,9 +68,13 @@ void Channel::deliver(std::string_view bytes, bool to_screen) {
     if (to_screen && targets_.screen) targets_.screen->feed(source_, bytes);
 }
 
-void Channel::drain() {
+std::size_t Channel::waiting_bytes() const {
     int bytes = 0;
-    rest_ = ioctl(pipe_.get(), FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+    return ioctl(pipe_.get(), FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+void Channel::drain() {
+    rest_ = waiting_bytes();
     draining_ = true;
     read_ready();
 }
@@ -90,12 +94,26 @@ void Channel::read_ready() {
 }
 
 void Channel::read_now() {
-    for (std::size_t total = 0; open() && total < kAtOnceBytes;) {
-        const auto bytes = read_some(kBufferBytes);
+    for (std::size_t left = open() ? waiting_bytes() : 0; open() && left > 0;) {
+        const auto bytes = read_some(left);
         if (bytes.empty()) break;
         deliver(bytes, true);
-        total += bytes.size();
+        left -= bytes.size();
     }
+}
+
+void Channel::pause() {
+    read_now();
+    paused_ = true;
+    watch_ = {};
+    if (!open() || !targets_.screen) return;
+    targets_.screen->end(source_);
+    source_ = targets_.screen->add(targets_.line);
+}
+
+void Channel::resume() {
+    paused_ = false;
+    regulate();
 }
 
 std::uint64_t Channel::give_up() {

@@ -43,12 +43,17 @@ public:
     /// Watches the pipe while the screen accepts bytes, else stops watching.
     void regulate();
 
-    /// Reads until the pipe is empty or kAtOnceBytes are read; passes all to the screen, even beyond its bound.
+    /// Reads the bytes that the pipe holds now, and passes all to the screen, even beyond its bound.
     void read_now();
 
     /// The worker is dead: the stream ends after the bytes that the pipe holds now, even if another process writes
     /// more.
     void drain();
+
+    /// For a process that lives on after a round: shows what the pipe holds now, the last line even without its end,
+    /// and nothing more before resume().
+    void pause();
+    void resume();
 
     /// Reads the rest, ends the stream and returns the number of bytes for which the screen had no space.
     [[nodiscard]] std::uint64_t give_up();
@@ -60,6 +65,7 @@ private:
     static constexpr std::size_t kAtOnceBytes = 4 << 20;
 
     [[nodiscard]] bool may_read() { return !targets_.screen || targets_.screen->may_read(source_); }
+    [[nodiscard]] std::size_t waiting_bytes() const;
     [[nodiscard]] std::string_view read_some(std::size_t most);
     void read_ready();
     void enlarge_pipe(std::size_t seen);
@@ -72,7 +78,7 @@ private:
     LineMixer::Source* source_ = nullptr;
     std::size_t lead_bytes_ = 0;
     bool enlarged_ = false;
-    bool draining_ = false;
+    bool draining_ = false, paused_ = false;
     std::size_t rest_ = std::numeric_limits<std::size_t>::max();  ///< bytes to read until the stream ends
     base::Watch watch_;
 };

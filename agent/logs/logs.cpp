@@ -44,6 +44,7 @@ struct Logs::Impl {
     };
     struct Finish {
         Patience patience;
+        std::uint64_t unread;  ///< bytes of a template for which the console had no space
         std::function<void(const Dropped&)> done;
     };
 
@@ -64,6 +65,7 @@ struct Logs::Impl {
     void set_line(Channel::Targets& into, const LogSource& source, Stream stream);
     template <class Action>
     void for_channels(Action action, bool of_template_too = true);
+    void for_template(void (Channel::*action)());
     void on_change();
     void check_drained();
     void give_up();
@@ -211,6 +213,13 @@ void Logs::Impl::for_channels(Action action, bool of_template_too) {
     }
 }
 
+/// While the template lives: its output at the end of a round belongs to the round, and a drain waits for no more.
+void Logs::Impl::for_template(void (Channel::*action)()) {
+    if (!template_lives) return;
+    const Worker& worker = workers.at(kTemplate);
+    for (Channel* channel : {worker.out.get(), worker.err.get()}) (channel->*action)();
+}
+
 template <class Action>
 void Logs::Impl::for_screens(Action action) {
     for (Screen* each : {out_screen.get(), err_screen.get()})
@@ -256,6 +265,7 @@ void Logs::Impl::give_up() {
 void Logs::Impl::finish_drain(std::uint64_t dropped) {
     const auto ended = std::move(drain);
     ended->patience.look = {};
+    for_template(&Channel::resume);
     loop.post([done = std::move(ended->done), dropped] { done(dropped); });
 }
 
@@ -278,7 +288,7 @@ void Logs::Impl::check_finished() {
 }
 
 void Logs::Impl::end_finish() {
-    Dropped dropped;
+    Dropped dropped{.out = finish->unread};
     for_screens([&](Screen& each) {
         (&each == &screen(kStderr) ? dropped.err : dropped.out) += each.drop() + each.dropped_own();
     });
@@ -350,7 +360,7 @@ void Logs::read_now(int local_rank) {
 
 void Logs::drain(std::chrono::milliseconds patience, std::function<void(std::uint64_t)> done) {
     impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{{patience}, std::move(done)});
-    if (impl_->template_lives) read_now(kTemplate);
+    impl_->for_template(&Channel::pause);
     impl_->for_channels([](Channel& channel) { channel.drain(); }, !impl_->template_lives);
     impl_->for_screens([](Screen& screen) { screen.flush(); });
     impl_->check_drained();
@@ -369,7 +379,9 @@ void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(s
 void Logs::finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done) {
     // A drain may have waited in vain for the reader: offer the report, but wait no longer.
     const auto of = impl_->reader_is_gone ? std::min(patience, kOffer) : patience;
-    impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{{of}, std::move(done)});
+    std::uint64_t unread = 0;
+    impl_->for_channels([&](Channel& channel) { unread += channel.give_up(); });  // of a template that still lives
+    impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{{of}, unread, std::move(done)});
     impl_->check_finished();
 }
 

@@ -273,11 +273,28 @@ TEST_F(LogsTest, a_drain_ends_beside_another_process_that_writes_on) {
 TEST_F(LogsTest, a_drain_leaves_the_pipes_of_a_living_template_open) {
     start(1);
     auto ends = add({kFirstRank, LogSource::kTemplate, 0, 0});
-    put(ends.out, "before\n");
+    put(ends.out, "before\nwithout an end");
     begin_drain(seconds(50));
     loop_.run();
-    EXPECT_EQ(console_out(), "before\n");
-    EXPECT_EQ(write(ends.out.get(), "after\n", 6), 6) << "the next round's template output";
+    EXPECT_EQ(console_out(), "before\nwithout an end\n");
+    put(ends.out, "after\n");
+    when([&] { return console_out().ends_with("after\n"); }, [this] { loop_.stop(); });
+    loop_.run();
+}
+
+TEST_F(LogsTest, a_drain_ends_beside_a_living_template_that_writes_on) {
+    start(1);
+    auto ends = add({kFirstRank, LogSource::kTemplate, 0, 0});
+    fcntl(ends.out.get(), F_SETFL, O_NONBLOCK);
+    const std::function<void()> write_on = [&] {
+        while (write(ends.out.get(), "more\n", 5) > 0) {}
+        loop_.post(write_on);
+    };
+    write_on();
+    begin_drain(seconds(50));
+    loop_.run();
+    EXPECT_EQ(dropped_, 0u);
+    EXPECT_TRUE(console_out().ends_with("more\n"));
 }
 
 TEST_F(LogsTest, a_long_line_keeps_others_waiting_until_its_end) {
