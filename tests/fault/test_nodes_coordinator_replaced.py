@@ -9,8 +9,9 @@ import pytest
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=lambda number: number.name)
 def test_no_worker_is_touched(cluster, number):
+    """A coordinator that is stopped before it serves is replaced after 2 s, so the lease must outlast three of them."""
     job = cluster(2)
-    runs = job.begin("2", "--max-restarts=1")
+    runs = job.begin("2", "--max-restarts=1", "--node-timeout=20")
     world = job.world(2)
     workers = [run.workers() for run in runs]
     gone = []
