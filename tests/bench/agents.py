@@ -32,7 +32,7 @@ def allow_descriptors(count):
     """For this process and its children. Root may have more than the hard limit. Whether `count` are allowed now."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count)))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), max(hard, count)))
     except (ValueError, OSError):
         return False
     return True
@@ -41,7 +41,10 @@ def allow_descriptors(count):
 def most_of_one_coordinator(count):
     """How many of `count` agents can be connected to one process."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return count if allow_descriptors(count + SPARE_DESCRIPTORS) else hard - SPARE_DESCRIPTORS
+    if allow_descriptors(count + SPARE_DESCRIPTORS):
+        return count
+    allow_descriptors(hard)  # an earlier call may have allowed fewer
+    return hard - SPARE_DESCRIPTORS
 
 
 class Agents:
