@@ -194,6 +194,7 @@ void Agent::on_output_ready(const base::Result<void>& made) {
 
 /// Makes the objects that need files, which prepare() has made.
 void Agent::wire() {
+    cgroups_.finish_making();
     const std::string temporary = plan_.logs.keeps_files() ? "" : output_.paths().folder();
     link_.register_folder(temporary);
     socket_ = std::make_unique<AgentSocket>(loop_, std::shared_ptr<const SocketFile>(files_, &files_->socket));

@@ -6,16 +6,15 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "agent/process/clone.hpp"
 #include "agent/process/leftovers.hpp"
 #include "rendezvous/base/files.hpp"
 
@@ -64,22 +63,6 @@ void await_empty(const std::string& folder, Milliseconds deadline) {
         pollfd what{events.get(), POLLPRI, 0};
         poll(&what, 1, static_cast<int>(left.count()));
     }
-}
-
-/// False on kernels that kill processes at birth here (see WorkerCgroups), because the agent's own cgroup was killed
-/// once.
-bool can_be_born_into(int cgroup) {
-    if (cgroup < 0) return false;
-    ChildOrders orders{};
-    orders.parent = -1;  // never the real parent: the child exits at its first step
-    const auto stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
-    const Cloned made = clone_child(&orders, stack.get(), cgroup);
-    UniqueFd pidfd(made.pidfd);
-    siginfo_t end{};
-    if (made.pid < 0) return false;
-    while (waitid(P_PID, static_cast<id_t>(made.pid), &end, WEXITED) != 0 && errno == EINTR) {}
-    await_child(&orders);
-    return made.in_cgroup && end.si_code == CLD_EXITED;
 }
 
 std::string path_of(const std::string& folder, int round, int local_rank) {
@@ -133,12 +116,22 @@ WorkerCgroups::WorkerCgroups(bool enabled) {
 void WorkerCgroups::make() {
     if (folder_.empty()) return;
     if (mkdir(folder_.c_str(), 0755) == 0) lock_ = hold_folder(folder_);
-    if (lock_ && access((folder_ + "/cgroup.kill").c_str(), W_OK) == 0 && can_be_born_into(open_worker(0, 0).get())) {
-        // Works only if the memory controller was delegated to this user.
-        UniqueFd control(open((folder_ + "/cgroup.subtree_control").c_str(), O_WRONLY | O_CLOEXEC));
-        counts_memory_ = control && write(control.get(), "+memory", 7) == 7;
-        return;
-    }
+    if (!lock_ || access((folder_ + "/cgroup.kill").c_str(), W_OK) != 0) return give_up();
+    const UniqueFd first = open_worker(0, 0);
+    if (!first) return give_up();
+    probe_ = std::make_unique<BirthProbe>(first.get());
+}
+
+void WorkerCgroups::finish_making() {
+    const auto probe = std::exchange(probe_, nullptr);
+    if (!probe) return;
+    if (!probe->succeeded()) return give_up();
+    // Works only if the memory controller was delegated to this user.
+    UniqueFd control(open((folder_ + "/cgroup.subtree_control").c_str(), O_WRONLY | O_CLOEXEC));
+    counts_memory_ = control && write(control.get(), "+memory", 7) == 7;
+}
+
+void WorkerCgroups::give_up() {
     remove_cgroup(folder_);
     lock_.reset();
     folder_.clear();
@@ -174,6 +167,7 @@ void WorkerCgroups::end_round() {
 }
 
 void WorkerCgroups::remove() {
+    probe_.reset();
     if (!folder_.empty()) remove_cgroup(folder_);
 }
 

@@ -5,9 +5,11 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "agent/process/birth_probe.hpp"
 #include "rendezvous/base/fd.hpp"
 
 namespace dlaunch::agent {
@@ -34,8 +36,10 @@ public:
     /// The folder; empty: no cgroups.
     [[nodiscard]] const std::string& folder() const { return folder_; }
 
-    /// Creates the folder and tests that a process can be born below it; on failure folder() becomes empty.
+    /// Creates the folder, and begins a test that a process can be born below it; on failure folder() becomes empty.
     void make();
+    /// Completes the test of make(), which other work of the start overlaps; call before the first worker.
+    void finish_making();
 
     /// Creates a worker's cgroup. Returns a descriptor for SpawnRequest::cgroup, or none.
     [[nodiscard]] base::UniqueFd open_worker(int round, int local_rank);
@@ -52,8 +56,11 @@ public:
     void remove();
 
 private:
+    void give_up();
+
     std::string folder_;
-    base::UniqueFd lock_;  ///< held while the agent lives; later runs test it
+    std::unique_ptr<BirthProbe> probe_;  ///< between make() and finish_making()
+    base::UniqueFd lock_;                ///< held while the agent lives; later runs test it
     bool counts_memory_ = false;
 };
 

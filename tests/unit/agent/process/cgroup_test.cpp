@@ -35,6 +35,7 @@ class Cgroups : public testing::Test {
 protected:
     void SetUp() override {
         groups_.make();
+        groups_.finish_making();
         if (groups_.folder().empty()) GTEST_SKIP() << "no cgroup v2 folder can be made here";
     }
     void TearDown() override { groups_.remove(); }
