@@ -9,7 +9,7 @@
 #include "agent/group/environment.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
-#include "launcher/slurm.hpp"
+#include "launcher/hosts/host_list.hpp"
 #include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
 #include "rendezvous/rounds/lease.hpp"
@@ -205,7 +205,7 @@ std::vector<std::string> expected_hosts(const Deps& deps, int nodes) {
     for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
         auto list = deps.host.set_variable(name);
         if (!list) continue;
-        auto hosts = expand_node_list(*list);
+        auto hosts = parse_host_names(*list);
         if (hosts && hosts->size() == static_cast<std::size_t>(nodes)) return std::move(*hosts);
     }
     return {};

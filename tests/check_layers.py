@@ -12,6 +12,7 @@ from pathlib import Path
 # all below it. A file follows the rule of the longest key that is its path or above it; its own room is always allowed.
 MAY_INCLUDE = {
     "launcher": ["agent", "rendezvous"],
+    "launcher/hosts": ["rendezvous/base"],
     "agent": ["rendezvous"],
     "agent/plan": ["rendezvous/base", "rendezvous/net/endpoint"],
     "agent/process": ["rendezvous/base", "rendezvous/wire"],
