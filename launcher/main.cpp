@@ -11,6 +11,7 @@
 #include "launcher/command_line.hpp"
 #include "launcher/coordinator_command.hpp"
 #include "launcher/deps.hpp"
+#include "launcher/hosts_command.hpp"
 #include "launcher/print_error.hpp"
 #include "launcher/store_command.hpp"
 #include "rendezvous/coordinate/process.hpp"
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
     const std::string_view command = has_commands ? argv[1] : "";
     if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
+    if (command == "hosts") return dlaunch::launcher::run_hosts({argv + 2, argv + argc});
     if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});
     const bool coordinates = command == "coordinator";
     auto link = dlaunch::agent::fork_from_guard(coordinates ? dlaunch::launcher::run_reporting_coordinator

@@ -15,6 +15,7 @@ constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
        dlaunch backends
        dlaunch check [OPTIONS]
        dlaunch coordinator [OPTIONS]
+       dlaunch hosts [--compress] LIST...
        dlaunch store [OPTIONS]
        dlaunch version
 

@@ -16,6 +16,12 @@ constexpr Option kStoreBind{
     .help = "address to listen on, as 10.0.0.1:29500 or [::1]:0; port 0 is a free one",
 };
 
+constexpr Option kCompress{
+    .name = "compress",
+    .group = Group::general,
+    .help = "print one list for all names instead: node[01-03,7],login",
+};
+
 /// dlaunch's options that apply to a coordinator without workers.
 constexpr std::array<std::string_view, 12> kCoordinatorOptions{
     "nnodes",       "rdzv-backend",    "rdzv-endpoint", "rdzv-id",      "rdzv-conf",     "local-addr",
@@ -31,8 +37,9 @@ std::vector<const Option*> coordinator_options() {
 }  // namespace
 
 std::span<const Subcommand> subcommands() {
-    static const std::array<Subcommand, 2> kSubcommands{
+    static const std::array<Subcommand, 3> kSubcommands{
         Subcommand{"coordinator", coordinator_options()},
+        Subcommand{"hosts", {&kCompress, find_option("help")}},
         Subcommand{"store", {&kStoreBind, find_option("help")}},
     };
     return kSubcommands;

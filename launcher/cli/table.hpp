@@ -47,7 +47,7 @@ struct Option {
 };
 
 /// Commands: words accepted in place of PROGRAM as the first argument.
-inline constexpr std::string_view kCommands = "backends check coordinator store version";
+inline constexpr std::string_view kCommands = "backends check coordinator hosts store version";
 
 [[nodiscard]] std::span<const Option> all_options();
 [[nodiscard]] std::string_view title(Group group);
