@@ -1,9 +1,12 @@
-// A host list: any text is hosts within the limits, or an error; what was folded expands to the same.
+// A host list, a host file and a choice of hosts: any text is hosts within the limits, or an error; what was folded
+// expands to the same.
 
 #include <cstdint>
 #include <cstdlib>
 
 #include "launcher/hosts/compress.hpp"
+#include "launcher/hosts/hostfile.hpp"
+#include "launcher/hosts/selection.hpp"
 
 namespace {
 
@@ -32,6 +35,13 @@ void check(const dlaunch::base::Result<Hosts>& hosts) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    check(parse_host_list(text));
+    const auto hosts = parse_host_list(text);
+    check(hosts);
+    check(parse_hostfile(text, "hostfile"));
+    check(parse_wcoll(text, "wcoll"));
+    const auto choices = parse_choices(text);
+    if (!choices || !hosts || repeated_host(*hosts)) return 0;
+    const auto selected = select_hosts(*hosts, {*choices, {}, {}, {}}, [](std::string_view) { return "--include"; });
+    expect(!selected || selected->size() <= hosts->size());
     return 0;
 }
