@@ -8,6 +8,7 @@
 
 #include "agent/group/environment.hpp"
 #include "launcher/cli/split.hpp"
+#include "launcher/cli/table.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/hosts/host_list.hpp"
 #include "rendezvous/base/ports.hpp"
@@ -270,6 +271,15 @@ std::string temporary_folder(const agent::Host& host) {
     return unknown ? *given : absolute.string();
 }
 
+/// The front end that starts all nodes is not there yet.
+Result<void> refuse_hosts(const Settings& settings) {
+    for (const Option& option : all_options())
+        if (option.group == Group::hosts && option.fallback.empty() && settings.has(option.name))
+            return wrong(settings, option.name,
+                         "no option that starts other nodes: this version cannot do that yet, start dlaunch on each");
+    return {};
+}
+
 /// Settings that only variables can change.
 void plan_from_environment(agent::Plan& plan) {
     const agent::Host& host = plan.host;
@@ -287,6 +297,7 @@ Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::s
                               std::vector<std::string>& warnings) {
     agent::Plan plan = settings.plan;
     plan.host = deps.host;
+    if (auto done = refuse_hosts(settings); !done) return done.error();
     if (auto done = plan_program(settings, program, deps, plan); !done) return done.error();
     if (auto done = check_template(settings, plan); !done) return done.error();
     auto workers = count_workers(settings, plan, deps);

@@ -76,13 +76,6 @@ Done set_scale_up(const OptionUse& use, Settings& to) {
     });
 }
 
-Done set_node_timeout(const OptionUse& use, Settings& to) {
-    auto seconds = parse_seconds(use.value);
-    if (!seconds || seconds->count() == 0) return Error{"expected a number of seconds above 0"};
-    to.node_timeout = *seconds;
-    return {};
-}
-
 Done set_backoff(const OptionUse& use, Settings& to) {
     return take_over(parse_backoff(use.value), [&](const Backoff& backoff) {
         to.plan.restarts.first = backoff.first;

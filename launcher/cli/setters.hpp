@@ -30,7 +30,6 @@ base::Result<void> set_start_method(const OptionUse& use, Settings& to);
 base::Result<void> set_endpoint(const OptionUse& use, Settings& to);
 base::Result<void> set_rdzv_conf(const OptionUse& use, Settings& to);
 base::Result<void> set_scale_up(const OptionUse& use, Settings& to);
-base::Result<void> set_node_timeout(const OptionUse& use, Settings& to);
 base::Result<void> set_backoff(const OptionUse& use, Settings& to);
 base::Result<void> set_cooldown(const OptionUse& use, Settings& to);
 base::Result<void> set_signals(const OptionUse& use, Settings& to);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/plan.hpp"
+#include "launcher/cli/host_options.hpp"
 #include "launcher/cli/rdzv_conf.hpp"
 #include "launcher/cli/values.hpp"
 
@@ -31,6 +32,7 @@ struct Settings {
     std::string master_addr = "127.0.0.1";
     std::optional<int> master_port;
     std::optional<std::chrono::milliseconds> node_timeout;
+    HostOptions hosts;
     bool quiet = false, verbose = false, dry_run = false;
 
     std::vector<std::string> warnings;

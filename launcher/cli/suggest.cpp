@@ -31,10 +31,14 @@ std::size_t most_slips(std::size_t length) { return std::clamp<std::size_t>(leng
 /// dlaunch's name of an option of mpiexec, srun, accelerate and others; empty: none.
 std::string_view of_other_launchers(std::string_view typed) {
     typed = typed.substr(0, typed.find_last_not_of("0123456789") + 1);  // -n4
-    for (std::string_view workers : {"ppn", "ntasks", "ntasks-per-node", "num-processes", "num-gpus"})
+    for (std::string_view workers : {"ppn", "ntasks", "ntasks-per-node", "num-processes"})
         if (typed == workers) return "nproc-per-node";
-    for (std::string_view nodes : {"N", "num-nodes", "num-machines"})
+    for (std::string_view nodes : {"N", "num-machines"})
         if (typed == nodes) return "nnodes";
+    for (std::string_view hosts : {"H", "w", "nodelist"})
+        if (typed == hosts) return "hosts";
+    for (std::string_view file : {"f", "machinefile"})
+        if (typed == file) return "hostfile";
     return {};
 }
 

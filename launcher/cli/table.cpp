@@ -6,6 +6,7 @@
 #include "launcher/cli/endpoint.hpp"
 #include "launcher/cli/setters.hpp"
 #include "launcher/cli/signals.hpp"
+#include "launcher/cli/split.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -109,7 +110,51 @@ constexpr Option kOptions[] = {
      .set = set_scale_up},
     {.name = "node-timeout", .value = "SECONDS", .fallback = "5", .group = Group::rendezvous,
      .help = "silence after which a node counts as lost; at least 2; with a folder as endpoint the default is 10",
-     .set = set_node_timeout},
+     .set = [](const OptionUse& use, Settings& to) { return store(to.node_timeout, parse_seconds_above_zero(use.value)); }},
+
+    // --- starting all nodes ---
+    {.name = "hosts", .value = "LIST", .group = Group::hosts,
+     .help = "start the job on these hosts, in this order: node[01-16],ann@gpu7:8; user@ and :SLOTS as needed",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.hosts, parse_hosts(use.value)); }},
+    {.name = "hostfile", .value = "FILE", .group = Group::hosts,
+     .help = "start the job on the hosts of this file, with lines as HOST, HOST:N or HOST slots=N",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.hostfile, parse_text(use.value, "a file")); }},
+    {.name = "include", .value = "HOST[:SLOT,...][@...]", .group = Group::hosts,
+     .help = "use only these hosts and slots, as w1@w3:0,2; slots become CUDA_VISIBLE_DEVICES",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.include, parse_choices(use.value)); }},
+    {.name = "exclude", .value = "HOST[:SLOT,...][@...]", .group = Group::hosts,
+     .help = "use all hosts and slots but these",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.exclude, parse_choices(use.value)); }},
+    {.name = "num-nodes", .value = "N", .group = Group::hosts,
+     .help = "use the first N hosts; -1: all",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.num_nodes, parse_limit(use.value, "a number of nodes", kMostNodes)); }},
+    {.name = "num-gpus", .value = "N", .group = Group::hosts,
+     .help = "use the first N slots of each host, which become CUDA_VISIBLE_DEVICES; -1: all",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.num_gpus, parse_limit(use.value, "a number of GPUs", kMostGpus)); }},
+    {.name = "launcher", .value = "ssh|pdsh|srun|fork|manual", .group = Group::hosts,
+     .help = "what starts dlaunch on the hosts; fork: all on this machine; manual: you, with the commands that are printed; default: ssh",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.starter, parse_starter(use.value)); }},
+    {.name = "launcher-args", .value = "ARGS", .group = Group::hosts,
+     .help = "options for ssh, pdsh or srun, after dlaunch's own: --launcher-args='-p 2222'",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.launcher_args, shell_words(use.value)); }},
+    {.name = "launch-timeout", .value = "SECONDS", .fallback = "60", .group = Group::hosts,
+     .help = "time in which a host's agent must have joined",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.launch_timeout, parse_seconds_above_zero(use.value)); }},
+    {.name = "remote-dlaunch", .value = "FILE", .group = Group::hosts,
+     .help = "path of dlaunch on the hosts; default: the same as here",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.remote_dlaunch, parse_text(use.value, "a path")); }},
+    {.name = "copy", .group = Group::hosts,
+     .help = "send this dlaunch to the hosts, where none is installed, for the time of the job",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.copy, parse_switch(use.value)); }},
+    {.name = "collect-logs", .group = Group::hosts,
+     .help = "bring the log files of all hosts here at the end, into --log-dir",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.collect_logs, parse_switch(use.value)); }},
+    {.name = "export", .value = "ALL|NONE|NAME[=VALUE],...", .fallback = "ALL", .group = Group::hosts,
+     .help = "variables that workers on the hosts get from here: all but those of a host or session, none, or these; ALL,NAME=VALUE adds one",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.exported, parse_export(use.value)); }},
+    {.name = "host-discovery-script", .value = "COMMAND", .group = Group::hosts,
+     .help = "command that prints the present hosts as HOST:SLOTS lines, run every second: hosts may come and go",
+     .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.host_discovery_script, parse_text(use.value, "a command")); }},
 
     // --- failures and stopping ---
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = Group::endings,
@@ -235,6 +280,7 @@ std::string_view title(Group group) {
         case Group::job: return "Size of the job";
         case Group::program: return "Program";
         case Group::rendezvous: return "Rendezvous";
+        case Group::hosts: return "Starting all nodes";
         case Group::endings: return "Failures and stopping";
         case Group::logs: return "Output and logs";
         case Group::watching: return "Watching";

@@ -10,7 +10,7 @@
 
 namespace dlaunch::launcher {
 
-enum class Group { job, program, rendezvous, endings, logs, watching, general };
+enum class Group { job, program, rendezvous, hosts, endings, logs, watching, general };
 
 struct OptionUse;
 struct Settings;

@@ -111,6 +111,12 @@ Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
 }
 
+Parsed<std::chrono::milliseconds> parse_seconds_above_zero(std::string_view text) {
+    auto seconds = parse_seconds(text);
+    if (!seconds || seconds->count() == 0) return Error{"expected a number of seconds above 0"};
+    return seconds;
+}
+
 Parsed<Backoff> parse_backoff(std::string_view text, std::chrono::milliseconds usual_most) {
     Error wrong{"expected seconds as FIRST or FIRST:MAX, FIRST not above MAX"};
     auto [left, right] = cut(text, ':');

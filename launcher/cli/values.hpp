@@ -50,6 +50,9 @@ struct WorkerCount {
 /// Seconds, whole or decimal, from 0; a positive value is at least a millisecond.
 [[nodiscard]] Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text);
 
+/// The same, above 0.
+[[nodiscard]] Parsed<std::chrono::milliseconds> parse_seconds_above_zero(std::string_view text);
+
 struct Backoff {
     std::chrono::milliseconds first{100}, most{30'000};
 };

@@ -71,10 +71,10 @@ TEST(Parse, SignalsThatAreUnknownWarn) {
 TEST(Parse, BadValuesNameTheirOption) {
     for (const Option& option : all_options()) {
         const std::set<std::string_view> take_any_text{"duplicate-stdout-filters", "duplicate-stderr-filters",
-                                                       "log-line-prefix-template", "role"};
+                                                       "log-line-prefix-template", "role", "launcher-args"};
         if (take_any_text.contains(option.name) || !option.set) continue;
         bool takes_any_name = option.name == "signals-to-handle" || option.name == "rdzv-id" || option.value == "DIR" ||
-                              option.value == "FILE";
+                              option.value == "FILE" || option.value == "COMMAND";
         std::string word = "--" + std::string(option.name) + (takes_any_name ? "=" : "=\x01?");
         auto wrong = parsed({word});
         ASSERT_FALSE(wrong) << word;

@@ -34,6 +34,8 @@ TEST(Suggestion, OfNamesUsedByOtherLaunchers) {
     for (const char* typed : {"ppn", "ppn4", "ntasks_per_node", "num_processes"})
         EXPECT_EQ(suggestion(typed), "; did you mean --nproc-per-node?") << typed;
     EXPECT_EQ(suggestion("N2"), "; did you mean --nnodes?");
+    EXPECT_EQ(suggestion("H"), "; did you mean --hosts?");
+    EXPECT_EQ(suggestion("machinefile"), "; did you mean --hostfile?");
     EXPECT_EQ(suggestion("4"), "");
 }
 
