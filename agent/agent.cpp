@@ -127,11 +127,14 @@ base::Result<void> Agent::prepare() {
     auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
     if (!processors) return processors.error();
     processors_ = std::move(*processors);
-    membership_ = std::make_unique<JobMembership>(
-        loop_, plan_, node_.host, link_, store_,
-        [this](const rendezvous::CoordinatorJob& job, const std::vector<store::Listener>& listeners) {
-            return host_in_guard(link_, job, listeners);
-        });
+    membership_ =
+        std::make_unique<JobMembership>(loop_, plan_, node_.host, link_, store_,
+                                        [this](const rendezvous::CoordinatorJob& job,
+                                               const std::vector<store::Listener>& listeners) -> base::Result<void> {
+                                            if (auto hosted = host_in_guard(link_, job, listeners); !hosted)
+                                                return hosted.error();
+                                            return {};
+                                        });
     link_.ready();
     // While the I/O thread makes the run folder, the control loop makes objects that need no name in it.
     output_.prepare(work_on(files_, plan_), [this](const base::Result<void>& made) { on_output_ready(made); });
@@ -304,7 +307,7 @@ void Agent::end_by_signal(int number) {
         return membership_->leave_at_once();
     }
     leaving_ = true;
-    print(message(SignalEffect::asked));
+    if (!plan_.has_front_end) print(message(SignalEffect::asked));
     const std::string reason = signal_name + " received";
     reporter_.end_is_explained_by(reason);
     if (suspended_) resume();

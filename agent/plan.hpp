@@ -196,6 +196,7 @@ struct Plan {
     std::string event_log;                 ///< --event-log; empty: none
     std::string agent_error_file;          ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none
     int verbosity = 0;                     ///< -1 quiet, 0, 1 verbose
+    bool has_front_end = false;            ///< a front end hosts the coordinator and prints the report
 };
 
 }  // namespace dlaunch::agent

@@ -41,6 +41,7 @@ bool Reporter::is_known(const std::string& reason) const {
 Output::FinalOutput Reporter::final_output(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {
     Output::FinalOutput final_output;
     final_output.report = job_result(verdict, job, group);
+    if (plan_.has_front_end) return final_output;
     const bool has_cause = verdict.status != 0 && !final_output.report.failures.empty() &&
                            !final_output.report.failures.front().collateral;
     if (has_cause)

@@ -11,6 +11,7 @@
 #include "launcher/cli/values.hpp"
 #include "launcher/dry_run.hpp"
 #include "launcher/plan.hpp"
+#include "launcher/start/make_front_plan.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -63,15 +64,37 @@ bool is_torchruns_script(const std::string& called, const Settings& settings, co
            deps.is_no_program(line.program[0]);
 }
 
-Result<Invocation> plan_it(const std::string& called, Normalized&& line, const Deps& deps) {
+/// A front end has resolved all sources; its command line for a node is complete.
+Result<Sources> all_sources(std::vector<OptionUse>&& command_line, const Deps& deps) {
     Sources sources;
-    sources.command_line = std::move(line.options);
+    sources.command_line = std::move(command_line);
+    if (deps.node) return sources;
     read_variables(deps.host.environment, sources);
     if (auto done = read_file_of(sources, deps); !done) return done.error();
-    auto settings = parse(strongest(sources));
+    return sources;
+}
+
+Result<Invocation> plan_nodes(const Settings& settings, const std::vector<OptionUse>& uses, const Normalized& line,
+                              const Deps& deps) {
+    Invocation invocation;
+    invocation.warnings = settings.warnings;
+    auto front = make_front_plan(settings, uses, line.program, deps);
+    if (!front) return front.error();
+    if (settings.dry_run) return print(front_dry_run(*front));
+    invocation.kind = Invocation::Kind::start_nodes;
+    invocation.front = std::move(*front);
+    return invocation;
+}
+
+Result<Invocation> plan_it(const std::string& called, Normalized&& line, const Deps& deps) {
+    const auto sources = all_sources(std::move(line.options), deps);
+    if (!sources) return sources.error();
+    const auto uses = strongest(*sources);
+    auto settings = parse(uses);
     if (!settings) return settings.error();
     settings->called = called;
     if (is_torchruns_script(called, *settings, line, deps)) settings->run_path = true;
+    if (!deps.node && starts_nodes(*settings)) return plan_nodes(*settings, uses, line, deps);
     Invocation invocation;
     invocation.warnings = settings->warnings;
     auto plan = make_plan(*settings, line.program, deps, invocation.warnings);

@@ -7,16 +7,19 @@
 
 #include "agent/plan.hpp"
 #include "launcher/deps.hpp"
+#include "launcher/start/front_plan.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
 
 struct Invocation {
     enum class Kind {
-        run,    ///< start `plan`
-        print,  ///< write `output` to stdout and exit with 0
+        run,          ///< start `plan`
+        start_nodes,  ///< start `front`
+        print,        ///< write `output` to stdout and exit with 0
     } kind = Kind::run;
     agent::Plan plan;
+    FrontPlan front;
     std::string output;
     std::vector<std::string> warnings;  ///< one line each, for stderr
 };

@@ -146,6 +146,15 @@ std::string python_beside(const std::string& called, const agent::Host& host) {
     return is_environment ? python.string() : std::string();
 }
 
+/// $PWD keeps the name of a link, which getcwd(2) follows.
+std::string current_folder(const agent::Host& host) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    const std::string named = host.variable("PWD").value_or("");
+    if (named.starts_with('/') && fs::equivalent(named, ".", failed)) return named;
+    return fs::current_path(failed).string();
+}
+
 }  // namespace
 
 Deps deps_of_this_process() {
@@ -158,6 +167,7 @@ Deps deps_of_this_process() {
     now.read_file = read_file;
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };
     now.why_not_writable = why_not_writable_soon;
+    now.current_folder = [host = now.host] { return current_folder(host); };
     now.is_no_program = is_no_program;
     return now;
 }

@@ -12,9 +12,17 @@
 
 namespace dlaunch::launcher {
 
+/// A node that a front end started (start/): its name and place come from the list of hosts.
+struct StartedNode {
+    std::string name;
+    std::string order_key;
+    bool prints = false;  ///< the messages that all nodes of the job have
+};
+
 /// Functions are called only when an option needs them, to start quickly.
 struct Deps {
     agent::Host host;
+    std::optional<StartedNode> node;  ///< none: the user started this dlaunch
 
     std::function<int(std::optional<std::string> cuda_visible_devices)> count_gpus;
     std::function<std::int64_t()> most_processes;  ///< kernel.pid_max
@@ -26,6 +34,7 @@ struct Deps {
     std::function<std::string(const std::string& called)> python_beside;
     std::function<std::string(const std::string& path)> why_not_writable;  ///< empty if the file can be written
 
+    std::function<std::string()> current_folder;                 ///< as $PWD names it, if that is this folder
     std::function<bool(const std::string& path)> is_no_program;  ///< the file exists, but cannot be executed
 };
 

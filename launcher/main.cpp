@@ -1,8 +1,11 @@
 // dlaunch: the guard forks first, so that it stays small and starts early; everything else runs in its child.
 
 #include <cstdio>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "agent/agent.hpp"
 #include "agent/process/guard.hpp"
@@ -13,6 +16,8 @@
 #include "launcher/deps.hpp"
 #include "launcher/hosts_command.hpp"
 #include "launcher/print_error.hpp"
+#include "launcher/start/front_end.hpp"
+#include "launcher/start/node_command.hpp"
 #include "launcher/store_command.hpp"
 #include "rendezvous/coordinate/process.hpp"
 
@@ -28,10 +33,25 @@ int run_silent_coordinator(const dlaunch::base::CoordinatorSeat& seat) {
     return dlaunch::rendezvous::run_coordinator_process(seat);
 }
 
+/// The caller becomes the guard, which stays small: nothing is allocated before the fork. `node`: of a front end.
+int run_job(std::span<char* const> argv, const std::optional<dlaunch::launcher::StartedNode>& node) {
+    using dlaunch::launcher::Invocation;
+    auto link = dlaunch::agent::fork_from_guard(run_silent_coordinator);
+    auto deps = dlaunch::launcher::deps_of_this_process();
+    deps.node = node;
+    auto invocation = dlaunch::launcher::read_command_line({argv.begin(), argv.end()}, deps);
+    if (!invocation) return dlaunch::launcher::print_error(invocation.error());
+    const bool starts_nodes = invocation->kind == Invocation::Kind::start_nodes;
+    if ((starts_nodes ? invocation->front.job : invocation->plan).verbosity >= 0)
+        for (const auto& warning : invocation->warnings) dlaunch::launcher::print_error({warning});
+    if (invocation->kind == Invocation::Kind::print) return print(invocation->output);
+    if (starts_nodes) return dlaunch::launcher::run_front_end(invocation->front, std::move(link));
+    return dlaunch::agent::run_agent(invocation->plan, std::move(link));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    using dlaunch::launcher::Invocation;
     dlaunch::agent::keep_standard_files_open();
     // Commands that start no process need no guard.
     const bool has_commands = argc > 1 && !dlaunch::launcher::is_called_torchrun(argv[0]);
@@ -40,15 +60,8 @@ int main(int argc, char** argv) {
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
     if (command == "hosts") return dlaunch::launcher::run_hosts({argv + 2, argv + argc});
     if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});
-    const bool coordinates = command == "coordinator";
-    auto link = dlaunch::agent::fork_from_guard(coordinates ? dlaunch::launcher::run_reporting_coordinator
-                                                            : run_silent_coordinator);
-    if (coordinates) return dlaunch::launcher::run_coordinator({argv + 2, argv + argc}, link);
-    auto invocation =
-        dlaunch::launcher::read_command_line({argv, argv + argc}, dlaunch::launcher::deps_of_this_process());
-    if (!invocation) return dlaunch::launcher::print_error(invocation.error());
-    if (invocation->plan.verbosity >= 0)
-        for (const auto& warning : invocation->warnings) dlaunch::launcher::print_error({warning});
-    if (invocation->kind == Invocation::Kind::print) return print(invocation->output);
-    return dlaunch::agent::run_agent(invocation->plan, std::move(link));
+    if (command == "agent") return dlaunch::launcher::run_node_agent({argv + 2, argv + argc}, run_job);
+    if (command != "coordinator") return run_job({argv, static_cast<std::size_t>(argc)}, std::nullopt);
+    auto link = dlaunch::agent::fork_from_guard(dlaunch::launcher::run_reporting_coordinator);
+    return dlaunch::launcher::run_coordinator({argv + 2, argv + argc}, link);
 }

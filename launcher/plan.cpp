@@ -8,7 +8,6 @@
 
 #include "agent/group/environment.hpp"
 #include "launcher/cli/split.hpp"
-#include "launcher/cli/table.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/hosts/host_list.hpp"
 #include "rendezvous/base/ports.hpp"
@@ -271,15 +270,6 @@ std::string temporary_folder(const agent::Host& host) {
     return unknown ? *given : absolute.string();
 }
 
-/// The front end that starts all nodes is not there yet.
-Result<void> refuse_hosts(const Settings& settings) {
-    for (const Option& option : all_options())
-        if (option.group == Group::hosts && option.fallback.empty() && settings.has(option.name))
-            return wrong(settings, option.name,
-                         "no option that starts other nodes: this version cannot do that yet, start dlaunch on each");
-    return {};
-}
-
 /// Settings that only variables can change.
 void plan_from_environment(agent::Plan& plan) {
     const agent::Host& host = plan.host;
@@ -291,13 +281,22 @@ void plan_from_environment(agent::Plan& plan) {
     plan.agent_error_file = host.variable("TORCHELASTIC_ERROR_FILE").value_or("");
 }
 
+/// A front end has chosen the node's name and place, hosts the coordinator, and prints the report of the job.
+void plan_for_front_end(const StartedNode& node, agent::Plan& plan) {
+    plan.has_front_end = true;
+    plan.host.name = node.name;
+    plan.rendezvous.order_key = node.order_key;
+    plan.rendezvous.expected_hosts.clear();
+    plan.rendezvous.is_host = false;
+    if (!node.prints && plan.verbosity == 0) plan.verbosity = -1;
+}
+
 }  // namespace
 
 Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::string>& program, const Deps& deps,
                               std::vector<std::string>& warnings) {
     agent::Plan plan = settings.plan;
     plan.host = deps.host;
-    if (auto done = refuse_hosts(settings); !done) return done.error();
     if (auto done = plan_program(settings, program, deps, plan); !done) return done.error();
     if (auto done = check_template(settings, plan); !done) return done.error();
     auto workers = count_workers(settings, plan, deps);
@@ -309,6 +308,7 @@ Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::s
     if (auto done = check_files(settings, deps); !done) return done.error();
     plan_from_environment(plan);
     plan.verbosity = (settings.verbose ? 1 : 0) - (settings.quiet ? 1 : 0);
+    if (deps.node) plan_for_front_end(*deps.node, plan);
     return plan;
 }
 

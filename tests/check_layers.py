@@ -13,6 +13,7 @@ from pathlib import Path
 MAY_INCLUDE = {
     "launcher": ["agent", "rendezvous"],
     "launcher/hosts": ["rendezvous/base"],
+    "launcher/start": ["launcher/cli", "launcher/hosts", "launcher/deps", "launcher/plan", "launcher/print_error", "agent", "rendezvous"],
     "agent": ["rendezvous"],
     "agent/plan": ["rendezvous/base", "rendezvous/net/endpoint"],
     "agent/process": ["rendezvous/base", "rendezvous/wire"],

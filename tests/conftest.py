@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from cluster import WORKER, Cluster
+from fake_ssh import FakeSsh
 from hosts import Hosts, why_not
 from processes import MARK
 from running import Running
@@ -192,6 +193,12 @@ def hosts(binary, tmp_path, start):
 def cluster(hosts, seen, script):
     """cluster(3), or cluster(*names) -> Cluster of that many hosts, on which a job of several nodes may begin."""
     return lambda *names, **more: Cluster(hosts(*names, **more), seen, script("worker.sh", WORKER))
+
+
+@pytest.fixture
+def fake_ssh(tmp_path):
+    """FakeSsh: logins to hosts that need not exist; give its env to a run with --launcher=ssh."""
+    return FakeSsh(tmp_path / "ssh")
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@
 
 namespace dlaunch::agent {
 
-base::Result<void> host_in_guard(GuardLink& guard, const rendezvous::CoordinatorJob& job,
-                                 const std::vector<store::Listener>& listeners, bool only) {
+base::Result<base::UniqueFd> host_in_guard(GuardLink& guard, const rendezvous::CoordinatorJob& job,
+                                           const std::vector<store::Listener>& listeners, bool only) {
     auto bytes = rendezvous::make_memory_file("dlaunch-job", rendezvous::encode(job));
     if (!bytes) return bytes.error();
     auto record = rendezvous::make_memory_file("dlaunch-record", {});
@@ -16,7 +16,7 @@ base::Result<void> host_in_guard(GuardLink& guard, const rendezvous::Coordinator
     for (const store::Listener& listener : listeners) sockets.push_back(listener.socket.get());
     if (!guard.host_coordinator(bytes->get(), record->get(), sockets, only))
         return base::Error{"the coordinator process cannot be started", exit_status::kCannotExecute};
-    return {};
+    return std::move(*record);
 }
 
 std::optional<rendezvous::Verdict> recorded_verdict(const GuardLink& guard) {

@@ -61,7 +61,7 @@ JobMembership::JobMembership(base::Loop& loop, const Plan& plan, std::string hos
       plan_(plan),
       host_name_(std::move(host_name)),
       guard_(guard),
-      alone_(plan.rendezvous.max_nodes == 1),
+      alone_(plan.rendezvous.max_nodes == 1 && !plan.has_front_end),
       host_(std::move(host)),
       store_(store) {}
 JobMembership::~JobMembership() = default;

@@ -1,0 +1,139 @@
+// The front end's connections to the agents of its nodes.
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "launcher/start/front_shell.hpp"
+#include "rendezvous/base/escape.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kMostStrangers = 1024;
+constexpr auto kHelloBy = 10s;
+constexpr int kAtOnce = 64;  // connections accepted in one turn of the loop
+
+}  // namespace
+
+void FrontShell::on_dial(const store::Listener& listener) {
+    for (int count = 0; count < kAtOnce && strangers_.size() < kMostStrangers; ++count) {
+        base::UniqueFd socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!socket) return;
+        const int yes = 1;
+        setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        const std::uint64_t number = ++next_stranger_;
+        auto& stranger = strangers_[number];
+        stranger.deadline = loop_.after(kHelloBy, [this, number] { strangers_.erase(number); });
+        stranger.socket = std::make_unique<FrameSocket>(
+            loop_, std::move(socket), kMostHello,
+            FrameSocket::Handlers{
+                .frame = [this, number](FrameKind kind, std::string_view payload) { on_hello(number, kind, payload); },
+                .closed = [this, number](const std::string&) { strangers_.erase(number); }});
+    }
+}
+
+/// An agent dials several addresses at once: its first connection counts, and it closes the others.
+void FrontShell::on_hello(std::uint64_t number, FrameKind kind, std::string_view payload) {
+    auto stranger = std::move(strangers_.extract(number).mapped());
+    const auto hello = kind == FrameKind::hello ? decode_hello(payload) : std::nullopt;
+    if (!hello || hello->key != starter_plan_.key || is_over_) return;
+    const int host = host_named(hello->name);
+    if (host < 0) return;
+    if (hello->version != DLAUNCH_VERSION) {
+        carry_out(start_up_.failed(host,
+                                   fmt::format("its dlaunch is version {}, expected {} as here",
+                                               base::printable(hello->version), DLAUNCH_VERSION),
+                                   base::Clock::now()));
+        return;
+    }
+    take_connection(host, std::move(stranger.socket));
+}
+
+/// The first host of this name that has no agent yet; -1: none.
+int FrontShell::host_named(std::string_view name) const {
+    for (int host = 0; host < static_cast<int>(nodes_.size()); ++host) {
+        const NodeState& node = nodes_[index(host)];
+        if (plan_.nodes[index(host)].host.name == name && !node.socket && !node.end) return host;
+    }
+    return -1;
+}
+
+void FrontShell::take_connection(int host, std::unique_ptr<FrameSocket> socket) {
+    NodeState& node = nodes_[index(host)];
+    node.socket = std::move(socket);
+    node.socket->limit_payload(kMostFrame);
+    node.socket->handle(
+        {.frame = [this, host](FrameKind kind, std::string_view payload) { on_frame(host, kind, payload); },
+         .closed = [this, host](const std::string& why) { on_closed(host, why); }});
+    node.socket->send(encode(FrameKind::welcome));
+    carry_out(start_up_.connected(host, base::Clock::now()));
+}
+
+void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
+    switch (kind) {
+        case FrameKind::errors:
+            if (host == printing_) note_line(payload);
+            [[fallthrough]];
+        case FrameKind::output: return output_->feed(host, kind, std::string(payload));
+        case FrameKind::taken:
+            if (const auto taken = decode_taken(payload); taken && input_) input_->taken(host, taken->bytes);
+            return;
+        case FrameKind::ended: {
+            const auto end = decode_end(payload);
+            return end_node(host, end ? *end : NodeEnd{exit_status::kCoordinatorLost, "its last frame cannot be read"});
+        }
+        default: return;
+    }
+}
+
+/// Remembers dlaunch's latest line, which the report does not repeat.
+void FrontShell::note_line(std::string_view bytes) {
+    constexpr std::string_view kPrefix = "dlaunch: ";
+    if (bytes.ends_with('\n')) bytes.remove_suffix(1);
+    const std::string_view line = bytes.substr(bytes.rfind('\n') + 1);
+    if (line.starts_with(kPrefix)) latest_line_ = line.substr(kPrefix.size());
+}
+
+void FrontShell::on_closed(int host, const std::string& why) {
+    const std::string text = why.empty() ? "its agent has ended" : "the connection to its agent is lost: " + why;
+    if (!start_up_.has_begun()) {
+        nodes_[index(host)].socket.reset();
+        return carry_out(start_up_.failed(host, text, base::Clock::now()));
+    }
+    if (!nodes_[index(host)].end) print(fmt::format("host {}: {}", name_of(host), text));
+    end_node(host, {exit_status::kCoordinatorLost, text});
+}
+
+/// No output of the node follows. Closing the connection lets its agent exit, or end what it still runs.
+void FrontShell::end_node(int host, const NodeEnd& end) {
+    NodeState& node = nodes_[index(host)];
+    node.socket.reset();
+    if (node.end) return;
+    node.end = end;
+    output_->end(host);
+    if (!end.reason.empty() && start_up_.has_begun() && end.status != exit_status::kCoordinatorLost)
+        return finish(end.status, fmt::format("host {}: {}", name_of(host), end.reason));
+    look_for_end();
+}
+
+void FrontShell::on_beat() {
+    for (int host = 0; host < static_cast<int>(nodes_.size()); ++host) {
+        NodeState& node = nodes_[index(host)];
+        if (!node.socket) continue;
+        if (base::Clock::now() - node.socket->heard_at() > kLease)
+            on_closed(host, "no answer");
+        else
+            node.socket->send(encode(FrameKind::beat));
+    }
+    beat_ = loop_.after(kBeatEvery, [this] { on_beat(); });
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/start/front_plan.hpp"
+#include "rendezvous/base/escape.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+const char* name_of(Starter kind) {
+    switch (kind) {
+        case Starter::ssh: return "ssh";
+        case Starter::pdsh: return "pdsh";
+        case Starter::srun: return "srun";
+        case Starter::fork: return "fork";
+        case Starter::manual: break;
+    }
+    return "manual";
+}
+
+}  // namespace
+
+std::string front_dry_run(const FrontPlan& plan) {
+    using Json = nlohmann::ordered_json;
+    const auto text = [](const std::string& bytes) { return base::valid_utf8(bytes); };
+    Json hosts = Json::array();
+    for (std::size_t at = 0; at < plan.nodes.size(); ++at) {
+        const FrontNode& node = plan.nodes[at];
+        Json host = {{"name", node.host.name}};
+        if (!node.host.user.empty()) host["user"] = node.host.user;
+        host["workers"] = node.workers ? Json(node.workers) : Json("(counted on the host)");
+        host["spare"] = static_cast<int>(at) >= plan.job.rendezvous.max_nodes;
+        host["command"] = Json::array();
+        for (const std::string& word : node.words) host["command"].push_back(text(word));
+        hosts.push_back(std::move(host));
+    }
+    const Json json = {{"launcher", name_of(plan.launcher)},
+                       {"nnodes", fmt::format("{}:{}", plan.job.rendezvous.min_nodes, plan.job.rendezvous.max_nodes)},
+                       {"job_id", plan.job.rendezvous.job_id},
+                       {"folder", text(plan.folder)},
+                       {"hosts", std::move(hosts)}};
+    return json.dump(2) + "\n";
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,124 @@
+// The front end's hosts: starters, and the order to begin.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "launcher/start/front_shell.hpp"
+#include "rendezvous/base/escape.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::launcher {
+
+void FrontShell::carry_out(const std::vector<StartUp::Action>& actions) {
+    using Kind = StartUp::Action::Kind;
+    std::vector<int> together;  // hosts for one srun
+    for (const StartUp::Action& action : actions) {
+        if (is_over_) return;
+        switch (action.kind) {
+            case Kind::start:
+                if (plan_.launcher == Starter::srun)
+                    together.push_back(action.host);
+                else
+                    start(action.host);
+                break;
+            case Kind::give_up: give_up(action.host); break;
+            case Kind::name: print(fmt::format("host {}: {}", name_of(action.host), action.text)); break;
+            case Kind::begin: begin(); break;
+            case Kind::admit: order(action.host); break;
+            case Kind::fail: finish(exit_status::kRendezvousTimeout, action.text); break;
+        }
+    }
+    if (!together.empty()) start_by_srun(together);
+    set_timer();
+}
+
+void FrontShell::set_timer() {
+    const auto due = is_over_ ? std::nullopt : start_up_.next_deadline();
+    timer_ = {};
+    if (!due) return;
+    timer_ = loop_.after(std::max(*due - base::Clock::now(), base::Duration::zero()),
+                         [this] { carry_out(start_up_.tick(base::Clock::now())); });
+}
+
+void FrontShell::start(int host) {
+    const auto& environment = plan_.job.host;
+    auto command = starter_command(starter_plan_, plan_.nodes[index(host)].host,
+                                   environment.variable("PDSH_SSH_ARGS_APPEND").value_or(""),
+                                   environment.set_variable("PDSH_RCMD_TYPE").has_value());
+    if (plan_.launcher == Starter::manual) {
+        // The words of `HOST: COMMAND`; the user may paste the command into any shell.
+        output_->feed(host, FrameKind::output, fmt::format("{}: {}\n", name_of(host), shell_command(command.words)));
+        return;
+    }
+    begin_starter(host, std::move(command), {host});
+}
+
+void FrontShell::start_by_srun(const std::vector<int>& hosts) {
+    std::vector<StarterHost> named;
+    for (const int host : hosts) named.push_back(plan_.nodes[index(host)].host);
+    begin_starter(hosts.front(), srun_command(starter_plan_, named), hosts);
+}
+
+void FrontShell::begin_starter(int host, StarterCommand command, const std::vector<int>& hosts) {
+    auto& starter = nodes_[index(host)].starter;
+    starter = std::make_unique<StarterProcess>(loop_, children_,
+                                               [this, hosts](const std::string& how) { on_starter_ended(hosts, how); });
+    const auto error = starter->begin(std::move(command), plan_.job.host.variable("PATH").value_or("/usr/bin:/bin"));
+    if (error) loop_.post([this, hosts, error = *error] { on_starter_ended(hosts, error); });
+}
+
+/// Without an agent the host has failed. With one, its launcher was killed; its agent must end, too, as the user who
+/// ends an ssh expects.
+void FrontShell::on_starter_ended(const std::vector<int>& hosts, const std::string& how) {
+    const std::string last_words = nodes_[index(hosts.front())].starter->last_words();
+    for (const int host : hosts) {
+        if (is_over_) return;
+        NodeState& node = nodes_[index(host)];
+        if (node.end) continue;
+        if (!node.socket) {
+            carry_out(start_up_.failed(
+                host, fmt::format("{} before an agent came{}{}", how, last_words.empty() ? "" : ": ", last_words),
+                base::Clock::now()));
+            continue;
+        }
+        if (plan_.launcher == Starter::fork) continue;  // the agent itself: its connection ends
+        print(fmt::format("host {}: {}{}{}; its agent is ended", name_of(host), how, last_words.empty() ? "" : ": ",
+                          last_words));
+        end_node(host, {exit_status::kCoordinatorLost, how});
+    }
+}
+
+void FrontShell::give_up(int host) {
+    if (const auto& starter = nodes_[index(host)].starter) starter->kill_now();
+}
+
+void FrontShell::begin() {
+    if (auto hosted = host_coordinator(); !hosted) return finish(hosted.error().status, hosted.error().text);
+    input_ = std::make_unique<FrontInput>(loop_, plan_, nodes_);
+    for (int host = 0; host < static_cast<int>(nodes_.size()); ++host)
+        if (nodes_[index(host)].socket) order(host);
+}
+
+void FrontShell::order(int host) {
+    NodeState& node = nodes_[index(host)];
+    if (!node.socket || node.has_order) return;
+    if (printing_ < 0) printing_ = host;
+    node.has_order = true;
+    NodeOrder order;
+    order.name = name_of(host);
+    order.order_key = std::to_string(host);
+    order.folder = plan_.folder;
+    order.words = plan_.nodes[index(host)].words;
+    order.variables = plan_.sent.variables;
+    order.keeps_own_variables = plan_.sent.keeps_own;
+    order.coordinator_port = static_cast<std::uint16_t>(coordinator_port_);
+    order.prints = host == printing_;
+    order.has_input = input_ && input_->goes_to(host);
+    node.socket->send(encode(order));
+    if (order.has_input) input_->begin();
+}
+
+}  // namespace dlaunch::launcher

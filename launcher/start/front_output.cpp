@@ -1,0 +1,217 @@
+#include "launcher/start/front_output.hpp"
+
+#include <unistd.h>
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <thread>
+#include <utility>
+
+#include "agent/logs/screen.hpp"
+#include "agent/logs/warnings.hpp"
+#include "rendezvous/base/signals_blocked.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 5000ms;  // without progress, at the end
+constexpr auto kLookEvery = 100ms;
+constexpr auto kHurried = 200ms;
+
+int index_of(FrameKind stream) { return stream == FrameKind::output ? 0 : 1; }
+
+}  // namespace
+
+/// What only the thread uses, but for the gate.
+struct FrontOutput::Side {
+    /// One stream of one host: its place on a screen, and bytes that the screen has no space for.
+    struct Stream {
+        agent::LineMixer::Source* source = nullptr;
+        std::deque<std::string> waiting;
+    };
+
+    Side(base::Loop& serves, base::Loop& to, bool is_raw, OnTaken taken)
+        : loop(serves), control(&to), raw(is_raw), on_taken(std::move(taken)) {
+        const auto on_change = [this] { serve_waiting(); };
+        out.emplace(loop, STDOUT_FILENO, "standard output", warnings, agent::LineMixer::Rules{}, on_change);
+        if (!agent::Console::same(STDOUT_FILENO, STDERR_FILENO))
+            err.emplace(loop, STDERR_FILENO, "", warnings, agent::LineMixer::Rules{}, on_change);
+        // Warnings arise inside a write: print them from the loop, after that write.
+        warnings.on_new([this] { loop.post([this] { print_warnings(); }); });
+    }
+
+    void print_warnings() {
+        for (const std::string& text : warnings.take()) screen(FrameKind::errors).print("dlaunch: " + text + "\n");
+    }
+
+    agent::Screen& screen(FrameKind stream) { return stream == FrameKind::output || !err ? *out : *err; }
+
+    Stream& stream_of(int host, FrameKind kind) {
+        Stream& stream = streams[{host, kind}];
+        if (!stream.source)
+            stream.source = screen(kind).add({.local_rank = host, .stream = index_of(kind), .prefix = {}, .raw = raw});
+        return stream;
+    }
+
+    void feed(int host, FrameKind kind, std::string bytes) {
+        Stream& stream = stream_of(host, kind);
+        stream.waiting.push_back(std::move(bytes));
+        serve(host, kind, stream);
+    }
+
+    void serve(int host, FrameKind kind, Stream& stream) {
+        agent::Screen& on = screen(kind);
+        std::uint32_t taken = 0;
+        for (; !stream.waiting.empty() && on.may_read(stream.source); stream.waiting.pop_front()) {
+            on.feed(stream.source, stream.waiting.front());
+            taken += static_cast<std::uint32_t>(stream.waiting.front().size());
+        }
+        if (taken) post([this, host, kind, taken] { on_taken(host, {kind, taken}); });
+    }
+
+    /// In turn, beginning after the stream served last, so that no host waits for the others' floods.
+    void serve_waiting() {
+        if (streams.empty()) return;
+        auto at = streams.upper_bound(last);
+        for (std::size_t count = streams.size(); count > 0; --count, ++at) {
+            if (at == streams.end()) at = streams.begin();
+            if (at->second.waiting.empty()) continue;
+            last = at->first;
+            serve(at->first.first, at->first.second, at->second);
+        }
+    }
+
+    void end(int host) {
+        for (const FrameKind kind : {FrameKind::output, FrameKind::errors}) {
+            const auto found = streams.find({host, kind});
+            if (found == streams.end()) continue;
+            for (const std::string& bytes : found->second.waiting) screen(kind).feed(found->second.source, bytes);
+            screen(kind).end(found->second.source);
+            streams.erase(found);
+        }
+    }
+
+    bool is_idle() { return out->idle() && (!err || err->idle()); }
+    void flush() {
+        out->flush();
+        if (err) err->flush();
+    }
+    base::Time progressed_at() {
+        return err ? std::max(out->progressed_at(), err->progressed_at()) : out->progressed_at();
+    }
+
+    /// Ends with the thread's last call.
+    void finish(base::Time since) {
+        for (const auto& [key, stream] : std::map(streams)) end(key.first);
+        flush();
+        const bool is_over = is_idle();
+        const auto patience = hurried ? base::Duration(kHurried) : base::Duration(kPatience);
+        if (!is_over && base::Clock::now() - std::max(since, progressed_at()) < patience) {
+            again = loop.after(kLookEvery, [this, since] { finish(since); });
+            return;
+        }
+        post([this, is_over] { done(!is_over); });
+        loop.stop();
+    }
+
+    void post(std::function<void()> callback) {
+        const std::lock_guard lock(mutex);
+        if (control) control->post(std::move(callback));
+    }
+
+    base::Loop& loop;
+    std::mutex mutex;
+    base::Loop* control;  ///< null: the control loop's side is gone
+    const bool raw;
+    const OnTaken on_taken;
+    agent::Warnings warnings;
+    std::optional<agent::Screen> out, err;  ///< no err: both are the same terminal, pipe or file
+    std::map<std::pair<int, FrameKind>, Stream> streams;
+    std::pair<int, FrameKind> last{-1, FrameKind::errors};
+    base::Timer again;
+    bool hurried = false;
+    std::function<void(bool)> done;
+};
+
+struct FrontOutput::Thread {
+    base::Loop loop;
+    std::optional<Side> side;
+    std::thread thread;
+    std::binary_semaphore has_ended{0};
+};
+
+FrontOutput::FrontOutput(base::Loop& control, bool raw, OnTaken on_taken)
+    : control_(control), thread_(std::make_shared<Thread>()) {
+    thread_->loop.measure_turns();
+    thread_->side.emplace(thread_->loop, control, raw, std::move(on_taken));
+    const base::SignalsBlocked for_the_new_thread;
+    thread_->thread = std::thread([thread = thread_] {
+        thread->loop.run();
+        thread->has_ended.release();
+    });
+}
+
+FrontOutput::~FrontOutput() {
+    {
+        const std::lock_guard lock(thread_->side->mutex);
+        thread_->side->control = nullptr;
+    }
+    thread_->loop.stop();
+    if (!is_stuck_ && thread_->has_ended.try_acquire_for(1s))
+        thread_->thread.join();
+    else
+        thread_->thread.detach();
+}
+
+void FrontOutput::feed(int host, FrameKind stream, std::string bytes) {
+    thread_->loop.post([side = &*thread_->side, host, stream, bytes = std::move(bytes)]() mutable {
+        side->feed(host, stream, std::move(bytes));
+    });
+}
+
+void FrontOutput::end(int host) {
+    thread_->loop.post([side = &*thread_->side, host] { side->end(host); });
+}
+
+void FrontOutput::print(std::string text) {
+    thread_->loop.post(
+        [side = &*thread_->side, text = std::move(text)] { side->screen(FrameKind::errors).print(text); });
+}
+
+void FrontOutput::finish(std::function<void(bool)> done) {
+    finished_ = std::move(done);
+    thread_->loop.post([this, side = &*thread_->side, hurried = is_hurried_] {
+        side->hurried = hurried;
+        side->done = [this](bool is_lost) { end_finish(is_lost); };
+        side->finish(base::Clock::now());
+    });
+    watch_finish();
+}
+
+/// Gives up a thread that is blocked inside a call.
+void FrontOutput::watch_finish() {
+    const auto patience = is_hurried_ ? kHurried : kPatience;
+    finish_watch_ = control_.after(patience, [this, patience] {
+        if (thread_->loop.in_turn_for() < patience) return watch_finish();
+        is_stuck_ = true;
+        end_finish(true);
+    });
+}
+
+void FrontOutput::end_finish(bool is_lost) {
+    finish_watch_ = {};
+    if (finished_) std::exchange(finished_, nullptr)(is_lost);
+}
+
+void FrontOutput::hurry() {
+    is_hurried_ = true;
+    thread_->loop.post([side = &*thread_->side] { side->hurried = true; });
+    if (finished_) watch_finish();
+}
+
+}  // namespace dlaunch::launcher

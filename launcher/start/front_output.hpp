@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "launcher/start/messages.hpp"
+#include "rendezvous/base/loop.hpp"
+
+namespace dlaunch::launcher {
+
+/// Writes the output of all nodes to the front end's standard output and error, line by line, on a thread of its own:
+/// a reader that does not read, or a file on an unresponsive disk, must not hold up the beats to the nodes.
+///
+/// Memory is bounded by the credit of each node (kOutputCredit): the thread acknowledges bytes when the console has
+/// accepted them, so that a slow reader slows the nodes down, each by itself.
+class FrontOutput {
+public:
+    /// Called on the control loop: bytes of a host's stream have been accepted.
+    using OnTaken = std::function<void(int host, const Taken& taken)>;
+
+    /// `raw`: bytes pass at once, for a job of a single worker.
+    FrontOutput(base::Loop& control, bool raw, OnTaken on_taken);
+    /// Ends the thread; detaches one that is blocked by a disk.
+    ~FrontOutput();
+    FrontOutput(const FrontOutput&) = delete;
+    FrontOutput& operator=(const FrontOutput&) = delete;
+
+    void feed(int host, FrameKind stream, std::string bytes);
+    /// The host's streams have ended: shows unfinished lines.
+    void end(int host);
+    /// Prints complete lines on standard error.
+    void print(std::string text);
+    /// Calls `done` when all output has left, or when no byte has left for 5 s; hurry() cuts that. `is_lost`: some has
+    /// not.
+    void finish(std::function<void(bool is_lost)> done);
+    void hurry();
+    [[nodiscard]] bool is_stuck() const { return is_stuck_; }
+
+private:
+    struct Side;
+    struct Thread;
+    void watch_finish();
+    void end_finish(bool is_lost);
+
+    base::Loop& control_;
+    std::shared_ptr<Thread> thread_;
+    std::function<void(bool)> finished_;
+    base::Timer finish_watch_;
+    bool is_hurried_ = false, is_stuck_ = false;
+};
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,243 @@
+#include "launcher/start/front_shell.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include "agent/errors/failure_record.hpp"
+#include "agent/errors/report.hpp"
+#include "agent/membership/hosting.hpp"
+#include "agent/membership/net_options.hpp"
+#include "agent/process/limits.hpp"
+#include "agent/status/write_reports.hpp"
+#include "launcher/start/front_end.hpp"
+#include "launcher/start/front_listeners.hpp"
+#include "rendezvous/base/coordinator_seat.hpp"
+#include "rendezvous/base/escape.hpp"
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/files.hpp"
+#include "rendezvous/base/host.hpp"
+#include "rendezvous/base/random.hpp"
+#include "rendezvous/base/signal_names.hpp"
+#include "rendezvous/coordinate/record_file.hpp"
+#include "rendezvous/net/addresses.hpp"
+#include "rendezvous/wire/rounds.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr std::size_t kMostProgramBytes = 256 << 20;
+constexpr std::chrono::milliseconds kLastCall{1'000};  // agents that are there at once join within it
+
+std::string own_program() {
+    std::array<char, 4096> path{};
+    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
+    return length > 0 ? path.data() : "dlaunch";
+}
+
+/// Output of a single worker passes at once, as without a front end: it may be a prompt.
+bool is_raw(const FrontPlan& plan) { return plan.nodes.size() == 1 && plan.nodes.front().workers == 1; }
+
+StartUp::Options start_options(const FrontPlan& plan) {
+    const auto& rendezvous = plan.job.rendezvous;
+    return {.hosts = static_cast<int>(plan.nodes.size()),
+            .least = rendezvous.min_nodes,
+            .most = rendezvous.max_nodes,
+            .launch_timeout = plan.launch_timeout,
+            .last_call = rendezvous.last_call};
+}
+
+}  // namespace
+
+FrontShell::FrontShell(const FrontPlan& plan, agent::GuardLink& link)
+    : plan_(plan), link_(link), nodes_(plan.nodes.size()), start_up_(start_options(plan)) {}
+
+base::Result<void> FrontShell::prepare() {
+    agent::ignore_write_signals();
+    agent::keep_descriptors();
+    static_cast<void>(agent::raise_open_files());
+    const auto addresses = front_addresses(rendezvous::own_addresses(), plan_.launcher == Starter::fork,
+                                           plan_.job.rendezvous.local_addr, base::CoordinatorSeat::kMostListeners);
+    auto listeners = listen_at(addresses);
+    if (!listeners) return listeners.error();
+    listeners_ = std::move(*listeners);
+    starter_plan_ = {.kind = plan_.launcher,
+                     .extra = plan_.launcher_args,
+                     .own_program = own_program(),
+                     .remote_program = plan_.remote_program.empty() ? own_program() : plan_.remote_program,
+                     .key = fmt::format("{:016x}{:016x}", base::random_number(), base::random_number()),
+                     .glibc = fmt::format("{}.{}", __GLIBC__, __GLIBC_MINOR__),
+                     .srun_external = plan_.job.host.variable("HYDRA_LAUNCHER_EXTRA_ARGS") == "--external-launcher"};
+    for (const store::Listener& listener : listeners_) starter_plan_.addresses.push_back(listener.endpoint);
+    if (plan_.copies) {
+        std::string program = base::text_of(own_program(), kMostProgramBytes);
+        if (program.empty())
+            return base::Error{"--copy: " + own_program() + " cannot be read", exit_status::kCannotExecute};
+        starter_plan_.copied_program = std::make_shared<const std::string>(std::move(program));
+    }
+    output_ = std::make_unique<FrontOutput>(loop_, is_raw(plan_), [this](int host, const Taken& taken) {
+        if (FrameSocket* socket = nodes_[index(host)].socket.get()) socket->send(encode(taken));
+    });
+    link_.ready();
+    return {};
+}
+
+int FrontShell::run() {
+    signals_ = std::make_unique<agent::SignalIntake>(
+        loop_, link_, plan_.job.handled_signals,
+        agent::SignalIntake::Handlers{
+            .signals = [this](const sigset_t& set) { on_signals(set); },
+            .child = [this] { children_.reap_others(); },
+            .guard_died = [this] { finish(exit_status::kSignalBase + SIGKILL, "the guard died"); }});
+    for (const store::Listener& listener : listeners_)
+        dials_.push_back(loop_.readable(listener.socket.get(), [this, &listener] { on_dial(listener); }));
+    on_beat();
+    loop_.post([this] { carry_out(start_up_.start(base::Clock::now())); });
+    loop_.run();
+    if (output_->is_stuck() || !last_line_.empty())
+        link_.announce_end(status_, base::printable(last_line_), output_->is_stuck());
+    if (output_->is_stuck()) _exit(status_);
+    return status_;
+}
+
+void FrontShell::print(const std::string& text) { output_->print("dlaunch: " + base::printable(text) + "\n"); }
+
+// --- signals ---------------------------------------------------------------------------------------------------------
+
+void FrontShell::on_signals(const sigset_t& set) {
+    for (int number = 1; number < NSIG; ++number) {
+        if (sigismember(&set, number) != 1) continue;
+        if (number == SIGHUP && link_.hangup_ignored()) continue;
+        if (signals_->ends_job(number))
+            end_by_signal(number);
+        else if (number == SIGUSR1 || number == SIGUSR2)
+            pass_signal(number);
+        else if (number == SIGTSTP)
+            print("SIGTSTP has no effect on a job of other hosts");
+        else if (!agent::is_ignorable(number) && number != SIGCONT)
+            end_by_signal(number);
+    }
+}
+
+void FrontShell::pass_signal(int number) {
+    for (NodeState& node : nodes_)
+        if (node.socket && node.has_order && !node.end)
+            node.socket->send(encode(FrameKind::signal, std::string(1, static_cast<char>(number))));
+}
+
+/// The first one ends the workers with their grace, the second one kills them, the third one does not wait for hosts.
+void FrontShell::end_by_signal(int number) {
+    const std::string name = base::signal_name(number);
+    ++ending_signals_;
+    if (!ended_by_) ended_by_ = number;
+    if (is_over_) return output_->hurry();
+    constexpr int kWaitsForNobody = 3;
+    if (!start_up_.has_begun() || ending_signals_ >= kWaitsForNobody)
+        return finish(exit_status::kSignalBase + ended_by_, name + " received, ending");
+    print(ending_signals_ == 1 ? fmt::format("{} received, stopping the workers of all hosts (again: kill them)", name)
+                               : fmt::format("{} received, killing the workers of all hosts", name));
+    if (ending_signals_ > 1) output_->hurry();
+    pass_signal(number);
+}
+
+// --- the end ---------------------------------------------------------------------------------------------------------
+
+base::Result<void> FrontShell::host_coordinator() {
+    std::vector<std::string> addresses;
+    for (const store::Listener& listener : listeners_)
+        addresses.push_back(listener.endpoint.substr(0, listener.endpoint.rfind(':')));
+    for (std::string& address : addresses)  // "[::1]"
+        if (address.starts_with('[')) address = address.substr(1, address.size() - 2);
+    auto places = listen_at(addresses);
+    if (!places) return places.error();
+    rendezvous::CoordinatorJob job{agent::coordinator_options(plan_.job, base::host_name(), 0), std::nullopt};
+    // Agents that have connected join now; the last call for later ones is over.
+    job.options.last_call = std::min(job.options.last_call, kLastCall);
+    auto record = agent::host_in_guard(link_, job, *places);
+    if (!record) return record.error();
+    record_ = std::move(*record);
+    coordinator_port_ = places->front().port;
+    return {};
+}
+
+std::optional<rendezvous::Snapshot> FrontShell::latest_snapshot() const {
+    return record_ ? wire::decode_snapshot(rendezvous::read_record(record_.get())) : std::nullopt;
+}
+
+/// The job is over when no node that runs it is left.
+void FrontShell::look_for_end() {
+    if (is_over_ || !start_up_.has_begun()) return;
+    const bool any_runs =
+        std::ranges::any_of(nodes_, [](const NodeState& node) { return node.has_order && !node.end; });
+    if (any_runs) return;
+    const auto snapshot = latest_snapshot();
+    const bool is_decided = snapshot && snapshot->verdict;
+    if (!is_decided && !start_up_.missing().empty() && ending_signals_ == 0) return;  // further hosts may take over
+    if (is_decided) return finish(snapshot->verdict->status, {});
+    int status = 0;
+    std::string reason;
+    for (std::size_t at = 0; at < nodes_.size(); ++at)
+        if (const auto& end = nodes_[at].end; end && end->status != 0 && status == 0) {
+            status = end->status;
+            if (!end->reason.empty()) reason = fmt::format("{}: {}", plan_.nodes[at].host.name, end->reason);
+        }
+    finish(ended_by_ ? exit_status::kSignalBase + ended_by_ : status, reason);
+}
+
+void FrontShell::finish(int status, const std::string& reason) {
+    if (std::exchange(is_over_, true)) return;
+    status_ = status;
+    timer_ = {};
+    for (NodeState& node : nodes_) node.socket.reset();  // agents without an end kill what they run
+    for (NodeState& node : nodes_)
+        if (node.starter && !node.end) node.starter->kill_now();
+    agent::JobResult result;
+    result.job_id = plan_.job.rendezvous.job_id;
+    result.program = plan_.job.program.command.at(plan_.job.program.name_index);
+    result.exit_status = status;
+    result.max_restarts = plan_.job.restarts.max_restarts;
+    result.seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
+    result.reason = reason;
+    if (const auto snapshot = latest_snapshot()) {
+        result.rounds = snapshot->round + 1;
+        result.restarts = snapshot->progress.restarts.used;
+        if (snapshot->verdict) {
+            if (result.reason.empty()) result.reason = snapshot->verdict->reason;
+            for (const std::string& record : snapshot->verdict->records)
+                if (auto failures = agent::unpack_failures(record))
+                    result.failures.insert(result.failures.end(), failures->begin(), failures->end());
+        }
+    }
+    if (status != 0) {
+        const std::string text = result.failures.empty() ? std::string() : agent::text_report(result, latest_line_);
+        if (!text.empty())
+            output_->print(text);
+        else if (!result.reason.empty() && result.reason != latest_line_)
+            print(result.reason);
+    }
+    for (const std::string& warning : agent::write_reports(plan_.job, result)) print(warning);
+    output_->finish([this](bool is_lost) {
+        if (is_lost) last_line_ = "output was lost: its reader does not read";
+        loop_.stop();
+    });
+}
+
+int run_front_end(const FrontPlan& plan, agent::GuardLink link) {
+    // The guard restarts a process that hosted a coordinator. This one does not begin anew: its nodes have ended.
+    if (link.hosts_coordinator()) {
+        link.announce_end(exit_status::kSignalBase + SIGKILL, "the front end was killed; every worker was killed");
+        return exit_status::kSignalBase + SIGKILL;
+    }
+    FrontShell shell(plan, link);
+    if (auto ready = shell.prepare(); !ready) {
+        link.announce_end(ready.error().status, base::printable(ready.error().text));
+        return ready.error().status;
+    }
+    return shell.run();
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,100 @@
+#pragma once
+/// The front end's shell: carries out what StartUp decides. Used by front_*.cpp only.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/process/children.hpp"
+#include "agent/process/guard.hpp"
+#include "agent/process/signals.hpp"
+#include "launcher/start/front_input.hpp"
+#include "launcher/start/front_node.hpp"
+#include "launcher/start/front_output.hpp"
+#include "launcher/start/front_plan.hpp"
+#include "launcher/start/start_up.hpp"
+#include "rendezvous/base/listener.hpp"
+#include "rendezvous/base/loop.hpp"
+#include "rendezvous/wire/job.hpp"
+
+namespace dlaunch::launcher {
+
+class FrontShell {
+public:
+    /// `plan` and `link` must outlive this object.
+    FrontShell(const FrontPlan& plan, agent::GuardLink& link);
+
+    [[nodiscard]] base::Result<void> prepare();
+    /// Runs to the end of the job; returns its exit status.
+    [[nodiscard]] int run();
+
+private:
+    /// A connection before its hello.
+    struct Stranger {
+        std::unique_ptr<FrameSocket> socket;
+        base::Timer deadline;
+    };
+
+    // --- hosts (front_hosts.cpp)
+    void carry_out(const std::vector<StartUp::Action>& actions);
+    void start(int host);
+    void start_by_srun(const std::vector<int>& hosts);
+    void begin_starter(int host, StarterCommand command, const std::vector<int>& hosts);
+    void on_starter_ended(const std::vector<int>& hosts, const std::string& how);
+    void give_up(int host);
+    void begin();
+    void order(int host);
+    void set_timer();
+    [[nodiscard]] std::string name_of(int host) const { return plan_.nodes[index(host)].host.name; }
+    [[nodiscard]] static std::size_t index(int host) { return static_cast<std::size_t>(host); }
+
+    // --- connections (front_connections.cpp)
+    void on_dial(const store::Listener& listener);
+    void on_hello(std::uint64_t stranger, FrameKind kind, std::string_view payload);
+    [[nodiscard]] int host_named(std::string_view name) const;
+    void take_connection(int host, std::unique_ptr<FrameSocket> socket);
+    void on_frame(int host, FrameKind kind, std::string_view payload);
+    void note_line(std::string_view bytes);
+    void on_closed(int host, const std::string& why);
+    void on_beat();
+    void end_node(int host, const NodeEnd& end);
+
+    // --- the end (front_shell.cpp)
+    void on_signals(const sigset_t& set);
+    void end_by_signal(int number);
+    void pass_signal(int number);
+    void print(const std::string& text);
+    void look_for_end();
+    void finish(int status, const std::string& reason);
+    [[nodiscard]] base::Result<void> host_coordinator();
+    [[nodiscard]] std::optional<rendezvous::Snapshot> latest_snapshot() const;
+
+    const FrontPlan& plan_;
+    agent::GuardLink& link_;
+    base::Loop loop_;
+    agent::Children children_;
+    std::vector<NodeState> nodes_;
+    StartUp start_up_;
+    StarterPlan starter_plan_;
+    std::unique_ptr<FrontOutput> output_;
+    std::unique_ptr<FrontInput> input_;
+    std::vector<store::Listener> listeners_;
+    std::vector<base::Watch> dials_;
+    int coordinator_port_ = 0;
+    base::UniqueFd record_;  ///< of the coordinator: the verdict
+    std::map<std::uint64_t, Stranger> strangers_;
+    std::uint64_t next_stranger_ = 0;
+    std::unique_ptr<agent::SignalIntake> signals_;
+    base::Timer timer_, beat_;
+    const base::Time began_ = base::Clock::now();
+    int ending_signals_ = 0, ended_by_ = 0;
+    int printing_ = -1;        ///< the node that prints the messages of all nodes
+    std::string latest_line_;  ///< of these, without "dlaunch: "
+    bool is_over_ = false;
+    int status_ = 0;
+    std::string last_line_;  ///< which the guard prints
+};
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,135 @@
+#include "launcher/start/starter_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace dlaunch::launcher {
+namespace {
+
+/// Options of `dlaunch agent`. The key goes over standard input, which no other user of the host can read, where the
+/// launcher passes it on.
+std::vector<std::string> agent_words(const StarterPlan& plan, const std::string& program, const std::string& name,
+                                     bool has_input) {
+    std::vector<std::string> words{program, "agent"};
+    words.push_back(fmt::format("--front={}", fmt::join(plan.addresses, ",")));
+    if (!name.empty()) words.push_back("--name=" + name);
+    words.push_back("--key=" + (has_input ? "-" : plan.key));
+    return words;
+}
+
+/// Receives the program before the key, and removes the file before the job begins: the running program needs none.
+constexpr std::string_view kCopyScript =
+    "umask 077; n={size}; v=$(getconf GNU_LIBC_VERSION 2>/dev/null); v=${{v#glibc }}; "
+    "o=$(printf '%s\\n' {glibc} \"${{v:-0}}\" | sort -V | head -n 1); "
+    "if [ \"$o\" != {glibc} ]; then echo \"dlaunch --copy: this host has glibc ${{v:-unknown}}, expected {glibc} or "
+    "newer\" >&2; "
+    "exit 126; fi; d=$(mktemp -d \"${{TMPDIR:-/tmp}}/dlaunch-copy.XXXXXX\") || exit 126; trap 'rm -rf \"$d\"' 0 1 2 "
+    "15; "
+    "head -c $n >\"$d/dlaunch\"; [ \"$(wc -c <\"$d/dlaunch\")\" -eq $n ] || exit 126; chmod 700 \"$d/dlaunch\"; "
+    "exec 9<\"$d/dlaunch\"; rm -rf \"$d\"; trap - 0 1 2 15; exec /proc/self/fd/9 {rest}";
+
+std::string remote_command(const StarterPlan& plan, const std::string& name, bool has_input) {
+    const auto words = agent_words(plan, plan.remote_program, name, has_input);
+    if (!plan.copied_program) return "exec " + shell_command(words);
+    return "exec sh -c " +
+           shell_quoted(fmt::format(fmt::runtime(kCopyScript), fmt::arg("size", plan.copied_program->size()),
+                                    fmt::arg("glibc", plan.glibc),
+                                    fmt::arg("rest", shell_command({words.begin() + 1, words.end()}))));
+}
+
+StarterCommand by_ssh(const StarterPlan& plan, const StarterHost& host) {
+    StarterCommand command;
+    command.words = {"ssh", "-o",           "BatchMode=yes", "-o", "RequestTTY=no", "-o", "ForwardAgent=no",
+                     "-o",  "ForwardX11=no"};
+    command.words.insert(command.words.end(), plan.extra.begin(), plan.extra.end());
+    command.words.emplace_back("--");
+    command.words.push_back(host.user.empty() ? host.name : host.user + "@" + host.name);
+    command.words.push_back(remote_command(plan, host.name, true));
+    command.program = plan.copied_program;
+    command.input = plan.key + "\n";
+    return command;
+}
+
+/// pdsh replaces %h, %n and %u in the command; %% is one percent sign.
+std::string without_percent(std::string_view text) {
+    std::string found;
+    for (const char c : text) found.append(c == '%' ? 2 : 1, c);
+    return found;
+}
+
+StarterCommand by_pdsh(const StarterPlan& plan, const StarterHost& host, std::string_view ssh_args, bool has_type) {
+    StarterCommand command;
+    command.words = {"pdsh", "-S", "-N"};
+    if (!host.user.empty()) command.words.insert(command.words.end(), {"-l", host.user});
+    command.words.insert(command.words.end(), plan.extra.begin(), plan.extra.end());
+    command.words.insert(command.words.end(), {"-w", host.name});
+    const bool execs = std::ranges::find(plan.extra, "exec") != plan.extra.end();
+    const auto words = agent_words(plan, plan.remote_program, host.name, false);
+    if (execs)
+        for (const std::string& word : words) command.words.push_back(without_percent(word));
+    else
+        command.words.push_back(without_percent("exec " + shell_command(words)));
+    if (!has_type) command.variables.emplace_back("PDSH_RCMD_TYPE=ssh");
+    command.variables.push_back(
+        fmt::format("PDSH_SSH_ARGS_APPEND=-oBatchMode=yes{}{}", ssh_args.empty() ? "" : " ", ssh_args));
+    return command;
+}
+
+}  // namespace
+
+std::string shell_quoted(std::string_view word) {
+    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
+    if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return std::string(word);
+    std::string quoted = "'";
+    for (const char c : word) {
+        if (c == '\'')
+            quoted += "'\\''";
+        else
+            quoted += c;
+    }
+    return quoted + "'";
+}
+
+std::string shell_command(const std::vector<std::string>& words) {
+    std::string command;
+    for (const std::string& word : words) command += (command.empty() ? "" : " ") + shell_quoted(word);
+    return command;
+}
+
+StarterCommand starter_command(const StarterPlan& plan, const StarterHost& host, std::string_view pdsh_ssh_args,
+                               bool has_rcmd_type) {
+    switch (plan.kind) {
+        case Starter::ssh: return by_ssh(plan, host);
+        case Starter::pdsh: return by_pdsh(plan, host, pdsh_ssh_args, has_rcmd_type);
+        case Starter::fork:
+            return {.words = agent_words(plan, plan.own_program, host.name, true), .input = plan.key + "\n"};
+        case Starter::manual: return {.words = agent_words(plan, plan.remote_program, host.name, false)};
+        case Starter::srun: break;
+    }
+    return srun_command(plan, {host});
+}
+
+StarterCommand srun_command(const StarterPlan& plan, const std::vector<StarterHost>& hosts) {
+    std::string names;
+    for (const StarterHost& host : hosts) names += (names.empty() ? "" : ",") + host.name;
+    StarterCommand command;
+    command.words = {"srun",
+                     plan.srun_external ? "--external-launcher" : "--overlap",
+                     fmt::format("--nodes={}", hosts.size()),
+                     fmt::format("--ntasks={}", hosts.size()),
+                     "--ntasks-per-node=1",
+                     "--nodelist=" + names,
+                     "--kill-on-bad-exit=0",
+                     "--cpu-bind=none",
+                     "--mpi=none",
+                     "--export=ALL"};
+    command.words.insert(command.words.end(), plan.extra.begin(), plan.extra.end());
+    const auto words = agent_words(plan, plan.remote_program, "", true);
+    command.words.insert(command.words.end(), words.begin(), words.end());
+    command.input = plan.key + "\n";
+    return command;
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,48 @@
+#pragma once
+/// The command that starts the agent of a host, for each launcher. No I/O.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/cli/host_options.hpp"
+
+namespace dlaunch::launcher {
+
+/// What all starters of a job share.
+struct StarterPlan {
+    Starter kind = Starter::ssh;
+    std::vector<std::string> extra;                       ///< --launcher-args, after our options
+    std::string own_program;                              ///< path of this dlaunch
+    std::string remote_program;                           ///< path of dlaunch on the hosts
+    std::vector<std::string> addresses;                   ///< "10.0.0.1:41234", where the front end listens
+    std::string key;                                      ///< agents prove by it that they belong to the job
+    std::string glibc;                                    ///< "2.36", which a copied program needs
+    std::shared_ptr<const std::string> copied_program{};  ///< --copy: content of this dlaunch's file; else null
+    bool srun_external = false;                           ///< SLURM's own launchers use --external-launcher here
+};
+
+struct StarterCommand {
+    std::vector<std::string> words;                ///< argv; words[0] is looked up in PATH
+    std::vector<std::string> variables;            ///< "NAME=VALUE", on top of the front end's
+    std::shared_ptr<const std::string> program{};  ///< for its standard input, before `input`; null: none
+    std::string input;
+};
+
+struct StarterHost {
+    std::string name, user;
+};
+
+/// For ssh, pdsh and fork: one process per host. For manual only `words` counts.
+[[nodiscard]] StarterCommand starter_command(const StarterPlan& plan, const StarterHost& host,
+                                             std::string_view pdsh_ssh_args, bool has_rcmd_type);
+
+/// One srun for all hosts, which learn their names from SLURM.
+[[nodiscard]] StarterCommand srun_command(const StarterPlan& plan, const std::vector<StarterHost>& hosts);
+
+/// One word for a POSIX shell.
+[[nodiscard]] std::string shell_quoted(std::string_view word);
+[[nodiscard]] std::string shell_command(const std::vector<std::string>& words);
+
+}  // namespace dlaunch::launcher

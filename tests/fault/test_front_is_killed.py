@@ -1,0 +1,77 @@
+"""Nothing lives on when the front end, a launcher or an agent is killed."""
+
+import os
+import signal
+
+import pytest
+
+from processes import children, comm, until
+from workers import STAY
+
+
+def command_line(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read().split(b"\0")
+
+
+def relays(run):
+    """The processes `dlaunch agent`, without the guards and agents that they have forked."""
+    words = [(pid, command_line(pid)) for pid in run.living()]
+    named = {pid for pid, line in words if b"agent" in line[1:2]}
+    return [pid for pid in named if not any(pid in children(other) for other in named)]
+
+
+@pytest.fixture
+def running(start, shell_worker):
+    def running_(*options, **more):
+        run = start(*options, "--hosts=na,nb", "--no-python", shell_worker(STAY), **more)
+        run.ready(2)
+        return run
+
+    return running_
+
+
+def test_the_front_end_process(running):
+    run = running("--launcher=fork")
+    os.kill(run.agent(), signal.SIGKILL)
+    assert run.wait(10).rc == 137
+    run.nothing_left(8)
+
+
+def test_its_guard(running):
+    run = running("--launcher=fork")
+    run.signal(signal.SIGKILL)
+    run.wait(10)
+    run.nothing_left(8)
+
+
+def test_all_of_the_front_end_at_once(running, fake_ssh):
+    run = running(env=fake_ssh.env)
+    for pid in [run.pid, *children(run.pid)]:
+        os.kill(pid, signal.SIGKILL)
+    run.wait(10)
+    run.nothing_left(8)
+
+
+def test_an_ssh(running, fake_ssh):
+    run = running(env=fake_ssh.env)
+    os.kill(fake_ssh.calls("nb")[0]["pid"], signal.SIGKILL)
+    result = run.wait(20)
+    assert result.rc != 0 and "host nb: ssh was killed by SIGKILL" in result.err
+    run.nothing_left(8)
+
+
+def test_an_agent(running):
+    run = running("--launcher=fork")
+    os.kill(until(lambda: relays(run), 5, "the agents")[0], signal.SIGKILL)
+    assert run.wait(20).rc != 0
+    run.nothing_left(8)
+
+
+def test_the_coordinator_is_replaced(running, shell_worker):
+    run = running("--launcher=fork")
+    first = run.coordinator()
+    os.kill(first, signal.SIGKILL)
+    run.coordinator(but=[first])
+    run.signal(signal.SIGTERM)
+    assert run.wait(20).rc == 143

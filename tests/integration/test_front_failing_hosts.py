@@ -1,0 +1,61 @@
+"""A host that cannot be started is named; spares and elastic jobs go on without it."""
+
+import pytest
+
+END = ["--no-python", "true"]
+
+
+@pytest.fixture
+def over(start, fake_ssh):
+    return lambda hosts, *words: start(f"--hosts={hosts}", *words, env=fake_ssh.env)
+
+
+def test_a_refused_login_ends_a_fixed_job_at_once(over, fake_ssh):
+    fake_ssh.behave("nb", "refuse")
+    result = over("na,nb", *END).wait(15)
+    assert result.rc == 80 and "host nb: ssh exited with 1 before an agent came: ssh: connect to host nb port 22: Connection refused" in result.err
+
+
+def test_a_login_that_hangs_ends_it_at_the_time_out(over, fake_ssh):
+    fake_ssh.behave("nb", "hang")
+    result = over("na,nb", "--launch-timeout=1", *END).wait(15)
+    assert result.rc == 80 and "host nb: no agent within 1 s (--launch-timeout)" in result.err
+
+
+def test_a_missing_dlaunch_is_named(over):
+    result = over("na", "--remote-dlaunch=/nowhere/dlaunch", *END).wait(15)
+    assert result.rc == 80 and "host na: ssh exited with 127" in result.err and "/nowhere/dlaunch: not found" in result.err
+
+
+def test_a_spare_replaces_it(over, fake_ssh):
+    fake_ssh.behave("na", "refuse")
+    result = over("na,nb,nc", "--nnodes=2", *END).wait(15)
+    assert result.rc == 0 and "host na: " in result.err
+
+
+def test_an_elastic_job_goes_on_without_it(over, fake_ssh):
+    fake_ssh.behave("nb", "refuse")
+    result = over("na,nb,nc", "--nnodes=2:3", *END).wait(15)
+    assert result.rc == 0 and "host nb: " in result.err
+
+
+def test_the_output_of_a_login_is_not_the_jobs(over, fake_ssh):
+    fake_ssh.behave("na", "noise")
+    result = over("na", "echo", "fine").wait(15)
+    assert (result.rc, result.out, result.err) == (0, "fine\n", "")
+
+
+def test_a_missing_folder_is_126_with_the_host(over, tmp_path):
+    result = over("na,nb", f"--chdir={tmp_path}/gone", *END).wait(15)
+    assert result.rc == 126 and f"{tmp_path}/gone" in result.err and "(n" in result.err
+
+
+def test_no_more_than_128_logins_are_open(over, fake_ssh):
+    from processes import until
+
+    for number in range(131):
+        fake_ssh.behave(f"n{number}", "hang")
+    run = over("n[0-130]", "--launch-timeout=3", *END)
+    until(lambda: len(fake_ssh.calls()) == 128, 30, "128 logins")
+    result = run.wait(30)
+    assert result.rc == 80 and len(fake_ssh.calls()) == 128

@@ -1,0 +1,40 @@
+"""The front end prints the output of all nodes in whole lines, and one report."""
+
+import sys
+
+FLOOD = f"#!{sys.executable} -SE\n" + """
+import os, sys
+rank = os.environ["RANK"]
+for n in range(2000):
+    sys.stdout.write(f"{rank}:{n}:" + "x" * (n * 37 % 211))
+    if n % 7 == 0:
+        sys.stdout.flush()
+    sys.stdout.write("|\\n")
+"""
+
+
+def test_lines_stay_whole_and_in_order(dlaunch, script):
+    result = dlaunch("--launcher=fork", "--hosts=a:2,b:2", "--no-python", script("flood", FLOOD))
+    assert result.rc == 0
+    lines = result.out.splitlines()
+    for rank in range(4):
+        assert [l for l in lines if l.startswith(f"{rank}:")] == [f"{rank}:{n}:" + "x" * (n * 37 % 211) + "|" for n in range(2000)]
+    assert len(lines) == 8000
+
+
+def test_a_prefix_names_the_host_of_the_list(dlaunch):
+    result = dlaunch("--launcher=fork", "--hosts=a,b", "-t", 1, "--log-line-prefix-template=${hostname}> ", "echo", "hi")
+    assert sorted(result.out.splitlines()) == ["a> hi", "b> hi"]
+
+
+def test_the_report_comes_once_and_names_the_host(dlaunch):
+    result = dlaunch("--launcher=fork", "--hosts=a,b", "--no-python", "sh", "-c", "sleep 0.2; [ $RANK = 0 ] && sleep 60; exit 5")
+    heads = [line for line in result.err.splitlines() if "rank 1" in line]
+    assert result.rc == 5 and len(heads) == 1 and heads[0].startswith("dlaunch: rank 1 (b, pid "), result.err
+
+
+def test_a_reader_that_stops_holds_up_no_beat(start, tmp_path, seen):
+    """12 s without a reader, longer than the lease of the nodes; then all lines arrive."""
+    run = start("--launcher=fork", "--hosts=a,b", "--no-python", "sh", "-c",
+                'yes "0123456789" | head -n 400000', prefix=["sh", "-c", '"$@" | { sleep 12; wc -l; }', "-"])
+    assert run.wait(60).out.strip() == "800000"

@@ -1,0 +1,49 @@
+"""A program `ssh` that comes first in PATH: it runs the command on this machine with the environment of a login, or
+behaves as the test says of its host. Each call leaves its arguments."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+PROGRAM = f"#!{sys.executable} -SE\n" + r'''
+import json, os, subprocess, sys, time
+folder, words = "FOLDER", sys.argv[1:]
+place, command = words[words.index("--") + 1:]
+host = place.rpartition("@")[2]
+with open(f"{folder}/{host}.{os.getpid()}.part", "w") as file:
+    json.dump({"words": words, "command": command, "pid": os.getpid(), "time": time.monotonic()}, file)
+os.rename(f"{folder}/{host}.{os.getpid()}.part", f"{folder}/{host}.{os.getpid()}.json")
+try:
+    way = open(f"{folder}/{host}.way").read()
+except FileNotFoundError:
+    way = ""
+if way == "refuse":
+    sys.exit(f"ssh: connect to host {host} port 22: Connection refused")
+if way == "hang":
+    time.sleep(600)
+if way == "noise":
+    command = "echo Welcome; echo quota >&2; printf unfinished; " + command
+login = {"PATH": "/usr/bin:/bin", "HOME": folder, "OF_THE_NODE": host, "SSH_CONNECTION": "127.0.0.1 1 127.0.0.1 22",
+         "TEST_RUN_MARK": os.environ["TEST_RUN_MARK"]}
+sys.exit(subprocess.run(["/bin/sh", "-c", command], env=login, cwd=folder).returncode)
+'''
+
+
+class FakeSsh:
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir()
+        program = self.folder / "ssh"
+        program.write_text(PROGRAM.replace("FOLDER", str(self.folder)))
+        program.chmod(0o755)
+
+    @property
+    def env(self):
+        return {"PATH": f"{self.folder}:{os.environ['PATH']}"}
+
+    def behave(self, host, way):
+        (self.folder / f"{host}.way").write_text(way)
+
+    def calls(self, host="*"):
+        return [json.loads(path.read_text()) for path in self.folder.glob(f"{host}.*.json")]
