@@ -15,6 +15,7 @@
 
 #include "rendezvous/base/address.hpp"
 #include "rendezvous/base/connect.hpp"
+#include "rendezvous/base/random.hpp"
 
 namespace dlaunch::store {
 namespace {
@@ -32,7 +33,7 @@ constexpr std::size_t kReadBytes = 64 << 10;
 
 /// A random share from half to all of the pause, so that a thousand clients do not retry in step.
 Duration jittered(Duration pause) {
-    static thread_local std::minstd_rand random{std::random_device{}()};
+    static thread_local std::minstd_rand random{static_cast<unsigned>(base::random_number())};
     return std::chrono::duration_cast<Duration>(pause * std::uniform_real_distribution<double>(0.5, 1.0)(random));
 }
 
