@@ -55,7 +55,7 @@ struct Program {
     std::string working_directory;  ///< --chdir; empty: the agent's
     std::vector<Wrap> wraps;
     bool virtual_local_rank = false;
-    bool pass_local_rank = false;  ///< append --local-rank=N, as torch.distributed.launch does
+    bool pass_local_rank = false;  ///< --local-rank=N as the first argument, as torch.distributed.launch does
 
     /// The user's program without its folder, or the module's name.
     [[nodiscard]] std::string name() const {

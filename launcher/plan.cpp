@@ -48,6 +48,7 @@ Result<void> plan_program(const Settings& settings, const std::vector<std::strin
     if (module) plan.program.command.emplace_back("-m");
     plan.program.name_index = plan.program.command.size();
     plan.program.command.insert(plan.program.command.end(), program.begin(), program.end());
+    if (settings.use_env) plan.program.pass_local_rank = false;
     if (plan.program.is_python) plan.forks = false;  // torchrun's start method has no effect on scripts
     return {};
 }

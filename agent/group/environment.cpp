@@ -111,11 +111,13 @@ std::vector<std::string> worker_command(const Plan& plan, const Assignment& assi
             words.push_back(
                 base::substitute(word, TwoDollars::kept, {{"rank", rank_text}, {"local_rank", local_text}}));
     }
-    for (std::size_t at = 0; at < plan.program.command.size(); ++at)
+    for (std::size_t at = 0; at < plan.program.command.size(); ++at) {
         words.push_back(at <= plan.program.name_index ? plan.program.command[at]
                                                       : base::substitute(plan.program.command[at], TwoDollars::kept,
                                                                          {{"local_rank", local_text}}));
-    if (plan.program.pass_local_rank) words.push_back("--local-rank=" + local_text);
+        if (at == plan.program.name_index && plan.program.pass_local_rank)
+            words.push_back("--local-rank=" + local_text);
+    }
     return words;
 }
 

@@ -24,7 +24,7 @@ struct Settings {
 
     std::string called;  ///< argv[0]
     WorkerCount workers;
-    bool module = false, no_python = false, run_path = false;
+    bool module = false, no_python = false, run_path = false, use_env = false;
     bool standalone = false;
     std::string endpoint;
     std::optional<std::string> job_id;

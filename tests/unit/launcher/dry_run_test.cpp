@@ -22,8 +22,8 @@ TEST(DryRun, PrintsTheCommandOfEachRank) {
     Json plan =
         plan_of({"--nproc-per-node=2", "--wrap=1:gdb --args", "--pass-local-rank", "./p", "odd name", "${local_rank}"});
     ASSERT_EQ(plan["workers"].size(), 2U);
-    EXPECT_EQ(plan["workers"][0]["command"], Json({"./p", "odd name", "0", "--local-rank=0"}));
-    EXPECT_EQ(plan["workers"][1]["command"], Json({"gdb", "--args", "./p", "odd name", "1", "--local-rank=1"}));
+    EXPECT_EQ(plan["workers"][0]["command"], Json({"./p", "--local-rank=0", "odd name", "0"}));
+    EXPECT_EQ(plan["workers"][1]["command"], Json({"gdb", "--args", "./p", "--local-rank=1", "odd name", "1"}));
     EXPECT_EQ(plan["workers"][1]["rank"], 1);
 }
 

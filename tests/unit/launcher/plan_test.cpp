@@ -345,6 +345,9 @@ TEST(Plan, CarriesTheRest) {
     EXPECT_EQ(plan.logs.rotate_keep, 2);
     EXPECT_EQ(plan.binding, agent::Binding::socket);
     EXPECT_TRUE(plan.program.pass_local_rank);
+    EXPECT_FALSE(planned({"--pass-local-rank", "--use-env", "p"}).plan->program.pass_local_rank);
+    EXPECT_FALSE(planned({"--use-env", "--pass-local-rank", "p"}).plan->program.pass_local_rank);
+    EXPECT_TRUE(planned({"--use-env=0", "--pass-local-rank", "p"}).plan->program.pass_local_rank);
     EXPECT_EQ(plan.agent_error_file, "err.json");
 }
 

@@ -181,7 +181,7 @@ TEST(WorkerCommand, passes_the_local_rank_when_asked) {
     Plan plan = plan_of(2);
     plan.program.command.push_back("x");
     plan.program.pass_local_rank = true;
-    EXPECT_EQ(worker_command(plan, {}, 1), (std::vector<std::string>{"prog", "x", "--local-rank=1"}));
+    EXPECT_EQ(worker_command(plan, {}, 1), (std::vector<std::string>{"prog", "--local-rank=1", "x"}));
 }
 
 }  // namespace
