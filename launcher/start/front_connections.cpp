@@ -61,7 +61,7 @@ void FrontShell::on_hello(std::uint64_t number, FrameKind kind, std::string_view
 int FrontShell::host_named(std::string_view name) const {
     for (int host = 0; host < static_cast<int>(nodes_.size()); ++host) {
         const NodeState& node = nodes_[index(host)];
-        if (plan_.nodes[index(host)].host.name == name && !node.socket && !node.end) return host;
+        if (node.plan.host.name == name && !node.socket && !node.end) return host;
     }
     return -1;
 }
@@ -119,6 +119,7 @@ void FrontShell::end_node(int host, const NodeEnd& end) {
     if (node.end) return;
     node.end = end;
     output_->end(host);
+    on_host_ended(host);
     if (!end.reason.empty() && start_up_.has_begun() && end.status != exit_status::kCoordinatorLost)
         return finish(end.status, fmt::format("host {}: {}", name_of(host), end.reason));
     look_for_end();

@@ -25,7 +25,10 @@ void FrontShell::carry_out(const std::vector<StartUp::Action>& actions) {
                     start(action.host);
                 break;
             case Kind::give_up: give_up(action.host); break;
-            case Kind::name: print(fmt::format("host {}: {}", name_of(action.host), action.text)); break;
+            case Kind::name:
+                print(fmt::format("host {}: {}", name_of(action.host), action.text));
+                on_host_ended(action.host);
+                break;
             case Kind::begin: begin(); break;
             case Kind::admit: order(action.host); break;
             case Kind::fail: finish(exit_status::kRendezvousTimeout, action.text); break;
@@ -45,7 +48,7 @@ void FrontShell::set_timer() {
 
 void FrontShell::start(int host) {
     const auto& environment = plan_.job.host;
-    auto command = starter_command(starter_plan_, plan_.nodes[index(host)].host,
+    auto command = starter_command(starter_plan_, nodes_[index(host)].plan.host,
                                    environment.variable("PDSH_SSH_ARGS_APPEND").value_or(""),
                                    environment.set_variable("PDSH_RCMD_TYPE").has_value());
     if (plan_.launcher == Starter::manual) {
@@ -58,36 +61,40 @@ void FrontShell::start(int host) {
 
 void FrontShell::start_by_srun(const std::vector<int>& hosts) {
     std::vector<StarterHost> named;
-    for (const int host : hosts) named.push_back(plan_.nodes[index(host)].host);
+    for (const int host : hosts) named.push_back(nodes_[index(host)].plan.host);
     begin_starter(hosts.front(), srun_command(starter_plan_, named), hosts);
 }
 
 void FrontShell::begin_starter(int host, StarterCommand command, const std::vector<int>& hosts) {
-    auto& starter = nodes_[index(host)].starter;
-    starter = std::make_unique<StarterProcess>(loop_, children_,
-                                               [this, hosts](const std::string& how) { on_starter_ended(hosts, how); });
-    const auto error = starter->begin(std::move(command), plan_.job.host.variable("PATH").value_or("/usr/bin:/bin"));
-    if (error) loop_.post([this, hosts, error = *error] { on_starter_ended(hosts, error); });
+    NodeState& node = nodes_[index(host)];
+    node.last_words = {};
+    node.starter = std::make_unique<HelperProcess>(
+        loop_, children_,
+        HelperProcess::Handlers{
+            .output = [this, host](std::string_view bytes) { nodes_[index(host)].last_words.add(bytes); },
+            .ended = [this, hosts](const HelperProcess::End& how) { on_starter_ended(hosts, how); }});
+    node.starter->begin(std::move(command), plan_.job.host.variable("PATH").value_or("/usr/bin:/bin"));
 }
 
 /// Without an agent the host has failed. With one, its launcher was killed; its agent must end, too, as the user who
 /// ends an ssh expects.
-void FrontShell::on_starter_ended(const std::vector<int>& hosts, const std::string& how) {
-    const std::string last_words = nodes_[index(hosts.front())].starter->last_words();
+void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperProcess::End& how) {
+    const std::string& text = how.text;
+    std::string last_words = nodes_[index(hosts.front())].last_words.text();
+    if (!last_words.empty()) last_words.insert(0, ": ");
     for (const int host : hosts) {
         if (is_over_) return;
         NodeState& node = nodes_[index(host)];
         if (node.end) continue;
         if (!node.socket) {
             carry_out(start_up_.failed(
-                host, fmt::format("{} before an agent came{}{}", how, last_words.empty() ? "" : ": ", last_words),
+                host, fmt::format("{}{}{}", text, how.status ? " before an agent came" : "", last_words),
                 base::Clock::now()));
             continue;
         }
         if (plan_.launcher == Starter::fork) continue;  // the agent itself: its connection ends
-        print(fmt::format("host {}: {}{}{}; its agent is ended", name_of(host), how, last_words.empty() ? "" : ": ",
-                          last_words));
-        end_node(host, {exit_status::kCoordinatorLost, how});
+        print(fmt::format("host {}: {}{}; its agent is ended", name_of(host), text, last_words));
+        end_node(host, {exit_status::kCoordinatorLost, text});
     }
 }
 
@@ -97,7 +104,7 @@ void FrontShell::give_up(int host) {
 
 void FrontShell::begin() {
     if (auto hosted = host_coordinator(); !hosted) return finish(hosted.error().status, hosted.error().text);
-    input_ = std::make_unique<FrontInput>(loop_, plan_, nodes_);
+    input_ = std::make_unique<FrontInput>(loop_, plan_.job.standard_input, nodes_);
     for (int host = 0; host < static_cast<int>(nodes_.size()); ++host)
         if (nodes_[index(host)].socket) order(host);
 }
@@ -111,7 +118,7 @@ void FrontShell::order(int host) {
     order.name = name_of(host);
     order.order_key = std::to_string(host);
     order.folder = plan_.folder;
-    order.words = plan_.nodes[index(host)].words;
+    order.words = nodes_[index(host)].plan.words;
     order.variables = plan_.sent.variables;
     order.keeps_own_variables = plan_.sent.keeps_own;
     order.coordinator_port = static_cast<std::uint16_t>(coordinator_port_);

@@ -24,24 +24,23 @@ bool is_file(int fd) {
 
 }  // namespace
 
-FrontInput::FrontInput(base::Loop& loop, const FrontPlan& plan, std::vector<NodeState>& nodes)
+FrontInput::FrontInput(base::Loop& loop, const agent::StdinPlan& plan, std::vector<NodeState>& nodes)
     : loop_(loop), plan_(plan), nodes_(nodes) {}
 
 bool FrontInput::goes_to(int host) const {
-    const agent::StdinPlan& input = plan_.job.standard_input;
     int workers = 0;
-    for (const FrontNode& node : plan_.nodes) workers += node.workers;
-    switch (input.mode) {
+    for (const NodeState& node : nodes_) workers += node.plan.workers;
+    switch (plan_.mode) {
         case Mode::none: return false;
         case Mode::all: return true;
-        case Mode::automatic: return workers == 1 && plan_.nodes.size() == 1;
+        case Mode::automatic: return workers == 1 && nodes_.size() == 1;
         case Mode::rank: break;
     }
     int first = 0;
-    for (int before = 0; before < host; ++before) first += plan_.nodes[static_cast<std::size_t>(before)].workers;
-    const int own = plan_.nodes[static_cast<std::size_t>(host)].workers;
+    for (int before = 0; before < host; ++before) first += nodes_[static_cast<std::size_t>(before)].plan.workers;
+    const int own = nodes_[static_cast<std::size_t>(host)].plan.workers;
     // Ranks of nodes that count their workers themselves are unknown here: each of these nodes receives the input.
-    return own == 0 || (input.rank >= first && input.rank < first + own);
+    return own == 0 || (plan_.rank >= first && plan_.rank < first + own);
 }
 
 void FrontInput::begin() { watch(); }

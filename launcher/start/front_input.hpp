@@ -13,7 +13,7 @@ namespace dlaunch::launcher {
 class FrontInput {
 public:
     /// `plan` and `nodes` must outlive this object.
-    FrontInput(base::Loop& loop, const FrontPlan& plan, std::vector<NodeState>& nodes);
+    FrontInput(base::Loop& loop, const agent::StdinPlan& plan, std::vector<NodeState>& nodes);
 
     /// By the ranks as the list of hosts gives them.
     [[nodiscard]] bool goes_to(int host) const;
@@ -28,11 +28,10 @@ private:
     void send(std::string_view bytes);
 
     base::Loop& loop_;
-    const FrontPlan& plan_;
+    const agent::StdinPlan& plan_;
     std::vector<NodeState>& nodes_;
     bool is_at_end_ = false;
     base::Watch watch_;
-    base::Timer poll_;
 };
 
 }  // namespace dlaunch::launcher

@@ -17,10 +17,23 @@ struct FrontNode {
     int workers = 1;                 ///< 0: counted on the node (auto, gpu, cpu)
 };
 
+/// The parts of a node's command line that are the same for all.
+struct JobWords {
+    std::string called, count;         ///< argv[0]; the value of --nproc-per-node as given, or empty
+    std::vector<std::string> options;  ///< with their values
+    std::vector<std::string> program;
+};
+
+/// `workers` 0: the node counts by `words.count`. `slots`: for CUDA_VISIBLE_DEVICES; may be empty.
+[[nodiscard]] FrontNode front_node(const JobWords& words, StarterHost host, int workers, const std::vector<int>& slots);
+
 struct FrontPlan {
     /// Options of the coordinator, signals, report and messages. Its program runs on the nodes.
     agent::Plan job;
     std::vector<FrontNode> nodes;  ///< in the order of their ranks; those beyond job.rendezvous.max_nodes are spares
+    JobWords words;
+    std::string discovery_script;  ///< --host-discovery-script, in place of `nodes`
+    int workers_per_host = 0;      ///< with it: as many on each host; 0: its slots
     Starter launcher = Starter::ssh;
     std::vector<std::string> launcher_args;
     std::chrono::milliseconds launch_timeout{60'000};

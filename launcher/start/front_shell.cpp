@@ -40,7 +40,15 @@ std::string own_program() {
 }
 
 /// Output of a single worker passes at once, as without a front end: it may be a prompt.
-bool is_raw(const FrontPlan& plan) { return plan.nodes.size() == 1 && plan.nodes.front().workers == 1; }
+bool is_raw(const FrontPlan& plan) {
+    return plan.discovery_script.empty() && plan.nodes.size() == 1 && plan.nodes.front().workers == 1;
+}
+
+std::vector<NodeState> node_states(const FrontPlan& plan) {
+    std::vector<NodeState> states(plan.nodes.size());
+    for (std::size_t at = 0; at < states.size(); ++at) states[at].plan = plan.nodes[at];
+    return states;
+}
 
 StartUp::Options start_options(const FrontPlan& plan) {
     const auto& rendezvous = plan.job.rendezvous;
@@ -48,13 +56,14 @@ StartUp::Options start_options(const FrontPlan& plan) {
             .least = rendezvous.min_nodes,
             .most = rendezvous.max_nodes,
             .launch_timeout = plan.launch_timeout,
-            .last_call = rendezvous.last_call};
+            .last_call = rendezvous.last_call,
+            .may_grow = !plan.discovery_script.empty()};
 }
 
 }  // namespace
 
 FrontShell::FrontShell(const FrontPlan& plan, agent::GuardLink& link)
-    : plan_(plan), link_(link), nodes_(plan.nodes.size()), start_up_(start_options(plan)) {}
+    : plan_(plan), link_(link), nodes_(node_states(plan)), start_up_(start_options(plan)) {}
 
 base::Result<void> FrontShell::prepare() {
     agent::ignore_write_signals();
@@ -96,7 +105,10 @@ int FrontShell::run() {
     for (const store::Listener& listener : listeners_)
         dials_.push_back(loop_.readable(listener.socket.get(), [this, &listener] { on_dial(listener); }));
     on_beat();
-    loop_.post([this] { carry_out(start_up_.start(base::Clock::now())); });
+    if (plan_.discovery_script.empty())
+        loop_.post([this] { carry_out(start_up_.start(base::Clock::now())); });
+    else
+        ask_for_hosts();
     loop_.run();
     if (output_->is_stuck() || !last_line_.empty())
         link_.announce_end(status_, base::printable(last_line_), output_->is_stuck());
@@ -176,14 +188,15 @@ void FrontShell::look_for_end() {
     if (any_runs) return;
     const auto snapshot = latest_snapshot();
     const bool is_decided = snapshot && snapshot->verdict;
-    if (!is_decided && !start_up_.missing().empty() && ending_signals_ == 0) return;  // further hosts may take over
+    const bool others_may_come = !start_up_.missing().empty() || !plan_.discovery_script.empty();
+    if (!is_decided && others_may_come && ending_signals_ == 0) return;
     if (is_decided) return finish(snapshot->verdict->status, {});
     int status = 0;
     std::string reason;
     for (std::size_t at = 0; at < nodes_.size(); ++at)
         if (const auto& end = nodes_[at].end; end && end->status != 0 && status == 0) {
             status = end->status;
-            if (!end->reason.empty()) reason = fmt::format("{}: {}", plan_.nodes[at].host.name, end->reason);
+            if (!end->reason.empty()) reason = fmt::format("{}: {}", nodes_[at].plan.host.name, end->reason);
         }
     finish(ended_by_ ? exit_status::kSignalBase + ended_by_ : status, reason);
 }
@@ -192,6 +205,7 @@ void FrontShell::finish(int status, const std::string& reason) {
     if (std::exchange(is_over_, true)) return;
     status_ = status;
     timer_ = {};
+    script_timer_ = {};
     for (NodeState& node : nodes_) node.socket.reset();  // agents without an end kill what they run
     for (NodeState& node : nodes_)
         if (node.starter && !node.end) node.starter->kill_now();

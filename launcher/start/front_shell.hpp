@@ -10,10 +10,12 @@
 #include "agent/process/children.hpp"
 #include "agent/process/guard.hpp"
 #include "agent/process/signals.hpp"
+#include "launcher/start/discovered_hosts.hpp"
 #include "launcher/start/front_input.hpp"
 #include "launcher/start/front_node.hpp"
 #include "launcher/start/front_output.hpp"
 #include "launcher/start/front_plan.hpp"
+#include "launcher/start/helper_process.hpp"
 #include "launcher/start/start_up.hpp"
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -42,12 +44,18 @@ private:
     void start(int host);
     void start_by_srun(const std::vector<int>& hosts);
     void begin_starter(int host, StarterCommand command, const std::vector<int>& hosts);
-    void on_starter_ended(const std::vector<int>& hosts, const std::string& how);
+    void on_starter_ended(const std::vector<int>& hosts, const HelperProcess::End& how);
     void give_up(int host);
     void begin();
     void order(int host);
     void set_timer();
-    [[nodiscard]] std::string name_of(int host) const { return plan_.nodes[index(host)].host.name; }
+
+    // --- hosts that come and go (front_discovery.cpp)
+    void ask_for_hosts();
+    void on_hosts(const HelperProcess::End& how);
+    void take_hosts(const std::vector<HostEntry>& listed);
+    void on_host_ended(int host);
+    [[nodiscard]] const std::string& name_of(int host) const { return nodes_[index(host)].plan.host.name; }
     [[nodiscard]] static std::size_t index(int host) { return static_cast<std::size_t>(host); }
 
     // --- connections (front_connections.cpp)
@@ -80,6 +88,10 @@ private:
     StarterPlan starter_plan_;
     std::unique_ptr<FrontOutput> output_;
     std::unique_ptr<FrontInput> input_;
+    std::unique_ptr<HelperProcess> script_;  ///< --host-discovery-script, while it runs
+    std::string script_output_;
+    DiscoveredHosts discovered_;
+    base::Timer script_timer_, script_deadline_;
     std::vector<store::Listener> listeners_;
     std::vector<base::Watch> dials_;
     int coordinator_port_ = 0;

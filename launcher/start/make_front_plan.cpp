@@ -79,27 +79,6 @@ Result<Placement> placement_of(const Settings& settings, const Deps& deps) {
     return place(request, spelling);
 }
 
-/// The same for all nodes.
-struct JobWords {
-    std::string called, count;  ///< argv[0]; the value of --nproc-per-node
-    std::vector<std::string> options, program;
-};
-
-FrontNode node_of(const PlacedHost& placed, const JobWords& given) {
-    FrontNode node{{placed.host.name, placed.host.user}, {given.called}, placed.shares.front().workers};
-    auto& words = node.words;
-    if (node.workers > 0)
-        words.push_back(fmt::format("--nproc-per-node={}", node.workers));
-    else
-        words.push_back("--nproc-per-node=" + given.count);
-    if (!placed.host.slot_ids.empty())
-        words.push_back(fmt::format("--env=CUDA_VISIBLE_DEVICES={}", fmt::join(placed.host.slot_ids, ",")));
-    words.insert(words.end(), given.options.begin(), given.options.end());
-    words.emplace_back("--");
-    words.insert(words.end(), given.program.begin(), given.program.end());
-    return node;
-}
-
 JobWords job_words(const Settings& settings, const std::vector<OptionUse>& uses, std::vector<std::string> program,
                    const agent::RendezvousPlan& rendezvous) {
     JobWords words{settings.called, {}, {}, std::move(program)};
@@ -134,7 +113,31 @@ Result<agent::Plan> coordinators_plan(Settings settings, const std::vector<std::
     return plan;
 }
 
+/// --nnodes as given, for hosts that are not known yet.
+Result<Placement> placement_to_come(const Settings& settings) {
+    if (!settings.hosts.hosts.empty() || !settings.hosts.hostfile.empty())
+        return Error{fmt::format("{} names the hosts, expected no list of hosts beside it",
+                                 settings.spelling("host-discovery-script"))};
+    if (settings.hosts.starter == Starter::srun)
+        return Error{
+            fmt::format("{}: expected another launcher with it, srun starts all hosts of an allocation at once",
+                        settings.spelling("host-discovery-script"))};
+    Placement placement;
+    placement.nodes = {settings.plan.rendezvous.min_nodes, settings.plan.rendezvous.max_nodes};
+    return placement;
+}
+
 }  // namespace
+
+FrontNode front_node(const JobWords& given, StarterHost host, int workers, const std::vector<int>& slots) {
+    FrontNode node{std::move(host), {given.called}, workers};
+    node.words.push_back("--nproc-per-node=" + (workers > 0 ? std::to_string(workers) : given.count));
+    if (!slots.empty()) node.words.push_back(fmt::format("--env=CUDA_VISIBLE_DEVICES={}", fmt::join(slots, ",")));
+    node.words.insert(node.words.end(), given.options.begin(), given.options.end());
+    node.words.emplace_back("--");
+    node.words.insert(node.words.end(), given.program.begin(), given.program.end());
+    return node;
+}
 
 bool starts_nodes(const Settings& settings) {
     return !settings.hosts.hosts.empty() || !settings.hosts.hostfile.empty() || settings.has("launcher") ||
@@ -154,15 +157,21 @@ std::vector<std::string> words_for_nodes(const std::vector<OptionUse>& uses) {
 Result<FrontPlan> make_front_plan(const Settings& settings, const std::vector<OptionUse>& uses,
                                   const std::vector<std::string>& program, const Deps& deps) {
     if (settings.standalone) return Error{settings.spelling("standalone") + ": expected no hosts beside it"};
-    const auto placement = placement_of(settings, deps);
+    const bool discovers = !settings.hosts.host_discovery_script.empty();
+    const auto placement = discovers ? placement_to_come(settings) : placement_of(settings, deps);
     if (!placement) return placement.error();
     auto job = coordinators_plan(settings, program, deps, *placement);
     if (!job) return job.error();
     FrontPlan plan;
     plan.job = std::move(*job);
-    const JobWords words = job_words(settings, uses, program, plan.job.rendezvous);
+    plan.words = job_words(settings, uses, program, plan.job.rendezvous);
     for (const auto* hosts : {&placement->hosts, &placement->spares})
-        for (const PlacedHost& host : *hosts) plan.nodes.push_back(node_of(host, words));
+        for (const PlacedHost& host : *hosts)
+            plan.nodes.push_back(front_node(plan.words, {host.host.name, host.host.user}, host.shares.front().workers,
+                                            host.host.slot_ids));
+    plan.discovery_script = settings.hosts.host_discovery_script;
+    if (const WorkerWish wish = wish_of(settings); wish.kind == WorkerWish::Kind::per_host)
+        plan.workers_per_host = static_cast<int>(wish.number);
     plan.launcher = settings.hosts.starter;
     plan.launcher_args = settings.hosts.launcher_args;
     plan.launch_timeout = settings.hosts.launch_timeout;

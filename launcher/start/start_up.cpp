@@ -86,8 +86,7 @@ std::vector<StartUp::Action> StartUp::add_host(base::Time now) {
 }
 
 std::vector<StartUp::Action> StartUp::retry(int host, base::Time now) {
-    Entry& entry = hosts_[static_cast<std::size_t>(host)];
-    if (entry.state == Host::failed || entry.state == Host::connected) entry.state = Host::waiting;
+    hosts_[static_cast<std::size_t>(host)].state = Host::waiting;
     std::vector<Action> actions;
     start_more(actions, now);
     return actions;
@@ -97,7 +96,7 @@ void StartUp::decide(std::vector<Action>& actions, base::Time now) {
     if (state_ != State::starting) return;
     const int there = count(Host::connected);
     const int left = there + count(Host::starting) + count(Host::waiting);
-    if (left < options_.least) {
+    if (left < options_.least && !options_.may_grow) {
         state_ = State::failed;
         const auto first = std::ranges::find(hosts_, Host::failed, &Entry::state);
         actions.push_back(
@@ -110,7 +109,8 @@ void StartUp::decide(std::vector<Action>& actions, base::Time now) {
         return;
     }
     if (!last_call_) last_call_ = now + options_.last_call;
-    if (there < options_.most && there < left && now < *last_call_) return;
+    const bool may_wait = there < left || options_.may_grow;
+    if (there < options_.most && may_wait && now < *last_call_) return;
     state_ = State::begun;
     actions.push_back({Action::Kind::begin});
 }

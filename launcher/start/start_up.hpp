@@ -22,6 +22,7 @@ public:
         int at_once = 128;                                 ///< logins that have neither an agent nor an end
         std::chrono::milliseconds launch_timeout{60'000};  ///< for a host, from its login's start
         std::chrono::milliseconds last_call{30'000};
+        bool may_grow = false;  ///< further hosts may come: too few are no failure
     };
 
     struct Action {

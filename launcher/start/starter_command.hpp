@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launcher/cli/host_options.hpp"
+#include "launcher/start/helper_process.hpp"
 
 namespace dlaunch::launcher {
 
@@ -23,12 +24,7 @@ struct StarterPlan {
     bool srun_external = false;                           ///< SLURM's own launchers use --external-launcher here
 };
 
-struct StarterCommand {
-    std::vector<std::string> words;                ///< argv; words[0] is looked up in PATH
-    std::vector<std::string> variables;            ///< "NAME=VALUE", on top of the front end's
-    std::shared_ptr<const std::string> program{};  ///< for its standard input, before `input`; null: none
-    std::string input;
-};
+using StarterCommand = HelperProcess::Command;
 
 struct StarterHost {
     std::string name, user;

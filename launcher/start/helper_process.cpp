@@ -1,8 +1,7 @@
-#include "launcher/start/starter_process.hpp"
+#include "launcher/start/helper_process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,13 +13,11 @@
 #include <utility>
 #include <variant>
 
-#include "rendezvous/base/escape.hpp"
+#include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::launcher {
 namespace {
-
-constexpr std::size_t kMostLines = 5, kMostLineBytes = 300;
 
 /// The front end's environment with `more` on top.
 void set_environment(agent::SpawnRequest& request, std::vector<std::string> more) {
@@ -33,22 +30,31 @@ void set_environment(agent::SpawnRequest& request, std::vector<std::string> more
     request.variables = std::move(more);
 }
 
+void reap(pid_t pid, siginfo_t& end) {
+    while (waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED) != 0 && errno == EINTR) {}
+}
+
 }  // namespace
 
-StarterProcess::StarterProcess(base::Loop& loop, agent::Children& children,
-                               std::function<void(const std::string&)> ended)
-    : loop_(loop), children_(children), ended_(std::move(ended)) {}
+HelperProcess::HelperProcess(base::Loop& loop, agent::Children& children, Handlers handlers)
+    : loop_(loop), children_(children), handlers_(std::move(handlers)) {}
 
-StarterProcess::~StarterProcess() {
-    exit_watch_ = {};
+HelperProcess::~HelperProcess() {
     if (pid_ <= 0) return;
+    exit_watch_ = {};
     kill_now();
     siginfo_t end{};
-    while (waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED) != 0 && errno == EINTR) {}
+    reap(pid_, end);
     children_.remove(pid_);
 }
 
-std::optional<std::string> StarterProcess::begin(StarterCommand command, const std::string& path) {
+void HelperProcess::begin(Command command, const std::string& path) {
+    name_ = command.words.front().substr(command.words.front().rfind('/') + 1);
+    const auto error = spawn(command, path);
+    if (error) failed_ = loop_.after({}, [this, text = *error] { end({std::nullopt, text}); });
+}
+
+std::optional<std::string> HelperProcess::spawn(Command& command, const std::string& path) {
     int output[2], input[2];
     if (pipe2(output, O_CLOEXEC) != 0) return fmt::format("pipe: {}", std::strerror(errno));
     output_ = base::UniqueFd(output[0]);
@@ -63,10 +69,9 @@ std::optional<std::string> StarterProcess::begin(StarterCommand command, const s
     request.paths = agent::candidates(command.words.front(), path);
     request.arguments = command.words;
     set_environment(request, std::move(command.variables));
-    request.files = {reads.get(), writes.get(), writes.get()};
-    name_ = command.words.front().substr(command.words.front().rfind('/') + 1);
+    request.files = {reads.get(), writes.get(), command.merges_errors ? writes.get() : -1};
     program_ = std::move(command.program);
-    unwritten_ = std::move(command.input);
+    rest_ = std::move(command.input);
     auto begun = agent::Spawning::begin(std::move(request));
     if (const auto* error = std::get_if<agent::SpawnError>(&begun)) return error->text();
     spawning_ = std::move(std::get<agent::Spawning>(begun));
@@ -77,27 +82,24 @@ std::optional<std::string> StarterProcess::begin(StarterCommand command, const s
     return std::nullopt;
 }
 
-/// The child has executed the launcher, or could not.
-void StarterProcess::on_started() {
+/// The child has executed the program, or could not.
+void HelperProcess::on_started() {
     started_watch_ = {};
     const auto error = spawning_->finish();
     spawning_.reset();
     if (error) {
         children_.remove(std::exchange(pid_, 0));
-        const auto ended = std::exchange(ended_, nullptr);
-        if (ended) ended(fmt::format("{} cannot be started: {}", name_, error->text()));
-        return;
+        return end({std::nullopt, fmt::format("{} cannot be started: {}", name_, error->text())});
     }
     output_watch_ = loop_.readable(output_.get(), [this] { on_output(); });
     exit_watch_ = loop_.readable(pidfd_.get(), [this] { on_exit(); });
     write_input();
 }
 
-/// The program, if the launcher copies one, then the rest of the input. The pipe stays open: at an end of file a login
-/// that is stuck in a profile would go on.
-void StarterProcess::write_input() {
-    for (std::string_view rest; !(rest = unwritten()).empty();) {
-        const ssize_t count = write(input_.get(), rest.data(), rest.size());
+/// The pipe stays open after the last byte: at an end of file a login that is stuck in a profile would go on.
+void HelperProcess::write_input() {
+    for (std::string_view bytes; !(bytes = unwritten()).empty();) {
+        const ssize_t count = write(input_.get(), bytes.data(), bytes.size());
         if (count < 0 && errno == EINTR) continue;
         if (count < 0 && errno == EAGAIN) {
             if (!input_watch_) input_watch_ = loop_.writable(input_.get(), [this] { write_input(); });
@@ -110,57 +112,43 @@ void StarterProcess::write_input() {
     program_.reset();
 }
 
-std::string_view StarterProcess::unwritten() const {
+std::string_view HelperProcess::unwritten() const {
     const std::size_t first = program_ ? program_->size() : 0;
     if (written_ < first) return std::string_view(*program_).substr(written_);
-    return std::string_view(unwritten_).substr(std::min(written_ - first, unwritten_.size()));
+    return std::string_view(rest_).substr(std::min(written_ - first, rest_.size()));
 }
 
-void StarterProcess::take(std::string_view bytes) {
-    for (const char c : bytes) {
-        if (c != '\n') {
-            if (partial_.size() < kMostLineBytes) partial_ += c;
-            continue;
-        }
-        lines_.push_back(std::exchange(partial_, {}));
-        if (lines_.size() > kMostLines) lines_.pop_front();
-    }
-}
-
-void StarterProcess::on_output() {
+void HelperProcess::on_output() {
     std::array<char, 16'384> bytes;
     const ssize_t count = read(output_.get(), bytes.data(), bytes.size());
-    if (count > 0) return take({bytes.data(), static_cast<std::size_t>(count)});
+    if (count > 0) return handlers_.output({bytes.data(), static_cast<std::size_t>(count)});
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     output_watch_ = {};
 }
 
-void StarterProcess::on_exit() {
+void HelperProcess::on_exit() {
     exit_watch_ = {};
-    siginfo_t end{};
-    while (waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED) != 0 && errno == EINTR) {}
+    output_watch_ = {};
+    siginfo_t exited{};
+    reap(pid_, exited);
     children_.remove(std::exchange(pid_, 0));
     std::array<char, 4096> bytes;
     for (ssize_t count; (count = read(output_.get(), bytes.data(), bytes.size())) > 0;)
-        take({bytes.data(), static_cast<std::size_t>(count)});
-    output_watch_ = {};
-    const std::string how = end.si_code == CLD_EXITED
-                                ? fmt::format("{} exited with {}", name_, end.si_status)
-                                : fmt::format("{} was killed by {}", name_, base::signal_name(end.si_status));
-    const auto ended = std::exchange(ended_, nullptr);
+        handlers_.output({bytes.data(), static_cast<std::size_t>(count)});
+    if (exited.si_code == CLD_EXITED)
+        end({exited.si_status, fmt::format("{} exited with {}", name_, exited.si_status)});
+    else
+        end({exit_status::kSignalBase + exited.si_status,
+             fmt::format("{} was killed by {}", name_, base::signal_name(exited.si_status))});
+}
+
+void HelperProcess::end(const End& how) {
+    const auto ended = std::exchange(handlers_.ended, nullptr);
     if (ended) ended(how);
 }
 
-void StarterProcess::kill_now() {
+void HelperProcess::kill_now() {
     if (pid_ > 0) kill(-pid_, SIGKILL);  // its children, too: it leads a session
-}
-
-std::string StarterProcess::last_words() const {
-    std::string words;
-    for (const std::string& line : lines_)
-        if (!line.empty()) words += (words.empty() ? "" : "; ") + base::printable(line.substr(0, line.find('\r')));
-    if (!partial_.empty()) words += (words.empty() ? "" : "; ") + base::printable(partial_);
-    return words;
 }
 
 }  // namespace dlaunch::launcher

@@ -1,0 +1,77 @@
+// The front end's hosts that come and go: --host-discovery-script.
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <utility>
+
+#include "launcher/hosts/host_list.hpp"
+#include "launcher/hosts/hostfile.hpp"
+#include "launcher/start/front_shell.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kAskEvery = 1000ms;
+constexpr auto kAnswerBy = 30'000ms;
+constexpr std::size_t kMostOutput = 1 << 20;
+
+}  // namespace
+
+void FrontShell::ask_for_hosts() {
+    script_output_.clear();
+    script_ = std::make_unique<HelperProcess>(
+        loop_, children_,
+        HelperProcess::Handlers{.output =
+                                    [this](std::string_view bytes) {
+                                        if (script_output_.size() < kMostOutput) script_output_ += bytes;
+                                    },
+                                .ended = [this](const HelperProcess::End& how) { on_hosts(how); }});
+    script_->begin({.words = {"/bin/sh", "-c", plan_.discovery_script}, .merges_errors = false}, "");
+    script_deadline_ = loop_.after(kAnswerBy, [this] { script_->kill_now(); });
+}
+
+/// The first answer must be one; later failures change nothing.
+void FrontShell::on_hosts(const HelperProcess::End& how) {
+    script_deadline_ = {};
+    if (is_over_) return;
+    auto listed = how.status == 0 ? parse_hostfile(script_output_, "--host-discovery-script") : base::Error{how.text};
+    if (!listed && nodes_.empty())
+        return finish(exit_status::kRendezvousTimeout,
+                      how.status == 0 ? listed.error().text : "--host-discovery-script: " + how.text);
+    script_timer_ = loop_.after(kAskEvery, [this] { ask_for_hosts(); });
+    if (listed) take_hosts(*listed);
+}
+
+void FrontShell::take_hosts(const std::vector<HostEntry>& listed) {
+    using Kind = DiscoveredHosts::Change::Kind;
+    const base::Time now = base::Clock::now();
+    for (const auto& change : discovered_.listed(listed, now)) {
+        if (is_over_) return;
+        if (change.kind == Kind::add) {
+            const bool counts = plan_.words.count.empty() || plan_.workers_per_host > 0;
+            const int workers = plan_.workers_per_host > 0 ? plan_.workers_per_host : change.host.slots.value_or(1);
+            nodes_.emplace_back().plan =
+                front_node(plan_.words, {change.host.name, change.host.user}, counts ? workers : 0, {});
+            carry_out(start_up_.add_host(now));
+        } else if (change.kind == Kind::again) {
+            NodeState& node = nodes_[index(change.index)];
+            node = NodeState{.plan = std::move(node.plan)};
+            carry_out(start_up_.retry(change.index, now));
+        } else if (NodeState& node = nodes_[index(change.index)]; node.socket && node.has_order) {
+            print(fmt::format("host {} is not listed any more: its node leaves the job", name_of(change.index)));
+            node.socket->send(encode(FrameKind::signal, std::string(1, static_cast<char>(SIGTERM))));
+        } else if (node.starter) {
+            node.starter->kill_now();
+        }
+    }
+}
+
+void FrontShell::on_host_ended(int host) {
+    if (!plan_.discovery_script.empty()) discovered_.ended(host, base::Clock::now());
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/process/children.hpp"
+#include "agent/process/spawn.hpp"
+#include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/loop.hpp"
+
+namespace dlaunch::launcher {
+
+/// A program that works for the front end: a launcher (ssh), or the script that prints hosts. It has a session of its
+/// own: a terminal's Ctrl-C must not end an ssh before the workers' grace is over. The kernel kills it when the front
+/// end dies.
+class HelperProcess {
+public:
+    struct Command {
+        std::vector<std::string> words;                ///< argv; words[0] is looked up in PATH
+        std::vector<std::string> variables{};          ///< "NAME=VALUE", on top of the front end's
+        std::shared_ptr<const std::string> program{};  ///< for its standard input, before `input`; null: none
+        std::string input{};
+        bool merges_errors = true;  ///< its standard error is read like its output; else it is the front end's
+    };
+    struct End {
+        std::optional<int> status;  ///< as in a shell; none: it could not be started
+        std::string text;           ///< "ssh exited with 255"
+    };
+    struct Handlers {
+        std::function<void(std::string_view bytes)> output;
+        std::function<void(const End& end)> ended;  ///< once; it may destroy the object
+    };
+
+    HelperProcess(base::Loop& loop, agent::Children& children, Handlers handlers);
+    /// Kills it.
+    ~HelperProcess();
+    HelperProcess(const HelperProcess&) = delete;
+    HelperProcess& operator=(const HelperProcess&) = delete;
+
+    /// `path`: the PATH in which to look for the program. An error reaches Handlers::ended, later.
+    void begin(Command command, const std::string& path);
+    void kill_now();
+
+private:
+    std::optional<std::string> spawn(Command& command, const std::string& path);
+    void on_started();
+    void on_output();
+    void on_exit();
+    void end(const End& how);
+    void write_input();
+    [[nodiscard]] std::string_view unwritten() const;
+
+    base::Loop& loop_;
+    agent::Children& children_;
+    Handlers handlers_;
+    std::optional<agent::Spawning> spawning_;
+    std::string name_;
+    pid_t pid_ = 0;
+    base::UniqueFd pidfd_, output_, input_;
+    std::shared_ptr<const std::string> program_;
+    std::string rest_;         ///< of the input, after program_
+    std::size_t written_ = 0;  ///< bytes of program_ and rest_ together
+    base::Watch started_watch_, output_watch_, exit_watch_, input_watch_;
+    base::Timer failed_;
+};
+
+}  // namespace dlaunch::launcher

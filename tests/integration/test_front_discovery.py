@@ -1,0 +1,57 @@
+"""--host-discovery-script: hosts come and go while the job runs."""
+
+import signal
+
+import pytest
+
+from processes import until
+from workers import STAY
+
+
+@pytest.fixture
+def elastic(start, script, shell_worker, tmp_path):
+    """elastic("a:1", nodes="1:3") -> (Running, function that replaces the list)."""
+    listed = tmp_path / "hosts"
+
+    def write(*lines):
+        part = tmp_path / "hosts.part"
+        part.write_text("".join(f"{line}\n" for line in lines))
+        part.rename(listed)
+
+    def elastic_(*lines, nodes="1:3", more=(), env=None):
+        write(*lines)
+        worker = shell_worker('note "$GROUP_WORLD_SIZE.$RANK.$$"\n' + STAY)
+        return start(*more, f"--host-discovery-script=cat {listed}", f"--nnodes={nodes}",
+                     "--rdzv-conf=last_call_timeout=1", "--no-python", worker, env=env), write
+
+    return elastic_
+
+
+def worlds(seen):
+    return {path.name.split(".")[0] for path in seen.iterdir() if path.name.count(".") == 2 and path.name[0].isdigit()}
+
+
+def test_hosts_come_and_go(elastic, seen):
+    run, write = elastic("a:1", more=["--launcher=fork"])
+    until(lambda: worlds(seen) == {"1"}, 20, "the first host")
+    write("a:1", "b:1", "c:1")
+    until(lambda: "3" in worlds(seen), 20, "two more")
+    write("a:1", "c:1")
+    until(lambda: "2" in worlds(seen), 20, "the leave of one")
+    run.signal(signal.SIGTERM)
+    assert run.wait().rc == 143 and "host b is not listed any more" in run.err()
+
+
+def test_a_host_that_fails_is_started_again(elastic, seen, fake_ssh):
+    fake_ssh.behave("b", "refuse")
+    run, _ = elastic("a:1", "b:1", env=fake_ssh.env)
+    until(lambda: len(fake_ssh.calls("b")) >= 2, 20, "a second login")
+    fake_ssh.behave("b", "")
+    until(lambda: "2" in worlds(seen), 30, "a world of both")
+    run.signal(signal.SIGTERM)
+    assert run.wait().rc == 143
+
+
+def test_a_script_that_fails_at_first_ends_the_job(dlaunch):
+    result = dlaunch("--launcher=fork", "--host-discovery-script=exit 3", "--nnodes=1:2", "--no-python", "true")
+    assert result.rc == 80 and result.err == "dlaunch: --host-discovery-script: sh exited with 3\n"
