@@ -69,7 +69,7 @@ private:
         if (rounds_ == 1) leftovers_.begin_soon();
     }
     void on_failure(const Failure& cause) override { membership_->failed(cause); }
-    void on_lost(const Failure& failure) override { losses_->report({failure.rank, 1}, summary(failure)); }
+    void on_lost(const Failure& failure) override { losses_->report({{failure.rank, 1}}, summary(failure)); }
     void on_round_over(const RoundResult& end) override;
 
     const Plan& plan_;
@@ -231,10 +231,9 @@ void Agent::wire() {
 void Agent::on_start(const Assignment& assignment) {
     ++rounds_;
     if (plan_.verbosity > 0)
-        print(fmt::format("round {}: starting {} worker{}, ranks {} to {} of {}, master address {}:{}",
-                          assignment.round, assignment.local_world_size, assignment.local_world_size == 1 ? "" : "s",
-                          assignment.first_rank, assignment.first_rank + assignment.local_world_size - 1,
-                          assignment.world_size, assignment.master_addr, assignment.master_port));
+        print(fmt::format("round {}: starting rank{} {} of {}, master address {}:{}", assignment.round,
+                          assignment.ranks.workers() == 1 ? "" : "s", assignment.ranks.text(), assignment.world_size,
+                          assignment.master_addr, assignment.master_port));
     round_->begin(assignment);
 }
 

@@ -22,7 +22,8 @@ double seconds(std::chrono::milliseconds time) { return static_cast<double>(time
 /// The first round of a job started with this plan.
 agent::Assignment first_round(const agent::Plan& plan) {
     agent::Assignment round;
-    round.world_size = round.local_world_size = round.role_world_size = plan.workers;
+    round.world_size = plan.workers;
+    round.ranks.blocks = {{plan.workers, 0, 0, plan.workers}};
     round.master_addr = plan.rendezvous.master_addr.empty() ? kChosenAtStart : plan.rendezvous.master_addr;
     round.master_port = plan.rendezvous.master_port.value_or(0);
     round.max_restarts = plan.restarts.max_restarts;
@@ -141,7 +142,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
     for (int local_rank = 0; local_rank < plan.workers; ++local_rank) {
         Json files = files_of(plan, directory, local_rank);
         const auto& bound = units->at(static_cast<std::size_t>(local_rank));
-        Json worker = {{"rank", round.first_rank + local_rank}, {"local_rank", local_rank}};
+        Json worker = {{"rank", round.ranks.rank(local_rank)}, {"local_rank", local_rank}};
         worker["command"] = agent::worker_command(plan, round, local_rank);
         worker["environment"] = environment_of(plan, round, local_rank, files["error"].get<std::string>());
         worker["processors"] = bound.empty() ? Json("any") : Json(base::number_ranges(bound));

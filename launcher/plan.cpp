@@ -57,7 +57,8 @@ Result<void> plan_program(const Settings& settings, const std::vector<std::strin
 Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
     if (!plan.forks) return {};
     if (!settings.plan.program.wraps.empty()) return wrong(settings, "start-method", "spawn with --wrap");
-    const agent::Assignment round;
+    agent::Assignment round;
+    round.ranks.blocks = {{2, 0, 0, 2}};
     if (agent::worker_command(plan, round, 0) == agent::worker_command(plan, round, 1)) return {};
     return wrong(settings, "start-method",
                  "spawn, because the arguments contain the local rank and all forks share one command line");

@@ -24,15 +24,15 @@ std::string single_device(const std::optional<std::string>& visible, int local_r
 }
 
 void set_identity(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
-    set(variables, "RANK", assignment.first_rank + local_rank);
+    set(variables, "RANK", assignment.ranks.rank(local_rank));
     set(variables, "LOCAL_RANK", plan.program.virtual_local_rank ? 0 : local_rank);
     set(variables, "WORLD_SIZE", assignment.world_size);
-    set(variables, "LOCAL_WORLD_SIZE", assignment.local_world_size);
+    set(variables, "LOCAL_WORLD_SIZE", assignment.ranks.workers());
     set(variables, "GROUP_RANK", assignment.group_rank);
     set(variables, "GROUP_WORLD_SIZE", assignment.group_world_size);
     set(variables, "ROLE_NAME", plan.program.role);
-    set(variables, "ROLE_RANK", assignment.first_role_rank + local_rank);
-    set(variables, "ROLE_WORLD_SIZE", assignment.role_world_size);
+    set(variables, "ROLE_RANK", assignment.ranks.role_rank(local_rank));
+    set(variables, "ROLE_WORLD_SIZE", assignment.ranks.role_world_size(local_rank));
     set(variables, "MASTER_ADDR", assignment.master_addr);
     set(variables, "MASTER_PORT", assignment.master_port);
 }
@@ -102,7 +102,7 @@ Variables worker_variables(const Plan& plan, const Assignment& assignment, const
 
 std::vector<std::string> worker_command(const Plan& plan, const Assignment& assignment, int local_rank) {
     using base::TwoDollars;
-    const int rank = assignment.first_rank + local_rank;
+    const int rank = assignment.ranks.rank(local_rank);
     const std::string rank_text = std::to_string(rank), local_text = std::to_string(local_rank);
     std::vector<std::string> words;
     for (const Wrap& wrap : plan.program.wraps) {

@@ -109,16 +109,17 @@ void GroupShell::begin(const Assignment& assignment) {
             begin_waiting();
             for (RoundService* service : deps_.services) service->prepare(assignment);
             if (!workers_.has_template()) group_.template_gone();
+            const std::string ranks = assignment.ranks.text();
             events_.write("round_assigned", {{"round", number(assignment.round)},
                                              {"group_rank", number(assignment.group_rank)},
                                              {"world_size", number(assignment.world_size)},
-                                             {"first_rank", number(assignment.first_rank)},
-                                             {"local_world_size", number(assignment.local_world_size)},
+                                             {"ranks", std::string_view(ranks)},
+                                             {"local_world_size", number(assignment.ranks.workers())},
                                              {"restart_count", number(assignment.restart_count)},
                                              {"master_addr", std::string_view(assignment.master_addr)},
                                              {"master_port", number(assignment.master_port)}});
         }
-        group_.assign(assignment.local_world_size, now);
+        group_.assign(assignment.ranks.workers(), now);
     });
 }
 

@@ -50,11 +50,10 @@ LocalWorkers::LocalWorkers(const WorkerDeps& deps, WorkerObserver& observer)
 void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
     workers_.clear();
-    workers_.resize(static_cast<std::size_t>(assignment.local_world_size));
-    for (int local_rank = 0; local_rank < assignment.local_world_size; ++local_rank) {
-        Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
-        worker.local_rank = local_rank;
-        worker.rank = assignment.first_rank + local_rank;
+    workers_.resize(static_cast<std::size_t>(assignment.ranks.workers()));
+    for (Worker& worker : workers_) {
+        worker.local_rank = static_cast<int>(&worker - workers_.data());
+        worker.rank = assignment.ranks.rank(worker.local_rank);
     }
 }
 
@@ -99,7 +98,7 @@ LogSource LocalWorkers::source_of(const Worker& worker) const {
 }
 
 LogSource LocalWorkers::next_template_source() const {
-    return {assignment_.first_rank, LogSource::kTemplate, assignment_.group_rank, assignment_.round};
+    return {assignment_.ranks.rank(0), LogSource::kTemplate, assignment_.group_rank, assignment_.round};
 }
 
 void LocalWorkers::start(int local_rank) {

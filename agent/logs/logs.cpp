@@ -81,7 +81,7 @@ struct Logs::Impl {
     Warnings warnings;
     RunDirectory directory{warnings};
     bool raw, colours_wanted;
-    int first_rank = 0;  ///< the global rank of local rank 0 in this round
+    std::unordered_map<int, int> ranks;  ///< global ranks of this round, by local rank
     int attempt = -1;
     bool template_lives = false;
     bool reader_is_gone = false;                     ///< the last drain was given up
@@ -135,8 +135,8 @@ std::string Logs::Impl::prefix(const LogSource& source) const {
 }
 
 std::string Logs::Impl::coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const {
-    std::vector<int> global_ranks = local_ranks;
-    for (int& rank : global_ranks) rank += first_rank;
+    std::vector<int> global_ranks;
+    for (const int local_rank : local_ranks) global_ranks.push_back(ranks.at(local_rank));
     const std::string text = prefix(base::number_ranges(local_ranks), base::number_ranges(global_ranks));
     return colours ? coloured(text, local_ranks.front()) : text;
 }
@@ -147,7 +147,7 @@ const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
 
 /// Opens the folder and files of a round when its first worker is added.
 void Logs::Impl::start_attempt(const LogSource& source) {
-    first_rank = source.rank - std::max(source.local_rank, 0);
+    if (source.local_rank != kTemplate) ranks[source.local_rank] = source.rank;
     if (attempt == source.restart_round) return;
     attempt = source.restart_round;
     expect_workers();

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "rendezvous/wire/rank_layout.hpp"
+
 namespace dlaunch::agent {
 
 /// This node's part in serving the worker store at master_addr:master_port.
@@ -19,9 +21,8 @@ struct StoreDuty {
 struct Assignment {
     int round = 0;  ///< of this job, from 0
     int group_rank = 0, group_world_size = 1;
-    int first_rank = 0;  ///< global rank of local rank 0
-    int world_size = 1, local_world_size = 1;
-    int first_role_rank = 0, role_world_size = 1;
+    int world_size = 1;
+    rendezvous::RankLayout ranks;  ///< a block per context of this node
     std::string master_addr;
     int master_port = 0;
     StoreDuty store;

@@ -75,8 +75,7 @@ void JobMembership::make_member(const r::DiscoveryResult& found) {
                       .address = found.advertised,
                       .other_address = store_.other_address(),
                       .store_port = store_.port(),
-                      .slots = plan_.workers,
-                      .role = plan_.program.role,
+                      .blocks = {{0, plan_.workers, plan_.program.role}},
                       .program = plan_.program.name(),
                       .order_key = plan_.rendezvous.order_key,
                       .node_rank = plan_.rendezvous.node_rank,
@@ -134,7 +133,7 @@ void JobMembership::make_link() {
 void JobMembership::failed(const Failure& failure) {
     own_failure_ = true;
     r::Cause cause = cause_of(failure);
-    cause.lost = {.first = failure.rank, .count = 1};
+    cause.lost = {{failure.rank, 1}};
     change([&](base::Time now) { member_->failed(now, cause); });
 }
 
@@ -263,11 +262,8 @@ void JobMembership::start(const r::Assigned& assigned) {
     assignment.round = assigned.stamp.round;
     assignment.group_rank = assigned.group_rank;
     assignment.group_world_size = assigned.group_world_size;
-    assignment.first_rank = assigned.first_rank;
     assignment.world_size = assigned.world_size;
-    assignment.local_world_size = assigned.local_world_size;
-    assignment.first_role_rank = assigned.first_role_rank;
-    assignment.role_world_size = assigned.role_world_size;
+    assignment.ranks = assigned.ranks;
     // If this host's name resolves to 127.0.1.1, no store listens at that name.
     assignment.master_addr =
         name_is_loopback_ && assigned.group_rank == 0 ? advertised_ : r::in_our_scope(assigned.master_addr, bind_to_);

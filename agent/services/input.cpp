@@ -18,7 +18,7 @@ StandardInput::StandardInput(base::Loop& control, base::Loop& io, const Plan& pl
 
 void StandardInput::contribute(const Assignment& assignment, int local_rank, Contribution& to) {
     using Mode = StdinPlan::Mode;
-    const int rank = assignment.first_rank + local_rank;
+    const int rank = assignment.ranks.rank(local_rank);
     const bool is_out_of_reach = terminal_.taken() && !terminal_.usable() && terminal_.orphaned();
     if (plan_.mode == Mode::rank && plan_.rank == rank && !is_out_of_reach) {
         to.terminal = terminal_.is_ours();

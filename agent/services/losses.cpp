@@ -27,10 +27,12 @@ void LossNotices::prepare(const Assignment&) {
 }
 
 void LossNotices::report(const rendezvous::LostRanks& ranks, std::string_view reason) {
-    if (ranks.count <= 0 || !reported_.emplace(ranks.first, ranks.count).second) return;
-    const bool in_full = lines_.size() < kMostWithReasons;
-    lines_ += fmt::format("lost {} {} {}\n", ranks.first, ranks.count,
-                          in_full ? base::printable(reason.substr(0, kMostReasonBytes)) : "lost");
+    for (const rendezvous::RankRange& range : ranks) {
+        if (!reported_.emplace(range.first, range.count).second) continue;
+        const bool in_full = lines_.size() < kMostWithReasons;
+        lines_ += fmt::format("lost {} {} {}\n", range.first, range.count,
+                              in_full ? base::printable(reason.substr(0, kMostReasonBytes)) : "lost");
+    }
     for (auto at = followers_.begin(); at != followers_.end();)
         at = send_lines(at->second) ? std::next(at) : followers_.erase(at);
 }

@@ -29,7 +29,7 @@ Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common
     requests.reserve(nodes.size());
     for (const Node* node : nodes)
         requests.push_back({node->record.host, node->record.order_key, node->record.node_rank, node->last_rank,
-                            node->survivor, node->arrival, node->record.slots, node->record.role});
+                            node->survivor, node->arrival, node->record.blocks});
     Placements placements = place(requests);
     const auto first = static_cast<std::size_t>(std::find_if(placements.of.begin(), placements.of.end(),
                                                              [](const Placement& at) { return at.group_rank == 0; }) -
@@ -39,15 +39,12 @@ Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common
     Assignments result{std::vector<Assigned>(nodes.size(), common), std::move(placements.warning)};
     const std::string address = job.master_addr.empty() ? reachable_for_all(host, nodes) : job.master_addr;
     for (std::size_t at = 0; at < nodes.size(); ++at) {
-        const Placement& place = placements.of[at];
+        Placement& place = placements.of[at];
         Assigned& assigned = result.of[at];
         assigned.group_rank = place.group_rank;
         assigned.group_world_size = static_cast<std::int32_t>(nodes.size());
-        assigned.first_rank = place.first_rank;
         assigned.world_size = place.world_size;
-        assigned.local_world_size = nodes[at]->record.slots;
-        assigned.first_role_rank = place.first_role_rank;
-        assigned.role_world_size = place.role_world_size;
+        assigned.ranks = std::move(place.ranks);
         assigned.master_addr = address;
         assigned.master_port = job.master_port.value_or(host.store_port);
     }

@@ -121,7 +121,7 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("node rank {} is {}'s, expected another --node-rank, or another port for another job",
                                   *join.record.node_rank, holder->record.host));
-    if (roster_.slots() + join.record.slots > INT32_MAX)
+    if (roster_.workers() + join.record.workers() > INT32_MAX)
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("the job would have more than {} workers", INT32_MAX));
     if (join.running && join.running->alive && !rounds_.may_be_adopted(join))
@@ -167,7 +167,7 @@ void Coordinator::report_differences(const Node& node, const Join& join) {
     const bool new_program = programs_.add(join.record.program);
     if (join.stamp.incarnation > 1) return;  // reported before
     if (new_program && rounds_.number() >= 0 && phase() != Phase::adopting && options_.job_id == kUnnamedJob &&
-        join.record.role == options_.role && join.record.program != options_.program)
+        join.record.blocks.front().role == options_.role && join.record.program != options_.program)
         outbox_.broadcast(
             roster_, Notice{rounds_.stamp(),
                             fmt::format("{} joins with program {}, but the job runs {}; give each job its own "

@@ -14,7 +14,7 @@ namespace dlaunch::rendezvous {
 struct CoordinatorOptions : JobConfig {
     std::string version, job_id;
     std::string host;           ///< name of the coordinator's node
-    std::string role, program;  ///< of the coordinator's node
+    std::string role, program;  ///< of the first context of the coordinator's node
     std::uint64_t epoch = 1;    ///< higher than any earlier coordinator's of this job
     std::uint64_t incarnation = 0;
     bool succeeds = false;                    ///< another coordinator of this job may have served before

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -80,19 +81,36 @@ std::vector<std::size_t> natural_order(const std::vector<RankRequest>& requests,
     return order;
 }
 
+/// Visits all blocks, as (request, block), in the order of the global ranks.
+template <class Visit>
+void for_blocks_by_rank(const std::vector<RankRequest>& requests, const Table& table, Visit visit) {
+    std::map<std::int32_t, std::vector<std::pair<std::size_t, std::size_t>>> contexts;
+    for (std::size_t rank = 0; rank < requests.size(); ++rank) {
+        const std::size_t at = table.request_of(rank);
+        for (std::size_t block = 0; block < requests[at].blocks.size(); ++block)
+            contexts[requests[at].blocks[block].appnum].emplace_back(at, block);
+    }
+    for (const auto& [appnum, blocks] : contexts)
+        for (const auto& [at, block] : blocks) visit(at, block);
+}
+
 void number_workers(const std::vector<RankRequest>& requests, const Table& table, Placements& result) {
     std::int32_t world = 0;  // the coordinator admits no node with which it would overflow
     std::map<std::string, std::int32_t> in_role;
+    for_blocks_by_rank(requests, table, [&](std::size_t at, std::size_t number) {
+        const WorkerBlock& block = requests[at].blocks[number];
+        std::int32_t& role_size = in_role[block.role];
+        result.of[at].ranks.blocks.push_back({block.count, world, role_size, 0});
+        world += block.count;
+        role_size += block.count;
+    });
     for (std::size_t rank = 0; rank < requests.size(); ++rank) {
         const std::size_t at = table.request_of(rank);
-        std::int32_t& role_size = in_role[requests[at].role];
-        result.of[at] = {static_cast<std::int32_t>(rank), world, 0, role_size, 0};
-        world += requests[at].slots;
-        role_size += requests[at].slots;
-    }
-    for (std::size_t at = 0; at < requests.size(); ++at) {
-        result.of[at].world_size = world;
-        result.of[at].role_world_size = in_role[requests[at].role];
+        Placement& placement = result.of[at];
+        placement.group_rank = static_cast<std::int32_t>(rank);
+        placement.world_size = world;
+        for (std::size_t block = 0; block < placement.ranks.blocks.size(); ++block)
+            placement.ranks.blocks[block].role_world_size = in_role[requests[at].blocks[block].role];
     }
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rendezvous/wire/rank_layout.hpp"
+
 namespace dlaunch::rendezvous {
 
 /// Natural order: digits are compared as numbers, node2 before node10.
@@ -20,14 +22,13 @@ struct RankRequest {
     std::optional<std::int32_t> last;     ///< its group rank in the round before
     bool survivor = false;      ///< was in the round before and stayed: keeps `last` before returning nodes get theirs
     std::uint64_t arrival = 0;  ///< order of nodes with the same name
-    std::int32_t slots = 1;
-    std::string role;
+    std::vector<WorkerBlock> blocks{{}};
 };
 
 struct Placement {
     std::int32_t group_rank = 0;
-    std::int32_t first_rank = 0, world_size = 0;
-    std::int32_t first_role_rank = 0, role_world_size = 0;
+    std::int32_t world_size = 0;
+    RankLayout ranks;
 };
 
 struct Placements {
@@ -37,7 +38,8 @@ struct Placements {
 
 /// Assigns group ranks 0 to n-1, in this order: 1. claimed ranks below n; 2. survivors keep their ranks; 3. returning
 /// nodes get theirs; 4. claimants of ranks >= n, ascending; 5. the rest by scheduler key, else by host name. Two claims
-/// of one rank void all claims.
+/// of one rank void all claims. Workers are numbered through the contexts, and within a context in the order of the
+/// group ranks; role ranks count through the contexts of one role.
 [[nodiscard]] Placements place(const std::vector<RankRequest>& requests);
 
 }  // namespace dlaunch::rendezvous

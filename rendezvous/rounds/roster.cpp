@@ -28,7 +28,7 @@ Node& Roster::add(Time now, ConnectionId connection, const Join& join) {
     node.arrival = ++arrivals_;
     node.last_rank = join.last_group_rank;
     ++states_[static_cast<std::size_t>(MemberState::none)];
-    slots_ += node.record.slots;
+    workers_ += node.record.workers();
     if (node.record.node_rank) claims_[{*node.record.node_rank, join.record.id}] = &node;
     attach(now, node, connection);
     return node;
@@ -60,7 +60,7 @@ Node Roster::remove(Time now, Node& gone) {
     const auto at = nodes_.find(gone.record.id);
     --states_[static_cast<std::size_t>(gone.state)];
     if (gone.leaving) --leaving_;
-    slots_ -= gone.record.slots;
+    workers_ -= gone.record.workers();
     if (gone.connection) {
         --connected_;
         peers_.erase(gone.connection);
@@ -108,17 +108,17 @@ void Roster::excuse(Time::duration gap) {
 bool Roster::is_consistent() const {
     std::array<std::size_t, 4> states{};
     std::size_t connected = 0, leaving = 0, claims = 0;
-    std::int64_t slots = 0;
+    std::int64_t workers = 0;
     for (const auto& [id, node] : nodes_) {
         ++states[static_cast<std::size_t>(node.state)];
         if (node.connection) ++connected;
         if (node.leaving) ++leaving;
-        slots += node.record.slots;
+        workers += node.record.workers();
         if (node.record.node_rank) ++claims;
         if (node.record.node_rank && !claims_.contains({*node.record.node_rank, id})) return false;
         if (node.connection && node_of(node.connection) != &node) return false;
     }
-    return states == states_ && connected == connected_ && leaving == leaving_ && slots == slots_ &&
+    return states == states_ && connected == connected_ && leaving == leaving_ && workers == workers_ &&
            claims == claims_.size();
 }
 

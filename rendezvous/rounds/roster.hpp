@@ -80,7 +80,7 @@ public:
     [[nodiscard]] std::size_t count(MemberState state) const { return states_[static_cast<std::size_t>(state)]; }
     /// Nodes of the current round that have not been removed.
     [[nodiscard]] std::size_t members() const { return nodes_.size() - count(MemberState::none); }
-    [[nodiscard]] std::int64_t slots() const { return slots_; }
+    [[nodiscard]] std::int64_t workers() const { return workers_; }
 
     /// Compares counters with the nodes; for tests.
     [[nodiscard]] bool is_consistent() const;
@@ -97,7 +97,7 @@ private:
     RemovedNodes removed_;
     std::array<std::size_t, 4> states_{};
     std::size_t connected_ = 0, leaving_ = 0;
-    std::int64_t slots_ = 0;
+    std::int64_t workers_ = 0;
     std::uint64_t arrivals_ = 0;
 };
 

@@ -189,7 +189,7 @@ void Rounds::adopt(Time now, Node& node, const Join& join) {
     roster_.set_state(node, MemberState::running);
     node.survivor = true;
     node.last_rank = running.group_rank;
-    node.assigned = {.stamp = stamp(), .local_world_size = 0};  // its ranks are known to the predecessor only
+    node.assigned = {.stamp = stamp()};  // its ranks are known to the predecessor only
     if (all_joined()) {
         adoption_.end();
         // All members have joined, so no lease must run out before the next round, unless a later round may exist.

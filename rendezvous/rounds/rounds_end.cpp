@@ -168,9 +168,7 @@ void Rounds::lost(Time now, const Node& node) {
     if (is_first && phase_ == Phase::stopping) record();
     if (phase_ == Phase::stopping && has_stopped()) return judge(now);
     if (phase_ == Phase::adopting || (phase_ == Phase::running && node.leaving)) return review(now);
-    if (phase_ == Phase::running)
-        stop(now, fmt::format("{} was lost", node.record.host),
-             {node.assigned.first_rank, node.assigned.local_world_size});
+    if (phase_ == Phase::running) stop(now, fmt::format("{} was lost", node.record.host), node.assigned.ranks.ranges());
 }
 
 /// Without a snapshot the predecessor ran under another claim, and its guard has not restarted an agent of the round:

@@ -9,8 +9,10 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "rendezvous/wire/job.hpp"
+#include "rendezvous/wire/rank_layout.hpp"
 
 namespace dlaunch::rendezvous {
 
@@ -38,17 +40,22 @@ struct Hello {
 
 /// An agent's description of its node.
 struct NodeRecord {
-    std::string id;               ///< unique among all agents that ever join, new for each process
-    std::string host;             ///< for users and for the order of ranks
-    std::string address;          ///< at which other nodes reach this one
-    std::string other_address;    ///< of the other IP version, IPv6 beside IPv4; empty: none
-    std::int32_t store_port = 0;  ///< of the next round's worker store, which group rank 0 serves
-    std::int32_t slots = 1;       ///< workers
-    std::string role;
-    std::string program;                    ///< file name without a folder
+    std::string id;                         ///< unique among all agents that ever join, new for each process
+    std::string host;                       ///< for users and for the order of ranks
+    std::string address;                    ///< at which other nodes reach this one
+    std::string other_address;              ///< of the other IP version, IPv6 beside IPv4; empty: none
+    std::int32_t store_port = 0;            ///< of the next round's worker store, which group rank 0 serves
+    std::vector<WorkerBlock> blocks{{}};    ///< a block per context of this node, ascending in appnum; never empty
+    std::string program;                    ///< of the first context: file name without a folder
     std::string order_key;                  ///< its index in the scheduler's allocation (SLURM_NODEID); empty: none
     std::optional<std::int32_t> node_rank;  ///< --node-rank
     bool hosts_coordinator = false;
+
+    [[nodiscard]] std::int64_t workers() const {
+        std::int64_t total = 0;
+        for (const WorkerBlock& block : blocks) total += block.count;
+        return total;
+    }
     bool operator==(const NodeRecord&) const = default;
 };
 
@@ -77,11 +84,8 @@ struct Join {
     bool operator==(const Join&) const = default;
 };
 
-/// A range of ranks that have died; none where `count` is 0.
-struct LostRanks {
-    std::int32_t first = 0, count = 0;
-    bool operator==(const LostRanks&) const = default;
-};
+/// Ranks that have died.
+using LostRanks = std::vector<RankRange>;
 
 /// The cause of a failed round: the part that the coordinator needs.
 struct Cause {
@@ -162,8 +166,8 @@ struct Refused {
 struct Assigned {
     Stamp stamp;
     std::int32_t group_rank = 0, group_world_size = 1;
-    std::int32_t first_rank = 0, world_size = 1, local_world_size = 1;
-    std::int32_t first_role_rank = 0, role_world_size = 1;
+    std::int32_t world_size = 1;
+    RankLayout ranks;  ///< a block for each of NodeRecord::blocks
     std::string master_addr;
     std::int32_t master_port = 0;
     std::int32_t restart_count = 0, max_restarts = 0;

@@ -136,6 +136,7 @@ private:
         std::uint32_t count = 0;
         read(count);
         if (count > kMost) return fail();
+        list.all.clear();
         for (; good_ && count > 0; --count) read(list.all.emplace_back());
     }
     void read(std::vector<std::string>& records) {
@@ -167,8 +168,10 @@ private:
 
 void fields(auto& a, r::Stamp& m) { a(m.epoch, m.round, m.incarnation); }
 void fields(auto& a, r::Hello& m) { a(m.version, m.job_id, m.incarnation); }
+void fields(auto& a, r::WorkerBlock& m) { a(m.appnum, m.count, m.role); }
 void fields(auto& a, r::NodeRecord& m) {
-    a(m.id, m.host, m.address, m.other_address, m.store_port, m.slots, m.role, m.program, m.order_key, m.node_rank,
+    List<r::WorkerBlock, r::kMostContexts> blocks{m.blocks};
+    a(m.id, m.host, m.address, m.other_address, m.store_port, blocks, m.program, m.order_key, m.node_rank,
       m.hosts_coordinator);
 }
 void fields(auto& a, r::RestartLimits& m) { a(m.max_restarts, m.first, m.most, m.healthy, m.crash_loop); }
@@ -195,10 +198,16 @@ void fields(auto& a, r::Join& m) {
     a(m.stamp, m.record, m.last_group_rank, m.running, m.latest_round, m.beat, m.own_config, m.job, m.progress,
       m.coordinator, m.coordinator_host);
 }
-void fields(auto& a, r::LostRanks& m) { a(m.first, m.count); }
+void fields(auto& a, r::RankRange& m) { a(m.first, m.count); }
+void fields(auto& a, r::RankBlock& m) { a(m.count, m.first_rank, m.first_role_rank, m.role_world_size); }
+void fields(auto& a, r::RankLayout& m) {
+    List<r::RankBlock, r::kMostContexts> blocks{m.blocks};
+    a(blocks);
+}
 void fields(auto& a, r::Cause& m) {
     Record record{m.record};
-    a(m.status, m.kind, m.summary, m.permanent, m.lost, record);
+    List<r::RankRange, r::kMostContexts> lost{m.lost};
+    a(m.status, m.kind, m.summary, m.permanent, lost, record);
 }
 void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.store_port, m.cause); }
 void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
@@ -206,10 +215,13 @@ void fields(auto& a, r::Beat& m) { a(m.stamp, m.number, m.pause); }
 void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.job, m.host); }
 void fields(auto& a, r::Refused& m) { a(m.rejoin, m.status, m.reason); }
 void fields(auto& a, r::Assigned& m) {
-    a(m.stamp, m.group_rank, m.group_world_size, m.first_rank, m.world_size, m.local_world_size, m.first_role_rank,
-      m.role_world_size, m.master_addr, m.master_port, m.restart_count, m.max_restarts, m.restart_reason, m.progress);
+    a(m.stamp, m.group_rank, m.group_world_size, m.world_size, m.ranks, m.master_addr, m.master_port, m.restart_count,
+      m.max_restarts, m.restart_reason, m.progress);
 }
-void fields(auto& a, r::StopRound& m) { a(m.stamp, m.reason, m.lost, m.at_once); }
+void fields(auto& a, r::StopRound& m) {
+    List<r::RankRange, r::kMostContexts> lost{m.lost};
+    a(m.stamp, m.reason, lost, m.at_once);
+}
 void fields(auto& a, r::Notice& m) { a(m.stamp, m.text); }
 void fields(auto& a, r::Gone& m) { a(m.returns); }
 void fields(auto& a, r::End& m) { a(m.stamp, m.verdict); }
@@ -230,7 +242,11 @@ bool within(std::int32_t value, std::int32_t low, std::int32_t high) { return va
 bool is_place(std::int32_t value, std::int32_t count) { return value >= 0 && value < count; }
 
 bool sane(const auto&) { return true; }
-bool sane(const r::LostRanks& m) { return within(m.first, 0, kMostWorkers) && within(m.count, 0, kMostWorkers); }
+bool sane(const r::LostRanks& m) {
+    return std::all_of(m.begin(), m.end(), [](const r::RankRange& range) {
+        return range.first >= 0 && within(range.count, 1, kMostWorkers) && range.first <= INT32_MAX - range.count;
+    });
+}
 bool sane(const r::Report& m) {
     return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)) && within(m.store_port, 0, 65'535);
 }
@@ -253,17 +269,37 @@ bool sane(const r::RunningRound& m) {
     return m.group_world_size <= kMostWorkers && is_place(m.group_rank, m.group_world_size) &&
            m.age <= std::chrono::hours(24);
 }
+bool sane(const std::vector<r::WorkerBlock>& blocks) {
+    std::int32_t latest = -1, workers = 0;
+    for (const r::WorkerBlock& block : blocks) {
+        if (!within(block.appnum, latest + 1, kMostWorkers) || !within(block.count, 1, kMostWorkers - workers))
+            return false;
+        latest = block.appnum;
+        workers += block.count;
+    }
+    return workers > 0;
+}
 bool sane(const r::Join& m) {
     return (!m.running || sane(*m.running)) && (!m.own_config || sane(*m.own_config)) && (!m.job || sane(*m.job)) &&
            (!m.progress || sane(*m.progress)) && m.latest_round < INT32_MAX - kMostWorkers &&
            m.stamp.round <= m.latest_round && !m.record.id.empty() && within(m.record.store_port, 0, 65'535) &&
-           within(m.record.slots, 1, kMostWorkers) && m.record.node_rank.value_or(0) >= 0;
+           sane(m.record.blocks) && m.record.node_rank.value_or(0) >= 0;
+}
+bool sane(const r::RankLayout& m, std::int32_t world_size) {
+    std::int32_t end = 0, workers = 0;  // ranks ascend from block to block
+    for (const r::RankBlock& block : m.blocks) {
+        if (!within(block.count, 1, kMostWorkers - workers) || block.count > world_size ||
+            !within(block.first_rank, end, world_size - block.count) || block.role_world_size < block.count ||
+            !within(block.first_role_rank, 0, block.role_world_size - block.count))
+            return false;
+        end = block.first_rank + block.count;
+        workers += block.count;
+    }
+    return workers > 0;
 }
 bool sane(const r::Assigned& m) {
-    return is_place(m.group_rank, m.group_world_size) && within(m.local_world_size, 1, kMostWorkers) &&
-           m.world_size >= m.local_world_size && within(m.first_rank, 0, m.world_size - m.local_world_size) &&
-           m.first_role_rank >= 0 && m.role_world_size >= m.local_world_size && within(m.master_port, 0, 65'535) &&
-           sane(m.progress);
+    return is_place(m.group_rank, m.group_world_size) && sane(m.ranks, m.world_size) &&
+           within(m.master_port, 0, 65'535) && sane(m.progress);
 }
 
 template <class T>

@@ -143,7 +143,7 @@ private:
         options.record.host = fmt::format("node{:05}", number);
         options.record.address = "127.0.0.1";
         options.record.store_port = 40'000;
-        options.record.role = "default";
+        options.record.blocks = {{0, 1, "default"}};
         options.coordinator = "127.0.0.1";
         options.fixed_coordinator = false;
         all_[which].member = std::make_unique<Member>(std::move(options), Clock::now(), number);

@@ -41,13 +41,15 @@ public:
         return job;
     }
     JobProgress progress() { return {{number(), number(), number(), Milliseconds(byte()), text()}, number()}; }
-    Cause cause() { return {number(), text(), text(), flag(), text(), {number(), number()}}; }
+    LostRanks lost() { return flag() ? LostRanks{{number(), number()}} : LostRanks{}; }
+    Cause cause() { return {number(), text(), text(), flag(), text(), lost()}; }
     Join join() {
         Join join;
         join.stamp = stamp();
         join.record.id = std::string(1, static_cast<char>('a' + below(4)));
         join.record.host = text();
-        join.record.slots = number();
+        join.record.blocks = {{below(2), number(), text()}};
+        if (flag()) join.record.blocks.push_back({below(3), number(), text()});
         join.record.store_port = number();
         if (flag()) join.record.node_rank = number();
         join.record.hosts_coordinator = flag();
@@ -65,9 +67,9 @@ public:
         assigned.stamp = stamp();
         assigned.group_rank = number();
         assigned.group_world_size = number();
-        assigned.first_rank = number();
         assigned.world_size = number();
-        assigned.local_world_size = number();
+        assigned.ranks.blocks = {{number(), number(), number(), number()}};
+        if (flag()) assigned.ranks.blocks.push_back({number(), number(), number(), number()});
         assigned.master_port = number();
         assigned.progress = progress();
         return assigned;
@@ -105,7 +107,7 @@ public:
             case 5: return Welcome{stamp(), static_cast<std::uint64_t>(number()), config(), text()};
             case 6: return Refused{flag(), number(), text()};
             case 7: return assigned();
-            case 8: return StopRound{stamp(), text(), {number(), number()}, flag()};
+            case 8: return StopRound{stamp(), text(), lost(), flag()};
             case 9: return Notice{stamp(), text()};
             case 10: return End{stamp(), verdict()};
             default: return Gone{flag()};

@@ -50,8 +50,7 @@ public:
                        address.empty() ? fmt::format("10.0.0.{}", node) : address,
                        other_address,
                        4000 + node,
-                       slots,
-                       role,
+                       blocks.empty() ? std::vector<WorkerBlock>{{0, slots, role}} : blocks,
                        program,
                        "",
                        claimed,
@@ -138,6 +137,7 @@ public:
     Milliseconds age{};                   ///< of the round of a rejoining node
     std::string earlier_host;             ///< of the earlier coordinator, in comes_back()
     int slots = 2;
+    std::vector<WorkerBlock> blocks;  ///< of the nodes that join from now on; empty: one block of `slots`
     std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise
     std::map<ConnectionId, std::vector<Message>> sent;
     std::set<ConnectionId> closed;

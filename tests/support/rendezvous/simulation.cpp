@@ -145,8 +145,13 @@ void Simulation::make_member(std::size_t at) {
     options.record.host = fmt::format("node{}", agent.node);
     options.record.address = fmt::format("10.0.0.{}", agent.node);
     options.record.store_port = 1000 + static_cast<int>(at);
-    options.record.slots = static_cast<int>(draw(1, 3));
-    options.record.role = chance(70) ? "default" : "other";
+    const auto role = [this] { return chance(70) ? "default" : "other"; };
+    agent.blocks.clear();
+    const auto contexts = static_cast<std::int32_t>(draw(0, 3));
+    for (std::int32_t appnum = 0; appnum < contexts; ++appnum)
+        if (chance(60)) agent.blocks.push_back({appnum, static_cast<int>(draw(1, 3)), role()});
+    if (agent.blocks.empty()) agent.blocks.push_back({0, static_cast<int>(draw(1, 3)), role()});
+    options.record.blocks = agent.blocks;
     options.record.hosts_coordinator = fixed_ && seats_.size() > 1 && seats_[1].node == agent.node;
     if (chance(10)) options.record.node_rank = static_cast<int>(draw(0, options_.max_nodes - 1));
     options.coordinator = "node0:29400";

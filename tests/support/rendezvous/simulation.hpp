@@ -168,6 +168,7 @@ private:
     void check_sent(std::uint64_t number, const Message& message);
     void check_assigned(const Assigned& assigned);
     void check_round(const Assigned& assigned, std::size_t agent);
+    void check_ranks(const RoundFacts& facts);
     void check_stop(const StopRound& stop);
     void check_verdict(const Verdict& verdict);
     void check_progress();

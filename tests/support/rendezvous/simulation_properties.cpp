@@ -124,12 +124,35 @@ void Simulation::check_round(const Assigned& assigned, std::size_t at) {
         violated("ranks", fmt::format("round {}: assignments differ", round));
     if (assigned.group_world_size < options_.min_nodes || assigned.group_world_size > options_.max_nodes)
         violated("ranks", fmt::format("round {} has {} nodes", round, assigned.group_world_size));
-    for (auto left = all.begin(), right = std::next(left); right != all.end(); left = right++)
-        if (right->first == left->first + 1
-                ? right->second.first_rank != left->second.first_rank + left->second.local_world_size
-                : right->second.first_rank <= left->second.first_rank)
-            violated("ranks", fmt::format("round {}: ranks of nodes {} and {} do not follow each other", round,
-                                          left->first, right->first));
+    check_ranks(rounds_[key]);
+}
+
+/// Ranks follow each other context by context, and within a context node by node, without holes if all nodes have
+/// started.
+void Simulation::check_ranks(const RoundFacts& facts) {
+    std::map<std::pair<int, int>, RankBlock> blocks;  // by appnum and group rank
+    for (const auto& [group_rank, assigned] : facts.started) {
+        const auto& own = agents_[facts.placed.at(group_rank)].blocks;
+        if (own.size() != assigned.ranks.blocks.size())
+            return violated("ranks", fmt::format("node {} has {} blocks, and ranks for {}", group_rank, own.size(),
+                                                 assigned.ranks.blocks.size()));
+        for (std::size_t at = 0; at < own.size(); ++at) {
+            blocks[{own[at].appnum, group_rank}] = assigned.ranks.blocks[at];
+            if (own[at].count != assigned.ranks.blocks[at].count)
+                violated("ranks", fmt::format("node {} has another number of workers than ranks", group_rank));
+        }
+    }
+    const Assigned& any = facts.started.begin()->second;
+    const bool is_whole = facts.started.size() == static_cast<std::size_t>(any.group_world_size);
+    int end = 0;
+    for (const auto& [place, block] : blocks) {
+        if (is_whole ? block.first_rank != end : block.first_rank < end)
+            violated("ranks", fmt::format("ranks of context {} on node {} begin at {}, and {} are taken", place.first,
+                                          place.second, block.first_rank, end));
+        end = block.first_rank + block.count;
+    }
+    if (is_whole ? end != any.world_size : end > any.world_size)
+        violated("ranks", fmt::format("{} ranks in a world of {}", end, any.world_size));
 }
 
 /// Every half a second, until the job is over.

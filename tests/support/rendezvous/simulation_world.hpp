@@ -74,6 +74,7 @@ struct SimulatedAgent {
     Milliseconds frozen_until{0};
     std::uint64_t wire = 0, dial = 0, tick = 0, frozen = 0;
     SimulatedWorkers workers;
+    std::vector<WorkerBlock> blocks;
     bool dead = false, disturbed = false, left = false, admitted = false;
     bool answered = false;  ///< on this connection
     std::optional<int> status;

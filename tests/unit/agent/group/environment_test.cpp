@@ -22,11 +22,8 @@ Assignment second_node() {
     return {.round = 3,
             .group_rank = 1,
             .group_world_size = 2,
-            .first_rank = 4,
             .world_size = 8,
-            .local_world_size = 4,
-            .first_role_rank = 4,
-            .role_world_size = 8,
+            .ranks = {{{.count = 4, .first_rank = 4, .first_role_rank = 4, .role_world_size = 8}}},
             .master_addr = "node1",
             .master_port = 29500,
             .restart_count = 2,
@@ -124,10 +121,17 @@ TEST(SetVariable, replaces_or_adds) {
     EXPECT_EQ(set, (Variables{{"A", "3"}, {"B", "2"}, {"C", "4"}}));
 }
 
+/// A round on the only node, or on one whose ranks begin at `first_rank`.
+Assignment round_of(int workers, int first_rank = 0) {
+    Assignment round;
+    round.ranks.blocks = {{workers, first_rank, first_rank, first_rank + workers}};
+    return round;
+}
+
 std::vector<std::string> arguments(std::vector<std::string> given, int local_rank = 1) {
     Plan plan = plan_of(2);
     for (auto& word : given) plan.program.command.push_back(std::move(word));
-    auto words = worker_command(plan, {.first_rank = 10}, local_rank);
+    auto words = worker_command(plan, round_of(2, 10), local_rank);
     words.erase(words.begin());
     return words;
 }
@@ -166,22 +170,22 @@ TEST(WorkerCommand, the_programs_own_name_is_left_alone) {
     Plan plan = plan_of(1);
     plan.program.command = {"python3", "-u", "$local_rank.py", "$local_rank"};
     plan.program.name_index = 2;
-    EXPECT_EQ(worker_command(plan, {}, 0), (std::vector<std::string>{"python3", "-u", "$local_rank.py", "0"}));
+    EXPECT_EQ(worker_command(plan, round_of(1), 0), (std::vector<std::string>{"python3", "-u", "$local_rank.py", "0"}));
 }
 
 TEST(WorkerCommand, wraps_the_named_ranks) {
     Plan plan = plan_of(2);
     plan.program.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}}, {std::nullopt, {"nice"}}};
-    EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 1),
+    EXPECT_EQ(worker_command(plan, round_of(2, 10), 1),
               (std::vector<std::string>{"nsys", "-o", "out.11.1", "nice", "prog"}));
-    EXPECT_EQ(worker_command(plan, {.first_rank = 10}, 0), (std::vector<std::string>{"nice", "prog"}));
+    EXPECT_EQ(worker_command(plan, round_of(2, 10), 0), (std::vector<std::string>{"nice", "prog"}));
 }
 
 TEST(WorkerCommand, passes_the_local_rank_when_asked) {
     Plan plan = plan_of(2);
     plan.program.command.push_back("x");
     plan.program.pass_local_rank = true;
-    EXPECT_EQ(worker_command(plan, {}, 1), (std::vector<std::string>{"prog", "--local-rank=1", "x"}));
+    EXPECT_EQ(worker_command(plan, round_of(2), 1), (std::vector<std::string>{"prog", "--local-rank=1", "x"}));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(OneNode, one_round_that_succeeds) {
     const Assignment& round = node.rounds[0];
     EXPECT_EQ(round.world_size, 3);
     EXPECT_EQ(round.group_world_size, 1);
-    EXPECT_EQ(round.first_rank, 0);
+    EXPECT_EQ(round.ranks.rank(0), 0);
     EXPECT_EQ(round.master_addr, "127.0.0.1");
     EXPECT_GT(round.master_port, 0);
     EXPECT_EQ(round.restart_reason, "");

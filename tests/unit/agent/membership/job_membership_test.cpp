@@ -176,7 +176,7 @@ TEST(JobMembership, nodes_agree_on_a_world) {
         const Assignment& round = job[static_cast<std::size_t>(rank)].rounds.at(0);
         EXPECT_EQ(round.group_rank, rank);
         EXPECT_EQ(round.group_world_size, 3);
-        EXPECT_EQ(round.first_rank, 2 * rank);
+        EXPECT_EQ(round.ranks.rank(0), 2 * rank);
         EXPECT_EQ(round.world_size, 6);
         EXPECT_EQ(round.round, 0);
         EXPECT_EQ(round.store.kind == StoreDuty::Kind::none, rank != 0) << "group rank 0 serves it";

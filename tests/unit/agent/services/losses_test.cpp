@@ -20,25 +20,30 @@ protected:
 };
 
 TEST_F(LossNoticesTest, a_follower_gets_earlier_and_later_losses) {
-    losses_.report({3, 1}, "exited with 1");
+    losses_.report({{3, 1}}, "exited with 1");
     const base::UniqueFd client = follow();
     EXPECT_EQ(received(client), "lost 3 1 exited with 1\n");
-    losses_.report({8, 4}, "node2\nis gone");
+    losses_.report({{8, 4}}, "node2\nis gone");
     EXPECT_EQ(received(client), "lost 8 4 node2\\x0ais gone\n");
 }
 
+TEST_F(LossNoticesTest, a_lost_node_with_several_ranges_is_a_line_each) {
+    losses_.report({{0, 1}, {4, 2}}, "node2 was lost");
+    EXPECT_EQ(received(follow()), "lost 0 1 node2 was lost\nlost 4 2 node2 was lost\n");
+}
+
 TEST_F(LossNoticesTest, a_loss_is_sent_once_per_round) {
-    losses_.report({3, 1}, "exited with 1");
-    losses_.report({3, 1}, "rank 3 exited with 1");
+    losses_.report({{3, 1}}, "exited with 1");
+    losses_.report({{3, 1}}, "rank 3 exited with 1");
     EXPECT_EQ(received(follow()), "lost 3 1 exited with 1\n");
     losses_.prepare({});
-    losses_.report({3, 1}, "exited with 2");
+    losses_.report({{3, 1}}, "exited with 2");
     EXPECT_EQ(received(follow()), "lost 3 1 exited with 2\n");
 }
 
 TEST_F(LossNoticesTest, a_new_round_has_no_losses_and_no_followers) {
     const base::UniqueFd client = follow();
-    losses_.report({3, 1}, "exited with 1");
+    losses_.report({{3, 1}}, "exited with 1");
     losses_.prepare({});
     turn();
     EXPECT_EQ(losses_.followers(), 0U);
@@ -49,7 +54,7 @@ TEST_F(LossNoticesTest, a_follower_that_reads_late_misses_nothing) {
     const base::UniqueFd client = follow();
     const std::string reason(300, 'r');
     constexpr int kLosses = 20'000;
-    for (int rank = 0; rank < kLosses; ++rank) losses_.report({rank, 1}, reason);
+    for (int rank = 0; rank < kLosses; ++rank) losses_.report({{rank, 1}}, reason);
     const base::UniqueFd late = follow();
     for (const base::UniqueFd* reader : {&client, &late}) {
         std::string all;

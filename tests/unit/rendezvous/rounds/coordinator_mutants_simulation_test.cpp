@@ -110,7 +110,8 @@ TEST(Mutants, a_coordinator_that_acts_after_the_end_of_its_lease) {
 // --- ranks ----------------------------------------------------------------------------------------------------------
 
 TEST(Mutants, a_coordinator_that_assigns_one_rank_twice) {
-    EXPECT_TRUE(breaks("ranks", that_sends<Assigned>([](Assigned& assigned) { assigned.first_rank = 0; })));
+    EXPECT_TRUE(
+        breaks("ranks", that_sends<Assigned>([](Assigned& assigned) { assigned.ranks.blocks[0].first_rank = 0; })));
 }
 
 // --- budget ---------------------------------------------------------------------------------------------------------

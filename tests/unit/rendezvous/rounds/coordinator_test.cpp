@@ -33,8 +33,8 @@ TEST(Coordinator, starts_when_all_have_joined_and_sends_each_its_own_assignment)
     const auto first = job.received<Assigned>(0), second = job.received<Assigned>(1);
     ASSERT_TRUE(first && second);
     const JobProgress progress{{}, 2};
-    EXPECT_EQ(*first, (Assigned{{1, 0, 77}, 0, 2, 0, 4, 2, 0, 4, "10.0.0.0", 4000, 0, 0, "", progress}));
-    EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 2, 4, 2, 2, 4, "10.0.0.0", 4000, 0, 0, "", progress}));
+    EXPECT_EQ(*first, (Assigned{{1, 0, 77}, 0, 2, 4, {{{2, 0, 0, 4}}}, "10.0.0.0", 4000, 0, 0, "", progress}));
+    EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 4, {{{2, 2, 2, 4}}}, "10.0.0.0", 4000, 0, 0, "", progress}));
 }
 
 TEST(Coordinator, finished_members_receive_the_end_of_the_round_too) {
@@ -198,12 +198,23 @@ TEST(Coordinator, a_spare_takes_a_lost_nodes_rank_at_once_and_no_restart_is_coun
     job.dies(1);
     const auto stop = job.received<StopRound>(0);
     EXPECT_EQ(stop->reason, "node1 was lost");
-    EXPECT_EQ(stop->lost, (LostRanks{2, 2}));
+    EXPECT_EQ(stop->lost, (LostRanks{{2, 2}}));
     job.over(0);
     const auto spare = job.received<Assigned>(2);
     ASSERT_TRUE(spare);
     EXPECT_EQ(spare->group_rank, 1);
     EXPECT_EQ(spare->restart_count, 0);
+}
+
+TEST(Coordinator, the_lost_ranks_of_a_node_with_two_contexts_need_not_be_contiguous) {
+    Job job(2, 2);
+    job.blocks = {{0, 1, "ps"}, {1, 2, "worker"}};
+    job.join(0), job.join(1), job.join(2);
+    EXPECT_EQ(job.received<Assigned>(1)->ranks, (RankLayout{{{1, 1, 1, 2}, {2, 4, 2, 4}}}));
+    job.dies(1);
+    EXPECT_EQ(job.received<StopRound>(0)->lost, (LostRanks{{1, 1}, {4, 2}}));
+    job.over(0);
+    EXPECT_EQ(job.received<Assigned>(2)->ranks, (RankLayout{{{1, 1, 1, 2}, {2, 4, 2, 4}}})) << "the spare's";
 }
 
 TEST(Coordinator, a_loss_excuses_failures_of_its_peers) {

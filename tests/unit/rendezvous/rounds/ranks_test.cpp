@@ -6,8 +6,8 @@ namespace dlaunch::rendezvous {
 namespace {
 
 RankRequest request(std::string host, std::optional<std::int32_t> last = {}, std::optional<std::int32_t> claimed = {},
-                    std::int32_t slots = 1, std::string role = "default") {
-    return {std::move(host), "", claimed, last, last.has_value(), 0, slots, std::move(role)};
+                    std::vector<WorkerBlock> blocks = {{}}) {
+    return {std::move(host), "", claimed, last, last.has_value(), 0, std::move(blocks)};
 }
 
 std::vector<std::int32_t> group_ranks(const std::vector<RankRequest>& requests) {
@@ -75,17 +75,30 @@ TEST(Ranks, two_claims_of_one_rank_give_a_warning_and_the_natural_order) {
 }
 
 TEST(Ranks, workers_are_numbered_node_by_node_and_role_by_role) {
-    const auto of = place({request("c", {}, {}, 3, "trainer"), request("a", {}, {}, 1, "trainer"),
-                           request("b", {}, {}, 2, "reader")})
+    const auto of = place({request("c", {}, {}, {{0, 3, "trainer"}}), request("a", {}, {}, {{0, 1, "trainer"}}),
+                           request("b", {}, {}, {{0, 2, "reader"}})})
                         .of;
-    EXPECT_EQ(of[0].first_rank, 3);
-    EXPECT_EQ(of[1].first_rank, 0);
-    EXPECT_EQ(of[2].first_rank, 1);
-    EXPECT_EQ(of[0].first_role_rank, 1);
-    EXPECT_EQ(of[2].first_role_rank, 0);
-    EXPECT_EQ(of[0].role_world_size, 4);
-    EXPECT_EQ(of[2].role_world_size, 2);
+    EXPECT_EQ(of[0].ranks, (RankLayout{{{3, 3, 1, 4}}}));
+    EXPECT_EQ(of[1].ranks, (RankLayout{{{1, 0, 0, 4}}}));
+    EXPECT_EQ(of[2].ranks, (RankLayout{{{2, 1, 0, 2}}}));
     for (const Placement& at : of) EXPECT_EQ(at.world_size, 6);
+}
+
+TEST(Ranks, workers_of_several_contexts_are_numbered_context_by_context) {
+    const auto of = place({request("b", {}, {}, {{1, 2, "worker"}, {2, 1, "eval"}}),
+                           request("a", {}, {}, {{0, 1, "ps"}, {1, 2, "worker"}})})
+                        .of;
+    EXPECT_EQ(of[1].ranks, (RankLayout{{{1, 0, 0, 1}, {2, 1, 0, 4}}}));
+    EXPECT_EQ(of[0].ranks, (RankLayout{{{2, 3, 2, 4}, {1, 5, 0, 1}}}));
+    for (const Placement& at : of) EXPECT_EQ(at.world_size, 6);
+}
+
+TEST(Ranks, contexts_of_one_role_are_counted_together) {
+    const auto of = place({request("a", {}, {}, {{0, 1, "w"}, {1, 1, "x"}, {2, 2, "w"}}),
+                           request("b", {}, {}, {{0, 2, "w"}, {2, 1, "w"}})})
+                        .of;
+    EXPECT_EQ(of[0].ranks, (RankLayout{{{1, 0, 0, 6}, {1, 3, 0, 1}, {2, 4, 3, 6}}}));
+    EXPECT_EQ(of[1].ranks, (RankLayout{{{2, 1, 1, 6}, {1, 6, 5, 6}}}));
 }
 
 }  // namespace

@@ -25,9 +25,10 @@ r::JobConfig some_config() {
 }
 
 std::vector<r::Message> one_of_each() {
-    const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, 8, "trainer", "train.py", "3", 2, true};
+    const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, {{0, 2, "chief"}, {2, 6, "trainer"}},
+                             "ps.py", "3",     2,          true};
     const r::Cause cause{139,  "3 signal 11",  "rank 3 (node1, pid 9) was killed by SIGSEGV",
-                         true, "{\"rank\":3}", {3, 1}};
+                         true, "{\"rank\":3}", {{3, 1}}};
     const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
     return {r::Hello{"0.1.0", "job", 2},
             r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, 3600s}, 5, 123456789, some_config(), some_config(),
@@ -38,8 +39,9 @@ std::vector<r::Message> one_of_each() {
             r::Beat{kStamp, 99, 800ms},
             r::Welcome{kStamp, 98, some_config(), "node1"},
             r::Refused{true, 83, "another job"},
-            r::Assigned{kStamp, 1, 2, 8, 16, 8, 0, 8, "10.0.0.1", 41234, 1, 3, "node2 was lost", progress},
-            r::StopRound{kStamp, "rank 3 failed", {3, 1}, true},
+            r::Assigned{
+                kStamp, 1, 2, 16, {{{2, 2, 2, 4}, {6, 8, 0, 6}}}, "10.0.0.1", 41234, 1, 3, "node2 was lost", progress},
+            r::StopRound{kStamp, "node2 was lost", {{3, 1}, {8, 4}}, true},
             r::Notice{kStamp, "7 of 8 nodes"},
             r::End{kStamp, {139, "", {"{}", ""}}},
             r::Gone{true}};
@@ -84,13 +86,17 @@ TEST(RoundsWire, a_message_that_is_cut_or_has_a_rest_is_refused) {
 
 TEST(RoundsWire, numbers_out_of_range_are_refused) {
     auto join = [](auto change) {
-        r::Join message{kStamp, {"id", "host", "1.2.3.4", "", 1, 1, "", "", "", {}, false}, {}, {}, 5, 0, {}};
+        r::Join message{
+            kStamp, {"id", "host", "1.2.3.4", "", 1, {{0, 1, ""}, {3, 2, ""}}, "", "", {}, false}, {}, {}, 5, 0, {}};
         change(message);
         return decode_frame(encode(message)).has_value();
     };
     EXPECT_TRUE(join([](r::Join&) {}));
-    EXPECT_FALSE(join([](r::Join& m) { m.record.slots = 0; }));
-    EXPECT_FALSE(join([](r::Join& m) { m.record.slots = 1 << 30; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.blocks.clear(); }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.blocks[1].count = 0; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.blocks[1].count = 1 << 20; })) << "and one more";
+    EXPECT_FALSE(join([](r::Join& m) { m.record.blocks[0].appnum = -1; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.blocks[0].appnum = 3; })) << "twice";
     EXPECT_FALSE(join([](r::Join& m) { m.record.store_port = 65'536; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.node_rank = -1; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.id.clear(); }));
@@ -102,6 +108,24 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
     EXPECT_FALSE(join([](r::Join& m) { m.latest_round = INT32_MAX; })) << "no round could follow";
     EXPECT_FALSE(join([](r::Join& m) { m.job = r::JobConfig{.min_nodes = 0}; }));
     EXPECT_FALSE(decode_frame(encode(r::Leave{kStamp, r::Leave::Scope{9}, 0, ""})));
+    auto assigned = [](r::RankLayout ranks) {
+        return decode_frame(encode(r::Assigned{kStamp, 0, 1, 8, std::move(ranks)})).has_value();
+    };
+    EXPECT_TRUE(assigned({{{2, 0, 0, 2}, {2, 6, 1, 3}}}));
+    EXPECT_FALSE(assigned({}));
+    EXPECT_FALSE(assigned({{{0, 0, 0, 2}}}));
+    EXPECT_FALSE(assigned({{{9, 0, 0, 9}}})) << "more than the world";
+    EXPECT_FALSE(assigned({{{2, 7, 0, 2}}}));
+    EXPECT_FALSE(assigned({{{2, -1, 0, 2}}}));
+    EXPECT_FALSE(assigned({{{2, 0, 1, 2}}}));
+    EXPECT_FALSE(assigned({{{2, 0, -1, 2}}}));
+    EXPECT_FALSE(assigned({{{2, 0, 0, 2}, {2, 1, 0, 2}}})) << "rank 1 twice";
+    auto stop = [](r::LostRanks lost) { return decode_frame(encode(r::StopRound{kStamp, "", lost})).has_value(); };
+    EXPECT_TRUE(stop({}));
+    EXPECT_TRUE(stop({{INT32_MAX - 1, 1}}));
+    EXPECT_FALSE(stop({{INT32_MAX, 1}}));
+    EXPECT_FALSE(stop({{-1, 1}}));
+    EXPECT_FALSE(stop({{0, 0}}));
     EXPECT_FALSE(decode(0x3F, ""));
     EXPECT_FALSE(decode(0xFF, ""));
 }
