@@ -124,7 +124,7 @@ base::Result<void> Agent::prepare() {
     mallopt(M_ARENA_MAX, 1);  // threads that allocate little need no arena of their own
     keep_descriptors();
     open_files_ = raise_open_files();
-    auto processors = bind_workers_here(plan_.binding, plan_.workers, given_variable(plan_, "CUDA_VISIBLE_DEVICES"));
+    auto processors = bind_workers_here(plan_.binding, plan_.workers(), shared_devices(plan_));
     if (!processors) return processors.error();
     processors_ = std::move(*processors);
     membership_ =
@@ -180,7 +180,7 @@ void Agent::on_output_ready(const base::Result<void>& made) {
     if (has_ended_) return;
     if (!made) return refuse(made.error().status, made.error().text);
     wire();
-    events_.write("job_started", {{"workers", std::int64_t{plan_.workers}},
+    events_.write("job_started", {{"workers", std::int64_t{plan_.workers()}},
                                   {"pid", std::int64_t{getpid()}},
                                   {"host", std::string_view(node_.host)}});
     if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });

@@ -44,7 +44,7 @@ struct Wrap {
     std::vector<std::string> words;
 };
 
-/// What the workers of this node execute.
+/// What the workers of one context execute.
 struct Program {
     std::vector<std::string> command;  ///< argv of a worker before --wrap; command[0] is looked up in PATH
     bool is_python = false;            ///< command is PYTHON -u ...
@@ -54,8 +54,6 @@ struct Program {
     Variables environment;          ///< --env
     std::string working_directory;  ///< --chdir; empty: the agent's
     std::vector<Wrap> wraps;
-    bool virtual_local_rank = false;
-    bool pass_local_rank = false;  ///< --local-rank=N as the first argument, as torch.distributed.launch does
 
     /// The user's program without its folder, or the module's name.
     [[nodiscard]] std::string name() const {
@@ -63,6 +61,13 @@ struct Program {
         const std::string& path = command[name_index];
         return path.substr(path.find_last_of('/') + 1);
     }
+};
+
+/// A program with its workers on this node. A job has one context, or several side by side: `a : b`.
+struct Context {
+    Program program;
+    int workers = 1;
+    int appnum = 0;  ///< place among the job's contexts; a node may lack some of them
 };
 
 /// Bits of a set of output streams; the numbers are torchrun's.
@@ -176,8 +181,9 @@ struct TimerPlan {
 
 struct Plan {
     Host host;
-    Program program;
-    int workers = 1;                        ///< on this node
+    std::vector<Context> contexts{{}};      ///< ascending in appnum, never empty; local ranks count through them
+    bool virtual_local_rank = false;        ///< every worker sees a single device
+    bool pass_local_rank = false;           ///< append --local-rank=N, as torch.distributed.launch does
     bool forks = false;                     ///< workers are forked from a template, see services/template.hpp
     bool use_cgroups = true;                ///< false with DLAUNCH_NO_CGROUP=1: sweeps alone find processes
     std::string temporary_folder = "/tmp";  ///< absolute path: $TMPDIR where that is set
@@ -197,6 +203,22 @@ struct Plan {
     std::string agent_error_file;          ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none
     int verbosity = 0;                     ///< -1 quiet, 0, 1 verbose
     bool has_front_end = false;            ///< a front end hosts the coordinator and prints the report
+
+    /// On this node, of all contexts.
+    [[nodiscard]] int workers() const {
+        int total = 0;
+        for (const Context& context : contexts) total += context.workers;
+        return total;
+    }
+    /// The context of a worker of this node.
+    [[nodiscard]] const Context& context_of(int local_rank) const {
+        const Context* found = &contexts.front();
+        for (int first = 0; const Context& context : contexts) {
+            if (local_rank >= first) found = &context;
+            first += context.workers;
+        }
+        return *found;
+    }
 };
 
 }  // namespace dlaunch::agent

@@ -17,7 +17,10 @@ void Reporter::progress(const std::string& text) {
 JobResult Reporter::job_result(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {
     JobResult end;
     end.job_id = plan_.rendezvous.job_id;
-    end.program = plan_.program.command.at(plan_.program.name_index);
+    for (const Context& context : plan_.contexts) {
+        if (!end.program.empty()) end.program += " : ";
+        end.program += context.program.command.at(context.program.name_index);
+    }
     end.exit_status = verdict.status;
     end.rounds = job.rounds;
     end.restarts = group.assignment().restart_count;
@@ -27,8 +30,8 @@ JobResult Reporter::job_result(const JobVerdict& verdict, const Job& job, const 
     end.failures = verdict.failures ? *verdict.failures : last_round_.failures;
     for (const Worker& worker : group.workers().all())
         if (worker.pid)
-            end.workers.push_back(
-                {worker.rank, worker.local_rank, worker.pid, node_.host, worker.exit_status(), worker.usage});
+            end.workers.push_back({worker.rank, worker.local_rank, plan_.context_of(worker.local_rank).program.role,
+                                   worker.pid, node_.host, worker.exit_status(), worker.usage});
     if (plan_.logs.keeps_files()) end.log_directory = output_.paths().folder();
     return end;
 }

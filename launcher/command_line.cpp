@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "launcher/cli/completion.hpp"
+#include "launcher/cli/contexts.hpp"
 #include "launcher/cli/help.hpp"
 #include "launcher/cli/normalize.hpp"
 #include "launcher/cli/parse.hpp"
@@ -33,10 +34,10 @@ Result<Invocation> print_completion(const OptionUse& use) {
 }
 
 /// The first option that prints a text and exits, as in argparse; null: none.
-const OptionUse* text_option(const std::vector<OptionUse>& uses) {
-    for (const OptionUse& use : uses) {
-        if (use.option->only_on_command_line) return &use;
-    }
+const OptionUse* text_option(const std::vector<Normalized>& contexts) {
+    for (const Normalized& context : contexts)
+        for (const OptionUse& use : context.options)
+            if (use.option->is_text()) return &use;
     return nullptr;
 }
 
@@ -58,27 +59,37 @@ Result<void> read_file_of(Sources& sources, const Deps& deps) {
 }
 
 /// Whether to run the program with Python as torchrun does: called as torchrun, with a file that cannot be executed.
-bool is_torchruns_script(const std::string& called, const Settings& settings, const Normalized& line,
-                         const Deps& deps) {
-    return is_called_torchrun(called) && !settings.no_python && !settings.module && !line.program.empty() &&
-           deps.is_no_program(line.program[0]);
+bool is_torchruns_script(const std::string& called, const ContextRequest& context, const Deps& deps) {
+    return is_called_torchrun(called) && !context.settings.no_python && !context.settings.module &&
+           !context.program.empty() && deps.is_no_program(context.program[0]);
 }
 
-/// A front end has resolved all sources; its command line for a node is complete.
-Result<Sources> all_sources(std::vector<OptionUse>&& command_line, const Deps& deps) {
+/// Reads the options of each context. Variables and the file give the defaults of every context; options of the job
+/// count in the first one. A front end has resolved all of these: its command line for a node is complete.
+Result<std::vector<ContextRequest>> read_contexts(std::vector<Normalized>&& lines, const Deps& deps) {
+    std::vector<ContextRequest> contexts;
     Sources sources;
-    sources.command_line = std::move(command_line);
-    if (deps.node) return sources;
-    read_variables(deps.host.environment, sources);
-    if (auto done = read_file_of(sources, deps); !done) return done.error();
-    return sources;
+    sources.command_line = std::move(lines.front().options);
+    if (!deps.node) {
+        read_variables(deps.host.environment, sources);
+        if (auto done = read_file_of(sources, deps); !done) return done.error();
+    }
+    for (Normalized& line : lines) {
+        if (!contexts.empty()) sources.command_line = std::move(line.options);
+        auto uses = strongest(sources);
+        auto settings = parse(uses);
+        if (!settings) return settings.error();
+        contexts.push_back({std::move(*settings), std::move(line.program), std::move(uses)});
+        if (contexts.size() == 1) keep_options_of_contexts(sources);
+    }
+    return contexts;
 }
 
-Result<Invocation> plan_nodes(const Settings& settings, const std::vector<OptionUse>& uses, const Normalized& line,
-                              const Deps& deps) {
+Result<Invocation> plan_nodes(const std::vector<ContextRequest>& contexts, const Deps& deps) {
+    const Settings& settings = contexts.front().settings;
     Invocation invocation;
     invocation.warnings = settings.warnings;
-    auto front = make_front_plan(settings, uses, line.program, deps);
+    auto front = make_front_plan(contexts, deps);
     if (!front) return front.error();
     if (settings.dry_run) return print(front_dry_run(*front));
     invocation.kind = Invocation::Kind::start_nodes;
@@ -86,23 +97,21 @@ Result<Invocation> plan_nodes(const Settings& settings, const std::vector<Option
     return invocation;
 }
 
-Result<Invocation> plan_it(const std::string& called, Normalized&& line, const Deps& deps) {
-    const auto sources = all_sources(std::move(line.options), deps);
-    if (!sources) return sources.error();
-    const auto uses = strongest(*sources);
-    auto settings = parse(uses);
-    if (!settings) return settings.error();
-    settings->called = called;
-    if (is_torchruns_script(called, *settings, line, deps)) settings->run_path = true;
-    if (!deps.node && starts_nodes(*settings)) return plan_nodes(*settings, uses, line, deps);
+Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& lines, const Deps& deps) {
+    auto contexts = read_contexts(std::move(lines), deps);
+    if (!contexts) return contexts.error();
+    ContextRequest& first = contexts->front();
+    first.settings.called = called;
+    if (is_torchruns_script(called, first, deps)) first.settings.run_path = true;
+    if (!deps.node && starts_nodes(first.settings)) return plan_nodes(*contexts, deps);
     Invocation invocation;
-    invocation.warnings = settings->warnings;
-    auto plan = make_plan(*settings, line.program, deps, invocation.warnings);
+    invocation.warnings = first.settings.warnings;
+    auto plan = make_plan(*contexts, deps, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
-    if (!invocation.plan.program.is_python)
-        invocation.plan.program.not_found_hint = command_suggestion(line.program[0]);
-    if (!settings->dry_run) return invocation;
+    agent::Program& program = invocation.plan.contexts.front().program;
+    if (!program.is_python) program.not_found_hint = command_suggestion(first.program[0]);
+    if (!first.settings.dry_run) return invocation;
     auto text = dry_run(invocation.plan, deps);
     if (!text) return text.error();
     invocation.kind = Invocation::Kind::print;
@@ -110,14 +119,26 @@ Result<Invocation> plan_it(const std::string& called, Normalized&& line, const D
     return invocation;
 }
 
-Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words, const Deps& deps) {
-    if (!words.empty() && words[0] == "version" && !is_called_torchrun(called)) return print(version_text());
+/// Under the name torchrun a `:` is an argument like any other.
+Result<std::vector<Normalized>> read_words(const std::string& called, const std::vector<std::string>& words) {
+    if (!is_called_torchrun(called)) return normalize_contexts(words);
     auto line = normalize(words);
     if (!line) return line.error();
-    const OptionUse* text = text_option(line->options);
-    if (!text) return plan_it(called, std::move(*line), deps);
-    if (text->option->name == "print-completion") return print_completion(*text);
-    return print(text->option->name == "help" ? help_text() : version_text());
+    return std::vector<Normalized>{std::move(*line)};
+}
+
+Result<Invocation> print_text(const OptionUse& text) {
+    if (text.option->name == "print-completion") return print_completion(text);
+    return print(text.option->name == "help" ? help_text() : version_text());
+}
+
+Result<Invocation> dispatch(const std::string& called, const std::vector<std::string>& words, const Deps& deps) {
+    if (!words.empty() && words[0] == "version" && !is_called_torchrun(called)) return print(version_text());
+    auto contexts = read_words(called, words);
+    if (!contexts) return contexts.error();
+    if (const OptionUse* text = text_option(*contexts)) return print_text(*text);
+    if (auto fine = check_contexts(*contexts); !fine) return fine.error();
+    return plan_it(called, std::move(*contexts), deps);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
     const auto invocation = read_command_line(words, deps_of_this_process());
     if (!invocation) return print_error(invocation.error().within("coordinator"));
     const agent::Plan& plan = invocation->plan;
-    if (plan.program.name() != kNoProgram)
+    if (plan.contexts.size() > 1 || plan.contexts.front().program.name() != kNoProgram)
         return print_error({"coordinator: a program was given, expected options only: a coordinator has no workers"});
     if (plan.rendezvous.max_nodes == 1 && plan.rendezvous.standalone)
         return print_error({"coordinator: no endpoint, expected --nnodes and --rdzv-endpoint"});

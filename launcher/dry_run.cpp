@@ -6,8 +6,10 @@
 
 #include "agent/group/environment.hpp"
 #include "agent/logs/run_directory.hpp"
+#include "agent/membership/net_options.hpp"
 #include "rendezvous/base/signal_names.hpp"
 #include "rendezvous/base/text.hpp"
+#include "rendezvous/rounds/ranks.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -22,8 +24,10 @@ double seconds(std::chrono::milliseconds time) { return static_cast<double>(time
 /// The first round of a job started with this plan.
 agent::Assignment first_round(const agent::Plan& plan) {
     agent::Assignment round;
-    round.world_size = plan.workers;
-    round.ranks.blocks = {{plan.workers, 0, 0, plan.workers}};
+    rendezvous::RankRequest only{.blocks = agent::worker_blocks(plan)};
+    rendezvous::Placement placement = rendezvous::place({only}).of.front();
+    round.world_size = placement.world_size;
+    round.ranks = std::move(placement.ranks);
     round.master_addr = plan.rendezvous.master_addr.empty() ? kChosenAtStart : plan.rendezvous.master_addr;
     round.master_port = plan.rendezvous.master_port.value_or(0);
     round.max_restarts = plan.restarts.max_restarts;
@@ -57,9 +61,21 @@ Json environment_of(const agent::Plan& plan, const agent::Assignment& round, int
     return variables;
 }
 
+Json contexts(const agent::Plan& plan) {
+    Json all = Json::array();
+    for (const agent::Context& context : plan.contexts) {
+        const std::string& folder = context.program.working_directory;
+        all.push_back({{"appnum", context.appnum},
+                       {"workers", context.workers},
+                       {"role", context.program.role},
+                       {"working_directory", folder.empty() ? "." : folder}});
+    }
+    return all;
+}
+
 std::string standard_input(const agent::Plan& plan) {
     switch (plan.standard_input.mode) {
-        case agent::StdinPlan::Mode::automatic: return plan.workers == 1 ? "all" : "none";
+        case agent::StdinPlan::Mode::automatic: return plan.workers() == 1 ? "all" : "none";
         case agent::StdinPlan::Mode::none: return "none";
         case agent::StdinPlan::Mode::all: return "all";
         case agent::StdinPlan::Mode::rank: return fmt::format("rank {}", plan.standard_input.rank);
@@ -123,11 +139,11 @@ Json logs(const agent::LogPlan& plan, const std::string& directory) {
 base::Result<std::vector<std::vector<int>>> processors(const agent::Plan& plan, const Deps& deps) {
     agent::Topology topology;
     if (plan.binding != agent::Binding::none) {
-        auto found = deps.topology(agent::given_variable(plan, "CUDA_VISIBLE_DEVICES"));
+        auto found = deps.topology(agent::shared_devices(plan));
         if (!found) return found.error();
         topology = std::move(*found);
     }
-    return agent::bind_workers(topology, plan.binding, plan.workers);
+    return agent::bind_workers(topology, plan.binding, plan.workers());
 }
 
 }  // namespace
@@ -139,7 +155,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
     const std::string directory = run_directory(plan);
 
     Json workers = Json::array();
-    for (int local_rank = 0; local_rank < plan.workers; ++local_rank) {
+    for (int local_rank = 0; local_rank < plan.workers(); ++local_rank) {
         Json files = files_of(plan, directory, local_rank);
         const auto& bound = units->at(static_cast<std::size_t>(local_rank));
         Json worker = {{"rank", round.ranks.rank(local_rank)}, {"local_rank", local_rank}};
@@ -150,10 +166,9 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
         workers.push_back(std::move(worker));
     }
     Json job = {{"nodes", {{"min", plan.rendezvous.min_nodes}, {"max", plan.rendezvous.max_nodes}}}};
-    job["workers_per_node"] = plan.workers;
-    job["role"] = plan.program.role;
+    job["workers_per_node"] = plan.workers();
+    job["contexts"] = contexts(plan);
     job["start_method"] = plan.forks ? "fork" : "spawn";
-    job["working_directory"] = plan.program.working_directory.empty() ? "." : plan.program.working_directory;
     job["stdin"] = standard_input(plan);
     job["rendezvous"] = rendezvous(plan.rendezvous);
     job["restarts"] = restarts(plan.restarts);

@@ -14,6 +14,7 @@
 #include "rendezvous/net/endpoint.hpp"
 #include "rendezvous/rounds/lease.hpp"
 #include "rendezvous/wire/messages.hpp"
+#include "rendezvous/wire/rank_layout.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -34,29 +35,30 @@ std::string python(const Settings& settings, const Deps& deps) {
     return "python3";
 }
 
-Result<void> plan_program(const Settings& settings, const std::vector<std::string>& program, const Deps& deps,
-                          agent::Plan& plan) {
-    if (program.empty())
+/// Completes the context's program, whose options are set already. How programs are run is the job's choice.
+Result<void> plan_program(const Settings& job, const std::vector<std::string>& words, const Deps& deps,
+                          agent::Program& program) {
+    if (words.empty())
         return Error{"no program given, expected dlaunch [OPTIONS] PROGRAM [ARGS...]; see dlaunch --help"};
-    if (program[0].empty()) return Error{"the program's name is empty, expected dlaunch [OPTIONS] PROGRAM [ARGS...]"};
-    bool module = settings.module && !settings.run_path;
-    if (module && settings.no_python)
-        return Error{fmt::format("{} and {} contradict each other, expected one of them", settings.spelling("module"),
-                                 settings.spelling("no-python"))};
-    plan.program.is_python = settings.run_path || module || (!settings.no_python && program[0].ends_with(".py"));
-    if (plan.program.is_python) plan.program.command = {python(settings, deps), "-u"};
-    if (module) plan.program.command.emplace_back("-m");
-    plan.program.name_index = plan.program.command.size();
-    plan.program.command.insert(plan.program.command.end(), program.begin(), program.end());
-    if (settings.use_env) plan.program.pass_local_rank = false;
-    if (plan.program.is_python) plan.forks = false;  // torchrun's start method has no effect on scripts
+    if (words[0].empty()) return Error{"the program's name is empty, expected dlaunch [OPTIONS] PROGRAM [ARGS...]"};
+    bool module = job.module && !job.run_path;
+    if (module && job.no_python)
+        return Error{fmt::format("{} and {} contradict each other, expected one of them", job.spelling("module"),
+                                 job.spelling("no-python"))};
+    program.is_python = job.run_path || module || (!job.no_python && words[0].ends_with(".py"));
+    if (program.is_python) program.command = {python(job, deps), "-u"};
+    if (module) program.command.emplace_back("-m");
+    program.name_index = program.command.size();
+    program.command.insert(program.command.end(), words.begin(), words.end());
     return {};
 }
 
-/// A template runs once for all ranks, so its command must not depend on a rank.
+/// A template runs once for all ranks, so there is one program, and its command must not depend on a rank.
 Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
     if (!plan.forks) return {};
-    if (!settings.plan.program.wraps.empty()) return wrong(settings, "start-method", "spawn with --wrap");
+    if (plan.contexts.size() > 1)
+        return wrong(settings, "start-method", "spawn with several programs, because a node has one template");
+    if (!plan.contexts.front().program.wraps.empty()) return wrong(settings, "start-method", "spawn with --wrap");
     agent::Assignment round;
     round.ranks.blocks = {{2, 0, 0, 2}};
     if (agent::worker_command(plan, round, 0) == agent::worker_command(plan, round, 1)) return {};
@@ -64,15 +66,16 @@ Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
                  "spawn, because the arguments contain the local rank and all forks share one command line");
 }
 
-Result<int> gpus(const Settings& settings, const agent::Plan& plan, const Deps& deps) {
-    int found = deps.count_gpus(agent::given_variable(plan, "CUDA_VISIBLE_DEVICES"));
+Result<std::int64_t> gpus(const Settings& settings, const agent::Plan& plan, const agent::Context& context,
+                          const Deps& deps) {
+    const int found = deps.count_gpus(agent::given_variable(plan, context, "CUDA_VISIBLE_DEVICES"));
     if (found > 0) return found;
     return wrong(settings, "nproc-per-node",
                  "a GPU, none is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides them)");
 }
 
 /// -n: the total number of workers, divided equally among the nodes.
-Result<int> share_of_total(const Settings& settings, const agent::Plan& plan) {
+Result<std::int64_t> share_of_total(const Settings& settings, const agent::Plan& plan) {
     const int nodes = plan.rendezvous.max_nodes;
     if (plan.rendezvous.min_nodes != nodes)
         return wrong(settings, "nproc-per-node", "a fixed --nnodes with -n, or --nproc-per-node for an elastic job");
@@ -80,39 +83,95 @@ Result<int> share_of_total(const Settings& settings, const agent::Plan& plan) {
         return wrong(
             settings, "nproc-per-node",
             fmt::format("a multiple of {}, the number of nodes: every node gets the same number of workers", nodes));
-    return static_cast<int>(settings.workers.number / nodes);
+    return settings.workers.number / nodes;
 }
 
-Result<int> count_workers(const Settings& settings, const agent::Plan& plan, const Deps& deps) {
+Result<std::int64_t> count_workers(const Settings& settings, const agent::Plan& plan, const agent::Context& context,
+                                   const Deps& deps) {
     using Kind = WorkerCount::Kind;
     switch (settings.workers.kind) {
         case Kind::cpu: return deps.host.usable_cores;
-        case Kind::gpu: return gpus(settings, plan, deps);
+        case Kind::gpu: return gpus(settings, plan, context, deps);
         case Kind::total: return share_of_total(settings, plan);
         case Kind::automatic: {
-            auto found = gpus(settings, plan, deps);
+            auto found = gpus(settings, plan, context, deps);
             return found ? *found : deps.host.usable_cores;
         }
         case Kind::number: break;
     }
+    return settings.workers.number;
+}
+
+/// `earlier`: workers of the node's contexts before this one.
+Result<void> plan_workers(const Settings& settings, const agent::Plan& plan, std::int64_t earlier, const Deps& deps,
+                          agent::Context& context) {
+    auto workers = count_workers(settings, plan, context, deps);
+    if (!workers) return workers.error();
     // Small numbers need no look at the kernel's limit.
     constexpr int kAlwaysPossible = 300;
-    if (settings.workers.number > kAlwaysPossible && settings.workers.number > deps.most_processes())
+    if (*workers > kAlwaysPossible - earlier && *workers > deps.most_processes() - earlier)
         return wrong(settings, "nproc-per-node",
                      fmt::format("at most {} workers, the limit of processes on this machine (kernel.pid_max)",
                                  deps.most_processes()));
-    return static_cast<int>(settings.workers.number);
+    context.workers = static_cast<int>(*workers);
+    return {};
 }
 
+Result<int> place_of(const Settings& settings, const std::vector<agent::Context>& earlier) {
+    const int next = earlier.empty() ? 0 : earlier.back().appnum + 1;
+    const int place = settings.appnum.value_or(next);
+    constexpr int kMost = static_cast<int>(rendezvous::kMostContexts) - 1;
+    if (place < next || place > kMost)
+        return wrong(settings, "appnum", fmt::format("a place from {} to {}", next, kMost));
+    return place;
+}
+
+/// In a job of several programs each has a role of its own: its file name.
+std::string role_of(const agent::Program& program) {
+    std::string name = program.name();
+    if (program.is_python && name.ends_with(".py")) name.resize(name.size() - 3);
+    return name;
+}
+
+Result<void> plan_contexts(const std::vector<ContextRequest>& requests, const Deps& deps, agent::Plan& plan) {
+    const Settings& job = requests.front().settings;
+    const bool several = requests.size() > 1 || job.appnum;
+    std::vector<agent::Context> contexts;
+    std::int64_t workers = 0;
+    for (const ContextRequest& request : requests) {
+        agent::Context context;
+        context.program = request.settings.program;
+        if (auto done = plan_program(job, request.program, deps, context.program); !done) return done.error();
+        if (several && !request.settings.has("role")) context.program.role = role_of(context.program);
+        if (auto done = plan_workers(request.settings, plan, workers, deps, context); !done) return done.error();
+        auto place = place_of(request.settings, contexts);
+        if (!place) return place.error();
+        context.appnum = *place;
+        workers += context.workers;
+        contexts.push_back(std::move(context));
+    }
+    plan.contexts = std::move(contexts);
+    const auto is_python = [](const agent::Context& context) { return context.program.is_python; };
+    if (std::ranges::all_of(plan.contexts, is_python)) plan.forks = false;  // no effect on scripts, as for torchrun
+    return check_template(job, plan);
+}
+
+/// A list of devices in a context's --env serves its workers, the inherited one those of all contexts.
 Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
-    auto visible = agent::given_variable(plan, "CUDA_VISIBLE_DEVICES");
-    if (!plan.program.virtual_local_rank || !visible || visible->empty()) return {};
-    auto devices =
-        std::ranges::count_if(split(*visible, ','), [](const auto& device) { return !trimmed(device).empty(); });
-    if (devices >= plan.workers) return {};
-    return wrong(settings, "virtual-local-rank",
-                 fmt::format("a device for each of {} workers, CUDA_VISIBLE_DEVICES={} names {}", plan.workers,
-                             *visible, devices));
+    if (!plan.virtual_local_rank) return {};
+    for (const agent::Context& context : plan.contexts) {
+        const auto visible = agent::given_variable(plan, context, "CUDA_VISIBLE_DEVICES");
+        if (!visible || visible->empty()) continue;
+        const bool is_own = agent::has_own_devices(context);
+        const int workers = is_own ? context.workers : plan.workers();
+        auto devices =
+            std::ranges::count_if(split(*visible, ','), [](const auto& device) { return !trimmed(device).empty(); });
+        if (devices < workers)
+            return wrong(settings, "virtual-local-rank",
+                         fmt::format("a device for each of {} workers, CUDA_VISIBLE_DEVICES={} names {}", workers,
+                                     *visible, devices));
+    }
+    return {};
 }
 
 /// A job of this node only, with its own port and id. Rendezvous options have no effect.
@@ -237,19 +296,31 @@ Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::
     return plan_endpoints(settings, plan);
 }
 
+/// A rank of --wrap that no worker of the context has has no effect.
+void check_wraps(const agent::Context& context, int first_rank, std::vector<std::string>& warnings) {
+    for (const agent::Wrap& wrap : context.program.wraps) {
+        if (!wrap.ranks) continue;
+        const int last = *wrap.ranks->rbegin(), first = *wrap.ranks->begin();
+        if (first >= first_rank && last < first_rank + context.workers) continue;
+        warnings.push_back(fmt::format("--wrap: there is no rank {} of this program to run under {}",
+                                       first < first_rank ? first : last, wrap.words[0]));
+    }
+}
+
 Result<void> check_ranks(const Settings& settings, const agent::Plan& plan, std::vector<std::string>& warnings) {
     const auto& shown = plan.logs.shown;
-    if (shown && *shown->begin() >= plan.workers)
+    if (shown && *shown->begin() >= plan.workers())
         warnings.push_back(fmt::format("{}: no worker here has such a local rank, no output is shown",
                                        settings.spelling("local-ranks-filter")));
     if (plan.rendezvous.max_nodes > 1) return {};  // the world size is not known yet
     const bool chosen = plan.standard_input.mode == agent::StdinPlan::Mode::rank;
-    if (chosen && plan.standard_input.rank >= plan.workers)
-        return wrong(settings, "stdin", fmt::format("a rank below {}, the number of workers", plan.workers));
-    for (const agent::Wrap& wrap : plan.program.wraps)
-        if (wrap.ranks && *wrap.ranks->rbegin() >= plan.workers)
-            warnings.push_back(
-                fmt::format("--wrap: there is no rank {} to run under {}", *wrap.ranks->rbegin(), wrap.words[0]));
+    if (chosen && plan.standard_input.rank >= plan.workers())
+        return wrong(settings, "stdin", fmt::format("a rank below {}, the number of workers", plan.workers()));
+    int first_rank = 0;
+    for (const agent::Context& context : plan.contexts) {
+        check_wraps(context, first_rank, warnings);
+        first_rank += context.workers;
+    }
     return {};
 }
 
@@ -295,15 +366,13 @@ void plan_for_front_end(const StartedNode& node, agent::Plan& plan) {
 
 }  // namespace
 
-Result<agent::Plan> make_plan(const Settings& settings, const std::vector<std::string>& program, const Deps& deps,
+Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const Deps& deps,
                               std::vector<std::string>& warnings) {
+    const Settings& settings = contexts.front().settings;
     agent::Plan plan = settings.plan;
     plan.host = deps.host;
-    if (auto done = plan_program(settings, program, deps, plan); !done) return done.error();
-    if (auto done = check_template(settings, plan); !done) return done.error();
-    auto workers = count_workers(settings, plan, deps);
-    if (!workers) return workers.error();
-    plan.workers = *workers;
+    if (settings.use_env) plan.pass_local_rank = false;
+    if (auto done = plan_contexts(contexts, deps, plan); !done) return done.error();
     if (auto done = check_devices(settings, plan); !done) return done.error();
     if (auto done = plan_rendezvous(settings, deps, plan.rendezvous); !done) return done.error();
     if (auto done = check_ranks(settings, plan, warnings); !done) return done.error();

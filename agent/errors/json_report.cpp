@@ -76,6 +76,7 @@ ordered_json failure_json(const Failure& failure) {
 ordered_json worker_json(const WorkerResult& worker) {
     return {{"rank", worker.rank},
             {"local_rank", worker.local_rank},
+            {"role", valid_utf8(worker.role)},
             {"pid", worker.pid > 0 ? ordered_json(worker.pid) : ordered_json()},
             {"host", valid_utf8(worker.host)},
             {"exit_status", worker.exit_status},

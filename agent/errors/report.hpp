@@ -12,6 +12,7 @@ namespace dlaunch::agent {
 /// A worker in the report, failed or not.
 struct WorkerResult {
     int rank = 0, local_rank = 0;
+    std::string role;
     pid_t pid = 0;
     std::string host;
     int exit_status = 0;  ///< as in a shell: 128+n for a signal
@@ -21,7 +22,7 @@ struct WorkerResult {
 /// The content of the report.
 struct JobResult {
     std::string job_id;
-    std::string program;  ///< name of the program or module
+    std::string program;  ///< name of the program or module; of several contexts: "a : b"
     int exit_status = 0;
     int rounds = 1;  ///< number of rounds started
     int restarts = 0, max_restarts = 0;

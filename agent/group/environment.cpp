@@ -12,25 +12,35 @@ namespace {
 void set(Variables& variables, const char* name, std::string value) { set_variable(variables, name, std::move(value)); }
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
 
-/// The device of a worker that sees a single one: the entry of CUDA_VISIBLE_DEVICES at the local rank, without empty
-/// entries, else the local rank itself.
-std::string single_device(const std::optional<std::string>& visible, int local_rank) {
-    if (!visible || visible->empty()) return std::to_string(local_rank);
+/// The entry of CUDA_VISIBLE_DEVICES at `index`, without empty entries; if the variable is empty, `index` itself.
+std::string device_at(const std::optional<std::string>& visible, int index) {
+    if (!visible || visible->empty()) return std::to_string(index);
     for (std::string_view device : base::split(*visible, ',')) {
         device = base::trimmed(device);
-        if (!device.empty() && local_rank-- == 0) return std::string(device);
+        if (!device.empty() && index-- == 0) return std::string(device);
     }
     return {};
 }
 
+/// The device of a worker that sees a single one. A list in the context's --env is that of its workers alone, the
+/// inherited one that of all workers of the node.
+std::string single_device(const Plan& plan, int local_rank) {
+    const Context& context = plan.context_of(local_rank);
+    const auto visible = given_variable(plan, context, "CUDA_VISIBLE_DEVICES");
+    if (!has_own_devices(context)) return device_at(visible, local_rank);
+    int first = 0;
+    for (const Context* each = plan.contexts.data(); each != &context; ++each) first += each->workers;
+    return device_at(visible, local_rank - first);
+}
+
 void set_identity(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
     set(variables, "RANK", assignment.ranks.rank(local_rank));
-    set(variables, "LOCAL_RANK", plan.program.virtual_local_rank ? 0 : local_rank);
+    set(variables, "LOCAL_RANK", plan.virtual_local_rank ? 0 : local_rank);
     set(variables, "WORLD_SIZE", assignment.world_size);
     set(variables, "LOCAL_WORLD_SIZE", assignment.ranks.workers());
     set(variables, "GROUP_RANK", assignment.group_rank);
     set(variables, "GROUP_WORLD_SIZE", assignment.group_world_size);
-    set(variables, "ROLE_NAME", plan.program.role);
+    set(variables, "ROLE_NAME", plan.context_of(local_rank).program.role);
     set(variables, "ROLE_RANK", assignment.ranks.role_rank(local_rank));
     set(variables, "ROLE_WORLD_SIZE", assignment.ranks.role_world_size(local_rank));
     set(variables, "MASTER_ADDR", assignment.master_addr);
@@ -47,18 +57,20 @@ void set_torchelastic(Variables& variables, const Plan& plan, const Assignment& 
     set(variables, "TORCHELASTIC_SIGNALS_TO_HANDLE", plan.handled_signals_text);
 }
 
-void set_ours(Variables& variables, const Plan& plan, const Assignment& assignment, const NodeFacts& node) {
+void set_ours(Variables& variables, const Plan& plan, const Assignment& assignment, const NodeFacts& node,
+              int local_rank) {
     set(variables, "DLAUNCH_JOB_ID", plan.rendezvous.job_id);
     set(variables, "DLAUNCH_ROUND", assignment.round);
     set(variables, "DLAUNCH_NODE_ID", node.node_id);
+    set(variables, "DLAUNCH_APPNUM", plan.context_of(local_rank).appnum);
     set(variables, "DLAUNCH_WORKER_STOP_SIGNAL", base::signal_name(plan.stop_signal));
     if (!node.agent_socket.empty()) set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);
     if (!assignment.restart_reason.empty()) set(variables, "DLAUNCH_RESTART_REASON", assignment.restart_reason);
 }
 
-void set_threads(Variables& variables, const Plan& plan, const NodeFacts& node) {
-    if (given_variable(plan, "OMP_NUM_THREADS")) return;
-    set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers)));
+void set_threads(Variables& variables, const Plan& plan, const Context& context, const NodeFacts& node) {
+    if (given_variable(plan, context, "OMP_NUM_THREADS")) return;
+    set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers())));
 }
 
 }  // namespace
@@ -72,15 +84,28 @@ void set_variable(Variables& variables, std::string_view name, std::string value
     variables.emplace_back(name, std::move(value));
 }
 
-std::optional<std::string> given_variable(const Plan& plan, std::string_view name) {
-    for (const auto& [known, value] : plan.program.environment)
+std::optional<std::string> given_variable(const Plan& plan, const Context& context, std::string_view name) {
+    for (const auto& [known, value] : context.program.environment)
         if (known == name) return value;
     return plan.host.variable(name);
 }
 
+bool has_own_devices(const Context& context) {
+    return std::ranges::any_of(context.program.environment,
+                               [](const auto& variable) { return variable.first == "CUDA_VISIBLE_DEVICES"; });
+}
+
+std::optional<std::string> shared_devices(const Plan& plan) {
+    const auto of = [&](const Context& context) { return given_variable(plan, context, "CUDA_VISIBLE_DEVICES"); };
+    const auto first = of(plan.contexts.front());
+    const bool is_same = std::ranges::all_of(plan.contexts, [&](const Context& each) { return of(each) == first; });
+    return is_same ? first : plan.host.variable("CUDA_VISIBLE_DEVICES");
+}
+
 Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file) {
-    Variables variables = plan.program.environment;
-    set_threads(variables, plan, node);
+    const Context& context = plan.contexts.front();
+    Variables variables = context.program.environment;
+    set_threads(variables, plan, context, node);
     set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);
     set(variables, "DLAUNCH_FORK_POINT", 1);
     set(variables, "TORCHELASTIC_ERROR_FILE", error_file);
@@ -89,14 +114,15 @@ Variables template_variables(const Plan& plan, const NodeFacts& node, const std:
 
 Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node, int local_rank,
                            const std::string& error_file) {
-    Variables variables = plan.program.environment;
-    set_threads(variables, plan, node);
-    if (!given_variable(plan, "TORCH_NCCL_ASYNC_ERROR_HANDLING")) set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
-    if (plan.program.virtual_local_rank)
-        set(variables, "CUDA_VISIBLE_DEVICES", single_device(given_variable(plan, "CUDA_VISIBLE_DEVICES"), local_rank));
+    const Context& context = plan.context_of(local_rank);
+    Variables variables = context.program.environment;
+    set_threads(variables, plan, context, node);
+    if (!given_variable(plan, context, "TORCH_NCCL_ASYNC_ERROR_HANDLING"))
+        set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
+    if (plan.virtual_local_rank) set(variables, "CUDA_VISIBLE_DEVICES", single_device(plan, local_rank));
     set_identity(variables, plan, assignment, local_rank);
     set_torchelastic(variables, plan, assignment, error_file);
-    set_ours(variables, plan, assignment, node);
+    set_ours(variables, plan, assignment, node, local_rank);
     return variables;
 }
 
@@ -104,19 +130,19 @@ std::vector<std::string> worker_command(const Plan& plan, const Assignment& assi
     using base::TwoDollars;
     const int rank = assignment.ranks.rank(local_rank);
     const std::string rank_text = std::to_string(rank), local_text = std::to_string(local_rank);
+    const Program& program = plan.context_of(local_rank).program;
     std::vector<std::string> words;
-    for (const Wrap& wrap : plan.program.wraps) {
+    for (const Wrap& wrap : program.wraps) {
         if (wrap.ranks && !wrap.ranks->contains(rank)) continue;
         for (const auto& word : wrap.words)
             words.push_back(
                 base::substitute(word, TwoDollars::kept, {{"rank", rank_text}, {"local_rank", local_text}}));
     }
-    for (std::size_t at = 0; at < plan.program.command.size(); ++at) {
-        words.push_back(at <= plan.program.name_index ? plan.program.command[at]
-                                                      : base::substitute(plan.program.command[at], TwoDollars::kept,
-                                                                         {{"local_rank", local_text}}));
-        if (at == plan.program.name_index && plan.program.pass_local_rank)
-            words.push_back("--local-rank=" + local_text);
+    for (std::size_t at = 0; at < program.command.size(); ++at) {
+        words.push_back(at <= program.name_index
+                            ? program.command[at]
+                            : base::substitute(program.command[at], TwoDollars::kept, {{"local_rank", local_text}}));
+        if (at == program.name_index && plan.pass_local_rank) words.push_back("--local-rank=" + local_text);
     }
     return words;
 }

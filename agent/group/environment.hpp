@@ -23,15 +23,23 @@ struct NodeFacts {
 /// Replaces a variable's value, or adds it.
 void set_variable(Variables& variables, std::string_view name, std::string value);
 
-/// The user's value of a variable for workers: from --env, else from dlaunch's environment; none: unset in both.
-[[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, std::string_view name);
+/// The user's value of a variable for the workers of a context: from --env, else from dlaunch's environment; none:
+/// unset in both.
+[[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, const Context& context,
+                                                        std::string_view name);
+
+/// Whether the context's --env has a list of devices for its workers alone.
+[[nodiscard]] bool has_own_devices(const Context& context);
+
+/// CUDA_VISIBLE_DEVICES of all workers of the node; where contexts have different ones, the inherited one.
+[[nodiscard]] std::optional<std::string> shared_devices(const Plan& plan);
 
 /// The variables that dlaunch sets for a worker; they replace inherited ones.
 [[nodiscard]] Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node,
                                          int local_rank, const std::string& error_file);
 
-/// The same for a template (services/template.hpp): only variables that a program reads while it loads, since a
-/// template has no rank.
+/// The same for a template (services/template.hpp), which is the program of the only context: only variables that a
+/// program reads while it loads, since a template has no rank.
 [[nodiscard]] Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file);
 
 /// The worker's whole argv: --wrap's words for this rank, then the program and its arguments with $local_rank and

@@ -31,7 +31,7 @@ Failure GroupShell::describe(const Worker& worker) const {
     failure.rank = worker.rank;
     failure.local_rank = worker.local_rank;
     failure.node_rank = assignment_.group_rank;
-    failure.role = deps_.plan.program.role;
+    failure.role = deps_.plan.context_of(worker.local_rank).program.role;
     failure.host = deps_.node.host;
     failure.pid = worker.pid;
     failure.round = assignment_.round;

@@ -109,11 +109,10 @@ void GroupShell::begin(const Assignment& assignment) {
             begin_waiting();
             for (RoundService* service : deps_.services) service->prepare(assignment);
             if (!workers_.has_template()) group_.template_gone();
-            const std::string ranks = assignment.ranks.text();
             events_.write("round_assigned", {{"round", number(assignment.round)},
                                              {"group_rank", number(assignment.group_rank)},
                                              {"world_size", number(assignment.world_size)},
-                                             {"ranks", std::string_view(ranks)},
+                                             {"ranks", std::string_view(assignment.ranks.text())},
                                              {"local_world_size", number(assignment.ranks.workers())},
                                              {"restart_count", number(assignment.restart_count)},
                                              {"master_addr", std::string_view(assignment.master_addr)},

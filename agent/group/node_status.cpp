@@ -8,8 +8,11 @@ std::string node_status(const Plan& plan, const NodeFacts& node, const GroupShel
     using Json = nlohmann::ordered_json;
     Json workers = Json::array();
     for (const Worker& worker : round.workers().all()) {
-        Json one{
-            {"rank", worker.rank}, {"local_rank", worker.local_rank}, {"pid", worker.pid}, {"alive", worker.alive}};
+        Json one{{"rank", worker.rank},
+                 {"local_rank", worker.local_rank},
+                 {"role", plan.context_of(worker.local_rank).program.role},
+                 {"pid", worker.pid},
+                 {"alive", worker.alive}};
         if (worker.pid != 0 && !worker.alive) one["status"] = worker.exit_status();
         workers.push_back(std::move(one));
     }

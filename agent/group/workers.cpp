@@ -75,7 +75,7 @@ SpawnRequest LocalWorkers::request(Worker& worker, const OutputEnds& ends, const
     for (const auto& [name, value] : contribution.variables) set_variable(variables, name, value);
     set_variables(request, variables);
     request.files = {contribution.input, ends.out.get(), ends.err.get()};
-    request.working_directory = deps_.plan.program.working_directory;
+    request.working_directory = deps_.plan.context_of(worker.local_rank).program.working_directory;
     request.open_files = deps_.open_files;
     if (contribution.terminal) {
         request.terminal = STDIN_FILENO;
@@ -114,7 +114,7 @@ void LocalWorkers::start(int local_rank) {
         if (const auto error = fork(worker, wanted)) observer_.on_not_started(worker, *error);
         return;
     }
-    set_program(wanted);
+    set_program(wanted, deps_.plan.context_of(local_rank));
     auto outcome = Spawning::begin(std::move(wanted));
     if (auto* error = std::get_if<SpawnError>(&outcome)) return observer_.on_not_started(worker, with_hint(*error));
     worker.spawning = std::move(std::get<Spawning>(outcome));
@@ -126,11 +126,11 @@ void LocalWorkers::start(int local_rank) {
     observer_.on_made(worker);
 }
 
-void LocalWorkers::set_program(SpawnRequest& request) const {
+void LocalWorkers::set_program(SpawnRequest& request, const Context& context) const {
     const std::string& name = request.arguments.front();
-    request.paths = candidates(name, given_variable(deps_.plan, "PATH").value_or("/usr/bin:/bin"));
+    request.paths = candidates(name, given_variable(deps_.plan, context, "PATH").value_or("/usr/bin:/bin"));
     // The hint concerns the user's program, not a command of --wrap before it.
-    if (name == deps_.plan.program.command.front()) request.not_found_hint = deps_.plan.program.not_found_hint;
+    if (name == context.program.command.front()) request.not_found_hint = context.program.not_found_hint;
 }
 
 void LocalWorkers::watch(Worker& worker) {

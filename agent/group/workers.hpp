@@ -110,7 +110,7 @@ private:
     [[nodiscard]] std::vector<Orphan> groups_with_orphans() const;
     void collect(Worker& worker);
     void release_process(Worker& worker);
-    void set_program(SpawnRequest& request) const;
+    void set_program(SpawnRequest& request, const Context& context) const;
     void finish_spawning(Worker& worker);
     void await_results(std::size_t count);
     [[nodiscard]] std::optional<SpawnError> fork(Worker& worker, const SpawnRequest& wanted);

@@ -47,13 +47,14 @@ std::optional<SpawnError> LocalWorkers::start_template() {
     if (!ends) return SpawnError{.step = ends.error().text, .permanent = true};
     SpawnRequest wanted;
     wanted.arguments = worker_command(deps_.plan, assignment_, 0);
-    wanted.working_directory = deps_.plan.program.working_directory;
+    const Context& context = deps_.plan.contexts.front();
+    wanted.working_directory = context.program.working_directory;
     wanted.open_files = deps_.open_files;
     const base::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     wanted.files = {null.get(), ends->out.get(), ends->err.get()};
     set_variables(wanted,
                   template_variables(deps_.plan, deps_.node, deps_.output.paths().error_file(template_source_)));
-    set_program(wanted);
+    set_program(wanted, context);
     if (auto error = deps_.program->start(std::move(wanted))) return with_hint(*error);
     return std::nullopt;
 }

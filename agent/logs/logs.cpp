@@ -52,7 +52,6 @@ struct Logs::Impl {
 
     [[nodiscard]] LineMixer::Rules rules() const;
     [[nodiscard]] std::string prefix(const LogSource& source) const;
-    [[nodiscard]] std::string prefix(const std::string& local_ranks, const std::string& ranks) const;
     [[nodiscard]] std::string coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const;
     [[nodiscard]] const std::vector<std::string>& filters(Stream stream) const;
     [[nodiscard]] std::unique_ptr<Screen> make_screen(int fd, std::string name);
@@ -81,7 +80,7 @@ struct Logs::Impl {
     Warnings warnings;
     RunDirectory directory{warnings};
     bool raw, colours_wanted;
-    std::unordered_map<int, int> ranks;  ///< global ranks of this round, by local rank
+    LinePrefixes prefixes;
     int attempt = -1;
     bool template_lives = false;
     bool reader_is_gone = false;                     ///< the last drain was given up
@@ -99,6 +98,7 @@ Logs::Impl::Impl(base::Loop& on, Options given)
       options(std::move(given)),
       raw(options.console_is_raw && !options.plan.timestamps),
       colours_wanted(options.plan.colours),
+      prefixes(options.plan.prefix_template, options.host, options.roles),
       self(std::make_shared<Impl*>(this)),
       shared{loop, options.plan.timestamps, options.workers <= 8 ? 1 << 20 : 256 << 10, {}} {
     const bool one = Console::same(options.stdout_fd, options.stderr_fd);
@@ -124,20 +124,12 @@ std::unique_ptr<Screen> Logs::Impl::make_screen(int fd, std::string name) {
                                     });
 }
 
-std::string Logs::Impl::prefix(const std::string& local_ranks, const std::string& ranks) const {
-    return expand_prefix(options.plan.prefix_template, {options.role, local_ranks, ranks, options.host});
-}
-
 std::string Logs::Impl::prefix(const LogSource& source) const {
-    if (source.local_rank == kTemplate)
-        return expand_prefix(options.plan.prefix_template, {"", "template", "template", options.host});
-    return prefix(fmt::format_int(source.local_rank).str(), fmt::format_int(source.rank).str());
+    return source.local_rank == kTemplate ? prefixes.of_template() : prefixes.of({source.local_rank});
 }
 
 std::string Logs::Impl::coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const {
-    std::vector<int> global_ranks;
-    for (const int local_rank : local_ranks) global_ranks.push_back(ranks.at(local_rank));
-    const std::string text = prefix(base::number_ranges(local_ranks), base::number_ranges(global_ranks));
+    const std::string text = prefixes.of(local_ranks);
     return colours ? coloured(text, local_ranks.front()) : text;
 }
 
@@ -147,7 +139,7 @@ const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
 
 /// Opens the folder and files of a round when its first worker is added.
 void Logs::Impl::start_attempt(const LogSource& source) {
-    if (source.local_rank != kTemplate) ranks[source.local_rank] = source.rank;
+    if (source.local_rank != kTemplate) prefixes.set_rank(source.local_rank, source.rank);
     if (attempt == source.restart_round) return;
     attempt = source.restart_round;
     expect_workers();

@@ -24,7 +24,8 @@ class Logs {
 public:
     struct Options {
         LogPlan plan;
-        std::string job_id, role, host;
+        std::string job_id, host;
+        std::vector<std::string> roles;  ///< by local rank
         std::string temporary = "/tmp";  ///< Plan::temporary_folder
         int workers = 1;
         bool console_is_raw =

@@ -1,7 +1,9 @@
 #include "agent/logs/prefix.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -16,6 +18,22 @@ std::string expand_prefix(std::string_view prefix_template, const PrefixValues& 
                              {"local_rank", values.local_rank},
                              {"rank", values.rank},
                              {"hostname", values.hostname}});
+}
+
+std::string LinePrefixes::of(const std::vector<int>& local_ranks) const {
+    std::vector<std::string_view> roles;
+    std::vector<int> ranks;
+    for (const int local_rank : local_ranks) {
+        const std::string_view role = roles_.at(static_cast<std::size_t>(local_rank));
+        if (std::find(roles.begin(), roles.end(), role) == roles.end()) roles.push_back(role);
+        ranks.push_back(ranks_.at(local_rank));
+    }
+    return expand_prefix(template_, {fmt::format("{}", fmt::join(roles, ",")), base::number_ranges(local_ranks),
+                                     base::number_ranges(ranks), hostname_});
+}
+
+std::string LinePrefixes::of_template() const {
+    return expand_prefix(template_, {"", "template", "template", hostname_});
 }
 
 std::string coloured(std::string_view text, int rank) {

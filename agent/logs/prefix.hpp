@@ -3,6 +3,9 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace dlaunch::agent {
 
@@ -14,6 +17,25 @@ struct PrefixValues {
 /// Replaces ${name} and $name and halves `$$`, as Python's string.Template.safe_substitute does: unknown names and lone
 /// `$` stay as they are.
 [[nodiscard]] std::string expand_prefix(std::string_view prefix_template, const PrefixValues& values);
+
+/// The prefixes of a node's workers in the current round.
+class LinePrefixes {
+public:
+    /// `roles`: by local rank.
+    LinePrefixes(std::string prefix_template, std::string hostname, std::vector<std::string> roles)
+        : template_(std::move(prefix_template)), hostname_(std::move(hostname)), roles_(std::move(roles)) {}
+
+    /// The worker's rank in this round. To be called before of().
+    void set_rank(int local_rank, int rank) { ranks_[local_rank] = rank; }
+    /// Of a line that all these workers printed: their roles, each once, and ranges of ranks.
+    [[nodiscard]] std::string of(const std::vector<int>& local_ranks) const;
+    [[nodiscard]] std::string of_template() const;
+
+private:
+    std::string template_, hostname_;
+    std::vector<std::string> roles_;
+    std::unordered_map<int, int> ranks_;  ///< global ranks by local rank
+};
 
 /// `text` in the colour of a rank, for terminals; empty for an empty text.
 [[nodiscard]] std::string coloured(std::string_view text, int rank);

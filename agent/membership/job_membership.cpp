@@ -75,8 +75,8 @@ void JobMembership::make_member(const r::DiscoveryResult& found) {
                       .address = found.advertised,
                       .other_address = store_.other_address(),
                       .store_port = store_.port(),
-                      .blocks = {{0, plan_.workers, plan_.program.role}},
-                      .program = plan_.program.name(),
+                      .blocks = worker_blocks(plan_),
+                      .program = plan_.contexts.front().program.name(),
                       .order_key = plan_.rendezvous.order_key,
                       .node_rank = plan_.rendezvous.node_rank,
                       .hosts_coordinator = alone_ || (hosts_ && !discovery_->moves())};

@@ -44,8 +44,8 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.version = DLAUNCH_VERSION;
     options.job_id = rendezvous.job_id;
     options.host = host_name;
-    options.role = plan.program.role;
-    options.program = plan.program.name();
+    options.role = plan.contexts.front().program.role;
+    options.program = plan.contexts.front().program.name();
     options.incarnation = incarnation;
     options.min_nodes = rendezvous.min_nodes;
     options.max_nodes = rendezvous.max_nodes;
@@ -64,6 +64,13 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.master_addr = rendezvous.master_addr;
     options.master_port = rendezvous.master_port;
     return options;
+}
+
+std::vector<r::WorkerBlock> worker_blocks(const Plan& plan) {
+    std::vector<r::WorkerBlock> blocks;
+    for (const Context& context : plan.contexts)
+        blocks.push_back({context.appnum, context.workers, context.program.role});
+    return blocks;
 }
 
 std::string address_alone(const RendezvousPlan& plan) {

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "agent/plan.hpp"
 #include "rendezvous/discovery/discovery.hpp"
 #include "rendezvous/rounds/coordinator.hpp"
+#include "rendezvous/wire/rank_layout.hpp"
 
 namespace dlaunch::agent {
 
@@ -14,6 +16,9 @@ namespace dlaunch::agent {
 
 [[nodiscard]] rendezvous::Coordinator::Options coordinator_options(const Plan& plan, const std::string& host_name,
                                                                    std::uint64_t incarnation);
+
+/// The node's workers by context.
+[[nodiscard]] std::vector<rendezvous::WorkerBlock> worker_blocks(const Plan& plan);
 
 /// The address of the worker store in a job of one node: loopback, unless the user named another address or endpoint.
 [[nodiscard]] std::string address_alone(const RendezvousPlan& plan);

@@ -12,6 +12,7 @@ constexpr std::size_t kColumns = 98, kHelpColumn = 30;
 
 constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
        dlaunch [OPTIONS] -m MODULE [ARGS...]
+       dlaunch [OPTIONS] PROGRAM [ARGS...] : [OPTIONS] PROGRAM [ARGS...] ...
        dlaunch backends
        dlaunch check [OPTIONS]
        dlaunch coordinator [OPTIONS]
@@ -21,12 +22,14 @@ constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
 
 Starts PROGRAM several times and gives every worker its rank. Watches the workers, restarts all of
 them when one fails, and reports the first failure at the end. A PROGRAM that ends in .py runs with
-Python. Everything after PROGRAM belongs to PROGRAM.
+Python. Everything after PROGRAM belongs to PROGRAM, up to a lone ':', which begins another program
+of the same job.
 
 Examples:
   dlaunch --nproc-per-node=4 ./prog input.txt     four workers of ./prog
   dlaunch --nproc-per-node=auto train.py --lr=1   one worker per GPU, or per core without GPUs
   dlaunch -t 3 --max-restarts=2 -m my.training    prefixed output and log files, up to two restarts
+  dlaunch -n 1 ./ps : -n 4 --env=K=V ./worker     two programs, ranks 0 and 1 to 4
   dlaunch --dry-run --nproc-per-node=2 ./prog     the plan, without starting anything
 )";
 

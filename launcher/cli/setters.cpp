@@ -39,7 +39,7 @@ Done set_nodes(const OptionUse& use, Settings& to) {
 Done add_variable(const OptionUse& use, Settings& to) {
     auto variable = parse_assignment(use.value);
     if (!variable) return variable.error();
-    agent::Variables& variables = to.plan.program.environment;
+    agent::Variables& variables = to.program.environment;
     const auto known = std::ranges::find(variables, variable->first, &agent::Variables::value_type::first);
     if (known == variables.end())
         variables.push_back(std::move(*variable));
@@ -49,7 +49,7 @@ Done add_variable(const OptionUse& use, Settings& to) {
 }
 
 Done add_wrap(const OptionUse& use, Settings& to) {
-    return take_over(parse_wrap(use.value), [&](auto wrap) { to.plan.program.wraps.push_back(std::move(wrap)); });
+    return take_over(parse_wrap(use.value), [&](auto wrap) { to.program.wraps.push_back(std::move(wrap)); });
 }
 
 Done set_start_method(const OptionUse& use, Settings& to) {

@@ -22,8 +22,13 @@ namespace dlaunch::launcher {
 struct Settings {
     agent::Plan plan = with_default_signals({});  ///< parts that one option determines
 
-    std::string called;  ///< argv[0]
+    // Of one context: the first of the command line, or a later one.
+    agent::Program program;
     WorkerCount workers;
+    std::optional<int> appnum;
+
+    // Of the job.
+    std::string called;  ///< argv[0]
     bool module = false, no_python = false, run_path = false, use_env = false;
     bool standalone = false;
     std::string endpoint;

@@ -82,6 +82,11 @@ Result<std::vector<OptionUse>> read_config(const std::string& name, const std::s
     return found;
 }
 
+void keep_options_of_contexts(Sources& sources) {
+    for (auto* source : {&sources.own_variables, &sources.pet_variables, &sources.other_variables, &sources.file})
+        std::erase_if(*source, [](const OptionUse& use) { return !use.option->of_context; });
+}
+
 std::vector<OptionUse> strongest(const Sources& sources) {
     std::vector<OptionUse> all;
     std::set<std::string_view> taken;

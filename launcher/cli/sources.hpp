@@ -25,6 +25,9 @@ void read_variables(const Environment& environment, Sources& sources);
 /// dashes. An unknown key, a section or any other line is an error that names file and line.
 [[nodiscard]] base::Result<std::vector<OptionUse>> read_config(const std::string& name, const std::string& text);
 
+/// Drops the variables' and the file's uses of options of the job: what is left is the default of a later context.
+void keep_options_of_contexts(Sources& sources);
+
 /// For each option, its uses in the strongest source that has any.
 [[nodiscard]] std::vector<OptionUse> strongest(const Sources& sources);
 

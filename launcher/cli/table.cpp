@@ -22,15 +22,17 @@ constexpr Option kOptions[] = {
      .set = set_nodes},
     {.name = "nproc-per-node", .value = "N|auto|cpu|gpu", .fallback = "1", .group = Group::job,
      .help = "workers per node; gpu: one per NVIDIA GPU; cpu: one per usable core; auto: gpu where there are GPUs, else cpu",
-     .torchrun = true, .pet = true,
+     .torchrun = true, .pet = true, .of_context = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.workers, parse_nproc(use.value)); }},
     {.name = "np", .same_as = "nproc-per-node", .alone = true, .letter = 'n', .value = "N", .group = Group::job,
-     .help = "total number of workers of the job, divided equally among the nodes, in place of --nproc-per-node; "
+     .help = "total number of workers of PROGRAM, divided equally among the nodes, in place of --nproc-per-node; "
              "-np N is accepted, as by mpiexec",
+     .of_context = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.workers, parse_total(use.value)); }},
     {.name = "role", .value = "NAME", .fallback = "default", .group = Group::job,
-     .help = "role of the workers: ROLE_NAME, and part of log prefixes", .torchrun = true, .pet = true, .may_be_empty = true,
-     .set = [](const OptionUse& use, Settings& to) { return store(to.plan.program.role, parse_any(use.value)); }},
+     .help = "role of the workers: ROLE_NAME, and part of log prefixes; in a job of several programs the default is the file name", .torchrun = true, .pet = true, .may_be_empty = true,
+     .of_context = true,
+     .set = [](const OptionUse& use, Settings& to) { return store(to.program.role, parse_any(use.value)); }},
 
     // --- program ---
     {.name = "module", .letter = 'm', .group = Group::program,
@@ -43,27 +45,27 @@ constexpr Option kOptions[] = {
      .help = "run PROGRAM with Python, whatever its name ends in", .torchrun = true, .pet = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.run_path, parse_switch(use.value)); }},
     {.name = "env", .value = "NAME=VALUE", .group = Group::program,
-     .help = "set a variable for the workers; may be repeated", .repeatable = true,
+     .help = "set a variable for the workers; may be repeated", .repeatable = true, .of_context = true,
      .set = add_variable},
     {.name = "chdir", .value = "DIR", .group = Group::program,
-     .help = "start the workers in this directory",
-     .set = [](const OptionUse& use, Settings& to) { return store(to.plan.program.working_directory, parse_text(use.value, "a directory")); }},
+     .help = "start the workers in this directory", .of_context = true,
+     .set = [](const OptionUse& use, Settings& to) { return store(to.program.working_directory, parse_text(use.value, "a directory")); }},
     {.name = "stdin", .value = "none|all|RANK", .group = Group::program,
      .help = "ranks that read standard input: one, all or none; default: the worker, if there is only one",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.standard_input, parse_stdin(use.value)); }},
     {.name = "wrap", .value = "RANKS:COMMAND", .group = Group::program,
      .help = "run these ranks under a tool: --wrap '0:gdb --args', --wrap 'all:nsys profile -o out.${rank}'; may be repeated",
-     .repeatable = true,
+     .repeatable = true, .of_context = true,
      .set = add_wrap},
     {.name = "pass-local-rank", .group = Group::program,
      .help = "put --local-rank=N before the program's arguments, as torch.distributed.launch does",
-     .set = [](const OptionUse& use, Settings& to) { return store(to.plan.program.pass_local_rank, parse_switch(use.value)); }},
+     .set = [](const OptionUse& use, Settings& to) { return store(to.plan.pass_local_rank, parse_switch(use.value)); }},
     {.name = "use-env", .group = Group::program,
      .help = "undo --pass-local-rank: LOCAL_RANK is always in the environment (torch.distributed.launch)",
      .set = [](const OptionUse& use, Settings& to) { return store(to.use_env, parse_switch(use.value)); }},
     {.name = "virtual-local-rank", .group = Group::program,
      .help = "LOCAL_RANK=0 and a single device in CUDA_VISIBLE_DEVICES for every worker", .torchrun = true, .pet = true,
-     .set = [](const OptionUse& use, Settings& to) { return store(to.plan.program.virtual_local_rank, parse_switch(use.value)); }},
+     .set = [](const OptionUse& use, Settings& to) { return store(to.plan.virtual_local_rank, parse_switch(use.value)); }},
     {.name = "bind", .value = "none|cores|numa|socket|exclusive|core-complex", .fallback = "none",
      .group = Group::program, .help = "bind each worker to cores of its own, a NUMA node, a socket, its share of a NUMA node, or a last-level cache",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.binding, parse_binding(use.value)); }},
@@ -115,6 +117,7 @@ constexpr Option kOptions[] = {
     // --- starting all nodes ---
     {.name = "hosts", .value = "LIST", .group = Group::hosts,
      .help = "start the job on these hosts, in this order: node[01-16],ann@gpu7:8; user@ and :SLOTS as needed",
+     .of_context = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.hosts, parse_hosts(use.value)); }},
     {.name = "hostfile", .value = "FILE", .group = Group::hosts,
      .help = "start the job on the hosts of this file, with lines as HOST, HOST:N or HOST slots=N",
@@ -254,6 +257,15 @@ constexpr Option kOptions[] = {
     {.name = "help", .letter = 'h', .group = Group::general,
      .help = "print this text", .torchrun = true, .only_on_command_line = true},
 };
+
+// Options of the command lines that dlaunch's own front end composes.
+constexpr Option kHiddenOptions[] = {
+    // Never a variable: DLAUNCH_APPNUM is a worker's.
+    {.name = "appnum", .value = "N", .group = Group::program,
+     .help = "place of this context among the job's; default: the next one", .only_on_command_line = true,
+     .of_context = true,
+     .set = [](const OptionUse& use, Settings& to) { return store(to.appnum, parse_count(use.value, "a place")); }},
+};
 // clang-format on
 
 constexpr std::string_view kOwnPrefix = "DLAUNCH_", kPetPrefix = "PET_";
@@ -322,8 +334,11 @@ std::string with_dashes(std::string_view name) {
 
 const Option* find_option(std::string_view name) {
     std::string wanted = with_dashes(name);
-    auto found = std::ranges::find(kOptions, std::string_view(wanted), &Option::name);
-    return found == std::end(kOptions) ? nullptr : &*found;
+    for (const std::span<const Option> options : {std::span<const Option>(kOptions), {kHiddenOptions}}) {
+        auto found = std::ranges::find(options, std::string_view(wanted), &Option::name);
+        if (found != options.end()) return &*found;
+    }
+    return nullptr;
 }
 
 const Option* find_option(char letter) {

@@ -32,12 +32,15 @@ struct Option {
     std::string_view other_variable = {};  ///< read if neither DLAUNCH_ nor PET_ is set
     bool repeatable = false;               ///< every use counts; else the last one
     bool only_on_command_line = false;     ///< no variable, no configuration key
+    bool of_context = false;               ///< each context may use it; else only the first, for the whole job
     /// Stores the value in the settings, or returns what was expected. Null: read before the settings exist.
     base::Result<void> (*set)(const OptionUse& use, Settings& to) = nullptr;
 
     /// The option's main name, equal for all its aliases.
     [[nodiscard]] std::string_view key() const { return same_as.empty() ? name : same_as; }
     [[nodiscard]] bool is_switch() const { return value.empty(); }
+    /// Prints a text in place of a run.
+    [[nodiscard]] bool is_text() const { return only_on_command_line && !set; }
     /// The choices in `value`.
     [[nodiscard]] std::vector<std::string_view> choices() const;
     /// "DLAUNCH_" or "PET_" before the name in upper case with underscores.
@@ -49,6 +52,7 @@ struct Option {
 /// Commands: words accepted in place of PROGRAM as the first argument.
 inline constexpr std::string_view kCommands = "backends check coordinator hosts store version";
 
+/// All but hidden ones, which only find_option() knows.
 [[nodiscard]] std::span<const Option> all_options();
 [[nodiscard]] std::string_view title(Group group);
 

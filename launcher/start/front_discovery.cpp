@@ -46,16 +46,21 @@ void FrontShell::on_hosts(const HelperProcess::End& how) {
     if (listed) take_hosts(*listed);
 }
 
+/// With --nproc-per-node=gpu and the like the host counts by itself.
+std::vector<Share> FrontShell::shares_of(const HostEntry& host) const {
+    const bool counts = plan_.words.contexts.front().count.empty() || plan_.workers_per_host > 0;
+    const int workers = plan_.workers_per_host > 0 ? plan_.workers_per_host : host.slots.value_or(1);
+    return {{0, counts ? workers : 0}};
+}
+
 void FrontShell::take_hosts(const std::vector<HostEntry>& listed) {
     using Kind = DiscoveredHosts::Change::Kind;
     const base::Time now = base::Clock::now();
     for (const auto& change : discovered_.listed(listed, now)) {
         if (is_over_) return;
         if (change.kind == Kind::add) {
-            const bool counts = plan_.words.count.empty() || plan_.workers_per_host > 0;
-            const int workers = plan_.workers_per_host > 0 ? plan_.workers_per_host : change.host.slots.value_or(1);
             nodes_.emplace_back().plan =
-                front_node(plan_.words, {change.host.name, change.host.user}, counts ? workers : 0, {});
+                front_node(plan_.words, {change.host.name, change.host.user}, shares_of(change.host), {});
             carry_out(start_up_.add_host(now));
         } else if (change.kind == Kind::again) {
             NodeState& node = nodes_[index(change.index)];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/plan.hpp"
+#include "launcher/hosts/placement.hpp"
 #include "launcher/start/exported.hpp"
 #include "launcher/start/starter_command.hpp"
 
@@ -14,18 +15,24 @@ namespace dlaunch::launcher {
 struct FrontNode {
     StarterHost host;
     std::vector<std::string> words;  ///< argv of its dlaunch, without the coordinator's endpoint
-    int workers = 1;                 ///< 0: counted on the node (auto, gpu, cpu)
+    int workers = 1;                 ///< of all contexts; 0: counted on the node (auto, gpu, cpu)
 };
 
 /// The parts of a node's command line that are the same for all.
 struct JobWords {
-    std::string called, count;         ///< argv[0]; the value of --nproc-per-node as given, or empty
-    std::vector<std::string> options;  ///< with their values
-    std::vector<std::string> program;
+    struct Context {
+        std::vector<std::string> options;  ///< of this context, without its number of workers
+        std::string count;                 ///< value of --nproc-per-node as given; may be empty
+        std::vector<std::string> program;
+    };
+    std::string called;                ///< argv[0]
+    std::vector<std::string> options;  ///< of the job
+    std::vector<Context> contexts;
 };
 
-/// `workers` 0: the node counts by `words.count`. `slots`: for CUDA_VISIBLE_DEVICES; may be empty.
-[[nodiscard]] FrontNode front_node(const JobWords& words, StarterHost host, int workers, const std::vector<int>& slots);
+/// `shares`: workers by context; 0: the node counts them. `slots`: for CUDA_VISIBLE_DEVICES; may be empty.
+[[nodiscard]] FrontNode front_node(const JobWords& words, StarterHost host, const std::vector<Share>& shares,
+                                   const std::vector<int>& slots);
 
 struct FrontPlan {
     /// Options of the coordinator, signals, report and messages. Its program runs on the nodes.

@@ -211,7 +211,8 @@ void FrontShell::finish(int status, const std::string& reason) {
         if (node.starter && !node.end) node.starter->kill_now();
     agent::JobResult result;
     result.job_id = plan_.job.rendezvous.job_id;
-    result.program = plan_.job.program.command.at(plan_.job.program.name_index);
+    const agent::Program& program = plan_.job.contexts.front().program;
+    result.program = program.command.at(program.name_index);
     result.exit_status = status;
     result.max_restarts = plan_.job.restarts.max_restarts;
     result.seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();

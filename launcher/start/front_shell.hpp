@@ -53,6 +53,7 @@ private:
     // --- hosts that come and go (front_discovery.cpp)
     void ask_for_hosts();
     void on_hosts(const HelperProcess::End& how);
+    [[nodiscard]] std::vector<Share> shares_of(const HostEntry& host) const;
     void take_hosts(const std::vector<HostEntry>& listed);
     void on_host_ended(int host);
     [[nodiscard]] const std::string& name_of(int host) const { return nodes_[index(host)].plan.host.name; }

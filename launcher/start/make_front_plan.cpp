@@ -65,37 +65,77 @@ WorkerWish wish_of(const Settings& settings) {
     }
 }
 
-Result<Placement> placement_of(const Settings& settings, const Deps& deps) {
-    auto listed = listed_hosts(settings, deps);
-    if (!listed) return listed.error();
-    const OptionSpelling spelling = [&settings](std::string_view option) { return settings.spelling(option); };
-    const HostOptions& options = settings.hosts;
-    auto selected =
-        select_hosts(*listed, {options.include, options.exclude, options.num_nodes, options.num_gpus}, spelling);
-    if (!selected) return selected.error();
-    PlacementRequest request{std::move(*selected), std::nullopt, {wish_of(settings)}};
-    if (settings.has("nnodes"))
-        request.nodes = {settings.plan.rendezvous.min_nodes, settings.plan.rendezvous.max_nodes};
-    return place(request, spelling);
+Selection selection_of(const HostOptions& options) {
+    return {options.include, options.exclude, options.num_nodes, options.num_gpus};
 }
 
-JobWords job_words(const Settings& settings, const std::vector<OptionUse>& uses, std::vector<std::string> program,
-                   const agent::RendezvousPlan& rendezvous) {
-    JobWords words{settings.called, {}, {}, std::move(program)};
-    words.options = {fmt::format("--nnodes={}:{}", rendezvous.min_nodes, rendezvous.max_nodes), "--rdzv-backend=c10d",
-                     "--rdzv-id=" + rendezvous.job_id};
-    if (settings.verbose) words.options.emplace_back("--verbose");
-    const auto own = words_for_nodes(uses);
-    words.options.insert(words.options.end(), own.begin(), own.end());
-    for (const OptionUse& use : uses)
+OptionSpelling spelling_of(const Settings& settings) {
+    return [&settings](std::string_view option) { return settings.spelling(option); };
+}
+
+/// A later context has hosts of its own only if its part of the command line names them: variables name the job's.
+bool has_own_hosts(const ContextRequest& context) {
+    return !context.settings.hosts.hosts.empty() && context.settings.spelling("hosts").starts_with("--");
+}
+
+Result<Placement> placement_of(const std::vector<ContextRequest>& contexts, const Deps& deps) {
+    const Settings& job = contexts.front().settings;
+    auto listed = listed_hosts(job, deps);
+    if (!listed) return listed.error();
+    auto selected = select_hosts(*listed, selection_of(job.hosts), spelling_of(job));
+    if (!selected) return selected.error();
+    PlacementRequest request{std::move(*selected), std::nullopt, {}};
+    if (job.has("nnodes")) request.nodes = {job.plan.rendezvous.min_nodes, job.plan.rendezvous.max_nodes};
+    const bool each_its_own = std::ranges::any_of(contexts.begin() + 1, contexts.end(), has_own_hosts);
+    for (const ContextRequest& context : contexts) {
+        WorkerWish wish = wish_of(context.settings);
+        if (each_its_own && has_own_hosts(context)) {
+            auto own =
+                select_hosts(context.settings.hosts.hosts, selection_of(job.hosts), spelling_of(context.settings));
+            if (!own) return own.error();
+            wish.hosts = std::move(*own);
+        }
+        request.contexts.push_back(std::move(wish));
+    }
+    return place(request, spelling_of(job));
+}
+
+/// Nodes of several contexts may have one of them alone: each context says its place and its role.
+JobWords::Context context_words(const ContextRequest& context, std::size_t place, bool several) {
+    JobWords::Context words;
+    words.program = context.program;
+    for (const OptionUse& use : context.uses)
         if (use.option->key() == "nproc-per-node") words.count = use.value;
+    if (several) words.options.push_back(fmt::format("--appnum={}", place));
+    const auto own = words_for_nodes(context.uses, true);
+    words.options.insert(words.options.end(), own.begin(), own.end());
     return words;
+}
+
+JobWords job_words(const std::vector<ContextRequest>& contexts, const agent::RendezvousPlan& rendezvous) {
+    const Settings& job = contexts.front().settings;
+    JobWords words{job.called,
+                   {fmt::format("--nnodes={}:{}", rendezvous.min_nodes, rendezvous.max_nodes), "--rdzv-backend=c10d",
+                    "--rdzv-id=" + rendezvous.job_id},
+                   {}};
+    if (job.verbose) words.options.emplace_back("--verbose");
+    const auto own = words_for_nodes(contexts.front().uses, false);
+    words.options.insert(words.options.end(), own.begin(), own.end());
+    for (std::size_t place = 0; place < contexts.size(); ++place)
+        words.contexts.push_back(context_words(contexts[place], place, contexts.size() > 1));
+    return words;
+}
+
+int workers_of(const std::vector<Share>& shares) {
+    int workers = 0;
+    for (const Share& share : shares) workers += share.workers;
+    return workers;
 }
 
 /// The coordinator's plan: the job's sizes and times. Its one worker stands for those of the nodes, which count their
 /// cores and devices themselves.
-Result<agent::Plan> coordinators_plan(Settings settings, const std::vector<std::string>& program, const Deps& deps,
-                                      const Placement& placement) {
+Result<agent::Plan> coordinators_plan(ContextRequest context, const Deps& deps, const Placement& placement) {
+    Settings& settings = context.settings;
     settings.plan.rendezvous.min_nodes = placement.nodes.min;
     settings.plan.rendezvous.max_nodes = placement.nodes.max;
     settings.plan.rendezvous.backend = agent::Backend::c10d;
@@ -103,11 +143,11 @@ Result<agent::Plan> coordinators_plan(Settings settings, const std::vector<std::
     settings.standalone = false;
     settings.endpoint = "127.0.0.1:1";  // the ports are chosen at the start
     int workers = 0;
-    for (const PlacedHost& host : placement.hosts) workers += host.shares.front().workers;
+    for (const PlacedHost& host : placement.hosts) workers += workers_of(host.shares);
     settings.workers = {WorkerCount::Kind::number, std::max(1, workers)};
     if (!settings.job_id) settings.job_id = deps.fresh_id();
     std::vector<std::string> known;  // warnings, which the nodes have, too
-    auto plan = make_plan(settings, program, deps, known);
+    auto plan = make_plan({std::move(context)}, deps, known);
     if (!plan) return plan.error();
     plan->rendezvous.expected_hosts.clear();
     return plan;
@@ -129,13 +169,20 @@ Result<Placement> placement_to_come(const Settings& settings) {
 
 }  // namespace
 
-FrontNode front_node(const JobWords& given, StarterHost host, int workers, const std::vector<int>& slots) {
-    FrontNode node{std::move(host), {given.called}, workers};
-    node.words.push_back("--nproc-per-node=" + (workers > 0 ? std::to_string(workers) : given.count));
-    if (!slots.empty()) node.words.push_back(fmt::format("--env=CUDA_VISIBLE_DEVICES={}", fmt::join(slots, ",")));
-    node.words.insert(node.words.end(), given.options.begin(), given.options.end());
-    node.words.emplace_back("--");
-    node.words.insert(node.words.end(), given.program.begin(), given.program.end());
+FrontNode front_node(const JobWords& given, StarterHost host, const std::vector<Share>& shares,
+                     const std::vector<int>& slots) {
+    FrontNode node{std::move(host), {given.called}, workers_of(shares)};
+    auto& words = node.words;
+    words.insert(words.end(), given.options.begin(), given.options.end());
+    for (const Share& share : shares) {
+        const JobWords::Context& context = given.contexts[share.context];
+        if (words.size() > given.options.size() + 1) words.emplace_back(":");
+        words.push_back("--nproc-per-node=" + (share.workers > 0 ? std::to_string(share.workers) : context.count));
+        if (!slots.empty()) words.push_back(fmt::format("--env=CUDA_VISIBLE_DEVICES={}", fmt::join(slots, ",")));
+        words.insert(words.end(), context.options.begin(), context.options.end());
+        words.emplace_back("--");
+        words.insert(words.end(), context.program.begin(), context.program.end());
+    }
     return node;
 }
 
@@ -144,31 +191,34 @@ bool starts_nodes(const Settings& settings) {
            !settings.hosts.host_discovery_script.empty();
 }
 
-std::vector<std::string> words_for_nodes(const std::vector<OptionUse>& uses) {
+std::vector<std::string> words_for_nodes(const std::vector<OptionUse>& uses, bool of_context) {
     std::vector<std::string> words;
     for (const OptionUse& use : uses) {
         const Option& option = *use.option;
-        if (option.group == Group::hosts || std::ranges::find(kOfFrontEnd, option.key()) != kOfFrontEnd.end()) continue;
+        const bool stays = std::ranges::find(kOfFrontEnd, option.key()) != kOfFrontEnd.end();
+        if (option.group == Group::hosts || stays || option.of_context != of_context) continue;
         words.push_back(fmt::format("--{}={}", option.name, use.value));
     }
     return words;
 }
 
-Result<FrontPlan> make_front_plan(const Settings& settings, const std::vector<OptionUse>& uses,
-                                  const std::vector<std::string>& program, const Deps& deps) {
+Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, const Deps& deps) {
+    const Settings& settings = contexts.front().settings;
     if (settings.standalone) return Error{settings.spelling("standalone") + ": expected no hosts beside it"};
     const bool discovers = !settings.hosts.host_discovery_script.empty();
-    const auto placement = discovers ? placement_to_come(settings) : placement_of(settings, deps);
+    if (discovers && contexts.size() > 1)
+        return Error{settings.spelling("host-discovery-script") + ": expected one program with it"};
+    const auto placement = discovers ? placement_to_come(settings) : placement_of(contexts, deps);
     if (!placement) return placement.error();
-    auto job = coordinators_plan(settings, program, deps, *placement);
+    auto job = coordinators_plan(contexts.front(), deps, *placement);
     if (!job) return job.error();
     FrontPlan plan;
     plan.job = std::move(*job);
-    plan.words = job_words(settings, uses, program, plan.job.rendezvous);
+    plan.words = job_words(contexts, plan.job.rendezvous);
     for (const auto* hosts : {&placement->hosts, &placement->spares})
         for (const PlacedHost& host : *hosts)
-            plan.nodes.push_back(front_node(plan.words, {host.host.name, host.host.user}, host.shares.front().workers,
-                                            host.host.slot_ids));
+            plan.nodes.push_back(
+                front_node(plan.words, {host.host.name, host.host.user}, host.shares, host.host.slot_ids));
     plan.discovery_script = settings.hosts.host_discovery_script;
     if (const WorkerWish wish = wish_of(settings); wish.kind == WorkerWish::Kind::per_host)
         plan.workers_per_host = static_cast<int>(wish.number);

@@ -29,7 +29,9 @@ void expect(bool truth) {
 bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == std::string::npos; }
 
 void check_plan(const agent::Plan& plan) {
-    expect(!plan.program.command.empty() && plan.workers > 0);
+    expect(!plan.contexts.empty());
+    for (const agent::Context& context : plan.contexts)
+        expect(!context.program.command.empty() && context.workers > 0 && context.appnum >= 0);
     expect(plan.rendezvous.min_nodes > 0 && plan.rendezvous.min_nodes <= plan.rendezvous.max_nodes);
     expect(plan.restarts.max_restarts >= 0);
 }

@@ -37,8 +37,39 @@ TEST(CommandLine, RunsAProgram) {
     auto invocation = read({"--nproc-per-node=2", "p", "--help"});
     ASSERT_TRUE(invocation);
     EXPECT_EQ(invocation->kind, Kind::run);
-    EXPECT_EQ(invocation->plan.workers, 2);
-    EXPECT_EQ(invocation->plan.program.command, (Words{"p", "--help"}));
+    EXPECT_EQ(invocation->plan.workers(), 2);
+    EXPECT_EQ(invocation->plan.contexts[0].program.command, (Words{"p", "--help"}));
+}
+
+TEST(CommandLine, RunsSeveralProgramsSideBySide) {
+    auto invocation = read({"-n", "1", "a", ":", "-n", "2", "b", "x"});
+    ASSERT_TRUE(invocation);
+    ASSERT_EQ(invocation->plan.contexts.size(), 2U);
+    EXPECT_EQ(invocation->plan.workers(), 3);
+    EXPECT_EQ(invocation->plan.contexts[1].program.command, (Words{"b", "x"}));
+    EXPECT_EQ(error({"a", ":"}).substr(0, 14), "program 2 of 2");
+    EXPECT_EQ(read({"a", ":", "--help"})->kind, Kind::print);
+}
+
+TEST(CommandLine, UnderTheNameTorchrunAColonIsAnArgument) {
+    auto invocation = read_command_line({"/bin/torchrun", "--no-python", "a", ":", "b"}, small_machine());
+    ASSERT_TRUE(invocation) << invocation.error().text;
+    ASSERT_EQ(invocation->plan.contexts.size(), 1U);
+    EXPECT_EQ(invocation->plan.contexts[0].program.command, (Words{"a", ":", "b"}));
+}
+
+TEST(CommandLine, VariablesAndTheFileGiveTheDefaultsOfEveryContext) {
+    const auto plan = read({"--config=f", "--role=x", "a", ":", "--env=B=2", "b"},
+                           with_file("f", "env=[\"A=1\"]\nmax-restarts=2\n", {{"PET_NPROC_PER_NODE", "3"}}))
+                          ->plan;
+    EXPECT_EQ(plan.contexts[0].workers, 3);
+    EXPECT_EQ(plan.contexts[1].workers, 3);
+    EXPECT_EQ(plan.contexts[0].program.environment, (agent::Variables{{"A", "1"}}));
+    EXPECT_EQ(plan.contexts[1].program.environment, (agent::Variables{{"B", "2"}})) << "the command line is stronger";
+    EXPECT_EQ(plan.contexts[1].program.role, "b");
+    EXPECT_EQ(plan.restarts.max_restarts, 2);
+    const auto roles = read({"a", ":", "--role=y", "b"}, small_machine({{"DLAUNCH_ROLE", "x"}}))->plan.contexts;
+    EXPECT_EQ(roles[0].program.role + roles[1].program.role, "xy");
 }
 
 TEST(CommandLine, OptionsThatPrintATextNeedNoProgram) {
@@ -53,12 +84,12 @@ TEST(CommandLine, OptionsThatPrintATextNeedNoProgram) {
 }
 
 TEST(CommandLine, VersionIsASubcommandOnlyInFront) {
-    EXPECT_EQ(read({"--standalone", "version"})->plan.program.command, Words{"version"});
-    EXPECT_EQ(read({"--", "version"})->plan.program.command, Words{"version"});
+    EXPECT_EQ(read({"--standalone", "version"})->plan.contexts[0].program.command, Words{"version"});
+    EXPECT_EQ(read({"--", "version"})->plan.contexts[0].program.command, Words{"version"});
 }
 
 TEST(CommandLine, NamesOfLaterSubcommandsAreProgramsToday) {
-    EXPECT_EQ(read({"status"})->plan.program.command, Words{"status"});
+    EXPECT_EQ(read({"status"})->plan.contexts[0].program.command, Words{"status"});
 }
 
 TEST(CommandLine, CommandLineThenOwnVariableThenPetThenFileThenDefault) {
@@ -66,14 +97,14 @@ TEST(CommandLine, CommandLineThenOwnVariableThenPetThenFileThenDefault) {
         Words all{"--config=f"};
         all.insert(all.end(), words.begin(), words.end());
         all.push_back("p");
-        return read(all, with_file("f", "role=file\n", std::move(environment)))->plan.program.role;
+        return read(all, with_file("f", "role=file\n", std::move(environment)))->plan.contexts[0].program.role;
     };
     EXPECT_EQ(role({"--role=line"}, {{"DLAUNCH_ROLE", "own"}, {"PET_ROLE", "pet"}}), "line");
     EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}, {"DLAUNCH_ROLE", "own"}}), "own");
     EXPECT_EQ(role({}, {{"PET_ROLE", "pet"}}), "pet");
     EXPECT_EQ(role({}, {{"PET_ROLE", ""}}), "") << "as torchrun";
     EXPECT_EQ(role({}, {}), "file");
-    EXPECT_EQ(read({"p"})->plan.program.role, "default");
+    EXPECT_EQ(read({"p"})->plan.contexts[0].program.role, "default");
 }
 
 TEST(CommandLine, OtherVariablesStandBelowPet) {
@@ -95,12 +126,15 @@ TEST(CommandLine, ErrorsNameTheSourceOfTheValue) {
 }
 
 TEST(CommandLine, AnOverriddenInvalidValueIsIgnored) {
-    EXPECT_EQ(read({"--nproc-per-node=2", "p"}, small_machine({{"PET_NPROC_PER_NODE", "many"}}))->plan.workers, 2);
+    EXPECT_EQ(read({"--nproc-per-node=2", "p"}, small_machine({{"PET_NPROC_PER_NODE", "many"}}))->plan.workers(), 2);
 }
 
 TEST(CommandLine, ConfigFiles) {
-    EXPECT_EQ(read({"p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "f"}}))->plan.program.role, "file");
-    EXPECT_EQ(read({"--config=f", "p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "g"}}))->plan.program.role,
+    EXPECT_EQ(read({"p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "f"}}))->plan.contexts[0].program.role,
+              "file");
+    EXPECT_EQ(read({"--config=f", "p"}, with_file("f", "role=file\n", {{"DLAUNCH_CONFIG", "g"}}))
+                  ->plan.contexts[0]
+                  .program.role,
               "file");
     EXPECT_EQ(error({"--config=g", "p"}, with_file("f", "")),
               "--config=g: cannot be read (Is a directory), expected a file of key = value lines");

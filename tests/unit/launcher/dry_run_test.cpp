@@ -38,6 +38,19 @@ TEST(DryRun, PrintsTheEnvironmentOfEachRank) {
     EXPECT_EQ(plan_of({"--master-port=77", "p"})["workers"][0]["environment"]["MASTER_PORT"], "77");
 }
 
+TEST(DryRun, PrintsTheContexts) {
+    Json plan = plan_of({"-n", "1", "--chdir=/d", "./ps", ":", "-n", "2", "./worker"});
+    EXPECT_EQ(plan["contexts"],
+              Json({{{"appnum", 0}, {"workers", 1}, {"role", "ps"}, {"working_directory", "/d"}},
+                    {{"appnum", 1}, {"workers", 2}, {"role", "worker"}, {"working_directory", "."}}}));
+    EXPECT_EQ(plan["workers_per_node"], 3);
+    EXPECT_EQ(plan["workers"][2]["command"], Json({"./worker"}));
+    Json seen = plan["workers"][2]["environment"];
+    EXPECT_EQ(seen["RANK"], "2");
+    EXPECT_EQ(seen["ROLE_RANK"], "1");
+    EXPECT_EQ(seen["ROLE_WORLD_SIZE"], "2");
+}
+
 TEST(DryRun, PrintsThePathsOfFiles) {
     Json files = plan_of({"--log-dir=/l", "-r", "0:1", "-t", "1:2", "--nproc-per-node=2", "--rdzv-id=j/b", "p"});
     EXPECT_EQ(files["workers"][0]["files"],

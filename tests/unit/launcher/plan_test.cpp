@@ -4,32 +4,16 @@
 
 #include <filesystem>
 
-#include "launcher/cli/parse.hpp"
 #include "tests/unit/launcher/deps_for_tests.hpp"
+#include "tests/unit/launcher/planned.hpp"
 
 namespace dlaunch::launcher {
 namespace {
 
 using namespace std::chrono_literals;
-using Words = std::vector<std::string>;
-
-struct Planned {
-    base::Result<agent::Plan> plan;
-    Words warnings;
-    [[nodiscard]] std::string error() const { return plan ? "" : plan.error().text; }
-};
-
-Planned planned(const Words& words, const Deps& machine = small_machine()) {
-    auto line = normalize(words);
-    Words warnings;
-    auto settings = parse(line->options);
-    if (!settings) return {settings.error(), {}};
-    auto plan = make_plan(*settings, line->program, machine, warnings);
-    return {std::move(plan), std::move(warnings)};
-}
 
 Words command(const Words& words, std::vector<std::pair<std::string, std::string>> environment = {}) {
-    return planned(words, small_machine(std::move(environment))).plan->program.command;
+    return planned(words, small_machine(std::move(environment))).plan->contexts[0].program.command;
 }
 
 TEST(PlanProgram, PyFilesAndModulesRunWithPython) {
@@ -37,16 +21,16 @@ TEST(PlanProgram, PyFilesAndModulesRunWithPython) {
     EXPECT_EQ(command({"-m", "pkg.mod", "--x"}), (Words{"python3", "-u", "-m", "pkg.mod", "--x"}));
     EXPECT_EQ(command({"--run-path", "script"}), (Words{"python3", "-u", "script"}));
     EXPECT_EQ(command({"--run-path", "--no-python", "script"}), (Words{"python3", "-u", "script"})) << "as torchrun";
-    EXPECT_EQ(planned({"-m", "pkg"}).plan->program.name_index, 3U);
-    EXPECT_EQ(planned({"a.py"}).plan->program.name_index, 2U);
-    EXPECT_TRUE(planned({"a.py"}).plan->program.is_python);
+    EXPECT_EQ(planned({"-m", "pkg"}).plan->contexts[0].program.name_index, 3U);
+    EXPECT_EQ(planned({"a.py"}).plan->contexts[0].program.name_index, 2U);
+    EXPECT_TRUE(planned({"a.py"}).plan->contexts[0].program.is_python);
 }
 
 TEST(PlanProgram, EverythingElseIsExecuted) {
     EXPECT_EQ(command({"./tool", "a.py"}), (Words{"./tool", "a.py"}));
     EXPECT_EQ(command({"--no-python", "a.py"}), Words{"a.py"});
-    EXPECT_EQ(planned({"./tool"}).plan->program.name_index, 0U);
-    EXPECT_FALSE(planned({"--no-python", "a.py"}).plan->program.is_python);
+    EXPECT_EQ(planned({"./tool"}).plan->contexts[0].program.name_index, 0U);
+    EXPECT_FALSE(planned({"--no-python", "a.py"}).plan->contexts[0].program.is_python);
 }
 
 TEST(PlanProgram, EnvironmentVariablesSelectThePython) {
@@ -65,19 +49,19 @@ TEST(PlanProgram, MustBeThere) {
 
 TEST(PlanWorkers, WordsResolveToCountsOfTheMachine) {
     Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0,1"}});
-    EXPECT_EQ(planned({"p"}, machine).plan->workers, 1);
-    EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers, 4);
-    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers, 4);
+    EXPECT_EQ(planned({"p"}, machine).plan->workers(), 1);
+    EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers(), 4);
+    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 4);
     machine.count_gpus = [](const std::optional<std::string>& visible) { return visible == "0,1" ? 2 : 8; };
-    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers, 2);
-    EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers, 2);
+    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 2);
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers(), 2);
 }
 
 TEST(PlanWorkers, TheTotalIsDividedAmongTheNodes) {
-    EXPECT_EQ(planned({"-n", "3", "p"}).plan->workers, 3);
-    EXPECT_EQ(planned({"-np", "3", "p"}).plan->workers, 3);
-    EXPECT_EQ(planned({"-np4", "p"}).plan->workers, 4);
-    EXPECT_EQ(planned({"-n", "6", "--nnodes=3", "p"}).plan->workers, 2);
+    EXPECT_EQ(planned({"-n", "3", "p"}).plan->workers(), 3);
+    EXPECT_EQ(planned({"-np", "3", "p"}).plan->workers(), 3);
+    EXPECT_EQ(planned({"-np4", "p"}).plan->workers(), 4);
+    EXPECT_EQ(planned({"-n", "6", "--nnodes=3", "p"}).plan->workers(), 2);
     EXPECT_EQ(planned({"-n", "7", "--nnodes=3", "p"}).error(),
               "-n 7: expected a multiple of 3, the number of nodes: every node gets the same number of workers");
     EXPECT_EQ(planned({"-n", "6", "--nnodes=1:3", "p"}).error(),
@@ -89,23 +73,24 @@ TEST(PlanWorkers, OneSourceGivesEitherTheTotalOrTheNumberPerNode) {
               "-n 3 and --nproc-per-node=2 contradict each other, expected one of -n and --nproc-per-node");
     EXPECT_EQ(planned({"-np", "3", "--nproc-per-node=2", "p"}).error(),
               "-np 3 and --nproc-per-node=2 contradict each other, expected one of -n and --nproc-per-node");
-    EXPECT_EQ(planned({"-n", "3", "p"}, small_machine({{"PET_NPROC_PER_NODE", "2"}})).plan->workers, 3);
-    EXPECT_EQ(planned({"--nproc-per-node=2", "p"}, small_machine({{"DLAUNCH_NP", "3"}})).plan->workers, 2);
-    EXPECT_EQ(planned({"-n", "3", "-n", "4", "p"}).plan->workers, 4);
+    EXPECT_EQ(planned({"-n", "3", "p"}, small_machine({{"PET_NPROC_PER_NODE", "2"}})).plan->workers(), 3);
+    EXPECT_EQ(planned({"--nproc-per-node=2", "p"}, small_machine({{"DLAUNCH_NP", "3"}})).plan->workers(), 2);
+    EXPECT_EQ(planned({"-n", "3", "-n", "4", "p"}).plan->workers(), 4);
 }
 
 TEST(PlanProgram, TheEnvironmentOfTheCalledNameSelectsThePython) {
     Deps machine = small_machine({{"VIRTUAL_ENV", "/other"}});
     machine.python_beside = [](const std::string& called) { return called == "torchrun" ? "/venv/bin/python" : ""; };
-    Settings settings;
+    ContextRequest request{{}, {"a.py"}};
     Words warnings;
-    settings.called = "torchrun";
-    EXPECT_EQ(make_plan(settings, {"a.py"}, machine, warnings)->program.command[0], "/venv/bin/python");
-    settings.called = "dlaunch";
-    EXPECT_EQ(make_plan(settings, {"a.py"}, machine, warnings)->program.command[0], "/other/bin/python");
+    const auto python = [&](const char* called) {
+        request.settings.called = called;
+        return make_plan({request}, machine, warnings)->contexts[0].program.command[0];
+    };
+    EXPECT_EQ(python("torchrun"), "/venv/bin/python");
+    EXPECT_EQ(python("dlaunch"), "/other/bin/python");
     machine.host.environment.emplace_back("PYTHON_EXEC", "/opt/py");
-    settings.called = "torchrun";
-    EXPECT_EQ(make_plan(settings, {"a.py"}, machine, warnings)->program.command[0], "/opt/py");
+    EXPECT_EQ(python("torchrun"), "/opt/py");
 }
 
 TEST(PlanWorkers, ACountBeyondTheMachineIsAnError) {
@@ -115,7 +100,7 @@ TEST(PlanWorkers, ACountBeyondTheMachineIsAnError) {
     EXPECT_TRUE(planned({"--nproc-per-node=xpu", "p"})
                     .error()
                     .starts_with("--nproc-per-node=xpu: expected a number, cpu, gpu or auto"));
-    EXPECT_EQ(planned({"--nproc-per-node=32768", "p"}).plan->workers, 32768);
+    EXPECT_EQ(planned({"--nproc-per-node=32768", "p"}).plan->workers(), 32768);
     EXPECT_EQ(planned({"--nproc-per-node=32769", "p"}).error(),
               "--nproc-per-node=32769: expected at most 32768 workers, the limit of processes on this machine "
               "(kernel.pid_max)");
@@ -261,14 +246,14 @@ TEST(PlanHost, VariablesOfTheAgentArePartOfThePlan) {
 }
 
 TEST(PlanProgram, OfOneVariableGivenTwiceTheLastCounts) {
-    const auto variables = planned({"--env=A=1", "--env=B=", "--env=A=2", "p"}).plan->program.environment;
+    const auto variables = planned({"--env=A=1", "--env=B=", "--env=A=2", "p"}).plan->contexts[0].program.environment;
     EXPECT_EQ(variables, (agent::Variables{{"A", "2"}, {"B", ""}}));
 }
 
 TEST(PlanWorkers, TheWorkersDevicesCountNotTheAgents) {
     Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0"}});
     machine.count_gpus = [](const std::optional<std::string>& visible) { return visible == "6,7" ? 2 : 1; };
-    EXPECT_EQ(planned({"--nproc-per-node=gpu", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan->workers, 2);
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan->workers(), 2);
     EXPECT_TRUE(
         planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan);
     EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=0", "p"}).error(),
@@ -297,7 +282,8 @@ TEST(PlanRendezvous, SeveralNodes) {
 TEST(PlanRanks, ThatDoNotExist) {
     EXPECT_EQ(planned({"--stdin=2", "--nproc-per-node=2", "p"}).error(),
               "--stdin=2: expected a rank below 2, the number of workers");
-    EXPECT_EQ(planned({"--wrap=0,5:gdb", "p"}).warnings, Words{"--wrap: there is no rank 5 to run under gdb"});
+    EXPECT_EQ(planned({"--wrap=0,5:gdb", "p"}).warnings,
+              Words{"--wrap: there is no rank 5 of this program to run under gdb"});
     EXPECT_EQ(planned({"--local-ranks-filter=2,1", "p"}).warnings,
               Words{"--local-ranks-filter=2,1: no worker here has such a local rank, no output is shown"});
     EXPECT_EQ(planned({"--local-ranks-filter=0,1", "p"}).warnings, Words{});
@@ -324,9 +310,9 @@ TEST(Plan, CarriesTheRest) {
                   "--log-dir=l", "--tee=1", "--fold", "--rotate=1K:2", "--bind=socket", "--pass-local-rank", "p"},
                  small_machine({{"TORCHELASTIC_ERROR_FILE", "err.json"}}))
              .plan;
-    EXPECT_EQ(plan.program.role, "r");
-    EXPECT_EQ(plan.program.environment.at(0).second, "1");
-    EXPECT_EQ(plan.program.working_directory, "/d");
+    EXPECT_EQ(plan.contexts[0].program.role, "r");
+    EXPECT_EQ(plan.contexts[0].program.environment.at(0).second, "1");
+    EXPECT_EQ(plan.contexts[0].program.working_directory, "/d");
     EXPECT_EQ(plan.restarts.max_restarts, 3);
     EXPECT_EQ(plan.restarts.first, 1s);
     EXPECT_EQ(plan.restarts.most, 2s);
@@ -344,10 +330,10 @@ TEST(Plan, CarriesTheRest) {
     EXPECT_EQ(plan.logs.rotate_bytes, 1024U);
     EXPECT_EQ(plan.logs.rotate_keep, 2);
     EXPECT_EQ(plan.binding, agent::Binding::socket);
-    EXPECT_TRUE(plan.program.pass_local_rank);
-    EXPECT_FALSE(planned({"--pass-local-rank", "--use-env", "p"}).plan->program.pass_local_rank);
-    EXPECT_FALSE(planned({"--use-env", "--pass-local-rank", "p"}).plan->program.pass_local_rank);
-    EXPECT_TRUE(planned({"--use-env=0", "--pass-local-rank", "p"}).plan->program.pass_local_rank);
+    EXPECT_TRUE(plan.pass_local_rank);
+    EXPECT_FALSE(planned({"--pass-local-rank", "--use-env", "p"}).plan->pass_local_rank);
+    EXPECT_FALSE(planned({"--use-env", "--pass-local-rank", "p"}).plan->pass_local_rank);
+    EXPECT_TRUE(planned({"--use-env=0", "--pass-local-rank", "p"}).plan->pass_local_rank);
     EXPECT_EQ(plan.agent_error_file, "err.json");
 }
 

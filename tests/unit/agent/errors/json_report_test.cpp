@@ -80,6 +80,7 @@ TEST(JsonReport, ContainsEveryFieldOfTheJob) {
     WorkerResult worker;
     worker.rank = 1;
     worker.local_rank = 0;
+    worker.role = "trainer";
     worker.pid = 5;
     worker.host = "h";
     worker.exit_status = 143;
@@ -99,6 +100,7 @@ TEST(JsonReport, ContainsEveryFieldOfTheJob) {
                            {"workers",
                             {{{"rank", 1},
                               {"local_rank", 0},
+                              {"role", "trainer"},
                               {"pid", 5},
                               {"host", "h"},
                               {"exit_status", 143},

@@ -11,8 +11,8 @@ using Map = std::map<std::string, std::string>;
 
 Plan plan_of(int workers) {
     Plan plan;
-    plan.program.command = {"prog"};
-    plan.workers = workers;
+    plan.contexts[0].program.command = {"prog"};
+    plan.contexts[0].workers = workers;
     plan.rendezvous.job_id = "night7";
     plan.handled_signals_text = "SIGTERM";
     return plan;
@@ -66,6 +66,7 @@ TEST(WorkerVariables, identify_the_worker) {
                        {"OMP_NUM_THREADS", "2"},
                        {"DLAUNCH_JOB_ID", "night7"},
                        {"DLAUNCH_ROUND", "3"},
+                       {"DLAUNCH_APPNUM", "0"},
                        {"DLAUNCH_NODE_ID", "node2-77"},
                        {"DLAUNCH_WORKER_STOP_SIGNAL", "SIGTERM"},
                        {"DLAUNCH_AGENT_SOCKET", "/run/s"},
@@ -89,7 +90,7 @@ TEST(WorkerVariables, leave_values_of_the_user) {
 
 TEST(WorkerVariables, env_options_come_before_defaults_and_after_identity) {
     Plan plan = plan_of(4);
-    plan.program.environment = {{"OMP_NUM_THREADS", "3"}, {"MINE", "a"}, {"RANK", "0"}};
+    plan.contexts[0].program.environment = {{"OMP_NUM_THREADS", "3"}, {"MINE", "a"}, {"RANK", "0"}};
     const Map seen = variables(plan, 1);
     EXPECT_EQ(seen.at("OMP_NUM_THREADS"), "3");
     EXPECT_EQ(seen.at("MINE"), "a");
@@ -98,7 +99,7 @@ TEST(WorkerVariables, env_options_come_before_defaults_and_after_identity) {
 
 TEST(WorkerVariables, a_virtual_local_rank_sees_one_device) {
     Plan plan = plan_of(2);
-    plan.program.virtual_local_rank = true;
+    plan.virtual_local_rank = true;
     const Map seen = variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "6,GPU-3"}});
     EXPECT_EQ(seen.at("LOCAL_RANK"), "0");
     EXPECT_EQ(seen.at("CUDA_VISIBLE_DEVICES"), "GPU-3");
@@ -106,9 +107,68 @@ TEST(WorkerVariables, a_virtual_local_rank_sees_one_device) {
     EXPECT_FALSE(variables(plan_of(2), 1, {{"CUDA_VISIBLE_DEVICES", "6,3"}}).contains("CUDA_VISIBLE_DEVICES"));
 }
 
+/// One "ps" and two "worker"s on the second of two nodes.
+Plan two_programs() {
+    Plan plan = plan_of(1);
+    plan.contexts[0].program.role = "ps";
+    plan.contexts[0].program.environment = {{"MINE", "a"}};
+    Context worker;
+    worker.program.command = {"work", "x"};
+    worker.program.role = "worker";
+    worker.workers = 2;
+    worker.appnum = 3;
+    plan.contexts.push_back(worker);
+    return plan;
+}
+Assignment round_of_two_programs() {
+    Assignment round = second_node();
+    round.ranks.blocks = {{1, 1, 1, 2}, {2, 4, 2, 4}};
+    return round;
+}
+
+TEST(WorkerVariables, come_from_the_workers_context) {
+    const Plan plan = two_programs();
+    const auto of = [&](int local_rank) {
+        const Variables made = worker_variables(plan, round_of_two_programs(), kNode, local_rank, "");
+        return Map(made.begin(), made.end());
+    };
+    const Map ps = of(0), last = of(2);
+    EXPECT_EQ(ps.at("RANK"), "1");
+    EXPECT_EQ(ps.at("ROLE_NAME"), "ps");
+    EXPECT_EQ(ps.at("ROLE_RANK"), "1");
+    EXPECT_EQ(ps.at("ROLE_WORLD_SIZE"), "2");
+    EXPECT_EQ(ps.at("DLAUNCH_APPNUM"), "0");
+    EXPECT_EQ(ps.at("MINE"), "a");
+    EXPECT_EQ(last.at("RANK"), "5");
+    EXPECT_EQ(last.at("LOCAL_RANK"), "2");
+    EXPECT_EQ(last.at("LOCAL_WORLD_SIZE"), "3");
+    EXPECT_EQ(last.at("ROLE_NAME"), "worker");
+    EXPECT_EQ(last.at("ROLE_RANK"), "3");
+    EXPECT_EQ(last.at("ROLE_WORLD_SIZE"), "4");
+    EXPECT_EQ(last.at("DLAUNCH_APPNUM"), "3");
+    EXPECT_EQ(last.at("OMP_NUM_THREADS"), "2") << "the cores are divided among all workers of the node";
+    EXPECT_FALSE(last.contains("MINE"));
+}
+
+TEST(WorkerVariables, a_list_of_devices_of_a_context_counts_from_its_first_worker) {
+    Plan plan = two_programs();
+    plan.virtual_local_rank = true;
+    plan.host.environment = {{"CUDA_VISIBLE_DEVICES", "0,1,2"}};
+    const auto device = [&](int local_rank) {
+        const Variables made = worker_variables(plan, round_of_two_programs(), kNode, local_rank, "");
+        return Map(made.begin(), made.end()).at("CUDA_VISIBLE_DEVICES");
+    };
+    EXPECT_EQ(device(0) + device(1) + device(2), "012");
+    plan.contexts[1].program.environment = {{"CUDA_VISIBLE_DEVICES", "6,7"}};
+    EXPECT_EQ(device(0) + device(1) + device(2), "067");
+    EXPECT_EQ(shared_devices(plan), "0,1,2");
+    plan.contexts[0].program.environment = {{"CUDA_VISIBLE_DEVICES", "6,7"}};
+    EXPECT_EQ(shared_devices(plan), "6,7");
+}
+
 TEST(WorkerVariables, blanks_around_device_names_are_trimmed) {
     Plan plan = plan_of(2);
-    plan.program.virtual_local_rank = true;
+    plan.virtual_local_rank = true;
     EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "4, 5 "}}).at("CUDA_VISIBLE_DEVICES"), "5");
     EXPECT_EQ(variables(plan, 0, {{"CUDA_VISIBLE_DEVICES", " GPU-1 ,GPU-2"}}).at("CUDA_VISIBLE_DEVICES"), "GPU-1");
     EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", ",4, ,5,"}}).at("CUDA_VISIBLE_DEVICES"), "5");
@@ -130,7 +190,7 @@ Assignment round_of(int workers, int first_rank = 0) {
 
 std::vector<std::string> arguments(std::vector<std::string> given, int local_rank = 1) {
     Plan plan = plan_of(2);
-    for (auto& word : given) plan.program.command.push_back(std::move(word));
+    for (auto& word : given) plan.contexts[0].program.command.push_back(std::move(word));
     auto words = worker_command(plan, round_of(2, 10), local_rank);
     words.erase(words.begin());
     return words;
@@ -138,7 +198,7 @@ std::vector<std::string> arguments(std::vector<std::string> given, int local_ran
 
 TEST(TemplateVariables, name_the_agent_socket_and_no_rank) {
     Plan plan = plan_of(2);
-    plan.program.environment = {{"MINE", "1"}};
+    plan.contexts[0].program.environment = {{"MINE", "1"}};
     NodeFacts node = kNode;
     node.agent_socket = "/tmp/socket";
     const Variables made = template_variables(plan, node, "/tmp/error.json");
@@ -168,23 +228,32 @@ TEST(WorkerCommand, every_other_byte_stays) {
 
 TEST(WorkerCommand, the_programs_own_name_is_left_alone) {
     Plan plan = plan_of(1);
-    plan.program.command = {"python3", "-u", "$local_rank.py", "$local_rank"};
-    plan.program.name_index = 2;
+    plan.contexts[0].program.command = {"python3", "-u", "$local_rank.py", "$local_rank"};
+    plan.contexts[0].program.name_index = 2;
     EXPECT_EQ(worker_command(plan, round_of(1), 0), (std::vector<std::string>{"python3", "-u", "$local_rank.py", "0"}));
 }
 
 TEST(WorkerCommand, wraps_the_named_ranks) {
     Plan plan = plan_of(2);
-    plan.program.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}}, {std::nullopt, {"nice"}}};
+    plan.contexts[0].program.wraps = {{std::set<int>{11}, {"nsys", "-o", "out.${rank}.$local_rank"}},
+                                      {std::nullopt, {"nice"}}};
     EXPECT_EQ(worker_command(plan, round_of(2, 10), 1),
               (std::vector<std::string>{"nsys", "-o", "out.11.1", "nice", "prog"}));
     EXPECT_EQ(worker_command(plan, round_of(2, 10), 0), (std::vector<std::string>{"nice", "prog"}));
 }
 
+TEST(WorkerCommand, is_that_of_the_workers_context) {
+    Plan plan = two_programs();
+    plan.contexts[1].program.wraps = {{std::set<int>{5}, {"nice"}}};
+    EXPECT_EQ(worker_command(plan, round_of_two_programs(), 0), std::vector<std::string>{"prog"});
+    EXPECT_EQ(worker_command(plan, round_of_two_programs(), 1), (std::vector<std::string>{"work", "x"}));
+    EXPECT_EQ(worker_command(plan, round_of_two_programs(), 2), (std::vector<std::string>{"nice", "work", "x"}));
+}
+
 TEST(WorkerCommand, passes_the_local_rank_when_asked) {
     Plan plan = plan_of(2);
-    plan.program.command.push_back("x");
-    plan.program.pass_local_rank = true;
+    plan.contexts[0].program.command.push_back("x");
+    plan.pass_local_rank = true;
     EXPECT_EQ(worker_command(plan, round_of(2), 1), (std::vector<std::string>{"prog", "--local-rank=1", "x"}));
 }
 

@@ -33,7 +33,7 @@ protected:
         signal(SIGPIPE, SIG_IGN);
         plan_.logs.directory = folder_ / "logs";
         plan_.logs.redirects.others = kStdout | kStderr;
-        plan_.program.command = {"prog"};
+        plan_.contexts[0].program.command = {"prog"};
         plan_.report_file = folder_ / "report";
         plan_.event_log = folder_ / "events";
         int ends[2];
@@ -44,7 +44,7 @@ protected:
     ~OutputTest() override { output_.reset(); }
 
     base::Result<void> prepare(std::function<base::Result<void>()> also = [] { return base::Result<void>(); }) {
-        Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
+        Logs::Options options{.plan = plan_.logs, .job_id = "job", .host = "node", .roles = {"default"}};
         options.stdout_fd = options.stderr_fd = console_.get();
         output_.emplace(loop_, plan_, std::move(options), bounds_);
         base::Result<void> answer;
@@ -61,7 +61,7 @@ protected:
         static auto& lasting = *new std::vector<std::unique_ptr<Plan>>;
         lasting.push_back(std::make_unique<Plan>(plan_));
         bounds_.patience = 10ms;
-        Logs::Options options{.plan = plan_.logs, .job_id = "job", .role = "default", .host = "node"};
+        Logs::Options options{.plan = plan_.logs, .job_id = "job", .host = "node", .roles = {"default"}};
         options.stdout_fd = options.stderr_fd = console_.get();
         output_.emplace(loop_, *lasting.back(), std::move(options), bounds_);
         output_->prepare(other_, [this](const base::Result<void>&) { loop_.stop(); });

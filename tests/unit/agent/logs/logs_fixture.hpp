@@ -48,7 +48,7 @@ protected:
         err_ = open_file("console_err");
         options_.plan.directory = folder_ / "logs";
         options_.job_id = "job";
-        options_.role = "default";
+        options_.roles.assign(8, "default");
         options_.host = "node2";
         options_.workers = 2;
         options_.stdout_fd = out_.get();

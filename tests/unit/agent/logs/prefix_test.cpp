@@ -45,5 +45,17 @@ TEST(Prefix, timestamps_are_utc_with_milliseconds) {
     EXPECT_EQ(timestamp(system_clock::time_point{milliseconds(999)}), "1970-01-01T00:00:00.999Z ");
 }
 
+TEST(LinePrefixes, name_the_roles_of_a_line_once_and_its_ranks_as_ranges) {
+    LinePrefixes prefixes("[$role_name$local_rank|$rank]:", "node2", {"ps", "worker", "worker", "worker"});
+    for (const auto& [local_rank, rank] : {std::pair{0, 1}, {1, 4}, {2, 5}, {3, 6}})
+        prefixes.set_rank(local_rank, rank);
+    EXPECT_EQ(prefixes.of({0}), "[ps0|1]:");
+    EXPECT_EQ(prefixes.of({1, 2, 3}), "[worker1-3|4-6]:");
+    EXPECT_EQ(prefixes.of({0, 1, 3}), "[ps,worker0-1,3|1,4,6]:");
+    EXPECT_EQ(prefixes.of_template(), "[template|template]:");
+    prefixes.set_rank(0, 0);
+    EXPECT_EQ(prefixes.of({0}), "[ps0|0]:") << "in the next round";
+}
+
 }  // namespace
 }  // namespace dlaunch::agent

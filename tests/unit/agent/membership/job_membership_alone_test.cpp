@@ -63,7 +63,7 @@ struct Node {
 
 Plan plan_with(int max_restarts) {
     Plan plan;
-    plan.workers = 3;
+    plan.contexts[0].workers = 3;
     plan.restarts.max_restarts = max_restarts;
     plan.restarts.first = plan.restarts.most = 1ms;
     return plan;

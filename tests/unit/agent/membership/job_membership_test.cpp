@@ -124,7 +124,7 @@ private:
 struct Job {
     explicit Job(int count, int max_restarts = 0) : Job(count, count, count, max_restarts) {}
     Job(int count, int min_nodes, int max_nodes, int max_restarts) {
-        plan.workers = 2;
+        plan.contexts[0].workers = 2;
         plan.restarts.max_restarts = max_restarts;
         plan.restarts.first = plan.restarts.most = 1ms;
         plan.rendezvous.standalone = false;

@@ -14,7 +14,7 @@ base::Result<Settings> parsed(const std::vector<std::string>& words) { return pa
 TEST(Parse, TheLastValueApplies) {
     auto settings = parsed({"--role=a", "--role=b", "--role", "c"});
     ASSERT_TRUE(settings);
-    EXPECT_EQ(settings->plan.program.role, "c");
+    EXPECT_EQ(settings->program.role, "c");
     EXPECT_EQ(settings->spelling("role"), "--role=c");
     EXPECT_EQ(settings->spelling("nnodes"), "--nnodes");
 }
@@ -28,14 +28,14 @@ TEST(Parse, TwoNamesOfOneOptionAreOneOption) {
 TEST(Parse, RepeatableOptionsKeepAllValues) {
     auto settings = parsed({"--env=A=1", "--env", "B=[2,3]", "--wrap=0:gdb", "--wrap=1:time"});
     ASSERT_TRUE(settings);
-    EXPECT_EQ(settings->plan.program.environment,
+    EXPECT_EQ(settings->program.environment,
               (std::vector<std::pair<std::string, std::string>>{{"A", "1"}, {"B", "[2,3]"}}));
-    EXPECT_EQ(settings->plan.program.wraps.size(), 2U);
+    EXPECT_EQ(settings->program.wraps.size(), 2U);
 }
 
 TEST(Parse, TakesValuesAsTheyAre) {
     for (const char* value : {"[1,2]", "--x", "a b", "{}", "%%", "'q'", "\"q\"", "=", "++", "\xff"})
-        EXPECT_EQ(parsed({std::string("--role=") + value})->plan.program.role, value);
+        EXPECT_EQ(parsed({std::string("--role=") + value})->program.role, value);
 }
 
 TEST(Parse, EveryValueMustBeValid) {

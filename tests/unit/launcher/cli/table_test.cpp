@@ -77,6 +77,12 @@ TEST(Table, FindsByEverySpelling) {
     EXPECT_EQ(find_option('\0'), nullptr);
 }
 
+TEST(Table, HiddenOptionsAreFoundByTheirWholeNameOnly) {
+    ASSERT_TRUE(find_option("appnum"));
+    for (const Option& option : all_options()) EXPECT_NE(option.name, "appnum");
+    EXPECT_TRUE(find_option("appnum")->variables().empty());
+}
+
 TEST(Table, FindsByVariable) {
     EXPECT_EQ(find_variable("DLAUNCH_NPROC_PER_NODE"), find_option("nproc-per-node"));
     EXPECT_EQ(find_variable("PET_NPROC_PER_NODE"), find_option("nproc-per-node"));
@@ -95,7 +101,7 @@ TEST(Table, EveryVariableLeadsBackToItsOption) {
 
 TEST(Table, NoOptionReadsAVariableOfWorkers) {
     for (const char* name : {"DLAUNCH_JOB_ID", "DLAUNCH_ROUND", "DLAUNCH_AGENT_SOCKET", "DLAUNCH_RESTART_REASON",
-                             "DLAUNCH_NODE_ID", "DLAUNCH_BACKEND"})
+                             "DLAUNCH_NODE_ID", "DLAUNCH_BACKEND", "DLAUNCH_APPNUM"})
         EXPECT_EQ(find_variable(name), nullptr) << "a dlaunch inside a worker would take it for an option: " << name;
 }
 
