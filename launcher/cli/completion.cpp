@@ -37,24 +37,37 @@ std::string case_pattern(const Option& option) {
 
 constexpr std::string_view kBashScript = R"(# bash completion for dlaunch
 _dlaunch() {
-    local word=${COMP_WORDS[COMP_CWORD]} command= option= i at
-    local names='@NAMES@'
+    local command= option= later= i at words
+    local names='@NAMES@' line=${COMP_LINE:0:COMP_POINT}
     COMPREPLY=()
-    if ((COMP_CWORD > 1)); then
+    # A lone ':' begins another program with its options. Bash splits words at ':', too: look at the line.
+    if [[ $line == *' : '* ]]; then
+        later=yes names='@CONTEXT_NAMES@' line=${line##* : }
+        line=${line//=/ = }
+        read -ra words <<<"$line"
+        if [[ -z $line || $line == *' ' ]]; then words+=(''); fi
+        COMP_LINE="${COMP_WORDS[0]} $line" COMP_WORDS=("${COMP_WORDS[0]}" "${words[@]}")
+        COMP_CWORD=${#words[@]} COMP_POINT=${#COMP_LINE}
+    fi
+    local word=${COMP_WORDS[COMP_CWORD]}
+    if ((COMP_CWORD > 1)) && [[ -z $later ]]; then
         case ${COMP_WORDS[1]} in
 @SUBCOMMANDS@
         esac
     fi
-    # Bash splits --name=value into three words.
+    # Bash splits --name=value and host:port into three words.
     for ((i = 1; i < COMP_CWORD; i++)); do
         at=${COMP_WORDS[i]}
-        if [[ $at == '=' ]]; then continue; fi
+        if [[ $at == [=:] ]]; then
+            if [[ -z $option ]]; then ((i++)); fi
+            continue
+        fi
         if [[ -n $option ]]; then option=; continue; fi
         case $at in
             --) ((i++)); _dlaunch_program "$i"; return ;;
             @VALUES@) option=$at ;;
             -*) ;;
-            check) if ((i > 1)); then _dlaunch_program "$i"; return; fi ;;
+            check) if ((i > 1)) || [[ -n $later ]]; then _dlaunch_program "$i"; return; fi ;;
             "$command") if ((i > 1)); then return; fi ;;
             *) if [[ -z $command ]]; then _dlaunch_program "$i"; fi; return ;;
         esac
@@ -70,7 +83,7 @@ _dlaunch() {
         mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
     elif [[ -z $command ]]; then
         names=
-        if ((COMP_CWORD == 1)); then names='@COMMANDS@'; fi
+        if ((COMP_CWORD == 1)) && [[ -z $later ]]; then names='@COMMANDS@'; fi
         mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word"; compgen -c -- "$word"; compgen -f -- "$word")
         compopt -o filenames 2>/dev/null
     fi
@@ -96,7 +109,7 @@ void add_names(std::string& names, const Option& option) {
 }
 
 std::string bash() {
-    std::string values, names, arguments, commands;
+    std::string values, names, context_names, arguments, commands;
     for (const Subcommand& command : subcommands()) {
         std::string its_names;
         for (const Option* option : command.options) add_names(its_names, *option);
@@ -105,6 +118,7 @@ std::string bash() {
     }
     for (const Option& option : all_options()) {
         add_names(names, option);
+        if (option.of_context) add_names(context_names, option);
         if (option.is_switch()) continue;
         values += (values.empty() ? "" : "|") + case_pattern(option);
         std::string reply;
@@ -123,6 +137,7 @@ std::string bash() {
     script = replaced(script, "@ARGUMENTS@", arguments);
     script = replaced(script, "@SUBCOMMANDS@", commands);
     script = replaced(script, "@COMMANDS@", kCommands);
+    script = replaced(script, "@CONTEXT_NAMES@", context_names);
     return replaced(replaced(script, "@NAMES@", names), "@PROGRAMS@", kPrograms);
 }
 
@@ -161,6 +176,16 @@ std::string zsh_lines(const Option& option) {
 constexpr std::string_view kZshHead = R"(#compdef @PROGRAMS@
 _dlaunch() {
     local command=
+    # A lone ':' begins another program with its options.
+    local -a before=("${(@)words[1,CURRENT-1]}")
+    local -i colon=${before[(I):]}
+    if (( colon )); then
+        words=("$words[1]" "${(@)words[colon+1,-1]}")
+        (( CURRENT -= colon - 1 ))
+        _arguments -s -S \
+@CONTEXT@            '(-)1:program:{ _command_names -e; _files }' '*::argument:_files'
+        return
+    fi
     if (( CURRENT > 2 )) && [[ $words[2] == (check|@SUBCOMMANDS@) ]]; then
         command=$words[2]
         words=("$words[1]" "${(@)words[3,-1]}")
@@ -177,7 +202,12 @@ std::string zsh() {
         script += "            && return\n        return 1\n    fi\n";
     }
     script = replaced(script, "@SUBCOMMANDS@", names) + "    _arguments -s -S \\\n";
-    for (const Option& option : all_options()) script += zsh_lines(option);
+    std::string of_context;
+    for (const Option& option : all_options()) {
+        script += zsh_lines(option);
+        if (option.of_context) of_context += zsh_lines(option);
+    }
+    script = replaced(script, "@CONTEXT@", of_context);
     script += fmt::format(
         "        '(-)1:program:{{ [[ CURRENT -eq 2 && -z $command ]] && compadd {}; _command_names -e; _files }}' "
         "'*::argument:_files'\n}}\n",
@@ -189,11 +219,15 @@ std::string zsh() {
 }
 
 constexpr std::string_view kFishHead = R"(# fish completion for dlaunch
-# True while the program has not been typed: the words after it are its arguments.
+# True while the program has not been typed: the words after it are its arguments. A lone ':' begins another program.
 function __dlaunch_before_program
     set -l words (commandline -opc)
+    set -e words[1]
+    while set -l colon (contains -i -- : $words)
+        set -e words[1..$colon]
+    end
     set -l value no
-    for word in $words[2..-1]
+    for word in $words
         if test $value = yes
             set value no
             continue
@@ -211,6 +245,9 @@ function __dlaunch_before_program
         end
     end
     return 0
+end
+function __dlaunch_before_first_program
+    not contains -- : (commandline -opc); and __dlaunch_before_program
 end
 function __dlaunch_in
     set -l words (commandline -opc)
@@ -241,7 +278,9 @@ std::string fish() {
         for (const Subcommand& command : subcommands())
             for (const Option* option : command.options)
                 lines += fish_line(program, fmt::format("'__dlaunch_in {}'", command.name), *option);
-        for (const Option& option : all_options()) lines += fish_line(program, "__dlaunch_before_program", option);
+        for (const Option& option : all_options())
+            lines += fish_line(
+                program, option.of_context ? "__dlaunch_before_program" : "__dlaunch_before_first_program", option);
     }
     return replaced(kFishHead, "@VALUES@", values) + lines;
 }

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 BASH = """source "$1"; shift
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dlaunch; printf '%s\\n' "${COMPREPLY[@]}"
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; _dlaunch; printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
@@ -62,6 +62,13 @@ def bash(script, tmp_path):
         (["coordinator", "--nproc"], [""]),
         (["coordinator", "./prog", "--rdzv-en"], [""]),
         (["coordinator", ""], [""]),
+        (["--env", "=", "A", "=", "1", "--nproc"], ["--nproc-per-node"]),
+        (["./prog", "x", ":", "--ro"], ["--role"]),
+        (["./prog", ":", "--nproc-per-node=c"], ["cpu"]),
+        (["./prog", ":", "--nproc-per-node", "c"], ["cpu"]),
+        (["./prog", ":", "--max-re"], [""]),
+        (["./prog", ":", "versio"], [""]),
+        (["./prog", ":", "./more", "--ro"], [""]),
     ],
 )
 def test_bash(bash, words, offered):
@@ -81,6 +88,9 @@ def test_bash(bash, words, offered):
         ("dlaunch store --rdzv-en", set()),
         ("dlaunch coordinator --rdzv-en", {"--rdzv-endpoint"}),
         ("dlaunch coordinator --nproc", set()),
+        ("dlaunch ./prog : --ro", {"--role"}),
+        ("dlaunch ./prog : --max-re", set()),
+        ("dlaunch ./prog : ./more --ro", set()),
     ],
 )
 def test_fish(script, line, offered, tmp_path):
@@ -109,6 +119,7 @@ print -r -- "$seen"
         ("dlaunch check --rdzv-en", "--rdzv-endpoint="),
         ("dlaunch store --b", "--bind="),
         ("dlaunch coordinator --rdzv-en", "--rdzv-endpoint="),
+        ("dlaunch ./prog x : --ro", "--role="),
     ],
 )
 def test_zsh(script, tmp_path, line, offered):

@@ -34,7 +34,7 @@ TEST(Completion, OffersTheTable) {
     const std::string zsh = completion_script("zsh");
     const std::string after_subcommands = zsh.substr(zsh.rfind("_arguments -s -S"));
     EXPECT_EQ(found(after_subcommands, "'\\*--([a-z-]+)=?\\["), names_of_table());
-    EXPECT_EQ(found(completion_script("fish"), "-c dlaunch -n __dlaunch_before_program -l ([a-z-]+)"),
+    EXPECT_EQ(found(completion_script("fish"), "-c dlaunch -n __dlaunch_before_(?:first_)?program -l ([a-z-]+)"),
               names_of_table());
 }
 
