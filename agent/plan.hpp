@@ -179,6 +179,13 @@ struct TimerPlan {
     std::string path;      ///< TORCHELASTIC_TIMER_FILE; empty: choose
 };
 
+/// The scheduler's tasks on this node. The first one is the agent; the others wait for its end.
+struct TaskPlan {
+    std::string socket;  ///< name of the socket at which they wait (process/status_socket.hpp)
+    int count = 1;
+    int index = 0;  ///< of this task
+};
+
 struct Plan {
     Host host;
     std::vector<Context> contexts{{}};      ///< ascending in appnum, never empty; local ranks count through them
@@ -192,6 +199,8 @@ struct Plan {
     LogPlan logs;
     RestartPlan restarts;
     RendezvousPlan rendezvous;
+    TaskPlan tasks;
+    std::vector<std::string> requeue;  ///< --requeue: the command after an end by SIGTERM; empty: none
     Binding binding = Binding::none;
     std::vector<int> handled_signals;  ///< signals that end the job
     std::string handled_signals_text;  ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE

@@ -90,6 +90,7 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
     prctl(PR_SET_NAME, "dlaunch-agent");
     close(ends[0]);
     close(guarding.signals);
+    if (guarding.status_listener >= 0) close(guarding.status_listener);
     const bool hosts = guarding.coordinator.is_seated();
     base::UniqueFd record(hosts ? fcntl(guarding.coordinator.record(), F_DUPFD_CLOEXEC, 0) : -1);
     guarding.coordinator.close_descriptors();

@@ -84,6 +84,9 @@ public:
     /// reached.
     [[nodiscard]] bool host_coordinator(int job, int record, std::span<const int> listeners, bool only = false);
     [[nodiscard]] bool hosts_coordinator() const { return hosts_coordinator_; }
+    /// Makes the guard deliver its exit status to the scheduler's tasks 1 to `count` - 1 that wait at this listener
+    /// (status_socket.hpp).
+    void share_status(int listener, int count);
     /// Keeps a copy of a record: a verdict in it outlives the coordinator process.
     void keep_record(int record);
     /// The record of this node's latest coordinator; -1: there was none.

@@ -16,6 +16,7 @@
 #include "agent/process/guard_process.hpp"
 #include "agent/process/print_within.hpp"
 #include "agent/process/remove_folders.hpp"
+#include "agent/process/status_socket.hpp"
 #include "agent/process/sweep.hpp"
 #include "agent/process/wait_for_exit.hpp"
 #include "rendezvous/base/exit_status.hpp"
@@ -35,7 +36,9 @@ constexpr auto kHandOver = 5000ms;       // for a coordinator to release its cla
 constexpr auto kDelivery = 60'000ms;     // upper bound; the coordinator usually exits after one node time-out
 constexpr auto kSoonDead = 10'000ms;     // a shorter life of an agent is an early death
 constexpr auto kFirstLeaderCheck = 1000ms;
-constexpr int kSoonDeadInARow = 3;  // early deaths in a row, after which the agent is not restarted
+constexpr auto kTasksMayBeLate = 5000ms;
+constexpr auto kTasksMayBeLateOnTerminal = 500ms;  // under srun --pty bash no other task may ever come
+constexpr int kSoonDeadInARow = 3;                 // early deaths in a row, after which the agent is not restarted
 
 }  // namespace
 
@@ -63,7 +66,7 @@ std::string Guard::last_text() const {
 
 void Guard::look_after_coordinator() {
     const pid_t before = coordinator.pid();
-    coordinator.look(base::Clock::now(), {socket, signals, connection});
+    coordinator.look(base::Clock::now(), {socket, signals, connection, status_listener});
     if (coordinator.pid() && coordinator.pid() != before) spared_children.push_back(coordinator.pid());
 }
 
@@ -205,14 +208,23 @@ void Guard::give_up_coordinator() {
     wait_for_exit(killed, kMayTakeToExit);
 }
 
+/// The scheduler's other tasks on this node end with the same status, also those that are late.
+void Guard::exit_with(int own_status) {
+    const base::Time end = base::Clock::now() + (modes ? kTasksMayBeLateOnTerminal : kTasksMayBeLate);
+    if (status_listener >= 0)
+        deliver_status(status_listener, own_status, task_count,
+                       [this, end] { return base::Clock::now() < end && !is_asked_to_end(); });
+    _exit(own_status);
+}
+
 void Guard::end() {
     clean_up_after_agent(false);
     end_coordinator();
     // Last, because a disk may not answer. Without another wait if a thread of the agent already hangs on the disk.
     wait_for_exit(begin_removal(), agent_is_left() ? 0ms : kMayTakeToRemove);
-    if (agent_ends) _exit(announced_status);
-    if (!agent_was_killed()) _exit(WEXITSTATUS(status));
-    _exit(exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status)));
+    if (agent_ends) exit_with(announced_status);
+    if (!agent_was_killed()) exit_with(WEXITSTATUS(status));
+    exit_with(exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status)));
 }
 
 }  // namespace dlaunch::agent

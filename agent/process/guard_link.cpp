@@ -95,6 +95,11 @@ bool GuardLink::host_coordinator(int job, int record, std::span<const int> liste
     return hosts_coordinator_;
 }
 
+void GuardLink::share_status(int listener, int count) {
+    const GuardMessage message{.kind = GuardMessage::Kind::status_socket, .number = count};
+    send_with(socket_.get(), message, {&listener, 1});
+}
+
 void GuardLink::keep_record(int record) { record_ = base::UniqueFd(fcntl(record, F_DUPFD_CLOEXEC, 0)); }
 
 void GuardLink::report_suspended(int stop_signal) {

@@ -10,6 +10,7 @@ namespace dlaunch::agent {
 struct GuardMessage {
     /// ready: the agent reads signals from now on. lease: the lease has begun. connection: with a descriptor; without
     /// one, the guard drops the former. ending: the agent exits next. coordinator: with the descriptors of a seat.
+    /// status_socket: with a listener, see status_socket.hpp.
     enum class Kind : int {
         signals,
         ready,
@@ -19,11 +20,13 @@ struct GuardMessage {
         lease,
         connection,
         ending,
-        coordinator
+        coordinator,
+        status_socket
     } kind = Kind::signals;
     sigset_t set = {};         ///< signals the guard received
     int number = 0;            ///< with `suspended` the stop signal, with `ending` the exit status, with `lease` the
-                               ///< milliseconds for a rejoin, with `coordinator` 1 if the agent exits next
+                               ///< milliseconds for a rejoin, with `coordinator` 1 if the agent exits next, with
+                               ///< `status_socket` the number of tasks
     char text[PATH_MAX] = {};  ///< a folder; with `connection` the good-bye, with `ending` a line for the user
     int size = 0;              ///< of the good-bye
     bool waited_for_console = false;  ///< with `ending`

@@ -54,6 +54,9 @@ void Guard::take_descriptors(const GuardMessage& message, std::span<const int> d
     if (message.kind == GuardMessage::Kind::coordinator) {
         coordinator.seat(descriptors);
         only_coordinator = message.number == 1;
+    } else if (message.kind == GuardMessage::Kind::status_socket && !descriptors.empty()) {
+        status_listener = descriptors.front();
+        task_count = message.number;
     } else if (message.kind == GuardMessage::Kind::connection) {
         if (connection >= 0) close(connection);
         connection = descriptors.empty() ? -1 : descriptors.front();
@@ -92,7 +95,8 @@ void Guard::read_messages() {
                 break;
             case Kind::signals:
             case Kind::connection:
-            case Kind::coordinator: break;
+            case Kind::coordinator:
+            case Kind::status_socket: break;
         }
     }
 }

@@ -48,6 +48,9 @@ struct Guard {
     bool waited_for_console = false;  ///< by the agent, which announced its exit after that
     base::Time agent_due;
 
+    int status_listener = -1;  ///< at which the scheduler's other tasks wait for the exit status; -1: there are none
+    int task_count = 0;        ///< with this one
+
     // --- an unresponsive agent (guard_unresponsive.cpp)
     base::Duration rejoin = std::chrono::minutes(1);    ///< time for the agent to rejoin after a fence
     base::Time fenced_agent_deadline = Lease::kNever;   ///< deadline of a fenced agent to lift its lease
@@ -97,6 +100,7 @@ struct Guard {
     [[nodiscard]] std::string last_text() const;
     [[nodiscard]] bool is_asked_to_end() const;
     void print_last_text();
+    [[noreturn]] void exit_with(int own_status);
     void clean_up_after_agent(bool returns);
     [[noreturn]] void end();
 };
