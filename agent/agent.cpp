@@ -19,6 +19,7 @@
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
 #include "agent/reporter.hpp"
+#include "agent/requeue.hpp"
 #include "agent/service_files.hpp"
 #include "agent/services/input.hpp"
 #include "agent/services/losses.hpp"
@@ -84,6 +85,7 @@ private:
     StandardInput input_;
     WorkerCgroups cgroups_;
     Children children_;
+    Requeue requeue_{loop_, children_, plan_};
     const std::shared_ptr<ServiceFiles> files_ = std::make_shared<ServiceFiles>();
     std::unique_ptr<AgentSocket> socket_;
     std::unique_ptr<LossNotices> losses_;
@@ -252,9 +254,12 @@ void Agent::on_end(const JobVerdict& verdict) {
     time_limit_ = {};
     const double seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
     events_.write("job_ended", {{"status", std::int64_t{status_}}, {"seconds", seconds}});
-    output_.finish(reporter_.final_output(verdict, {.rounds = rounds_, .seconds = seconds}, *round_),
-                   [this](const std::string& lost) { on_output_finished(lost); });
-    cgroups_.remove();  // while the I/O thread prints
+    auto last = reporter_.final_output(verdict, {.rounds = rounds_, .seconds = seconds}, *round_);
+    requeue_.after(verdict, last.report, [this, last](const std::string& line) mutable {
+        if (!line.empty()) last.lines.push_back(line);
+        output_.finish(std::move(last), [this](const std::string& lost) { on_output_finished(lost); });
+        cgroups_.remove();  // while the I/O thread prints
+    });
 }
 
 /// The guard prints the loss in a child process, which a blocked stderr cannot hold up (print_within).
@@ -290,7 +295,7 @@ bool Agent::handle_nonfatal(int number) {
 }
 
 void Agent::end_by_signal(int number) {
-    if (has_ended_) return output_.hurry();
+    if (has_ended_) return requeue_.has_asked() ? void() : output_.hurry();
     const std::string signal_name = base::signal_name(number);
     if (!round_) return refuse(exit_status::kSignalBase + number, signal_name + " received, ending");
     events_.write("signal", {{"signal", std::string_view(signal_name)}});

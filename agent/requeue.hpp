@@ -1,0 +1,31 @@
+#pragma once
+/// Asks the scheduler to run the job again after an end by SIGTERM: a time limit or a preemption.
+
+#include <functional>
+#include <string>
+
+#include "agent/errors/report.hpp"
+#include "agent/membership/membership.hpp"
+#include "agent/plan.hpp"
+#include "agent/process/helper.hpp"
+
+namespace dlaunch::agent {
+
+class Requeue {
+public:
+    /// The arguments must outlive this object.
+    Requeue(base::Loop& loop, Children& children, const Plan& plan) : plan_(plan), helper_(loop, children) {}
+
+    /// Asks if SIGTERM, and no failure, has ended this node. Call when no worker lives, because SLURM signals the job
+    /// again. `done` receives a line for the user; empty, and at once: nothing was due.
+    void after(const JobVerdict& verdict, const JobResult& result, std::function<void(const std::string& line)> done);
+    /// The scheduler may have signalled this process as a consequence.
+    [[nodiscard]] bool has_asked() const { return has_asked_; }
+
+private:
+    const Plan& plan_;
+    Helper helper_;
+    bool has_asked_ = false;
+};
+
+}  // namespace dlaunch::agent
