@@ -11,7 +11,9 @@
 #include "launcher/cli/suggest.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/dry_run.hpp"
+#include "launcher/kubernetes.hpp"
 #include "launcher/plan.hpp"
+#include "launcher/slurm/defaults.hpp"
 #include "launcher/start/make_front_plan.hpp"
 
 namespace dlaunch::launcher {
@@ -85,6 +87,17 @@ Result<std::vector<ContextRequest>> read_contexts(std::vector<Normalized>&& line
     return contexts;
 }
 
+/// Sets what a scheduler knows and the user has not given.
+Result<void> ask_schedulers(const agent::Host& host, Settings& settings) {
+    auto step = step_of_job(host, settings);
+    if (!step) return step.error();
+    if (*step) apply_step(**step, settings);
+    apply_requeue(host, settings);
+    apply_completion_index(host, settings);
+    if (auto hint = unused_nodes(host, settings)) settings.warnings.push_back(std::move(*hint));
+    return {};
+}
+
 Result<Invocation> plan_nodes(const std::vector<ContextRequest>& contexts, const Deps& deps) {
     const Settings& settings = contexts.front().settings;
     Invocation invocation;
@@ -104,18 +117,22 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     first.settings.called = called;
     if (is_torchruns_script(called, first, deps)) first.settings.run_path = true;
     if (!deps.node && starts_nodes(first.settings)) return plan_nodes(*contexts, deps);
+    if (auto done = deps.node ? Result<void>() : ask_schedulers(deps.host, first.settings); !done) return done.error();
     Invocation invocation;
     invocation.warnings = first.settings.warnings;
     auto plan = make_plan(*contexts, deps, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
+    if (auto narrow = narrow_affinity(deps.host, invocation.plan.workers()))
+        invocation.warnings.push_back(std::move(*narrow));
+    if (invocation.plan.tasks.index > 0) invocation.warnings.clear();  // the agent's task prints them
     agent::Program& program = invocation.plan.contexts.front().program;
     if (!program.is_python) program.not_found_hint = command_suggestion(first.program[0]);
     if (!first.settings.dry_run) return invocation;
     auto text = dry_run(invocation.plan, deps);
     if (!text) return text.error();
     invocation.kind = Invocation::Kind::print;
-    invocation.output = std::move(*text);
+    if (invocation.plan.tasks.index == 0) invocation.output = std::move(*text);
     return invocation;
 }
 

@@ -9,6 +9,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/process/guard.hpp"
+#include "agent/waiting_task.hpp"
 #include "launcher/backends_command.hpp"
 #include "launcher/check_command.hpp"
 #include "launcher/command_line.hpp"
@@ -16,6 +17,7 @@
 #include "launcher/deps.hpp"
 #include "launcher/hosts_command.hpp"
 #include "launcher/print_error.hpp"
+#include "launcher/slurm/defaults.hpp"
 #include "launcher/start/front_end.hpp"
 #include "launcher/start/node_command.hpp"
 #include "launcher/store_command.hpp"
@@ -40,12 +42,17 @@ int run_job(std::span<char* const> argv, const std::optional<dlaunch::launcher::
     auto deps = dlaunch::launcher::deps_of_this_process();
     deps.node = node;
     auto invocation = dlaunch::launcher::read_command_line({argv.begin(), argv.end()}, deps);
+    if (!invocation && !node && dlaunch::launcher::is_later_task(deps.host)) return invocation.error().status;
     if (!invocation) return dlaunch::launcher::print_error(invocation.error());
     const bool starts_nodes = invocation->kind == Invocation::Kind::start_nodes;
     if ((starts_nodes ? invocation->front.job : invocation->plan).verbosity >= 0)
         for (const auto& warning : invocation->warnings) dlaunch::launcher::print_error({warning});
     if (invocation->kind == Invocation::Kind::print) return print(invocation->output);
     if (starts_nodes) return dlaunch::launcher::run_front_end(invocation->front, std::move(link));
+    if (invocation->plan.tasks.index > 0)
+        return dlaunch::agent::run_waiting_task(invocation->plan.tasks, std::move(link));
+    if (auto shared = dlaunch::agent::share_status(invocation->plan.tasks, link); !shared)
+        return dlaunch::launcher::print_error(shared.error());
     return dlaunch::agent::run_agent(invocation->plan, std::move(link));
 }
 

@@ -10,6 +10,7 @@
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/hosts/host_list.hpp"
+#include "launcher/slurm/defaults.hpp"
 #include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
 #include "rendezvous/rounds/lease.hpp"
@@ -68,7 +69,9 @@ Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
 
 Result<std::int64_t> gpus(const Settings& settings, const agent::Plan& plan, const agent::Context& context,
                           const Deps& deps) {
-    const int found = deps.count_gpus(agent::given_variable(plan, context, "CUDA_VISIBLE_DEVICES"));
+    const auto visible = agent::given_variable(plan, context, "CUDA_VISIBLE_DEVICES");
+    if (const auto of_slurm = slurm_gpus(deps.host, visible)) return *of_slurm;
+    const int found = deps.count_gpus(visible);
     if (found > 0) return found;
     return wrong(settings, "nproc-per-node",
                  "a GPU, none is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides them)");
@@ -291,7 +294,7 @@ Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::
     plan.is_host = settings.rdzv_conf.is_host;
     plan.expected_hosts = expected_hosts(deps, plan.max_nodes);
     plan.job_id = settings.job_id.value_or(one_node ? deps.fresh_id() : rendezvous::kUnnamedJob);
-    plan.order_key = order_key(deps);
+    if (plan.order_key.empty()) plan.order_key = order_key(deps);
     plan_times(settings.rdzv_conf, plan);
     return plan_endpoints(settings, plan);
 }
@@ -371,6 +374,7 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     const Settings& settings = contexts.front().settings;
     agent::Plan plan = settings.plan;
     plan.host = deps.host;
+    if (!settings.node_name.empty()) plan.host.name = settings.node_name;
     if (settings.use_env) plan.pass_local_rank = false;
     if (auto done = plan_contexts(contexts, deps, plan); !done) return done.error();
     if (auto done = check_devices(settings, plan); !done) return done.error();

@@ -1,0 +1,90 @@
+"""Several tasks of a scheduler's step on one node: the first is the agent, and all end with its status."""
+
+import os
+import signal
+
+import pytest
+
+from processes import alive, until
+
+TASKS = 3
+SHOW = 'note "$RANK.place" "$LOCAL_RANK $WORLD_SIZE $PPID"\n'
+
+
+@pytest.fixture
+def tasks(start, shell_worker):
+    """tasks(text, order=...) -> Running of each task, started in this order."""
+    number = 7000 + os.getpid() % 1000  # abstract sockets are this machine's
+
+    def tasks_(text, *options, order=range(TASKS)):
+        program, runs = shell_worker(text), {}
+        for task in order:
+            place = {"SLURM_NODEID": 0, "SLURM_LOCALID": task, "SLURM_PROCID": task}
+            step = {"SLURM_JOB_ID": number, "SLURM_STEP_ID": 3, "SLURM_STEP_NODELIST": "here", "SLURM_STEP_TASKS_PER_NODE": TASKS}
+            runs[task] = start(*options, "--no-python", program, env={**step, **place})
+        return [runs[task] for task in range(TASKS)]
+
+    return tasks_
+
+
+def ends(runs, status, seconds=20):
+    results = [run.wait(seconds) for run in runs]
+    assert [result.rc for result in results] == [status] * TASKS, [result.err for result in results]
+    for run in runs:
+        run.nothing_left(1)
+    return results
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0]], ids=["agent first", "agent last"])
+def test_the_job_has_a_worker_for_each_task(tasks, seen, order):
+    ends(tasks(SHOW, order=order), 0)
+    places = [path.read_text().split() for path in sorted(seen.glob("*.place"))]
+    assert [place[:2] for place in places] == [["0", "3"], ["1", "3"], ["2", "3"]] and len({place[2] for place in places}) == 1
+
+
+def test_all_end_with_the_status_of_the_job_and_one_reports(tasks):
+    results = ends(tasks("[ $RANK != 1 ] || exit 7\nexec sleep $TEST_RUN_MARK\n"), 7)
+    assert "rank 1" in results[0].err and [result.err for result in results[1:]] == ["", ""]
+
+
+def test_a_usage_error_is_printed_once(tasks):
+    results = ends(tasks("exit 0\n", "--nproc-per-node=x"), 2)
+    assert "expected" in results[0].err and [result.err for result in results[1:]] == ["", ""]
+
+
+@pytest.mark.parametrize("which", ["guard", "agent"])
+def test_a_killed_agent_ends_all_tasks(tasks, which):
+    runs = tasks("ready\nexec sleep $TEST_RUN_MARK\n")
+    runs[0].ready(TASKS)
+    os.kill(runs[0].pid if which == "guard" else runs[0].agent(), signal.SIGKILL)
+    for run in runs[1:]:
+        assert run.wait(10).rc == 137
+    assert runs[0].wait(10).rc in (137, -signal.SIGKILL)
+
+
+def test_a_signal_to_every_task_ends_the_job_after_its_grace(tasks, seen):
+    runs = tasks("trap 'note $RANK.saved; exit 0' TERM\nready\nwhile :; do sleep 0.05; done\n")
+    runs[0].ready(TASKS)
+    for run in runs:
+        run.signal(signal.SIGTERM)
+    ends(runs, 143)
+    assert len(list(seen.glob("*.saved"))) == TASKS
+
+
+def test_a_task_waits_for_a_job_that_a_signal_has_not_reached(tasks):
+    runs = tasks("ready\nawait go\n")
+    runs[0].ready(TASKS)
+    runs[1].signal(signal.SIGTERM)
+    runs[0].go()
+    ends(runs, 0)
+
+
+def test_a_second_signal_ends_a_waiting_task(tasks):
+    runs = tasks("ready\nawait go\n")
+    runs[0].ready(TASKS)
+    waiting = runs[1]
+    until(lambda: len(waiting.living()) == 2, 5, "guard and waiting process")
+    until(lambda: [waiting.signal(signal.SIGTERM) if alive(waiting.pid) else None, waiting.ended()][1], 10, "its end")
+    assert waiting.wait().rc == 143
+    runs[0].go()
+    assert [runs[0].wait().rc, runs[2].wait().rc] == [0, 0]

@@ -1,0 +1,42 @@
+#include "launcher/slurm/requeue.hpp"
+
+#include <gtest/gtest.h>
+
+#include "launcher/command_line.hpp"
+#include "tests/unit/launcher/deps_for_tests.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words command(const agent::Variables& variables) { return *requeue_command({"vm", 4, variables}); }
+
+TEST(SlurmRequeue, NamesTheJob) { EXPECT_EQ(command({{"SLURM_JOB_ID", "71"}}), (Words{"scontrol", "requeue", "71"})); }
+
+TEST(SlurmRequeue, OneTaskOfAnArray) {
+    EXPECT_EQ(command({{"SLURM_JOB_ID", "75"}, {"SLURM_ARRAY_JOB_ID", "71"}, {"SLURM_ARRAY_TASK_ID", "3"}}),
+              (Words{"scontrol", "requeue", "71_3"}));
+}
+
+TEST(SlurmRequeue, AHeterogeneousJobByItsFirstComponent) {
+    EXPECT_EQ(command({{"SLURM_JOB_ID", "72"}, {"SLURM_HET_JOB_ID", "71"}}), (Words{"scontrol", "requeue", "71"}));
+}
+
+TEST(SlurmRequeue, OneTaskOfAStepAsks) {
+    EXPECT_FALSE(command({{"SLURM_JOB_ID", "71"}, {"SLURM_PROCID", "0"}}).empty());
+    EXPECT_TRUE(command({{"SLURM_JOB_ID", "71"}, {"SLURM_PROCID", "1"}}).empty());
+}
+
+TEST(SlurmRequeue, TheOptionNeedsSlurm) {
+    const auto read = [](const Words& words, const agent::Variables& variables) {
+        return *read_command_line(words, small_machine(variables));
+    };
+    EXPECT_EQ(read({"dlaunch", "--requeue", "p"}, {{"SLURM_JOB_ID", "71"}}).plan.requeue,
+              (Words{"scontrol", "requeue", "71"}));
+    EXPECT_EQ(read({"dlaunch", "p"}, {{"SLURM_JOB_ID", "71"}}).plan.requeue, Words{});
+    EXPECT_EQ(read({"dlaunch", "--requeue", "p"}, {}).warnings, Words{"--requeue: no effect, expected a job of SLURM"});
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
