@@ -199,6 +199,17 @@ def cluster(hosts, seen, script):
 def fake_ssh(tmp_path):
     """FakeSsh: logins to hosts that need not exist; give its env to a run with --launcher=ssh."""
     return FakeSsh(tmp_path / "ssh")
+def slurm(hosts, tmp_path):
+    """slurm(2) -> Slurm with `login` and node1 and node2."""
+
+    def slurm_(nodes):
+        from slurm import Slurm, missing
+
+        if reason := missing():
+            pytest.skip(reason)
+        return Slurm(hosts("login", *(f"node{number + 1}" for number in range(nodes))), tmp_path / "slurm")
+
+    return slurm_
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr std::int64_t kMostNodes = 65'536, kMostGpus = 4'096;
+constexpr std::int64_t kMostAllocated = 65'536, kMostOnNode = 4'096;
 
 /// Workers of dlaunch inherit SLURM's variables; a dlaunch that a worker starts is a job of its own.
 bool is_worker(const agent::Host& host) { return host.variable("DLAUNCH_ROUND").has_value(); }
@@ -78,7 +78,7 @@ void apply_requeue(const agent::Host& host, Settings& settings) {
 }
 
 std::optional<std::string> unused_nodes(const agent::Host& host, const Settings& settings) {
-    const auto nodes = whole_number(host.variable("SLURM_JOB_NUM_NODES").value_or(""), 2, kMostNodes);
+    const auto nodes = whole_number(host.variable("SLURM_JOB_NUM_NODES").value_or(""), 2, kMostAllocated);
     const bool is_mentioned = gives_any(settings, {"nnodes", "standalone", "rdzv-endpoint", "master-addr",
                                                    "master-port", "node-rank", "launcher", "hosts", "hostfile"});
     if (!nodes || is_mentioned || is_worker(host) || !host.set_variable("SLURM_JOB_ID")) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<std::string> narrow_affinity(const agent::Host& host, int workers)
 
 std::optional<int> slurm_gpus(const agent::Host& host, const std::optional<std::string>& visible) {
     if (!host.set_variable("SLURM_JOB_ID")) return std::nullopt;
-    if (const auto count = whole_number(host.variable("SLURM_GPUS_ON_NODE").value_or(""), 1, kMostGpus))
+    if (const auto count = whole_number(host.variable("SLURM_GPUS_ON_NODE").value_or(""), 1, kMostOnNode))
         return static_cast<int>(*count);
     const auto devices = visible ? split(*visible, ',') : std::vector<std::string_view>();
     const auto count = std::ranges::count_if(devices, [](std::string_view one) { return !trimmed(one).empty(); });

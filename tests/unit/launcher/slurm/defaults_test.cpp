@@ -39,7 +39,7 @@ TEST(SlurmDefaults, AStepNeedsNoOption) {
     EXPECT_EQ(plan.rendezvous.order_key, "1");
     EXPECT_EQ(plan.rendezvous.expected_hosts, (Words{"n4", "n5"}));
     EXPECT_EQ(plan.host.name, "n5");
-    EXPECT_EQ(plan.workers, 1);
+    EXPECT_EQ(plan.workers(), 1);
     EXPECT_EQ(plan.tasks.count, 1);
     EXPECT_EQ(read({}, task(0, 0, "1(x2)")).plan.rendezvous.is_host, true);
 }
@@ -65,7 +65,7 @@ TEST(SlurmDefaults, AStepOnOneNodeIsAJobOfOneNode) {
     EXPECT_EQ(plan.rendezvous.max_nodes, 1);
     EXPECT_TRUE(plan.rendezvous.standalone);
     EXPECT_EQ(plan.rendezvous.job_id, "71.2");
-    EXPECT_EQ(plan.workers, 4);
+    EXPECT_EQ(plan.workers(), 4);
 }
 
 TEST(SlurmDefaults, OptionsTakePrecedence) {
@@ -97,7 +97,7 @@ TEST(SlurmDefaults, AJobOfMoreNodesThanTheStepTakesTasksForNodes) {
     EXPECT_EQ(plan.rendezvous.max_nodes, 4);
     EXPECT_EQ(plan.rendezvous.order_key, "9");
     EXPECT_EQ(plan.tasks.count, 1);
-    EXPECT_EQ(plan.workers, 1);
+    EXPECT_EQ(plan.workers(), 1);
 }
 
 TEST(SlurmDefaults, OtherJobsInAStepAreTheirOwn) {
@@ -144,7 +144,7 @@ TEST(SlurmDefaults, ANarrowAffinityMaskIsMentioned) {
 
 TEST(SlurmDefaults, GpusOfTheNode) {
     const auto workers = [](agent::Variables environment, const char* count = "--nproc-per-node=gpu") {
-        return read({count}, std::move(environment)).plan.workers;
+        return read({count}, std::move(environment)).plan.workers();
     };
     EXPECT_EQ(workers({{"SLURM_JOB_ID", "71"}, {"SLURM_GPUS_ON_NODE", "3"}, {"CUDA_VISIBLE_DEVICES", "0"}}), 3);
     EXPECT_EQ(workers({{"SLURM_JOB_ID", "71"}, {"CUDA_VISIBLE_DEVICES", "0, 2,"}}), 2);

@@ -1,0 +1,44 @@
+"""srun dlaunch ./prog, one task a node: nodes, ranks, endpoint and job id are SLURM's."""
+
+from processes import until
+
+SHOW = 'note "$SLURM_STEP_ID.$RANK" "$(hostname) $WORLD_SIZE $GROUP_RANK $MASTER_ADDR $MASTER_PORT $TORCHELASTIC_RUN_ID"\n'
+
+
+def places(seen, step=0):
+    return [path.read_text().split() for path in sorted(seen.glob(f"{step}.*"))]
+
+
+def test_it_needs_no_option(slurm, seen, shell_worker):
+    cluster = slurm(3)
+    result = cluster.srun("-N2", "--nodelist=node[2-3]", "dlaunch", shell_worker(SHOW), env={"SLURM_RESTART_COUNT": 2}).wait(40)
+    found = places(seen)
+    assert result.rc == 0 and [place[:3] for place in found] == [["node2", "2", "0"], ["node3", "2", "1"]], result.err
+    assert {place[3] for place in found} <= {"node2", cluster.net["node2"].address}, "not where srun runs"
+    assert len({place[4] for place in found}) == 1 and {place[5].partition(".")[2] for place in found} == {"0"}
+    cluster.empty()
+
+
+def test_two_steps_of_a_job_at_once_do_not_meet(slurm, seen, shell_worker):
+    cluster = slurm(2)
+    program = shell_worker(SHOW + "await go\n")
+    job = cluster.sbatch(f"srun --overlap dlaunch {program} & srun --overlap dlaunch {program} & wait %1 && wait %2", "-N2")
+    until(lambda: len(list(seen.glob("[01].[01]"))) == 4, 40, "two worlds of two")
+    ports = [{place[4] for place in places(seen, step)} for step in (0, 1)]
+    assert all(len(each) == 1 for each in ports) and ports[0] != ports[1]
+    (seen / "go").touch()
+    assert cluster.ended(job) == (0, "")
+
+
+def test_a_failure_ends_every_node_with_its_status(slurm, shell_worker):
+    cluster = slurm(2)
+    worker = shell_worker("[ $RANK != 3 ] || exit 7\nexec sleep $TEST_RUN_MARK\n")
+    result = cluster.srun("-N2", "dlaunch", "--nproc-per-node=2", worker).wait(40)
+    assert result.rc == 7 and "rank 3 (node2" in result.err, result.err
+    cluster.empty()
+
+
+def test_an_elastic_job_with_a_spare(slurm, seen, shell_worker):
+    cluster = slurm(3)
+    result = cluster.srun("-N3", "dlaunch", "--nnodes=1:2", shell_worker(SHOW)).wait(40)
+    assert result.rc == 0 and [place[1] for place in places(seen)] == ["2", "2"], result.err
