@@ -199,6 +199,9 @@ def cluster(hosts, seen, script):
 def fake_ssh(tmp_path):
     """FakeSsh: logins to hosts that need not exist; give its env to a run with --launcher=ssh."""
     return FakeSsh(tmp_path / "ssh")
+
+
+@pytest.fixture
 def slurm(hosts, tmp_path):
     """slurm(2) -> Slurm with `login` and node1 and node2."""
 
