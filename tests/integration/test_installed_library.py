@@ -9,34 +9,7 @@ import subprocess
 import pytest
 
 from conftest import BINARY
-
-PROGRAM = """
-#include <dlaunch/dlaunch.hpp>
-#include <chrono>
-#include <vector>
-
-int main() {
-    using namespace std::chrono_literals;
-    dlaunch::init_process_group({.timeout = 60s});
-    const dlaunch::ProcessGroup both = dlaunch::new_group(std::vector{0, 1}, {.name = "both"});
-    std::vector<float> data(3, 1);
-    both.all_reduce(data, dlaunch::ReduceOp::sum(), {.timeout = 10s});
-    both.monitored_barrier({.wait_all_ranks = false});
-    try {
-        dlaunch::all_reduce(data, dlaunch::ReduceOp::band());
-    } catch (const dlaunch::Error& error) {
-        return data[2] == 2 && error.code() == dlaunch::ErrorCode::invalid_argument ? 0 : 1;
-    }
-    return 2;
-}
-"""
-PROJECT = """
-cmake_minimum_required(VERSION 3.20)
-project(consumer CXX)
-find_package(dlaunch REQUIRED)
-add_executable(consumer main.cpp)
-target_link_libraries(consumer PRIVATE dlaunch::worker)
-"""
+from packages import PROGRAM, PROJECT
 
 
 @pytest.fixture(scope="module")
