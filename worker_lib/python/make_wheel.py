@@ -74,6 +74,7 @@ def contents(program, version, tag, folder):
     info, data = f"dlaunch-{version}.dist-info", f"dlaunch-{version}.data"
     for file in sorted([*(HERE / "dlaunch").glob("*.py"), HERE / "dlaunch" / "py.typed"]):
         yield f"dlaunch/{file.name}", file.read_bytes(), False
+    yield "dlaunch_replace_torchrun.pth", (HERE / "dlaunch_replace_torchrun.pth").read_bytes(), False
     yield f"{data}/scripts/dlaunch", stripped(program, folder), True
     for page in PAGES:
         yield f"{data}/data/share/man/man{page[-1]}/{page}", (ROOT / "man" / page).read_bytes(), False
