@@ -2,7 +2,7 @@
 
 torch is a small package with torchrun's interface; tests/interop has the real one.
 """
-# ctest: timeout 300
+# ctest: timeout 600
 
 import textwrap
 

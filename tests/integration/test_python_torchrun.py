@@ -1,5 +1,5 @@
 """python -m dlaunch.torchrun: the process becomes dlaunch, with torchrun's ways and this interpreter."""
-# ctest: timeout 300
+# ctest: timeout 600
 
 import signal
 

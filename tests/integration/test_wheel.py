@@ -1,5 +1,5 @@
 """The wheel: pip installs program, module and pages into a fresh environment, offline, and removes them."""
-# ctest: timeout 300
+# ctest: timeout 600
 
 import re
 import zipfile
