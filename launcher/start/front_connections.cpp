@@ -134,6 +134,7 @@ void FrontShell::on_beat() {
         else
             node.socket->send(encode(FrameKind::beat));
     }
+    show_status();
     beat_ = loop_.after(kBeatEvery, [this] { on_beat(); });
 }
 

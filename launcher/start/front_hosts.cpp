@@ -36,6 +36,7 @@ void FrontShell::carry_out(const std::vector<StartUp::Action>& actions) {
     }
     if (!together.empty()) start_by_srun(together);
     set_timer();
+    show_status();
 }
 
 void FrontShell::set_timer() {

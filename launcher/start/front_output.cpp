@@ -46,7 +46,7 @@ struct FrontOutput::Side {
     }
 
     void print_warnings() {
-        for (const std::string& text : warnings.take()) screen(FrameKind::errors).print("dlaunch: " + text + "\n");
+        for (const std::string& text : warnings.take()) print("dlaunch: " + text + "\n");
     }
 
     agent::Screen& screen(FrameKind stream) { return stream == FrameKind::output || !err ? *out : *err; }
@@ -58,7 +58,27 @@ struct FrontOutput::Side {
         return stream;
     }
 
+    /// Written at once, past the screens: they are idle where a status is of use.
+    void show_status(const std::string& text) {
+        if (!screen(FrameKind::errors).terminal() || (text.empty() && !has_status) || !is_idle()) return;
+        write_now("\r\x1b[K" + text);
+        has_status = !text.empty();
+    }
+    void clear_status() {
+        if (has_status) write_now("\r\x1b[K");
+        has_status = false;
+    }
+    static void write_now(const std::string& text) {
+        [[maybe_unused]] const auto ignored = write(STDERR_FILENO, text.data(), text.size());
+    }
+
+    void print(const std::string& text) {
+        clear_status();
+        screen(FrameKind::errors).print(text);
+    }
+
     void feed(int host, FrameKind kind, std::string bytes) {
+        clear_status();
         Stream& stream = stream_of(host, kind);
         stream.waiting.push_back(std::move(bytes));
         serve(host, kind, stream);
@@ -107,6 +127,7 @@ struct FrontOutput::Side {
 
     /// Ends with the thread's last call.
     void finish(base::Time since) {
+        clear_status();
         for (const auto& [key, stream] : std::map(streams)) end(key.first);
         flush();
         const bool is_over = is_idle();
@@ -134,7 +155,7 @@ struct FrontOutput::Side {
     std::map<std::pair<int, FrameKind>, Stream> streams;
     std::pair<int, FrameKind> last{-1, FrameKind::errors};
     base::Timer again;
-    bool hurried = false;
+    bool hurried = false, has_status = false;
     std::function<void(bool)> done;
 };
 
@@ -179,8 +200,11 @@ void FrontOutput::end(int host) {
 }
 
 void FrontOutput::print(std::string text) {
-    thread_->loop.post(
-        [side = &*thread_->side, text = std::move(text)] { side->screen(FrameKind::errors).print(text); });
+    thread_->loop.post([side = &*thread_->side, text = std::move(text)] { side->print(text); });
+}
+
+void FrontOutput::show_status(std::string text) {
+    thread_->loop.post([side = &*thread_->side, text = std::move(text)] { side->show_status(text); });
 }
 
 void FrontOutput::finish(std::function<void(bool)> done) {

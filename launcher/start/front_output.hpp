@@ -33,6 +33,9 @@ public:
     void end(int host);
     /// Prints complete lines on standard error.
     void print(std::string text);
+    /// Replaces the status line, which stands at the bottom of a terminal until other output comes; empty: none.
+    /// Without effect where standard error is no terminal.
+    void show_status(std::string text);
     /// Calls `done` when all output has left, or when no byte has left for 5 s; hurry() cuts that. `is_lost`: some has
     /// not.
     void finish(std::function<void(bool is_lost)> done);

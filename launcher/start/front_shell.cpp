@@ -16,6 +16,7 @@
 #include "agent/status/write_reports.hpp"
 #include "launcher/start/front_end.hpp"
 #include "launcher/start/front_listeners.hpp"
+#include "launcher/start/status_line.hpp"
 #include "rendezvous/base/coordinator_seat.hpp"
 #include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
@@ -31,6 +32,7 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr std::size_t kMostProgramBytes = 256 << 20;
+constexpr std::chrono::milliseconds kQuietStart{500};  // without a status line
 constexpr std::chrono::milliseconds kLastCall{1'000};  // agents that are there at once join within it
 
 std::string own_program() {
@@ -117,6 +119,20 @@ int FrontShell::run() {
 }
 
 void FrontShell::print(const std::string& text) { output_->print("dlaunch: " + base::printable(text) + "\n"); }
+
+/// While hosts are missing or stop: a line on a terminal, with the first names.
+void FrontShell::show_status() {
+    if (is_over_ || plan_.job.verbosity < 0) return;
+    std::vector<std::string_view> names;
+    if (!start_up_.has_begun())
+        for (const int host : start_up_.missing()) names.push_back(name_of(host));
+    else if (ending_signals_ > 0)
+        for (const NodeState& node : nodes_)
+            if (node.has_order && !node.end) names.push_back(node.plan.host.name);
+    if (names.empty() || base::Clock::now() - began_ < kQuietStart) return output_->show_status({});
+    output_->show_status(status_line(start_up_.has_begun() ? "stopping" : "starting", nodes_.size(), names,
+                                     std::chrono::duration_cast<std::chrono::seconds>(base::Clock::now() - began_)));
+}
 
 // --- signals ---------------------------------------------------------------------------------------------------------
 

@@ -75,6 +75,7 @@ private:
     void end_by_signal(int number);
     void pass_signal(int number);
     void print(const std::string& text);
+    void show_status();
     void look_for_end();
     void finish(int status, const std::string& reason);
     [[nodiscard]] base::Result<void> host_coordinator();

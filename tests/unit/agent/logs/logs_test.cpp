@@ -210,6 +210,7 @@ TEST_F(LogsTest, files_are_rotated) {
 TEST_F(LogsTest, lines_of_many_writers_stay_whole_and_complete) {
     constexpr int kWriters = 32, kLines = 1000;
     options_.workers = kWriters;
+    options_.roles.assign(kWriters, "default");
     options_.plan.tee.others = kStdout;
     start(kWriters);
     std::vector<std::thread> writers;

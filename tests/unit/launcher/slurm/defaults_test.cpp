@@ -52,7 +52,7 @@ TEST(SlurmDefaults, TheStepsPortDependsOnTheStep) {
 
 TEST(SlurmDefaults, TheFirstTaskOfANodeIsTheAgent) {
     const agent::Plan first = read({}, task(0, 0, "3(x2)")).plan, third = read({}, task(0, 2, "3(x2)")).plan;
-    EXPECT_EQ(first.workers, 3);
+    EXPECT_EQ(first.workers(), 3);
     EXPECT_EQ(first.tasks.count, 3);
     EXPECT_EQ(first.tasks.index, 0);
     EXPECT_EQ(third.tasks.index, 2);
@@ -72,8 +72,8 @@ TEST(SlurmDefaults, OptionsTakePrecedence) {
     const auto plan = [](const Words& words) { return read(words, task(1, 0, "2(x2)")).plan; };
     EXPECT_EQ(plan({"--nnodes=1:2"}).rendezvous.min_nodes, 1);
     EXPECT_EQ(plan({"--nnodes=1"}).rendezvous.max_nodes, 1);
-    EXPECT_EQ(plan({"--nproc-per-node=3"}).workers, 3);
-    EXPECT_EQ(plan({"-n", "8"}).workers, 4);
+    EXPECT_EQ(plan({"--nproc-per-node=3"}).workers(), 3);
+    EXPECT_EQ(plan({"-n", "8"}).workers(), 4);
     EXPECT_EQ(plan({"--rdzv-id=mine"}).rendezvous.job_id, "mine");
     const auto elsewhere = plan({"--rdzv-backend=c10d", "--rdzv-endpoint=login:7"}).rendezvous;
     EXPECT_EQ(elsewhere.endpoint, "login:7");

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dlaunch::launcher {
+
+/// "starting: 3 of 4 hosts are there, waiting for n7 (12 s)", with the first of the names that are awaited; at most 79
+/// columns. No I/O.
+[[nodiscard]] std::string status_line(std::string_view doing, std::size_t hosts,
+                                      std::span<const std::string_view> awaited, std::chrono::seconds since);
+
+}  // namespace dlaunch::launcher

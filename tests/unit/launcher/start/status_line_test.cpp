@@ -1,0 +1,29 @@
+#include "launcher/start/status_line.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace dlaunch::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using Names = std::vector<std::string_view>;
+
+TEST(StatusLine, names_the_awaited_hosts) {
+    EXPECT_EQ(status_line("starting", 4, Names{"n3", "n7"}, 12s), "starting: 2 of 4 hosts, waiting for n3, n7 (12 s)");
+}
+
+TEST(StatusLine, fits_a_terminal_of_80_columns_with_any_number_of_names) {
+    const Names names(1000, "node-with-a-long-name");
+    for (std::size_t count = 1; count <= names.size(); ++count) {
+        const std::string line =
+            status_line("starting", 1000, Names(names.begin(), names.begin() + static_cast<long>(count)), 59s);
+        EXPECT_LE(line.size(), 79U) << line;
+    }
+    EXPECT_EQ(status_line("starting", 1000, names, 1s),
+              "starting: 0 of 1000 hosts, waiting for node-with-a-long-name, ... (1 s)");
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
