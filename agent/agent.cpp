@@ -126,7 +126,7 @@ base::Result<void> Agent::prepare() {
     mallopt(M_ARENA_MAX, 1);  // threads that allocate little need no arena of their own
     keep_descriptors();
     open_files_ = raise_open_files();
-    auto processors = bind_workers_here(plan_.binding, plan_.workers(), shared_devices(plan_));
+    auto processors = bind_workers_here(plan_.binding, plan_.workers(), shared_variables(plan_));
     if (!processors) return processors.error();
     processors_ = std::move(*processors);
     membership_ =

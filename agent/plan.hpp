@@ -44,6 +44,9 @@ struct Wrap {
     std::vector<std::string> words;
 };
 
+/// Makers of accelerators. --nproc-per-node=auto looks for their devices in this order.
+enum class Vendor { nvidia, amd, intel, habana, ascend };
+
 /// What the workers of one context execute.
 struct Program {
     std::vector<std::string> command;  ///< argv of a worker before --wrap; command[0] is looked up in PATH
@@ -190,6 +193,7 @@ struct Plan {
     Host host;
     std::vector<Context> contexts{{}};      ///< ascending in appnum, never empty; local ranks count through them
     bool virtual_local_rank = false;        ///< every worker sees a single device
+    Vendor vendor = Vendor::nvidia;         ///< of the devices that virtual local ranks distribute
     bool pass_local_rank = false;           ///< append --local-rank=N, as torch.distributed.launch does
     bool forks = false;                     ///< workers are forked from a template, see services/template.hpp
     bool use_cgroups = true;                ///< false with DLAUNCH_NO_CGROUP=1: sweeps alone find processes

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <thread>
 
+#include "agent/binding/devices.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
 #include "rendezvous/base/fd.hpp"
@@ -160,9 +161,11 @@ std::string current_folder(const agent::Host& host) {
 Deps deps_of_this_process() {
     Deps now;
     now.host = {base::host_name(), base::usable_cores(), base::environment()};
-    now.count_gpus = [](std::optional<std::string> visible) { return agent::count_gpus(std::move(visible)); };
+    now.count_devices = [](agent::Vendor vendor, const agent::VariableLookup& variable) {
+        return static_cast<int>(agent::DeviceFinder().visible(vendor, variable).size());
+    };
     now.most_processes = most_processes;
-    now.topology = [](const std::optional<std::string>& visible) { return agent::discover_topology(visible); };
+    now.topology = agent::discover_topology;
     now.fresh_id = fresh_id;
     now.read_file = read_file;
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "agent/binding/binding.hpp"
@@ -24,9 +23,10 @@ struct Deps {
     agent::Host host;
     std::optional<StartedNode> node;  ///< none: the user started this dlaunch
 
-    std::function<int(std::optional<std::string> cuda_visible_devices)> count_gpus;
+    /// The number of a vendor's devices that the workers see.
+    std::function<int(agent::Vendor, const agent::VariableLookup&)> count_devices;
     std::function<std::int64_t()> most_processes;  ///< kernel.pid_max
-    std::function<base::Result<agent::Topology>(const std::optional<std::string>& cuda_visible_devices)> topology;
+    std::function<base::Result<agent::Topology>(const agent::VariableLookup&)> topology;
     std::function<std::string()> fresh_id;  ///< a new random job id
     std::function<base::Result<std::string>(const std::string& path)> read_file;
     /// The absolute path of `python` beside the program of this called name, if that folder is the bin of a virtual or

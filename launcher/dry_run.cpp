@@ -139,7 +139,7 @@ Json logs(const agent::LogPlan& plan, const std::string& directory) {
 base::Result<std::vector<std::vector<int>>> processors(const agent::Plan& plan, const Deps& deps) {
     agent::Topology topology;
     if (plan.binding != agent::Binding::none) {
-        auto found = deps.topology(agent::shared_devices(plan));
+        auto found = deps.topology(agent::shared_variables(plan));
         if (!found) return found.error();
         topology = std::move(*found);
     }

@@ -7,9 +7,9 @@
 #include <system_error>
 
 #include "agent/group/environment.hpp"
-#include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/hosts/host_list.hpp"
+#include "launcher/plan_devices.hpp"
 #include "launcher/slurm/defaults.hpp"
 #include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
@@ -67,16 +67,6 @@ Result<void> check_template(const Settings& settings, const agent::Plan& plan) {
                  "spawn, because the arguments contain the local rank and all forks share one command line");
 }
 
-Result<std::int64_t> gpus(const Settings& settings, const agent::Plan& plan, const agent::Context& context,
-                          const Deps& deps) {
-    const auto visible = agent::given_variable(plan, context, "CUDA_VISIBLE_DEVICES");
-    if (const auto of_slurm = slurm_gpus(deps.host, visible)) return *of_slurm;
-    const int found = deps.count_gpus(visible);
-    if (found > 0) return found;
-    return wrong(settings, "nproc-per-node",
-                 "a GPU, none is visible (no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides them)");
-}
-
 /// -n: the total number of workers, divided equally among the nodes.
 Result<std::int64_t> share_of_total(const Settings& settings, const agent::Plan& plan) {
     const int nodes = plan.rendezvous.max_nodes;
@@ -94,10 +84,13 @@ Result<std::int64_t> count_workers(const Settings& settings, const agent::Plan& 
     using Kind = WorkerCount::Kind;
     switch (settings.workers.kind) {
         case Kind::cpu: return deps.host.usable_cores;
-        case Kind::gpu: return gpus(settings, plan, context, deps);
+        case Kind::gpu:
+        case Kind::xpu:
+        case Kind::hpu:
+        case Kind::npu: return count_devices(settings, plan, context, deps);
         case Kind::total: return share_of_total(settings, plan);
         case Kind::automatic: {
-            auto found = gpus(settings, plan, context, deps);
+            auto found = count_devices(settings, plan, context, deps);
             return found ? *found : deps.host.usable_cores;
         }
         case Kind::number: break;
@@ -157,24 +150,6 @@ Result<void> plan_contexts(const std::vector<ContextRequest>& requests, const De
     const auto is_python = [](const agent::Context& context) { return context.program.is_python; };
     if (std::ranges::all_of(plan.contexts, is_python)) plan.forks = false;  // no effect on scripts, as for torchrun
     return check_template(job, plan);
-}
-
-/// A list of devices in a context's --env serves its workers, the inherited one those of all contexts.
-Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
-    if (!plan.virtual_local_rank) return {};
-    for (const agent::Context& context : plan.contexts) {
-        const auto visible = agent::given_variable(plan, context, "CUDA_VISIBLE_DEVICES");
-        if (!visible || visible->empty()) continue;
-        const bool is_own = agent::has_own_devices(context);
-        const int workers = is_own ? context.workers : plan.workers();
-        auto devices =
-            std::ranges::count_if(split(*visible, ','), [](const auto& device) { return !trimmed(device).empty(); });
-        if (devices < workers)
-            return wrong(settings, "virtual-local-rank",
-                         fmt::format("a device for each of {} workers, CUDA_VISIBLE_DEVICES={} names {}", workers,
-                                     *visible, devices));
-    }
-    return {};
 }
 
 /// A job of this node only, with its own port and id. Rendezvous options have no effect.
@@ -377,6 +352,7 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     if (!settings.node_name.empty()) plan.host.name = settings.node_name;
     if (settings.use_env) plan.pass_local_rank = false;
     if (auto done = plan_contexts(contexts, deps, plan); !done) return done.error();
+    if (plan.virtual_local_rank) plan.vendor = device_vendor(settings, plan, deps);
     if (auto done = check_devices(settings, plan); !done) return done.error();
     if (auto done = plan_rendezvous(settings, deps, plan.rendezvous); !done) return done.error();
     if (auto done = check_ranks(settings, plan, warnings); !done) return done.error();

@@ -1,10 +1,9 @@
 #pragma once
-/// Assigns processors to local workers. hwloc and NVML (both by dlopen, only with --bind) describe the machine.
+/// Assigns processors to local workers. hwloc (by dlopen, only with --bind) and the kernel describe the machine.
 
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "agent/binding/visibility.hpp"
 #include "agent/plan.hpp"
 #include "rendezvous/base/result.hpp"
 
@@ -18,7 +17,7 @@ struct ProcessingUnit {
 
 struct Topology {
     std::vector<ProcessingUnit> units;  ///< within this process's affinity mask, ascending by os_index
-    std::vector<int> gpu_numa;          ///< NUMA node of each visible GPU, -1 unknown; empty without GPUs
+    std::vector<int> gpu_numa;          ///< NUMA node of each visible device, -1 unknown; empty without any
 };
 
 /// The processors of every local worker (os indices, ascending); one empty list per worker for Binding::none. A worker
@@ -27,16 +26,12 @@ struct Topology {
 [[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers(const Topology& topology, Binding strategy,
                                                                        int workers);
 
-/// Queries hwloc and NVML; `visible_gpus` is the workers' CUDA_VISIBLE_DEVICES. An error names the missing library and
+/// Queries hwloc, and finds the devices that `variable` leaves to the workers. An error names the missing library and
 /// the package to install.
-[[nodiscard]] base::Result<Topology> discover_topology(const std::optional<std::string>& visible_gpus);
+[[nodiscard]] base::Result<Topology> discover_topology(const VariableLookup& variable);
 
 /// bind_workers() on this machine; empty, without any query, for Binding::none.
-[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers_here(
-    Binding strategy, int workers, const std::optional<std::string>& visible_gpus);
-
-/// Number of GPUs that a CUDA program sees with this CUDA_VISIBLE_DEVICES (`visible`, none when unset). 0 without a
-/// driver.
-[[nodiscard]] int count_gpus(std::optional<std::string> visible);
+[[nodiscard]] base::Result<std::vector<std::vector<int>>> bind_workers_here(Binding strategy, int workers,
+                                                                            const VariableLookup& variable);
 
 }  // namespace dlaunch::agent

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "agent/binding/binding.hpp"
-#include "agent/binding/gpus.hpp"
+#include "agent/binding/devices.hpp"
 #include "agent/binding/library.hpp"
 
 namespace dlaunch::agent {
@@ -114,12 +114,12 @@ std::vector<ProcessingUnit> usable_units(const Loaded& loaded) {
 }
 
 /// Converts the kernel's node numbers from sysfs to hwloc's logical ones.
-std::vector<int> gpu_nodes(const Loaded& loaded, const std::optional<std::string>& visible) {
+std::vector<int> gpu_nodes(const Loaded& loaded, const VariableLookup& variable) {
     std::map<int, int> logical;
     loaded.each_unit(HWLOC_OBJ_NUMANODE, [&](int, const hwloc_obj& object) {
         logical.emplace(static_cast<int>(object.os_index), static_cast<int>(object.logical_index));
     });
-    std::vector<int> nodes = gpu_numa_nodes(visible);
+    std::vector<int> nodes = DeviceFinder().numa_nodes(variable);
     for (int& node : nodes) {
         const auto found = logical.find(node);
         node = found == logical.end() ? -1 : found->second;
@@ -130,21 +130,21 @@ std::vector<int> gpu_nodes(const Loaded& loaded, const std::optional<std::string
 }  // namespace
 
 base::Result<std::vector<std::vector<int>>> bind_workers_here(Binding strategy, int workers,
-                                                              const std::optional<std::string>& visible_gpus) {
+                                                              const VariableLookup& variable) {
     if (strategy == Binding::none) return std::vector<std::vector<int>>();
-    auto topology = discover_topology(visible_gpus);
+    auto topology = discover_topology(variable);
     if (!topology) return topology.error();
     return bind_workers(*topology, strategy, workers);
 }
 
-base::Result<Topology> discover_topology(const std::optional<std::string>& visible_gpus) {
+base::Result<Topology> discover_topology(const VariableLookup& variable) {
     const Hwloc hwloc;
     if (!hwloc.library)
         return base::Error{
             fmt::format("binding needs hwloc: {}; install libhwloc15 or leave --bind out", hwloc.library.error())};
     const Loaded loaded(hwloc);
     if (!loaded.ok()) return base::Error{"binding: hwloc cannot read this machine's topology"};
-    return Topology{usable_units(loaded), gpu_nodes(loaded, visible_gpus)};
+    return Topology{usable_units(loaded), gpu_nodes(loaded, variable)};
 }
 
 }  // namespace dlaunch::agent

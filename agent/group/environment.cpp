@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "rendezvous/base/signal_names.hpp"
 #include "rendezvous/base/text.hpp"
@@ -12,25 +13,14 @@ namespace {
 void set(Variables& variables, const char* name, std::string value) { set_variable(variables, name, std::move(value)); }
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
 
-/// The entry of CUDA_VISIBLE_DEVICES at `index`, without empty entries; if the variable is empty, `index` itself.
-std::string device_at(const std::optional<std::string>& visible, int index) {
-    if (!visible || visible->empty()) return std::to_string(index);
-    for (std::string_view device : base::split(*visible, ',')) {
-        device = base::trimmed(device);
-        if (!device.empty() && index-- == 0) return std::string(device);
-    }
-    return {};
-}
-
-/// The device of a worker that sees a single one. A list in the context's --env is that of its workers alone, the
+/// The variables of a worker that sees a single device. A list in the context's --env is that of its workers alone, the
 /// inherited one that of all workers of the node.
-std::string single_device(const Plan& plan, int local_rank) {
+Variables single_device_of(const Plan& plan, int local_rank) {
     const Context& context = plan.context_of(local_rank);
-    const auto visible = given_variable(plan, context, "CUDA_VISIBLE_DEVICES");
-    if (!has_own_devices(context)) return device_at(visible, local_rank);
     int first = 0;
-    for (const Context* each = plan.contexts.data(); each != &context; ++each) first += each->workers;
-    return device_at(visible, local_rank - first);
+    if (has_own_devices(context, plan.vendor))
+        for (const Context* each = plan.contexts.data(); each != &context; ++each) first += each->workers;
+    return single_device(plan.vendor, variables_given(plan, context), local_rank - first);
 }
 
 void set_identity(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
@@ -90,16 +80,24 @@ std::optional<std::string> given_variable(const Plan& plan, const Context& conte
     return plan.host.variable(name);
 }
 
-bool has_own_devices(const Context& context) {
-    return std::ranges::any_of(context.program.environment,
-                               [](const auto& variable) { return variable.first == "CUDA_VISIBLE_DEVICES"; });
+VariableLookup variables_given(const Plan& plan, const Context& context) {
+    return [&](std::string_view name) { return given_variable(plan, context, name); };
 }
 
-std::optional<std::string> shared_devices(const Plan& plan) {
-    const auto of = [&](const Context& context) { return given_variable(plan, context, "CUDA_VISIBLE_DEVICES"); };
-    const auto first = of(plan.contexts.front());
-    const bool is_same = std::ranges::all_of(plan.contexts, [&](const Context& each) { return of(each) == first; });
-    return is_same ? first : plan.host.variable("CUDA_VISIBLE_DEVICES");
+bool has_own_devices(const Context& context, Vendor vendor) {
+    const auto names = visibility_variables(vendor);
+    return std::ranges::any_of(context.program.environment, [&](const auto& variable) {
+        return std::ranges::find(names, variable.first) != names.end();
+    });
+}
+
+VariableLookup shared_variables(const Plan& plan) {
+    return [&plan](std::string_view name) {
+        const auto of = [&](const Context& context) { return given_variable(plan, context, name); };
+        const auto first = of(plan.contexts.front());
+        const bool is_same = std::ranges::all_of(plan.contexts, [&](const Context& each) { return of(each) == first; });
+        return is_same ? first : plan.host.variable(name);
+    };
 }
 
 Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file) {
@@ -119,7 +117,8 @@ Variables worker_variables(const Plan& plan, const Assignment& assignment, const
     set_threads(variables, plan, context, node);
     if (!given_variable(plan, context, "TORCH_NCCL_ASYNC_ERROR_HANDLING"))
         set(variables, "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
-    if (plan.virtual_local_rank) set(variables, "CUDA_VISIBLE_DEVICES", single_device(plan, local_rank));
+    if (plan.virtual_local_rank)
+        for (auto& [name, value] : single_device_of(plan, local_rank)) set_variable(variables, name, std::move(value));
     set_identity(variables, plan, assignment, local_rank);
     set_torchelastic(variables, plan, assignment, error_file);
     set_ours(variables, plan, assignment, node, local_rank);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/binding/visibility.hpp"
 #include "agent/membership/assignment.hpp"
 #include "agent/plan.hpp"
 
@@ -28,11 +29,15 @@ void set_variable(Variables& variables, std::string_view name, std::string value
 [[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, const Context& context,
                                                         std::string_view name);
 
-/// Whether the context's --env has a list of devices for its workers alone.
-[[nodiscard]] bool has_own_devices(const Context& context);
+/// given_variable() as a function. Plan and context must outlive it.
+[[nodiscard]] VariableLookup variables_given(const Plan& plan, const Context& context);
 
-/// CUDA_VISIBLE_DEVICES of all workers of the node; where contexts have different ones, the inherited one.
-[[nodiscard]] std::optional<std::string> shared_devices(const Plan& plan);
+/// Whether the context's --env has a list of the vendor's devices for its workers alone.
+[[nodiscard]] bool has_own_devices(const Context& context, Vendor vendor);
+
+/// The variables that all workers of the node have; where contexts have different values, the inherited ones. The plan
+/// must outlive the function.
+[[nodiscard]] VariableLookup shared_variables(const Plan& plan);
 
 /// The variables that dlaunch sets for a worker; they replace inherited ones.
 [[nodiscard]] Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node,

@@ -70,16 +70,18 @@ Parsed<NodeRange> parse_nnodes(std::string_view text) {
 Parsed<WorkerCount> parse_nproc(std::string_view text) {
     using Kind = WorkerCount::Kind;
     std::string_view word = trimmed(text);
-    if (word == "auto") return WorkerCount{Kind::automatic, 0};
-    if (word == "cpu") return WorkerCount{Kind::cpu, 0};
-    if (word == "gpu") return WorkerCount{Kind::gpu, 0};
-    for (std::string_view device : {"xpu", "hpu", "npu", "mtia", "mlu", "musa", "mps", "tpu"})
+    constexpr std::pair<std::string_view, Kind> kWords[] = {{"auto", Kind::automatic}, {"cpu", Kind::cpu},
+                                                            {"gpu", Kind::gpu},        {"xpu", Kind::xpu},
+                                                            {"hpu", Kind::hpu},        {"npu", Kind::npu}};
+    for (const auto& [known, kind] : kWords)
+        if (word == known) return WorkerCount{kind, 0};
+    for (std::string_view device : {"mtia", "mlu", "musa", "mps", "tpu"})
         if (word == device)
             return Error{fmt::format(
-                "expected a number, cpu, gpu or auto: only NVIDIA GPUs can be counted here; give the number of {}s",
+                "expected a number, cpu, gpu, xpu, hpu, npu or auto: {}s cannot be counted here; give their number",
                 device)};
     auto number = whole_number(word, 1, std::numeric_limits<std::int64_t>::max());
-    if (!number) return Error{"expected a number of workers from 1, cpu, gpu or auto"};
+    if (!number) return Error{"expected a number of workers from 1, cpu, gpu, xpu, hpu, npu or auto"};
     return WorkerCount{Kind::number, *number};
 }
 

@@ -34,9 +34,9 @@ struct NodeRange {
 /// N or MIN:MAX.
 [[nodiscard]] Parsed<NodeRange> parse_nnodes(std::string_view text);
 
-/// --nproc-per-node and -n as given. `total`: on all nodes together.
+/// --nproc-per-node and -n as given. `total`: on all nodes together; the last four: as many as there are devices.
 struct WorkerCount {
-    enum class Kind { number, total, automatic, cpu, gpu } kind = Kind::number;
+    enum class Kind { number, total, automatic, cpu, gpu, xpu, hpu, npu } kind = Kind::number;
     std::int64_t number = 1;
     bool operator==(const WorkerCount&) const = default;
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// A machine of literals: 4 usable cores, no GPU, room for 32768 processes.
+/// A machine of literals: 4 usable cores, no device, room for 32768 processes.
 
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace dlaunch::launcher {
 inline Deps small_machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
     Deps machine;
     machine.host = {"node7", 4, std::move(environment)};
-    machine.count_gpus = [](const std::optional<std::string>&) { return 0; };
+    machine.count_devices = [](agent::Vendor, const agent::VariableLookup&) { return 0; };
     machine.most_processes = [] { return std::int64_t{32768}; };
     machine.topology = [](const auto&) { return agent::Topology{{{0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}}, {}}; };
     machine.fresh_id = [] { return std::string("fresh"); };

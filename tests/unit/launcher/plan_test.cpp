@@ -47,16 +47,6 @@ TEST(PlanProgram, MustBeThere) {
               "-m and --no-python contradict each other, expected one of them");
 }
 
-TEST(PlanWorkers, WordsResolveToCountsOfTheMachine) {
-    Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0,1"}});
-    EXPECT_EQ(planned({"p"}, machine).plan->workers(), 1);
-    EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers(), 4);
-    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 4);
-    machine.count_gpus = [](const std::optional<std::string>& visible) { return visible == "0,1" ? 2 : 8; };
-    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 2);
-    EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers(), 2);
-}
-
 TEST(PlanWorkers, TheTotalIsDividedAmongTheNodes) {
     EXPECT_EQ(planned({"-n", "3", "p"}).plan->workers(), 3);
     EXPECT_EQ(planned({"-np", "3", "p"}).plan->workers(), 3);
@@ -94,28 +84,10 @@ TEST(PlanProgram, TheEnvironmentOfTheCalledNameSelectsThePython) {
 }
 
 TEST(PlanWorkers, ACountBeyondTheMachineIsAnError) {
-    EXPECT_TRUE(planned({"--nproc-per-node=gpu", "p"})
-                    .error()
-                    .starts_with("--nproc-per-node=gpu: expected a GPU, none is visible"));
-    EXPECT_TRUE(planned({"--nproc-per-node=xpu", "p"})
-                    .error()
-                    .starts_with("--nproc-per-node=xpu: expected a number, cpu, gpu or auto"));
     EXPECT_EQ(planned({"--nproc-per-node=32768", "p"}).plan->workers(), 32768);
     EXPECT_EQ(planned({"--nproc-per-node=32769", "p"}).error(),
               "--nproc-per-node=32769: expected at most 32768 workers, the limit of processes on this machine "
               "(kernel.pid_max)");
-}
-
-TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
-    Deps two = small_machine({{"CUDA_VISIBLE_DEVICES", "6,3"}});
-    EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, two).plan);
-    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}, two).error(),
-              "--virtual-local-rank: expected a device for each of 3 workers, CUDA_VISIBLE_DEVICES=6,3 names 2");
-    Deps one = small_machine({{"CUDA_VISIBLE_DEVICES", ",4, ,"}});
-    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, one).error(),
-              "--virtual-local-rank: expected a device for each of 2 workers, CUDA_VISIBLE_DEVICES=,4, , names 1");
-    EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}).plan)
-        << "unset: the device is the local rank";
 }
 
 TEST(PlanRendezvous, AFolderIsForC10d) {
@@ -248,16 +220,6 @@ TEST(PlanHost, VariablesOfTheAgentArePartOfThePlan) {
 TEST(PlanProgram, OfOneVariableGivenTwiceTheLastCounts) {
     const auto variables = planned({"--env=A=1", "--env=B=", "--env=A=2", "p"}).plan->contexts[0].program.environment;
     EXPECT_EQ(variables, (agent::Variables{{"A", "2"}, {"B", ""}}));
-}
-
-TEST(PlanWorkers, TheWorkersDevicesCountNotTheAgents) {
-    Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0"}});
-    machine.count_gpus = [](const std::optional<std::string>& visible) { return visible == "6,7" ? 2 : 1; };
-    EXPECT_EQ(planned({"--nproc-per-node=gpu", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan->workers(), 2);
-    EXPECT_TRUE(
-        planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan);
-    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=0", "p"}).error(),
-              "--virtual-local-rank: expected a device for each of 2 workers, CUDA_VISIBLE_DEVICES=0 names 1");
 }
 
 TEST(PlanRendezvous, C10d) {

@@ -8,10 +8,12 @@
 namespace dlaunch::agent {
 namespace {
 
-/// discover_topology(std::nullopt), or a skipped test where hwloc is not installed.
+std::optional<std::string> nothing_set(std::string_view) { return std::nullopt; }
+
+/// discover_topology(nothing_set), or a skipped test where hwloc is not installed.
 // NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared has none
 #define TOPOLOGY_OR_SKIP(name)                                                          \
-    const auto discovered = discover_topology(std::nullopt);                            \
+    const auto discovered = discover_topology(nothing_set);                             \
     if (!discovered && discovered.error().text.find("libhwloc15") != std::string::npos) \
         GTEST_SKIP() << discovered.error().text;                                        \
     ASSERT_TRUE(discovered) << discovered.error().text;                                 \
@@ -52,7 +54,7 @@ TEST(DiscoverTopology, FollowsANarrowerMask) {
     CPU_ZERO(&narrow);
     CPU_SET(static_cast<std::size_t>(only), &narrow);
     ASSERT_EQ(::sched_setaffinity(0, sizeof narrow, &narrow), 0);
-    const auto topology = discover_topology(std::nullopt);
+    const auto topology = discover_topology(nothing_set);
     ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
     if (!topology) GTEST_SKIP() << topology.error().text;
     EXPECT_EQ(indices(*topology), std::vector<int>{only});

@@ -161,9 +161,9 @@ TEST(WorkerVariables, a_list_of_devices_of_a_context_counts_from_its_first_worke
     EXPECT_EQ(device(0) + device(1) + device(2), "012");
     plan.contexts[1].program.environment = {{"CUDA_VISIBLE_DEVICES", "6,7"}};
     EXPECT_EQ(device(0) + device(1) + device(2), "067");
-    EXPECT_EQ(shared_devices(plan), "0,1,2");
+    EXPECT_EQ(shared_variables(plan)("CUDA_VISIBLE_DEVICES"), "0,1,2");
     plan.contexts[0].program.environment = {{"CUDA_VISIBLE_DEVICES", "6,7"}};
-    EXPECT_EQ(shared_devices(plan), "6,7");
+    EXPECT_EQ(shared_variables(plan)("CUDA_VISIBLE_DEVICES"), "6,7");
 }
 
 TEST(WorkerVariables, blanks_around_device_names_are_trimmed) {
@@ -172,6 +172,19 @@ TEST(WorkerVariables, blanks_around_device_names_are_trimmed) {
     EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "4, 5 "}}).at("CUDA_VISIBLE_DEVICES"), "5");
     EXPECT_EQ(variables(plan, 0, {{"CUDA_VISIBLE_DEVICES", " GPU-1 ,GPU-2"}}).at("CUDA_VISIBLE_DEVICES"), "GPU-1");
     EXPECT_EQ(variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", ",4, ,5,"}}).at("CUDA_VISIBLE_DEVICES"), "5");
+}
+
+TEST(WorkerVariables, name_the_device_in_its_vendors_variables) {
+    Plan plan = plan_of(2);
+    plan.virtual_local_rank = true;
+    plan.vendor = Vendor::amd;
+    const Map seen = variables(plan, 1, {{"CUDA_VISIBLE_DEVICES", "4,5"}});
+    EXPECT_EQ(seen.at("HIP_VISIBLE_DEVICES"), "5");
+    EXPECT_EQ(seen.at("CUDA_VISIBLE_DEVICES"), "5");
+    plan.vendor = Vendor::intel;
+    const Map other = variables(plan, 1);
+    EXPECT_EQ(other.at("ZE_AFFINITY_MASK"), "1");
+    EXPECT_FALSE(other.contains("CUDA_VISIBLE_DEVICES"));
 }
 
 TEST(SetVariable, replaces_or_adds) {

@@ -82,7 +82,7 @@ TEST(Normalize, UnknownOptions) {
 }
 
 TEST(Normalize, AMissingValueNamesTheOption) {
-    std::string wanted = "--nproc-per-node without a value, expected --nproc-per-node=N|auto|cpu|gpu";
+    std::string wanted = "--nproc-per-node without a value, expected --nproc-per-node=N|auto|cpu|gpu|xpu|hpu|npu";
     EXPECT_EQ(read({"--nproc-per-node"}), wanted);
     EXPECT_EQ(read({"--nproc-per-node", "--standalone", "p"}), wanted);
     EXPECT_EQ(read({"--nproc-per-node", "--", "p"}), wanted);

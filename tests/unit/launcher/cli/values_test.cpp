@@ -35,6 +35,9 @@ TEST(Nproc, NumbersAndWords) {
     EXPECT_EQ(parse_nproc("auto")->kind, Kind::automatic);
     EXPECT_EQ(parse_nproc("cpu")->kind, Kind::cpu);
     EXPECT_EQ(parse_nproc("gpu")->kind, Kind::gpu);
+    EXPECT_EQ(parse_nproc("xpu")->kind, Kind::xpu);
+    EXPECT_EQ(parse_nproc("hpu")->kind, Kind::hpu);
+    EXPECT_EQ(parse_nproc("npu")->kind, Kind::npu);
     for (const char* text : {"0", "-1", "banana", "", "1.5", "2x", "GPU", "99999999999999999999"})
         EXPECT_FALSE(parse_nproc(text)) << text;
 }

@@ -1,0 +1,83 @@
+#include "launcher/plan_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/binding/devices.hpp"
+#include "agent/group/environment.hpp"
+#include "launcher/slurm/defaults.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using base::Error;
+using base::Result;
+
+struct DeviceWord {
+    WorkerCount::Kind kind;
+    std::string_view one, drivers;  ///< for the error
+    std::vector<agent::Vendor> vendors;
+};
+
+/// The word of --nproc-per-node; what stands for no device is like `auto`.
+const DeviceWord& device_word(WorkerCount::Kind kind) {
+    using Kind = WorkerCount::Kind;
+    using enum agent::Vendor;
+    static const DeviceWord kWords[] = {
+        {Kind::gpu, "a GPU", "NVIDIA or AMD", {nvidia, amd}},  // torch.cuda is either
+        {Kind::xpu, "an Intel GPU", "Intel", {intel}},
+        {Kind::hpu, "a Gaudi processor", "Habana", {habana}},
+        {Kind::npu, "an Ascend processor", "Ascend", {ascend}},
+        {Kind::automatic, "a device", "known", {std::begin(agent::kVendors), std::end(agent::kVendors)}}};
+    const auto found = std::ranges::find(kWords, kind, &DeviceWord::kind);
+    return found == std::end(kWords) ? *std::prev(std::end(kWords)) : *found;
+}
+
+}  // namespace
+
+Result<std::int64_t> count_devices(const Settings& settings, const agent::Plan& plan, const agent::Context& context,
+                                   const Deps& deps) {
+    const auto variable = agent::variables_given(plan, context);
+    const DeviceWord& word = device_word(settings.workers.kind);
+    if (word.vendors.front() == agent::Vendor::nvidia)
+        if (const auto of_slurm = slurm_gpus(deps.host, variable("CUDA_VISIBLE_DEVICES")))
+            return std::int64_t{*of_slurm};
+    std::string reason = fmt::format("no {} driver lists one", word.drivers);
+    for (const agent::Vendor vendor : word.vendors) {
+        if (const int found = deps.count_devices(vendor, variable); found > 0) return std::int64_t{found};
+        const auto list = agent::visibility_in_effect(vendor, variable);
+        const auto hides = list ? fmt::format(", or {}={} hides them", list->variable, list->value) : std::string();
+        if (reason.find(hides) == std::string::npos) reason += hides;  // two vendors may share the variable
+    }
+    return Error{
+        fmt::format("{}: expected {}, none is visible ({})", settings.spelling("nproc-per-node"), word.one, reason)};
+}
+
+agent::Vendor device_vendor(const Settings& settings, const agent::Plan& plan, const Deps& deps) {
+    for (const agent::Vendor vendor : device_word(settings.workers.kind).vendors)
+        if (deps.count_devices(vendor, agent::variables_given(plan, plan.contexts.front())) > 0) return vendor;
+    return agent::Vendor::nvidia;
+}
+
+/// A list in a context's --env serves its workers, the inherited one those of all contexts.
+Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
+    if (!plan.virtual_local_rank) return {};
+    for (const agent::Context& context : plan.contexts) {
+        const auto list = agent::visibility_in_effect(plan.vendor, agent::variables_given(plan, context));
+        if (!list || list->value.empty()) continue;
+        const int workers = agent::has_own_devices(context, plan.vendor) ? context.workers : plan.workers();
+        const auto devices = agent::device_entries(list->value).size();
+        if (devices < static_cast<std::size_t>(workers))
+            return Error{fmt::format("{}: expected a device for each of {} workers, {}={} names {}",
+                                     settings.spelling("virtual-local-rank"), workers, list->variable, list->value,
+                                     devices)};
+    }
+    return {};
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,24 @@
+#pragma once
+/// Workers per device: the words of --nproc-per-node that stand for devices, and --virtual-local-rank.
+
+#include <cstdint>
+
+#include "agent/plan.hpp"
+#include "launcher/cli/settings.hpp"
+#include "launcher/deps.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::launcher {
+
+/// The number of devices that the context's workers see, for gpu, xpu, hpu, npu and auto. An error if there is none.
+[[nodiscard]] base::Result<std::int64_t> count_devices(const Settings& settings, const agent::Plan& plan,
+                                                       const agent::Context& context, const Deps& deps);
+
+/// Whose devices virtual local ranks distribute: the first vendor of the word, or of all, that has a device here; else
+/// NVIDIA.
+[[nodiscard]] agent::Vendor device_vendor(const Settings& settings, const agent::Plan& plan, const Deps& deps);
+
+/// With --virtual-local-rank: an error if a list of devices is too short for the workers.
+[[nodiscard]] base::Result<void> check_devices(const Settings& settings, const agent::Plan& plan);
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,103 @@
+#include "launcher/plan_devices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/unit/launcher/planned.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+/// So many devices of each vendor.
+auto devices(std::map<agent::Vendor, int> found) {
+    return [found = std::move(found)](agent::Vendor vendor, const agent::VariableLookup&) {
+        const auto at = found.find(vendor);
+        return at == found.end() ? 0 : at->second;
+    };
+}
+
+TEST(PlanWorkers, WordsResolveToCountsOfTheMachine) {
+    Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0,1"}});
+    EXPECT_EQ(planned({"p"}, machine).plan->workers(), 1);
+    EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers(), 4);
+    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 4);
+    machine.count_devices = devices({{agent::Vendor::nvidia, 2}});
+    EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 2);
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers(), 2);
+}
+
+TEST(PlanWorkers, EveryVendorsDevicesCount) {
+    using enum agent::Vendor;
+    const auto workers = [](const char* word, std::map<agent::Vendor, int> found) {
+        Deps machine = small_machine();
+        machine.count_devices = devices(std::move(found));
+        return planned({std::string("--nproc-per-node=") + word, "p"}, machine).plan->workers();
+    };
+    EXPECT_EQ(workers("gpu", {{nvidia, 8}, {amd, 2}}), 8);
+    EXPECT_EQ(workers("gpu", {{amd, 2}, {intel, 5}}), 2) << "torch.cuda is ROCm there";
+    EXPECT_EQ(workers("xpu", {{nvidia, 8}, {intel, 5}}), 5);
+    EXPECT_EQ(workers("hpu", {{habana, 6}}), 6);
+    EXPECT_EQ(workers("npu", {{ascend, 16}}), 16);
+    EXPECT_EQ(workers("auto", {{ascend, 16}, {intel, 5}}), 5);
+    EXPECT_EQ(workers("auto", {{ascend, 16}}), 16);
+    EXPECT_EQ(workers("auto", {}), 4);
+}
+
+TEST(PlanWorkers, ADeviceMustBeThere) {
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}).error(),
+              "--nproc-per-node=gpu: expected a GPU, none is visible (no NVIDIA or AMD driver lists one)");
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, small_machine({{"CUDA_VISIBLE_DEVICES", ""}})).error(),
+              "--nproc-per-node=gpu: expected a GPU, none is visible (no NVIDIA or AMD driver lists one, or "
+              "CUDA_VISIBLE_DEVICES= hides them)");
+    EXPECT_EQ(planned({"--nproc-per-node=xpu", "p"}, small_machine({{"ZE_AFFINITY_MASK", "9"}})).error(),
+              "--nproc-per-node=xpu: expected an Intel GPU, none is visible (no Intel driver lists one, or "
+              "ZE_AFFINITY_MASK=9 hides them)");
+    EXPECT_EQ(planned({"--nproc-per-node=mlu", "p"}).error(),
+              "--nproc-per-node=mlu: expected a number, cpu, gpu, xpu, hpu, npu or auto: mlus cannot be counted here; "
+              "give their number");
+}
+
+TEST(PlanWorkers, TheWorkersDevicesCountNotTheAgents) {
+    Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0"}});
+    machine.count_devices = [](agent::Vendor, const agent::VariableLookup& variable) {
+        return variable("CUDA_VISIBLE_DEVICES") == "6,7" ? 2 : 1;
+    };
+    EXPECT_EQ(planned({"--nproc-per-node=gpu", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan->workers(), 2);
+    EXPECT_TRUE(
+        planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan);
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "--env=CUDA_VISIBLE_DEVICES=0", "p"}).error(),
+              "--virtual-local-rank: expected a device for each of 2 workers, CUDA_VISIBLE_DEVICES=0 names 1");
+}
+
+TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
+    Deps two = small_machine({{"CUDA_VISIBLE_DEVICES", "6,3"}});
+    EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, two).plan);
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}, two).error(),
+              "--virtual-local-rank: expected a device for each of 3 workers, CUDA_VISIBLE_DEVICES=6,3 names 2");
+    Deps one = small_machine({{"CUDA_VISIBLE_DEVICES", ",4, ,"}});
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, one).error(),
+              "--virtual-local-rank: expected a device for each of 2 workers, CUDA_VISIBLE_DEVICES=,4, , names 1");
+    EXPECT_TRUE(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}).plan)
+        << "unset: the device is the local rank";
+}
+
+TEST(PlanDevices, VirtualLocalRanksAreForTheDevicesOfTheNode) {
+    using enum agent::Vendor;
+    const auto vendor = [](const char* workers, std::map<agent::Vendor, int> found) {
+        Deps machine = small_machine();
+        machine.count_devices = devices(std::move(found));
+        return planned({"--virtual-local-rank", workers, "p"}, machine).plan->vendor;
+    };
+    EXPECT_EQ(vendor("--nproc-per-node=2", {}), nvidia);
+    EXPECT_EQ(vendor("--nproc-per-node=2", {{habana, 2}}), habana);
+    EXPECT_EQ(vendor("--nproc-per-node=xpu", {{nvidia, 8}, {intel, 2}}), intel);
+    EXPECT_EQ(vendor("--nproc-per-node=auto", {{amd, 2}}), amd);
+    Deps machine = small_machine({{"ZE_AFFINITY_MASK", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}});
+    machine.count_devices = devices({{intel, 1}});
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, machine).error(),
+              "--virtual-local-rank: expected a device for each of 2 workers, ZE_AFFINITY_MASK=2 names 1");
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
