@@ -58,6 +58,8 @@ Json environment_of(const agent::Plan& plan, const agent::Assignment& round, int
     for (const auto& [name, value] : agent::worker_variables(plan, round, node, local_rank, error_file))
         variables[name] = value;
     if (round.master_port == 0) variables["MASTER_PORT"] = kChosenAtStart;
+    if (!agent::own_variable(plan, plan.context_of(local_rank), "JAX_COORDINATOR_ADDRESS"))
+        variables["JAX_COORDINATOR_ADDRESS"] = kChosenAtStart;
     return variables;
 }
 

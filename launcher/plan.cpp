@@ -321,6 +321,17 @@ std::string temporary_folder(const agent::Host& host) {
     return unknown ? *given : absolute.string();
 }
 
+/// A value from outside is the same in all workers, but JAX needs another one in each.
+void check_jax(const agent::Plan& plan, std::vector<std::string>& warnings) {
+    for (const agent::Context& context : plan.contexts) {
+        const auto id = agent::own_variable(plan, context, "JAX_PROCESS_ID");
+        if (!id || plan.workers() == 1) continue;
+        warnings.push_back(
+            fmt::format("JAX_PROCESS_ID={} is the number of several workers; unset it to give each its own", *id));
+        return;
+    }
+}
+
 /// Settings that only variables can change.
 void plan_from_environment(agent::Plan& plan) {
     const agent::Host& host = plan.host;
@@ -356,6 +367,7 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     if (auto done = check_devices(settings, plan); !done) return done.error();
     if (auto done = plan_rendezvous(settings, deps, plan.rendezvous); !done) return done.error();
     if (auto done = check_ranks(settings, plan, warnings); !done) return done.error();
+    check_jax(plan, warnings);
     if (auto done = check_files(settings, deps); !done) return done.error();
     plan_from_environment(plan);
     plan.verbosity = (settings.verbose ? 1 : 0) - (settings.quiet ? 1 : 0);

@@ -88,6 +88,7 @@ HARMLESS = {
     ("agent/services/input.cpp", "open"): "/dev/null",
     ("agent/services/template.cpp", "waitid"): "WNOHANG",
     ("rendezvous/base/listener.cpp", "bind"): "an address of the network, no path",
+    ("rendezvous/base/reserved_port.cpp", "bind"): "an address of the network, no path",
     ("rendezvous/base/listener.cpp", "getaddrinfo"): "AI_NUMERICHOST, unless the caller is no loop",
     ("rendezvous/net/addresses.cpp", "addresses_of"): "the definition",
     ("rendezvous/net/addresses.cpp", "getaddrinfo"): "AI_NUMERICHOST, or in a thread for look-ups",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 LAYERS = ["launcher", "agent", "rendezvous"]
 NAME = r'"([A-Z][A-Z0-9_]+)"'
-READ = re.compile(rf"\b(?:(?:getenv|variable|set_variable)\(|given_variable\((?:[\w.]+, )+){NAME}")
+READ = re.compile(rf"\b(?:(?:getenv|variable|set_variable)\(|(?:given|own)_variable\((?:[\w.]+, )+){NAME}")
 LOOPED = re.compile(rf"for \(const char\* \w+ : \{{({NAME}(?:, {NAME})*)\}}\)")
 SET = re.compile(rf"\bset\(variables, {NAME},")
 SHOWN = re.compile(r"^\.BR? (.*)$", re.MULTILINE)

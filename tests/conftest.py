@@ -27,7 +27,7 @@ from workers import python_text, shell_text
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = Path(os.environ.get("DLAUNCH") or ROOT / "build/release/bin/dlaunch").resolve()
 OURS = re.compile(
-    r"(PET|DLAUNCH|TORCHELASTIC|TORCH_ELASTIC|SLURM|PMI|PMIX|OMPI|MASTER)_|((LOCAL|GROUP|ROLE)_)?(RANK|WORLD_SIZE)$"
+    r"(PET|DLAUNCH|TORCHELASTIC|TORCH_ELASTIC|SLURM|PMI|PMIX|OMPI|MASTER|JAX)_|((LOCAL|GROUP|ROLE)_)?(RANK|WORLD_SIZE)$"
     r"|(OMP_NUM_THREADS|PYTHON_EXEC|VIRTUAL_ENV|CONDA_PREFIX|NO_COLOR|ZE_AFFINITY_MASK)$|(CUDA|HIP|ROCR|HABANA|ASCEND_RT)_VISIBLE"
 )
 ASKS_FOR_LOGS = re.compile(r"(-r|-t|--redirect|--tee|--log[-_]dir|--duplicate)")

@@ -1,9 +1,11 @@
 #include "agent/group/environment.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "rendezvous/base/address.hpp"
 #include "rendezvous/base/signal_names.hpp"
 #include "rendezvous/base/text.hpp"
 
@@ -12,6 +14,14 @@ namespace {
 
 void set(Variables& variables, const char* name, std::string value) { set_variable(variables, name, std::move(value)); }
 void set(Variables& variables, const char* name, int value) { set(variables, name, std::to_string(value)); }
+
+/// A port number; none for other text.
+std::optional<int> port_of(const std::optional<std::string>& text) {
+    int port = 0;
+    if (!text || std::from_chars(text->data(), text->data() + text->size(), port).ptr != text->data() + text->size())
+        return std::nullopt;
+    return port > 0 && port <= 65'535 ? std::optional(port) : std::nullopt;
+}
 
 /// The variables of a worker that sees a single device. A list in the context's --env is that of its workers alone, the
 /// inherited one that of all workers of the node.
@@ -58,6 +68,17 @@ void set_ours(Variables& variables, const Plan& plan, const Assignment& assignme
     if (!assignment.restart_reason.empty()) set(variables, "DLAUNCH_RESTART_REASON", assignment.restart_reason);
 }
 
+/// The arguments of jax.distributed.initialize(). JAX reads the address itself, its cluster plug-ins the other two.
+void set_jax(Variables& variables, const Plan& plan, const Assignment& assignment, int local_rank) {
+    const Context& context = plan.context_of(local_rank);
+    const auto is_own = [&](const char* name) { return own_variable(plan, context, name).has_value(); };
+    const auto port = port_of(own_variable(plan, context, "JAX_COORDINATOR_PORT")).value_or(assignment.jax_port);
+    if (!is_own("JAX_COORDINATOR_ADDRESS") && port > 0)
+        set(variables, "JAX_COORDINATOR_ADDRESS", base::endpoint_text(assignment.jax_addr, port));
+    if (!is_own("JAX_NUM_PROCESSES")) set(variables, "JAX_NUM_PROCESSES", assignment.world_size);
+    if (!is_own("JAX_PROCESS_ID")) set(variables, "JAX_PROCESS_ID", assignment.ranks.rank(local_rank));
+}
+
 void set_threads(Variables& variables, const Plan& plan, const Context& context, const NodeFacts& node) {
     if (given_variable(plan, context, "OMP_NUM_THREADS")) return;
     set(variables, "OMP_NUM_THREADS", std::max(1, node.usable_cores / std::max(1, plan.workers())));
@@ -78,6 +99,12 @@ std::optional<std::string> given_variable(const Plan& plan, const Context& conte
     for (const auto& [known, value] : context.program.environment)
         if (known == name) return value;
     return plan.host.variable(name);
+}
+
+std::optional<std::string> own_variable(const Plan& plan, const Context& context, std::string_view name) {
+    for (const auto& [known, value] : context.program.environment)
+        if (known == name) return value;
+    return plan.host.variable("DLAUNCH_ROUND") ? std::nullopt : plan.host.variable(name);
 }
 
 VariableLookup variables_given(const Plan& plan, const Context& context) {
@@ -120,6 +147,7 @@ Variables worker_variables(const Plan& plan, const Assignment& assignment, const
     if (plan.virtual_local_rank)
         for (auto& [name, value] : single_device_of(plan, local_rank)) set_variable(variables, name, std::move(value));
     set_identity(variables, plan, assignment, local_rank);
+    set_jax(variables, plan, assignment, local_rank);
     set_torchelastic(variables, plan, assignment, error_file);
     set_ours(variables, plan, assignment, node, local_rank);
     return variables;

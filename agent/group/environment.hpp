@@ -29,6 +29,9 @@ void set_variable(Variables& variables, std::string_view name, std::string value
 [[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, const Context& context,
                                                         std::string_view name);
 
+/// The same, unless an outer dlaunch, of whose workers this one is, has set the variable.
+[[nodiscard]] std::optional<std::string> own_variable(const Plan& plan, const Context& context, std::string_view name);
+
 /// given_variable() as a function. Plan and context must outlive it.
 [[nodiscard]] VariableLookup variables_given(const Plan& plan, const Context& context);
 

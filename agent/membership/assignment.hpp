@@ -25,6 +25,8 @@ struct Assignment {
     rendezvous::RankLayout ranks;  ///< a block per context of this node
     std::string master_addr;
     int master_port = 0;
+    std::string jax_addr;  ///< of JAX's coordinator, which rank 0 runs
+    int jax_port = 0;      ///< 0: none
     StoreDuty store;
     int restart_count = 0, max_restarts = 0;
     std::string restart_reason;  ///< empty for the first round

@@ -67,6 +67,7 @@ JobMembership::JobMembership(base::Loop& loop, const Plan& plan, std::string hos
 JobMembership::~JobMembership() = default;
 
 void JobMembership::make_member(const r::DiscoveryResult& found) {
+    if (jax_port_.port() == 0) jax_port_.renew();
     r::Member::Options options;
     options.version = DLAUNCH_VERSION;
     options.job_id = plan_.rendezvous.job_id;
@@ -79,7 +80,8 @@ void JobMembership::make_member(const r::DiscoveryResult& found) {
                       .program = plan_.contexts.front().program.name(),
                       .order_key = plan_.rendezvous.order_key,
                       .node_rank = plan_.rendezvous.node_rank,
-                      .hosts_coordinator = alone_ || (hosts_ && !discovery_->moves())};
+                      .hosts_coordinator = alone_ || (hosts_ && !discovery_->moves()),
+                      .jax_port = jax_port_.port()};
     options.own_config = coordinator_options(plan_, host_name_, 0);
     places_ = found.places;
     options.coordinator = names_of(found.places);
@@ -143,7 +145,8 @@ void JobMembership::round_over(const RoundResult& end) {
     if (dying_) return die();
     if (!alone_ || !end.succeeded) {  // else no round follows
         store_.renew();
-        member_->set_store_port(store_.port());
+        jax_port_.renew();
+        member_->set_ports(store_.port(), jax_port_.port());
     }
     std::optional<r::Cause> cause;
     std::vector<Failure> own;
@@ -268,6 +271,9 @@ void JobMembership::start(const r::Assigned& assigned) {
     assignment.master_addr =
         name_is_loopback_ && assigned.group_rank == 0 ? advertised_ : r::in_our_scope(assigned.master_addr, bind_to_);
     assignment.master_port = assigned.master_port;
+    assignment.jax_addr =
+        assigned.jax_addr.empty() ? assignment.master_addr : r::in_our_scope(assigned.jax_addr, bind_to_);
+    assignment.jax_port = assigned.jax_port;
     assignment.store = store_duty(assigned);
     assignment.restart_count = assigned.restart_count;
     assignment.max_restarts = assigned.max_restarts;

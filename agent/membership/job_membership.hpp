@@ -16,6 +16,7 @@
 #include "rendezvous/base/background.hpp"
 #include "rendezvous/base/deadline.hpp"
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/base/reserved_port.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/discovery/discovery.hpp"
 #include "rendezvous/net/coordinator_link.hpp"
@@ -98,6 +99,7 @@ private:
     bool name_is_loopback_ = false;                     ///< the endpoint's name resolves to loopback, only on this node
     std::string advertised_, bind_to_;                  ///< this node's address for other nodes; the same, numeric
     WorkerStore& store_;
+    base::ReservedPort jax_port_;  ///< for JAX's coordinator, if rank 0 is on this node
     base::Deadline deadline_{loop_};
     std::string master_;  ///< the address of --master-addr; empty: the plan has none
     bool acting_ = false;

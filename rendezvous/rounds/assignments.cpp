@@ -22,6 +22,9 @@ std::string reachable_for_all(const NodeRecord& host, const std::vector<Node*>& 
     return other_is_better ? host.other_address : host.address;
 }
 
+/// Group rank 0 may lack the first context.
+bool has_rank_zero(const Placement& place) { return place.ranks.blocks.front().first_rank == 0; }
+
 }  // namespace
 
 Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common, const JobConfig& job) {
@@ -35,9 +38,13 @@ Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common
                                                              [](const Placement& at) { return at.group_rank == 0; }) -
                                                 placements.of.begin());
     const NodeRecord& host = nodes[first]->record;
+    const auto begin = static_cast<std::size_t>(
+        std::find_if(placements.of.begin(), placements.of.end(), has_rank_zero) - placements.of.begin());
+    const NodeRecord& jax_host = nodes[begin]->record;
 
     Assignments result{std::vector<Assigned>(nodes.size(), common), std::move(placements.warning)};
     const std::string address = job.master_addr.empty() ? reachable_for_all(host, nodes) : job.master_addr;
+    const std::string jax_address = begin == first ? "" : reachable_for_all(jax_host, nodes);
     for (std::size_t at = 0; at < nodes.size(); ++at) {
         Placement& place = placements.of[at];
         Assigned& assigned = result.of[at];
@@ -47,6 +54,8 @@ Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common
         assigned.ranks = std::move(place.ranks);
         assigned.master_addr = address;
         assigned.master_port = job.master_port.value_or(host.store_port);
+        assigned.jax_addr = jax_address;
+        assigned.jax_port = jax_host.jax_port;
     }
     return result;
 }

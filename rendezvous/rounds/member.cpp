@@ -191,7 +191,8 @@ void Member::send_report() {
 void Member::failed(Time now, const Cause& cause) {
     check_lease(now);
     if (ended_ || fenced_ || !runs_) return;
-    report_ = Report{stamp(), Report::Phase::failed, false, cause, options_.record.store_port};
+    report_ =
+        Report{stamp(), Report::Phase::failed, false, cause, options_.record.store_port, options_.record.jax_port};
     send_report();
 }
 
@@ -201,7 +202,8 @@ void Member::round_over(Time now, bool succeeded, const std::optional<Cause>& ca
     runs_ = false;
     if (end_when_stopped_) return end(std::move(*end_when_stopped_));
     if (fenced_) return rejoin(now);
-    report_ = Report{stamp(), Report::Phase::over, succeeded, cause, options_.record.store_port};
+    report_ =
+        Report{stamp(), Report::Phase::over, succeeded, cause, options_.record.store_port, options_.record.jax_port};
     send_report();
 }
 

@@ -93,8 +93,12 @@ public:
 
     // --- from the agent ---
     void failed(Time now, const Cause& cause);
-    /// Before round_over(): the port of the worker store that this node would serve in the next round.
-    void set_store_port(std::int32_t port) { options_.record.store_port = port; }
+    /// Before round_over(): the ports of the worker store and of JAX's coordinator, if this node is to have them in the
+    /// next round.
+    void set_ports(std::int32_t store, std::int32_t jax) {
+        options_.record.store_port = store;
+        options_.record.jax_port = jax;
+    }
     void round_over(Time now, bool succeeded, const std::optional<Cause>& cause);
     /// Requests to leave. EndJob follows at the coordinator's answer (it may first stop the workers of other nodes), or
     /// at the end of the lease; at once if this node has not joined.

@@ -45,6 +45,7 @@ void Rounds::review(Time now) {
 
 void Rounds::reported(Time now, Node& node, const Report& report) {
     if (report.store_port > 0) node.record.store_port = report.store_port;
+    if (report.jax_port > 0) node.record.jax_port = report.jax_port;
     if (node.state != MemberState::running) return;  // reported before
     const bool goes_alone = node.leaving && phase_ == Phase::running;
     if (report.cause && !goes_alone) blame_.failed(now, node.record.id, *report.cause);

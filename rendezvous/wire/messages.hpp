@@ -50,6 +50,7 @@ struct NodeRecord {
     std::string order_key;                  ///< its index in the scheduler's allocation (SLURM_NODEID); empty: none
     std::optional<std::int32_t> node_rank;  ///< --node-rank
     bool hosts_coordinator = false;
+    std::int32_t jax_port = 0;  ///< kept free for JAX's coordinator in the next round, which rank 0 runs; 0: none
 
     [[nodiscard]] std::int64_t workers() const {
         std::int64_t total = 0;
@@ -106,6 +107,7 @@ struct Report {
     bool succeeded = false;
     std::optional<Cause> cause;   ///< the first one on this node, if any
     std::int32_t store_port = 0;  ///< replaces NodeRecord's: each round has a port of its own
+    std::int32_t jax_port = 0;    ///< likewise
     bool operator==(const Report&) const = default;
 };
 
@@ -173,6 +175,8 @@ struct Assigned {
     std::int32_t restart_count = 0, max_restarts = 0;
     std::string restart_reason;
     JobProgress progress;
+    std::string jax_addr;       ///< of the node of rank 0; empty: master_addr
+    std::int32_t jax_port = 0;  ///< on that node; 0: none
     bool operator==(const Assigned&) const = default;
 };
 

@@ -172,7 +172,7 @@ void fields(auto& a, r::WorkerBlock& m) { a(m.appnum, m.count, m.role); }
 void fields(auto& a, r::NodeRecord& m) {
     List<r::WorkerBlock, r::kMostContexts> blocks{m.blocks};
     a(m.id, m.host, m.address, m.other_address, m.store_port, blocks, m.program, m.order_key, m.node_rank,
-      m.hosts_coordinator);
+      m.hosts_coordinator, m.jax_port);
 }
 void fields(auto& a, r::RestartLimits& m) { a(m.max_restarts, m.first, m.most, m.healthy, m.crash_loop); }
 void fields(auto& a, r::CooldownLimits& m) { a(m.first, m.most); }
@@ -209,14 +209,14 @@ void fields(auto& a, r::Cause& m) {
     List<r::RankRange, r::kMostContexts> lost{m.lost};
     a(m.status, m.kind, m.summary, m.permanent, lost, record);
 }
-void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.store_port, m.cause); }
+void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.store_port, m.jax_port, m.cause); }
 void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
 void fields(auto& a, r::Beat& m) { a(m.stamp, m.number, m.pause); }
 void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.job, m.host); }
 void fields(auto& a, r::Refused& m) { a(m.rejoin, m.status, m.reason); }
 void fields(auto& a, r::Assigned& m) {
     a(m.stamp, m.group_rank, m.group_world_size, m.world_size, m.ranks, m.master_addr, m.master_port, m.restart_count,
-      m.max_restarts, m.restart_reason, m.progress);
+      m.max_restarts, m.restart_reason, m.progress, m.jax_addr, m.jax_port);
 }
 void fields(auto& a, r::StopRound& m) {
     List<r::RankRange, r::kMostContexts> lost{m.lost};
@@ -248,7 +248,8 @@ bool sane(const r::LostRanks& m) {
     });
 }
 bool sane(const r::Report& m) {
-    return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)) && within(m.store_port, 0, 65'535);
+    return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)) && within(m.store_port, 0, 65'535) &&
+           within(m.jax_port, 0, 65'535);
 }
 bool sane(const r::StopRound& m) { return sane(m.lost); }
 bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }
@@ -283,7 +284,7 @@ bool sane(const r::Join& m) {
     return (!m.running || sane(*m.running)) && (!m.own_config || sane(*m.own_config)) && (!m.job || sane(*m.job)) &&
            (!m.progress || sane(*m.progress)) && m.latest_round < INT32_MAX - kMostWorkers &&
            m.stamp.round <= m.latest_round && !m.record.id.empty() && within(m.record.store_port, 0, 65'535) &&
-           sane(m.record.blocks) && m.record.node_rank.value_or(0) >= 0;
+           within(m.record.jax_port, 0, 65'535) && sane(m.record.blocks) && m.record.node_rank.value_or(0) >= 0;
 }
 bool sane(const r::RankLayout& m, std::int32_t world_size) {
     std::int32_t end = 0, workers = 0;  // ranks ascend from block to block
@@ -299,7 +300,7 @@ bool sane(const r::RankLayout& m, std::int32_t world_size) {
 }
 bool sane(const r::Assigned& m) {
     return is_place(m.group_rank, m.group_world_size) && sane(m.ranks, m.world_size) &&
-           within(m.master_port, 0, 65'535) && sane(m.progress);
+           within(m.master_port, 0, 65'535) && within(m.jax_port, 0, 65'535) && sane(m.progress);
 }
 
 template <class T>

@@ -76,6 +76,14 @@ def test_variables_of_the_user_stay(environments):
     assert [{name: env[name] for name in mine} for env in environments("--nproc-per-node=2", env=mine)] == [mine] * 2
 
 
+def test_jax_finds_its_coordinator_at_a_port_of_its_own(environments):
+    envs = environments("--nproc-per-node=2")
+    assert [(env["JAX_NUM_PROCESSES"], env["JAX_PROCESS_ID"]) for env in envs] == [("2", "0"), ("2", "1")]
+    (address,) = {env["JAX_COORDINATOR_ADDRESS"] for env in envs}
+    host, _, port = address.rpartition(":")
+    assert host == envs[0]["MASTER_ADDR"] and 0 < int(port) != int(envs[0]["MASTER_PORT"])
+
+
 def test_an_old_identity_is_replaced(environments):
     stale = {
         name: "77" for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "GROUP_RANK", "TORCHELASTIC_RUN_ID")

@@ -54,7 +54,8 @@ public:
                        program,
                        "",
                        claimed,
-                       node == 0};
+                       node == 0,
+                       5000 + node};
         join.own_config = own_config;
         join.job = this->job;
         send(node, join);

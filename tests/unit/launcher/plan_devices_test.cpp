@@ -99,5 +99,15 @@ TEST(PlanDevices, VirtualLocalRanksAreForTheDevicesOfTheNode) {
               "--virtual-local-rank: expected a device for each of 2 workers, ZE_AFFINITY_MASK=2 names 1");
 }
 
+TEST(PlanWorkers, OneNumberOfJaxForAllIsAWarning) {
+    const auto warnings = [](const char* workers, const char* variable) {
+        return planned({workers, "p"}, small_machine({{variable, "1"}})).warnings;
+    };
+    EXPECT_EQ(warnings("--nproc-per-node=2", "JAX_PROCESS_ID"),
+              Words{"JAX_PROCESS_ID=1 is the number of several workers; unset it to give each its own"});
+    EXPECT_EQ(warnings("--nproc-per-node=1", "JAX_PROCESS_ID"), Words{});
+    EXPECT_EQ(warnings("--nproc-per-node=2", "JAX_NUM_PROCESSES"), Words{});
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher

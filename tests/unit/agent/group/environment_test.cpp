@@ -26,6 +26,8 @@ Assignment second_node() {
             .ranks = {{{.count = 4, .first_rank = 4, .first_role_rank = 4, .role_world_size = 8}}},
             .master_addr = "node1",
             .master_port = 29500,
+            .jax_addr = "node1",
+            .jax_port = 40001,
             .restart_count = 2,
             .max_restarts = 5,
             .restart_reason = "rank 0 failed"};
@@ -56,6 +58,9 @@ TEST(WorkerVariables, identify_the_worker) {
                        {"ROLE_WORLD_SIZE", "8"},
                        {"MASTER_ADDR", "node1"},
                        {"MASTER_PORT", "29500"},
+                       {"JAX_COORDINATOR_ADDRESS", "node1:40001"},
+                       {"JAX_NUM_PROCESSES", "8"},
+                       {"JAX_PROCESS_ID", "6"},
                        {"TORCHELASTIC_RESTART_COUNT", "2"},
                        {"TORCHELASTIC_MAX_RESTARTS", "5"},
                        {"TORCHELASTIC_RUN_ID", "night7"},
@@ -185,6 +190,43 @@ TEST(WorkerVariables, name_the_device_in_its_vendors_variables) {
     const Map other = variables(plan, 1);
     EXPECT_EQ(other.at("ZE_AFFINITY_MASK"), "1");
     EXPECT_FALSE(other.contains("CUDA_VISIBLE_DEVICES"));
+}
+
+TEST(WorkerVariables, of_jax_stay_if_the_user_has_set_them) {
+    Plan plan = plan_of(4);
+    plan.contexts[0].program.environment = {{"JAX_COORDINATOR_ADDRESS", "h:1"}};
+    const Map seen = variables(plan, 0, {{"JAX_NUM_PROCESSES", "99"}, {"JAX_COORDINATOR_ADDRESS", "other:2"}});
+    EXPECT_EQ(seen.at("JAX_COORDINATOR_ADDRESS"), "h:1");
+    EXPECT_FALSE(seen.contains("JAX_NUM_PROCESSES")) << "inherited";
+    EXPECT_EQ(seen.at("JAX_PROCESS_ID"), "4");
+}
+
+TEST(WorkerVariables, of_jax_are_not_an_outer_jobs) {
+    const Map seen =
+        variables(plan_of(4), 1, {{"JAX_PROCESS_ID", "0"}, {"JAX_NUM_PROCESSES", "1"}, {"DLAUNCH_ROUND", "0"}});
+    EXPECT_EQ(seen.at("JAX_PROCESS_ID"), "5");
+    EXPECT_EQ(seen.at("JAX_NUM_PROCESSES"), "8");
+}
+
+TEST(WorkerVariables, of_jax_take_the_users_port) {
+    const auto address = [](const char* port) {
+        return variables(plan_of(4), 0, {{"JAX_COORDINATOR_PORT", port}}).at("JAX_COORDINATOR_ADDRESS");
+    };
+    EXPECT_EQ(address("1234"), "node1:1234");
+    for (const char* other : {"", "0", "65536", "12x"}) EXPECT_EQ(address(other), "node1:40001") << other;
+}
+
+TEST(WorkerVariables, of_jax_name_no_address_without_a_port) {
+    Assignment round = second_node();
+    round.jax_port = 0;
+    Map seen;
+    for (const auto& [name, value] : worker_variables(plan_of(4), round, kNode, 0, "")) seen[name] = value;
+    EXPECT_FALSE(seen.contains("JAX_COORDINATOR_ADDRESS"));
+    EXPECT_TRUE(seen.contains("JAX_PROCESS_ID"));
+    round.jax_port = 7;
+    round.jax_addr = "fd00::1";
+    for (const auto& [name, value] : worker_variables(plan_of(4), round, kNode, 0, "")) seen[name] = value;
+    EXPECT_EQ(seen.at("JAX_COORDINATOR_ADDRESS"), "[fd00::1]:7");
 }
 
 TEST(SetVariable, replaces_or_adds) {

@@ -91,6 +91,8 @@ TEST(OneNode, one_round_that_succeeds) {
     EXPECT_EQ(round.ranks.rank(0), 0);
     EXPECT_EQ(round.master_addr, "127.0.0.1");
     EXPECT_GT(round.master_port, 0);
+    EXPECT_GT(round.jax_port, 0);
+    EXPECT_NE(round.jax_port, round.master_port);
     EXPECT_EQ(round.restart_reason, "");
 }
 
@@ -101,6 +103,7 @@ TEST(OneNode, a_failure_is_restarted_and_counted) {
     EXPECT_EQ(node.rounds[1].round, 1);
     EXPECT_EQ(node.rounds[1].restart_count, 1);
     EXPECT_NE(node.rounds[1].master_port, node.rounds[0].master_port);
+    EXPECT_NE(node.rounds[1].jax_port, node.rounds[0].jax_port);
     EXPECT_NE(node.rounds[1].restart_reason, "");
     EXPECT_EQ(node.printed.size(), 1U);
 }

@@ -182,6 +182,7 @@ TEST(JobMembership, nodes_agree_on_a_world) {
         EXPECT_EQ(round.store.kind == StoreDuty::Kind::none, rank != 0) << "group rank 0 serves it";
         EXPECT_EQ(round.master_addr, job[0].rounds[0].master_addr);
         EXPECT_EQ(round.master_port, job[0].rounds[0].master_port);
+        EXPECT_EQ(round.jax_port, job[0].rounds[0].jax_port);
     }
 }
 
@@ -202,6 +203,7 @@ TEST(JobMembership, each_round_has_an_empty_store) {
     EXPECT_EQ(keys.size(), 2U);
     EXPECT_EQ(keys[0], keys[1]) << "nothing of the first round is there";
     EXPECT_NE(job[1].rounds.at(0).master_port, job[1].rounds.at(1).master_port);
+    EXPECT_NE(job[1].rounds.at(0).jax_port, job[1].rounds.at(1).jax_port);
 }
 
 TEST(JobMembership, a_failure_stops_the_peers_and_all_restart) {

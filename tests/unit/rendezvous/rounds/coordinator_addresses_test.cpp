@@ -39,5 +39,21 @@ TEST(CoordinatorAddresses, the_hosts_first_one_is_assigned_where_none_is_common)
     EXPECT_EQ(job.received<Assigned>(1)->master_addr, "10.0.0.0");
 }
 
+TEST(CoordinatorAddresses, jax_runs_its_coordinator_where_rank_0_is) {
+    Job job(2, 2);
+    job.blocks = {{1, 1, "worker"}};
+    job.join(0);
+    job.blocks = {{0, 1, "ps"}, {1, 1, "worker"}};
+    job.join(1);
+    const auto first = job.received<Assigned>(0), second = job.received<Assigned>(1);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->master_addr, "10.0.0.0");
+    EXPECT_EQ(second->ranks.rank(0), 0);
+    for (const auto& assigned : {*first, *second}) {
+        EXPECT_EQ(assigned.jax_addr, "10.0.0.1");
+        EXPECT_EQ(assigned.jax_port, 5001);
+    }
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

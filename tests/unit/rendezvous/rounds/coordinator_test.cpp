@@ -12,17 +12,18 @@ JobConfig config(int min_nodes, int max_nodes, int max_restarts) {
     return Job::options(min_nodes, max_nodes, max_restarts);
 }
 
-TEST(Coordinator, assigns_the_store_port_that_the_latest_report_names) {
+TEST(Coordinator, assigns_the_ports_that_the_latest_report_names) {
     Job job(2, 2, 1);
     for (int node : {0, 1}) job.join(node);
     job.fails(1);
     job.over(1);
-    job.send(0, Report{job.stamp(), Report::Phase::over, false, {}, 4711});
+    job.send(0, Report{job.stamp(), Report::Phase::over, false, {}, 4711, 4712});
     job.pass(1s, {0, 1});
     const auto assigned = job.received<Assigned>(1);
     ASSERT_TRUE(assigned);
     EXPECT_EQ(assigned->stamp.round, 1);
     EXPECT_EQ(assigned->master_port, 4711);
+    EXPECT_EQ(assigned->jax_port, 4712);
 }
 
 TEST(Coordinator, starts_when_all_have_joined_and_sends_each_its_own_assignment) {
@@ -33,8 +34,10 @@ TEST(Coordinator, starts_when_all_have_joined_and_sends_each_its_own_assignment)
     const auto first = job.received<Assigned>(0), second = job.received<Assigned>(1);
     ASSERT_TRUE(first && second);
     const JobProgress progress{{}, 2};
-    EXPECT_EQ(*first, (Assigned{{1, 0, 77}, 0, 2, 4, {{{2, 0, 0, 4}}}, "10.0.0.0", 4000, 0, 0, "", progress}));
-    EXPECT_EQ(*second, (Assigned{{1, 0, 77}, 1, 2, 4, {{{2, 2, 2, 4}}}, "10.0.0.0", 4000, 0, 0, "", progress}));
+    EXPECT_EQ(*first,
+              (Assigned{{1, 0, 77}, 0, 2, 4, {{{2, 0, 0, 4}}}, "10.0.0.0", 4000, 0, 0, "", progress, "", 5000}));
+    EXPECT_EQ(*second,
+              (Assigned{{1, 0, 77}, 1, 2, 4, {{{2, 2, 2, 4}}}, "10.0.0.0", 4000, 0, 0, "", progress, "", 5000}));
 }
 
 TEST(Coordinator, finished_members_receive_the_end_of_the_round_too) {

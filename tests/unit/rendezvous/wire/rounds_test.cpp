@@ -26,7 +26,7 @@ r::JobConfig some_config() {
 
 std::vector<r::Message> one_of_each() {
     const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, {{0, 2, "chief"}, {2, 6, "trainer"}},
-                             "ps.py", "3",     2,          true};
+                             "ps.py", "3",     2,          true,      41236};
     const r::Cause cause{139,  "3 signal 11",  "rank 3 (node1, pid 9) was killed by SIGSEGV",
                          true, "{\"rank\":3}", {{3, 1}}};
     const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
@@ -34,13 +34,24 @@ std::vector<r::Message> one_of_each() {
             r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, 3600s}, 5, 123456789, some_config(), some_config(),
                     progress, 77, "node0"},
             r::Report{kStamp, r::Report::Phase::failed, false, cause},
-            r::Report{kStamp, r::Report::Phase::over, true, std::nullopt, 41235},
+            r::Report{kStamp, r::Report::Phase::over, true, std::nullopt, 41235, 41236},
             r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time", true, true},
             r::Beat{kStamp, 99, 800ms},
             r::Welcome{kStamp, 98, some_config(), "node1"},
             r::Refused{true, 83, "another job"},
-            r::Assigned{
-                kStamp, 1, 2, 16, {{{2, 2, 2, 4}, {6, 8, 0, 6}}}, "10.0.0.1", 41234, 1, 3, "node2 was lost", progress},
+            r::Assigned{kStamp,
+                        1,
+                        2,
+                        16,
+                        {{{2, 2, 2, 4}, {6, 8, 0, 6}}},
+                        "10.0.0.1",
+                        41234,
+                        1,
+                        3,
+                        "node2 was lost",
+                        progress,
+                        "10.0.0.2",
+                        41236},
             r::StopRound{kStamp, "node2 was lost", {{3, 1}, {8, 4}}, true},
             r::Notice{kStamp, "7 of 8 nodes"},
             r::End{kStamp, {139, "", {"{}", ""}}},
@@ -98,6 +109,7 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
     EXPECT_FALSE(join([](r::Join& m) { m.record.blocks[0].appnum = -1; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.blocks[0].appnum = 3; })) << "twice";
     EXPECT_FALSE(join([](r::Join& m) { m.record.store_port = 65'536; }));
+    EXPECT_FALSE(join([](r::Join& m) { m.record.jax_port = 65'536; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.node_rank = -1; }));
     EXPECT_FALSE(join([](r::Join& m) { m.record.id.clear(); }));
     EXPECT_FALSE(join([](r::Join& m) { m.running = r::RunningRound{4, 4}; }));
