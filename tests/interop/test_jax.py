@@ -4,6 +4,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,7 @@ open(f"{os.environ['SEEN']}/{count}.{jax.process_index()}.joined", "w").close()
 if count == "0" and os.environ.get("PAUSE"):
     __import__("signal").pause()
 """
+ROOT = Path(__file__).resolve().parent.parent.parent
 ENV = {"JAX_PLATFORMS": "cpu"}
 
 
@@ -36,6 +38,18 @@ def test_two_processes(dlaunch, script, seen, env):
     result = dlaunch("--nproc-per-node=2", script("train.py", SCRIPT), env=env, timeout=120)
     assert result.rc == 0, result.err
     assert result.out.count("ranks [1, 2] round 0") == 2
+
+
+def test_no_argument_with_the_module(dlaunch, script, env):
+    text = """
+import jax, dlaunch.jax
+jax.distributed.initialize()
+print(jax.process_index(), jax.process_count(), flush=True)
+"""
+    slurm = [f"--env=SLURM_{name}=0" for name in ("JOB_ID", "STEP_NODELIST", "NTASKS", "PROCID", "LOCALID")]
+    env |= {"PYTHONPATH": ROOT / "worker_lib/python"}
+    result = dlaunch("--nproc-per-node=2", *slurm, script("train.py", text), env=env, timeout=120)
+    assert result.rc == 0 and sorted(result.out.splitlines()) == ["0 2", "1 2"], result.err
 
 
 @pytest.mark.parametrize("each", [1, 2])
