@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,18 @@ int index_of(int connection, int count) {
     return index > 0 && index < count ? index : 0;
 }
 
+/// Answers the next task that is connected; false: none is.
+bool answer_next(int listener, int status, std::vector<bool>& served) {
+    const UniqueFd task(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!task) return false;
+    if (!is_ours(task.get())) return true;
+    const auto index = static_cast<std::size_t>(index_of(task.get(), static_cast<int>(served.size())));
+    const std::int32_t answer = served[index] ? kLater : status;
+    send(task.get(), &answer, sizeof answer, MSG_NOSIGNAL);
+    served[index] = true;
+    return true;
+}
+
 }  // namespace
 
 base::Result<UniqueFd> open_status_socket(std::string_view name) {
@@ -68,23 +81,18 @@ base::Result<UniqueFd> open_status_socket(std::string_view name) {
     return listener;
 }
 
+/// A task may end, run dlaunch again and connect before this guard exits. So the listener refuses connections at the
+/// end, and the answer to those that are left is kLater: a mere close would look like the guard's death.
 void deliver_status(int listener, int status, int count, const std::function<bool()>& may_continue) {
     std::vector<bool> served(static_cast<std::size_t>(count));
-    for (int left = count - 1; left > 0;) {
-        const UniqueFd task(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!task) {
-            pollfd ready{listener, POLLIN, 0};
-            if (!may_continue() || poll(&ready, 1, kLookMs) < 0) return;
-            continue;
-        }
-        if (!is_ours(task.get())) continue;
-        const auto index = static_cast<std::size_t>(index_of(task.get(), count));
-        const std::int32_t answer = index == 0 || served[index] ? kLater : status;
-        send(task.get(), &answer, sizeof answer, MSG_NOSIGNAL);
-        if (answer == kLater) continue;
-        served[index] = true;
-        --left;
+    served[0] = true;  // the guard's own task
+    while (std::ranges::find(served, false) != served.end()) {
+        if (answer_next(listener, status, served)) continue;
+        pollfd ready{listener, POLLIN, 0};
+        if (!may_continue() || poll(&ready, 1, kLookMs) < 0) break;
     }
+    shutdown(listener, SHUT_RDWR);
+    while (answer_next(listener, status, served)) {}
 }
 
 base::Result<UniqueFd> connect_to_status(std::string_view name, int index) {

@@ -66,6 +66,16 @@ TEST(StatusSocket, ATaskThatWasServedBelongsToALaterRun) {
     EXPECT_EQ(answer_on(*later).kind, Kind::later);
 }
 
+TEST(StatusSocket, ATaskThatComesAfterTheLastOneMustComeAgain) {
+    const std::string name = fresh_name();
+    const auto listener = open_status_socket(name);
+    const auto only = connect_to_status(name, 1), later = connect_to_status(name, 1);
+    deliver_status(listener->get(), 7, 2, kGiveUp);
+    EXPECT_EQ(answer_on(*only).kind, Kind::status);
+    EXPECT_EQ(answer_on(*later).kind, Kind::later);
+    EXPECT_FALSE(*connect_to_status(name, 1)) << "the guard exits next";
+}
+
 TEST(StatusSocket, ADeadGuardClosesEveryConnection) {
     const std::string name = fresh_name();
     auto listener = open_status_socket(name);
