@@ -211,6 +211,7 @@ struct Plan {
     int stop_signal = 15;              ///< sent to the workers after a failure
     std::chrono::milliseconds grace{30'000};
     std::chrono::milliseconds timeout{0};  ///< of the whole job; 0: none
+    bool reports_own_only = false;         ///< print the report only on the node of the first cause
     std::string report_file;               ///< --report; empty: none
     std::string event_log;                 ///< --event-log; empty: none
     std::string agent_error_file;          ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none

@@ -47,8 +47,10 @@ Output::FinalOutput Reporter::final_output(const JobVerdict& verdict, const Job&
     if (plan_.has_front_end) return final_output;
     const bool has_cause = verdict.status != 0 && !final_output.report.failures.empty() &&
                            !final_output.report.failures.front().collateral;
+    const bool is_told_here =
+        !plan_.reports_own_only || (has_cause && final_output.report.failures.front().host == node_.host);
     if (has_cause)
-        final_output.text = text_report(final_output.report, latest_);
+        final_output.text = is_told_here ? text_report(final_output.report, latest_) : "";
     else if (verdict.status != 0 && !is_known(verdict.reason))
         final_output.lines.push_back(verdict.reason);
     else if (verdict.status == 0 && job.rounds == 0 && plan_.verbosity >= 0)

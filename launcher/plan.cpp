@@ -269,7 +269,7 @@ Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::
     plan.is_host = settings.rdzv_conf.is_host;
     plan.expected_hosts = expected_hosts(deps, plan.max_nodes);
     plan.job_id = settings.job_id.value_or(one_node ? deps.fresh_id() : rendezvous::kUnnamedJob);
-    if (plan.order_key.empty()) plan.order_key = order_key(deps);
+    if (const std::string key = order_key(deps); !key.empty()) plan.order_key = key;
     plan_times(settings.rdzv_conf, plan);
     return plan_endpoints(settings, plan);
 }

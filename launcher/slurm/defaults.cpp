@@ -37,7 +37,6 @@ void set_endpoint(const SlurmStep& step, Settings& settings) {
 
 void share_agent(const SlurmStep& step, Settings& settings) {
     const int tasks = step.tasks_here();
-    settings.plan.rendezvous.order_key = std::to_string(step.node);
     if (tasks == 1) return;
     if (!settings.has("nproc-per-node")) settings.workers = {WorkerCount::Kind::number, tasks};
     settings.plan.tasks = {
@@ -58,6 +57,7 @@ void apply_step(const SlurmStep& step, Settings& settings) {
     if (!settings.has("nnodes")) rendezvous.min_nodes = rendezvous.max_nodes = nodes;
     if (!settings.job_id) settings.job_id = step.name();
     settings.node_name = step.host();
+    settings.plan.reports_own_only = true;  // srun collects the stderr of all nodes
     if (rendezvous.max_nodes > 1) set_endpoint(step, settings);
     if (rendezvous.max_nodes <= nodes) share_agent(step, settings);
 }

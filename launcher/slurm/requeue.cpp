@@ -5,12 +5,10 @@
 namespace dlaunch::launcher {
 namespace {
 
-/// The id of one task of a job array has two parts: that of the array alone would requeue all its tasks. A
-/// heterogeneous job is requeued by its first component.
+/// The id of one task of a job array has two parts: that of the array alone would requeue all its tasks.
 std::optional<std::string> id_of(const agent::Host& host) {
     const auto array = host.set_variable("SLURM_ARRAY_JOB_ID"), task = host.set_variable("SLURM_ARRAY_TASK_ID");
     if (array && task) return *array + "_" + *task;
-    if (const auto first = host.set_variable("SLURM_HET_JOB_ID")) return first;
     return host.set_variable("SLURM_JOB_ID");
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "launcher/cli/split.hpp"
@@ -30,6 +31,14 @@ Result<int> index(std::string_view name, const std::optional<std::string>& value
     const auto number = whole_number(value.value_or(""), 0, static_cast<std::int64_t>(limit) - 1);
     if (!number) return wrong(name, value, fmt::format("a number below {}, the number of {}", limit, of));
     return static_cast<int>(*number);
+}
+
+/// The list of a heterogeneous job is sorted by name; SLURM_NODEID follows its components, so the name takes
+/// precedence.
+Result<int> node_index(const agent::Host& host, const std::vector<std::string>& hosts) {
+    const auto own = std::ranges::find(hosts, host.variable("SLURMD_NODENAME").value_or(""));
+    if (own != hosts.end()) return static_cast<int>(own - hosts.begin());
+    return index("SLURM_NODEID", host.variable("SLURM_NODEID"), hosts.size(), "nodes");
 }
 
 Result<void> read_nodes(const agent::Host& host, SlurmStep& step) {
@@ -80,7 +89,7 @@ Result<std::optional<SlurmStep>> slurm_step(const agent::Host& host) {
     if (!id) return wrong("SLURM_STEP_ID", number, "a number");
     if (*id >= kFirstOtherId) return std::optional<SlurmStep>();
     if (auto read = read_nodes(host, step); !read) return read.error();
-    auto node = index("SLURM_NODEID", host.variable("SLURM_NODEID"), step.hosts.size(), "nodes");
+    auto node = node_index(host, step.hosts);
     if (!node) return node.error();
     step.node = *node;
     auto task = index("SLURM_LOCALID", host.variable("SLURM_LOCALID"), static_cast<std::size_t>(step.tasks_here()),

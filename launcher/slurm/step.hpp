@@ -15,7 +15,7 @@ namespace dlaunch::launcher {
 struct SlurmStep {
     std::string job_id;
     std::string step_id;
-    std::vector<std::string> hosts;  ///< the step's nodes in SLURM's order; the first one hosts the coordinator
+    std::vector<std::string> hosts;  ///< the step's nodes; the first one hosts the coordinator
     std::vector<int> tasks;          ///< number of tasks by node, as many as hosts
     int node = 0;                    ///< index of this node in `hosts`
     int local_task = 0;              ///< index of this task among those of its node

@@ -19,10 +19,6 @@ TEST(SlurmRequeue, OneTaskOfAnArray) {
               (Words{"scontrol", "requeue", "71_3"}));
 }
 
-TEST(SlurmRequeue, AHeterogeneousJobByItsFirstComponent) {
-    EXPECT_EQ(command({{"SLURM_JOB_ID", "72"}, {"SLURM_HET_JOB_ID", "71"}}), (Words{"scontrol", "requeue", "71"}));
-}
-
 TEST(SlurmRequeue, OneTaskOfAStepAsks) {
     EXPECT_FALSE(command({{"SLURM_JOB_ID", "71"}, {"SLURM_PROCID", "0"}}).empty());
     EXPECT_TRUE(command({{"SLURM_JOB_ID", "71"}, {"SLURM_PROCID", "1"}}).empty());

@@ -45,6 +45,13 @@ TEST(SlurmStep, ATaskKnowsItsPlace) {
     EXPECT_EQ(step.local_task, 1);
 }
 
+TEST(SlurmStep, ANodeOfAHeterogeneousJobKnowsItsName) {
+    const SlurmStep step = **slurm_step(task({{"SLURMD_NODENAME", "n6"}, {"SLURM_NODEID", "0"}, {"SLURM_LOCALID", "0"}}));
+    EXPECT_EQ(step.host(), "n6");
+    EXPECT_EQ(step.tasks_here(), 1);
+    EXPECT_EQ((**slurm_step(task({{"SLURMD_NODENAME", "elsewhere"}}))).host(), "n5");
+}
+
 TEST(SlurmStep, OutsideOfAStepThereIsNone) {
     EXPECT_FALSE(*slurm_step(task({{"SLURM_STEP_ID", ""}}))) << "a batch script";
     EXPECT_FALSE(*slurm_step(task({{"SLURM_STEP_ID", "4294967291"}}))) << "the batch step by number";
