@@ -11,9 +11,10 @@
 #SBATCH --no-kill
 #SBATCH --time=24:00:00
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun does not take it over by itself
-meeting=$SLURM_SUBMIT_DIR/rendezvous-$SLURM_JOB_ID
+folder=$SLURM_SUBMIT_DIR/rendezvous-$SLURM_JOB_ID
+mkdir -p "$folder"
 
-srun --no-kill dlaunch --nnodes=3:4 --rdzv-endpoint="file://$meeting" --nproc-per-node=gpu --max-restarts=10 "$@"
+srun --no-kill dlaunch --nnodes=3:4 --rdzv-endpoint="file://$folder" --nproc-per-node=gpu --max-restarts=10 "$@"
 status=$?
-rm -rf "$meeting"
+rm -rf "$folder"
 exit $status

@@ -88,3 +88,13 @@ def test_a_second_signal_ends_a_waiting_task(tasks):
     assert waiting.wait().rc == 143
     runs[0].go()
     assert [runs[0].wait().rc, runs[2].wait().rc] == [0, 0]
+
+
+def test_runs_of_a_script_in_all_tasks_follow_each_other(script, start, binary):
+    """A task may begin its next run before the guard of the last one has exited."""
+    number, runs = 8000 + os.getpid() % 1000, 8
+    text = f"#!/bin/sh\nfor status in $(seq {runs}); do {binary} sh -c \"exit $status\" 2>/dev/null; echo $?; done\n"
+    step = {"SLURM_JOB_ID": number, "SLURM_STEP_ID": 3, "SLURM_STEP_NODELIST": "here", "SLURM_STEP_TASKS_PER_NODE": TASKS}
+    places = [{"SLURM_NODEID": 0, "SLURM_LOCALID": task, "SLURM_PROCID": task} for task in range(TASKS)]
+    tasks = [start(program=script("steps.sh", text), env={**step, **place}) for place in places]
+    assert [task.wait(40).out.split() for task in tasks] == [[str(status) for status in range(1, runs + 1)]] * TASKS

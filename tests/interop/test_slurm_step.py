@@ -40,5 +40,18 @@ def test_a_failure_ends_every_node_with_its_status(slurm, shell_worker):
 
 def test_an_elastic_job_with_a_spare(slurm, seen, shell_worker):
     cluster = slurm(3)
-    result = cluster.srun("-N3", "dlaunch", "--nnodes=1:2", shell_worker(SHOW)).wait(40)
+    run = cluster.srun("-N3", "dlaunch", "--nnodes=1:2", shell_worker(SHOW + "await go\n"))
+    port = 20_000 + 101  # of step 0 of SLURM's first job
+    until(lambda: len(places(seen)) == 2, 40, "the workers")
+    until(lambda: all(node.connected_to(cluster.nodes[0], port) for node in cluster.nodes), 10, "the spare")
+    run.go()
+    result = run.wait(20)
     assert result.rc == 0 and [place[1] for place in places(seen)] == ["2", "2"], result.err
+
+
+def test_components_of_a_heterogeneous_job_are_one_job(slurm, seen, shell_worker):
+    """SLURM sorts the list of its nodes by name, and numbers them by component."""
+    cluster = slurm(2)
+    head = "#SBATCH --nodes=1 --nodelist=node2\n#SBATCH hetjob\n#SBATCH --ntasks=2 --nodelist=node1\n"
+    status, output = cluster.ended(cluster.sbatch(head + f"srun --het-group=0,1 dlaunch {shell_worker(SHOW)}"))
+    assert status == 0 and [place[:3] for place in places(seen)] == [["node2", "3", "0"], ["node1", "3", "1"], ["node1", "3", "1"]], output

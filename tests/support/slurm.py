@@ -104,13 +104,13 @@ class Slurm:
         """srun on `login`: its options, the program and its arguments. A Running."""
         return self.login.start(*words, program="srun", env={**self.environment, **(env or {})})
 
-    def sbatch(self, script, *options, env=None):
+    def sbatch(self, script, *options, arguments=(), env=None):
         """Submits a file, or the text of a script; the job's id."""
         if not hasattr(script, "read_text"):
             path = self.folder / f"batch-{len(list(self.folder.glob('batch-*')))}"
             path.write_text("#!/bin/sh\n" + script)
             script = path
-        words = ["--parsable", f"--output={self.folder}/%j.out", "--open-mode=append", *options, str(script)]
+        words = ["--parsable", f"--output={self.folder}/%j.out", "--open-mode=append", *options, str(script), *map(str, arguments)]
         run = self.login.start(*words, program="sbatch", env={**self.environment, **(env or {})})
         result = run.wait()
         assert result.rc == 0, result.err
