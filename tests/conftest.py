@@ -202,6 +202,24 @@ def fake_ssh(tmp_path):
 
 
 @pytest.fixture
+def near(tmp_path):
+    """near(2) -> RealSshd with the hosts near1 and near2."""
+    from real_sshd import RealSshd, missing
+
+    made = []
+
+    def near_(hosts):
+        if reason := missing():
+            pytest.skip(reason)
+        made.append(RealSshd(tmp_path / "sshd", hosts))
+        return made[-1]
+
+    yield near_
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
 def slurm(hosts, tmp_path):
     """slurm(2) -> Slurm with `login` and node1 and node2."""
 

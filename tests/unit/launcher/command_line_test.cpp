@@ -118,7 +118,7 @@ TEST(CommandLine, OtherVariablesStandBelowPet) {
 
 TEST(CommandLine, ErrorsNameTheSourceOfTheValue) {
     EXPECT_EQ(error({"p"}, small_machine({{"PET_NPROC_PER_NODE", "many"}})),
-              "PET_NPROC_PER_NODE=many: expected a number of workers from 1, cpu, gpu or auto");
+              "PET_NPROC_PER_NODE=many: expected a number of workers from 1, cpu, gpu, xpu, hpu, npu or auto");
     EXPECT_EQ(error({"p"}, small_machine({{"PET_STANDALONE", "maybe"}})), "PET_STANDALONE=maybe: expected 1 or 0");
     EXPECT_EQ(error({"--config=f", "p"}, with_file("f", "tee=7\n")).substr(0, 14), "f:1: tee=7: ex");
     EXPECT_TRUE(error({"p"}, small_machine({{"PET_NPROC_PER_NODE", "gpu"}}))

@@ -61,10 +61,11 @@ TEST(Completion, OffersTheOptionsOfASubcommandAndNoOthers) {
 }
 
 TEST(Completion, OffersChoices) {
-    EXPECT_NE(completion_script("bash").find("--nproc-per-node) mapfile -t COMPREPLY < <(compgen -W 'auto cpu gpu'"),
+    EXPECT_NE(completion_script("bash").find(
+                  "--nproc-per-node) mapfile -t COMPREPLY < <(compgen -W 'auto cpu gpu xpu hpu npu'"),
               std::string::npos);
-    EXPECT_NE(completion_script("zsh").find(":(auto cpu gpu)'"), std::string::npos);
-    EXPECT_NE(completion_script("fish").find("-l nproc-per-node -x -a 'auto cpu gpu'"), std::string::npos);
+    EXPECT_NE(completion_script("zsh").find(":(auto cpu gpu xpu hpu npu)'"), std::string::npos);
+    EXPECT_NE(completion_script("fish").find("-l nproc-per-node -x -a 'auto cpu gpu xpu hpu npu'"), std::string::npos);
 }
 
 TEST(Completion, LeavesNoPlaceholder) {

@@ -45,9 +45,9 @@ TEST(Parse, EveryValueMustBeValid) {
 
 TEST(Parse, EmptyValuesAreValues) {
     EXPECT_EQ(parsed({"--nproc-per-node="}).error().text,
-              "--nproc-per-node=: expected a number of workers from 1, cpu, gpu or auto");
+              "--nproc-per-node=: expected a number of workers from 1, cpu, gpu, xpu, hpu, npu or auto");
     EXPECT_EQ(parsed({"--nproc-per-node", "", "--standalone"}).error().text,
-              "--nproc-per-node=: expected a number of workers from 1, cpu, gpu or auto");
+              "--nproc-per-node=: expected a number of workers from 1, cpu, gpu, xpu, hpu, npu or auto");
     EXPECT_FALSE(parsed({"--local-ranks-filter="})->plan.logs.shown.has_value()) << "torchrun's default";
     EXPECT_EQ(parsed({"--log-line-prefix-template="})->plan.logs.prefix_template, "[${role_name}${local_rank}]:");
 }

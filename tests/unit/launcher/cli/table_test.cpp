@@ -107,7 +107,7 @@ TEST(Table, NoOptionReadsAVariableOfWorkers) {
 
 TEST(Table, ChoicesAreTheWordsOfTheValue) {
     using Names = std::vector<std::string_view>;
-    EXPECT_EQ(find_option("nproc-per-node")->choices(), (Names{"auto", "cpu", "gpu"}));
+    EXPECT_EQ(find_option("nproc-per-node")->choices(), (Names{"auto", "cpu", "gpu", "xpu", "hpu", "npu"}));
     EXPECT_EQ(find_option("tee")->choices(), (Names{"0", "1", "2", "3"}));
     EXPECT_EQ(find_option("log-dir")->choices(), Names{});
     EXPECT_EQ(find_option("standalone")->choices(), Names{});

@@ -46,7 +46,8 @@ TEST(SlurmStep, ATaskKnowsItsPlace) {
 }
 
 TEST(SlurmStep, ANodeOfAHeterogeneousJobKnowsItsName) {
-    const SlurmStep step = **slurm_step(task({{"SLURMD_NODENAME", "n6"}, {"SLURM_NODEID", "0"}, {"SLURM_LOCALID", "0"}}));
+    const SlurmStep step =
+        **slurm_step(task({{"SLURMD_NODENAME", "n6"}, {"SLURM_NODEID", "0"}, {"SLURM_LOCALID", "0"}}));
     EXPECT_EQ(step.host(), "n6");
     EXPECT_EQ(step.tasks_here(), 1);
     EXPECT_EQ((**slurm_step(task({{"SLURMD_NODENAME", "elsewhere"}}))).host(), "n5");
