@@ -82,7 +82,11 @@ void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
         case FrameKind::errors:
             if (host == printing_) note_line(payload);
             [[fallthrough]];
+        case FrameKind::data:
         case FrameKind::output: return output_->feed(host, kind, std::string(payload));
+        case FrameKind::file:
+            if (plan_.collects_logs) output_->begin_file(host, name_of(host), std::string(payload));
+            return;
         case FrameKind::taken:
             if (const auto taken = decode_taken(payload); taken && input_) input_->taken(host, taken->bytes);
             return;

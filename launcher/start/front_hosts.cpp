@@ -125,6 +125,7 @@ void FrontShell::order(int host) {
     order.coordinator_port = static_cast<std::uint16_t>(coordinator_port_);
     order.prints = host == printing_;
     order.has_input = input_ && input_->goes_to(host);
+    order.collects_logs = plan_.collects_logs;
     node.socket->send(encode(order));
     if (order.has_input) input_->begin();
 }

@@ -12,6 +12,7 @@
 
 #include "agent/logs/screen.hpp"
 #include "agent/logs/warnings.hpp"
+#include "launcher/start/collected_logs.hpp"
 #include "rendezvous/base/signals_blocked.hpp"
 
 namespace dlaunch::launcher {
@@ -35,8 +36,8 @@ struct FrontOutput::Side {
         std::deque<std::string> waiting;
     };
 
-    Side(base::Loop& serves, base::Loop& to, bool is_raw, OnTaken taken)
-        : loop(serves), control(&to), raw(is_raw), on_taken(std::move(taken)) {
+    Side(base::Loop& serves, base::Loop& to, bool is_raw, std::string log_folder, OnTaken taken)
+        : loop(serves), control(&to), raw(is_raw), on_taken(std::move(taken)), logs(std::move(log_folder)) {
         const auto on_change = [this] { serve_waiting(); };
         out.emplace(loop, STDOUT_FILENO, "standard output", warnings, agent::LineMixer::Rules{}, on_change);
         if (!agent::Console::same(STDOUT_FILENO, STDERR_FILENO))
@@ -77,7 +78,16 @@ struct FrontOutput::Side {
         screen(FrameKind::errors).print(text);
     }
 
+    void warn(const std::string& text) {
+        if (!text.empty()) print("dlaunch: " + text + "\n");
+    }
+
     void feed(int host, FrameKind kind, std::string bytes) {
+        if (kind == FrameKind::data) {
+            warn(logs.add(host, bytes));
+            const auto size = static_cast<std::uint32_t>(bytes.size());
+            return post([this, host, size] { on_taken(host, {FrameKind::data, size}); });
+        }
         clear_status();
         Stream& stream = stream_of(host, kind);
         stream.waiting.push_back(std::move(bytes));
@@ -150,6 +160,7 @@ struct FrontOutput::Side {
     base::Loop* control;  ///< null: the control loop's side is gone
     const bool raw;
     const OnTaken on_taken;
+    CollectedLogs logs;
     agent::Warnings warnings;
     std::optional<agent::Screen> out, err;  ///< no err: both are the same terminal, pipe or file
     std::map<std::pair<int, FrameKind>, Stream> streams;
@@ -166,10 +177,10 @@ struct FrontOutput::Thread {
     std::binary_semaphore has_ended{0};
 };
 
-FrontOutput::FrontOutput(base::Loop& control, bool raw, OnTaken on_taken)
+FrontOutput::FrontOutput(base::Loop& control, bool raw, std::string log_folder, OnTaken on_taken)
     : control_(control), thread_(std::make_shared<Thread>()) {
     thread_->loop.measure_turns();
-    thread_->side.emplace(thread_->loop, control, raw, std::move(on_taken));
+    thread_->side.emplace(thread_->loop, control, raw, std::move(log_folder), std::move(on_taken));
     const base::SignalsBlocked for_the_new_thread;
     thread_->thread = std::thread([thread = thread_] {
         thread->loop.run();
@@ -192,6 +203,12 @@ FrontOutput::~FrontOutput() {
 void FrontOutput::feed(int host, FrameKind stream, std::string bytes) {
     thread_->loop.post([side = &*thread_->side, host, stream, bytes = std::move(bytes)]() mutable {
         side->feed(host, stream, std::move(bytes));
+    });
+}
+
+void FrontOutput::begin_file(int host, const std::string& name, std::string path) {
+    thread_->loop.post([side = &*thread_->side, host, name, path = std::move(path)] {
+        side->warn(side->logs.begin_file(host, name, path));
     });
 }
 

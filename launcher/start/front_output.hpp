@@ -22,13 +22,16 @@ public:
     using OnTaken = std::function<void(int host, const Taken& taken)>;
 
     /// `raw`: bytes pass at once, for a job of a single worker.
-    FrontOutput(base::Loop& control, bool raw, OnTaken on_taken);
+    /// `log_folder`: for collected log files.
+    FrontOutput(base::Loop& control, bool raw, std::string log_folder, OnTaken on_taken);
     /// Ends the thread; detaches one that is blocked by a disk.
     ~FrontOutput();
     FrontOutput(const FrontOutput&) = delete;
     FrontOutput& operator=(const FrontOutput&) = delete;
 
     void feed(int host, FrameKind stream, std::string bytes);
+    /// The following `data` of the host belongs to this log file.
+    void begin_file(int host, const std::string& name, std::string path);
     /// The host's streams have ended: shows unfinished lines.
     void end(int host);
     /// Prints complete lines on standard error.

@@ -46,6 +46,7 @@ struct FrontPlan {
     std::chrono::milliseconds launch_timeout{60'000};
     std::string remote_program;  ///< --remote-dlaunch; empty: the front end's own path
     bool copies = false;         ///< --copy
+    bool collects_logs = false;  ///< --collect-logs, into job.logs.directory
     Export sent;
     std::string folder;  ///< working directory on the nodes
 };

@@ -90,9 +90,11 @@ base::Result<void> FrontShell::prepare() {
             return base::Error{"--copy: " + own_program() + " cannot be read", exit_status::kCannotExecute};
         starter_plan_.copied_program = std::make_shared<const std::string>(std::move(program));
     }
-    output_ = std::make_unique<FrontOutput>(loop_, is_raw(plan_), [this](int host, const Taken& taken) {
-        if (FrameSocket* socket = nodes_[index(host)].socket.get()) socket->send(encode(taken));
-    });
+    output_ = std::make_unique<FrontOutput>(loop_, is_raw(plan_), plan_.job.logs.directory,
+                                            [this](int host, const Taken& taken) {
+                                                if (FrameSocket* socket = nodes_[index(host)].socket.get())
+                                                    socket->send(encode(taken));
+                                            });
     link_.ready();
     return {};
 }

@@ -119,7 +119,10 @@ JobWords job_words(const std::vector<ContextRequest>& contexts, const agent::Ren
                     "--rdzv-id=" + rendezvous.job_id},
                    {}};
     if (job.verbose) words.options.emplace_back("--verbose");
-    const auto own = words_for_nodes(contexts.front().uses, false);
+    auto uses = contexts.front().uses;
+    if (job.hosts.collect_logs)  // each node chooses a folder of its own
+        std::erase_if(uses, [](const OptionUse& use) { return use.option->key() == "log-dir"; });
+    const auto own = words_for_nodes(uses, false);
     words.options.insert(words.options.end(), own.begin(), own.end());
     for (std::size_t place = 0; place < contexts.size(); ++place)
         words.contexts.push_back(context_words(contexts[place], place, contexts.size() > 1));
@@ -205,6 +208,8 @@ std::vector<std::string> words_for_nodes(const std::vector<OptionUse>& uses, boo
 Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, const Deps& deps) {
     const Settings& settings = contexts.front().settings;
     if (settings.standalone) return Error{settings.spelling("standalone") + ": expected no hosts beside it"};
+    if (settings.hosts.collect_logs && settings.plan.logs.directory.empty())
+        return Error{settings.spelling("collect-logs") + ": expected --log-dir, the folder for the files"};
     const bool discovers = !settings.hosts.host_discovery_script.empty();
     if (discovers && contexts.size() > 1)
         return Error{settings.spelling("host-discovery-script") + ": expected one program with it"};
@@ -227,6 +232,7 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     plan.launch_timeout = settings.hosts.launch_timeout;
     plan.remote_program = settings.hosts.remote_dlaunch;
     plan.copies = settings.hosts.copy;
+    plan.collects_logs = settings.hosts.collect_logs;
     plan.sent = exported(settings.hosts.exported, deps.host.environment);
     plan.folder = deps.current_folder();
     return plan;

@@ -91,6 +91,7 @@ std::string encode(const NodeOrder& order) {
     write(order.name), write(order.order_key), write(order.folder), write(order.words), write(order.variables);
     write(std::uint64_t{order.keeps_own_variables}), write(order.coordinator_port);
     write(std::uint64_t{order.prints}), write(std::uint64_t{order.has_input});
+    write(std::uint64_t{order.collects_logs});
     return encode(FrameKind::begin, write.bytes());
 }
 
@@ -102,6 +103,7 @@ std::optional<NodeOrder> decode_order(std::string_view payload) {
     order.keeps_own_variables = read.number() != 0;
     order.coordinator_port = static_cast<std::uint16_t>(read.number());
     order.prints = read.number() != 0, order.has_input = read.number() != 0;
+    order.collects_logs = read.number() != 0;
     return whole(read, std::move(order));
 }
 
@@ -116,7 +118,7 @@ std::optional<Taken> decode_taken(std::string_view payload) {
     Taken taken;
     taken.stream = static_cast<FrameKind>(read.number());
     taken.bytes = static_cast<std::uint32_t>(read.number());
-    if (taken.stream < FrameKind::input || taken.stream > FrameKind::errors) return std::nullopt;
+    if (taken.stream < FrameKind::input || taken.stream > FrameKind::data) return std::nullopt;
     return whole(read, std::move(taken));
 }
 

@@ -35,6 +35,8 @@ enum class FrameKind : std::uint8_t {
     input,         ///< front end: bytes for the standard input; none: its end
     output,        ///< agent: bytes of the standard output
     errors,        ///< agent: bytes of the standard error
+    data,          ///< agent: bytes of the log file that `file` has named
+    file,          ///< agent: path of a log file below its run folder, for --collect-logs
     ended,         ///< agent: NodeEnd, the last frame
 };
 
@@ -56,10 +58,11 @@ struct NodeOrder {
     std::uint16_t coordinator_port = 0;  ///< at the address by which the agent reached the front end
     bool prints = false;                 ///< this node prints the messages that all nodes have
     bool has_input = false;              ///< `input` frames follow
+    bool collects_logs = false;          ///< the log files go to the front end before `ended`
     bool operator==(const NodeOrder&) const = default;
 };
 
-/// The receiver has passed on bytes of `input`, `output` or `errors`.
+/// The receiver has passed on bytes of `input`, `output`, `errors` or `data`.
 struct Taken {
     FrameKind stream = FrameKind::output;
     std::uint32_t bytes = 0;

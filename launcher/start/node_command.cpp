@@ -18,6 +18,7 @@
 #include "launcher/print_error.hpp"
 #include "launcher/start/exported.hpp"
 #include "launcher/start/front_search.hpp"
+#include "launcher/start/log_sender.hpp"
 #include "launcher/start/node_relay.hpp"
 #include "rendezvous/base/address.hpp"
 #include "rendezvous/base/escape.hpp"
@@ -158,16 +159,24 @@ int run_node_agent(const std::vector<std::string>& words, const RunJob& run_job)
     const auto front = find_front(arguments->front, {DLAUNCH_VERSION, arguments->key, arguments->name},
                                   base::Clock::now() + kReachesFrontBy);
     if (!front) return print_error(front.error().within("agent"));
-    const auto order = await_order(front->socket.get());
+    auto order = await_order(front->socket.get());
     if (!order) return print_error(order.error().within("agent"));
     if (chdir(order->folder.c_str()) != 0)
         return end_unable(front->socket.get(), exit_status::kCannotExecute,
                           fmt::format("chdir {}: {}", base::printable(order->folder), std::strerror(errno)));
     replace_environment(merged(own_environment(), {order->variables, order->keeps_own_variables}));
     setenv("PWD", order->folder.c_str(), 1);
+    std::filesystem::path logs;
+    if (order->collects_logs) {
+        logs = LogSender::make_folder();
+        if (logs.empty())
+            return end_unable(front->socket.get(), exit_status::kCannotExecute,
+                              fmt::format("a folder for log files cannot be made: {}", std::strerror(errno)));
+        order->words.insert(order->words.begin() + 1, "--log-dir=" + logs.string());
+    }
     auto child = start(*order, front->address, run_job);
     if (!child) return end_unable(front->socket.get(), child.error().status, child.error().text);
-    return NodeRelay(base::UniqueFd(fcntl(front->socket.get(), F_DUPFD_CLOEXEC, 0)), std::move(*child)).run();
+    return NodeRelay(base::UniqueFd(fcntl(front->socket.get(), F_DUPFD_CLOEXEC, 0)), std::move(*child), logs).run();
 }
 
 }  // namespace dlaunch::launcher

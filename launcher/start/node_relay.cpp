@@ -29,7 +29,7 @@ int exit_status_of(const siginfo_t& end) {
 
 }  // namespace
 
-NodeRelay::NodeRelay(base::UniqueFd socket, NodeChild child)
+NodeRelay::NodeRelay(base::UniqueFd socket, NodeChild child, std::filesystem::path logs)
     : child_(std::move(child)),
       streams_{Stream{FrameKind::output, std::move(child_.output[0]), kOutputCredit, {}},
                Stream{FrameKind::errors, std::move(child_.output[1]), kOutputCredit, {}}} {
@@ -39,6 +39,7 @@ NodeRelay::NodeRelay(base::UniqueFd socket, NodeChild child)
         loop_, std::move(socket), kMostFrame,
         FrameSocket::Handlers{.frame = [this](FrameKind kind, std::string_view payload) { on_frame(kind, payload); },
                               .closed = [this](const std::string&) { on_closed(); }});
+    if (!logs.empty()) logs_.emplace(std::move(logs), [this](std::string_view frame) { socket_->send(frame); });
     sigset_t passed;
     sigemptyset(&passed);
     for (const int number : kPassed) sigaddset(&passed, number);
@@ -78,6 +79,10 @@ void NodeRelay::on_frame(FrameKind kind, std::string_view payload) {
     if (kind != FrameKind::taken) return;
     const auto taken = decode_taken(payload);
     if (!taken) return;
+    if (taken->stream == FrameKind::data) {
+        if (logs_ && logs_->taken(taken->bytes)) loop_.post([this] { finish(); });
+        return;
+    }
     Stream& stream = streams_[taken->stream == FrameKind::output ? 0 : 1];
     stream.credit = std::min(kOutputCredit, stream.credit + taken->bytes);
     watch(stream);
@@ -130,17 +135,24 @@ void NodeRelay::on_exit() {
     siginfo_t end{};
     while (waitid(P_PID, static_cast<id_t>(child_.pid), &end, WEXITED) != 0 && errno == EINTR) {}
     status_ = exit_status_of(end);
-    end_timer_ = loop_.after(kReadsOn, [this] { finish(); });
+    end_timer_ = loop_.after(kReadsOn, [this] { send_logs(); });
     end_when_read();
 }
 
 void NodeRelay::end_when_read() {
-    if (status_ && !streams_[0].fd && !streams_[1].fd) finish();
+    if (status_ && !streams_[0].fd && !streams_[1].fd) send_logs();
+}
+
+/// The lease bounds the time: a front end that is gone takes nothing.
+void NodeRelay::send_logs() {
+    end_timer_ = {};
+    if (!logs_ || logs_->begin()) finish();
 }
 
 /// The front end closes the connection when it has the last frame.
 void NodeRelay::finish() {
     if (std::exchange(is_ended_, true)) return;
+    logs_.reset();  // removes their folder: the last frame ends this process
     socket_->send(encode(NodeEnd{*status_, {}}));
     end_timer_ = loop_.after(kDeliversFor, [this] { loop_.stop(); });
 }

@@ -3,11 +3,13 @@
 #include <sys/types.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "launcher/start/frame_socket.hpp"
+#include "launcher/start/log_sender.hpp"
 #include "launcher/start/messages.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -26,8 +28,8 @@ struct NodeChild {
 /// child when the front end is gone.
 class NodeRelay {
 public:
-    /// `early`: bytes that the socket has delivered after the order.
-    NodeRelay(base::UniqueFd socket, NodeChild child);
+    /// `logs`: the folder of the log files to send at the end; empty: none.
+    NodeRelay(base::UniqueFd socket, NodeChild child, std::filesystem::path logs);
 
     /// Runs to the end of the child, or of the connection; returns the exit status for this process.
     [[nodiscard]] int run();
@@ -49,11 +51,13 @@ private:
     void on_output(Stream& stream);
     void write_input();
     void end_when_read();
+    void send_logs();
     void finish();
 
     base::Loop loop_;
     NodeChild child_;
     std::optional<FrameSocket> socket_;
+    std::optional<LogSender> logs_;
     std::array<Stream, 2> streams_;
     std::string unwritten_;    ///< input for the child
     bool input_ends_ = false;  ///< after `unwritten_`

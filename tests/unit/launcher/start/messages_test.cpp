@@ -22,7 +22,8 @@ const NodeOrder kOrder{.name = "nb",
                        .keeps_own_variables = true,
                        .coordinator_port = 65535,
                        .prints = true,
-                       .has_input = true};
+                       .has_input = true,
+                       .collects_logs = true};
 
 TEST(Messages, an_order_arrives_byte_for_byte) {
     const auto [kind, payload] = passed(encode(kOrder));

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/start/messages.hpp"
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::launcher {
+
+/// Sends the log files of a node to the front end when its dlaunch has ended: --collect-logs. Reads files of a new
+/// folder of this node, piece by piece, as far as the front end has written the earlier ones.
+class LogSender {
+public:
+    /// Makes an empty folder below $TMPDIR; an empty path: it cannot be made.
+    [[nodiscard]] static std::filesystem::path make_folder();
+
+    /// Removes `folder` at the end. `send` takes a frame.
+    LogSender(std::filesystem::path folder, std::function<void(std::string_view frame)> send);
+    ~LogSender();
+    LogSender(const LogSender&) = delete;
+    LogSender& operator=(const LogSender&) = delete;
+
+    /// Lists the files, and sends the first bytes. True: everything has been sent.
+    [[nodiscard]] bool begin();
+    /// The front end has written so many bytes.
+    [[nodiscard]] bool taken(std::size_t bytes);
+
+private:
+    [[nodiscard]] bool send_more();
+
+    const std::filesystem::path folder_;
+    const std::function<void(std::string_view)> send_;
+    std::vector<std::filesystem::path> files_;  ///< still to be sent, the next one last
+    base::UniqueFd open_;
+    std::size_t credit_ = kOutputCredit;
+};
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,27 @@
+"""--collect-logs: the log files of all hosts come to the front end."""
+
+import pytest
+
+SAY = ["--no-python", "sh", "-c", 'echo "out $RANK"; echo "err $RANK" >&2; head -c 3000000 /dev/zero | tr "\\0" "$RANK"']
+
+
+def test_every_ranks_files_arrive(dlaunch, tmp_path, tmpdir_of_job):
+    logs = tmp_path / "logs"
+    result = dlaunch("--launcher=fork", "--hosts=a:2,b", "-r", 3, f"--log-dir={logs}", "--collect-logs", *SAY)
+    assert result.rc == 0, result.err
+    for host, local, rank in ("a", 0, 0), ("a", 1, 1), ("b", 0, 2):
+        folder = logs / host / "attempt_0" / str(local)
+        assert (folder / "stdout.log").read_text() == f"out {rank}\n" + str(rank) * 3_000_000
+        assert (folder / "stderr.log").read_text() == f"err {rank}\n"
+    assert list(tmpdir_of_job.iterdir()) == [], "nothing stays on the nodes"
+
+
+def test_without_a_folder_it_is_refused(dlaunch):
+    result = dlaunch("--launcher=fork", "--hosts=a", "--collect-logs", "true")
+    assert result.rc == 2 and "--collect-logs: expected --log-dir" in result.err
+
+
+def test_a_folder_that_cannot_be_made_is_a_warning(dlaunch, tmp_path):
+    (tmp_path / "logs").write_text("a file")
+    result = dlaunch("--launcher=fork", "--hosts=a", "-r", 3, f"--log-dir={tmp_path}/logs", "--collect-logs", *SAY)
+    assert result.rc == 0 and result.err.count("--collect-logs: ") == 1
