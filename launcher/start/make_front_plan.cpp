@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 16> kOfFrontEnd{"nnodes",     "nproc-per-
                                                        "local-addr", "report",         "event-log",    "dry-run",
                                                        "config",     "quiet",          "verbose",      "requeue"};
 
+/// Options that have a meaning only where several hosts are listed.
+constexpr std::array<std::string_view, 4> kOfHosts{"include", "exclude", "num-nodes", "num-gpus"};
+
 Result<std::vector<HostEntry>> hosts_from_file(const std::string& path, const Deps& deps, const std::string& spelling,
                                                decltype(&parse_hostfile) parse) {
     auto text = deps.read_file(path);
@@ -40,6 +43,20 @@ Result<std::vector<HostEntry>> allocated_hosts(const Deps& deps) {
     return Error{"--launcher=srun: no allocation (SLURM_JOB_NODELIST is not set), expected salloc, sbatch or --hosts"};
 }
 
+/// Whether an option is on the command line, in contrast to variables and files, which may hold for many jobs.
+bool is_typed(const Settings& settings, std::string_view option) {
+    return settings.has(option) && settings.spelling(option).starts_with("--");
+}
+
+/// An option that needs hosts was given, and none are known.
+Error no_hosts(const Settings& settings) {
+    std::string spelling = settings.spelling("launcher");
+    for (const std::string_view option : kOfHosts)
+        if (settings.has(option)) spelling = settings.spelling(option);
+    return {fmt::format("{}: no hosts, expected --hosts, --hostfile or WCOLL{}", spelling,
+                        settings.has("num-gpus") ? "; --nproc-per-node is for this host alone" : "")};
+}
+
 /// The hosts of the job, from the strongest source that names some.
 Result<std::vector<HostEntry>> listed_hosts(const Settings& settings, const Deps& deps) {
     const HostOptions& options = settings.hosts;
@@ -49,10 +66,10 @@ Result<std::vector<HostEntry>> listed_hosts(const Settings& settings, const Deps
     if (!options.hosts.empty()) return options.hosts;
     if (!options.hostfile.empty())
         return hosts_from_file(options.hostfile, deps, settings.spelling("hostfile"), parse_hostfile);
-    if (const auto file = deps.host.set_variable("WCOLL"); file && settings.has("launcher"))
+    if (const auto file = deps.host.set_variable("WCOLL"); file && is_typed(settings, "launcher"))
         return hosts_from_file(*file, deps, "WCOLL=" + *file, parse_wcoll);
     if (options.starter == Starter::srun) return allocated_hosts(deps);
-    return Error{fmt::format("{}: no hosts, expected --hosts, --hostfile or WCOLL", settings.spelling("launcher"))};
+    return no_hosts(settings);
 }
 
 WorkerWish wish_of(const Settings& settings) {
@@ -190,8 +207,9 @@ FrontNode front_node(const JobWords& given, StarterHost host, const std::vector<
 }
 
 bool starts_nodes(const Settings& settings) {
-    return !settings.hosts.hosts.empty() || !settings.hosts.hostfile.empty() || settings.has("launcher") ||
-           !settings.hosts.host_discovery_script.empty();
+    return !settings.hosts.hosts.empty() || !settings.hosts.hostfile.empty() || is_typed(settings, "launcher") ||
+           !settings.hosts.host_discovery_script.empty() ||
+           std::ranges::any_of(kOfHosts, [&](std::string_view option) { return settings.has(option); });
 }
 
 std::vector<std::string> words_for_nodes(const std::vector<OptionUse>& uses, bool of_context) {

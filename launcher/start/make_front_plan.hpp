@@ -12,7 +12,8 @@
 
 namespace dlaunch::launcher {
 
-/// Whether the options ask for agents on other hosts: --hosts, --hostfile, --launcher, --host-discovery-script.
+/// Whether the options ask for agents on other hosts: --hosts, --hostfile, --host-discovery-script, a choice among
+/// hosts, or --launcher on the command line.
 [[nodiscard]] bool starts_nodes(const Settings& settings);
 
 /// `contexts` is never empty. Reads the hostfile.
