@@ -17,8 +17,9 @@
 
 using namespace dlaunch;
 
-/// Its plan is checked here; the JSON text of one needs no fuzzing.
+/// Plans are checked here; the JSON text of one needs no fuzzing.
 base::Result<std::string> launcher::dry_run(const agent::Plan&, const Deps&) { return base::text_result("{}"); }
+std::string launcher::front_dry_run(const FrontPlan&) { return "{}"; }
 
 namespace {
 
@@ -34,6 +35,12 @@ void check_plan(const agent::Plan& plan) {
         expect(!context.program.command.empty() && context.workers > 0 && context.appnum >= 0);
     expect(plan.rendezvous.min_nodes > 0 && plan.rendezvous.min_nodes <= plan.rendezvous.max_nodes);
     expect(plan.restarts.max_restarts >= 0);
+}
+
+void check_front_plan(const launcher::FrontPlan& plan) {
+    expect(!plan.nodes.empty() || !plan.discovery_script.empty());
+    for (const launcher::FrontNode& node : plan.nodes)
+        expect(!node.host.name.empty() && node.workers >= 0 && !node.words.empty());
 }
 
 void check_config(const std::string& text) {
@@ -74,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_config(file);
     words.insert(words.begin(), "dlaunch");
     launcher::Deps deps = launcher::small_machine(std::move(environment));
+    deps.current_folder = [] { return std::string("/folder"); };
     deps.read_file = [&](const std::string&) { return base::text_result(file); };
     const auto invocation = launcher::read_command_line(words, deps);
     if (!invocation) {
@@ -83,6 +91,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& warning : invocation->warnings) expect(!warning.empty());
     if (invocation->kind == launcher::Invocation::Kind::print)
         expect(!invocation->output.empty());
+    else if (invocation->kind == launcher::Invocation::Kind::start_nodes)
+        check_front_plan(invocation->front);
     else
         check_plan(invocation->plan);
     return 0;
