@@ -25,8 +25,8 @@ constexpr Option kOptions[] = {
      .torchrun = true, .pet = true, .of_context = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.workers, parse_nproc(use.value)); }},
     {.name = "np", .same_as = "nproc-per-node", .alone = true, .letter = 'n', .value = "N", .group = Group::job,
-     .help = "total number of workers of PROGRAM, divided equally among the nodes, in place of --nproc-per-node; "
-             "-np N is accepted, as by mpiexec",
+     .help = "total number of workers of PROGRAM, placed by the slots of --hosts or divided equally among the nodes, "
+             "in place of --nproc-per-node; -np N is accepted, as by mpiexec",
      .of_context = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.workers, parse_total(use.value)); }},
     {.name = "role", .value = "NAME", .fallback = "default", .group = Group::job,
