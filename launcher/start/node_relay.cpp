@@ -1,6 +1,7 @@
 #include "launcher/start/node_relay.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +22,20 @@ constexpr std::size_t kReadBytes = 64 << 10;
 constexpr auto kReadsOn = 2000ms;        // after the child's exit, for output in its pipes
 constexpr auto kDeliversFor = 10'000ms;  // the last frames
 constexpr auto kSweeps = 5000ms;
+constexpr auto kSaysGoodbye = 1000ms;  // for an agent whose guard was killed
+constexpr int kLookEveryMs = 5;
 constexpr int kPassed[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
+
+/// Reaps until no child is left; without a loop, which has ended.
+void await_children(std::chrono::milliseconds patience) {
+    const base::Time end = base::Clock::now() + patience;
+    siginfo_t info{};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && base::Clock::now() < end)
+        if (info.si_pid == 0)
+            poll(nullptr, 0, kLookEveryMs);
+        else
+            info = {};
+}
 
 int exit_status_of(const siginfo_t& end) {
     return end.si_code == CLD_EXITED ? end.si_status : exit_status::kSignalBase + end.si_status;
@@ -54,8 +68,10 @@ NodeRelay::NodeRelay(base::UniqueFd socket, NodeChild child, std::filesystem::pa
 int NodeRelay::run() {
     loop_.run();
     if (status_) return *status_;
-    // The connection is gone: the front end may have ended the job, or another node may run these ranks soon.
+    // The connection is gone: the front end may have ended the job, or another node may run these ranks soon. The agent
+    // kills the workers when its guard dies, and tells the coordinator: no other node waits for this one's time-out.
     kill(child_.pid, SIGKILL);
+    await_children(kSaysGoodbye);
     agent::sweep(kSweeps);
     return exit_status::kCoordinatorLost;
 }
