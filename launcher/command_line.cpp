@@ -13,6 +13,7 @@
 #include "launcher/dry_run.hpp"
 #include "launcher/kubernetes.hpp"
 #include "launcher/plan.hpp"
+#include "launcher/slurm/cpu_masks.hpp"
 #include "launcher/slurm/defaults.hpp"
 #include "launcher/start/make_front_plan.hpp"
 
@@ -98,6 +99,16 @@ Result<void> ask_schedulers(const agent::Host& host, Settings& settings) {
     return {};
 }
 
+/// With the cores of all tasks on this node, if this process is the agent for several. None: deps stay as they are.
+std::optional<Deps> for_all_tasks(const Deps& deps, const agent::TaskPlan& tasks) {
+    if (tasks.count == 1 || tasks.index > 0) return std::nullopt;
+    const std::vector<int> cores = cores_of_tasks(deps.host, tasks.count);
+    if (cores.empty()) return std::nullopt;
+    Deps widened = deps;
+    widened.host.usable_cores = deps.use_cores(cores);
+    return widened;
+}
+
 Result<Invocation> plan_nodes(const std::vector<ContextRequest>& contexts, const Deps& deps) {
     const Settings& settings = contexts.front().settings;
     Invocation invocation;
@@ -120,16 +131,18 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     if (auto done = deps.node ? Result<void>() : ask_schedulers(deps.host, first.settings); !done) return done.error();
     Invocation invocation;
     invocation.warnings = first.settings.warnings;
-    auto plan = make_plan(*contexts, deps, invocation.warnings);
+    const auto widened = for_all_tasks(deps, first.settings.plan.tasks);
+    const Deps& here = widened ? *widened : deps;
+    auto plan = make_plan(*contexts, here, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
-    if (auto narrow = narrow_affinity(deps.host, invocation.plan.workers()))
+    if (auto narrow = narrow_affinity(here.host, invocation.plan.workers()))
         invocation.warnings.push_back(std::move(*narrow));
     if (invocation.plan.tasks.index > 0) invocation.warnings.clear();  // the agent's task prints them
     agent::Program& program = invocation.plan.contexts.front().program;
     if (!program.is_python) program.not_found_hint = command_suggestion(first.program[0]);
     if (!first.settings.dry_run) return invocation;
-    auto text = dry_run(invocation.plan, deps);
+    auto text = dry_run(invocation.plan, here);
     if (!text) return text.error();
     invocation.kind = Invocation::Kind::print;
     if (invocation.plan.tasks.index == 0) invocation.output = std::move(*text);

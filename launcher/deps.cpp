@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +19,7 @@
 #include <thread>
 
 #include "agent/binding/devices.hpp"
+#include "agent/process/spawn.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
 #include "rendezvous/base/fd.hpp"
@@ -63,6 +65,13 @@ std::int64_t most_processes() {
     constexpr std::int64_t kKernelsMost = 4'194'304;
     auto text = read_file("/proc/sys/kernel/pid_max");
     return text ? whole_number(*text, 1, kKernelsMost).value_or(kKernelsMost) : kKernelsMost;
+}
+
+/// Where the kernel refuses, as outside of the step's cpuset, the process keeps its cores.
+int use_cores(const std::vector<int>& cores) {
+    const std::vector<unsigned long> mask = agent::affinity_mask(cores);
+    ::syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof mask.front(), mask.data());
+    return base::usable_cores();
 }
 
 /// A random UUID, version 4.
@@ -166,6 +175,7 @@ Deps deps_of_this_process() {
     };
     now.most_processes = most_processes;
     now.topology = agent::discover_topology;
+    now.use_cores = use_cores;
     now.fresh_id = fresh_id;
     now.read_file = read_file;
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };

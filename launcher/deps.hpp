@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "agent/binding/binding.hpp"
 #include "agent/plan.hpp"
@@ -27,6 +28,8 @@ struct Deps {
     std::function<int(agent::Vendor, const agent::VariableLookup&)> count_devices;
     std::function<std::int64_t()> most_processes;  ///< kernel.pid_max
     std::function<base::Result<agent::Topology>(const agent::VariableLookup&)> topology;
+    /// Lets this process and the workers use these cores, and returns the number of usable ones.
+    std::function<int(const std::vector<int>& cores)> use_cores;
     std::function<std::string()> fresh_id;  ///< a new random job id
     std::function<base::Result<std::string>(const std::string& path)> read_file;
     /// The absolute path of `python` beside the program of this called name, if that folder is the bin of a virtual or

@@ -223,12 +223,12 @@ def near(tmp_path):
 def slurm(hosts, tmp_path):
     """slurm(2) -> Slurm with `login` and node1 and node2."""
 
-    def slurm_(nodes):
+    def slurm_(nodes, **more):
         from slurm import Slurm, missing
 
         if reason := missing():
             pytest.skip(reason)
-        return Slurm(hosts("login", *(f"node{number + 1}" for number in range(nodes))), tmp_path / "slurm")
+        return Slurm(hosts("login", *(f"node{number + 1}" for number in range(nodes))), tmp_path / "slurm", **more)
 
     return slurm_
 

@@ -35,7 +35,7 @@ def test_a_spare_replaces_a_lost_node(slurm, seen, script):
     lost = cluster.net[next(host for host in before.hosts if host != "node1")]  # node1 runs the batch script
     lost.lose()
     after = workers.world(4, after=before, seconds=60)
-    assert lost.name not in after.hosts and after.restarts == {"0"}, cluster.output(job)
+    assert lost.name not in after.hosts and after.restarts == {0}, cluster.output(job)
     for rank in range(4):
         workers.order(rank, "exit 0")
     until(lambda: f"rendezvous-{job}" not in [path.name for path in cluster.folder.parent.iterdir()], 30, "the end of the script")

@@ -1,5 +1,7 @@
 """srun -n 4 dlaunch ./prog: one agent a node, with as many workers as SLURM gave the node tasks."""
 
+import os
+
 import pytest
 
 SHOW = 'note "$RANK.place" "$(hostname) $LOCAL_RANK $LOCAL_WORLD_SIZE $PPID"\n'
@@ -23,3 +25,11 @@ def test_every_task_ends_with_the_status_and_the_report_is_there_once(slurm, she
     assert result.rc == 7 and result.err.count("dlaunch: rank 1 ") == 1, result.err
     assert "tasks 0-2: Exited with exit code 7" in result.err or result.err.count("Exited with exit code 7") == 3, result.err
     cluster.empty()
+
+
+@pytest.mark.skipif(os.cpu_count() < 2, reason="a machine with one core")
+def test_workers_use_the_cores_of_all_tasks(slurm):
+    """srun binds each task to a core; the agent is one of the tasks."""
+    cluster = slurm(1, binds=True)
+    result = cluster.srun("-n2", "dlaunch", "sh", "-c", "echo $OMP_NUM_THREADS; OMP_NUM_THREADS= nproc").wait(40)
+    assert (result.rc, result.err) == (0, "") and sorted(result.out.split()) == ["1", "1", "2", "2"], result

@@ -14,7 +14,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "scont
 SYSTEM_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # of daemons
 CPUS, GPUS = 8, 2  # that each node claims to have; the real ones do not matter
 
-# proctrack/linuxproc and task/none use no cgroups, which the hosts share with this machine. SLURM looks at the queue
+# proctrack/linuxproc and these task plugins use no cgroups, which the hosts share with this machine. SLURM looks at the queue
 # every second instead of once in a minute.
 CONFIGURATION = """
 ClusterName=test
@@ -32,7 +32,7 @@ SlurmdLogFile={folder}/slurmd-%n.log
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin={task_plugin}
 JobAcctGatherType=jobacct_gather/none
 SwitchType=switch/none
 MpiDefault=none
@@ -61,9 +61,10 @@ def missing():
 class Slurm:
     """`login` and `nodes` are hosts of the test."""
 
-    def __init__(self, net, folder):
+    def __init__(self, net, folder, binds=False):
+        """`binds`: SLURM binds tasks to cores, so that nodes have no more than the real ones."""
         self.net, self.login, self.nodes = net, net["login"], [host for host in net if host.name != "login"]
-        self.folder = folder
+        self.folder, self.binds = folder, binds
         self.environment = {"SLURM_CONF": folder / "slurm.conf", "PATH": f"{net.binary.parent}:{SYSTEM_PATH}"}
         self.configure()
         options = (f"--{name}={folder}/munge.{name.split('-')[0]}" for name in ("key-file", "socket", "pid-file", "log-file", "seed-file"))
@@ -81,7 +82,8 @@ class Slurm:
         for number in range(GPUS):
             os.mknod(self.folder / f"gpu{number}", 0o20666, os.makedev(1, 3))
         names = ",".join(node.name for node in self.nodes)
-        values = {"login": self.login.address, "user": "root", "folder": self.folder, "nodes": names, "cpus": CPUS, "gpus": GPUS}
+        values = {"login": self.login.address, "user": "root", "folder": self.folder, "nodes": names, "gpus": GPUS}
+        values.update(cpus=os.cpu_count() if self.binds else CPUS, task_plugin="task/affinity" if self.binds else "task/none")
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(**values))
         (self.folder / "gres.conf").write_text(f"NodeName={names} Name=gpu File={self.folder}/gpu[0-{GPUS - 1}]\n")
         (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")

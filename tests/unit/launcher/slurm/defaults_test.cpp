@@ -141,6 +141,20 @@ TEST(SlurmDefaults, ANarrowAffinityMaskIsMentioned) {
     EXPECT_EQ(read({"--nproc-per-node=5"}, {}).warnings, Words{}) << "only SLURM's masks are narrow unnoticed";
 }
 
+TEST(SlurmDefaults, TheAgentUsesTheCoresOfAllTasks) {
+    auto bound = task(0, 0, "2(x2)");
+    bound.emplace_back("SLURM_CPU_BIND_TYPE", "mask_cpu:");
+    bound.emplace_back("SLURM_CPU_BIND_LIST", "0x1,0x4");
+    Deps machine = small_machine(bound);
+    std::vector<int> used;
+    machine.host.usable_cores = 1;
+    machine.use_cores = [&](const std::vector<int>& cores) { return static_cast<int>((used = cores).size()); };
+    const auto invocation = read_command_line({"dlaunch", "./prog"}, machine);
+    EXPECT_EQ(used, (std::vector{0, 2}));
+    EXPECT_EQ(invocation->plan.host.usable_cores, 2);
+    EXPECT_EQ(invocation->warnings, Words{});
+}
+
 TEST(SlurmDefaults, GpusOfTheNode) {
     const auto workers = [](agent::Variables environment, const char* count = "--nproc-per-node=gpu") {
         return read({count}, std::move(environment)).plan.workers();
