@@ -44,7 +44,8 @@ TEST(StatusSocket, ALateTaskIsAwaited) {
     const auto listener = open_status_socket(name);
     base::UniqueFd connection;
     deliver_status(listener->get(), 7, 2, [&] {
-        connection = std::move(*connect_to_status(name, 1));
+        auto connected = connect_to_status(name, 1);
+        connection = std::move(*connected);
         return true;
     });
     EXPECT_EQ(answer_on(connection).status, 7);
