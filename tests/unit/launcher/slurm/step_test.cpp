@@ -23,7 +23,7 @@ agent::Host task(const agent::Variables& changes = {}) {
                       {"SLURM_NODEID", "1"},
                       {"SLURM_LOCALID", "1"}}};
     for (const auto& [name, value] : changes) {
-        std::erase_if(host.environment, [&](const auto& variable) { return variable.first == name; });
+        std::erase_if(host.environment, [&wanted = name](const auto& variable) { return variable.first == wanted; });
         if (!value.empty()) host.environment.emplace_back(name, value);
     }
     return host;
