@@ -33,7 +33,8 @@ TEST(PlanContexts, OptionsOfAContextAreItsOwnAndOthersTheJobs) {
 TEST(PlanContexts, ARoleIsTheProgramsFileNameInAJobOfSeveral) {
     const auto roles = [](const Words& words) {
         Words found;
-        for (const agent::Context& context : planned(words).plan->contexts) found.push_back(context.program.role);
+        const auto outcome = planned(words);
+        for (const agent::Context& context : outcome.plan->contexts) found.push_back(context.program.role);
         return found;
     };
     EXPECT_EQ(roles({"/bin/ps", ":", "train.py", ":", "eval.sh", ":", "--role=x", "q"}),
