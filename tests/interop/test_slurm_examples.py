@@ -1,5 +1,7 @@
 """The batch scripts of examples/slurm, as they are but for the number of GPUs."""
 
+# ctest: timeout 600
+
 import pytest
 
 from cluster import WORKER, Cluster
