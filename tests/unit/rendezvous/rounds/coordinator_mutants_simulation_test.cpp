@@ -179,7 +179,7 @@ TEST(Mutants, a_coordinator_that_does_not_record_why_it_stops_a_round) {
         const auto* record = std::get_if<Coordinator::Record>(&action);
         return !record || !record->snapshot.stop;
     };
-    EXPECT_TRUE(breaks("changes", machines));
+    EXPECT_TRUE(breaks("verdict", machines));
 }
 
 // --- progress, the end, the wire ------------------------------------------------------------------------------------
