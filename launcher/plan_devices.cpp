@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,17 @@ const DeviceWord& device_word(WorkerCount::Kind kind) {
 }
 
 }  // namespace
+
+/// Numbers count all devices of the node, whatever a variable hides.
+void choose_devices(const Settings& settings, const Deps& deps, agent::Host& host) {
+    if (settings.devices.empty()) return;
+    const auto nothing_set = [](std::string_view) { return std::optional<std::string>(); };
+    const auto has_some = [&](agent::Vendor vendor) { return deps.count_devices(vendor, nothing_set) > 0; };
+    const auto* const found = std::ranges::find_if(agent::kVendors, has_some);
+    const agent::Vendor vendor = found == std::end(agent::kVendors) ? agent::Vendor::nvidia : *found;
+    for (const std::string_view name : agent::set_visibility_variables(vendor))
+        agent::set_variable(host.environment, name, settings.devices);
+}
 
 Result<std::int64_t> count_devices(const Settings& settings, const agent::Plan& plan, const agent::Context& context,
                                    const Deps& deps) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Workers per device: the words of --nproc-per-node that stand for devices, and --virtual-local-rank.
+/// Workers per device: the words of --nproc-per-node that stand for devices, --virtual-local-rank, and --include.
 
 #include <cstdint>
 
@@ -9,6 +9,9 @@
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
+
+/// Sets the variables of the node's vendor to the devices that a front end has chosen: the workers inherit them.
+void choose_devices(const Settings& settings, const Deps& deps, agent::Host& host);
 
 /// The number of devices that the context's workers see, for gpu, xpu, hpu, npu and auto. An error if there is none.
 [[nodiscard]] base::Result<std::int64_t> count_devices(const Settings& settings, const agent::Plan& plan,

@@ -103,6 +103,11 @@ std::string_view visibility_variable(Vendor vendor) {
     return {};
 }
 
+std::vector<std::string_view> set_visibility_variables(Vendor vendor) {
+    if (vendor == Vendor::amd) return {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"};
+    return {visibility_variable(vendor)};
+}
+
 std::vector<std::string_view> visibility_variables(Vendor vendor) {
     if (vendor == Vendor::amd) return {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
     return {visibility_variable(vendor)};
@@ -124,10 +129,8 @@ std::vector<std::string> device_entries(std::string_view list) {
 }
 
 Variables single_device(Vendor vendor, const VariableLookup& variable, int local_rank) {
-    const std::string own(visibility_variable(vendor));
-    Text list = variable(own);
-    // HIP reads CUDA's variable, too, and some programs demand that both are equal. A list of ROCr's, the layer below,
-    // stays: HIP counts the devices that ROCr has left.
+    Text list = variable(visibility_variable(vendor));
+    // A list of ROCr's, the layer below HIP, stays: HIP counts the devices that ROCr has left.
     if (vendor == Vendor::amd) list = either(std::move(list), variable("CUDA_VISIBLE_DEVICES"));
     std::string device = std::to_string(local_rank);
     if (list && !list->empty()) {
@@ -135,8 +138,8 @@ Variables single_device(Vendor vendor, const VariableLookup& variable, int local
         const auto index = static_cast<std::size_t>(local_rank);
         device = index < entries.size() ? entries[index] : std::string();
     }
-    Variables set{{own, device}};
-    if (vendor == Vendor::amd) set.emplace_back("CUDA_VISIBLE_DEVICES", device);
+    Variables set;
+    for (const std::string_view name : set_visibility_variables(vendor)) set.emplace_back(name, device);
     return set;
 }
 

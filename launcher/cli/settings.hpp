@@ -38,6 +38,7 @@ struct Settings {
     std::optional<int> master_port;
     std::optional<std::chrono::milliseconds> node_timeout;
     HostOptions hosts;
+    std::string devices;    ///< chosen by the front end among this node's; empty: all
     std::string node_name;  ///< as a scheduler calls this node; empty: as gethostname(2) does
     bool requeue = false;
     bool quiet = false, verbose = false, dry_run = false;

@@ -123,7 +123,7 @@ constexpr Option kOptions[] = {
      .help = "start the job on the hosts of this file, with lines as HOST, HOST:N or HOST slots=N",
      .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.hostfile, parse_text(use.value, "a file")); }},
     {.name = "include", .value = "HOST[:SLOT,...][@...]", .group = Group::hosts,
-     .help = "use only these hosts and slots, as w1@w3:0,2; slots become CUDA_VISIBLE_DEVICES",
+     .help = "use only these hosts and slots, as w1@w3:0,2; slots become the visible devices",
      .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.include, parse_choices(use.value)); }},
     {.name = "exclude", .value = "HOST[:SLOT,...][@...]", .group = Group::hosts,
      .help = "use all hosts and slots but these",
@@ -132,7 +132,7 @@ constexpr Option kOptions[] = {
      .help = "use the first N hosts; -1: all",
      .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.num_nodes, parse_limit(use.value, "a number of nodes", kMostNodes)); }},
     {.name = "num-gpus", .value = "N", .group = Group::hosts,
-     .help = "use the first N slots of each host, which become CUDA_VISIBLE_DEVICES; -1: all",
+     .help = "use the first N slots of each host, which become the visible devices; -1: all",
      .set = [](const OptionUse& use, Settings& to) { return store(to.hosts.num_gpus, parse_limit(use.value, "a number of GPUs", kMostGpus)); }},
     {.name = "launcher", .value = "ssh|pdsh|srun|fork|manual", .group = Group::hosts,
      .help = "what starts dlaunch on the hosts; fork: all on this machine; manual: you, with the commands that are printed; default: ssh",
@@ -268,6 +268,9 @@ constexpr Option kHiddenOptions[] = {
      .help = "place of this context among the job's; default: the next one", .only_on_command_line = true,
      .of_context = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.appnum, parse_count(use.value, "a place")); }},
+    {.name = "devices", .value = "N,N...", .group = Group::program,
+     .help = "chosen devices of this node, for the variable of their vendor", .only_on_command_line = true,
+     .set = [](const OptionUse& use, Settings& to) { return store(to.devices, parse_text(use.value, "numbers")); }},
 };
 // clang-format on
 

@@ -34,7 +34,7 @@ struct SelectedHost {
     std::string name;
     std::string user = {};
     std::optional<int> slots = {};   ///< as listed, or the number of those chosen
-    std::vector<int> slot_ids = {};  ///< for CUDA_VISIBLE_DEVICES; empty: there was no choice among the slots
+    std::vector<int> slot_ids = {};  ///< numbers of devices; empty: there was no choice among the slots
     bool operator==(const SelectedHost&) const = default;
 };
 

@@ -30,7 +30,8 @@ struct JobWords {
     std::vector<Context> contexts;
 };
 
-/// `shares`: workers by context; 0: the node counts them. `slots`: for CUDA_VISIBLE_DEVICES; may be empty.
+/// `shares`: workers by context; 0: the node counts them. `slots`: the chosen ones, for the variable of the node's
+/// devices; may be empty.
 [[nodiscard]] FrontNode front_node(const JobWords& words, StarterHost host, const std::vector<Share>& shares,
                                    const std::vector<int>& slots);
 

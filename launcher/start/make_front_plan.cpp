@@ -194,11 +194,11 @@ FrontNode front_node(const JobWords& given, StarterHost host, const std::vector<
     FrontNode node{std::move(host), {given.called}, workers_of(shares)};
     auto& words = node.words;
     words.insert(words.end(), given.options.begin(), given.options.end());
+    if (!slots.empty()) words.push_back(fmt::format("--devices={}", fmt::join(slots, ",")));
     for (const Share& share : shares) {
         const JobWords::Context& context = given.contexts[share.context];
-        if (words.size() > given.options.size() + 1) words.emplace_back(":");
+        if (&share != &shares.front()) words.emplace_back(":");
         words.push_back("--nproc-per-node=" + (share.workers > 0 ? std::to_string(share.workers) : context.count));
-        if (!slots.empty()) words.push_back(fmt::format("--env=CUDA_VISIBLE_DEVICES={}", fmt::join(slots, ",")));
         words.insert(words.end(), context.options.begin(), context.options.end());
         words.emplace_back("--");
         words.insert(words.end(), context.program.begin(), context.program.end());

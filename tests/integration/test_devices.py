@@ -1,4 +1,4 @@
-"""--nproc-per-node and --virtual-local-rank on nodes with devices of several vendors.
+"""--nproc-per-node, --virtual-local-rank and --include on nodes with devices of several vendors.
 
 A mount namespace shows files of a test at /sys/class and /dev; this machine's stay as they are.
 """
@@ -68,3 +68,8 @@ def test_virtual_local_ranks_of_amd(lines):
 
 def test_virtual_local_ranks_of_habana(lines):
     assert lines("habana", "--nproc-per-node=2", "--virtual-local-rank") == ["0 ///0/", "0 ///1/"]
+
+
+def test_chosen_slots_of_a_host(lines):
+    seen = lines("habana", "--launcher=fork", "--hosts=a:8", "--include=a:1,6", "--nproc-per-node=2")
+    assert seen == ["0 ///1,6/", "1 ///1,6/"]

@@ -99,6 +99,26 @@ TEST(PlanDevices, VirtualLocalRanksAreForTheDevicesOfTheNode) {
               "--virtual-local-rank: expected a device for each of 2 workers, ZE_AFFINITY_MASK=2 names 1");
 }
 
+TEST(PlanDevices, TheChosenOnesAreInTheVariablesOfTheirVendor) {
+    using enum agent::Vendor;
+    const auto inherited = [](std::map<agent::Vendor, int> found, const char* name) {
+        Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", ""}});
+        machine.count_devices = devices(std::move(found));
+        return planned({"--devices=1,3", "p"}, machine).plan->host.variable(name);
+    };
+    EXPECT_EQ(inherited({}, "CUDA_VISIBLE_DEVICES"), "1,3");
+    EXPECT_EQ(inherited({{intel, 4}}, "ZE_AFFINITY_MASK"), "1,3");
+    EXPECT_EQ(inherited({{intel, 4}}, "CUDA_VISIBLE_DEVICES"), "");
+    EXPECT_EQ(inherited({{habana, 8}}, "HABANA_VISIBLE_MODULES"), "1,3");
+    EXPECT_EQ(inherited({{ascend, 8}}, "ASCEND_RT_VISIBLE_DEVICES"), "1,3");
+    for (const char* name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
+        EXPECT_EQ(inherited({{amd, 4}}, name), "1,3");
+    Deps machine = small_machine();
+    machine.count_devices = devices({{intel, 4}});
+    EXPECT_EQ(planned({"--devices=1", "--virtual-local-rank", "--nproc-per-node=2", "p"}, machine).error(),
+              "--virtual-local-rank: expected a device for each of 2 workers, ZE_AFFINITY_MASK=1 names 1");
+}
+
 TEST(PlanWorkers, OneNumberOfJaxForAllIsAWarning) {
     const auto warnings = [](const char* workers, const char* variable) {
         return planned({workers, "p"}, small_machine({{variable, "1"}})).warnings;

@@ -79,7 +79,7 @@ TEST(Table, FindsByEverySpelling) {
 
 TEST(Table, HiddenOptionsAreFoundByTheirWholeNameOnly) {
     ASSERT_TRUE(find_option("appnum"));
-    for (const Option& option : all_options()) EXPECT_NE(option.name, "appnum");
+    for (const Option& option : all_options()) EXPECT_TRUE(option.name != "appnum" && option.name != "devices");
     EXPECT_TRUE(find_option("appnum")->variables().empty());
 }
 

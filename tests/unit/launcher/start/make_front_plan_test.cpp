@@ -37,7 +37,7 @@ Made made(const Words& options, const Files& files = {}, const Environment& envi
     return {starts_nodes(*settings), make_front_plan({{*settings, {"prog"}, uses}}, machine)};
 }
 
-/// "a=2 w1=2:0,3 | c=1": each host's workers, and its CUDA_VISIBLE_DEVICES if they are set; then the spares.
+/// "a=2 w1=2:0,3 | c=1": each host's workers, and its devices if they are chosen; then the spares.
 std::string text_of(const Made& result) {
     if (!result.plan) return result.plan.error().text;
     const auto nodes = static_cast<std::size_t>(result.plan->job.rendezvous.max_nodes);
@@ -47,7 +47,7 @@ std::string text_of(const Made& result) {
         text += at == 0 ? "" : at == nodes ? " | " : " ";
         text += node.host.name + "=" + std::to_string(node.workers);
         for (const std::string& word : node.words)
-            if (const std::string visible = "--env=CUDA_VISIBLE_DEVICES="; word.starts_with(visible))
+            if (const std::string visible = "--devices="; word.starts_with(visible))
                 text += ":" + word.substr(visible.size());
     }
     return text;
