@@ -93,7 +93,6 @@ Result<void> ask_schedulers(const agent::Host& host, Settings& settings) {
     auto step = step_of_job(host, settings);
     if (!step) return step.error();
     if (*step) apply_step(**step, settings);
-    apply_requeue(host, settings);
     apply_completion_index(host, settings);
     if (auto hint = unused_nodes(host, settings)) settings.warnings.push_back(std::move(*hint));
     return {};
@@ -127,6 +126,7 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     ContextRequest& first = contexts->front();
     first.settings.called = called;
     if (is_torchruns_script(called, first, deps)) first.settings.run_path = true;
+    if (!deps.node) apply_requeue(deps.host, first.settings);
     if (!deps.node && starts_nodes(first.settings)) return plan_nodes(*contexts, deps);
     if (auto done = deps.node ? Result<void>() : ask_schedulers(deps.host, first.settings); !done) return done.error();
     Invocation invocation;

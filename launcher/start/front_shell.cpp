@@ -164,7 +164,7 @@ void FrontShell::end_by_signal(int number) {
     const std::string name = base::signal_name(number);
     ++ending_signals_;
     if (!ended_by_) ended_by_ = number;
-    if (is_over_) return output_->hurry();
+    if (is_over_) return requeue_.has_asked() ? void() : output_->hurry();
     constexpr int kWaitsForNobody = 3;
     if (!start_up_.has_begun() || ending_signals_ >= kWaitsForNobody)
         return finish(exit_status::kSignalBase + ended_by_, name + " received, ending");
@@ -253,9 +253,12 @@ void FrontShell::finish(int status, const std::string& reason) {
             print(result.reason);
     }
     for (const std::string& warning : agent::write_reports(plan_.job, result)) print(warning);
-    output_->finish([this](bool is_lost) {
-        if (is_lost) last_line_ = "output was lost: its reader does not read";
-        loop_.stop();
+    requeue_.after({status, reason}, result, [this](const std::string& line) {
+        if (!line.empty()) print(line);
+        output_->finish([this](bool is_lost) {
+            if (is_lost) last_line_ = "output was lost: its reader does not read";
+            loop_.stop();
+        });
     });
 }
 

@@ -10,6 +10,7 @@
 #include "agent/process/children.hpp"
 #include "agent/process/guard.hpp"
 #include "agent/process/signals.hpp"
+#include "agent/requeue.hpp"
 #include "launcher/start/discovered_hosts.hpp"
 #include "launcher/start/front_input.hpp"
 #include "launcher/start/front_node.hpp"
@@ -85,6 +86,7 @@ private:
     agent::GuardLink& link_;
     base::Loop loop_;
     agent::Children children_;
+    agent::Requeue requeue_{loop_, children_, plan_.job};
     std::vector<NodeState> nodes_;
     StartUp start_up_;
     StarterPlan starter_plan_;

@@ -165,6 +165,8 @@ Result<agent::Plan> coordinators_plan(ContextRequest context, const Deps& deps, 
     int workers = 0;
     for (const PlacedHost& host : placement.hosts) workers += workers_of(host.shares);
     settings.workers = {WorkerCount::Kind::number, std::max(1, workers)};
+    if (const auto slurm = deps.host.set_variable("SLURM_JOB_ID"); slurm && !settings.job_id)
+        settings.job_id = *slurm + "-" + deps.fresh_id();  // a batch script may start several
     if (!settings.job_id) settings.job_id = deps.fresh_id();
     std::vector<std::string> known;  // warnings, which the nodes have, too
     auto plan = make_plan({std::move(context)}, deps, known);

@@ -36,3 +36,12 @@ def test_an_interactive_job_says_why_not(slurm, shell_worker):
     run.ready(1, 40)
     cluster.ask("scancel", "--signal=TERM", "--me")
     assert run.wait(30).rc == 143 and "dlaunch: the job is not requeued: scontrol requeue" in run.err(), run.err()
+
+
+def test_a_front_end_asks_when_its_nodes_are_terminated(slurm, seen, shell_worker):
+    cluster = slurm(2)
+    job = cluster.sbatch(f"exec dlaunch --launcher=srun --requeue {shell_worker(SAVE)}", "-N2", "--requeue")
+    until(lambda: len(list(seen.glob("*.ready"))) == 2, 40, "the workers")
+    cluster.ask("scancel", "--signal=TERM", "--full", job)
+    until(lambda: restarts(cluster, job) == "1", 40, "the requeue")
+    assert {path.name for path in seen.glob("*.saved")} == {"0.saved", "1.saved"}
