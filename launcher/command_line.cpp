@@ -127,7 +127,7 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     first.settings.called = called;
     if (is_torchruns_script(called, first, deps)) first.settings.run_path = true;
     if (!deps.node) apply_requeue(deps.host, first.settings);
-    if (!deps.node && starts_nodes(first.settings)) return plan_nodes(*contexts, deps);
+    if (!deps.node && starts_nodes(*contexts)) return plan_nodes(*contexts, deps);
     if (auto done = deps.node ? Result<void>() : ask_schedulers(deps.host, first.settings); !done) return done.error();
     Invocation invocation;
     invocation.warnings = first.settings.warnings;

@@ -103,10 +103,9 @@ Result<Placement> placement_of(const std::vector<ContextRequest>& contexts, cons
     if (!selected) return selected.error();
     PlacementRequest request{std::move(*selected), std::nullopt, {}};
     if (job.has("nnodes")) request.nodes = {job.plan.rendezvous.min_nodes, job.plan.rendezvous.max_nodes};
-    const bool each_its_own = std::ranges::any_of(contexts.begin() + 1, contexts.end(), has_own_hosts);
     for (const ContextRequest& context : contexts) {
         WorkerWish wish = wish_of(context.settings);
-        if (each_its_own && has_own_hosts(context)) {
+        if (&context != &contexts.front() && has_own_hosts(context)) {  // the first one's are the job's
             auto own =
                 select_hosts(context.settings.hosts.hosts, selection_of(job.hosts), spelling_of(context.settings));
             if (!own) return own.error();
@@ -208,10 +207,12 @@ FrontNode front_node(const JobWords& given, StarterHost host, const std::vector<
     return node;
 }
 
-bool starts_nodes(const Settings& settings) {
-    return !settings.hosts.hosts.empty() || !settings.hosts.hostfile.empty() || is_typed(settings, "launcher") ||
-           !settings.hosts.host_discovery_script.empty() ||
-           std::ranges::any_of(kOfHosts, [&](std::string_view option) { return settings.has(option); });
+bool starts_nodes(const std::vector<ContextRequest>& contexts) {
+    const Settings& job = contexts.front().settings;
+    return !job.hosts.hosts.empty() || !job.hosts.hostfile.empty() || is_typed(job, "launcher") ||
+           !job.hosts.host_discovery_script.empty() ||
+           std::ranges::any_of(kOfHosts, [&](std::string_view option) { return job.has(option); }) ||
+           std::ranges::any_of(contexts, has_own_hosts);
 }
 
 std::vector<std::string> words_for_nodes(const std::vector<OptionUse>& uses, bool of_context) {

@@ -12,9 +12,9 @@
 
 namespace dlaunch::launcher {
 
-/// Whether the options ask for agents on other hosts: --hosts, --hostfile, --host-discovery-script, a choice among
-/// hosts, or --launcher on the command line.
-[[nodiscard]] bool starts_nodes(const Settings& settings);
+/// Whether the options ask for agents on other hosts: --hosts (of any context), --hostfile, --host-discovery-script, a
+/// choice among hosts, or --launcher on the command line.
+[[nodiscard]] bool starts_nodes(const std::vector<ContextRequest>& contexts);
 
 /// `contexts` is never empty. Reads the hostfile.
 [[nodiscard]] base::Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, const Deps& deps);

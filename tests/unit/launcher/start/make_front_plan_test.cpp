@@ -34,7 +34,8 @@ Made made(const Words& options, const Files& files = {}, const Environment& envi
     const auto uses = strongest(sources);
     const auto settings = parse(uses);
     if (!settings) return {false, settings.error()};
-    return {starts_nodes(*settings), make_front_plan({{*settings, {"prog"}, uses}}, machine)};
+    const std::vector<ContextRequest> job{{*settings, {"prog"}, uses}};
+    return {starts_nodes(job), make_front_plan(job, machine)};
 }
 
 /// "a=2 w1=2:0,3 | c=1": each host's workers, and its devices if they are chosen; then the spares.
