@@ -76,13 +76,13 @@ agent::Vendor device_vendor(const Settings& settings, const agent::Plan& plan, c
     return agent::Vendor::nvidia;
 }
 
-/// A list in a context's --env serves its workers, the inherited one those of all contexts.
+/// A list in a context's --env serves its workers, an inherited or common one those of all contexts.
 Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
     if (!plan.virtual_local_rank) return {};
     for (const agent::Context& context : plan.contexts) {
         const auto list = agent::visibility_in_effect(plan.vendor, agent::variables_given(plan, context));
         if (!list || list->value.empty()) continue;
-        const int workers = agent::has_own_devices(context, plan.vendor) ? context.workers : plan.workers();
+        const int workers = agent::has_own_devices(plan, context) ? context.workers : plan.workers();
         const auto devices = agent::device_entries(list->value).size();
         if (devices < static_cast<std::size_t>(workers))
             return Error{fmt::format("{}: expected a device for each of {} workers, {}={} names {}",

@@ -28,7 +28,7 @@ std::optional<int> port_of(const std::optional<std::string>& text) {
 Variables single_device_of(const Plan& plan, int local_rank) {
     const Context& context = plan.context_of(local_rank);
     int first = 0;
-    if (has_own_devices(context, plan.vendor))
+    if (has_own_devices(plan, context))
         for (const Context* each = plan.contexts.data(); each != &context; ++each) first += each->workers;
     return single_device(plan.vendor, variables_given(plan, context), local_rank - first);
 }
@@ -111,13 +111,6 @@ VariableLookup variables_given(const Plan& plan, const Context& context) {
     return [&](std::string_view name) { return given_variable(plan, context, name); };
 }
 
-bool has_own_devices(const Context& context, Vendor vendor) {
-    const auto names = visibility_variables(vendor);
-    return std::ranges::any_of(context.program.environment, [&](const auto& variable) {
-        return std::ranges::find(names, variable.first) != names.end();
-    });
-}
-
 VariableLookup shared_variables(const Plan& plan) {
     return [&plan](std::string_view name) {
         const auto of = [&](const Context& context) { return given_variable(plan, context, name); };
@@ -125,6 +118,14 @@ VariableLookup shared_variables(const Plan& plan) {
         const bool is_same = std::ranges::all_of(plan.contexts, [&](const Context& each) { return of(each) == first; });
         return is_same ? first : plan.host.variable(name);
     };
+}
+
+bool has_own_devices(const Plan& plan, const Context& context) {
+    const auto names = visibility_variables(plan.vendor);
+    const auto shared = shared_variables(plan);
+    return std::ranges::any_of(context.program.environment, [&](const auto& variable) {
+        return std::ranges::find(names, variable.first) != names.end() && shared(variable.first) != variable.second;
+    });
 }
 
 Variables template_variables(const Plan& plan, const NodeFacts& node, const std::string& error_file) {

@@ -35,12 +35,13 @@ void set_variable(Variables& variables, std::string_view name, std::string value
 /// given_variable() as a function. Plan and context must outlive it.
 [[nodiscard]] VariableLookup variables_given(const Plan& plan, const Context& context);
 
-/// Whether the context's --env has a list of the vendor's devices for its workers alone.
-[[nodiscard]] bool has_own_devices(const Context& context, Vendor vendor);
-
 /// The variables that all workers of the node have; where contexts have different values, the inherited ones. The plan
 /// must outlive the function.
 [[nodiscard]] VariableLookup shared_variables(const Plan& plan);
+
+/// Whether the context's --env has a list of devices for its workers alone. A list that all contexts have is shared, as
+/// that of a front end, which chose among a host's devices.
+[[nodiscard]] bool has_own_devices(const Plan& plan, const Context& context);
 
 /// The variables that dlaunch sets for a worker; they replace inherited ones.
 [[nodiscard]] Variables worker_variables(const Plan& plan, const Assignment& assignment, const NodeFacts& node,

@@ -169,6 +169,7 @@ TEST(WorkerVariables, a_list_of_devices_of_a_context_counts_from_its_first_worke
     EXPECT_EQ(shared_variables(plan)("CUDA_VISIBLE_DEVICES"), "0,1,2");
     plan.contexts[0].program.environment = {{"CUDA_VISIBLE_DEVICES", "6,7"}};
     EXPECT_EQ(shared_variables(plan)("CUDA_VISIBLE_DEVICES"), "6,7");
+    EXPECT_EQ(device(0) + device(1), "67") << "a list that all contexts have is one list";
 }
 
 TEST(WorkerVariables, blanks_around_device_names_are_trimmed) {
