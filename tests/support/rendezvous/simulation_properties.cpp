@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rendezvous/discovery/claim.hpp"
 #include "tests/support/rendezvous/simulation.hpp"
 
 namespace dlaunch::rendezvous::simulation {
@@ -49,8 +50,15 @@ void Simulation::check_assigned(const Assigned& assigned) {
         violated("budget", fmt::format("round {} is restart {}, after {} rounds with failures", key.second,
                                        assigned.restart_count, failures));
     if (const RoundFacts* before = latest()) {
+        // A number that died with all its agents, on which none of its workers lives, may be used again by the
+        // coordinator of another claim: nothing but the epoch tells of that round any more.
+        const auto remembers = [&](const auto& place) {
+            return agents_[place.second].acts() || agents_[place.second].workers.alive;
+        };
         const bool is_used = std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& earlier) {
-            return earlier.first != key && earlier.first.second >= key.second && !earlier.second.started.empty();
+            return earlier.first != key && earlier.first.second >= key.second && !earlier.second.started.empty() &&
+                   (claim_of_epoch(earlier.first.first) == claim_of_epoch(key.first) ||
+                    std::ranges::any_of(earlier.second.placed, remembers));
         });
         if (is_used && !verdicts_may_differ_)
             violated("epochs",
