@@ -42,7 +42,7 @@ def bash(script, tmp_path):
     [
         (["--nproc"], ["--nproc-per-node"]),
         (["--nproc-per-node", "=", "c"], ["cpu"]),
-        (["--nproc-per-node", "="], ["auto", "cpu", "gpu"]),
+        (["--nproc-per-node", "="], ["auto", "cpu", "gpu", "xpu", "hpu", "npu"]),
         (["--bind", "so"], ["socket"]),
         (["--nnodes", "1", "-r", "3", "--master-p"], ["--master-port"]),
         (["--config", "a"], ["a file.txt"]),
@@ -78,7 +78,7 @@ def test_bash(bash, words, offered):
 @pytest.mark.parametrize(
     "line, offered",
     [
-        ("dlaunch --nproc-per-node=", {"--nproc-per-node=auto", "--nproc-per-node=cpu", "--nproc-per-node=gpu"}),
+        ("dlaunch --nproc-per-node=", {f"--nproc-per-node={word}" for word in ("auto", "cpu", "gpu", "hpu", "npu", "xpu")}),
         ("dlaunch --bind so", {"socket"}),
         ("torchrun --nproc", {"--nproc-per-node"}),
         ("dlaunch ./prog --nproc", set()),

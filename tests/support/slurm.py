@@ -15,7 +15,8 @@ SYSTEM_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # of daemons
 CPUS, GPUS = 8, 2  # that each node claims to have; the real ones do not matter
 
 # proctrack/linuxproc and these task plugins use no cgroups, which the hosts share with this machine. SLURM looks at the queue
-# every second instead of once in a minute.
+# every second instead of once in a minute, and gives a silent node up after ten seconds instead of five minutes: srun waits
+# for the tasks of a lost node until then.
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost=login({login})
@@ -44,6 +45,7 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 KillWait=10
 InactiveLimit=0
+SlurmdTimeout=10
 MinJobAge=300
 JobRequeue=1
 GresTypes=gpu
