@@ -41,16 +41,20 @@ void LossNotices::follow(base::UniqueFd connection) {
     const int descriptor = connection.get();
     Follower& follower = followers_[descriptor];
     follower.connection = std::move(connection);
-    watch(follower, false);
+    watch(follower, Follower::Awaits::bytes);
     if (!send_lines(follower)) followers_.erase(descriptor);
 }
 
-void LossNotices::watch(Follower& follower, bool sending) {
+void LossNotices::watch(Follower& follower, Follower::Awaits awaits) {
     const int descriptor = follower.connection.get();
     follower.watch = {};  // a descriptor has one watch at a time
-    follower.sending = sending;
+    follower.awaits = awaits;
     auto ready = [this, descriptor] { on_ready(descriptor); };
-    follower.watch = sending ? loop_.writable(descriptor, ready) : loop_.readable(descriptor, ready);
+    switch (awaits) {
+        case Follower::Awaits::bytes: follower.watch = loop_.readable(descriptor, ready); break;
+        case Follower::Awaits::end: follower.watch = loop_.hung_up(descriptor, ready); break;
+        case Follower::Awaits::room: follower.watch = loop_.writable(descriptor, ready); break;
+    }
 }
 
 bool LossNotices::send_lines(Follower& follower) {
@@ -62,20 +66,28 @@ bool LossNotices::send_lines(Follower& follower) {
         if (put < 0) break;
         follower.sent += static_cast<std::size_t>(put);
     }
-    const bool has_more = follower.sent < lines_.size();
-    if (has_more != follower.sending) watch(follower, has_more);
+    const auto awaits = follower.sent < lines_.size() ? Follower::Awaits::room
+                        : follower.is_half_closed     ? Follower::Awaits::end
+                                                      : Follower::Awaits::bytes;
+    if (awaits != follower.awaits) watch(follower, awaits);
     return true;
+}
+
+/// Unread bytes would turn the end of the stream into an error for the follower. A descriptor at its end of file stays
+/// readable: from then on only a hang-up ends the connection. False: the connection has closed.
+bool LossNotices::discard_bytes(Follower& follower) {
+    char bytes[64];
+    const ssize_t got = recv(follower.connection.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    follower.is_half_closed = got == 0;
+    return got >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
 void LossNotices::on_ready(int descriptor) {
     const auto at = followers_.find(descriptor);
-    if (at->second.sending) {
-        if (!send_lines(at->second)) followers_.erase(at);
-        return;
-    }
-    char bytes[64];
-    const ssize_t got = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) followers_.erase(at);
+    Follower& follower = at->second;
+    const bool is_open = follower.awaits == Follower::Awaits::room ||
+                         (follower.awaits == Follower::Awaits::bytes && discard_bytes(follower));
+    if (!is_open || !send_lines(follower)) followers_.erase(at);
 }
 
 }  // namespace dlaunch::agent

@@ -1,6 +1,6 @@
 #pragma once
 /// Loss notices: each follower on the agent's socket (request "losses") receives a line for each loss of the running
-/// round, including earlier ones, until either side closes:
+/// round, including earlier ones, until the agent closes it or the follower closes both directions:
 ///
 ///     lost FIRST COUNT REASON      ranks FIRST to FIRST + COUNT - 1 have died
 ///
@@ -35,16 +35,18 @@ private:
     struct Follower {
         base::UniqueFd connection;
         base::Watch watch;
-        bool sending = false;  ///< `watch` waits until the socket is writable, else for its end
-        std::size_t sent = 0;  ///< position in lines_
+        enum class Awaits { bytes, end, room } awaits = Awaits::bytes;  ///< of `watch`
+        bool is_half_closed = false;                                    ///< it sends nothing more
+        std::size_t sent = 0;                                           ///< position in lines_
     };
     using Followers = std::map<int, Follower>;  // by descriptor
 
     void follow(base::UniqueFd connection);
     /// False: the connection has closed.
     [[nodiscard]] bool send_lines(Follower& follower);
-    void watch(Follower& follower, bool sending);
+    void watch(Follower& follower, Follower::Awaits awaits);
     void on_ready(int descriptor);
+    [[nodiscard]] static bool discard_bytes(Follower& follower);
 
     base::Loop& loop_;
     std::string lines_;

@@ -139,6 +139,14 @@ Watch Loop::writable(int fd, Callback callback) {
     return watch;
 }
 
+Watch Loop::hung_up(int fd, Callback callback) {
+    Watch watch;
+    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, impl_->turns, fd,
+                                                asio::posix::descriptor_base::wait_error, std::move(callback));
+    watch.impl_->arm();
+    return watch;
+}
+
 Timer Loop::after(Duration duration, Callback callback) {
     Timer timer;
     timer.impl_ = std::make_shared<Timer::Impl>(impl_->context, duration);

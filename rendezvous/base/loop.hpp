@@ -67,6 +67,9 @@ public:
     /// exits.
     [[nodiscard]] Watch readable(int fd, Callback callback);
     [[nodiscard]] Watch writable(int fd, Callback callback);
+    /// `callback` runs when the peer of a socket has closed both directions (EPOLLHUP), or after an error of the
+    /// socket.
+    [[nodiscard]] Watch hung_up(int fd, Callback callback);
     [[nodiscard]] Timer after(Duration duration, Callback callback);
 
     /// `callback` runs in the next turn of the loop, after all callbacks that are ready now. From any thread.

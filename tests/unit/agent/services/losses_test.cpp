@@ -72,5 +72,25 @@ TEST_F(LossNoticesTest, a_disconnected_follower_is_removed) {
     EXPECT_EQ(losses_.followers(), 0U);
 }
 
+TEST_F(LossNoticesTest, a_follower_that_has_closed_its_sending_direction_gets_every_loss) {
+    base::UniqueFd client = connect();
+    send(client, "losses\n");
+    shutdown(client.get(), SHUT_WR);
+    turn();
+    EXPECT_EQ(losses_.followers(), 1U);
+    losses_.report({{3, 1}}, "exited with 1");
+    EXPECT_EQ(received(client), "lost 3 1 exited with 1\n");
+    const std::string reason(300, 'r');
+    for (int rank = 10; rank < 10'000; ++rank) losses_.report({{rank, 1}}, reason);
+    std::string all;
+    for (std::string more; !(more = received(client)).empty(); turn()) all += more;
+    EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 9'990);
+    turn();
+    EXPECT_EQ(losses_.followers(), 1U);
+    client.reset();
+    turn();
+    EXPECT_EQ(losses_.followers(), 0U);
+}
+
 }  // namespace
 }  // namespace dlaunch::agent
