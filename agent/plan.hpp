@@ -233,6 +233,16 @@ struct Plan {
         }
         return *found;
     }
+    /// Of all contexts, as the user named programs and modules: "./ps : ./train".
+    [[nodiscard]] std::string program_names() const {
+        std::string names;
+        for (const Context& context : contexts) {
+            const Program& program = context.program;
+            if (!names.empty()) names += " : ";
+            if (program.name_index < program.command.size()) names += program.command[program.name_index];
+        }
+        return names;
+    }
 };
 
 }  // namespace dlaunch::agent

@@ -17,10 +17,7 @@ void Reporter::progress(const std::string& text) {
 JobResult Reporter::job_result(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {
     JobResult end;
     end.job_id = plan_.rendezvous.job_id;
-    for (const Context& context : plan_.contexts) {
-        if (!end.program.empty()) end.program += " : ";
-        end.program += context.program.command.at(context.program.name_index);
-    }
+    end.program = plan_.program_names();
     end.exit_status = verdict.status;
     end.rounds = job.rounds;
     end.restarts = group.assignment().restart_count;

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <thread>
 
-#include "agent/errors/failure_record.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/membership/hosting.hpp"
 #include "agent/membership/net_options.hpp"
+#include "agent/membership/recorded_result.hpp"
 #include "agent/process/print_within.hpp"
 #include "launcher/cli/subcommands.hpp"
 #include "launcher/command_line.hpp"
@@ -96,16 +96,11 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
 }
 
 int run_reporting_coordinator(const base::CoordinatorSeat& seat) {
-    return r::run_coordinator_process(seat, [&seat](const r::Verdict& verdict) {
-        agent::JobResult end;
-        end.exit_status = verdict.status;
-        end.reason = verdict.reason;
-        for (const std::string& record : verdict.records)
-            if (auto failures = agent::unpack_failures(record))
-                end.failures.insert(end.failures.end(), failures->begin(), failures->end());
-        if (verdict.status == 0) return;
-        std::string text = end.failures.empty() ? std::string() : agent::text_report(end);
-        if (text.empty() && !verdict.reason.empty()) text = "dlaunch: " + base::printable(verdict.reason) + "\n";
+    return r::run_coordinator_process(seat, [&seat](const r::Snapshot& record, base::Duration lasted) {
+        agent::JobResult end = agent::recorded_result(record);
+        if (end.exit_status == 0) return;
+        end.seconds = std::chrono::duration<double>(lasted).count();
+        const std::string text = agent::text_report(end);
         // The loop has ended, so no beat follows: keep the guard from starting a successor during the output.
         seat.page->alive(base::Clock::now() + 2 * kMayTakeToPrint);
         const auto due = base::Clock::now() + kMayTakeToPrint;

@@ -38,7 +38,8 @@ struct Failure {
     int rank = 0, local_rank = 0, node_rank = 0;
     std::string role = "default";
     std::string host;
-    pid_t pid = 0;  ///< 0: never ran
+    std::string program;  ///< the job's, as its node's user named it; known from a record only
+    pid_t pid = 0;        ///< 0: never ran
     ExitKind how = ExitKind::exited;
     int code = 0;
     int signal = 0;

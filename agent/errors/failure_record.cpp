@@ -24,6 +24,7 @@ json to_json(const Failure& failure) {
                 {"node_rank", failure.node_rank},
                 {"role", valid_utf8(failure.role)},
                 {"host", valid_utf8(failure.host)},
+                {"program", valid_utf8(failure.program)},
                 {"pid", failure.pid},
                 {"how", static_cast<int>(failure.how)},
                 {"code", failure.code},
@@ -83,6 +84,7 @@ Failure from_json(const json& object) {
     failure.node_rank = int_at(object, "node_rank");
     object.at("role").get_to(failure.role);
     object.at("host").get_to(failure.host);
+    object.at("program").get_to(failure.program);
     failure.pid = int_at(object, "pid");
     failure.how = static_cast<ExitKind>(int_at(object, "how", static_cast<int>(ExitKind::hung)));
     failure.code = int_at(object, "code", 255);

@@ -12,6 +12,7 @@
 #include "agent/errors/failure_record.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/membership/net_options.hpp"
+#include "agent/membership/recorded_result.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/coordinate/memory_link.hpp"
 #include "rendezvous/net/addresses.hpp"
@@ -152,6 +153,7 @@ void JobMembership::round_over(const RoundResult& end) {
     std::vector<Failure> own;
     std::copy_if(end.failures.begin(), end.failures.end(), std::back_inserter(own),
                  [](const Failure& failure) { return !failure.collateral; });
+    for (Failure& failure : own) failure.program = plan_.program_names();
     if (!own.empty()) {
         const Failure first = own.front();
         cause = cause_of(first, pack_failures(std::move(own), wire::kMaxRecord));
@@ -297,10 +299,7 @@ StoreDuty JobMembership::store_duty(const r::Assigned& assigned) const {
 void JobMembership::end(const r::Member::EndJob& how) {
     deadline_.cancel();
     over_ = true;
-    JobVerdict verdict{how.status, how.reason, std::vector<Failure>{}};
-    for (const std::string& record : how.records)
-        if (auto failures = unpack_failures(record))
-            verdict.failures->insert(verdict.failures->end(), failures->begin(), failures->end());
+    JobVerdict verdict{how.status, how.reason, failures_of({how.status, how.reason, how.records})};
     if (alone_) {  // this node's own failures have all details
         verdict.failures.reset();
         if (verdict.reason == own_leave_) verdict.reason = own_reason_;

@@ -8,10 +8,10 @@
 #include <csignal>
 #include <utility>
 
-#include "agent/errors/failure_record.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/membership/hosting.hpp"
 #include "agent/membership/net_options.hpp"
+#include "agent/membership/recorded_result.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/status/write_reports.hpp"
 #include "launcher/start/front_end.hpp"
@@ -227,24 +227,14 @@ void FrontShell::finish(int status, const std::string& reason) {
     for (NodeState& node : nodes_) node.socket.reset();  // agents without an end kill what they run
     for (NodeState& node : nodes_)
         if (node.starter && !node.end) node.starter->kill_now();
-    agent::JobResult result;
+    const auto snapshot = latest_snapshot();
+    agent::JobResult result = snapshot ? agent::recorded_result(*snapshot) : agent::JobResult();
     result.job_id = plan_.job.rendezvous.job_id;
-    const agent::Program& program = plan_.job.contexts.front().program;
-    result.program = program.command.at(program.name_index);
+    result.program = plan_.job.program_names();
     result.exit_status = status;
     result.max_restarts = plan_.job.restarts.max_restarts;
     result.seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
-    result.reason = reason;
-    if (const auto snapshot = latest_snapshot()) {
-        result.rounds = snapshot->round + 1;
-        result.restarts = snapshot->progress.restarts.used;
-        if (snapshot->verdict) {
-            if (result.reason.empty()) result.reason = snapshot->verdict->reason;
-            for (const std::string& record : snapshot->verdict->records)
-                if (auto failures = agent::unpack_failures(record))
-                    result.failures.insert(result.failures.end(), failures->begin(), failures->end());
-        }
-    }
+    if (!reason.empty()) result.reason = reason;
     if (status != 0) {
         const std::string text = result.failures.empty() ? std::string() : agent::text_report(result, latest_line_);
         if (!text.empty())

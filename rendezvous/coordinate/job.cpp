@@ -66,6 +66,7 @@ std::string encode(const CoordinatorJob& job) {
         put(out, job.claim->content);
         put(out, std::to_string(job.claim->number));
     }
+    put(out, std::to_string(std::chrono::duration_cast<Milliseconds>(job.began.time_since_epoch()).count()));
     return out;
 }
 
@@ -89,6 +90,7 @@ std::optional<CoordinatorJob> decode_job(std::string_view bytes) {
         claim.number = fields.number();
         job.claim = std::move(claim);
     }
+    job.began = Time(Milliseconds(static_cast<std::int64_t>(fields.number())));
     if (!fields.good()) return std::nullopt;
     return job;
 }

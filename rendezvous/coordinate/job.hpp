@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "rendezvous/base/time.hpp"
 #include "rendezvous/discovery/discovery.hpp"
 #include "rendezvous/rounds/coordinator.hpp"
 
@@ -13,6 +14,7 @@ namespace dlaunch::rendezvous {
 struct CoordinatorJob {
     Coordinator::Options options;  ///< without snapshot and incarnation, which each process has of its own
     std::optional<HeldClaim> claim;
+    Time began = std::chrono::steady_clock::now();  ///< on this machine, for the report
 };
 
 /// For a process of the same program only: the format is not stable between versions.

@@ -50,7 +50,7 @@ public:
         if (job_.claim) claim_ = make_claim(*job_.claim);
     }
 
-    int run(const OnVerdict& on_verdict);
+    int run(const OnEnd& on_end);
 
 private:
     bool serve();
@@ -163,7 +163,7 @@ void Process::leave(int status) {
     });
 }
 
-int Process::run(const OnVerdict& on_verdict) {
+int Process::run(const OnEnd& on_end) {
     raise_descriptor_limit();
     const Claim::State state = ask_for_claim();
     if (state == Claim::State::unknown) return EXIT_FAILURE;  // the guard starts another one
@@ -182,17 +182,17 @@ int Process::run(const OnVerdict& on_verdict) {
     host_->when_finished([this] { leave(CoordinatorExit::kOver); });
     beat();
     loop_.run();
-    if (status_ == CoordinatorExit::kOver && on_verdict && host_->coordinator().verdict())
-        on_verdict(*host_->coordinator().verdict());
+    if (status_ == CoordinatorExit::kOver && on_end && host_->coordinator().verdict())
+        on_end(host_->coordinator().snapshot(), Clock::now() - job_.began);
     return status_;
 }
 
 }  // namespace
 
-int run_coordinator_process(const base::CoordinatorSeat& seat, const OnVerdict& on_verdict) {
+int run_coordinator_process(const base::CoordinatorSeat& seat, const OnEnd& on_end) {
     auto job = decode_job(bytes_of(seat.job));
     if (!job) return CoordinatorExit::kGivenUp;
-    return Process(seat, std::move(*job)).run(on_verdict);
+    return Process(seat, std::move(*job)).run(on_end);
 }
 
 }  // namespace dlaunch::rendezvous

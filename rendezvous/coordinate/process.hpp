@@ -5,14 +5,16 @@
 #include <functional>
 
 #include "rendezvous/base/coordinator_seat.hpp"
+#include "rendezvous/base/time.hpp"
 #include "rendezvous/wire/job.hpp"
 
 namespace dlaunch::rendezvous {
 
-/// Called in the coordinator process at the end of the job, when every node has received the verdict.
-using OnVerdict = std::function<void(const Verdict&)>;
+/// Called in the coordinator process at the end of the job, when every node has received the verdict. `lasted`: since
+/// this node began to host the job's coordinator.
+using OnEnd = std::function<void(const Snapshot& record, Time::duration lasted)>;
 
 /// Returns the process's exit status: base::CoordinatorExit. SIGTERM and SIGINT must be blocked.
-[[nodiscard]] int run_coordinator_process(const base::CoordinatorSeat& seat, const OnVerdict& on_verdict = nullptr);
+[[nodiscard]] int run_coordinator_process(const base::CoordinatorSeat& seat, const OnEnd& on_end = nullptr);
 
 }  // namespace dlaunch::rendezvous

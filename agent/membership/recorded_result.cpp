@@ -1,0 +1,30 @@
+#include "agent/membership/recorded_result.hpp"
+
+#include <iterator>
+
+#include "agent/errors/failure_record.hpp"
+
+namespace dlaunch::agent {
+
+std::vector<Failure> failures_of(const rendezvous::Verdict& verdict) {
+    std::vector<Failure> all;
+    for (const std::string& record : verdict.records)
+        if (auto failures = unpack_failures(record))
+            all.insert(all.end(), std::make_move_iterator(failures->begin()), std::make_move_iterator(failures->end()));
+    return all;
+}
+
+JobResult recorded_result(const rendezvous::Snapshot& record) {
+    JobResult end;
+    end.rounds = record.round + 1;
+    end.restarts = record.progress.restarts.used;
+    end.max_restarts = record.config.restarts.max_restarts;
+    if (!record.verdict) return end;
+    end.exit_status = record.verdict->status;
+    end.reason = record.verdict->reason;
+    end.failures = failures_of(*record.verdict);
+    if (!end.failures.empty()) end.program = end.failures.front().program;
+    return end;
+}
+
+}  // namespace dlaunch::agent
