@@ -20,7 +20,8 @@ def test_a_job_that_is_terminated_runs_again(slurm, seen, shell_worker, how):
     cluster.ask("scancel", "--signal=TERM", *(["--batch"] if how == "script" else []), job)
     until(lambda: restarts(cluster, job) == "1", 30, "the requeue")
     assert {path.name for path in seen.glob("*.saved")} == {"0.saved", "1.saved"}
-    assert "scontrol requeue" in cluster.output(job)
+    if how == "script":  # of a step srun may drop the last line: the requeue kills it
+        assert "scontrol requeue" in cluster.output(job)
 
 
 def test_a_failure_ends_the_job(slurm, shell_worker):
