@@ -49,6 +49,8 @@ private:
 }  // namespace
 
 struct Loop::Impl {
+    Watch watch(int fd, asio::posix::descriptor_base::wait_type what, Callback callback);
+
     asio::io_context context{1};
     Turns turns;
 };
@@ -123,28 +125,23 @@ Timer::~Timer() {
 Loop::Loop() : impl_(std::make_unique<Impl>()) { const asio::steady_timer first_use(impl_->context); }
 Loop::~Loop() = default;
 
-Watch Loop::readable(int fd, Callback callback) {
+Watch Loop::Impl::watch(int fd, asio::posix::descriptor_base::wait_type what, Callback callback) {
     Watch watch;
-    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, impl_->turns, fd,
-                                                asio::posix::descriptor_base::wait_read, std::move(callback));
+    watch.impl_ = std::make_shared<Watch::Impl>(context, turns, fd, what, std::move(callback));
     watch.impl_->arm();
     return watch;
+}
+
+Watch Loop::readable(int fd, Callback callback) {
+    return impl_->watch(fd, asio::posix::descriptor_base::wait_read, std::move(callback));
 }
 
 Watch Loop::writable(int fd, Callback callback) {
-    Watch watch;
-    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, impl_->turns, fd,
-                                                asio::posix::descriptor_base::wait_write, std::move(callback));
-    watch.impl_->arm();
-    return watch;
+    return impl_->watch(fd, asio::posix::descriptor_base::wait_write, std::move(callback));
 }
 
 Watch Loop::hung_up(int fd, Callback callback) {
-    Watch watch;
-    watch.impl_ = std::make_shared<Watch::Impl>(impl_->context, impl_->turns, fd,
-                                                asio::posix::descriptor_base::wait_error, std::move(callback));
-    watch.impl_->arm();
-    return watch;
+    return impl_->watch(fd, asio::posix::descriptor_base::wait_error, std::move(callback));
 }
 
 Timer Loop::after(Duration duration, Callback callback) {
