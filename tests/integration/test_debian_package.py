@@ -33,7 +33,7 @@ def installed(deb, bare):
     dpkg(bare, "-i", deb)
     yield bare
     dpkg(bare, "--purge", "dlaunch")
-    (bare / "root/consumer").unlink(missing_ok=True)
+    (bare / "opt/consumer").unlink(missing_ok=True)
     assert files(bare) == before
 
 
@@ -98,7 +98,7 @@ def build(installed, tmp_path, how):
 @pytest.mark.parametrize("how", [pytest.param("find_package", marks=pytest.mark.needs("cmake")), pytest.param("pkg_config", marks=pytest.mark.needs("pkg-config"))])
 def test_a_program_links_the_library(installed, in_root, tmp_path, how):
     program = build(installed, tmp_path, how)
-    (installed / "root/consumer").write_bytes(program.read_bytes())
-    (installed / "root/consumer").chmod(0o755)
-    result = in_root("dlaunch", "-n", "2", "/root/consumer")
+    (installed / "opt/consumer").write_bytes(program.read_bytes())
+    (installed / "opt/consumer").chmod(0o755)
+    result = in_root("dlaunch", "-n", "2", "/opt/consumer")
     assert result.rc == 0, result.err

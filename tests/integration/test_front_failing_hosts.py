@@ -31,16 +31,13 @@ def test_a_missing_dlaunch_is_named(over):
     assert result.rc == 80 and "host na: ssh exited with 127" in result.err and "/nowhere/dlaunch: not found" in result.err
 
 
-def test_a_spare_replaces_it(over, fake_ssh):
-    fake_ssh.behave("na", "refuse")
-    result = over("na,nb,nc", "--nnodes=2", *END).wait(15)
-    assert result.rc == 0 and "host na: " in result.err
-
-
-def test_an_elastic_job_goes_on_without_it(over, fake_ssh):
-    fake_ssh.behave("nb", "refuse")
-    result = over("na,nb,nc", "--nnodes=2:3", *END).wait(15)
-    assert result.rc == 0 and "host nb: " in result.err
+@pytest.mark.parametrize("refused, nodes", [("na", "2"), ("nb", "2:3")])
+def test_a_spare_or_an_elastic_job_does_without_it(over, fake_ssh, tmp_path, refused, nodes):
+    fake_ssh.behave(refused, "refuse")
+    run = over("na,nb,nc", f"--nnodes={nodes}", "sh", "-c", f"until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    until(lambda: f"host {refused}: " in run.err(), 10, "the line about the host")
+    (tmp_path / "go").touch()
+    assert run.wait(15).rc == 0
 
 
 def test_the_output_of_a_login_is_not_the_jobs(over, fake_ssh):

@@ -38,7 +38,7 @@ def make_bare_root(root, depends):
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
-    for name in ("proc", "dev", "etc", "tmp", "root", DATABASE / "info", DATABASE / "updates"):
+    for name in ("proc", "dev", "etc", "tmp", "root", "opt", DATABASE / "info", DATABASE / "updates"):
         (root / name).mkdir(parents=True)
     status = []
     for name, arch in closure([*OF_EVERY_SYSTEM, *depends]).items():
