@@ -60,6 +60,8 @@ def test_a_killed_agent_ends_all_tasks(tasks, which):
     for run in runs[1:]:
         assert run.wait(10).rc == 137
     assert runs[0].wait(10).rc in (137, -signal.SIGKILL)
+    for run in runs:
+        run.nothing_left(5)
 
 
 def test_a_signal_to_every_task_ends_the_job_after_its_grace(tasks, seen):
