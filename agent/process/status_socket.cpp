@@ -21,7 +21,7 @@ using base::Error;
 using base::UniqueFd;
 
 constexpr int kBacklog = 4'096;      // the kernel's own default limit; a node has fewer tasks
-constexpr int kLookMs = 50;          // between two questions to `may_continue`
+constexpr int kLookMs = 50;          // between two questions to `may_continue`; for the index of a task
 constexpr std::int32_t kLater = -1;  // in place of a status: connect again
 
 struct Name {
@@ -49,10 +49,14 @@ bool is_ours(int connection) {
     return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-/// The index that a task has sent; 0: none, or not yet, and the task connects again.
+/// The index that a task sends as soon as it is connected; 0: none came in time. It is awaited, because a close with an
+/// unread index would reset the connection, which the task takes for the guard's death.
 int index_of(int connection, int count) {
+    pollfd ready{connection, POLLIN, 0};
     std::int32_t index = 0;
-    if (recv(connection, &index, sizeof index, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof index)) return 0;
+    if (poll(&ready, 1, kLookMs) < 1 ||
+        recv(connection, &index, sizeof index, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof index))
+        return 0;
     return index > 0 && index < count ? index : 0;
 }
 

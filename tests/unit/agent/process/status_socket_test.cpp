@@ -3,7 +3,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
 
 namespace dlaunch::agent {
 namespace {
@@ -49,6 +57,28 @@ TEST(StatusSocket, ALateTaskIsAwaited) {
         return true;
     });
     EXPECT_EQ(answer_on(connection).status, 7);
+}
+
+TEST(StatusSocket, ATaskMayBeSuspendedBetweenItsConnectionAndItsIndex) {
+    const std::string name = fresh_name();
+    const auto listener = open_status_socket(name);
+    const base::UniqueFd task(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un place{};
+    place.sun_family = AF_UNIX;
+    const std::string abstract = fmt::format("dlaunch-{}-{}", geteuid(), name);
+    const std::size_t length = abstract.copy(place.sun_path + 1, sizeof place.sun_path - 1);
+    ASSERT_EQ(connect(task.get(), reinterpret_cast<const sockaddr*>(&place),
+                      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length)),
+              0);
+    const std::jthread slow([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the suspension itself
+        const std::int32_t index = 1;
+        send(task.get(), &index, sizeof index, MSG_NOSIGNAL);
+    });
+    deliver_status(listener->get(), 7, 2, kGiveUp);
+    const StatusAnswer answer = answer_on(task);
+    EXPECT_EQ(answer.kind, Kind::status);
+    EXPECT_EQ(answer.status, 7);
 }
 
 TEST(StatusSocket, ATaskThatNeverComesIsNotAwaitedForever) {
