@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,26 @@ SHOW = 'note "$RANK.place" "$LOCAL_RANK $WORLD_SIZE $PPID"\n'
 
 
 @pytest.fixture
-def tasks(start, shell_worker):
+def number():
+    """A job's id of this test alone: abstract sockets are this machine's."""
+    return 7000 + os.getpid() % 1000
+
+
+@pytest.fixture
+def connections(number):
+    """connections() -> how many tasks are connected to the agent of the job's step."""
+    name, listens = f"-slurm-{number}.3-0", "00010000"  # the last is in the fourth column
+
+    def connections_():
+        ends = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+        return sum(end[-1].endswith(name) and end[3] != listens for end in ends)
+
+    return connections_
+
+
+@pytest.fixture
+def tasks(start, shell_worker, number):
     """tasks(text, order=...) -> Running of each task, started in this order."""
-    number = 7000 + os.getpid() % 1000  # abstract sockets are this machine's
 
     def tasks_(text, *options, order=range(TASKS)):
         program, runs = shell_worker(text), {}
@@ -53,9 +71,10 @@ def test_a_usage_error_is_printed_once(tasks):
 
 
 @pytest.mark.parametrize("which", ["guard", "agent"])
-def test_a_killed_agent_ends_all_tasks(tasks, which):
+def test_a_killed_agent_ends_all_tasks(tasks, connections, which):
     runs = tasks("ready\nexec sleep $TEST_RUN_MARK\n")
     runs[0].ready(TASKS)
+    until(lambda: connections() == TASKS - 1, 10, "the connections of the other tasks")
     os.kill(runs[0].pid if which == "guard" else runs[0].agent(), signal.SIGKILL)
     for run in runs[1:]:
         assert run.wait(10).rc == 137
@@ -92,11 +111,12 @@ def test_a_second_signal_ends_a_waiting_task(tasks):
     assert [runs[0].wait().rc, runs[2].wait().rc] == [0, 0]
 
 
-def test_runs_of_a_script_in_all_tasks_follow_each_other(script, start, binary):
+def test_runs_of_a_script_in_all_tasks_follow_each_other(script, start, binary, number):
     """A task may begin its next run before the guard of the last one has exited."""
-    number, runs = 8000 + os.getpid() % 1000, 8
+    runs = 8
     text = f"#!/bin/sh\nfor status in $(seq {runs}); do {binary} sh -c \"exit $status\" 2>/dev/null; echo $?; done\n"
     step = {"SLURM_JOB_ID": number, "SLURM_STEP_ID": 3, "SLURM_STEP_NODELIST": "here", "SLURM_STEP_TASKS_PER_NODE": TASKS}
     places = [{"SLURM_NODEID": 0, "SLURM_LOCALID": task, "SLURM_PROCID": task} for task in range(TASKS)]
-    tasks = [start(program=script("steps.sh", text), env={**step, **place}) for place in places]
+    steps = script("steps.sh", text)
+    tasks = [start(program=steps, env={**step, **place}) for place in places]
     assert [task.wait(40).out.split() for task in tasks] == [[str(status) for status in range(1, runs + 1)]] * TASKS
