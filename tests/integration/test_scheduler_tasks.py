@@ -31,6 +31,17 @@ def connections(number):
 
 
 @pytest.fixture
+def running(connections):
+    """running(runs) waits until all workers run and all tasks wait for them."""
+
+    def running_(runs):
+        runs[0].ready(TASKS)
+        until(lambda: connections() == TASKS - 1, 10, "the connections of the other tasks")
+
+    return running_
+
+
+@pytest.fixture
 def tasks(start, shell_worker, number):
     """tasks(text, order=...) -> Running of each task, started in this order."""
 
@@ -71,10 +82,9 @@ def test_a_usage_error_is_printed_once(tasks):
 
 
 @pytest.mark.parametrize("which", ["guard", "agent"])
-def test_a_killed_agent_ends_all_tasks(tasks, connections, which):
+def test_a_killed_agent_ends_all_tasks(tasks, running, which):
     runs = tasks("ready\nexec sleep $TEST_RUN_MARK\n")
-    runs[0].ready(TASKS)
-    until(lambda: connections() == TASKS - 1, 10, "the connections of the other tasks")
+    running(runs)
     os.kill(runs[0].pid if which == "guard" else runs[0].agent(), signal.SIGKILL)
     for run in runs[1:]:
         assert run.wait(10).rc == 137
@@ -83,28 +93,27 @@ def test_a_killed_agent_ends_all_tasks(tasks, connections, which):
         run.nothing_left(5)
 
 
-def test_a_signal_to_every_task_ends_the_job_after_its_grace(tasks, seen):
+def test_a_signal_to_every_task_ends_the_job_after_its_grace(tasks, running, seen):
     runs = tasks("trap 'note $RANK.saved; exit 0' TERM\nready\nwhile :; do sleep 0.05; done\n")
-    runs[0].ready(TASKS)
+    running(runs)
     for run in runs:
         run.signal(signal.SIGTERM)
     ends(runs, 143)
     assert len(list(seen.glob("*.saved"))) == TASKS
 
 
-def test_a_task_waits_for_a_job_that_a_signal_has_not_reached(tasks):
+def test_a_task_waits_for_a_job_that_a_signal_has_not_reached(tasks, running):
     runs = tasks("ready\nawait go\n")
-    runs[0].ready(TASKS)
+    running(runs)
     runs[1].signal(signal.SIGTERM)
     runs[0].go()
     ends(runs, 0)
 
 
-def test_a_second_signal_ends_a_waiting_task(tasks):
+def test_a_second_signal_ends_a_waiting_task(tasks, running):
     runs = tasks("ready\nawait go\n")
-    runs[0].ready(TASKS)
+    running(runs)
     waiting = runs[1]
-    until(lambda: len(waiting.living()) == 2, 5, "guard and waiting process")
     until(lambda: [waiting.signal(signal.SIGTERM) if alive(waiting.pid) else None, waiting.ended()][1], 10, "its end")
     assert waiting.wait().rc == 143
     runs[0].go()
