@@ -19,7 +19,9 @@ def save():
 
 assert not dlaunch.is_stopping()
 dlaunch.on_stop(save)
-open(os.environ["SEEN"] + "/" + os.environ["RANK"] + ".ready", "w").write(str(os.getpid()))
+note = os.environ["SEEN"] + "/" + os.environ["RANK"]
+open(note + ".part", "w").write(str(os.getpid()))
+os.rename(note + ".part", note + ".ready")
 while True:
     ctypes.CDLL(None).poll(None, 0, -1)
 """
