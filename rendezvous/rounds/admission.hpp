@@ -58,6 +58,7 @@ public:
         by_arrival_.clear();
         until_ = kNever;
     }
+    [[nodiscard]] bool waits(const std::string& node) const { return newcomers_.contains(node); }
     [[nodiscard]] bool is_due(Time now) const { return now >= deadline(); }
     [[nodiscard]] Time deadline() const { return by_arrival_.empty() ? until_ : std::min(until_, by_arrival_.front()); }
 

@@ -1,9 +1,11 @@
 #pragma once
-/// Counts the members of the predecessor's round that have joined this coordinator, and holds the deadline for the
+/// The members of the predecessor's round that have joined this coordinator, by group rank, and the deadline for the
 /// missing members. No I/O, no clock.
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <set>
 
 #include "rendezvous/base/time.hpp"
 
@@ -18,14 +20,16 @@ public:
     void excuse(Time::duration gap) {
         if (until_ != kNever) until_ += gap;
     }
-    void joined() { ++joined_; }
+    /// The member has joined, or does not come back.
+    void accounted_for(std::int32_t group_rank) { ranks_.insert(group_rank); }
     /// A later round than the known one has begun; none of its members has joined.
-    void begin_again() { joined_ = 0; }
+    void begin_again() { ranks_.clear(); }
     /// All have joined, or the deadline is over.
     void end() { until_ = kNever; }
 
     /// Includes members that have left or been evicted since.
-    [[nodiscard]] std::size_t count() const { return joined_; }
+    [[nodiscard]] std::size_t count() const { return ranks_.size(); }
+    [[nodiscard]] bool misses(std::int32_t group_rank) const { return !ranks_.contains(group_rank); }
     [[nodiscard]] bool is_open(Time now) const { return until_ != kNever && now < until_; }
     [[nodiscard]] bool has_timed_out(Time now) const { return now >= until_; }
     /// kNever: no member is expected.
@@ -33,7 +37,7 @@ public:
 
 private:
     Time until_ = kNever;
-    std::size_t joined_ = 0;
+    std::set<std::int32_t> ranks_;
 };
 
 }  // namespace dlaunch::rendezvous

@@ -1,6 +1,9 @@
 #include "rendezvous/rounds/cooldowns.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -12,10 +15,10 @@ std::uint32_t in_ms(Time::duration time) {
 
 }  // namespace
 
-Cooldowns::Cooldowns(CooldownLimits limits, Time now, const std::vector<HostLosses>& earlier) : limits_(limits) {
+void Cooldowns::learn(Time now, const std::vector<HostLosses>& earlier) {
     for (const HostLosses& known : earlier) {
-        if (known.ages_ms.empty()) continue;
-        Host& host = hosts_[known.host];
+        if (known.ages_ms.size() <= losses(known.host)) continue;
+        Host& host = hosts_[known.host] = {};
         for (const std::uint32_t age : known.ages_ms) host.times.push_back(now - Milliseconds(age));
         host.cooldown = Milliseconds(known.cooldown_ms);
         host.until = host.times.back() + host.cooldown;
@@ -64,6 +67,15 @@ std::vector<HostLosses> Cooldowns::snapshot(Time now) const {
         for (const Time time : host.times) losses.ages_ms.push_back(in_ms(now - time));
         all.push_back(std::move(losses));
     }
+    return all;
+}
+
+std::vector<HostLosses> Cooldowns::worst(Time now, std::size_t most) const {
+    std::vector<HostLosses> all = snapshot(now);
+    if (all.size() <= most) return all;
+    std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(most), std::greater{},
+                             [](const HostLosses& host) { return host.ages_ms.size(); });
+    all.resize(most);
     return all;
 }
 

@@ -17,7 +17,8 @@ public:
     static constexpr auto kWindow = Milliseconds(600'000);
 
     explicit Cooldowns(CooldownLimits limits) : limits_(limits) {}
-    Cooldowns(CooldownLimits limits, Time now, const std::vector<HostLosses>& earlier);
+    /// Takes over what a predecessor knew; of a host that is known here, the record with more losses.
+    void learn(Time now, const std::vector<HostLosses>& earlier);
 
     /// A member on `host` was lost. The third loss within ten minutes and each further one begins a cool-down, twice as
     /// long as the one before.
@@ -26,6 +27,8 @@ public:
     [[nodiscard]] Time admitted_from(const std::string& host) const;
     [[nodiscard]] std::size_t losses(const std::string& host) const;
     [[nodiscard]] std::vector<HostLosses> snapshot(Time now) const;
+    /// The same of the `most` hosts that were lost most often.
+    [[nodiscard]] std::vector<HostLosses> worst(Time now, std::size_t most) const;
 
 private:
     struct Host {

@@ -124,6 +124,7 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     if (roster_.workers() + join.record.workers() > INT32_MAX)
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("the job would have more than {} workers", INT32_MAX));
+    if (rounds_.was_removed(join)) return refuse(connection, true, 0, "this node was removed from the round");
     if (join.running && join.running->alive && !rounds_.may_be_adopted(join))
         return refuse(connection, true, 0, "the coordinator does not know the round that this node runs");
     admit(now, connection, join);

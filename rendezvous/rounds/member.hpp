@@ -158,6 +158,7 @@ private:
     [[nodiscard]] Milliseconds jittered(Milliseconds time);
     [[nodiscard]] Stamp stamp() const { return {epoch_, round_, incarnation_}; }
     [[nodiscard]] std::optional<RunningRound> running_round(Time now) const;
+    [[nodiscard]] std::optional<JobProgress> progress(Time now) const;
     void pace_beats(Time now, Milliseconds pause);
     [[nodiscard]] Milliseconds dial_timeout() const;
     [[nodiscard]] Milliseconds patience() const;

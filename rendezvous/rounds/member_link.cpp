@@ -71,7 +71,18 @@ void Member::connected(Time now) {
     last_failure_ = "it does not answer as a coordinator does";
     send(Hello{options_.version, options_.job_id, incarnation_});
     send(Join{stamp(), options_.record, last_group_rank_, running_round(now), latest_round_, number_of(now),
-              options_.own_config, job_, progress_, coordinator_, coordinator_host_});
+              options_.own_config, job_, progress(now), coordinator_, coordinator_host_});
+}
+
+/// The ages of losses are those of now.
+std::optional<JobProgress> Member::progress(Time now) const {
+    auto progress = progress_;
+    if (!progress) return {};
+    const auto older = static_cast<std::uint64_t>(std::chrono::duration_cast<Milliseconds>(now - assigned_at_).count());
+    for (HostLosses& host : progress->losses)
+        for (std::uint32_t& age : host.ages_ms)
+            age = static_cast<std::uint32_t>(std::min<std::uint64_t>(age + older, UINT32_MAX));
+    return progress;
 }
 
 std::optional<RunningRound> Member::running_round(Time now) const {

@@ -12,6 +12,11 @@
 #include "rendezvous/rounds/waiting.hpp"
 
 namespace dlaunch::rendezvous {
+namespace {
+
+constexpr std::size_t kToldHosts = 16;  // whose losses each member hears of
+
+}  // namespace
 
 Rounds::Rounds(const CoordinatorOptions& options, const Rules& rules, Roster& roster, Outbox& outbox, Time now)
     : options_(options),
@@ -33,16 +38,17 @@ Rounds::Rounds(const CoordinatorOptions& options, const Rules& rules, Roster& ro
 
 Snapshot Rounds::snapshot() const {
     const bool is_stopping = phase_ == Phase::stopping && !round_over_;
+    const auto& gone = is_stopping ? removed_ : finished_;
     return {options_.epoch,
             job_,
-            {restarts_.counters(), first_group_size_},
+            progress(cooldowns_.snapshot(now_)),
             number(),
-            static_cast<std::int32_t>(is_stopping && !expects_members() ? roster_.members() : group_size_),
+            static_cast<std::int32_t>(group_size_),
+            {gone.begin(), gone.end()},
             static_cast<std::int32_t>(too_few_gather() ? 0 : std::max(roster_.size(), expected_nodes_.nodes(now_))),
             round_over_,
             numbers_.complete(),
             restart_reason_,
-            cooldowns_.snapshot(now_),
             verdict_,
             is_stopping ? std::optional(blame_.pending(restart_reason_)) : std::nullopt};
 }
@@ -71,7 +77,7 @@ void Rounds::introduced(const Join& join) {
 
 void Rounds::joined(Time now, Node& node, const Join& join) {
     if (phase_ == Phase::over) return send(node, End{stamp(), *verdict_});
-    begin_cooldown(now, node);
+    if (!join.running) begin_cooldown(now, node);
     // Record the new number of nodes: a successor waits for all of them, spares included. Before round 0 there is
     // nothing to adopt. While too few nodes gather, a successor waits for any node, so thousands of joins need no
     // record.
@@ -89,8 +95,11 @@ void Rounds::resumed(Time now, const Node& node, std::int32_t known_round) {
     if (phase_ == Phase::over) return send(node, End{stamp(), *verdict_});
     if (node.state == MemberState::running) {
         if (phase_ == Phase::running && known_round < number()) send(node, node.assigned);
-        if (phase_ == Phase::stopping) send(node, StopRound{stamp(), restart_reason_, stopped_for_});
+        if (phase_ == Phase::stopping) send(node, order_to_stop());
     }
+    const bool missed_its_admission = phase_ == Phase::running && node.state == MemberState::none &&
+                                      may_admit_newcomers() && !admission_.waits(node.record.id);
+    if (missed_its_admission) return note_newcomer(now, node);  // it was cut off at the time
     if (phase_ == Phase::gathering) try_start(now);
 }
 
@@ -104,9 +113,11 @@ void Rounds::succeed(Time now) {
         const Snapshot& earlier = *options_.snapshot;
         numbers_.adopt(earlier.round, earlier.complete);
         restarts_ = Restarts(job_.restarts, earlier.progress.restarts);
-        cooldowns_ = Cooldowns(job_.cooldown, now, earlier.losses);
+        cooldowns_.learn(now, earlier.progress.losses);
         first_group_size_ = earlier.progress.first_group_size;
         group_size_ = static_cast<std::size_t>(earlier.group_size);
+        removed_ = finished_ = {earlier.gone.begin(), earlier.gone.end()};
+        for (const std::int32_t rank : earlier.gone) adoption_.accounted_for(rank);
         restart_reason_ = earlier.restart_reason;
         if (earlier.verdict) {
             verdict_ = earlier.verdict;
@@ -150,6 +161,13 @@ void Rounds::learn(const Join& join) {
         restarts_ = Restarts(job_.restarts, join.progress->restarts);
         first_group_size_ = join.progress->first_group_size;
     }
+    if (!join.progress || join.progress->losses.empty()) return;
+    cooldowns_.learn(now_, join.progress->losses);
+    begin_cooldowns(now_, join.record.id);
+}
+
+bool Rounds::was_removed(const Join& join) const {
+    return is_settling() && join.running && join.stamp.round == number() && removed_.contains(join.running->group_rank);
 }
 
 bool Rounds::may_be_adopted(const Join& join) const {
@@ -173,6 +191,8 @@ void Rounds::begin_later_round(Time now, std::int32_t round) {
     }
     blame_.begin_round();
     adoption_.begin_again();
+    removed_.clear();
+    finished_.clear();
     group_size_ = 0;
     round_over_ = false;
     numbers_.adopt(round, false);
@@ -185,7 +205,7 @@ void Rounds::adopt(Time now, Node& node, const Join& join) {
     const RunningRound& running = *join.running;
     if (group_size_ == 0) group_size_ = static_cast<std::size_t>(running.group_world_size);
     round_began_ = std::min(round_began_, now - running.age);
-    adoption_.joined();
+    adoption_.accounted_for(running.group_rank);
     roster_.set_state(node, MemberState::running);
     node.survivor = true;
     node.last_rank = running.group_rank;
@@ -195,19 +215,39 @@ void Rounds::adopt(Time now, Node& node, const Join& join) {
         // All members have joined, so no lease must run out before the next round, unless a later round may exist.
         if (numbers_.complete()) gathering_.nothing_lives(now);
     }
-    if (phase_ == Phase::stopping) return send(node, StopRound{stamp(), restart_reason_, stopped_for_});
-    review(now);
+    if (phase_ != Phase::stopping) return review(now);
+    if (all_joined()) answer_leaves(now);
+    send(node, order_to_stop());
+}
+
+/// All members have joined. What has happened meanwhile takes effect now.
+void Rounds::adopted(Time now) {
+    phase_ = Phase::running;
+    const Causes& causes = blame_.causes();
+    if (!causes.empty())
+        stop(now, causes.first().summary, causes.first().lost);
+    else if (!blame_.lost_host().empty())
+        stop(now, blame_.lost_host() + " was lost");
+    answer_leaves(now);
+    note_newcomers(now);
 }
 
 /// Members that have not joined by the deadline have fenced themselves.
 void Rounds::end_adoption(Time now) {
     adoption_.end();
-    if (phase_ == Phase::stopping && has_stopped()) return judge(now);
+    for (std::int32_t rank = 0; rank < static_cast<std::int32_t>(group_size_); ++rank)
+        if (adoption_.misses(rank)) removed_.insert(rank);
+    if (phase_ == Phase::stopping) {
+        answer_leaves(now);
+        return phase_ == Phase::stopping && has_stopped() ? judge(now) : void();
+    }
     if (phase_ != Phase::adopting) return;
     blame_.excuse();  // the loss of the missing members may have caused the failures
     lose_missing_nodes(now);
-    if (roster_.count(MemberState::running) == 0 && group_size_ == 0) return gather(now);
-    stop(now, "not every node of the running round joined the new coordinator");
+    if (roster_.count(MemberState::running) == 0 && group_size_ == 0) begin_gathering(now);
+    answer_leaves(now);
+    if (phase_ == Phase::gathering) return gather(now);
+    if (phase_ == Phase::adopting) stop(now, "not every node of the running round joined the new coordinator");
     end_if_hopeless(now);
 }
 
@@ -225,7 +265,7 @@ Gathering::Nodes Rounds::nodes(Time now) const {
         return node != roster_.all().end() && node->second.connection;
     });
     return {roster_.size(), roster_.connected(), roster_.connected() - cooling, limit(),
-            expected_nodes_.any(now) ? group_size_ : 0};
+            expected_nodes_.any(now) ? group_size_ - std::min(group_size_, removed_.size()) : 0};
 }
 
 /// Counts connected nodes only: a spare that died without a Gone stays in the roster for a node time-out.
@@ -242,9 +282,13 @@ std::string Rounds::waiting() const {
     return waiting_text(present.size(), present.size() < least ? least : limit(), missing);
 }
 
-void Rounds::gather(Time now) {
+void Rounds::begin_gathering(Time now) {
     phase_ = Phase::gathering;
     gathering_.begin(now, job_, number() < 0, options_.progress);
+}
+
+void Rounds::gather(Time now) {
+    begin_gathering(now);
     std::vector<std::string> leavers;
     if (roster_.leaving() > 0)
         for (const auto& [id, node] : roster_.all())
@@ -297,6 +341,8 @@ void Rounds::start(Time now) {
     missing_until_ = kNever;
     admission_.admitted();
     roster_.clear_states();
+    removed_.clear();
+    finished_.clear();
     record();
     assign(chosen);
 }
@@ -307,7 +353,7 @@ void Rounds::assign(const std::vector<Node*>& chosen) {
     common.restart_count = restarts_.used();
     common.max_restarts = job_.restarts.max_restarts;
     common.restart_reason = restart_reason_;
-    common.progress = {restarts_.counters(), first_group_size_};
+    common.progress = progress(cooldowns_.worst(now_, kToldHosts));
     Assignments assignments = assign_ranks(chosen, common, job_);
     for (auto& [id, node] : roster_.all()) node.survivor = false;
     if (!assignments.warning.empty()) broadcast(Notice{stamp(), assignments.warning});

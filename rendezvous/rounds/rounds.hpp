@@ -22,7 +22,10 @@
 /// they are sent, so a successor of a coordinator that died between two messages decides the same.
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rendezvous/rounds/admission.hpp"
 #include "rendezvous/rounds/adoption.hpp"
@@ -81,6 +84,8 @@ public:
     [[nodiscard]] Stamp stamp() const { return {options_.epoch, number(), options_.incarnation}; }
     /// Whether the round that a joining node runs may continue under this coordinator.
     [[nodiscard]] bool may_be_adopted(const Join& join) const;
+    /// Whether the predecessor removed the joining node from the round, and expects it no more.
+    [[nodiscard]] bool was_removed(const Join& join) const;
     /// The job is over, and every live node has received the verdict.
     [[nodiscard]] bool finished() const;
 
@@ -90,7 +95,9 @@ private:
     void learn(const Join& join);
     void adopt(Time now, Node& node, const Join& join);
     void begin_later_round(Time now, std::int32_t round);
+    void adopted(Time now);
     void end_adoption(Time now);
+    void begin_gathering(Time now);
     void gather(Time now);
     void try_start(Time now);
     void start(Time now);
@@ -105,6 +112,8 @@ private:
     void begin_cooldown(Time now, const Node& node);
     void end_cooldowns(Time now);
     void note_newcomer(Time now, const Node& node);
+    void note_newcomers(Time now);
+    void begin_cooldowns(Time now, const std::string& but);
     void admit_newcomers(Time now);
     [[nodiscard]] bool may_admit_newcomers() const;
     [[nodiscard]] std::size_t newcomers() const;
@@ -114,6 +123,8 @@ private:
     void stop(Time now, const std::string& reason, const LostRanks& lost = {});
     void send_stops(Time now, const std::string& reason, const LostRanks& lost = {});
     void lost(Time now, const Node& node);
+    void note_gone(const Node& node, bool was_needed);
+    [[nodiscard]] StopRound order_to_stop(bool at_once = false) const;
     void lose_missing_nodes(Time now);
     void miss_nodes(Time now);
     void judge(Time now);
@@ -128,6 +139,9 @@ private:
     void tick_over(Time now);
 
     // rounds_leave.cpp: a node leaves
+    void answer_leave(Time now, Node& node, bool failed_first);
+    void answer_leaves(Time now);
+    [[nodiscard]] bool must_wait(const Node& leaver) const;
     void release_one_node(Time now, Node& node, bool failed_first);
     void end_job_for_leave(Time now, Node& node);
     void release(Time now, Node& node);
@@ -140,6 +154,11 @@ private:
     void record() { outbox_.record(); }
     [[nodiscard]] bool all_joined() const { return rules_.all_joined(adoption_.count(), group_size_); }
     [[nodiscard]] bool expects_members() const { return adoption_.is_open(now_) && !all_joined(); }
+    /// It is not known yet which members of the predecessor's round are there.
+    [[nodiscard]] bool is_settling() const { return phase_ == Phase::adopting || expects_members(); }
+    [[nodiscard]] JobProgress progress(std::vector<HostLosses> losses) const {
+        return {restarts_.counters(), first_group_size_, std::move(losses)};
+    }
     /// No round can start.
     [[nodiscard]] bool too_few_gather() const {
         return phase_ == Phase::gathering && roster_.size() < static_cast<std::size_t>(job_.min_nodes);
@@ -178,7 +197,9 @@ private:
     bool round_over_ = true;  ///< the outcome of the current round is decided
     Time round_began_{};
     std::string restart_reason_;
-    LostRanks stopped_for_;  ///< the lost ranks that ended this round
+    LostRanks stopped_for_;            ///< the lost ranks that ended this round
+    std::set<std::int32_t> removed_;   ///< group ranks of the round's members that were removed
+    std::set<std::int32_t> finished_;  ///< those of them that the round did not need any more
     std::optional<Verdict> verdict_;
     Time over_since_{}, next_look_{};
     bool lingered_ = false;

@@ -29,12 +29,7 @@ Milliseconds Rounds::lasted(Time until) const {
 void Rounds::review(Time now) {
     if (phase_ == Phase::adopting) {
         if (!all_joined()) return;
-        phase_ = Phase::running;
-        if (!blame_.lost_host().empty() && blame_.causes().empty()) return stop(now, blame_.lost_host() + " was lost");
-        if (roster_.leaving() > 0)
-            for (const auto& [id, node] : roster_.all())
-                if (node.leaving && node.state == MemberState::running && !about_to_end())
-                    return stop(now, fmt::format("{} on {}", node.leaving->reason, node.record.host));
+        adopted(now);
     }
     if (phase_ != Phase::running) return;
     const Causes& causes = blame_.causes();
@@ -47,11 +42,12 @@ void Rounds::reported(Time now, Node& node, const Report& report) {
     if (report.store_port > 0) node.record.store_port = report.store_port;
     if (report.jax_port > 0) node.record.jax_port = report.jax_port;
     if (node.state != MemberState::running) return;  // reported before
-    const bool goes_alone = node.leaving && phase_ == Phase::running;
+    const bool goes_alone = node.leaving && (phase_ == Phase::running || phase_ == Phase::adopting);
     if (report.cause && !goes_alone) blame_.failed(now, node.record.id, *report.cause);
     if (report.phase == Report::Phase::over)
         roster_.set_state(node, report.succeeded ? MemberState::done : MemberState::stopped);
 
+    if (node.leaving && is_settling()) return phase_ == Phase::adopting ? review(now) : void();
     if (node.leaving && !blame_.decided() && !failure_ends_job() && node.state != MemberState::running) {
         release(now, node);  // without waiting for the other nodes' grace
         if (phase_ == Phase::stopping && has_stopped()) return judge(now);
@@ -81,10 +77,11 @@ void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lo
     admission_.admitted();
     if (blame_.causes().empty() && blame_.lost_host().empty()) restarts_.on_change(lasted(now));
     record();
-    outbox_.send(roster_, StopRound{stamp(), reason, lost},
-                 [](const Node& node) { return node.state != MemberState::none; });
+    outbox_.send(roster_, order_to_stop(), [](const Node& node) { return node.state != MemberState::none; });
     if (has_stopped()) judge(now);
 }
+
+StopRound Rounds::order_to_stop(bool at_once) const { return {stamp(), restart_reason_, stopped_for_, at_once}; }
 
 /// Called when no worker of the round lives.
 void Rounds::judge(Time now) {
@@ -152,12 +149,22 @@ void Rounds::evict(Time now, Node& gone, bool returns) {
     const bool served_store = node.state == MemberState::done && node.last_rank == 0;
     const bool was_needed =
         node.state == MemberState::running || (served_store && roster_.count(MemberState::running) > 0);
+    note_gone(node, was_needed);
     if (was_needed && !node.leaving) cooldowns_.lost(now, host);
     if (phase_ == Phase::gathering) {
         end_if_hopeless(now);
         return phase_ == Phase::gathering ? try_start(now) : void();
     }
     if (was_needed) lost(now, node);
+}
+
+/// A successor must not count the node as one of the round's members, and must not wait for it.
+void Rounds::note_gone(const Node& node, bool was_needed) {
+    if (node.state == MemberState::none || !node.last_rank) return;
+    removed_.insert(*node.last_rank);
+    if (was_needed || phase_ == Phase::stopping) return;
+    finished_.insert(*node.last_rank);
+    record();
 }
 
 /// Handles the loss of a node that the round needs for its workers or its store. A leaving node does not stop the
@@ -185,7 +192,9 @@ void Rounds::lose_missing_nodes(Time now) {
     missed_nodes_ = true;
     for (const auto& [id, node] : roster_.all())
         if (node.record.host == earlier_host_) return;
-    if (!earlier_host_.empty()) lost_hosts_.lost(earlier_host_);  // the likely loss
+    if (earlier_host_.empty()) return;
+    lost_hosts_.lost(earlier_host_);  // the likely loss
+    cooldowns_.lost(now, earlier_host_);
 }
 
 void Rounds::miss_nodes(Time now) {
@@ -247,7 +256,7 @@ void Rounds::end_if_hopeless(Time now) {
 void Rounds::end_job(Time now, int status, const std::string& reason, bool at_once) {
     if (phase_ == Phase::over) return;
     if (blame_.decided()) {
-        if (at_once && phase_ == Phase::stopping) broadcast(StopRound{stamp(), restart_reason_, stopped_for_, true});
+        if (at_once && phase_ == Phase::stopping) broadcast(order_to_stop(true));
         return;
     }
     decide(status, reason, true);

@@ -21,13 +21,13 @@ bool Rounds::failure_ends_job() const {
 bool Rounds::job_survives(const Node& leaver) const {
     if (leaver.record.hosts_coordinator || leaver.leaving->scope == Leave::Scope::job) return false;
     if (leaver.leaving->scope == Leave::Scope::node) return true;
-    const bool is_spare = leaver.state == MemberState::none && (phase_ == Phase::running || phase_ == Phase::stopping);
+    const bool is_spare = leaver.state == MemberState::none && phase_ != Phase::gathering;
     return is_spare || (is_elastic() && (phase_ == Phase::gathering || enough_without(leaver)));
 }
 
 void Rounds::leaves(Time now, Node& node, const Leave& leave) {
     if (leave.at_once && phase_ == Phase::stopping && (blame_.decided() || failure_ends_job()))
-        broadcast(StopRound{stamp(), restart_reason_, stopped_for_, true});
+        broadcast(order_to_stop(true));
     if (node.leaving || phase_ == Phase::over) return;
     if (leave.workers_too && phase_ == Phase::stopping && blame_.excuse_same_moment(now)) {
         restart_reason_ = fmt::format("{} on {}", leave.reason, node.record.host);
@@ -36,7 +36,27 @@ void Rounds::leaves(Time now, Node& node, const Leave& leave) {
     }
     const bool failed_first = failure_ends_job();
     roster_.set_leaving(node, leave);
+    if (!must_wait(node)) answer_leave(now, node, failed_first);
+}
+
+/// Whether the answer to a leave depends on members that may still join.
+bool Rounds::must_wait(const Node& leaver) const {
+    if (!is_settling() || leaver.record.hosts_coordinator || leaver.leaving->scope == Leave::Scope::job) return false;
+    return leaver.leaving->scope == Leave::Scope::node || is_elastic() || leaver.state == MemberState::none;
+}
+
+void Rounds::answer_leave(Time now, Node& node, bool failed_first) {
     job_survives(node) ? release_one_node(now, node, failed_first) : end_job_for_leave(now, node);
+}
+
+/// Answers the leaves that had to wait.
+void Rounds::answer_leaves(Time now) {
+    if (roster_.leaving() == 0) return;
+    std::vector<std::string> leavers;
+    for (const auto& [id, node] : roster_.all())
+        if (node.leaving) leavers.push_back(id);
+    for (const std::string& id : leavers)
+        if (Node* node = roster_.find(id); node && phase_ != Phase::over) answer_leave(now, *node, failure_ends_job());
 }
 
 /// Only this node leaves. If it runs workers the other nodes begin a new round; but Scope::node_if_enough does not end
@@ -44,9 +64,10 @@ void Rounds::leaves(Time now, Node& node, const Leave& leave) {
 void Rounds::release_one_node(Time now, Node& node, bool failed_first) {
     const Leave leave = *node.leaving;
     const bool runs = node.state == MemberState::running;
+    const bool has_stopped = node.state == MemberState::stopped;  // while its leave had to wait
     const std::string reason = fmt::format("{} on {}", leave.reason, node.record.host);
     if (!runs && !failed_first) release(now, node);
-    if (phase_ == Phase::running && runs) {
+    if (phase_ == Phase::running && (runs || has_stopped)) {
         if (about_to_end() && leave.scope == Leave::Scope::node_if_enough)
             blame_.excuse();
         else
@@ -74,6 +95,7 @@ void Rounds::release(Time now, Node& node) {
     send(node, End{stamp(), {node.leaving->status, node.leaving->reason, {}}});
     admission_.gone(node.record.id);
     const ConnectionId connection = node.connection;
+    note_gone(node, false);
     roster_.remove(now, node);
     if (connection) roster_.greet(connection);  // the node closes the connection, and sends nothing more
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "rendezvous/rounds/rounds.hpp"
 
@@ -34,6 +36,12 @@ void Rounds::begin_cooldown(Time now, const Node& node) {
                                      cooldowns_.losses(host), std::chrono::duration<double>(until - now).count())});
 }
 
+/// Waiting nodes, without `but`, of hosts whose losses have become known.
+void Rounds::begin_cooldowns(Time now, const std::string& but) {
+    for (const auto& [id, node] : roster_.all())
+        if (node.state == MemberState::none && id != but && !admission_.is_cooling(id)) begin_cooldown(now, node);
+}
+
 void Rounds::note_newcomer(Time now, const Node& node) {
     if (admission_.is_cooling(node.record.id)) return;
     if (!may_admit_newcomers())
@@ -51,6 +59,15 @@ void Rounds::note_newcomer(Time now, const Node& node) {
                                      "has joined for {:g} s, in {:g} s at the latest",
                                      options_.job_id, nodes_text(group_size_), last_call,
                                      Admission::kMostLastCalls * last_call)});
+}
+
+/// The nodes that waited under the predecessor wait on.
+void Rounds::note_newcomers(Time now) {
+    std::vector<std::string> waiting;
+    for (const auto& [id, node] : roster_.all())
+        if (node.state == MemberState::none && !node.leaving) waiting.push_back(id);
+    for (const std::string& id : waiting)
+        if (const Node* node = roster_.find(id); node && phase_ == Phase::running) note_newcomer(now, *node);
 }
 
 void Rounds::admit_newcomers(Time now) {

@@ -53,18 +53,19 @@ struct RestartCounters {
     bool operator==(const RestartCounters&) const = default;
 };
 
-struct JobProgress {
-    RestartCounters restarts;
-    std::int32_t first_group_size = 0;  ///< nodes of the first round: the limit for ScaleUp::never; 0: none yet
-    bool operator==(const JobProgress&) const = default;
-};
-
-/// Ages of a host's losses at the time of the snapshot. Clocks of two machines are never compared.
+/// Ages of a host's losses at the time of the message. Clocks of two machines are never compared.
 struct HostLosses {
     std::string host;
     std::vector<std::uint32_t> ages_ms;  ///< oldest first
     std::uint32_t cooldown_ms = 0;       ///< the latest one imposed; 0: none
     bool operator==(const HostLosses&) const = default;
+};
+
+struct JobProgress {
+    RestartCounters restarts;
+    std::int32_t first_group_size = 0;  ///< nodes of the first round: the limit for ScaleUp::never; 0: none yet
+    std::vector<HostLosses> losses;     ///< of the last ten minutes; to a member only of the hosts lost most often
+    bool operator==(const JobProgress&) const = default;
 };
 
 /// The result of the job, the same on every node.
@@ -92,12 +93,14 @@ struct Snapshot {
     JobConfig config;
     JobProgress progress;
     std::int32_t round = -1;      ///< the latest; a member may have been assigned to it
-    std::int32_t group_size = 0;  ///< of that round; while it is being stopped, of those that are still in it
-    std::int32_t nodes = 0;       ///< that the coordinator knows, spares included; 0: unknown
-    bool round_over = true;       ///< no worker of that round lives, and its consequences are decided
-    bool complete = true;         ///< this coordinator knows every round that was started
-    std::string restart_reason;   ///< of the next round
-    std::vector<HostLosses> losses;
+    std::int32_t group_size = 0;  ///< of that round
+    /// Group ranks whose nodes do not come back: they have finished; while the round is being stopped, every member
+    /// that was removed.
+    std::vector<std::int32_t> gone;
+    std::int32_t nodes = 0;      ///< that the coordinator knows, spares included; 0: unknown
+    bool round_over = true;      ///< no worker of that round lives, and its consequences are decided
+    bool complete = true;        ///< this coordinator knows every round that was started
+    std::string restart_reason;  ///< of the next round
     std::optional<Verdict> verdict;
     std::optional<PendingStop> stop;
     bool operator==(const Snapshot&) const = default;

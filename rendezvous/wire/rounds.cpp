@@ -181,16 +181,19 @@ void fields(auto& a, r::JobConfig& m) {
       m.fixed_ranks, m.master_addr, m.master_port);
 }
 void fields(auto& a, r::RestartCounters& m) { a(m.used, m.quick_in_a_row, m.alike_in_a_row, m.pause, m.kind); }
-void fields(auto& a, r::JobProgress& m) { a(m.restarts, m.first_group_size); }
 void fields(auto& a, r::HostLosses& m) {
     List<std::uint32_t, kMaxLosses> ages{m.ages_ms};
     a(m.host, ages, m.cooldown_ms);
 }
+void fields(auto& a, r::JobProgress& m) {
+    List<r::HostLosses, kMaxHosts> losses{m.losses};
+    a(m.restarts, m.first_group_size, losses);
+}
 void fields(auto& a, r::Verdict& m) { a(m.status, m.reason, m.records); }
 void fields(auto& a, r::PendingStop& m) { a(m.reason, m.excuses, m.lost_host, m.verdict, m.with_causes, m.yields); }
 void fields(auto& a, r::Snapshot& m) {
-    List<r::HostLosses, kMaxHosts> losses{m.losses};
-    a(m.epoch, m.config, m.progress, m.round, m.group_size, m.nodes, m.round_over, m.complete, m.restart_reason, losses,
+    List<std::int32_t, kMostWorkers> gone{m.gone};
+    a(m.epoch, m.config, m.progress, m.round, m.group_size, gone, m.nodes, m.round_over, m.complete, m.restart_reason,
       m.verdict, m.stop);
 }
 void fields(auto& a, r::RunningRound& m) { a(m.group_rank, m.group_world_size, m.alive, m.age); }

@@ -22,7 +22,7 @@ namespace dlaunch::wire {
 inline constexpr std::size_t kMaxText = 4 << 10;      ///< of a name or a line; encode() cuts longer ones
 inline constexpr std::size_t kMaxRecord = 256 << 10;  ///< of a failure record; encode() leaves longer ones out
 inline constexpr std::size_t kMaxRecords = 16;
-inline constexpr std::size_t kMaxHosts = 4096;  ///< with losses in a snapshot
+inline constexpr std::size_t kMaxHosts = 4096;  ///< with losses
 inline constexpr std::size_t kMaxLosses = 16;   ///< per host
 inline constexpr std::size_t kMaxFrame = kMaxRecords * (kMaxRecord + 4) + (16 << 10);
 

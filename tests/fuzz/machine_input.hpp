@@ -82,12 +82,13 @@ public:
         snapshot.progress = progress();
         snapshot.round = below(6) - 1;
         snapshot.group_size = below(4);
+        for (int gone = below(3); gone > 0; --gone) snapshot.gone.push_back(below(5));
         snapshot.nodes = below(4);
         snapshot.round_over = flag();
         snapshot.complete = flag();
         snapshot.restart_reason = text();
         for (int hosts = below(3); hosts > 0; --hosts)
-            snapshot.losses.push_back({text(), {byte()}, static_cast<std::uint32_t>(below(2) * 10'000)});
+            snapshot.progress.losses.push_back({text(), {byte()}, static_cast<std::uint32_t>(below(2) * 10'000)});
         if (below(4) == 0) snapshot.verdict = verdict();
         if (flag()) snapshot.stop = PendingStop{text(), flag(), text(), std::nullopt, flag(), flag()};
         if (snapshot.stop && flag()) snapshot.stop->verdict = verdict();

@@ -147,4 +147,21 @@ public:
     Coordinator coordinator;
 };
 
+/// The successor that a guard starts: it has the predecessor's latest snapshot.
+inline Job replacement_of(const Job& earlier) {
+    auto options = Job::options(1, 1, 0);
+    options.epoch = earlier.epoch + 1;
+    options.succeeds = true;
+    options.snapshot = earlier.recorded;
+    return Job(std::move(options));
+}
+
+/// The successor on another node: it has no snapshot, only the reports of members.
+inline Job successor_of(const Job& earlier) {
+    auto options = Job::options(1, 1, 0);
+    options.epoch = earlier.epoch + 1;
+    options.succeeds = true;
+    return Job(std::move(options), earlier.coordinator.config());
+}
+
 }  // namespace dlaunch::rendezvous

@@ -134,8 +134,10 @@ TEST(Adoption, is_open_until_its_time_and_the_coordinators_own_gap_does_not_coun
     adoption.excuse(2s);
     EXPECT_TRUE(adoption.is_open(kNow + 6s));
     EXPECT_TRUE(adoption.has_timed_out(kNow + 7s));
-    adoption.joined();
+    for (int again = 0; again < 2; ++again) adoption.accounted_for(3);
     EXPECT_EQ(adoption.count(), 1U);
+    EXPECT_TRUE(adoption.misses(2));
+    EXPECT_FALSE(adoption.misses(3));
     adoption.end();
     EXPECT_FALSE(adoption.is_open(kNow));
 }

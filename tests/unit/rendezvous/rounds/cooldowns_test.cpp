@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace dlaunch::rendezvous {
 namespace {
 
@@ -60,10 +63,30 @@ TEST(Cooldowns, go_on_under_a_successor_with_another_clock) {
     Cooldowns earlier({10s, 300s});
     for (int n = 0; n < 4; ++n) earlier.lost(kNow, "node1");
     const Time then = Time{500h};
-    Cooldowns cooldowns({10s, 300s}, then, earlier.snapshot(kNow + 5s));
+    Cooldowns cooldowns({10s, 300s});
+    cooldowns.learn(then, earlier.snapshot(kNow + 5s));
     EXPECT_EQ(cooldowns.admitted_from("node1"), then + 15s);
     cooldowns.lost(then, "node1");
     EXPECT_EQ(cooldowns.admitted_from("node1"), then + 40s);
+}
+
+TEST(Cooldowns, learn_the_longer_record_of_a_host) {
+    Cooldowns twice({10s, 300s}), thrice({10s, 300s}), cooldowns({10s, 300s});
+    for (int n = 0; n < 2; ++n) twice.lost(kNow, "node1");
+    for (int n = 0; n < 3; ++n) thrice.lost(kNow, "node1");
+    for (const auto* known : {&twice, &thrice, &twice}) cooldowns.learn(kNow, known->snapshot(kNow));
+    EXPECT_EQ(cooldowns.losses("node1"), 3U);
+    EXPECT_EQ(cooldowns.admitted_from("node1"), kNow + 10s);
+}
+
+TEST(Cooldowns, the_worst_hosts_are_those_lost_most_often) {
+    Cooldowns cooldowns({10s, 300s});
+    for (int host = 0; host < 5; ++host)
+        for (int n = 0; n <= host; ++n) cooldowns.lost(kNow, "node" + std::to_string(host));
+    std::set<std::string> worst;
+    for (const HostLosses& host : cooldowns.worst(kNow, 2)) worst.insert(host.host);
+    EXPECT_EQ(worst, (std::set<std::string>{"node3", "node4"}));
+    EXPECT_EQ(cooldowns.worst(kNow, 5).size(), 5U);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(CoordinatorRecords, five_thousand_nodes_lost_at_once_are_one_record) {
         }
         EXPECT_EQ(job.coordinator.nodes(), 0U);
         ASSERT_EQ(all.size(), 1U);
-        EXPECT_EQ(all[0].losses.size(), 5'000U);
+        EXPECT_EQ(all[0].progress.losses.size(), 5'000U);
         EXPECT_TRUE(all[0].round_over);
         EXPECT_EQ(all[0].verdict.has_value(), max_restarts == 0);
     }

@@ -9,23 +9,6 @@ namespace {
 
 const Cause kFailure{3, "exit 3", "rank 1 exited with 3", false, "record"};
 
-/// The successor that a guard starts: it has the predecessor's latest snapshot.
-Job replacement_of(const Job& earlier) {
-    auto options = Job::options(1, 1, 0);
-    options.epoch = earlier.epoch + 1;
-    options.succeeds = true;
-    options.snapshot = earlier.recorded;
-    return Job(std::move(options));
-}
-
-/// The successor on another node: it has no snapshot, only the reports of members.
-Job successor_of(const Job& earlier) {
-    auto options = Job::options(1, 1, 0);
-    options.epoch = earlier.epoch + 1;
-    options.succeeds = true;
-    return Job(std::move(options), earlier.coordinator.config());
-}
-
 /// Two nodes of a round in which rank 1 has failed; node 0 has stopped, node 1 joins second.
 void report_the_failure(Job& job, std::int32_t round = 0) {
     job.comes_back(0, round, 2, false);

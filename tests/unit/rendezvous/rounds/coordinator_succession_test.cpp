@@ -15,7 +15,7 @@ Coordinator::Options successor(int min_nodes = 2, int max_nodes = 2, int max_res
     return options;
 }
 
-Coordinator::Options successor_of(const Job& job) {
+Coordinator::Options with_record_of(const Job& job) {
     auto options = successor();
     options.snapshot = job.recorded;
     return options;
@@ -195,7 +195,7 @@ TEST(CoordinatorSuccession, a_recorded_verdict_is_sent_to_every_member) {
     job.join(0), job.join(1);
     job.fails(0, 9);
     job.over(0), job.over(1);
-    Job next(successor_of(job));
+    Job next(with_record_of(job));
     next.comes_back(1, 0, 2);
     EXPECT_EQ(next.received<End>(1)->verdict.status, 9);
     EXPECT_FALSE(next.coordinator.finished());
@@ -213,7 +213,7 @@ TEST(CoordinatorSuccession, a_failure_that_was_judged_is_not_counted_again) {
         job.over(0), job.over(1);
     }
     ASSERT_EQ(job.coordinator.phase(), Coordinator::Phase::gathering) << "it pauses";
-    Job next(successor_of(job));
+    Job next(with_record_of(job));
     for (int node : {0, 1}) {
         next.comes_back(node, 1, 2, false);
         next.over(node, false, Cause{3, "kind", "rank 0 exited with 3", false, ""});
@@ -229,7 +229,7 @@ TEST(CoordinatorSuccession, a_recorded_round_is_never_restarted) {
     Job job(1, 2);
     job.join(0), job.join(1);
     ASSERT_EQ(job.recorded.round, 0);
-    auto options = successor_of(job);
+    auto options = with_record_of(job);
     Job next(options);
     next.comes_back(0, -1, 2, false);  // it was not informed of round 0
     next.pass(4'900ms, {0});
@@ -257,7 +257,7 @@ TEST(CoordinatorSuccession, all_members_have_time_to_join_before_a_smaller_world
     for (int node : {0, 1, 2}) job.over(node);
     auto record = job.recorded;
     record.round_over = true;
-    auto next_options = successor_of(job);
+    auto next_options = with_record_of(job);
     next_options.snapshot = record;
     Job next(next_options);
     next.comes_back(0, 1, 3, false);

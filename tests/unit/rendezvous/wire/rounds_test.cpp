@@ -154,14 +154,14 @@ TEST(RoundsWire, long_texts_are_cut_and_long_records_left_out) {
 TEST(RoundsWire, a_snapshot_comes_back_as_it_was_and_nothing_else_does) {
     r::Snapshot snapshot{4,
                          some_config(),
-                         {{1, 2, 2, std::chrono::milliseconds(200), "lost"}, 3},
+                         {{1, 2, 2, std::chrono::milliseconds(200), "lost"}, 3, {{"node2", {5000, 10}, 10'000}}},
                          7,
                          3,
+                         {0, 2},
                          5,
                          false,
                          false,
                          "why",
-                         {{"node2", {5000, 10}, 10'000}},
                          r::Verdict{93, "gave up", {"record"}},
                          r::PendingStop{"node2 was lost", true, "node2", r::Verdict{143, "SIGTERM", {}}, true, true}};
     const std::string bytes = encode(snapshot);
