@@ -188,9 +188,9 @@ void Agent::on_output_ready(const base::Result<void>& made) {
     if (plan_.timeout.count() > 0) time_limit_ = loop_.after(plan_.timeout, [this] { on_time_out(); });
     membership_->join({.start = [this](const Assignment& assignment) { on_start(assignment); },
                        .stop =
-                           [this](const std::string& reason, const rendezvous::LostRanks& lost) {
+                           [this](const std::string& reason, const rendezvous::LostRanks& lost, int signal) {
                                losses_->report(lost, reason);
-                               round_->stop(plan_.stop_signal, reason);
+                               round_->stop(signal ? signal : plan_.stop_signal, reason);
                            },
                        .print = [this](const std::string& text) { reporter_.progress(text); },
                        .end = [this](const JobVerdict& verdict) { on_end(verdict); },

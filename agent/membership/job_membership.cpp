@@ -233,11 +233,11 @@ void JobMembership::perform(r::Member::Action& action) {
         start(begin->assigned);
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
         // When the queued order is carried out, its round may be over and the next one running.
-        order([this, round = running_round_, reason = stop->reason, lost = stop->lost,
+        order([this, round = running_round_, reason = stop->reason, lost = stop->lost, signal = stop->signal,
                is_known = own_failure_ || stop->reason == own_leave_] {
             if (!round || running_round_ != round) return;
             if (!is_known) orders_.print(reason);
-            orders_.stop(reason, lost);
+            orders_.stop(reason, lost, signal);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
         store_.end_round();

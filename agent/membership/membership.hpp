@@ -44,7 +44,8 @@ public:
     struct Orders {
         std::function<void(const Assignment&)> start;  ///< begin a round
         /// Stop the running round, because a worker on another node failed or a node left. `lost`: dead ranks.
-        std::function<void(const std::string& reason, const rendezvous::LostRanks& lost)> stop;
+        /// `signal`: that ended the job elsewhere; 0: none.
+        std::function<void(const std::string& reason, const rendezvous::LostRanks& lost, int signal)> stop;
         std::function<void(const std::string& text)> print;  ///< print a line for the user
         std::function<void(const JobVerdict&)> end;          ///< the job is over, and no worker runs here
         /// Kill the running round without a grace time: this node was cut off, and another node may soon run its ranks.

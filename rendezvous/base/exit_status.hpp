@@ -1,6 +1,8 @@
 #pragma once
 /// dlaunch's own exit statuses. The exit code of a failed worker takes precedence.
 
+#include <csignal>
+
 namespace dlaunch::exit_status {
 
 inline constexpr int kUsage = 2;
@@ -13,5 +15,11 @@ inline constexpr int kGiveUp = 93;  ///< a crash loop: do not requeue
 inline constexpr int kCannotExecute = 126;
 inline constexpr int kNotFound = 127;
 inline constexpr int kSignalBase = 128;
+
+/// The signal of a request to end that has this status; 0: none has.
+constexpr int signal_of(int status) {
+    const int number = status - kSignalBase;
+    return number > 0 && number <= 64 && number != SIGKILL ? number : 0;
+}
 
 }  // namespace dlaunch::exit_status

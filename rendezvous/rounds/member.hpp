@@ -63,6 +63,7 @@ public:
     struct StopWorkers {
         std::string reason;
         LostRanks lost{};
+        std::int32_t signal = 0;  ///< to the workers; 0: the one for a failure elsewhere
     };
     struct CloseRound {};  ///< the round has ended on all nodes, after its end here: its worker store may close
     struct KillWorkers {   ///< without grace

@@ -81,7 +81,10 @@ void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lo
     if (has_stopped()) judge(now);
 }
 
-StopRound Rounds::order_to_stop(bool at_once) const { return {stamp(), restart_reason_, stopped_for_, at_once}; }
+StopRound Rounds::order_to_stop(bool at_once) const {
+    return {stamp(), restart_reason_, stopped_for_, at_once,
+            blame_.decided() ? exit_status::signal_of(blame_.decided()->status) : 0};
+}
 
 /// Called when no worker of the round lives.
 void Rounds::judge(Time now) {

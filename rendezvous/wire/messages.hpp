@@ -184,8 +184,9 @@ struct Assigned {
 struct StopRound {
     Stamp stamp;
     std::string reason;
-    LostRanks lost{};      ///< for the workers that still run, which must not wait for these ranks
-    bool at_once = false;  ///< without a grace time
+    LostRanks lost{};         ///< for the workers that still run, which must not wait for these ranks
+    bool at_once = false;     ///< without a grace time
+    std::int32_t signal = 0;  ///< that ends the job, for its workers; 0: none does
     bool operator==(const StopRound&) const = default;
 };
 

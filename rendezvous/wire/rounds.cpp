@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <csignal>
 #include <type_traits>
 #include <utility>
 
@@ -223,7 +224,7 @@ void fields(auto& a, r::Assigned& m) {
 }
 void fields(auto& a, r::StopRound& m) {
     List<r::RankRange, r::kMostContexts> lost{m.lost};
-    a(m.stamp, m.reason, lost, m.at_once);
+    a(m.stamp, m.reason, lost, m.at_once, m.signal);
 }
 void fields(auto& a, r::Notice& m) { a(m.stamp, m.text); }
 void fields(auto& a, r::Gone& m) { a(m.returns); }
@@ -254,7 +255,7 @@ bool sane(const r::Report& m) {
     return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)) && within(m.store_port, 0, 65'535) &&
            within(m.jax_port, 0, 65'535);
 }
-bool sane(const r::StopRound& m) { return sane(m.lost); }
+bool sane(const r::StopRound& m) { return sane(m.lost) && within(m.signal, 0, SIGRTMAX); }
 bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }
 bool sane(const r::RestartCounters& m) { return m.used >= 0 && m.quick_in_a_row >= 0 && m.alike_in_a_row >= 0; }
 bool sane(const r::JobProgress& m) { return sane(m.restarts) && within(m.first_group_size, 0, kMostWorkers); }

@@ -20,7 +20,7 @@ def running(start, shell_worker):
     return run
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143)])
+@pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_an_end_signal_ends_them(running, seen, number, status):
     running.signal(number)
     assert running.wait().rc == status

@@ -34,7 +34,7 @@ struct Node {
                                  membership.round_over(end);
                              });
                          },
-                         [&](const std::string&, const auto&) { late_stops += runs ? 0 : 1; },
+                         [&](const std::string&, const auto&, int) { late_stops += runs ? 0 : 1; },
                          [&](const std::string& text) { printed.push_back(text); },
                          [&](const JobVerdict& end) {
                              verdict = end;

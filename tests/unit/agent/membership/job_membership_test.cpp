@@ -63,7 +63,10 @@ public:
                               store_.prepare(assignment);
                               if (on_start) on_start(*this);
                           },
-                          [this](const std::string& reason, const auto&) { stopped(reason); },
+                          [this](const std::string& reason, const auto&, int signal) {
+                              stop_signal = signal;
+                              stopped(reason);
+                          },
                           [this](const std::string& text) { printed.push_back(text); },
                           [this](const JobVerdict& how) {
                               verdict = how;
@@ -91,6 +94,7 @@ public:
     std::unique_ptr<JobMembership> membership;
     std::vector<Assignment> rounds;
     std::vector<std::string> printed, stops;
+    int stop_signal = -1;  ///< of the latest order to stop
     std::optional<JobVerdict> verdict;
     std::function<void(Node&)> on_start;
     std::function<void()> on_end;
@@ -257,6 +261,7 @@ TEST(JobMembership, a_leave_ends_a_job_that_needs_every_node) {
         if (started == 2 && job[1].runs) job[1].succeed();
     });
     EXPECT_EQ(job.statuses(), (std::vector<int>{143, 143}));
+    EXPECT_EQ(job[0].stop_signal, 15);
 }
 
 TEST(JobMembership, an_elastic_job_continues_after_a_leave) {
@@ -270,6 +275,7 @@ TEST(JobMembership, an_elastic_job_continues_after_a_leave) {
     });
     EXPECT_EQ(job.statuses(), (std::vector<int>{0, 0, 143}));
     EXPECT_EQ(job[0].latest().restart_count, 0);
+    EXPECT_EQ(job[0].stop_signal, 0);
 }
 
 TEST(JobMembership, another_job_is_refused) {

@@ -83,9 +83,9 @@ TEST(CoordinatorAdoption, a_leave_of_a_fixed_job_ends_it_at_once) {
     Job next = replacement_of(job);
     next.comes_back(1, 0, 2);
     next.send(1, leave_of(next));
-    EXPECT_TRUE(next.received<StopRound>(1));
+    EXPECT_EQ(next.received<StopRound>(1)->signal, 15);
     next.comes_back(0, 0, 2);
-    EXPECT_TRUE(next.received<StopRound>(0));
+    EXPECT_EQ(next.received<StopRound>(0)->signal, 15);
     for (int node : {0, 1}) next.over(node);
     for (int node : {0, 1}) EXPECT_EQ(next.received<End>(node)->verdict.status, 143);
 }
@@ -186,6 +186,19 @@ TEST(CoordinatorAdoption, a_finished_member_that_is_gone_is_not_waited_for) {
     EXPECT_EQ(next.coordinator.phase(), Coordinator::Phase::running);
     for (int node : {0, 1}) next.over(node, true);
     for (int node : {0, 1}) EXPECT_EQ(next.received<End>(node)->verdict.status, 0);
+}
+
+TEST(CoordinatorAdoption, the_signal_that_ends_the_job_goes_to_all_workers) {
+    for (const int status : {130, 143, 124}) {
+        Job job(2, 2, 1);
+        for (int node : {0, 1}) job.join(node);
+        job.send(1, leave_of(job, {{}, Leave::Scope::job, status, "the reason"}));
+        EXPECT_EQ(job.received<StopRound>(0)->signal, status > 128 ? status - 128 : 0);
+    }
+    Job job(2, 2, 1);
+    for (int node : {0, 1}) job.join(node);
+    job.fails(1);
+    EXPECT_EQ(job.received<StopRound>(0)->signal, 0);
 }
 
 }  // namespace

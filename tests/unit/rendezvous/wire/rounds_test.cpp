@@ -138,6 +138,9 @@ TEST(RoundsWire, numbers_out_of_range_are_refused) {
     EXPECT_FALSE(stop({{INT32_MAX, 1}}));
     EXPECT_FALSE(stop({{-1, 1}}));
     EXPECT_FALSE(stop({{0, 0}}));
+    EXPECT_TRUE(decode_frame(encode(r::StopRound{.stamp = kStamp, .signal = 15})));
+    EXPECT_FALSE(decode_frame(encode(r::StopRound{.stamp = kStamp, .signal = -1})));
+    EXPECT_FALSE(decode_frame(encode(r::StopRound{.stamp = kStamp, .signal = 65})));
     EXPECT_FALSE(decode(0x3F, ""));
     EXPECT_FALSE(decode(0xFF, ""));
 }
