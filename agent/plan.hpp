@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/mpi/family.hpp"
 #include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::agent {
@@ -57,6 +58,7 @@ struct Program {
     Variables environment;          ///< --env
     std::string working_directory;  ///< --chdir; empty: the agent's
     std::vector<Wrap> wraps;
+    MpiFamily mpi = MpiFamily::none;  ///< the same in all contexts of a job that have one
 
     /// The user's program without its folder, or the module's name.
     [[nodiscard]] std::string name() const {
