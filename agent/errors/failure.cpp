@@ -10,6 +10,7 @@ int Failure::exit_status() const {
         case ExitKind::timed_out:
         case ExitKind::hung: return dlaunch::exit_status::kHang;
         case ExitKind::exited:
+        case ExitKind::judged:
         case ExitKind::not_executed: break;
     }
     return code;

@@ -24,6 +24,7 @@ enum class ExitKind {
     not_executed,  ///< `text` names the failed step; `code` is 126 or 127
     timed_out,     ///< the job exceeded --timeout
     hung,          ///< the worker missed a deadline of torch's file timer, and the agent killed it
+    judged,        ///< by a service of the round, for the reason `text`, with `code`
 };
 
 enum class OutOfMemory { no, likely, certain };
@@ -47,7 +48,8 @@ struct Failure {
     OutOfMemory out_of_memory = OutOfMemory::no;
     std::string memory_limit;  ///< of the cgroup that ran out of memory, "900 MiB"; may be empty
     /// not_executed: "./prog: No such file or directory"; hung: the evidence, "timer step expired"; timed_out: the
-    /// limit, "30 s"; exited and signalled: for a template its state, "before its fork point"; else empty.
+    /// limit, "30 s"; judged: the rest of the sentence, "called MPI_Abort with 7"; exited and signalled: for a template
+    /// its state, "before its fork point"; else empty.
     std::string text;
     bool permanent = false;  ///< not_executed: a restart cannot help. Known on the worker's node only
     int round = 0;

@@ -86,7 +86,7 @@ Failure from_json(const json& object) {
     object.at("host").get_to(failure.host);
     object.at("program").get_to(failure.program);
     failure.pid = int_at(object, "pid");
-    failure.how = static_cast<ExitKind>(int_at(object, "how", static_cast<int>(ExitKind::hung)));
+    failure.how = static_cast<ExitKind>(int_at(object, "how", static_cast<int>(ExitKind::judged)));
     failure.code = int_at(object, "code", 255);
     failure.signal = int_at(object, "signal", 127);
     object.at("core_dumped").get_to(failure.core_dumped);

@@ -19,6 +19,7 @@ const char* name(ExitKind how) {
         case ExitKind::not_executed: return "not_executed";
         case ExitKind::timed_out: return "timed_out";
         case ExitKind::hung: return "hung";
+        case ExitKind::judged: return "judged";
     }
     return "";
 }
@@ -40,7 +41,8 @@ ordered_json record_json(const Failure& failure) {
 }
 
 ordered_json failure_json(const Failure& failure) {
-    const bool has_code = failure.how == ExitKind::exited || failure.how == ExitKind::not_executed;
+    const bool has_code =
+        failure.how == ExitKind::exited || failure.how == ExitKind::not_executed || failure.how == ExitKind::judged;
     const bool has_signal = failure.how == ExitKind::signalled;
     ordered_json words = ordered_json::array();
     for (const std::string& word : failure.stderr_tail) words.push_back(valid_utf8(word));

@@ -52,6 +52,7 @@ std::string exit_clause(const Failure& failure, bool with_limit) {
                                failure.core_dumped ? ", core dumped" : "", memory);
         case ExitKind::timed_out: return "was still running when the job outlived --timeout";
         case ExitKind::hung: return "hung";
+        case ExitKind::judged: return "";
         case ExitKind::not_executed: break;
     }
     return "could not be executed";
@@ -78,6 +79,7 @@ Tail tail(const Failure& failure, const Brevity& brevity) {
     if (failure.how == ExitKind::timed_out) return {how + (has_text ? " " : ""), ""};
     if (failure.how == ExitKind::hung && has_text) return {how + " (", ")" + time_clause(failure, brevity)};
     const std::string when = time_clause(failure, brevity);
+    if (failure.how == ExitKind::judged) return {how, when};
     // A clause after the verb needs a second comma: "..., core dumped, in round 2".
     const bool clause = how.find(',') != std::string::npos && !when.empty();
     return {how + (clause ? "," : "") + when, ""};

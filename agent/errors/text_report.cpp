@@ -220,8 +220,8 @@ std::string text_report(const JobResult& end, std::string_view printed) {
     const bool timed_out = first.how == ExitKind::timed_out;
     const std::string headline = timed_out ? timeout_line(causes) : summary(first);
     std::string out = headline == printed ? "" : fmt::format("dlaunch: {}\n", headline);
-    if (first.how == ExitKind::not_executed && headline.find(printable(first.text)) == std::string::npos)
-        quote(out, kMargin, first.text);
+    const bool is_quoted = first.how == ExitKind::not_executed || first.how == ExitKind::judged;
+    if (is_quoted && headline.find(printable(first.text)) == std::string::npos) quote(out, kMargin, first.text);
     if (first.of_template())
         quote(out, kMargin,
               "this process was the template of --start-method=fork: workers are forked from it where it calls\n"

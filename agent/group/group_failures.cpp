@@ -24,6 +24,12 @@ void set_exit(Failure& failure, int code, int status) {
     failure.core_dumped = code == CLD_DUMPED;
 }
 
+void set_verdict(Failure& failure, const Verdict& verdict) {
+    failure.how = ExitKind::judged;
+    failure.code = verdict.code;
+    failure.text = verdict.text;
+}
+
 }  // namespace
 
 Failure GroupShell::describe(const Worker& worker) const {
@@ -47,6 +53,7 @@ Failure GroupShell::make_failure(const GroupCommand& command) const {
     switch (command.failure) {
         case FailureKind::ended:
             set_exit(failure, worker.code, worker.status);
+            if (worker.verdict) set_verdict(failure, *worker.verdict);
             if (!worker.hung) break;
             failure.how = ExitKind::hung;
             failure.text = fmt::format("its timer \"{}\" expired", worker.hung_in);
@@ -64,12 +71,22 @@ Failure GroupShell::make_failure(const GroupCommand& command) const {
             set_exit(failure, template_end_->code, template_end_->status);
             failure.text = template_end_->at_fork_point ? "at its fork point" : "before its fork point";
             break;
+        case FailureKind::judged: set_verdict(failure, *worker.verdict); break;
         case FailureKind::timed_out:
             failure.how = ExitKind::timed_out;
             failure.text = fmt::format("of {:g} s", static_cast<double>(deps_.plan.timeout.count()) / 1e3);
             break;
     }
     return failure;
+}
+
+/// Ignored verdicts leave no trace: the report of a stopped worker shows its own exit.
+void GroupShell::fail(int local_rank, const Verdict& verdict) {
+    feed([this, local_rank, verdict](base::Time now) {
+        if (!group_.heeds_verdicts()) return;
+        workers_.judge(local_rank, verdict);
+        group_.judged(local_rank, now);
+    });
 }
 
 void GroupShell::add_failure(const GroupCommand& command) {

@@ -15,11 +15,6 @@
 namespace dlaunch::agent {
 namespace {
 
-using namespace std::chrono_literals;
-
-/// Longest wait of the first worker for the folder of its error file: an unresponsive disk must not block the worker.
-constexpr auto kFoldersDue = 100ms;
-
 std::int64_t number(std::int64_t value) { return value; }
 const char* plural(std::size_t count, const char* ending) { return count == 1 ? "" : ending; }
 
@@ -32,6 +27,7 @@ GroupShell::GroupShell(const WorkerDeps& deps, EventLog& events, GroupOwner& own
       workers_(deps, *this),
       group_({.stop_signal = deps.plan.stop_signal, .grace = deps.plan.grace, .forks = deps.program != nullptr}),
       memory_(OomCounter::of_this_process()) {
+    for (RoundService* service : deps_.services) service->control(*this);
     if (deps_.plan.rendezvous.max_nodes > 1 && deps_.cgroups.folder().empty() && !proc_is_ours())
         owner_.print_unless_quiet(
             "/proc does not show this process, and no cgroup can be made: should the agent freeze, its workers live "
@@ -106,7 +102,7 @@ void GroupShell::begin(const Assignment& assignment) {
             memory_before_ = memory_.read();
             evidence_.clear();
             workers_.begin(assignment);
-            begin_waiting();
+            make_folders();
             for (RoundService* service : deps_.services) service->prepare(assignment);
             if (!workers_.has_template()) group_.template_gone();
             events_.write("round_assigned", {{"round", number(assignment.round)},
@@ -195,11 +191,13 @@ void GroupShell::on_unmade(const Worker& worker) {
 }
 
 void GroupShell::on_ended(Worker& worker) {
-    for (RoundService* service : deps_.services) service->ended(worker.pid);
+    WorkerExit exit{.local_rank = worker.local_rank, .pid = worker.pid, .status = worker.exit_status()};
+    for (RoundService* service : deps_.services) service->ended(exit);
+    if (!worker.asked_to_stop) worker.verdict = std::move(exit.verdict);
     // Read the count before the cgroup is removed. Each round has a new cgroup: its count starts at 0.
     const std::string counted_in = deps_.cgroups.worker_folder(assignment_.round, worker.local_rank);
     if (!counted_in.empty()) worker.oom_kills = OomCounter::of_folder(counted_in).read();
-    const bool well = worker.exit_status() == 0;
+    const bool well = worker.exit_status() == 0 && !worker.verdict;
     const auto& ending = deps_.plan.handled_signals;
     const bool as_if_asked =
         !worker.hung && std::find(ending.begin(), ending.end(), worker.exit_status() - 128) != ending.end();
@@ -243,62 +241,6 @@ void GroupShell::on_template_ended(const Template::End& end) {
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
-
-void GroupShell::begin_waiting() {
-    if (!deps_.output.paths().has_tree()) return;
-    awaits_folders_ = true;
-    std::vector<LogSource> sources;
-    for (const Worker& worker : workers_.all()) sources.push_back(workers_.source_of(worker));
-    if (deps_.program && !workers_.has_template()) sources.push_back(workers_.next_template_source());
-    deps_.output.make_folders(std::move(sources), [this, round = assignment_.round] {
-        if (round == assignment_.round) end_waiting();
-    });
-    folders_due_ = deps_.loop.after(kFoldersDue, [this] { end_waiting(); });
-}
-
-void GroupShell::end_waiting() {
-    awaits_folders_ = false;
-    folders_due_ = {};
-    feed([this](base::Time) {
-        if (const auto waiting = std::exchange(to_be_started_, std::nullopt)) start_when_ready(*waiting);
-    });
-}
-
-/// A stop cancels the start that waits for a folder.
-void GroupShell::cancel_start() {
-    const auto waiting = std::exchange(to_be_started_, std::nullopt);
-    if (!waiting) return;
-    if (*waiting == LogSource::kTemplate)
-        on_template_refused({.step = "the round was stopped", .permanent = true});
-    else
-        feed([this, local = *waiting](base::Time now) { group_.unmade(local, now); });
-}
-
-void GroupShell::start_when_ready(int local_rank) {
-    if (awaits_folders_)
-        to_be_started_ = local_rank;
-    else if (local_rank == LogSource::kTemplate)
-        start_template();
-    else
-        start(local_rank);
-}
-
-/// Starts one worker per turn of the loop, so that signals and exits are served between two starts.
-void GroupShell::start(int local_rank) {
-    workers_.start(local_rank);
-    deps_.loop.post([this] { feed([this](base::Time now) { group_.proceed(now); }); });
-}
-
-void GroupShell::start_template() {
-    if (const auto error = workers_.start_template()) on_template_refused(*error);
-}
-
-void GroupShell::hint() {
-    owner_.print_unless_quiet(
-        fmt::format("no worker runs yet: the program (pid {}) has not reached dlaunch::fork_point() within {} s; a "
-                    "program without that call needs --start-method=spawn",
-                    deps_.program->pid(), std::chrono::seconds(WorkerGroup::kLongPreparation).count()));
-}
 
 void GroupShell::kill_workers(GroupEvent because) {
     const auto alive = static_cast<std::size_t>(workers_.alive());
@@ -367,6 +309,7 @@ void GroupShell::sweep() {
 }
 
 void GroupShell::drain() {
+    for (RoundService* service : deps_.services) service->cleared();
     std::vector<LogSource> failed;
     for (const Failure& failure : failures_)
         if (!failure.collateral) failed.push_back(source_of(failure));

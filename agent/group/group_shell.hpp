@@ -37,7 +37,7 @@ protected:
 };
 
 /// Owned by the agent; runs on the control loop.
-class GroupShell final : private WorkerObserver {
+class GroupShell final : private WorkerObserver, private RoundControl {
 public:
     /// `deps`, `events` and `owner` must outlive this object.
     GroupShell(const WorkerDeps& deps, EventLog& events, GroupOwner& owner);
@@ -53,6 +53,8 @@ public:
     void hang(pid_t pid, int signal, const std::string& scope);
 
     void forward(int signal) { workers_.signal(signal); }
+    /// As LocalWorkers::give_terminal().
+    bool give_terminal() { return workers_.give_terminal(); }
     /// Ctrl-Z stops the workers, fg continues them.
     void suspend();
     void resume();
@@ -78,13 +80,18 @@ private:
     void on_template_ready() override;
     void on_template_refused(const SpawnError& error) override;
     void on_template_ended(const Template::End& end) override;
+    // RoundControl
+    void fail(int local_rank, const Verdict& verdict) override;
+    void ready() override { start_waiting(); }
 
     void feed(Event event);
     void arm_timer();
     void perform(const GroupCommand& command);
     void start_when_ready(int local_rank);
-    void begin_waiting();
-    void end_waiting();
+    void make_folders();
+    void end_wait_for_folders();
+    [[nodiscard]] bool must_wait() const;
+    void start_waiting();
     void cancel_start();
     void start(int local_rank);
     void start_template();
@@ -125,7 +132,7 @@ private:
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;
     bool awaits_folders_ = false;       ///< the I/O thread makes the round's folders
-    std::optional<int> to_be_started_;  ///< the worker or template that waits for its folder
+    std::optional<int> to_be_started_;  ///< the worker or template that waits for its folder or a service
     base::Timer folders_due_;
 };
 

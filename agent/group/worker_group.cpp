@@ -228,6 +228,13 @@ void WorkerGroup::release_held(bool excused, Time now) {
     start_more(now);
 }
 
+void WorkerGroup::judged(int worker, Time now) {
+    if (!heeds_verdicts()) return;
+    fail(worker, FailureKind::judged, false);
+    feed(GroupEvent::exited_badly, now);
+    settle(now);
+}
+
 /// Records the first failure of a worker; its exit after a stop is no second one.
 void WorkerGroup::fail(int worker, FailureKind kind, bool collateral) {
     if (std::exchange(at(worker).has_failed, true)) return;

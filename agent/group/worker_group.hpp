@@ -31,6 +31,7 @@ enum class FailureKind : unsigned char {
     template_passed,   ///< the template exited with 0 instead of making this worker
     template_ended,    ///< the template exited with another status or died of a signal
     timed_out,         ///< the worker still ran at the job's time limit
+    judged,            ///< a service has found it to be the cause of a failure
 };
 
 struct GroupCommand {
@@ -102,6 +103,8 @@ public:
     [[nodiscard]] bool holds_ends() const { return !held_.empty(); }
     [[nodiscard]] bool unkillable() const { return unkillable_; }
     [[nodiscard]] bool suspended() const { return suspended_; }
+    /// Whether judged() has an effect: no stop has begun.
+    [[nodiscard]] bool heeds_verdicts() const { return is(GroupState::starting) || is(GroupState::running); }
     /// The commands since the last call, in order.
     [[nodiscard]] std::vector<Command> take_commands() { return std::exchange(commands_, {}); }
 
@@ -126,6 +129,8 @@ public:
     /// The template will not make a fork that was ordered.
     void unmade(int worker, Time now);
     void ended(int worker, const End& end, Time now);
+    /// The worker is the cause of a failure, whether it runs or not. No effect once it was asked to stop.
+    void judged(int worker, Time now);
 
     // --- the template
     /// The template has exited between two rounds.

@@ -75,6 +75,7 @@ SpawnRequest LocalWorkers::request(Worker& worker, const OutputEnds& ends, const
     for (const auto& [name, value] : contribution.variables) set_variable(variables, name, value);
     set_variables(request, variables);
     request.files = {contribution.input, ends.out.get(), ends.err.get()};
+    request.kept = contribution.inherited;
     request.working_directory = deps_.plan.context_of(worker.local_rank).program.working_directory;
     request.open_files = deps_.open_files;
     if (contribution.terminal) {
@@ -102,11 +103,12 @@ LogSource LocalWorkers::next_template_source() const {
 }
 
 void LocalWorkers::start(int local_rank) {
-    Worker& worker = workers_[static_cast<std::size_t>(local_rank)];
+    Worker& worker = at(local_rank);
     auto ends = deps_.output.add_worker(source_of(worker));
     if (!ends) return observer_.on_not_started(worker, {.step = ends.error().text, .permanent = true});
     Contribution contribution;
     for (RoundService* service : deps_.services) service->contribute(assignment_, local_rank, contribution);
+    if (!contribution.refusal.empty()) return observer_.on_not_started(worker, {.step = contribution.refusal});
     SpawnRequest wanted = request(worker, *ends, contribution);
     const base::UniqueFd cgroup = deps_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
@@ -281,6 +283,17 @@ std::vector<LocalWorkers::Orphan> LocalWorkers::orphans() const {
         if (stat && stat->state != 'Z' && stat->state != 'X') found.push_back({.pid = pid, .pidfd = std::move(pidfd)});
     }
     return found;
+}
+
+bool LocalWorkers::give_terminal() {
+    if (!deps_.terminal.usable()) return false;
+    for (const Worker& worker : workers_) {
+        if (!worker.alive || !worker.has_terminal) continue;
+        deps_.terminal.give(worker.pid);
+        ::kill(-worker.pid, SIGCONT);
+        return true;
+    }
+    return false;
 }
 
 void LocalWorkers::kill() {

@@ -81,6 +81,8 @@ public:
     /// The living worker with this pid, group or session, or with `pid` as a descendant; null: none.
     [[nodiscard]] Worker* owner_of(pid_t pid);
 
+    /// Gives a foreground job's terminal to the worker that reads from it. True: that worker was continued.
+    bool give_terminal();
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
     /// Sends `number` as a request to end: marks each worker as asked_to_stop, and continues stopped workers so that
@@ -98,6 +100,9 @@ public:
     /// Sends SIGKILL to every living worker's group and to all processes in the workers' cgroups.
     void kill();
 
+    /// Keeps the service's reason for the report.
+    void judge(int local_rank, const Verdict& verdict) { at(local_rank).verdict = verdict; }
+
     /// The worker that owns the terminal was stopped. True once per stop.
     [[nodiscard]] bool terminal_stopped() const;
 
@@ -107,6 +112,7 @@ private:
     void on_refused(const SpawnError& error) override;
     void on_ended(const Template::End& end) override;
 
+    [[nodiscard]] Worker& at(int local_rank) { return workers_[static_cast<std::size_t>(local_rank)]; }
     [[nodiscard]] std::vector<Orphan> groups_with_orphans() const;
     void collect(Worker& worker);
     void release_process(Worker& worker);

@@ -21,10 +21,12 @@ namespace {
 using boost::system::error_code;
 
 // Initializers in Boost's protocol: each copies a part of the request into the orders.
-struct StandardFiles {
-    const std::array<int, 3>& files;
+struct Files {
+    const std::array<int, 3>& standard;
+    const std::vector<int>& kept;
     error_code on_setup(WorkerLauncher& launcher, const process::filesystem::path&, const char* const*&) const {
-        std::copy(files.begin(), files.end(), launcher.orders.files);
+        std::copy(standard.begin(), standard.end(), launcher.orders.files);
+        launcher.orders.kept = kept.data();
         return {};
     }
 };
@@ -158,6 +160,7 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     state->environment.push_back(nullptr);
 
     state->affinity = affinity_mask(request.processors);
+    state->request.kept.push_back(-1);
     state->launcher.env = state->environment.data();
     // The child's execve or exit closes the last copy of the writing end, which signals the result.
     int ends[2];
@@ -166,7 +169,7 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     base::UniqueFd writing_end(ends[1]);
     error_code error;
     const Cloned made = state->launcher(error, state->paths.data(), state->arguments.data(),
-                                        StandardFiles{request.files}, Place{request, state->affinity});
+                                        Files{request.files, request.kept}, Place{request, state->affinity});
     writing_end.reset();
     if (made.pid < 0) return SpawnError{.step = "fork", .number = error ? error.value() : made.error};
     state->made = made;

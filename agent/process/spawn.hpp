@@ -22,6 +22,7 @@ struct SpawnRequest {
     std::vector<std::string> variables;    ///< "NAME=value", of this worker
     std::vector<const char*> inherited;    ///< "NAME=value", not copied
     std::array<int, 3> files{-1, -1, -1};  ///< become fds 0, 1, 2; -1: inherited. May be closed after begin()
+    std::vector<int> kept;                 ///< further descriptors, open in the worker under the same numbers
     std::string working_directory;         ///< empty: inherited
     std::vector<int> processors;           ///< by number; empty: inherited
     int cgroup = -1;                       ///< descriptor of a cgroup v2 folder in which the worker is born; -1: none

@@ -65,6 +65,8 @@ void take_files(ChildOrders* orders) {
     // For descriptors that libraries of the agent opened without O_CLOEXEC. keep_descriptors() has marked those of the
     // agent's caller, also where a seccomp filter refuses this call.
     raw_syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+    for (const int* kept = orders->kept; *kept >= 0; ++kept)
+        must(orders, SpawnStep::files, raw_syscall(SYS_fcntl, *kept, F_SETFD, 0));
 }
 
 void take_signals(ChildOrders* orders) {

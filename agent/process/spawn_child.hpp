@@ -18,6 +18,7 @@ struct ChildOrders {
     char* const* arguments;
     char* const* environment;
     int files[3];
+    const int* kept;                ///< descriptors that stay open; the list ends with -1
     const char* working_directory;  ///< null: stay
     const unsigned long* affinity;  ///< a mask for sched_setaffinity(2); null: keep
     unsigned long affinity_bytes;

@@ -30,7 +30,7 @@ public:
     void contribute(const Assignment&, int, Contribution& to) override {
         to.variables.emplace_back("TORCHELASTIC_TIMER_FILE", path());
     }
-    void ended(pid_t worker) override { table_.forget(worker); }
+    void ended(WorkerExit& exit) override { table_.forget(exit.pid); }
 
 private:
     void read_requests();

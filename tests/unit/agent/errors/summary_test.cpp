@@ -102,6 +102,16 @@ TEST(Summary, OfAHangAndATimeOut) {
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) was still running when the job outlived --timeout 30 s");
 }
 
+TEST(Summary, OfAVerdictOfAService) {
+    Failure made = failure(ExitKind::judged);
+    made.code = 7;
+    made.text = "called MPI_Abort with 7";
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) called MPI_Abort with 7 after 12.3 s");
+    made.round = 2;
+    EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) called MPI_Abort with 7 in round 2 after 12.3 s");
+    EXPECT_EQ(made.exit_status(), 7);
+}
+
 TEST(Summary, GivesUpTheLimitBeforeTheHost) {
     Failure made = killed(SIGKILL);
     made.out_of_memory = OutOfMemory::certain;

@@ -85,6 +85,40 @@ TEST_F(WorkerGroupTest, each_state_is_entered_before_its_commands) {
     EXPECT_FALSE(group.next_deadline());
 }
 
+TEST_F(WorkerGroupTest, a_judged_worker_is_the_cause_and_its_exit_no_second_failure) {
+    run(2);
+    group.judged(1, now);
+    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "announce", "stop 15"}));
+    end(1, false);
+    end(0, false);
+    EXPECT_EQ(commands(), (Strings{"collateral 0", "look for orphans"}));
+}
+
+TEST_F(WorkerGroupTest, a_worker_that_exited_well_can_be_judged) {
+    run(2);
+    end(1);
+    group.judged(1, now);
+    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "announce", "stop 15"}));
+}
+
+TEST_F(WorkerGroupTest, a_verdict_after_a_stop_has_no_effect) {
+    run(2);
+    group.stop(SIGTERM, now);
+    commands();
+    EXPECT_FALSE(group.heeds_verdicts());
+    group.judged(1, now);
+    EXPECT_EQ(commands(), Strings{});
+}
+
+TEST_F(WorkerGroupTest, a_worker_without_a_process_can_be_judged) {
+    group.assign(2, now);
+    commands();
+    group.judged(0, now);
+    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, exited_badly", "announce", "stop 15"}));
+    group.unmade(0, now);
+    EXPECT_EQ(commands(), Strings{"look for orphans"});
+}
+
 TEST_F(WorkerGroupTest, one_worker_is_started_per_turn_and_four_at_once) {
     group.assign(6, now);
     Strings started;

@@ -79,6 +79,19 @@ protected:
     const fs::path folder_ = temporary_.path();
 };
 
+TEST_F(Spawn, a_kept_descriptor_is_the_only_further_one) {
+    int kept[2], other[2];
+    ASSERT_EQ(pipe2(kept, O_CLOEXEC), 0);
+    ASSERT_EQ(pipe2(other, 0), 0);
+    const std::string script = "echo word >&" + std::to_string(kept[1]) + "; ls /proc/$$/fd | tr '\\n' ' '";
+    const std::string seen = output(script, [&](SpawnRequest& request) { request.kept = {kept[1]}; });
+    EXPECT_EQ(seen, "0 1 2 " + std::to_string(kept[1]) + " ");
+    char word[5] = {};
+    EXPECT_EQ(read(kept[0], word, 4), 4);
+    EXPECT_STREQ(word, "word");
+    for (const int descriptor : {kept[0], kept[1], other[0], other[1]}) close(descriptor);
+}
+
 TEST_F(Spawn, runs_a_program_and_its_pidfd_reports_the_exit) {
     Spawning spawning = begun(shell("exit 7"));
     const base::UniqueFd pidfd = spawning.take_pidfd();
