@@ -1,0 +1,61 @@
+#include "agent/mpi/node_fence.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace dlaunch::agent {
+
+std::string round_prefix(const Assignment& assignment) { return fmt::format("dlaunch/mpi/{}/", assignment.round); }
+
+NodeFence::NodeFence(base::Loop& loop, const Assignment& assignment, std::string name)
+    : loop_(loop),
+      here_(assignment.group_rank),
+      nodes_(assignment.group_world_size),
+      name_(round_prefix(assignment) + std::move(name)),
+      store_(loop, assignment.master_addr, assignment.master_port) {}
+
+std::string NodeFence::key(int number, int node) const { return fmt::format("{}/{}/{}", name_, number, node); }
+
+/// A node enters fence n + 1 when it has the result of fence n. So the end of fence n + 1 shows that all nodes have
+/// read fence n, whose keys can go.
+void NodeFence::enter(std::string_view bytes, Done done) {
+    const int number = entered_++;
+    if (nodes_ == 1) return finish_soon(std::vector{std::string(bytes)}, std::move(done));
+    if (bytes.size() > StoreClient::kMostValueBytes)
+        return finish_soon(base::Error{fmt::format("a node's contribution has {} bytes, expected at most {}",
+                                                   bytes.size(), StoreClient::kMostValueBytes)},
+                           std::move(done));
+    std::vector<std::string> keys;
+    for (int node = 0; node < nodes_; ++node) keys.push_back(key(number, node));
+    store_.exchange(key(number, here_), bytes, keys, std::move(done));
+    if (number > 0) store_.remove(key(number - 1, here_), {});
+}
+
+void NodeFence::finish_soon(base::Result<std::vector<std::string>> result, Done done) {
+    soon_ = loop_.after(base::Duration::zero(), [done = std::move(done), result = std::move(result)]() mutable {
+        const Done run = std::move(done);  // which may enter the next fence, and so end this callback's life
+        const auto outcome = std::move(result);
+        run(outcome);
+    });
+}
+
+void gather_world(NodeFence& fence, const Plan& plan, const Assignment& assignment,
+                  std::function<void(const base::Result<MpiWorld>&)> done) {
+    const auto take = [here = assignment.group_rank, size = assignment.world_size,
+                       done = std::move(done)](const base::Result<std::vector<std::string>>& all) {
+        if (!all) return done(all.error());
+        MpiWorld world{here, {}};
+        for (const std::string& text : *all) {
+            auto node = decode(text);
+            if (!node) return done(base::Error{"the round's store has no ranks of a node, but other bytes"});
+            world.nodes.push_back(std::move(*node));
+        }
+        if (world.size() != size || !world.nodes_by_rank())
+            return done(base::Error{"the nodes' ranks in the round's store are no world"});
+        done(world);
+    };
+    fence.enter(encode(ranks_here(plan, assignment)), take);
+}
+
+}  // namespace dlaunch::agent
