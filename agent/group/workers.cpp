@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/mpi/foreign_variables.hpp"
 #include "agent/process/pidfd.hpp"
 #include "agent/process/proc.hpp"
 #include "agent/process/sweep.hpp"
@@ -38,12 +39,19 @@ std::vector<std::string> entries_of(const Variables& variables) {
     return entries;
 }
 
+/// What workers inherit: a worker is no rank of the job in which dlaunch was started.
+std::vector<std::string> inherited_entries(const Plan& plan) {
+    Variables variables = plan.host.environment;
+    std::erase_if(variables, [](const auto& variable) { return is_of_other_starter(variable.first); });
+    return entries_of(variables);
+}
+
 }  // namespace
 
 int Worker::exit_status() const { return code == CLD_EXITED ? status : 128 + status; }
 
 LocalWorkers::LocalWorkers(const WorkerDeps& deps, WorkerObserver& observer)
-    : deps_(deps), observer_(observer), inherited_(entries_of(deps.plan.host.environment)) {
+    : deps_(deps), observer_(observer), inherited_(inherited_entries(deps.plan)) {
     if (deps_.program) deps_.program->observe(*this);
 }
 
