@@ -15,6 +15,7 @@
 #include "agent/io/output.hpp"
 #include "agent/logs/log_options.hpp"
 #include "agent/membership/job_membership.hpp"
+#include "agent/mpi/service.hpp"
 #include "agent/process/leftovers.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/process/signals.hpp"
@@ -57,7 +58,6 @@ private:
     void end_by_signal(int number);
     void suspend(int stop_signal);
     void resume();
-    bool give_terminal();
     void refuse(int status, const std::string& why);
     void on_output_finished(const std::string& lost);
 
@@ -91,6 +91,7 @@ private:
     std::unique_ptr<LossNotices> losses_;
     std::unique_ptr<Template> template_;
     std::unique_ptr<TimerService> timers_;
+    std::vector<std::unique_ptr<RoundService>> mpi_;
     WorkerStore store_{loop_, [this](const std::string& text) { reporter_.progress(text); }};
     std::unique_ptr<Membership> membership_;
     std::unique_ptr<WorkerDeps> deps_;
@@ -216,6 +217,8 @@ void Agent::wire() {
 
     std::vector<RoundService*> services{&store_, losses_.get(), &input_};
     if (timers_) services.push_back(timers_.get());
+    mpi_ = mpi_services(loop_, plan_, [this](const std::string& text) { print_unless_quiet(text); });
+    for (const auto& service : mpi_) services.push_back(service.get());
     deps_.reset(new WorkerDeps{.loop = loop_,
                                .plan = plan_,
                                .node = node_,
@@ -341,7 +344,7 @@ void Agent::on_guard_died() {
 void Agent::on_child() {
     if (!round_ || !round_->on_child() || suspended_) return;
     // The worker was stopped by Ctrl-Z if it had the terminal, else by reading. The user may have typed fg since.
-    if (!give_terminal()) suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
+    if (!round_->give_terminal()) suspend(terminal_.is_given() ? SIGTSTP : SIGTTIN);
 }
 
 void Agent::suspend(int stop_signal) {
@@ -356,21 +359,9 @@ void Agent::suspend(int stop_signal) {
 void Agent::resume() {
     if (!round_) return;
     suspended_ = false;
-    give_terminal();
+    round_->give_terminal();
     input_.resume();
     round_->resume();
-}
-
-/// Gives a foreground job's terminal to the worker that reads from it. True: that worker was continued.
-bool Agent::give_terminal() {
-    if (!terminal_.usable()) return false;
-    for (const Worker& worker : round_->workers().all()) {
-        if (!worker.alive || !worker.has_terminal) continue;
-        terminal_.give(worker.pid);
-        kill(-worker.pid, SIGCONT);
-        return true;
-    }
-    return false;
 }
 
 int prepare_and_run(const Plan& plan, GuardLink& link) {
