@@ -247,12 +247,16 @@ void Pmi1Server::blame_for_barrier() {
 
 void Pmi1Server::fenced(const std::vector<std::string>& nodes) {
     in_fence_ = false;
-    const auto is_gone = [](const std::string& bytes) { return bytes == kGone; };
+    const auto is_gone = [](const std::string& bytes) { return bytes.starts_with(kGone); };
     if (sent_gone_) {
         if (!std::ranges::all_of(nodes, is_gone)) blame_for_barrier();
         return;
     }
-    if (std::ranges::any_of(nodes, is_gone)) return;  // that node reports the failure
+    if (const auto gone = std::ranges::find_if(nodes, is_gone); gone != nodes.end())
+        return act(Kind::fail_late, 0,
+                   fmt::format("waits in MPI for rank {}, which ended without MPI_Init",
+                               base::printable(std::string_view(*gone).substr(kGone.size(), kMostShown))),
+                   {}, 1);
     for (const std::string& bytes : nodes) merge(bytes);
     leave_barrier();
 }
@@ -279,7 +283,7 @@ std::optional<Verdict> Pmi1Server::ended(int local_rank, int status) {
     }
     if (client.has_init || options_.alone || in_fence_ || std::exchange(sent_gone_, true)) return std::nullopt;
     in_fence_ = true;
-    act(Kind::fence, local_rank, std::string(kGone));
+    act(Kind::fence, local_rank, fmt::format("{}{}", kGone, options_.ranks[static_cast<std::size_t>(local_rank)]));
     return std::nullopt;
 }
 

@@ -8,7 +8,8 @@
 ///
 /// A rank that has ended can never enter a barrier. Once another rank of its node waits, the ended one is the cause of
 /// a failure. Ranks of other nodes may wait, too: a node of whose ranks one has ended without ever speaking PMI enters
-/// the fence with kGone instead of keys, and learns from the fence's end whether another node waits.
+/// the fence with kGone and that rank instead of keys, and learns from the fence's end whether another node waits. If
+/// no rank of that node lives any more, its part of the round is over, and a waiting node reports the failure.
 ///
 /// Limits: a client cannot make the server keep more than kMostSpaceBytes of keys, kMostHeldBytes of requests, or a key
 /// or value longer than the protocol's.
@@ -34,6 +35,7 @@ struct Pmi1Action {
         unpublish,  ///< remove the name `text`; answer: stored()
         look_up,    ///< find the name `text`; answer: found()
         fail,       ///< the rank is the cause of a failure: `code` and `text` are the verdict
+        fail_late,  ///< the same, unless another node reports a failure soon
         notice,     ///< print the line `text`
     };
     Kind kind = Kind::reply;
@@ -52,7 +54,7 @@ public:
     static constexpr std::size_t kMostSpaceBytes = 256UL << 20;               ///< 100,000 ranks put 2.6 KiB each
     static constexpr std::size_t kMostFenceBytes = 8UL << 20;  ///< what a node may put between two barriers
     static constexpr std::size_t kMostHeldBytes = 64UL << 10;  ///< of a rank's requests behind a pending one
-    static constexpr std::string_view kGone = "gone";          ///< no key: a key's line has a '='
+    static constexpr std::string_view kGone = "gone ";         ///< no key has a blank
 
     struct Options {
         std::string space;  ///< name of the key-value space; the same on all nodes, another in each round
@@ -74,6 +76,9 @@ public:
     void fenced(const std::vector<std::string>& nodes);
     void stored(int local_rank);
     void found(int local_rank, const std::optional<std::string>& value);
+
+    /// The node's fence tells the others that a rank is gone.
+    [[nodiscard]] bool has_sent_gone() const { return sent_gone_; }
 
     /// The actions since the last call, in order.
     [[nodiscard]] std::vector<Pmi1Action> take_actions() { return std::exchange(actions_, {}); }

@@ -21,12 +21,17 @@ namespace {
 /// For the other nodes' ranks: their agents have the same round and are about to ask, too.
 constexpr auto kWorldDue = std::chrono::seconds(60);
 
+/// For another node's report of the failure that this node can see, too.
+constexpr auto kOtherNodeDue = std::chrono::seconds(1);
+
 void set(Variables& variables, const char* name, int value) { variables.emplace_back(name, std::to_string(value)); }
 
 }  // namespace
 
 Pmi1Service::Round::Round(base::Loop& loop, const Assignment& round)
-    : assignment(round), fence(loop, round, "pmi1"), names(loop, round.master_addr, round.master_port) {
+    : assignment(round),
+      fence(std::make_unique<NodeFence>(loop, round, "pmi1")),
+      names(loop, round.master_addr, round.master_port) {
     connections.resize(static_cast<std::size_t>(round.ranks.workers()));
 }
 
@@ -34,11 +39,12 @@ Pmi1Service::Pmi1Service(base::Loop& loop, const Plan& plan, Print print)
     : loop_(loop), plan_(plan), print_(std::move(print)) {}
 
 void Pmi1Service::prepare(const Assignment& assignment) {
+    leaving_.reset();
     round_ = std::make_shared<Round>(loop_, assignment);
     if (assignment.group_world_size == 1) return begin({0, {ranks_here(plan_, assignment)}});
     round_->world_due = loop_.after(
         kWorldDue, [this] { lose_store({"a node has not sent its ranks: all nodes of the job need the same --mpi"}); });
-    gather_world(round_->fence, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
+    gather_world(*round_->fence, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
         round_->world_due = {};
         if (!world) return lose_store(world.error());
         begin(*world);
@@ -111,6 +117,12 @@ void Pmi1Service::perform() {
     round->performing = false;
 }
 
+/// The other nodes' ranks may wait for a rank of this node after its last worker's end.
+void Pmi1Service::finish() {
+    if (is_ready() && round_->server->has_sent_gone()) leaving_ = std::move(round_->fence);
+    round_.reset();
+}
+
 void Pmi1Service::perform(const Pmi1Action& action) {
     const auto& connection = round_->connections[static_cast<std::size_t>(action.local_rank)];
     switch (action.kind) {
@@ -120,12 +132,20 @@ void Pmi1Service::perform(const Pmi1Action& action) {
         case Kind::unpublish:
         case Kind::look_up: return use_name(action);
         case Kind::fail: return control_->fail(action.local_rank, {action.code, action.text});
+        case Kind::fail_late:
+            round_->late_failure = loop_.after(
+                kOtherNodeDue, [this, rank = action.local_rank, verdict = Verdict{action.code, action.text}] {
+                    control_->fail(rank, verdict);
+                });
+            return;
         case Kind::notice: return print_(action.text);
     }
 }
 
 void Pmi1Service::enter_fence(const Pmi1Action& action) {
-    round_->fence.enter(action.text, [this, is_needed = action.text != Pmi1Server::kGone](const auto& nodes) {
+    const bool is_needed = !action.text.starts_with(Pmi1Server::kGone);
+    round_->fence->enter(action.text, [this, is_needed, round = std::weak_ptr(round_)](const auto& nodes) {
+        if (round.expired()) return;
         if (!nodes) return is_needed ? lose_store(nodes.error()) : void();
         round_->server->fenced(*nodes);
         perform();

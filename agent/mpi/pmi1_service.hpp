@@ -32,7 +32,7 @@ public:
     [[nodiscard]] bool is_ready() const override { return round_ && round_->server.has_value(); }
     void contribute(const Assignment& assignment, int local_rank, Contribution& to) override;
     void ended(WorkerExit& exit) override;
-    void finish() override { round_.reset(); }
+    void finish() override;
 
 private:
     /// All of a round; destroying it closes the sockets and drops what is awaited.
@@ -40,12 +40,12 @@ private:
         Round(base::Loop& loop, const Assignment& round);
 
         Assignment assignment;
-        NodeFence fence;
+        std::unique_ptr<NodeFence> fence;
         StoreClient names;
         std::map<std::string, std::string> own_names;              ///< published names where there is one node
         std::vector<std::unique_ptr<Pmi1Connection>> connections;  ///< by local rank
         std::optional<Pmi1Server> server;                          ///< none until the world is known
-        base::Timer world_due;
+        base::Timer world_due, late_failure;
         bool performing = false;
     };
 
@@ -60,7 +60,8 @@ private:
     const Plan& plan_;
     const Print print_;
     RoundControl* control_ = nullptr;
-    std::shared_ptr<Round> round_;  ///< shared with calls that may end the round
+    std::shared_ptr<Round> round_;        ///< shared with calls that may end the round
+    std::unique_ptr<NodeFence> leaving_;  ///< of the last round: tells the other nodes that a rank is gone
 };
 
 }  // namespace dlaunch::agent

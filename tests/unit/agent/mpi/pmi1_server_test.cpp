@@ -17,6 +17,7 @@ std::string text_of(const Pmi1Action& action) {
         case Kind::unpublish: return rank + " unpublishes " + action.text;
         case Kind::look_up: return rank + " looks up " + action.text;
         case Kind::fail: return "fail " + rank + " " + action.text + ", " + std::to_string(action.code);
+        case Kind::fail_late: return "fail late " + rank + " " + action.text;
         case Kind::notice: return "notice " + action.text;
     }
     return "?";
@@ -206,25 +207,25 @@ TEST_F(Pmi1ServerOfManyNodesTest, a_barrier_shares_the_new_keys) {
 
 TEST_F(Pmi1ServerOfManyNodesTest, a_rank_that_left_early_fails_when_another_node_waits) {
     EXPECT_FALSE(server.ended(1, 0));
-    EXPECT_EQ(actions(), Strings{"fence gone"});
-    server.fenced({"gone", "k=1\n", "gone"});
+    EXPECT_EQ(actions(), Strings{"fence gone 5"});
+    server.fenced({"gone 0", "k=1\n", "gone 5"});
     EXPECT_EQ(actions(), Strings{"fail 1 ended without MPI_Init, and other ranks wait for it in MPI, 1"});
 }
 
 TEST_F(Pmi1ServerOfManyNodesTest, nobody_waits_for_ranks_without_mpi) {
     EXPECT_FALSE(server.ended(1, 0));
     EXPECT_FALSE(server.ended(0, 0));
-    EXPECT_EQ(actions(), Strings{"fence gone"});
-    server.fenced({"gone", "gone", "gone"});
+    EXPECT_EQ(actions(), Strings{"fence gone 5"});
+    server.fenced({"gone 0", "gone 2", "gone 5"});
     EXPECT_EQ(actions(), Strings{});
 }
 
-TEST_F(Pmi1ServerOfManyNodesTest, a_node_that_waits_leaves_the_failure_to_the_other) {
+TEST_F(Pmi1ServerOfManyNodesTest, a_node_that_waits_gives_the_other_time_to_report) {
     ask(0, "cmd=barrier_in");
     ask(1, "cmd=barrier_in");
     actions();
-    server.fenced({"", "", "gone"});
-    EXPECT_EQ(actions(), Strings{});
+    server.fenced({"", "", "gone 1"});
+    EXPECT_EQ(actions(), Strings{"fail late 0 waits in MPI for rank 1, which ended without MPI_Init"});
 }
 
 }  // namespace
