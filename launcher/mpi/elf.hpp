@@ -1,0 +1,19 @@
+#pragma once
+/// The libraries that a program or a library in ELF format needs, from its dynamic section.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dlaunch::launcher {
+
+struct ElfNeeds {
+    std::vector<std::string> libraries;  ///< names, in order (DT_NEEDED); empty for a static program
+    std::string search_path;             ///< folders for them, with $ORIGIN (DT_RUNPATH, else DT_RPATH)
+};
+
+/// Reads a few pages of the file, whatever its size. None: no 64-bit ELF file of this machine's byte order, or a
+/// damaged one.
+[[nodiscard]] std::optional<ElfNeeds> read_needs(int file);
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,130 @@
+#include "launcher/mpi/linked.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "launcher/cli/split.hpp"
+#include "launcher/mpi/elf.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using agent::MpiFamily;
+
+/// Of libraries opened in one search: a program of ordinary size has fewer.
+constexpr std::size_t kMostLibraries = 64;
+
+constexpr std::array<std::string_view, 10> kOfTheSystem{
+    "libc.so.", "libm.so.",    "libdl.so.",     "libpthread.so.", "librt.so.",
+    "ld-linux", "libgcc_s.so", "libstdc++.so.", "libgfortran.",   "libquadmath.so"};
+
+#if defined(__x86_64__)
+#define DLAUNCH_MULTIARCH "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#define DLAUNCH_MULTIARCH "aarch64-linux-gnu"
+#else
+#define DLAUNCH_MULTIARCH "."
+#endif
+
+/// The dynamic linker's own folders on Debian and on Red Hat, and the usual one of a cluster's own libraries.
+constexpr std::array<std::string_view, 7> kFolders{
+    "/lib/" DLAUNCH_MULTIARCH, "/usr/lib/" DLAUNCH_MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib",
+    "/usr/local/lib"};
+
+bool is_of_the_system(std::string_view library) {
+    return std::ranges::any_of(kOfTheSystem, [&](std::string_view start) { return library.starts_with(start); });
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+/// Folders of a search path; $ORIGIN is that of the file with the path. Relative folders are no use to anyone.
+void add_folders(std::string_view search_path, const std::string& origin, std::vector<std::string>& to) {
+    for (std::string_view each : split(search_path, ':')) {
+        std::string folder(each);
+        for (const std::string_view name : {"${ORIGIN}", "$ORIGIN"})
+            if (const auto at = folder.find(name); at != std::string::npos) folder.replace(at, name.size(), origin);
+        if (folder.starts_with('/')) to.push_back(std::move(folder));
+    }
+}
+
+class Search {
+public:
+    Search(const ProgramFiles& files, const OpenFile& open) : files_(files), open_(open) {}
+
+    Linked run() {
+        for (const std::string& path : files_.candidates) {
+            const base::UniqueFd file = open_(path);
+            if (!file || !is_executable(file.get())) continue;
+            add(file.get(), path);
+            break;
+        }
+        for (; !pending_.empty() && !found_; pending_.pop_front()) open_library(pending_.front());
+        return found_.value_or(Linked{});
+    }
+
+private:
+    struct Wanted {
+        std::string library;
+        std::vector<std::string> folders;  ///< of the file that needs it
+    };
+
+    static bool is_executable(int file) {
+        struct stat about {};
+        return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH));
+    }
+
+    /// Takes up the libraries that this file needs.
+    void add(int file, const std::string& path) {
+        const auto needs = read_needs(file);
+        if (!needs) return;
+        for (const std::string& library : needs->libraries)
+            if (const MpiFamily family = family_of(library); family != MpiFamily::none) {
+                found_ = Linked{family, library};
+                return;
+            }
+        std::vector<std::string> folders;
+        add_folders(needs->search_path, folder_of(path), folders);
+        for (const std::string& library : needs->libraries)
+            if (!is_of_the_system(library) && seen_.size() < kMostLibraries && seen_.insert(library).second)
+                pending_.push_back({library, folders});
+    }
+
+    void open_library(const Wanted& wanted) {
+        std::vector<std::string> folders = wanted.folders;
+        add_folders(files_.library_path, {}, folders);
+        folders.insert(folders.end(), kFolders.begin(), kFolders.end());
+        for (const std::string& folder : folders) {
+            const std::string path = folder + "/" + wanted.library;
+            if (const base::UniqueFd file = open_(path)) return add(file.get(), path);
+        }
+    }
+
+    const ProgramFiles& files_;
+    const OpenFile& open_;
+    std::optional<Linked> found_;
+    std::deque<Wanted> pending_;
+    std::set<std::string> seen_;
+};
+
+}  // namespace
+
+/// MPICH's ABI has the number 12, whoever built the library: Intel MPI, MVAPICH, Cray MPICH. Open MPI has 40 since its
+/// version 3, and 20 before.
+MpiFamily family_of(std::string_view library) {
+    for (const std::string_view start : {"libopen-rte.so", "libopen-pal.so", "liboshmem.so"})
+        if (library.starts_with(start)) return MpiFamily::pmix;
+    if (!library.starts_with("libmpi")) return MpiFamily::none;
+    if (library.ends_with(".so.12")) return MpiFamily::pmi1;
+    if (library.ends_with(".so.40") || library.ends_with(".so.20")) return MpiFamily::pmix;
+    return MpiFamily::none;
+}
+
+Linked linked_with(const ProgramFiles& files, const OpenFile& open) { return Search(files, open).run(); }
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,39 @@
+#pragma once
+/// Finds out which MPI library a program is linked with, and with it the protocol that the program speaks.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/mpi/family.hpp"
+#include "rendezvous/base/fd.hpp"
+
+namespace dlaunch::launcher {
+
+/// Where a worker's program and its libraries may be.
+struct ProgramFiles {
+    std::vector<std::string> candidates;  ///< absolute; the program is the first that can be executed
+    std::string library_path;             ///< LD_LIBRARY_PATH
+
+    bool operator==(const ProgramFiles&) const = default;
+};
+
+struct Linked {
+    agent::MpiFamily family = agent::MpiFamily::none;
+    std::string library;  ///< name of the MPI library; empty without one
+
+    bool operator==(const Linked&) const = default;
+};
+
+/// The family of a library with this name; none: it is no MPI library.
+[[nodiscard]] agent::MpiFamily family_of(std::string_view library);
+
+/// Opens a file for reading; no descriptor if it cannot be read.
+using OpenFile = std::function<base::UniqueFd(const std::string& path)>;
+
+/// Looks at the libraries that the program needs, then at those that these need, until one is an MPI library. The
+/// search is bounded; scripts and other files without a dynamic section need none.
+[[nodiscard]] Linked linked_with(const ProgramFiles& files, const OpenFile& open);
+
+}  // namespace dlaunch::launcher
