@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/agent.hpp"
+#include "agent/mpi/pmix_server.hpp"
 #include "agent/process/guard.hpp"
 #include "agent/waiting_task.hpp"
 #include "launcher/backends_command.hpp"
@@ -67,6 +68,7 @@ int main(int argc, char** argv) {
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
     if (command == "hosts") return dlaunch::launcher::run_hosts({argv + 2, argv + argc});
     if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});
+    if (command == dlaunch::agent::kPmixServerCommand) return dlaunch::agent::run_pmix_server();
     if (command == "agent") return dlaunch::launcher::run_node_agent({argv + 2, argv + argc}, run_job);
     if (command != "coordinator") return run_job({argv, static_cast<std::size_t>(argc)}, std::nullopt);
     auto link = dlaunch::agent::fork_from_guard(dlaunch::launcher::run_reporting_coordinator);
