@@ -34,6 +34,7 @@
 namespace dlaunch::agent {
 namespace {
 
+constexpr auto kCleanDue = std::chrono::seconds(2);    ///< longest wait for the removal of files at the job's end
 constexpr auto kLag = std::chrono::milliseconds(100);  ///< a longer turn of the control loop is an event
 
 class Agent final : private GroupOwner {
@@ -60,6 +61,7 @@ private:
     void resume();
     void refuse(int status, const std::string& why);
     void on_output_finished(const std::string& lost);
+    void stop_when_clean(std::size_t service);
 
     // GroupOwner
     void print(const std::string& text) override { reporter_.print(text); }
@@ -97,7 +99,7 @@ private:
     std::unique_ptr<WorkerDeps> deps_;
     std::unique_ptr<GroupShell> round_;
     std::unique_ptr<SignalIntake> signals_;
-    base::Timer time_limit_;
+    base::Timer time_limit_, clean_due_;
     LeftoverSweep leftovers_{loop_, plan_.temporary_folder};
 
     std::vector<std::vector<int>> processors_;
@@ -217,7 +219,7 @@ void Agent::wire() {
 
     std::vector<RoundService*> services{&store_, losses_.get(), &input_};
     if (timers_) services.push_back(timers_.get());
-    mpi_ = mpi_services(loop_, plan_, [this](const std::string& text) { print_unless_quiet(text); });
+    mpi_ = mpi_services(loop_, plan_, children_, [this](const std::string& text) { print_unless_quiet(text); });
     for (const auto& service : mpi_) services.push_back(service.get());
     deps_.reset(new WorkerDeps{.loop = loop_,
                                .plan = plan_,
@@ -265,10 +267,17 @@ void Agent::on_end(const JobVerdict& verdict) {
     });
 }
 
+/// Waits for the services of MPI from this one on.
+void Agent::stop_when_clean(std::size_t service) {
+    if (service == mpi_.size()) return loop_.stop();
+    mpi_[service]->when_clean([this, service] { stop_when_clean(service + 1); });
+}
+
 /// The guard prints the loss in a child process, which a blocked stderr cannot hold up (print_within).
 void Agent::on_output_finished(const std::string& lost) {
     if (refusal_.empty()) refusal_ = lost;
-    loop_.stop();
+    clean_due_ = loop_.after(kCleanDue, [this] { loop_.stop(); });
+    stop_when_clean(0);
 }
 
 /// systemd sends SIGTERM and SIGHUP together: one request, named by SIGINT or SIGTERM, else by the lowest number.

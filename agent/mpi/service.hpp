@@ -8,6 +8,7 @@
 
 #include "agent/mpi/family.hpp"
 #include "agent/plan.hpp"
+#include "agent/process/children.hpp"
 #include "agent/services/round_service.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -16,8 +17,9 @@ namespace dlaunch::agent {
 /// Of the job: that of the first context that has one. All ranks of the world take part, those of other contexts, too.
 [[nodiscard]] MpiFamily family_of(const Plan& plan);
 
-/// Empty for a job without MPI. `print` prints a line for the user; `loop` and `plan` must outlive the services.
+/// Empty for a job without MPI. `print` prints a line for the user; The others must outlive the services.
 [[nodiscard]] std::vector<std::unique_ptr<RoundService>> mpi_services(base::Loop& loop, const Plan& plan,
+                                                                      Children& children,
                                                                       std::function<void(const std::string&)> print);
 
 }  // namespace dlaunch::agent

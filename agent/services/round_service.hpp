@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ public:
     virtual void ended(WorkerExit&) {}                                                ///< a worker was reaped
     virtual void finish() {}   ///< no worker of the round lives; processes that workers left behind may
     virtual void cleared() {}  ///< no process of the round lives, except unkillable ones
+    /// Calls `done`, at once or later from the loop, when the service has removed the files of ended rounds.
+    virtual void when_clean(std::function<void()> done) { done(); }
 };
 
 }  // namespace dlaunch::agent

@@ -1,0 +1,241 @@
+#include "agent/mpi/pmix_service.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "agent/mpi/session_files.hpp"
+#include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/random.hpp"
+#include "rendezvous/base/text.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using Kind = PmixMessage::Kind;
+
+constexpr const char* kSharedMemory = "/dev/shm";
+
+/// The numbers in "0,3,17".
+std::vector<int> numbers_of(const std::string& list) {
+    std::vector<int> numbers;
+    for (const std::string_view each : base::split(list, ',')) numbers.push_back(std::atoi(std::string(each).c_str()));
+    return numbers;
+}
+
+}  // namespace
+
+PmixService::Round::Round(base::Loop& loop, const Assignment& round)
+    : assignment(round),
+      fence(loop, round, "pmix"),
+      book(static_cast<std::size_t>(round.ranks.workers())),
+      store(loop, round.master_addr, round.master_port) {
+    variables.resize(static_cast<std::size_t>(round.ranks.workers()));
+}
+
+PmixService::PmixService(base::Loop& loop, const Plan& plan, Children& children, Print print)
+    : loop_(loop), plan_(plan), children_(children), print_(std::move(print)) {}
+
+// --- start -----------------------------------------------------------------------------------------------------------
+
+void PmixService::prepare(const Assignment& assignment) {
+    round_ = std::make_shared<Round>(loop_, assignment);
+    const std::string name = fmt::format("/dlaunch-mpi-{:016x}", base::random_number());
+    round_->job.space = fmt::format("dlaunch-{}-{}", assignment.master_port, assignment.round);
+    round_->job.folder = plan_.temporary_folder + name;
+    round_->job.memory = kSharedMemory + name;
+    round_->place.oversubscribed = assignment.ranks.workers() > plan_.host.usable_cores;
+    round_->process = std::make_unique<PmixProcess>(
+        loop_, children_, pmix_server_environment(plan_.host),
+        PmixProcess::Observer{.on_message = [this](const PmixMessage& message) { on_message(message); },
+                              .on_end = [this](const std::string& how) { on_server_end(how); }});
+    if (alone()) return begin({0, {ranks_here(plan_, assignment)}});
+    gather_world(round_->fence, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
+        if (!world) return lose_store(world.error());
+        begin(*world);
+    });
+}
+
+void PmixService::begin(const MpiWorld& world) {
+    round_->job.world = world;
+    round_->process->send(to_message(round_->job));
+    if (!alone()) await_questions();
+}
+
+void PmixService::on_message(const PmixMessage& message) {
+    if (!round_) return;
+    switch (message.kind) {
+        case Kind::failed: return fail(0, {exit_status::kNotFound, "was not started: " + message.text(0)});
+        case Kind::variables: return on_variables(message);
+        case Kind::ready: return on_ready(message.text(0));
+        case Kind::connected: return on_connected(message.number(0));
+        case Kind::finalized: return round_->book.finalized(message.number(0));
+        case Kind::aborted: return on_aborted(message.number(0), message.number(1));
+        case Kind::spawns:
+            return print_(
+                fmt::format("rank {} called MPI_Comm_spawn, which dlaunch does not offer: start all programs at once, "
+                            "as in a : b",
+                            round_->assignment.ranks.rank(message.number(0))));
+        case Kind::fence: return enter_fence(message);
+        case Kind::question: return find_data(message);
+        case Kind::data: return store_data(message);
+        case Kind::job:
+        case Kind::fence_done:
+        case Kind::wanted:
+        case Kind::found: return;
+    }
+}
+
+/// The report of the server's own reason, if there is one, has come before.
+void PmixService::on_server_end(const std::string& how) {
+    if (round_) fail(0, {1, fmt::format("lost the PMIx server of its node, which {}", how)});
+}
+
+void PmixService::on_variables(const PmixMessage& message) {
+    Variables& variables = round_->variables[static_cast<std::size_t>(message.number(0))];
+    for (std::size_t at = 1; at < message.fields.size(); ++at) {
+        const std::string& entry = message.fields[at];
+        const std::size_t equals = entry.find('=');
+        if (equals != std::string::npos) variables.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+    }
+}
+
+void PmixService::on_ready(const std::string& memory) {
+    round_->place.memory = memory;
+    round_->ready = true;
+    control_->ready();
+}
+
+void PmixService::contribute(const Assignment&, int local_rank, Contribution& to) {
+    const Variables& own = round_->variables[static_cast<std::size_t>(local_rank)];
+    to.variables.insert(to.variables.end(), own.begin(), own.end());
+    for (auto& variable : open_mpi_defaults(plan_, plan_.context_of(local_rank), round_->place))
+        to.variables.push_back(std::move(variable));
+}
+
+// --- ranks -----------------------------------------------------------------------------------------------------------
+
+void PmixService::on_connected(int local_rank) {
+    if (const auto absent = round_->book.connected(local_rank)) return fail(*absent, PmixBook::is_missed());
+    if (!std::exchange(round_->announced, true) && !alone()) announce();
+}
+
+/// The exit that is being judged gets its verdict from ended().
+void PmixService::on_aborted(int local_rank, int code) {
+    const Verdict verdict = round_->book.aborted(local_rank, code);
+    if (local_rank != round_->ending) fail(local_rank, verdict);
+}
+
+/// The rank's last calls come before its exit.
+void PmixService::ended(WorkerExit& exit) {
+    if (!round_) return;
+    const std::shared_ptr<Round> round = round_;
+    round->ending = exit.local_rank;
+    round->process->drain();
+    round->ending = -1;
+    if (auto verdict = round->book.ended(exit.local_rank, exit.status)) exit.verdict = std::move(verdict);
+    if (round_ == round && !exit.verdict && round->book.absent() == exit.local_rank && !alone()) await_others();
+}
+
+void PmixService::fail(int local_rank, const Verdict& verdict) { control_->fail(local_rank, verdict); }
+
+/// Nodes with a rank that has ended without MPI wait for this.
+void PmixService::announce() { set("begun", "1"); }
+
+void PmixService::await_others() {
+    if (std::exchange(round_->awaits_others, true)) return;
+    await({key("begun")}, [this](const StoreClient::Values&) {
+        if (const auto absent = round_->book.absent()) fail(*absent, PmixBook::is_missed());
+    });
+}
+
+// --- other nodes -----------------------------------------------------------------------------------------------------
+
+std::string PmixService::key(const std::string& name) const {
+    return round_prefix(round_->assignment) + "pmix/" + name;
+}
+
+void PmixService::set(const std::string& name, std::string_view value) {
+    round_->store.set(key(name), value, [this](const base::Result<StoreClient::Values>& done) {
+        if (!done) lose_store(done.error());
+    });
+}
+
+/// The callback of a client of its own, which goes when the call is complete.
+StoreClient::Done PmixService::waiting(Found found) {
+    const auto client = round_->waiting.emplace(round_->waiting.end(), loop_, round_->assignment.master_addr,
+                                                round_->assignment.master_port);
+    return [this, client, found = std::move(found)](const base::Result<StoreClient::Values>& values) {
+        const std::weak_ptr<Round> round = round_;
+        loop_.post([round, client] {
+            if (const auto kept = round.lock()) kept->waiting.erase(client);
+        });
+        values ? found(*values) : lose_store(values.error());
+    };
+}
+
+void PmixService::await(const StoreClient::Values& keys, Found found) {
+    auto done = waiting(std::move(found));
+    round_->waiting.back().get(keys, std::move(done));
+}
+
+void PmixService::exchange(const std::string& own_key, std::string_view value, const StoreClient::Values& keys,
+                           Found found) {
+    auto done = waiting(std::move(found));
+    round_->waiting.back().exchange(own_key, value, keys, std::move(done));
+}
+
+void PmixService::enter_fence(const PmixMessage& message) {
+    const std::string number = message.text(0), prefix = key("fence/" + message.text(1)) + "/";
+    const std::vector<int> nodes = numbers_of(message.text(2));
+    if (nodes.size() <= 1) return round_->process->send({Kind::fence_done, {number, message.text(3)}});
+    StoreClient::Values keys;
+    for (const int node : nodes) keys.push_back(prefix + std::to_string(node));
+    exchange(prefix + std::to_string(round_->assignment.group_rank), message.text(3), keys,
+             [this, number](const StoreClient::Values& values) {
+                 std::string all;
+                 for (const std::string& bytes : values) all += bytes;
+                 round_->process->send({Kind::fence_done, {number, std::move(all)}});
+             });
+}
+
+void PmixService::find_data(const PmixMessage& message) {
+    if (!std::exchange(round_->asks, true)) set("wanted", "1");
+    await({key("data/" + message.text(1))}, [this, number = message.text(0)](const StoreClient::Values& values) {
+        round_->process->send({Kind::found, {number, values.front()}});
+    });
+}
+
+void PmixService::store_data(const PmixMessage& message) { set("data/" + message.text(0), message.text(1)); }
+
+void PmixService::await_questions() {
+    await({key("wanted")}, [this](const StoreClient::Values&) { round_->process->send({Kind::wanted, {}}); });
+}
+
+/// The failure names the node's first rank: all ranks need the store.
+void PmixService::lose_store(const base::Error& error) {
+    fail(0, {exit_status::kCoordinatorLost, "cannot reach the other ranks of MPI: " + error.text});
+}
+
+// --- end -------------------------------------------------------------------------------------------------------------
+
+void PmixService::cleared() {
+    if (!round_) return;
+    const std::shared_ptr<Round> round = std::exchange(round_, nullptr);
+    const auto ended = std::make_shared<base::UniqueFd>(round->process->kill());
+    loop_.post([round] {});  // not from within one of its callbacks
+    removing_ = base::Background(loop_, [this, ended, places = std::vector{round->job.folder, round->job.memory}] {
+        remove_session_files(*ended, places);
+        return [this] {
+            if (const auto done = std::exchange(clean_, nullptr)) done();
+        };
+    });
+}
+
+void PmixService::when_clean(std::function<void()> done) {
+    if (!removing_.busy()) return done();
+    clean_ = std::move(done);
+}
+
+}  // namespace dlaunch::agent
