@@ -22,6 +22,7 @@
 #include "agent/process/spawn.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
+#include "launcher/mpi/look_up.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/host.hpp"
@@ -180,6 +181,7 @@ Deps deps_of_this_process() {
     now.read_file = read_file;
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };
     now.why_not_writable = why_not_writable_soon;
+    now.linked_with = [](const ProgramFiles& files) { return look_up(files); };
     now.current_folder = [host = now.host] { return current_folder(host); };
     now.is_no_program = is_no_program;
     return now;

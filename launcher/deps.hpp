@@ -8,6 +8,7 @@
 
 #include "agent/binding/binding.hpp"
 #include "agent/plan.hpp"
+#include "launcher/mpi/linked.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
@@ -36,6 +37,9 @@ struct Deps {
     /// conda environment; else empty.
     std::function<std::string(const std::string& called)> python_beside;
     std::function<std::string(const std::string& path)> why_not_writable;  ///< empty if the file can be written
+
+    /// The MPI library that a program is linked with.
+    std::function<Linked(const ProgramFiles&)> linked_with;
 
     std::function<std::string()> current_folder;                 ///< as $PWD names it, if that is this folder
     std::function<bool(const std::string& path)> is_no_program;  ///< the file exists, but cannot be executed

@@ -171,6 +171,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
     job["workers_per_node"] = plan.workers();
     job["contexts"] = contexts(plan);
     job["start_method"] = plan.forks ? "fork" : "spawn";
+    job["mpi"] = agent::name(plan.contexts.front().program.mpi);
     job["stdin"] = standard_input(plan);
     job["rendezvous"] = rendezvous(plan.rendezvous);
     job["restarts"] = restarts(plan.restarts);

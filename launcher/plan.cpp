@@ -10,6 +10,7 @@
 #include "launcher/cli/values.hpp"
 #include "launcher/hosts/host_list.hpp"
 #include "launcher/plan_devices.hpp"
+#include "launcher/plan_mpi.hpp"
 #include "launcher/slurm/defaults.hpp"
 #include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
@@ -366,6 +367,7 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     if (auto done = plan_contexts(contexts, deps, plan); !done) return done.error();
     if (plan.virtual_local_rank) plan.vendor = device_vendor(settings, plan, deps);
     if (auto done = check_devices(settings, plan); !done) return done.error();
+    if (auto done = plan_mpi(settings, deps, plan); !done) return done.error();
     if (auto done = plan_rendezvous(settings, deps, plan.rendezvous); !done) return done.error();
     if (auto done = check_ranks(settings, plan, warnings); !done) return done.error();
     check_jax(plan, warnings);

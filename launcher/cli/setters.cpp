@@ -56,6 +56,15 @@ Done set_start_method(const OptionUse& use, Settings& to) {
     return take_over(choice_of(use), [&](const std::string& choice) { to.plan.forks = choice == "fork"; });
 }
 
+Done set_mpi(const OptionUse& use, Settings& to) {
+    using agent::MpiFamily;
+    return take_over(choice_of(use), [&](const std::string& choice) {
+        to.mpi.reset();
+        if (choice != "auto")
+            to.mpi = choice == "pmi1" ? MpiFamily::pmi1 : choice == "pmix" ? MpiFamily::pmix : MpiFamily::none;
+    });
+}
+
 Done set_endpoint(const OptionUse& use, Settings& to) {
     to.endpoint = use.value;
     return use.value.empty() ? Done() : only_check(rendezvous::parse_endpoints(use.value, 0));

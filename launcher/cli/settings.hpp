@@ -31,6 +31,7 @@ struct Settings {
     std::string called;  ///< argv[0]
     bool module = false, no_python = false, run_path = false, use_env = false;
     bool standalone = false;
+    std::optional<agent::MpiFamily> mpi;  ///< none: auto
     std::string endpoint;
     std::optional<std::string> job_id;
     RdzvConf rdzv_conf;

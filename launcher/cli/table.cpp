@@ -76,6 +76,10 @@ constexpr Option kOptions[] = {
      .help = "spawn: execute PROGRAM once per worker; fork: run PROGRAM once to dlaunch::fork_point(), then fork it per worker and per restart; Python and forkserver always spawn", .torchrun = true, .pet = true,
      .set = set_start_method},
 
+    {.name = "mpi", .value = "auto|pmi1|pmix|none", .fallback = "auto", .group = Group::program,
+     .help = "how MPI programs find their ranks; pmi1: MPICH and libraries derived from it; pmix: Open MPI; auto: what PROGRAM is linked with, none for scripts and Python",
+     .set = set_mpi},
+
     // --- rendezvous ---
     {.name = "standalone", .group = Group::rendezvous,
      .help = "a job of this node alone, with its own port and job id; the other options of this group have no effect",

@@ -1,0 +1,77 @@
+#include "launcher/plan_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "agent/group/environment.hpp"
+#include "agent/process/spawn.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::MpiFamily;
+using base::Error;
+using base::Result;
+
+/// The candidates in the order of the worker's own search. A relative path is meant from the working directory.
+ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
+    const agent::Program& program = context.program;
+    std::error_code gone;
+    const fs::path folder = fs::current_path(gone) / program.working_directory;
+    ProgramFiles files;
+    for (const std::string& path : agent::candidates(
+             program.command.front(), agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
+        files.candidates.push_back((folder / path).string());
+    files.library_path = agent::given_variable(plan, context, "LD_LIBRARY_PATH").value_or("");
+    return files;
+}
+
+/// "./a is linked with libmpi.so.40, a library of Open MPI"
+std::string text_of(const agent::Context& context, const Linked& linked) {
+    return fmt::format("{} is linked with {}, {}", context.program.command.front(), linked.library,
+                       linked.family == MpiFamily::pmix ? "a library of Open MPI" : "MPICH's or one with its ABI");
+}
+
+Error not_the_named(const Settings& settings, const agent::Context& context, const Linked& linked) {
+    return {fmt::format("{}: expected {} or auto, as {}", settings.spelling("mpi"), agent::name(linked.family),
+                        text_of(context, linked))};
+}
+
+/// The family that the programs have in common; none: no program has one.
+Result<MpiFamily> common_family(const Settings& settings, const Deps& deps, const agent::Plan& plan) {
+    MpiFamily common = settings.mpi.value_or(MpiFamily::none);
+    std::string first;
+    for (const agent::Context& context : plan.contexts) {
+        if (context.program.is_python) continue;
+        const Linked linked = deps.linked_with(files_of(plan, context));
+        if (linked.family == MpiFamily::none) continue;
+        if (settings.mpi && linked.family != common) return not_the_named(settings, context, linked);
+        if (common != MpiFamily::none && linked.family != common)
+            return Error{fmt::format("{}, but {}; expected programs of one MPI library in a job", first,
+                                     text_of(context, linked))};
+        common = linked.family;
+        first = text_of(context, linked);
+    }
+    return common;
+}
+
+}  // namespace
+
+Result<void> plan_mpi(const Settings& settings, const Deps& deps, agent::Plan& plan) {
+    if (settings.mpi == MpiFamily::none) return {};
+    if (plan.forks && settings.mpi)
+        return Error{fmt::format("{}: expected spawn as --start-method, because MPI cannot be forked",
+                                 settings.spelling("mpi"))};
+    if (plan.forks) return {};
+    auto family = common_family(settings, deps, plan);
+    if (!family) return family.error();
+    for (agent::Context& context : plan.contexts) context.program.mpi = *family;
+    return {};
+}
+
+}  // namespace dlaunch::launcher

@@ -1,0 +1,16 @@
+#pragma once
+/// --mpi: the protocol by which the job's MPI programs find their ranks.
+
+#include "agent/plan.hpp"
+#include "launcher/cli/settings.hpp"
+#include "launcher/deps.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::launcher {
+
+/// Sets the family of all contexts: the named one, or that of the MPI library that their programs are linked with. A
+/// program without MPI, as a script that starts one, takes part in the family of the others: its ranks belong to their
+/// world. An error if a program is linked with another family.
+[[nodiscard]] base::Result<void> plan_mpi(const Settings& settings, const Deps& deps, agent::Plan& plan);
+
+}  // namespace dlaunch::launcher

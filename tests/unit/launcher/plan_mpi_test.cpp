@@ -1,0 +1,104 @@
+#include "launcher/plan_mpi.hpp"
+
+#include <gtest/gtest.h>
+
+#include "launcher/command_line.hpp"
+#include "tests/unit/launcher/planned.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using agent::MpiFamily;
+
+/// A machine on which programs are linked with what their names say.
+Deps machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
+    Deps deps = small_machine(std::move(environment));
+    deps.linked_with = [](const ProgramFiles& files) -> Linked {
+        const std::string& path = files.candidates.front();
+        if (path.ends_with("/mpich")) return {MpiFamily::pmi1, "libmpich.so.12"};
+        if (path.ends_with("/ompi")) return {MpiFamily::pmix, "libmpi.so.40"};
+        return {};
+    };
+    return deps;
+}
+
+std::vector<MpiFamily> families(const Words& words) {
+    const Planned planned_ = planned(words, machine());
+    if (!planned_.plan) return {};
+    std::vector<MpiFamily> found;
+    for (const agent::Context& context : planned_.plan->contexts) found.push_back(context.program.mpi);
+    return found;
+}
+
+using Families = std::vector<MpiFamily>;
+
+TEST(PlanMpi, AutoTakesWhatTheProgramIsLinkedWith) {
+    EXPECT_EQ(families({"./mpich"}), Families{MpiFamily::pmi1});
+    EXPECT_EQ(families({"--mpi=auto", "./ompi"}), Families{MpiFamily::pmix});
+    EXPECT_EQ(families({"./tool"}), Families{MpiFamily::none});
+    EXPECT_EQ(families({"--wrap", "all:gdb --args", "./ompi"}), Families{MpiFamily::pmix});
+}
+
+TEST(PlanMpi, PythonHasNoneUnlessNamed) {
+    EXPECT_EQ(families({"ompi.py"}), Families{MpiFamily::none});
+    EXPECT_EQ(families({"-m", "ompi"}), Families{MpiFamily::none});
+    EXPECT_EQ(families({"--mpi=pmix", "ompi.py"}), Families{MpiFamily::pmix});
+}
+
+TEST(PlanMpi, TheNamedFamilyServesEveryProgramOfItOrOfNone) {
+    EXPECT_EQ(families({"--mpi=pmi1", "./mpich"}), Families{MpiFamily::pmi1});
+    EXPECT_EQ(families({"--mpi=pmi1", "./tool"}), Families{MpiFamily::pmi1});
+    EXPECT_EQ(families({"--mpi=none", "./ompi"}), Families{MpiFamily::none});
+}
+
+TEST(PlanMpi, ProgramsOfAJobShareAFamily) {
+    EXPECT_EQ(families({"-n", "1", "./tool", ":", "-n", "2", "./ompi"}), (Families{MpiFamily::pmix, MpiFamily::pmix}));
+    EXPECT_EQ(families({"-n", "1", "./ompi", ":", "-n", "2", "./ompi"}), (Families{MpiFamily::pmix, MpiFamily::pmix}));
+    EXPECT_EQ(families({"-n", "1", "./tool", ":", "-n", "2", "./tool"}), (Families{MpiFamily::none, MpiFamily::none}));
+}
+
+TEST(PlanMpi, AnotherFamilyIsAnError) {
+    EXPECT_EQ(
+        planned({"--mpi=pmix", "./mpich"}, machine()).error(),
+        "--mpi=pmix: expected pmi1 or auto, as ./mpich is linked with libmpich.so.12, MPICH's or one with its ABI");
+    EXPECT_EQ(planned({"--mpi=pmi1", "./ompi"}, machine()).error(),
+              "--mpi=pmi1: expected pmix or auto, as ./ompi is linked with libmpi.so.40, a library of Open MPI");
+    EXPECT_EQ(planned({"-n", "1", "./ompi", ":", "-n", "1", "./mpich"}, machine()).error(),
+              "./ompi is linked with libmpi.so.40, a library of Open MPI, but ./mpich is linked with libmpich.so.12, "
+              "MPICH's or one with its ABI; expected programs of one MPI library in a job");
+}
+
+TEST(PlanMpi, MpiCannotBeForked) {
+    EXPECT_EQ(families({"--start-method=fork", "./ompi"}), Families{MpiFamily::none});
+    EXPECT_EQ(planned({"--start-method=fork", "--mpi=pmix", "./ompi"}, machine()).error(),
+              "--mpi=pmix: expected spawn as --start-method, because MPI cannot be forked");
+}
+
+TEST(PlanMpi, UnknownValuesAreErrors) {
+    for (const char* value : {"--mpi=pmi3", "--mpi="})
+        EXPECT_EQ(planned({value, "./ompi"}, machine()).error(),
+                  std::string(value) + ": expected auto, pmi1, pmix or none");
+}
+
+TEST(PlanMpi, FilesAreThoseOfTheWorkersOwnSearch) {
+    Deps deps = machine({{"PATH", "/a:/b"}, {"LD_LIBRARY_PATH", "/libs"}});
+    ProgramFiles seen;
+    deps.linked_with = [&seen](const ProgramFiles& files) {
+        seen = files;
+        return Linked{};
+    };
+    ASSERT_EQ(planned({"tool"}, deps).error(), "");
+    EXPECT_EQ(seen, (ProgramFiles{{"/a/tool", "/b/tool"}, "/libs"}));
+    ASSERT_EQ(planned({"--chdir=/d", "--env=PATH=/c", "--env=LD_LIBRARY_PATH=", "./tool"}, deps).error(), "");
+    EXPECT_EQ(seen, (ProgramFiles{{"/d/./tool"}, ""}));
+    ASSERT_EQ(planned({"--chdir=/d", "--env=PATH=/c", "tool"}, deps).error(), "");
+    EXPECT_EQ(seen.candidates, Words{"/c/tool"});
+}
+
+TEST(PlanMpi, TheVariableStandsForTheOption) {
+    const auto invocation = read_command_line({"dlaunch", "./tool"}, machine({{"DLAUNCH_MPI", "pmi1"}}));
+    EXPECT_EQ(invocation->plan.contexts.front().program.mpi, MpiFamily::pmi1);
+}
+
+}  // namespace
+}  // namespace dlaunch::launcher
