@@ -203,8 +203,7 @@ void Agent::on_output_ready(const base::Result<void>& made) {
 /// Makes the objects that need files, which prepare() has made.
 void Agent::wire() {
     cgroups_.finish_making();
-    const std::string temporary = plan_.logs.keeps_files() ? "" : output_.paths().folder();
-    link_.register_folder(temporary);
+    link_.register_folder(plan_.logs.keeps_files() ? "" : output_.paths().folder());
     socket_ = std::make_unique<AgentSocket>(loop_, std::shared_ptr<const SocketFile>(files_, &files_->socket));
     socket_->on_status([this] { return node_status(plan_, node_, *round_); });
     losses_ = std::make_unique<LossNotices>(loop_, *socket_);
@@ -221,6 +220,7 @@ void Agent::wire() {
     if (timers_) services.push_back(timers_.get());
     mpi_ = mpi_services(loop_, plan_, children_, [this](const std::string& text) { print_unless_quiet(text); });
     for (const auto& service : mpi_) services.push_back(service.get());
+    if (!mpi_.empty()) link_.register_shared_memory();
     deps_.reset(new WorkerDeps{.loop = loop_,
                                .plan = plan_,
                                .node = node_,

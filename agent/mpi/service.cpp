@@ -4,7 +4,7 @@
 
 #include "agent/mpi/pmi1_service.hpp"
 #include "agent/mpi/pmix_service.hpp"
-#include "agent/mpi/shared_memory.hpp"
+#include "agent/mpi/shared_memory_sweep.hpp"
 
 namespace dlaunch::agent {
 

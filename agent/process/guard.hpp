@@ -64,6 +64,8 @@ public:
     void register_cgroup(const std::string& folder);
     /// Names a folder of plain files that the guard must remove if the agent dies.
     void register_folder(const std::string& folder);
+    /// If this process dies, the guard removes the shared memory that the workers' MPI libraries leave.
+    void register_shared_memory();
     /// Gives the guard a copy of this connection. If the agent dies, the guard kills the workers, sends `goodbye` (up
     /// to kLongestGoodbye bytes) and closes with FIN. The kernel alone would send RST if input is unread, and a reset
     /// proves nothing: any device on the path can send one.

@@ -110,7 +110,7 @@ void Guard::print_last_text() {
 /// An agent that exits in order has removed its folders. Sweeps spare the child: a disk may block it for long.
 pid_t Guard::begin_removal() {
     if (!agent_was_killed() && !agent_ends) return 0;
-    const pid_t child = begin_to_remove(folders);
+    const pid_t child = begin_to_remove(folders, sweeps_shared_memory);
     if (child) spared_children.push_back(child);
     return child;
 }
@@ -124,6 +124,7 @@ void Guard::forget_agent() {
     clear_deadlines();
     cgroup.clear();
     folders.clear();
+    sweeps_shared_memory = false;
     goodbye.clear();
 }
 

@@ -54,6 +54,8 @@ void GuardLink::register_folder(const std::string& folder) {
     if (!folder.empty()) send_to_guard(socket_.get(), GuardMessage::Kind::folder, folder);
 }
 
+void GuardLink::register_shared_memory() { send_to_guard(socket_.get(), GuardMessage::Kind::shared_memory, ""); }
+
 namespace {
 
 /// Sends copies of the descriptors with the message.

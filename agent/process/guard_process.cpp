@@ -81,6 +81,7 @@ void Guard::read_messages() {
             case Kind::ready: agent_ready = true; break;
             case Kind::cgroup: cgroup = message.text; break;
             case Kind::folder: folders.emplace_back(message.text); break;
+            case Kind::shared_memory: sweeps_shared_memory = true; break;
             case Kind::suspended: stop(message.number); break;
             case Kind::lease:
                 has_lease = true;

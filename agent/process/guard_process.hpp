@@ -26,6 +26,7 @@ struct Guard {
     pid_t agent = 0;
     std::string cgroup;
     std::vector<std::string> folders;
+    bool sweeps_shared_memory = false;  ///< the workers use MPI
     /// Children that sweeps spare: those from before `exec dlaunch`, the coordinator, the child that removes folders,
     /// and an agent that cannot exit (give_up_remains).
     std::vector<pid_t> spared_children;

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/process/shared_memory.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -24,11 +26,12 @@ void remove_flat_folder(const char* folder) {
 
 }  // namespace
 
-pid_t begin_to_remove(const std::vector<std::string>& folders) {
-    if (folders.empty()) return 0;
+pid_t begin_to_remove(const std::vector<std::string>& folders, bool with_shared_memory) {
+    if (folders.empty() && !with_shared_memory) return 0;
     const pid_t child = fork();
     if (child != 0) return child > 0 ? child : 0;
     close_descriptors();
+    if (with_shared_memory) remove_unused_segments(kSharedMemory);
     for (const std::string& folder : folders) remove_flat_folder(folder.c_str());
     _exit(0);
 }

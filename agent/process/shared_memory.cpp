@@ -1,4 +1,4 @@
-#include "agent/mpi/shared_memory.hpp"
+#include "agent/process/shared_memory.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "rendezvous/base/fd.hpp"
@@ -31,8 +32,8 @@ bool is_mpi_segment(std::string_view name) {
     return std::ranges::any_of(kPrefixes, [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-int remove_unused_segments(const std::string& folder) {
-    DIR* const entries = opendir(folder.c_str());
+int remove_unused_segments(const char* folder) {
+    DIR* const entries = opendir(folder);
     if (!entries) return 0;
     std::vector<std::string> found;
     while (const dirent* entry = readdir(entries))

@@ -1,4 +1,4 @@
-#include "agent/mpi/shared_memory.hpp"
+#include "agent/process/shared_memory.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -31,14 +31,14 @@ TEST(SharedMemory, unused_segments_go_and_others_stay) {
     void* const mapped = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mapped_file.get(), 0);
     ASSERT_NE(mapped, MAP_FAILED);
     mapped_file.reset();
-    EXPECT_EQ(remove_unused_segments(folder.path()), 1);
+    EXPECT_EQ(remove_unused_segments(folder.path().c_str()), 1);
     EXPECT_FALSE(std::filesystem::exists(path("mpich_shar_tmpA")));
     for (const char* name : {"mpich_shar_tmpB", "ucx_shm_posix_1", "mine"})
         EXPECT_TRUE(std::filesystem::exists(path(name))) << name;
     munmap(mapped, 4096);
     open_file.reset();
-    EXPECT_EQ(remove_unused_segments(folder.path()), 2);
-    EXPECT_EQ(remove_unused_segments(path("none")), 0);
+    EXPECT_EQ(remove_unused_segments(folder.path().c_str()), 2);
+    EXPECT_EQ(remove_unused_segments(path("none").c_str()), 0);
 }
 
 }  // namespace
