@@ -6,9 +6,17 @@ import pytest
 
 from cluster import WORKER, Cluster
 from conftest import ROOT
+from pmi1 import pmi1_text
 from processes import until
 
 SCRIPTS = ROOT / "examples/slurm"
+MPI_CLIENT = """
+pmi.init()
+pmi.put(f"host{rank}", os.uname().nodename)
+pmi.barrier()
+note(f"{rank}.hosts", "".join(pmi.get(f"host{r}") + " " for r in range(pmi.size)))
+pmi.finalize()
+"""
 SHOW = 'note "$RANK.place" "$(hostname) $WORLD_SIZE"\n'
 
 
@@ -27,6 +35,14 @@ def test_starts_all_workers(slurm, seen, shell_worker, name, nodes, expected):
     job = cluster.sbatch(SCRIPTS / name, arguments=[shell_worker(SHOW)])
     status, output = cluster.ended(job)
     assert status == 0 and places(seen) == [[host, str(len(expected))] for host in expected], output
+
+
+def test_mpi_ranks_of_all_nodes_have_one_space(slurm, seen, script):
+    client = script("client", pmi1_text(MPI_CLIENT))
+    cluster = slurm(2)
+    status, output = cluster.ended(cluster.sbatch(SCRIPTS / "mpi.sh", arguments=["--mpi=pmi1", client]))
+    assert status == 0, output
+    assert [path.read_text() for path in sorted(seen.glob("*.hosts"))] == ["node1 " * 4 + "node2 " * 4] * 8
 
 
 def test_a_spare_replaces_a_lost_node(slurm, seen, script):
