@@ -139,6 +139,7 @@ void FrontShell::on_beat() {
             node.socket->send(encode(FrameKind::beat));
     }
     show_status();
+    if (input_) input_->resume();  // fg sends a job that runs no SIGCONT
     beat_ = loop_.after(kBeatEvery, [this] { on_beat(); });
 }
 

@@ -105,7 +105,7 @@ void FrontShell::give_up(int host) {
 
 void FrontShell::begin() {
     if (auto hosted = host_coordinator(); !hosted) return finish(hosted.error().status, hosted.error().text);
-    input_ = std::make_unique<FrontInput>(loop_, plan_.job.standard_input, nodes_);
+    input_ = std::make_unique<FrontInput>(loop_, plan_.job.standard_input, nodes_, link_.guard());
     for (int host = 0; host < static_cast<int>(nodes_.size()); ++host)
         if (nodes_[index(host)].socket) order(host);
 }

@@ -24,8 +24,8 @@ bool is_file(int fd) {
 
 }  // namespace
 
-FrontInput::FrontInput(base::Loop& loop, const agent::StdinPlan& plan, std::vector<NodeState>& nodes)
-    : loop_(loop), plan_(plan), nodes_(nodes) {}
+FrontInput::FrontInput(base::Loop& loop, const agent::StdinPlan& plan, std::vector<NodeState>& nodes, pid_t guard)
+    : loop_(loop), plan_(plan), nodes_(nodes), terminal_(guard) {}
 
 bool FrontInput::goes_to(int host) const {
     int workers = 0;
@@ -43,7 +43,10 @@ bool FrontInput::goes_to(int host) const {
     return own == 0 || (plan_.rank >= first && plan_.rank < first + own);
 }
 
-void FrontInput::begin() { watch(); }
+void FrontInput::begin() {
+    has_begun_ = true;
+    watch();
+}
 
 std::size_t FrontInput::credit() const {
     std::size_t least = kInputCredit;
@@ -56,23 +59,35 @@ std::size_t FrontInput::credit() const {
 void FrontInput::watch() {
     if (is_at_end_) return send({});  // for a node that came later
     if (watch_ || credit() == 0) return;
+    if (!may_read()) return terminal_.orphaned() ? end() : void();
     if (is_file(STDIN_FILENO))
         loop_.post([this] { on_readable(); });
     else
         watch_ = loop_.readable(STDIN_FILENO, [this] { on_readable(); });
 }
 
+/// This process is not in the terminal's foreground group by itself: the kernel refuses it the read.
+bool FrontInput::may_read() {
+    if (terminal_.usable()) terminal_.give(getpgrp());
+    return !terminal_.taken();
+}
+
+void FrontInput::end() {
+    watch_ = {};
+    is_at_end_ = true;
+    terminal_.take_back();
+    send({});
+}
+
 void FrontInput::on_readable() {
+    if (!may_read()) return void(watch_ = {});
     std::array<char, kInputCredit> bytes;
     const std::size_t most = credit();
     if (most == 0) return void(watch_ = {});
     const ssize_t count = read(STDIN_FILENO, bytes.data(), std::min(bytes.size(), most));
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count <= 0) {
-        watch_ = {};
-        is_at_end_ = true;
-        return send({});
-    }
+    if (count < 0 && errno == EIO && terminal_.taken()) return void(watch_ = {});  // the shell has just taken it
+    if (count <= 0) return end();
     send({bytes.data(), static_cast<std::size_t>(count)});
     if (credit() == 0) watch_ = {};
 }

@@ -222,6 +222,7 @@ void FrontShell::look_for_end() {
 void FrontShell::finish(int status, const std::string& reason) {
     if (std::exchange(is_over_, true)) return;
     status_ = status;
+    input_.reset();
     timer_ = {};
     script_timer_ = {};
     for (NodeState& node : nodes_) node.socket.reset();  // agents without an end kill what they run

@@ -1,0 +1,44 @@
+"""A terminal as the front end's standard input."""
+
+import pytest
+
+pytest.importorskip("pexpect")
+
+HOSTS = ["--launcher=fork", "--hosts=a,b", "--no-python"]
+ASKS = 'ready\n[ $RANK = 0 ] || exit 0\nread -r a\necho "got $a"\nread -r b || echo "no more"\n'
+
+
+@pytest.mark.parametrize("options", [["--stdin=0", *HOSTS], ["--launcher=fork", "--hosts=a", "--no-python"]])
+def test_a_worker_reads_what_is_typed(terminal, shell_worker, options):
+    tty = terminal(*options, shell_worker(ASKS))
+    tty.ready(1)
+    tty.line("hello")
+    tty.expect("got hello")
+    tty.tty.sendeof()
+    tty.expect("no more")
+    assert tty.finish()[0] == 0
+
+
+def test_an_interrupt_ends_the_job(terminal, shell_worker):
+    tty = terminal("--stdin=all", *HOSTS, shell_worker('ready\nread -r a\necho "got $a"\nexec sleep 100\n'))
+    tty.line("hello")
+    tty.expect("got hello")
+    tty.expect("got hello")
+    tty.tty.sendintr()
+    assert tty.finish()[0] == 130
+
+
+def test_in_the_background_the_shell_keeps_its_input(at_a_shell, shell_worker):
+    shell = at_a_shell("--stdin=0", *HOSTS, shell_worker(ASKS), then="&")
+    shell.ready(2)
+    for n in range(3):
+        shell.line(f"echo answer$(({n} + 1))")
+        shell.expect(f"answer{n + 1}\r")
+    shell.line("fg")
+    shell.expect("stdin=0")
+    shell.line("hello")
+    shell.expect("got hello")
+    shell.tty.sendeof()
+    shell.expect("no more")
+    shell.line("echo status=$?")
+    assert shell.expect(r"status=(\d+)\r")[1] == "0"
