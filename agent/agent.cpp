@@ -61,7 +61,6 @@ private:
     void resume();
     void refuse(int status, const std::string& why);
     void on_output_finished(const std::string& lost);
-    void stop_when_clean(std::size_t service);
 
     // GroupOwner
     void print(const std::string& text) override { reporter_.print(text); }
@@ -218,7 +217,9 @@ void Agent::wire() {
 
     std::vector<RoundService*> services{&store_, losses_.get(), &input_};
     if (timers_) services.push_back(timers_.get());
-    mpi_ = mpi_services(loop_, plan_, children_, [this](const std::string& text) { print_unless_quiet(text); });
+    mpi_ = mpi_services(loop_, plan_, children_,
+                        {.print = [this](const std::string& text) { print_unless_quiet(text); },
+                         .register_folder = [this](const std::string& folder) { link_.register_folder(folder); }});
     for (const auto& service : mpi_) services.push_back(service.get());
     if (!mpi_.empty()) link_.register_shared_memory();
     deps_.reset(new WorkerDeps{.loop = loop_,
@@ -267,17 +268,11 @@ void Agent::on_end(const JobVerdict& verdict) {
     });
 }
 
-/// Waits for the services of MPI from this one on.
-void Agent::stop_when_clean(std::size_t service) {
-    if (service == mpi_.size()) return loop_.stop();
-    mpi_[service]->when_clean([this, service] { stop_when_clean(service + 1); });
-}
-
 /// The guard prints the loss in a child process, which a blocked stderr cannot hold up (print_within).
 void Agent::on_output_finished(const std::string& lost) {
     if (refusal_.empty()) refusal_ = lost;
     clean_due_ = loop_.after(kCleanDue, [this] { loop_.stop(); });
-    stop_when_clean(0);
+    when_clean(mpi_, [this] { loop_.stop(); });
 }
 
 /// systemd sends SIGTERM and SIGHUP together: one request, named by SIGINT or SIGTERM, else by the lowest number.

@@ -34,8 +34,8 @@ PmixService::Round::Round(base::Loop& loop, const Assignment& round)
     variables.resize(static_cast<std::size_t>(round.ranks.workers()));
 }
 
-PmixService::PmixService(base::Loop& loop, const Plan& plan, Children& children, Print print)
-    : loop_(loop), plan_(plan), children_(children), print_(std::move(print)) {}
+PmixService::PmixService(base::Loop& loop, const Plan& plan, Children& children, MpiCallbacks callbacks)
+    : loop_(loop), plan_(plan), children_(children), callbacks_(std::move(callbacks)) {}
 
 // --- start -----------------------------------------------------------------------------------------------------------
 
@@ -45,6 +45,7 @@ void PmixService::prepare(const Assignment& assignment) {
     round_->job.space = fmt::format("dlaunch-{}-{}", assignment.master_port, assignment.round);
     round_->job.folder = plan_.temporary_folder + name;
     round_->job.memory = kSharedMemory + name;
+    for (const std::string& folder : {round_->job.folder, round_->job.memory}) callbacks_.register_folder(folder);
     round_->place.oversubscribed = assignment.ranks.workers() > plan_.host.usable_cores;
     round_->process = std::make_unique<PmixProcess>(
         loop_, children_, pmix_server_environment(plan_.host),
@@ -73,7 +74,7 @@ void PmixService::on_message(const PmixMessage& message) {
         case Kind::finalized: return round_->book.finalized(message.number(0));
         case Kind::aborted: return on_aborted(message.number(0), message.number(1));
         case Kind::spawns:
-            return print_(
+            return callbacks_.print(
                 fmt::format("rank {} called MPI_Comm_spawn, which dlaunch does not offer: start all programs at once, "
                             "as in a : b",
                             round_->assignment.ranks.rank(message.number(0))));
@@ -228,6 +229,7 @@ void PmixService::cleared() {
     removing_ = base::Background(loop_, [this, ended, places = std::vector{round->job.folder, round->job.memory}] {
         remove_session_files(*ended, places);
         return [this] {
+            removing_ = {};
             if (const auto done = std::exchange(clean_, nullptr)) done();
         };
     });

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/mpi/mpi_callbacks.hpp"
 #include "agent/mpi/node_fence.hpp"
 #include "agent/mpi/open_mpi.hpp"
 #include "agent/mpi/pmix_book.hpp"
@@ -29,13 +30,10 @@
 
 namespace dlaunch::agent {
 
-/// Owned by the agent of a job with Open MPI's programs.
+/// Owned by the agent of a job with Open MPI's programs. The arguments must outlive it.
 class PmixService final : public RoundService {
 public:
-    using Print = std::function<void(const std::string&)>;
-
-    /// `print` prints a line for the user. The others must outlive this object.
-    PmixService(base::Loop& loop, const Plan& plan, Children& children, Print print);
+    PmixService(base::Loop& loop, const Plan& plan, Children& children, MpiCallbacks callbacks);
 
     void control(RoundControl& control) override { control_ = &control; }
     void prepare(const Assignment& assignment) override;
@@ -95,7 +93,7 @@ private:
     base::Loop& loop_;
     const Plan& plan_;
     Children& children_;
-    const Print print_;
+    const MpiCallbacks callbacks_;
     RoundControl* control_ = nullptr;
     std::shared_ptr<Round> round_;
     base::Background removing_;

@@ -15,15 +15,22 @@ MpiFamily family_of(const Plan& plan) {
 }
 
 std::vector<std::unique_ptr<RoundService>> mpi_services(base::Loop& loop, const Plan& plan, Children& children,
-                                                        std::function<void(const std::string&)> print) {
+                                                        MpiCallbacks callbacks) {
     std::vector<std::unique_ptr<RoundService>> services;
     const MpiFamily family = family_of(plan);
     if (family == MpiFamily::none || plan.forks) return services;  // a fork of a template has no descriptor for PMI
-    if (family == MpiFamily::pmi1) services.push_back(std::make_unique<Pmi1Service>(loop, plan, std::move(print)));
+    if (family == MpiFamily::pmi1) services.push_back(std::make_unique<Pmi1Service>(loop, plan, callbacks.print));
     if (family == MpiFamily::pmix)
-        services.push_back(std::make_unique<PmixService>(loop, plan, children, std::move(print)));
+        services.push_back(std::make_unique<PmixService>(loop, plan, children, std::move(callbacks)));
     services.push_back(std::make_unique<SharedMemorySweep>());
     return services;
+}
+
+void when_clean(const std::vector<std::unique_ptr<RoundService>>& services, std::function<void()> done) {
+    std::function<void()> last = std::move(done);
+    for (const auto& service : services)
+        last = [each = service.get(), next = std::move(last)] { each->when_clean(next); };
+    last();
 }
 
 }  // namespace dlaunch::agent

@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "agent/mpi/family.hpp"
+#include "agent/mpi/mpi_callbacks.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/children.hpp"
 #include "agent/services/round_service.hpp"
@@ -17,9 +17,11 @@ namespace dlaunch::agent {
 /// Of the job: that of the first context that has one. All ranks of the world take part, those of other contexts, too.
 [[nodiscard]] MpiFamily family_of(const Plan& plan);
 
-/// Empty for a job without MPI. `print` prints a line for the user; The others must outlive the services.
+/// Empty for a job without MPI. The arguments must outlive the services.
 [[nodiscard]] std::vector<std::unique_ptr<RoundService>> mpi_services(base::Loop& loop, const Plan& plan,
-                                                                      Children& children,
-                                                                      std::function<void(const std::string&)> print);
+                                                                      Children& children, MpiCallbacks callbacks);
+
+/// Calls `done`, at once or later from the loop, when all services are clean.
+void when_clean(const std::vector<std::unique_ptr<RoundService>>& services, std::function<void()> done);
 
 }  // namespace dlaunch::agent

@@ -62,7 +62,7 @@ public:
     void ready();
     /// Names the cgroup that the guard must kill and remove if the agent dies. Call before making the folder.
     void register_cgroup(const std::string& folder);
-    /// Names a folder of plain files that the guard must remove if the agent dies.
+    /// Names a folder that the guard must remove if the agent dies.
     void register_folder(const std::string& folder);
     /// If this process dies, the guard removes the shared memory that the workers' MPI libraries leave.
     void register_shared_memory();
