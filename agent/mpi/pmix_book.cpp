@@ -23,12 +23,12 @@ std::optional<Verdict> PmixBook::ended(int local_rank, int status) {
     rank.has_ended = status == 0;
     if (rank.verdict) return rank.verdict;
     if (status != 0 || rank.has_finalized) return std::nullopt;
-    if (rank.has_init) return Verdict{1, "exited with 0, but without MPI_Finalize"};
+    if (rank.has_init) return Verdict{1, "exited with 0 before MPI_Finalize"};
     if (any_connected()) return is_missed();
     return std::nullopt;
 }
 
-Verdict PmixBook::is_missed() { return {1, "exited with 0, but without MPI_Init, in which other ranks wait for it"}; }
+Verdict PmixBook::is_missed() { return {1, "exited with 0 without MPI_Init"}; }
 
 bool PmixBook::any_connected() const {
     return std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.has_init; });
