@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "agent/group/environment.hpp"
-#include "agent/process/spawn.hpp"
+#include "agent/process/program_paths.hpp"
 
 namespace dlaunch::launcher {
 namespace {

@@ -17,6 +17,7 @@
 #include "agent/mpi/foreign_variables.hpp"
 #include "agent/process/pidfd.hpp"
 #include "agent/process/proc.hpp"
+#include "agent/process/program_paths.hpp"
 #include "agent/process/sweep.hpp"
 #include "rendezvous/base/host.hpp"
 

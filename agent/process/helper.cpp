@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/process/program_paths.hpp"
 #include "rendezvous/base/exit_status.hpp"
 
 namespace dlaunch::agent {

@@ -17,7 +17,7 @@
 namespace dlaunch::agent {
 
 struct SpawnRequest {
-    std::vector<std::string> paths;        ///< the file to execute is the first that can be; see candidates()
+    std::vector<std::string> paths;        ///< the file to execute is the first that can be; see program_paths.hpp
     std::vector<std::string> arguments;    ///< argv with argv[0]
     std::vector<std::string> variables;    ///< "NAME=value", of this worker
     std::vector<const char*> inherited;    ///< "NAME=value", not copied
@@ -76,9 +76,5 @@ private:
 
 /// A mask for sched_setaffinity(2) from numbers of processors.
 [[nodiscard]] std::vector<unsigned long> affinity_mask(const std::vector<int>& processors);
-
-/// Candidate paths of a program: `name` itself if it has a slash, else that name in each folder of `search_path`. Reads
-/// no folder, because its file system may not respond.
-[[nodiscard]] std::vector<std::string> candidates(const std::string& name, const std::string& search_path);
 
 }  // namespace dlaunch::agent

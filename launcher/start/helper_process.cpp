@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/process/program_paths.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/signal_names.hpp"
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "agent/process/program_paths.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::agent {
