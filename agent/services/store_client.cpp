@@ -137,6 +137,7 @@ void StoreClient::retry(const std::string& why) {
     socket_.reset();
     unsent_.clear();
     received_.clear();
+    values_.clear();
     if (calls_.empty()) return;  // the next call connects
     if (now > patience_ends_) return fail(why);
     calls_.front().at = 0;
@@ -210,21 +211,25 @@ bool StoreClient::take_reply() {
         return true;
     }
     const Step& step = calls_.front().steps[calls_.front().at];
-    const std::string_view bytes = received_;
-    std::size_t used = step.reply == Reply::byte ? 1 : step.reply == Reply::number ? 8 : 0;
-    Values values;
-    for (std::size_t count = 0; count < step.values; ++count) {
-        if (bytes.size() < used + 8) return false;
-        const std::uint64_t size = wire::get_u64(bytes.substr(used));
-        if (bytes.size() - used - 8 < size) return false;
-        values.emplace_back(bytes.substr(used + 8, size));
-        used += 8 + size;
-    }
-    if (bytes.size() < used) return false;
-    received_.erase(0, used);
+    const std::size_t fixed = step.reply == Reply::byte ? 1 : step.reply == Reply::number ? 8 : 0;
+    if (received_.size() < fixed || !take_values(step.values)) return false;
+    received_.erase(0, fixed);
     awaited_ = false;
-    end_step(std::move(values));
+    end_step(std::exchange(values_, {}));
     return true;
+}
+
+/// Takes those that have arrived, each once, so that the cost of a long reply is linear. False: some are missing.
+bool StoreClient::take_values(std::size_t count) {
+    std::string_view rest = received_;
+    while (values_.size() < count && rest.size() >= 8) {
+        const std::uint64_t size = wire::get_u64(rest);
+        if (rest.size() - 8 < size) break;
+        values_.emplace_back(rest.substr(8, size));
+        rest.remove_prefix(8 + size);
+    }
+    received_.erase(0, received_.size() - rest.size());
+    return values_.size() == count;
 }
 
 void StoreClient::end_step(Values values) {

@@ -71,6 +71,7 @@ private:
     void read();
     /// False: the reply is incomplete.
     [[nodiscard]] bool take_reply();
+    [[nodiscard]] bool take_values(std::size_t count);
     void end_step(Values values);
     void fail(const std::string& why);
 
@@ -85,6 +86,7 @@ private:
     base::Time patience_ends_{};  ///< while there is no connection
     std::deque<Call> calls_;      ///< the first one is in progress
     std::string unsent_, received_;
+    Values values_;         ///< of the reply in progress
     std::string lost_;      ///< why the store is given up; empty: it is not
     bool greeted_ = false;  ///< the connection has replied to the greeting
     bool awaited_ = false;  ///< a reply is due

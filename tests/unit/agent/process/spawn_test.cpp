@@ -84,9 +84,10 @@ TEST_F(Spawn, a_kept_descriptor_is_the_only_further_one) {
     int kept[2], other[2];
     ASSERT_EQ(pipe2(kept, O_CLOEXEC), 0);
     ASSERT_EQ(pipe2(other, 0), 0);
-    const std::string script = "echo word >&" + std::to_string(kept[1]) + "; ls /proc/$$/fd | tr '\\n' ' '";
+    const std::string script = "echo word >&" + std::to_string(kept[1]) +
+                               "; n=0; while [ $n -lt 64 ]; do [ ! -e /proc/$$/fd/$n ] || echo $n; n=$((n + 1)); done";
     const std::string seen = output(script, [&](SpawnRequest& request) { request.kept = {kept[1]}; });
-    EXPECT_EQ(seen, "0 1 2 " + std::to_string(kept[1]) + " ");
+    EXPECT_EQ(seen, "0\n1\n2\n" + std::to_string(kept[1]) + "\n");
     char word[5] = {};
     EXPECT_EQ(read(kept[0], word, 4), 4);
     EXPECT_STREQ(word, "word");
