@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace dlaunch::agent {
+namespace {
+
+/// For the other nodes' ranks: their agents have the same round, and are about to enter the fence.
+constexpr auto kWorldDue = std::chrono::seconds(60);
+
+}  // namespace
 
 std::string round_prefix(const Assignment& assignment) { return fmt::format("dlaunch/mpi/{}/", assignment.round); }
 
@@ -40,12 +46,19 @@ void NodeFence::finish_soon(base::Result<std::vector<std::string>> result, Done 
     });
 }
 
-void gather_world(NodeFence& fence, const Plan& plan, const Assignment& assignment,
-                  std::function<void(const base::Result<MpiWorld>&)> done) {
-    const auto take = [here = assignment.group_rank, size = assignment.world_size,
+void NodeFence::gather_world(const Plan& plan, const Assignment& assignment, TakeWorld done) {
+    due_ = loop_.after(kWorldDue, [this, done] {
+        const TakeWorld run = done;  // which may destroy this callback
+        is_late_ = true;
+        run(base::Error{fmt::format("no ranks came from one of them within {} s (all nodes need the same --mpi)",
+                                    kWorldDue.count())});
+    });
+    const auto take = [this, size = assignment.world_size,
                        done = std::move(done)](const base::Result<std::vector<std::string>>& all) {
+        due_ = {};
+        if (is_late_) return;
         if (!all) return done(all.error());
-        MpiWorld world{here, {}};
+        MpiWorld world{here_, {}};
         for (const std::string& text : *all) {
             auto node = decode(text);
             if (!node) return done(base::Error{"the round's store has no ranks of a node, but other bytes"});
@@ -55,7 +68,7 @@ void gather_world(NodeFence& fence, const Plan& plan, const Assignment& assignme
             return done(base::Error{"the nodes' ranks in the round's store are no world"});
         done(world);
     };
-    fence.enter(encode(ranks_here(plan, assignment)), take);
+    enter(encode(ranks_here(plan, assignment)), take);
 }
 
 }  // namespace dlaunch::agent

@@ -26,6 +26,11 @@ public:
     /// for the others. `done` never runs from this call.
     void enter(std::string_view bytes, Done done);
 
+    using TakeWorld = std::function<void(const base::Result<MpiWorld>&)>;
+    /// The next fence exchanges the nodes' ranks. `done` never runs from this call; an error names what is wrong, also
+    /// when a node has not entered within a minute.
+    void gather_world(const Plan& plan, const Assignment& assignment, TakeWorld done);
+
 private:
     void finish_soon(base::Result<std::vector<std::string>> result, Done done);
     [[nodiscard]] std::string key(int number, int node) const;
@@ -35,14 +40,11 @@ private:
     const std::string name_;
     int entered_ = 0;  ///< fences so far
     StoreClient store_;
-    base::Timer soon_;
+    base::Timer soon_, due_;
+    bool is_late_ = false;  ///< the world was given up
 };
 
 /// The prefix of all keys of a round: "dlaunch/mpi/3/".
 [[nodiscard]] std::string round_prefix(const Assignment& assignment);
-
-/// Exchanges the nodes' ranks. `done` never runs from this call; an error names what is wrong.
-void gather_world(NodeFence& fence, const Plan& plan, const Assignment& assignment,
-                  std::function<void(const base::Result<MpiWorld>&)> done);
 
 }  // namespace dlaunch::agent

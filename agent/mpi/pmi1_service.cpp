@@ -18,9 +18,6 @@ using Kind = Pmi1Action::Kind;
 
 namespace {
 
-/// For the other nodes' ranks: their agents have the same round and are about to ask, too.
-constexpr auto kWorldDue = std::chrono::seconds(60);
-
 /// For another node's report of the failure that this node can see, too.
 constexpr auto kOtherNodeDue = std::chrono::seconds(1);
 
@@ -42,10 +39,7 @@ void Pmi1Service::prepare(const Assignment& assignment) {
     leaving_.reset();
     round_ = std::make_shared<Round>(loop_, assignment);
     if (assignment.group_world_size == 1) return begin({0, {ranks_here(plan_, assignment)}});
-    round_->world_due = loop_.after(
-        kWorldDue, [this] { lose_store({"a node has not sent its ranks: all nodes of the job need the same --mpi"}); });
-    gather_world(*round_->fence, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
-        round_->world_due = {};
+    round_->fence->gather_world(plan_, assignment, [this](const base::Result<MpiWorld>& world) {
         if (!world) return lose_store(world.error());
         begin(*world);
         control_->ready();
@@ -179,7 +173,7 @@ void Pmi1Service::use_name(const Pmi1Action& action) {
 
 /// The failure names the node's first rank: all ranks need the store.
 void Pmi1Service::lose_store(const base::Error& error) {
-    control_->fail(0, {exit_status::kCoordinatorLost, "cannot reach the other ranks of MPI: " + error.text});
+    control_->fail(0, {exit_status::kCoordinatorLost, "lost the other nodes: " + error.text});
 }
 
 }  // namespace dlaunch::agent

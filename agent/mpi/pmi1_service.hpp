@@ -45,7 +45,7 @@ private:
         std::map<std::string, std::string> own_names;              ///< published names where there is one node
         std::vector<std::unique_ptr<Pmi1Connection>> connections;  ///< by local rank
         std::optional<Pmi1Server> server;                          ///< none until the world is known
-        base::Timer world_due, late_failure;
+        base::Timer late_failure;
         bool performing = false;
     };
 

@@ -52,7 +52,7 @@ void PmixService::prepare(const Assignment& assignment) {
         PmixProcess::Observer{.on_message = [this](const PmixMessage& message) { on_message(message); },
                               .on_end = [this](const std::string& how) { on_server_end(how); }});
     if (alone()) return begin({0, {ranks_here(plan_, assignment)}});
-    gather_world(round_->fence, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
+    round_->fence.gather_world(plan_, assignment, [this](const base::Result<MpiWorld>& world) {
         if (!world) return lose_store(world.error());
         begin(*world);
     });
@@ -216,7 +216,7 @@ void PmixService::await_questions() {
 
 /// The failure names the node's first rank: all ranks need the store.
 void PmixService::lose_store(const base::Error& error) {
-    fail(0, {exit_status::kCoordinatorLost, "cannot reach the other ranks of MPI: " + error.text});
+    fail(0, {exit_status::kCoordinatorLost, "lost the other nodes: " + error.text});
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------
