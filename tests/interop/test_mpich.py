@@ -89,5 +89,5 @@ def test_a_crash_leaves_no_shared_memory(hosts, program):
     ("mpi_pi", 4, ["Total is = 2.895238", "rank=0 total=1.000000", "rank=1 total=-0.333333", "rank=2 total=0.200000", "rank=3 total=-0.142857"]),
 ])
 def test_the_examples(dlaunch, tmp_path, name, count, lines):
-    result = dlaunch("-n", count, compiled(ROOT / "examples" / f"{name}.c", tmp_path / name))
+    result = dlaunch("-n", count, compiled(ROOT / "examples/documents" / f"{name}.c", tmp_path / name))
     assert result.rc == 0 and sorted(result.out.splitlines()) == lines, result.err

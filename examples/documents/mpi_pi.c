@@ -2,7 +2,7 @@
  *
  *     dlaunch -n 4 build/release/bin/examples/mpi_pi
  *
- * prints a line per rank, "rank=0 total=1.000000", and "Total is = 2.895238". pi.cpp is the same without MPI. */
+ * prints a line per rank, "rank=0 total=1.000000", and "Total is = 2.895238". ../pi.cpp is the same without MPI. */
 #include <mpi.h>
 #include <stdio.h>
 
