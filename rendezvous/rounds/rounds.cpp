@@ -205,19 +205,23 @@ void Rounds::adopt(Time now, Node& node, const Join& join) {
     const RunningRound& running = *join.running;
     if (group_size_ == 0) group_size_ = static_cast<std::size_t>(running.group_world_size);
     round_began_ = std::min(round_began_, now - running.age);
-    adoption_.accounted_for(running.group_rank);
     roster_.set_state(node, MemberState::running);
     node.survivor = true;
     node.last_rank = running.group_rank;
     node.assigned = {.stamp = stamp()};  // its ranks are known to the predecessor only
-    if (all_joined()) {
-        adoption_.end();
-        // All members have joined, so no lease must run out before the next round, unless a later round may exist.
-        if (numbers_.complete()) gathering_.nothing_lives(now);
-    }
-    if (phase_ != Phase::stopping) return review(now);
-    if (all_joined()) answer_leaves(now);
-    send(node, order_to_stop());
+    if (running.alive) account_for(now, running.group_rank);
+    if (phase_ == Phase::stopping) return send(node, order_to_stop());
+    review(now);
+}
+
+/// Of a member without workers the report must have come, too: it may have finished, and then no new round may begin.
+void Rounds::account_for(Time now, std::int32_t group_rank) {
+    adoption_.accounted_for(group_rank);
+    if (!all_joined()) return;
+    adoption_.end();
+    // All members have joined, so no lease must run out before the next round, unless a later round may exist.
+    if (numbers_.complete()) gathering_.nothing_lives(now);
+    if (phase_ == Phase::stopping) answer_leaves(now);
 }
 
 /// All members have joined. What has happened meanwhile takes effect now.

@@ -94,6 +94,7 @@ private:
     void succeed(Time now);
     void learn(const Join& join);
     void adopt(Time now, Node& node, const Join& join);
+    void account_for(Time now, std::int32_t group_rank);
     void begin_later_round(Time now, std::int32_t round);
     void adopted(Time now);
     void end_adoption(Time now);

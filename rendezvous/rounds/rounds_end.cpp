@@ -47,7 +47,11 @@ void Rounds::reported(Time now, Node& node, const Report& report) {
     if (report.phase == Report::Phase::over)
         roster_.set_state(node, report.succeeded ? MemberState::done : MemberState::stopped);
 
-    if (node.leaving && is_settling()) return phase_ == Phase::adopting ? review(now) : void();
+    if (is_settling()) {
+        if (report.phase == Report::Phase::over && node.last_rank) account_for(now, *node.last_rank);
+        if (phase_ == Phase::adopting) return review(now);
+        return phase_ == Phase::stopping && has_stopped() ? judge(now) : void();
+    }
     if (node.leaving && !blame_.decided() && !failure_ends_job() && node.state != MemberState::running) {
         release(now, node);  // without waiting for the other nodes' grace
         if (phase_ == Phase::stopping && has_stopped()) return judge(now);
@@ -55,11 +59,10 @@ void Rounds::reported(Time now, Node& node, const Report& report) {
     }
     if (goes_alone) return;
     if (phase_ == Phase::stopping && has_stopped()) return judge(now);
-    if (phase_ != Phase::running && phase_ != Phase::adopting) return;
+    if (phase_ != Phase::running) return;
     if (report.phase == Report::Phase::failed || !report.succeeded)
-        return phase_ == Phase::running && blame_.causes().empty()
-                   ? send_stops(now, fmt::format("{} has stopped its workers", node.record.host))
-                   : review(now);
+        return blame_.causes().empty() ? send_stops(now, fmt::format("{} has stopped its workers", node.record.host))
+                                       : review(now);
     if (has_stopped()) review(now);
 }
 
@@ -165,6 +168,7 @@ void Rounds::evict(Time now, Node& gone, bool returns) {
 void Rounds::note_gone(const Node& node, bool was_needed) {
     if (node.state == MemberState::none || !node.last_rank) return;
     removed_.insert(*node.last_rank);
+    if (is_settling()) adoption_.accounted_for(*node.last_rank);
     if (was_needed || phase_ == Phase::stopping) return;
     finished_.insert(*node.last_rank);
     record();

@@ -174,7 +174,7 @@ private:
     void check_progress();
     void check_end();
     void note_join(std::uint64_t process, std::size_t agent, const Join& join);
-    void note_report(const Report& report);
+    void note_report(std::uint64_t process, std::size_t agent, const Report& report);
     void expect_adoption(std::uint64_t process);
     [[nodiscard]] Milliseconds settled_at() const;
     [[nodiscard]] std::size_t healthy() const;

@@ -67,7 +67,7 @@ void Simulation::to_coordinator(std::uint64_t number, Wire& wire, const Wire::It
     const std::uint64_t acting = wire.process;
     if (item.kind == Wire::Item::Kind::message) {
         if (const auto* join = std::get_if<Join>(&item.message)) note_join(acting, wire.agent, *join);
-        if (const auto* report = std::get_if<Report>(&item.message)) note_report(*report);
+        if (const auto* report = std::get_if<Report>(&item.message)) note_report(acting, wire.agent, *report);
         const bool adopting = coordinator.phase() == Coordinator::Phase::adopting;
         coordinator.received(clock(*serving), number, item.message);
         if (adopting && coordinator.phase() == Coordinator::Phase::running) ++tally_.adopted;

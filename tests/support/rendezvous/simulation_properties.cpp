@@ -100,11 +100,14 @@ void Simulation::expect_adoption(std::uint64_t number) {
 }
 
 void Simulation::note_join(std::uint64_t number, std::size_t agent, const Join& join) {
-    if (number == adoption_.process && join.running && join.stamp.round == adoption_.round)
+    if (number == adoption_.process && join.running && join.running->alive && join.stamp.round == adoption_.round)
         adoption_.missing.erase(agent);
 }
 
-void Simulation::note_report(const Report& report) {
+/// A member without workers has joined when its report has arrived, too.
+void Simulation::note_report(std::uint64_t number, std::size_t agent, const Report& report) {
+    if (number == adoption_.process && report.phase == Report::Phase::over && report.stamp.round == adoption_.round)
+        adoption_.missing.erase(agent);
     if (!report.cause || order_of_rounds_.empty() || order_of_rounds_.back().second != report.stamp.round) return;
     RoundFacts& facts = rounds_[order_of_rounds_.back()];
     if (!facts.first_reported) facts.first_reported = report.cause;

@@ -71,9 +71,10 @@ TEST(CoordinatorAdoption, a_leave_while_a_stopped_round_is_adopted_waits_for_all
     next.over(1);
     next.send(1, leave_of(next));
     for (int node : {0, 2}) next.comes_back(node, 0, 3, false);
-    EXPECT_EQ(next.received<End>(1)->verdict.status, 143);
-    next.over(0);
     next.over(2, false, Cause{3, "kind", "rank 2 exited with 3", false, ""});
+    EXPECT_FALSE(next.received<End>(1)) << "node 0 has not told of its workers' end";
+    next.over(0);
+    EXPECT_EQ(next.received<End>(1)->verdict.status, 143);
     EXPECT_EQ(next.received<Assigned>(0)->group_world_size, 2);
 }
 
@@ -99,6 +100,27 @@ TEST(CoordinatorAdoption, a_leaving_spare_costs_a_fixed_job_nothing) {
     for (int node : {0, 1}) next.comes_back(node, 0, 2);
     EXPECT_EQ(next.received<End>(2)->verdict.status, 143);
     for (int node : {0, 1}) EXPECT_FALSE(next.received<StopRound>(node));
+}
+
+TEST(CoordinatorAdoption, no_new_round_begins_where_a_member_has_finished_and_tells_of_it_last) {
+    for (const bool with_leave : {false, true}) {
+        ElasticJob job(3);
+        job.over(2, true);
+        job.join(3);
+        Job next = replacement_of(job);
+        next.joins_fenced(3, 0);
+        next.comes_back(1, 0, 3);
+        if (with_leave) next.send(1, leave_of(next));
+        next.comes_back(0, 0, 3);
+        next.comes_back(2, 0, 3, false);
+        next.over(2, true);
+        next.pass(3s, {0, 1, 2, 3});
+        EXPECT_FALSE(next.received<StopRound>(0)) << with_leave;
+        next.over(0, true);
+        next.over(1, !with_leave);
+        EXPECT_EQ(next.received<End>(0)->verdict.status, 0);
+        EXPECT_EQ(next.received<End>(1)->verdict.status, with_leave ? 143 : 0);
+    }
 }
 
 TEST(CoordinatorAdoption, a_newcomer_that_waited_is_admitted_by_the_successor) {
