@@ -96,6 +96,7 @@ void Pmi1Server::init(int local_rank, const Pmi1Request& request) {
         return reply(local_rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1");
     }
     at(local_rank).has_init = true;
+    at(local_rank).has_finalized = false;  // a script may run several programs, one after the other
     reply(local_rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0");
 }
 

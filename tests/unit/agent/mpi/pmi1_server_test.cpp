@@ -164,6 +164,13 @@ TEST_F(Pmi1ServerTest, an_end_before_finalize_is_a_failure) {
     EXPECT_EQ(verdict->code, 1);
 }
 
+TEST_F(Pmi1ServerTest, a_second_program_of_a_script_owes_its_own_finalize) {
+    greet(0);
+    ask(0, "cmd=finalize");
+    greet(0);
+    EXPECT_TRUE(server.ended(0, 0));
+}
+
 TEST_F(Pmi1ServerTest, other_ends_are_judged_by_their_status) {
     greet(0);
     EXPECT_FALSE(server.ended(0, 5));
