@@ -51,7 +51,7 @@ struct Failure {
     /// limit, "30 s"; judged: the rest of the sentence, "called MPI_Abort with 7"; exited and signalled: for a template
     /// its state, "before its fork point"; else empty.
     std::string text;
-    bool permanent = false;  ///< not_executed: a restart cannot help. Known on the worker's node only
+    bool permanent = false;  ///< not_executed, judged: a restart cannot help. Known on the worker's node only
     int round = 0;
     std::chrono::duration<double> after{};       ///< since the round's start, monotonic
     std::chrono::system_clock::time_point when;  ///< for display only; nothing is ordered by it

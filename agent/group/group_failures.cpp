@@ -28,6 +28,7 @@ void set_verdict(Failure& failure, const Verdict& verdict) {
     failure.how = ExitKind::judged;
     failure.code = verdict.code;
     failure.text = verdict.text;
+    failure.permanent = verdict.permanent;
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void PmixService::begin(const MpiWorld& world) {
 void PmixService::on_message(const PmixMessage& message) {
     if (!round_) return;
     switch (message.kind) {
-        case Kind::failed: return fail(0, {exit_status::kNotFound, "was not started: " + message.text(0)});
+        case Kind::failed: return fail(0, {exit_status::kNotFound, "was not started: " + message.text(0), true});
         case Kind::variables: return on_variables(message);
         case Kind::ready: return on_ready(message.text(0));
         case Kind::connected: return on_connected(message.number(0));

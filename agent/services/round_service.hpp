@@ -27,8 +27,9 @@ struct Contribution {
 
 /// A service's reason to count a worker as failed where its exit status does not show the failure.
 struct Verdict {
-    int code = 1;      ///< the worker's exit status in the report
-    std::string text;  ///< continues "rank 3 (node2, pid 4711) ...": "called MPI_Abort with 7"
+    int code = 1;            ///< the worker's exit status in the report
+    std::string text;        ///< continues "rank 3 (node2, pid 4711) ...": "called MPI_Abort with 7"
+    bool permanent = false;  ///< a restart cannot help
 };
 
 /// The exit of a worker, before the agent judges it.
