@@ -8,6 +8,7 @@ namespace dlaunch::agent {
 
 std::optional<int> PmixBook::connected(int local_rank) {
     at(local_rank).has_init = true;
+    at(local_rank).has_finalized = false;
     return absent();
 }
 

@@ -14,7 +14,8 @@ class PmixBook {
 public:
     explicit PmixBook(std::size_t ranks) : ranks_(ranks) {}
 
-    /// MPI_Init. Returns the local rank of a rank that has ended without it, for which this one would wait for ever.
+    /// MPI_Init, also of a further program that a script runs. Returns the local rank of a rank that has ended without
+    /// it, for which this one would wait for ever.
     [[nodiscard]] std::optional<int> connected(int local_rank);
     void finalized(int local_rank) { at(local_rank).has_finalized = true; }
     /// MPI_Abort: the verdict on the rank.

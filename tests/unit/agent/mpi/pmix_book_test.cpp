@@ -25,6 +25,14 @@ TEST(PmixBook, AnExitBeforeFinalizeIsAFailure) {
     EXPECT_FALSE(book.ended(1, 5)) << "the status says it already";
 }
 
+TEST(PmixBook, EachProgramOfAScriptOwesFinalize) {
+    PmixBook book(1);
+    (void)book.connected(0);
+    book.finalized(0);
+    (void)book.connected(0);
+    EXPECT_EQ(text_of(book.ended(0, 0)), "1 exited with 0 before MPI_Finalize");
+}
+
 TEST(PmixBook, AProgramWithoutMpiOwesNothing) {
     PmixBook book(2);
     EXPECT_FALSE(book.ended(0, 0));
