@@ -90,7 +90,7 @@ public:
     [[nodiscard]] bool finished() const;
 
 private:
-    // rounds.cpp: the start of a round
+    // rounds_adoption.cpp: succession
     void succeed(Time now);
     void learn(const Join& join);
     void adopt(Time now, Node& node, const Join& join);
@@ -98,6 +98,8 @@ private:
     void begin_later_round(Time now, std::int32_t round);
     void adopted(Time now);
     void end_adoption(Time now);
+
+    // rounds.cpp: the start of a round
     void begin_gathering(Time now);
     void gather(Time now);
     void try_start(Time now);
