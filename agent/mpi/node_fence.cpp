@@ -33,6 +33,7 @@ void NodeFence::enter(std::string_view bytes, Done done) {
                                                    bytes.size(), StoreClient::kMostValueBytes)},
                            std::move(done));
     std::vector<std::string> keys;
+    keys.reserve(static_cast<std::size_t>(nodes_));
     for (int node = 0; node < nodes_; ++node) keys.push_back(key(number, node));
     store_.exchange(key(number, here_), bytes, keys, std::move(done));
     if (number > 0) store_.remove(key(number - 1, here_), {});
