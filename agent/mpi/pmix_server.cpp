@@ -23,6 +23,7 @@
 #include "agent/mpi/pmix_job_data.hpp"
 #include "agent/mpi/pmix_library.hpp"
 #include "agent/mpi/pmix_message.hpp"
+#include "agent/process/leftovers.hpp"
 #include "rendezvous/base/files.hpp"
 
 namespace dlaunch::agent {
@@ -77,6 +78,7 @@ private:
 
     PmixLibrary library_;
     PmixJob job_;
+    std::array<base::UniqueFd, 2> held_;  ///< locks of the round's folders: the next run may not remove them
     Callbacks callbacks_;
     std::vector<int> ranks_;  ///< of this node, by local rank
 
@@ -185,6 +187,7 @@ std::string PmixServer::make_folders() {
     constexpr mode_t kOwnerOnly = 0700;
     if (::mkdir(job_.folder.c_str(), kOwnerOnly) != 0) return fmt::format("{}: {}", job_.folder, std::strerror(errno));
     if (::mkdir(job_.memory.c_str(), kOwnerOnly) != 0) job_.memory.clear();
+    held_ = {hold_folder(job_.folder), hold_folder(job_.memory)};
     return {};
 }
 

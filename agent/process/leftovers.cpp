@@ -11,9 +11,11 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "agent/process/cgroup.hpp"
@@ -108,6 +110,21 @@ void sweep_temporary(const std::string& path, Milliseconds age) {
     rmdir(path.c_str());
 }
 
+/// dlaunch-mpi-0123456789abcdef: files of a PMIx server and its ranks, under names of their own.
+bool has_session_name(std::string_view name) {
+    constexpr std::string_view kBegin = "dlaunch-mpi-";
+    constexpr std::size_t kDigits = 16;
+    return name.starts_with(kBegin) && name.size() == kBegin.size() + kDigits &&
+           name.find_first_not_of("0123456789abcdef", kBegin.size()) == std::string_view::npos;
+}
+
+void sweep_session(const std::string& path, Milliseconds age) {
+    const UniqueFd folder = open_folder(path);
+    if (!folder || !is_ours(folder) || !is_old(folder, age) || !lock(folder)) return;
+    std::error_code kept;
+    std::filesystem::remove_all(path, kept);
+}
+
 }  // namespace
 
 UniqueFd hold_folder(const std::string& path) {
@@ -123,13 +140,19 @@ void sweep_leftovers(const LeftoverPlaces& places, Milliseconds age, Millisecond
             if (is_left_cgroup(name, age)) sweep_cgroup(places.cgroups + "/" + std::string(name));
         });
     for_each_name(places.temporary, end, [&](std::string_view name) {
-        if (has_temporary_name(name)) sweep_temporary(places.temporary + "/" + std::string(name), age);
+        const std::string path = places.temporary + "/" + std::string(name);
+        if (has_temporary_name(name)) sweep_temporary(path, age);
+        if (has_session_name(name)) sweep_session(path, age);
     });
+    if (!places.memory.empty())
+        for_each_name(places.memory, end, [&](std::string_view name) {
+            if (has_session_name(name)) sweep_session(places.memory + "/" + std::string(name), age);
+        });
 }
 
 void LeftoverSweep::begin_soon() {
     delay_ = loop_.after(std::chrono::seconds(1), [this] {
-        const LeftoverPlaces places{own_cgroup_folder(), temporary_};
+        const LeftoverPlaces places{own_cgroup_folder(), temporary_, "/dev/shm"};
         sweeping_ = base::Background(loop_, [places]() -> std::function<void()> {
             sweep_leftovers(places, std::chrono::seconds(10), std::chrono::seconds(1));
             return nullptr;

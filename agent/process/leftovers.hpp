@@ -1,8 +1,9 @@
 #pragma once
 /// Removes the remains of a run after a kill of both guard and agent: cgroups with detached processes, and temporary
-/// folders. The user's next run does this.
+/// folders, those of MPI ranks included. The user's next run does this.
 ///
-/// Every agent holds a lock (flock) on each such folder. The kernel releases the lock when the agent dies. A pid is not
+/// Every agent, or the PMIx server that dies with it, holds a lock (flock) on each such folder. The kernel releases the
+/// lock at the process's death. A pid is not
 /// sufficient: it may be reused, or belong to another pid namespace.
 
 #include <chrono>
@@ -20,6 +21,7 @@ namespace dlaunch::agent {
 struct LeftoverPlaces {
     std::string cgroups;    ///< parent of the runs' cgroups; empty: none
     std::string temporary;  ///< parent of the runs' temporary folders
+    std::string memory{};   ///< parent of the runs' folders of shared memory; empty: none
 };
 
 /// Removes unlocked folders of this user. Spares folders younger than `age`, because their owners may be about to lock
