@@ -27,6 +27,7 @@ ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
     for (const std::string& path : agent::candidates(
              program.command.front(), agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
         files.candidates.push_back((folder / path).string());
+    files.folder = folder.string();
     files.library_path = agent::given_variable(plan, context, "LD_LIBRARY_PATH").value_or("");
     return files;
 }

@@ -60,6 +60,7 @@ private:
                 needs.libraries.push_back(std::move(*text));
             } else {
                 has_run_path = entry.d_tag == DT_RUNPATH;
+                needs.passes_on = !has_run_path;
                 needs.search_path = std::move(*text);
             }
         }

@@ -1,6 +1,8 @@
 #include "launcher/mpi/linked.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -43,14 +45,17 @@ bool is_of_the_system(std::string_view library) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-/// Folders of a search path; $ORIGIN is that of the file with the path. Relative folders are no use to anyone.
-void add_folders(std::string_view search_path, const std::string& origin, std::vector<std::string>& to) {
-    for (std::string_view each : split(search_path, ':')) {
-        std::string folder(each);
-        for (const std::string_view name : {"${ORIGIN}", "$ORIGIN"})
-            if (const auto at = folder.find(name); at != std::string::npos) folder.replace(at, name.size(), origin);
-        if (folder.starts_with('/')) to.push_back(std::move(folder));
-    }
+/// Folder of the open file, whatever links its path has: $ORIGIN of a program. Asks no file system.
+std::string true_folder_of(int file) {
+    std::array<char, 4096> path;
+    const ssize_t size = ::readlink(fmt::format("/proc/self/fd/{}", file).c_str(), path.data(), path.size());
+    return size > 0 ? folder_of(std::string(path.data(), static_cast<std::size_t>(size))) : std::string();
+}
+
+std::string replaced(std::string folder, const std::string& origin) {
+    for (const std::string_view name : {"${ORIGIN}", "$ORIGIN"})
+        if (const auto at = folder.find(name); at != std::string::npos) folder.replace(at, name.size(), origin);
+    return folder;
 }
 
 class Search {
@@ -61,7 +66,7 @@ public:
         for (const std::string& path : files_.candidates) {
             const base::UniqueFd file = open_(path);
             if (!file || !is_executable(file.get())) continue;
-            add(file.get(), path);
+            add(file.get(), {true_folder_of(file.get()), folder_of(path)}, {});
             break;
         }
         for (; !pending_.empty() && !found_; pending_.pop_front()) open_library(pending_.front());
@@ -71,7 +76,8 @@ public:
 private:
     struct Wanted {
         std::string library;
-        std::vector<std::string> folders;  ///< of the file that needs it
+        std::vector<std::string> inherited;  ///< folders of DT_RPATH, of the file that needs it and of those above it
+        std::vector<std::string> own;        ///< of that file's DT_RUNPATH
     };
 
     static bool is_executable(int file) {
@@ -79,8 +85,8 @@ private:
         return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH));
     }
 
-    /// Takes up the libraries that this file needs.
-    void add(int file, const std::string& path) {
+    /// Takes up the libraries that this file needs. `origins`: its folder, by one name or several.
+    void add(int file, const std::vector<std::string>& origins, const std::vector<std::string>& inherited) {
         const auto needs = read_needs(file);
         if (!needs) return;
         for (const std::string& library : needs->libraries)
@@ -88,21 +94,49 @@ private:
                 found_ = Linked{family, library};
                 return;
             }
-        std::vector<std::string> folders;
-        add_folders(needs->search_path, folder_of(path), folders);
-        for (const std::string& library : needs->libraries)
-            if (!is_of_the_system(library) && seen_.size() < kMostLibraries && seen_.insert(library).second)
-                pending_.push_back({library, folders});
+        Wanted wanted;
+        add_folders(needs->search_path, origins, needs->passes_on ? wanted.inherited : wanted.own);
+        if (wanted.own.empty()) wanted.inherited.insert(wanted.inherited.end(), inherited.begin(), inherited.end());
+        for (const std::string& library : needs->libraries) {
+            if (is_of_the_system(library) || seen_.size() >= kMostLibraries || !seen_.insert(library).second) continue;
+            wanted.library = library;
+            pending_.push_back(wanted);
+        }
     }
 
+    /// In the order of ld.so(8).
     void open_library(const Wanted& wanted) {
-        std::vector<std::string> folders = wanted.folders;
-        add_folders(files_.library_path, {}, folders);
-        folders.insert(folders.end(), kFolders.begin(), kFolders.end());
-        for (const std::string& folder : folders) {
-            const std::string path = folder + "/" + wanted.library;
-            if (const base::UniqueFd file = open_(path)) return add(file.get(), path);
+        if (wanted.library.find('/') != std::string::npos) {
+            open_at(absolute(wanted.library), wanted);
+            return;
         }
+        std::vector<std::string> folders = wanted.inherited;
+        add_folders(files_.library_path, {}, folders);
+        folders.insert(folders.end(), wanted.own.begin(), wanted.own.end());
+        folders.insert(folders.end(), kFolders.begin(), kFolders.end());
+        for (const std::string& folder : folders)
+            if (open_at(folder + "/" + wanted.library, wanted)) return;
+    }
+
+    bool open_at(const std::string& path, const Wanted& wanted) {
+        const base::UniqueFd file = open_(path);
+        if (file) add(file.get(), {folder_of(path)}, wanted.inherited);
+        return bool(file);
+    }
+
+    /// Folders of a search path; $ORIGIN is that of the file with the path, and an empty one the working directory.
+    void add_folders(const std::string& search_path, const std::vector<std::string>& origins,
+                     std::vector<std::string>& to) const {
+        if (search_path.empty()) return;
+        for (const std::string_view each : split(search_path, ':'))
+            if (each.find('$') == std::string_view::npos)
+                to.push_back(absolute(std::string(each)));
+            else
+                for (const std::string& origin : origins) to.push_back(absolute(replaced(std::string(each), origin)));
+    }
+
+    [[nodiscard]] std::string absolute(const std::string& name) const {
+        return name.starts_with('/') ? name : files_.folder + (name.empty() ? "" : "/") + name;
     }
 
     const ProgramFiles& files_;

@@ -15,6 +15,7 @@ namespace dlaunch::launcher {
 struct ProgramFiles {
     std::vector<std::string> candidates;  ///< absolute; the program is the first that can be executed
     std::string library_path;             ///< LD_LIBRARY_PATH
+    std::string folder;                   ///< the worker's working directory, absolute: for relative names
 
     bool operator==(const ProgramFiles&) const = default;
 };

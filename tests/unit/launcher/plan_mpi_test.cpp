@@ -88,9 +88,9 @@ TEST(PlanMpi, FilesAreThoseOfTheWorkersOwnSearch) {
         return Linked{};
     };
     ASSERT_EQ(planned({"tool"}, deps).error(), "");
-    EXPECT_EQ(seen, (ProgramFiles{{"/a/tool", "/b/tool"}, "/libs"}));
+    EXPECT_EQ(seen, (ProgramFiles{{"/a/tool", "/b/tool"}, "/libs", seen.folder}));
     ASSERT_EQ(planned({"--chdir=/d", "--env=PATH=/c", "--env=LD_LIBRARY_PATH=", "./tool"}, deps).error(), "");
-    EXPECT_EQ(seen, (ProgramFiles{{"/d/./tool"}, ""}));
+    EXPECT_EQ(seen, (ProgramFiles{{"/d/./tool"}, "", "/d"}));
     ASSERT_EQ(planned({"--chdir=/d", "--env=PATH=/c", "tool"}, deps).error(), "");
     EXPECT_EQ(seen.candidates, Words{"/c/tool"});
 }

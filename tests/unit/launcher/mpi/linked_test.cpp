@@ -21,7 +21,7 @@ public:
 
     Linked linked(const std::vector<std::string>& candidates, const std::string& library_path = "") {
         opened.clear();
-        return linked_with({candidates, library_path}, [this](const std::string& path) {
+        return linked_with({candidates, library_path, "/work"}, [this](const std::string& path) {
             const auto found = files_.find(path);
             if (found == files_.end()) return base::UniqueFd();
             opened.push_back(path);
@@ -76,7 +76,39 @@ TEST(LinkedWith, LibrariesAreSearchedAsByTheDynamicLinker) {
     files.add("/user/libgrid.so.3", {{"libmpi.so.40"}});
     EXPECT_EQ(files.linked({"/bin/solver"}, "relative:/user").family, MpiFamily::pmix);
     files.add("/own/libgrid.so.3", {{"libc.so.6"}});
-    EXPECT_EQ(files.linked({"/bin/solver"}, "/user").family, MpiFamily::none);
+    EXPECT_EQ(files.linked({"/bin/solver"}, "/user").family, MpiFamily::pmix) << "before DT_RUNPATH";
+    EXPECT_EQ(files.linked({"/bin/solver"}).family, MpiFamily::none);
+    files.add("/bin/old", {{"libgrid.so.3"}, "", "/own"});
+    EXPECT_EQ(files.linked({"/bin/old"}, "/user").family, MpiFamily::none) << "after DT_RPATH";
+}
+
+TEST(LinkedWith, RelativeFoldersAreBelowTheWorkingDirectory) {
+    Files files;
+    files.add("/bin/solver", {{"libgrid.so.3"}});
+    files.add("/work/libs/libgrid.so.3", {{"libmpi.so.40"}});
+    EXPECT_EQ(files.linked({"/bin/solver"}, "libs").family, MpiFamily::pmix);
+    files.add("/work/libgrid.so.3", {{"libmpich.so.12"}});
+    EXPECT_EQ(files.linked({"/bin/solver"}, "/none:").family, MpiFamily::pmi1) << "an empty one is that directory";
+    files.add("/bin/own", {{"libgrid.so.3"}, "libs"});
+    EXPECT_EQ(files.linked({"/bin/own"}).family, MpiFamily::pmix);
+}
+
+TEST(LinkedWith, ANameWithASlashIsAPath) {
+    Files files;
+    files.add("/bin/solver", {{"/opt/libgrid.so"}});
+    files.add("/opt/libgrid.so", {{"sub/libmesh.so"}});
+    files.add("/work/sub/libmesh.so", {{"libmpi.so.40"}});
+    EXPECT_EQ(files.linked({"/bin/solver"}).family, MpiFamily::pmix);
+}
+
+TEST(LinkedWith, TheOlderSearchPathHoldsForLibrariesOfLibraries) {
+    Files files;
+    files.add("/bin/solver", {{"libgrid.so.3"}, "", "/opt"});
+    files.add("/opt/libgrid.so.3", {{"libmesh.so.1"}});
+    files.add("/opt/libmesh.so.1", {{"libmpich.so.12"}});
+    EXPECT_EQ(files.linked({"/bin/solver"}).family, MpiFamily::pmi1);
+    files.add("/bin/newer", {{"libgrid.so.3"}, "/opt"});
+    EXPECT_EQ(files.linked({"/bin/newer"}).family, MpiFamily::none);
 }
 
 TEST(LinkedWith, LibrariesOfTheSystemAreNotOpened) {
