@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "agent/mpi/pmix_server.hpp"
+
 namespace dlaunch::agent {
 namespace {
-
-constexpr const char* kName = "libpmix.so.2";  // the number of all versions since PMIx 2
 
 template <class Function>
 bool find(void* library, const char* name, Function& to) {
@@ -17,7 +17,7 @@ bool find(void* library, const char* name, Function& to) {
 }  // namespace
 
 base::Result<PmixLibrary> PmixLibrary::load() {
-    void* library = ::dlopen(kName, RTLD_NOW | RTLD_GLOBAL);  // global: its plug-ins use its symbols
+    void* library = ::dlopen(kPmixLibrary, RTLD_NOW | RTLD_GLOBAL);  // global: its plug-ins use its symbols
     if (!library) return base::Error{fmt::format("the library of PMIx cannot be loaded: {}", ::dlerror())};
     PmixLibrary found;
     const bool complete = find(library, "PMIx_server_init", found.init) &&

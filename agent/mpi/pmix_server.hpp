@@ -9,6 +9,8 @@ namespace dlaunch::agent {
 
 /// Name of the command, also in the lists of processes.
 inline constexpr const char* kPmixServerCommand = "pmix-server";
+/// The name of all versions since PMIx 2.
+inline constexpr const char* kPmixLibrary = "libpmix.so.2";
 
 /// Runs until the agent closes the socket. Returns the process's exit status.
 [[nodiscard]] int run_pmix_server();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "agent/mpi/pmix_server.hpp"
 #include "agent/mpi/session_files.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
@@ -90,7 +91,10 @@ void PmixService::on_message(const PmixMessage& message) {
 
 /// The report of the server's own reason, if there is one, has come before.
 void PmixService::on_server_end(const std::string& how) {
-    if (round_) fail(0, {1, fmt::format("lost the PMIx server of its node, which {}", how)});
+    if (!round_) return;
+    if (round_->ready) return fail(0, {1, fmt::format("lost the PMIx server of its node, which {}", how)});
+    fail(0, {exit_status::kNotFound,
+             fmt::format("was not started: the PMIx server {} while it loaded {}", how, kPmixLibrary), true});
 }
 
 void PmixService::on_variables(const PmixMessage& message) {

@@ -8,9 +8,10 @@
 
 namespace dlaunch::launcher {
 
-/// "starting: 3 of 4 hosts are there, waiting for n7 (12 s)", with the first of the names that are awaited; at most 79
-/// columns. No I/O.
+/// "starting: 3 of 4 hosts are there, waiting for n7 (12 s)", with the first of the names that are awaited; at most
+/// `columns`. No I/O.
 [[nodiscard]] std::string status_line(std::string_view doing, std::size_t hosts,
-                                      std::span<const std::string_view> awaited, std::chrono::seconds since);
+                                      std::span<const std::string_view> awaited, std::chrono::seconds since,
+                                      std::size_t columns = 79);
 
 }  // namespace dlaunch::launcher

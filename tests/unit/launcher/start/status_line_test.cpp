@@ -25,5 +25,10 @@ TEST(StatusLine, fits_a_terminal_of_80_columns_with_any_number_of_names) {
               "starting: 0 of 1000 hosts, waiting for node-with-a-long-name, ... (1 s)");
 }
 
+TEST(StatusLine, is_cut_where_the_terminal_is_narrow) {
+    EXPECT_EQ(status_line("starting", 2, Names{"n1", "n2"}, 3s, 39), "starting: 0 of 2 hosts, waiting for n1,");
+    EXPECT_EQ(status_line("starting", 2, Names{"n1", "n2"}, 3s, 10), "starting: ");
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher
