@@ -65,15 +65,16 @@ std::vector<StartUp::Action> StartUp::failed(int host, const std::string& why, b
 std::vector<StartUp::Action> StartUp::tick(base::Time now) {
     std::vector<Action> actions;
     for (std::size_t at = 0; at < hosts_.size(); ++at) {
-        if (hosts_[at].state != Host::starting || hosts_[at].due > now) continue;
+        Entry& entry = hosts_[at];
+        if (entry.state != Host::starting || entry.due > now || state_ == State::failed) continue;
         const int host = static_cast<int>(at);
+        entry.state = Host::failed;
+        entry.why = fmt::format("no agent within {:g} s (--launch-timeout)",
+                                static_cast<double>(options_.launch_timeout.count()) / 1e3);
         actions.push_back({Action::Kind::give_up, host});
-        const auto more = failed(host,
-                                 fmt::format("no agent within {:g} s (--launch-timeout)",
-                                             static_cast<double>(options_.launch_timeout.count()) / 1e3),
-                                 now);
-        actions.insert(actions.end(), more.begin(), more.end());
+        actions.push_back({Action::Kind::name, host, entry.why});
     }
+    start_more(actions, now);
     decide(actions, now);
     return actions;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace dlaunch::launcher {
 namespace {
 
@@ -79,6 +81,18 @@ TEST(StartUp, a_login_that_hangs_fails_at_the_launch_timeout) {
     EXPECT_EQ(actions[0], (StartUp::Action{Kind::give_up, 0}));
     EXPECT_EQ(actions[1], (StartUp::Action{Kind::name, 0, "no agent within 3 s (--launch-timeout)"}));
     EXPECT_EQ(actions[2].kind, Kind::fail);
+}
+
+TEST(StartUp, all_logins_that_hang_are_named_before_the_start_fails) {
+    StartUp start({.hosts = 3, .least = 3, .most = 3, .launch_timeout = 3s});
+    static_cast<void>(start.start(t0));
+    const auto actions = start.tick(t0 + 3s);
+    for (int host = 0; host < 3; ++host)
+        EXPECT_TRUE(std::ranges::any_of(actions, [host](const StartUp::Action& action) {
+            return action.kind == StartUp::Action::Kind::name && action.host == host;
+        }));
+    EXPECT_EQ(actions.back().kind, StartUp::Action::Kind::fail);
+    EXPECT_EQ(actions.back().text, "0 of 3 hosts can be started, expected 3 at least");
 }
 
 TEST(StartUp, no_more_logins_are_open_than_allowed) {
