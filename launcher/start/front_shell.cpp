@@ -1,6 +1,7 @@
 #include "launcher/start/front_shell.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +63,18 @@ StartUp::Options start_options(const FrontPlan& plan) {
             .may_grow = !plan.discovery_script.empty()};
 }
 
+/// Built with glibc 2.36 or an older one, the program needs no symbol newer than 2.34, as a test checks.
+std::string oldest_glibc() {
+    constexpr int kPromised = 34, kCheckedUpTo = 36;
+    return fmt::format("{}.{}", __GLIBC__, __GLIBC_MINOR__ <= kCheckedUpTo ? kPromised : __GLIBC_MINOR__);
+}
+
+/// Of the terminal, but for the last one, at which a line would wrap; 0: no terminal. A new size counts at once.
+std::size_t status_columns() {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 0;
+}
+
 }  // namespace
 
 FrontShell::FrontShell(const FrontPlan& plan, agent::GuardLink& link)
@@ -81,7 +94,7 @@ base::Result<void> FrontShell::prepare() {
                      .own_program = own_program(),
                      .remote_program = plan_.remote_program.empty() ? own_program() : plan_.remote_program,
                      .key = fmt::format("{:016x}{:016x}", base::random_number(), base::random_number()),
-                     .glibc = fmt::format("{}.{}", __GLIBC__, __GLIBC_MINOR__),
+                     .glibc = oldest_glibc(),
                      .srun_external = plan_.job.host.variable("HYDRA_LAUNCHER_EXTRA_ARGS") == "--external-launcher"};
     for (const store::Listener& listener : listeners_) starter_plan_.addresses.push_back(listener.endpoint);
     if (plan_.copies) {
@@ -132,8 +145,11 @@ void FrontShell::show_status() {
         for (const NodeState& node : nodes_)
             if (node.has_order && !node.end) names.push_back(node.plan.host.name);
     if (names.empty() || base::Clock::now() - began_ < kQuietStart) return output_->show_status({});
+    const std::size_t columns = status_columns();
+    if (columns == 0 || plan_.job.host.variable("TERM") == "dumb") return;
     output_->show_status(status_line(start_up_.has_begun() ? "stopping" : "starting", nodes_.size(), names,
-                                     std::chrono::duration_cast<std::chrono::seconds>(base::Clock::now() - began_)));
+                                     std::chrono::duration_cast<std::chrono::seconds>(base::Clock::now() - began_),
+                                     columns));
 }
 
 // --- signals ---------------------------------------------------------------------------------------------------------
