@@ -110,6 +110,12 @@ void sweep_temporary(const std::string& path, Milliseconds age) {
     rmdir(path.c_str());
 }
 
+/// dlaunch-logs.XXXXXX: log files on their way to the front end.
+bool has_logs_name(std::string_view name) {
+    constexpr std::string_view kBegin = "dlaunch-logs.";
+    return name.starts_with(kBegin) && name.size() == kBegin.size() + 6;
+}
+
 /// dlaunch-mpi-0123456789abcdef: files of a PMIx server and its ranks, under names of their own.
 bool has_session_name(std::string_view name) {
     constexpr std::string_view kBegin = "dlaunch-mpi-";
@@ -118,7 +124,8 @@ bool has_session_name(std::string_view name) {
            name.find_first_not_of("0123456789abcdef", kBegin.size()) == std::string_view::npos;
 }
 
-void sweep_session(const std::string& path, Milliseconds age) {
+/// A folder whose files may have any names.
+void sweep_whole(const std::string& path, Milliseconds age) {
     const UniqueFd folder = open_folder(path);
     if (!folder || !is_ours(folder) || !is_old(folder, age) || !lock(folder)) return;
     std::error_code kept;
@@ -142,11 +149,11 @@ void sweep_leftovers(const LeftoverPlaces& places, Milliseconds age, Millisecond
     for_each_name(places.temporary, end, [&](std::string_view name) {
         const std::string path = places.temporary + "/" + std::string(name);
         if (has_temporary_name(name)) sweep_temporary(path, age);
-        if (has_session_name(name)) sweep_session(path, age);
+        if (has_session_name(name) || has_logs_name(name)) sweep_whole(path, age);
     });
     if (!places.memory.empty())
         for_each_name(places.memory, end, [&](std::string_view name) {
-            if (has_session_name(name)) sweep_session(places.memory + "/" + std::string(name), age);
+            if (has_session_name(name)) sweep_whole(places.memory + "/" + std::string(name), age);
         });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// Removes the remains of a run after a kill of both guard and agent: cgroups with detached processes, and temporary
-/// folders, those of MPI ranks included. The user's next run does this.
+/// folders, those of MPI ranks and of logs that are collected included. The user's next run does this.
 ///
 /// Every agent, or the PMIx server that dies with it, holds a lock (flock) on each such folder. The kernel releases the
 /// lock at the process's death. A pid is not

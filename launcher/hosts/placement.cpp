@@ -110,14 +110,16 @@ private:
             if (wish.kind == Kind::per_host)
                 for (std::int64_t& count : most) count = std::max<std::int64_t>(count - wish.number, 0);
         }
-        if (total > sum(most)) return too_many(total, sum(most));
+        if (total > sum(most)) return too_many("all programs", total, sum(most));
         budget_ = share_evenly(total, most);
         return {};
     }
 
-    Error too_many(std::int64_t workers, std::int64_t slots) const {
-        return {fmt::format("{}: {} workers for {} free slots, expected at most one worker per slot",
-                            spelling_("nproc-per-node"), workers, slots)};
+    /// With several programs an option's spelling does not show whose it is.
+    Error too_many(const std::string& programs, std::int64_t workers, std::int64_t slots) const {
+        const std::string whose = contexts_.size() == 1 ? spelling_("nproc-per-node") : "-n of " + programs;
+        return {fmt::format("{}: {} workers for {} free slots, expected at most one worker per slot", whose, workers,
+                            slots)};
     }
 
     Result<void> add(std::size_t index) {
@@ -156,7 +158,8 @@ private:
     }
 
     Result<void> add_total(std::size_t index, std::int64_t number) {
-        if (number > sum(budget_)) return too_many(number, sum(budget_));
+        if (number > sum(budget_))
+            return too_many(fmt::format("the program number {}", index + 1), number, sum(budget_));
         for (std::size_t at = 0; at < spots_.size() && number > 0; ++at) {
             const std::int64_t count = std::min(number, budget_[at]);
             if (auto given = give(spots_[at], index, count); !given) return given;

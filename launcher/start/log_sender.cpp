@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "agent/process/leftovers.hpp"
+
 namespace dlaunch::launcher {
 
 namespace fs = std::filesystem;
@@ -21,7 +23,7 @@ fs::path LogSender::make_folder() {
 }
 
 LogSender::LogSender(fs::path folder, std::function<void(std::string_view)> send)
-    : folder_(std::move(folder)), send_(std::move(send)) {}
+    : folder_(std::move(folder)), held_(agent::hold_folder(folder_.string())), send_(std::move(send)) {}
 
 LogSender::~LogSender() {
     std::error_code ignored;

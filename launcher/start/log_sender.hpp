@@ -34,6 +34,7 @@ private:
     [[nodiscard]] bool send_more();
 
     const std::filesystem::path folder_;
+    const base::UniqueFd held_;  ///< its lock: another run may not remove it
     const std::function<void(std::string_view)> send_;
     std::vector<std::filesystem::path> files_;  ///< still to be sent, the next one last
     base::UniqueFd open_;

@@ -59,14 +59,16 @@ TEST_F(Temporary, the_folder_of_a_running_job_stays) {
     EXPECT_FALSE(fs::exists(folder));
 }
 
-TEST_F(Temporary, folders_of_mpi_ranks_are_removed_whatever_is_in_them) {
+TEST_F(Temporary, folders_of_mpi_ranks_and_collected_logs_are_removed_whatever_is_in_them) {
     const auto session = make("dlaunch-mpi-0123456789abcdef", {"contact.txt"}),
                running = make("dlaunch-mpi-00000000000000ff");
     const auto other = make("dlaunch-mpi-backup");
     make("dlaunch-mpi-0123456789abcdef/pmix");
+    const auto logs = make("dlaunch-logs.AbC123", {"stdout.log"});
     const base::UniqueFd held = hold_folder(running);
     sweep();
     EXPECT_FALSE(fs::exists(session));
+    EXPECT_FALSE(fs::exists(logs));
     EXPECT_TRUE(fs::exists(running));
     EXPECT_TRUE(fs::exists(other));
     const auto segments = make("memory/dlaunch-mpi-fedcba9876543210", {"vader_segment"});

@@ -124,7 +124,7 @@ TEST(Placement, ContextsFillTheSlotsOfTheJobInOrder) {
     EXPECT_EQ(placed("a:3,b:3", {per_host(1), total(3)}), "a=0:1+1:2 b=0:1+1:1");
     EXPECT_EQ(placed("a:4,b:2", {total(1), by_slots()}), "a=0:1+1:3 b=1:2") << "what is free";
     EXPECT_EQ(placed("a:2,b:2", {total(3), total(2)}),
-              "--nproc-per-node=X: 2 workers for 1 free slots, expected at most one worker per slot");
+              "-n of the program number 2: 2 workers for 1 free slots, expected at most one worker per slot");
     EXPECT_EQ(placed("a:2", {by_slots(), by_slots()}),
               "--nproc-per-node=X: no slots are left for the program number 2, expected more slots or -n");
 }
