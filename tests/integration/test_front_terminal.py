@@ -8,10 +8,13 @@ HOSTS = ["--launcher=fork", "--hosts=a,b", "--no-python"]
 ASKS = 'ready\n[ $RANK = 0 ] || exit 0\nread -r a\necho "got $a"\nread -r b || echo "no more"\n'
 
 
-@pytest.mark.parametrize("options", [["--stdin=0", *HOSTS], ["--launcher=fork", "--hosts=a", "--no-python"]])
-def test_a_worker_reads_what_is_typed(terminal, shell_worker, options):
+@pytest.mark.parametrize("workers, options", [
+    (2, ["--stdin=0", *HOSTS]),
+    (1, ["--launcher=fork", "--hosts=a", "--no-python"]),
+])
+def test_a_worker_reads_what_is_typed(terminal, shell_worker, workers, options):
     tty = terminal(*options, shell_worker(ASKS))
-    tty.ready(1)
+    tty.ready(workers)
     tty.line("hello")
     tty.expect("got hello")
     tty.tty.sendeof()
