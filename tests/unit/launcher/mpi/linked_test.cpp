@@ -21,7 +21,7 @@ public:
 
     Linked linked(const std::vector<std::string>& candidates, const std::string& library_path = "") {
         opened.clear();
-        return linked_with({candidates, library_path, "/work"}, [this](const std::string& path) {
+        return linked_with({candidates, library_path, "/here"}, [this](const std::string& path) {
             const auto found = files_.find(path);
             if (found == files_.end()) return base::UniqueFd();
             opened.push_back(path);
@@ -85,9 +85,9 @@ TEST(LinkedWith, LibrariesAreSearchedAsByTheDynamicLinker) {
 TEST(LinkedWith, RelativeFoldersAreBelowTheWorkingDirectory) {
     Files files;
     files.add("/bin/solver", {{"libgrid.so.3"}});
-    files.add("/work/libs/libgrid.so.3", {{"libmpi.so.40"}});
+    files.add("/here/libs/libgrid.so.3", {{"libmpi.so.40"}});
     EXPECT_EQ(files.linked({"/bin/solver"}, "libs").family, MpiFamily::pmix);
-    files.add("/work/libgrid.so.3", {{"libmpich.so.12"}});
+    files.add("/here/libgrid.so.3", {{"libmpich.so.12"}});
     EXPECT_EQ(files.linked({"/bin/solver"}, "/none:").family, MpiFamily::pmi1) << "an empty one is that directory";
     files.add("/bin/own", {{"libgrid.so.3"}, "libs"});
     EXPECT_EQ(files.linked({"/bin/own"}).family, MpiFamily::pmix);
@@ -97,7 +97,7 @@ TEST(LinkedWith, ANameWithASlashIsAPath) {
     Files files;
     files.add("/bin/solver", {{"/opt/libgrid.so"}});
     files.add("/opt/libgrid.so", {{"sub/libmesh.so"}});
-    files.add("/work/sub/libmesh.so", {{"libmpi.so.40"}});
+    files.add("/here/sub/libmesh.so", {{"libmpi.so.40"}});
     EXPECT_EQ(files.linked({"/bin/solver"}).family, MpiFamily::pmix);
 }
 
