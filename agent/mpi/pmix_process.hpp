@@ -1,16 +1,13 @@
 #pragma once
 /// The agent's side of its PMIx server: the process, and the messages to and from it.
 
-#include <sys/types.h>
-
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "agent/mpi/pmix_message.hpp"
 #include "agent/plan.hpp"
+#include "agent/process/child_program.hpp"
 #include "agent/process/children.hpp"
-#include "agent/process/spawn.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -30,7 +27,6 @@ public:
     PmixProcess(base::Loop& loop, Children& children, const Variables& environment, Observer observer);
     PmixProcess(const PmixProcess&) = delete;
     PmixProcess& operator=(const PmixProcess&) = delete;
-    ~PmixProcess();
 
     void send(const PmixMessage& message);
     /// Handles all that has arrived.
@@ -40,20 +36,15 @@ public:
 
 private:
     void start(const Variables& environment);
-    void on_result();
-    void on_end();
-    void stop_watching();
     void end(const std::string& how);
     void read();
     void flush();
 
     base::Loop& loop_;
-    Children& children_;
     const Observer observer_;
-    pid_t pid_ = 0;
-    std::optional<Spawning> spawning_;  ///< until execve has succeeded or failed
-    base::UniqueFd pidfd_, socket_;
-    base::Watch executed_, ended_, readable_, writable_;
+    ChildProgram program_;
+    base::UniqueFd socket_;
+    base::Watch readable_, writable_;
     base::Timer soon_;
     PmixMessages arrived_;
     std::string unsent_;

@@ -1,16 +1,13 @@
 #pragma once
 /// Runs a short program beside the job, such as a scheduler's command, without holding up the loop.
 
-#include <sys/types.h>
-
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agent/process/child_program.hpp"
 #include "agent/process/children.hpp"
-#include "agent/process/spawn.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -25,10 +22,7 @@ public:
     };
 
     /// The arguments must outlive this object.
-    Helper(base::Loop& loop, Children& children) : loop_(loop), children_(children) {}
-    Helper(const Helper&) = delete;
-    Helper& operator=(const Helper&) = delete;
-    ~Helper();
+    Helper(base::Loop& loop, Children& children) : loop_(loop), program_(loop, children) {}
 
     /// Runs `words` with these variables; words[0] is looked up in PATH. Kills the program after `limit`, with status
     /// 124. `done` runs once, from the loop.
@@ -36,18 +30,12 @@ public:
              base::Duration limit, std::function<void(const Result&)> done);
 
 private:
-    void start(SpawnRequest request);
-    void on_result();
-    void on_end();
     void finish(Result result);
 
     base::Loop& loop_;
-    Children& children_;
+    ChildProgram program_;
     std::function<void(const Result&)> done_;
-    pid_t pid_ = 0;
-    std::optional<Spawning> spawning_;  ///< until execve has succeeded or failed
-    base::UniqueFd pidfd_, pipe_;
-    base::Watch executed_, ended_;
+    base::UniqueFd pipe_;
     base::Timer limit_;
 };
 
