@@ -57,7 +57,8 @@ std::string size_text(double bytes) {
     std::size_t unit = 0;
     // 1023.5 would be printed as "1024 KiB".
     for (; bytes >= 1023.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-    const bool whole = unit == 0 || bytes >= 99.95 || std::abs(bytes - std::round(bytes)) < 0.05;
+    const auto nearest = static_cast<double>(static_cast<std::int64_t>(bytes + 0.5));
+    const bool whole = unit == 0 || bytes >= 99.95 || std::abs(bytes - nearest) < 0.05;
     return fmt::format("{:.{}f} {}", bytes, whole ? 0 : 1, kUnits[unit]);
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "launcher/cli/split.hpp"
@@ -103,14 +103,13 @@ Parsed<bool> parse_switch(std::string_view text) {
 
 Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text) {
     Error wrong{fmt::format("expected a number of seconds from 0 to {:.0f}, like 30 or 0.5", kMostSeconds)};
-    std::string_view word = trimmed(text);
-    if (word.empty() || word.find_first_not_of("0123456789.") != std::string_view::npos) return wrong;
-    double seconds = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), seconds);
-    if (error != std::errc() || end != word.data() + word.size() || seconds > kMostSeconds) return wrong;
-    double milliseconds = std::round(seconds * 1000);
-    if (seconds > 0) milliseconds = std::max(milliseconds, 1.0);
-    return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
+    const std::string word(trimmed(text));
+    if (word.empty() || word.find_first_not_of("0123456789.") != std::string::npos) return wrong;
+    char* end = nullptr;
+    const double seconds = std::strtod(word.c_str(), &end);  // std::from_chars needs libm, which takes time to load
+    if (*end != '\0' || end == word.c_str() || seconds > kMostSeconds) return wrong;
+    const auto rounded = std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+    return std::max(rounded, std::chrono::milliseconds(seconds > 0 ? 1 : 0));
 }
 
 Parsed<std::chrono::milliseconds> parse_seconds_above_zero(std::string_view text) {
