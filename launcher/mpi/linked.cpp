@@ -66,7 +66,7 @@ public:
         for (const std::string& path : files_.candidates) {
             const base::UniqueFd file = open_(path);
             if (!file || !is_executable(file.get())) continue;
-            add(file.get(), {true_folder_of(file.get()), folder_of(path)}, {});
+            add(file.get(), path, true, {});
             break;
         }
         for (; !pending_.empty() && !found_; pending_.pop_front()) open_library(pending_.front());
@@ -85,8 +85,8 @@ private:
         return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH));
     }
 
-    /// Takes up the libraries that this file needs. `origins`: its folder, by one name or several.
-    void add(int file, const std::vector<std::string>& origins, const std::vector<std::string>& inherited) {
+    /// Takes up the libraries that this file needs.
+    void add(int file, const std::string& path, bool is_program, const std::vector<std::string>& inherited) {
         const auto needs = read_needs(file);
         if (!needs) return;
         for (const std::string& library : needs->libraries)
@@ -95,7 +95,11 @@ private:
                 return;
             }
         Wanted wanted;
-        add_folders(needs->search_path, origins, needs->passes_on ? wanted.inherited : wanted.own);
+        if (!needs->search_path.empty()) {
+            std::vector<std::string> origins{folder_of(path)};
+            if (is_program) origins.insert(origins.begin(), true_folder_of(file));
+            add_folders(needs->search_path, origins, needs->passes_on ? wanted.inherited : wanted.own);
+        }
         if (wanted.own.empty()) wanted.inherited.insert(wanted.inherited.end(), inherited.begin(), inherited.end());
         for (const std::string& library : needs->libraries) {
             if (is_of_the_system(library) || seen_.size() >= kMostLibraries || !seen_.insert(library).second) continue;
@@ -120,7 +124,7 @@ private:
 
     bool open_at(const std::string& path, const Wanted& wanted) {
         const base::UniqueFd file = open_(path);
-        if (file) add(file.get(), {folder_of(path)}, wanted.inherited);
+        if (file) add(file.get(), path, false, wanted.inherited);
         return bool(file);
     }
 
