@@ -58,6 +58,12 @@ void Output::post(std::function<void(Side&)> work) {
     side_->loop.post([side = side_.get(), work = std::move(work)] { work(*side); });
 }
 
+/// Waits for a turn of the control loop that starts no worker: a wake-up of the thread costs as much as a start.
+void Output::post_new_workers_after(std::size_t known) {
+    if (new_workers_.size() <= known) return post_new_workers();
+    gate_->post([this, now = new_workers_.size()] { post_new_workers_after(now); });
+}
+
 void Output::post_new_workers() {
     if (new_workers_.empty()) return;
     side_->loop.post([side = side_.get(), workers = std::exchange(new_workers_, {})] {
@@ -106,7 +112,7 @@ void Output::make_folders(std::vector<LogSource> workers, std::function<void()> 
 base::Result<OutputEnds> Output::add_worker(const LogSource& source) {
     auto pipes = make_worker_pipes();
     if (!pipes) return pipes.error();
-    if (new_workers_.empty()) gate_->post([this] { post_new_workers(); });
+    if (new_workers_.empty()) gate_->post([this] { post_new_workers_after(0); });
     new_workers_.push_back({source, std::make_shared<OutputEnds>(std::move(pipes->readers))});
     if (new_workers_.size() == kMostNewWorkers) post_new_workers();
     return std::move(pipes->writers);

@@ -119,6 +119,7 @@ private:
     [[nodiscard]] base::Duration in_call_for() const;
     void post(std::function<void(Side&)> work);
     void post_new_workers();
+    void post_new_workers_after(std::size_t known);
     void post_bounded(std::size_t bytes, std::function<void(Side&)> work);
     void explain_start();
     void watch_drain(std::uint64_t number);
@@ -135,7 +136,7 @@ private:
     std::shared_ptr<Side> side_;
     std::shared_ptr<Gate> gate_;
     RunPaths paths_;
-    std::vector<NewWorker> new_workers_;  ///< of this turn of the control loop: they share a wake-up of the thread
+    std::vector<NewWorker> new_workers_;  ///< of these turns of the control loop: they share a wake-up of the thread
     std::uint64_t drains_ = 0;            ///< number of the latest drain: answers to earlier ones are late
     std::function<void(Drained)> drained_;
     std::function<void(const std::string&)> finished_;
