@@ -22,7 +22,7 @@ struct Worker {
     base::Watch ended;                 ///< the pidfd became readable
     std::optional<Spawning> spawning;  ///< set until the result of exec is known
     std::optional<Forking> forking;    ///< the same for a fork of the template; its pid may still be unknown
-    base::Watch progress;              ///< on `spawning` or `forking`
+    base::Watch progress;              ///< on `forking`
     bool expected = false;             ///< the fork's pid is unknown: no other child may be reaped meanwhile
     bool alive = false;
     bool has_terminal = false;

@@ -71,7 +71,7 @@ public:
     using Time = base::Time;
     using Command = GroupCommand;
 
-    static constexpr std::size_t kStartingAtOnce = 4;  ///< workers between clone and exec: enough to use several cores
+    static constexpr std::size_t kStartingAtOnce = 16;  ///< workers between clone and the known result of exec
     static constexpr auto kHeldFor = std::chrono::milliseconds(100);
     static constexpr auto kLongPreparation = std::chrono::seconds(10);  ///< of a template, until the hint is printed
     static constexpr auto kUnkillable =

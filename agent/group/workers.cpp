@@ -1,7 +1,6 @@
 #include "agent/group/workers.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr auto kResultsSoon = std::chrono::milliseconds(20);
+constexpr auto kFirstLook = std::chrono::milliseconds(2), kLongestPause = std::chrono::milliseconds(100);
 
 bool is_set_by(const Variables& variables, std::string_view entry) {
     const std::string_view name = entry.substr(0, entry.find('='));
@@ -58,6 +58,7 @@ LocalWorkers::LocalWorkers(const WorkerDeps& deps, WorkerObserver& observer)
 
 void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
+    next_look_ = {};
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.ranks.workers()));
     for (Worker& worker : workers_) {
@@ -112,6 +113,7 @@ LogSource LocalWorkers::next_template_source() const {
 }
 
 void LocalWorkers::start(int local_rank) {
+    take_results();
     Worker& worker = at(local_rank);
     auto ends = deps_.output.add_worker(source_of(worker));
     if (!ends) return observer_.on_not_started(worker, {.step = ends.error().text, .permanent = true});
@@ -133,7 +135,7 @@ void LocalWorkers::start(int local_rank) {
     worker.pidfd = worker.spawning->take_pidfd();
     worker.has_terminal = contribution.terminal;
     watch(worker);
-    worker.progress = deps_.loop.readable(worker.spawning->result(), [this, &worker] { finish_spawning(worker); });
+    if (!next_look_) look_for_results(kFirstLook);
     observer_.on_made(worker);
 }
 
@@ -151,6 +153,22 @@ void LocalWorkers::watch(Worker& worker) {
     worker.ended = deps_.loop.readable(worker.pidfd.get(), [this, &worker] { collect(worker); });
 }
 
+/// Collects the exec results that are known. The agent looks for them now and then: an event for each would wake this
+/// thread while the worker begins, once per worker. A failed exec is an event, the exit.
+void LocalWorkers::take_results() {
+    for (Worker& worker : workers_)
+        if (worker.spawning && !worker.spawning->is_starting()) finish_spawning(worker);
+}
+
+void LocalWorkers::look_for_results(std::chrono::milliseconds pause) {
+    next_look_ = deps_.loop.after(pause, [this, pause] {
+        next_look_ = {};
+        take_results();
+        if (std::ranges::any_of(workers_, [](const Worker& worker) { return worker.spawning.has_value(); }))
+            look_for_results(std::min(2 * pause, kLongestPause));
+    });
+}
+
 /// Collects the exec results of the first `count` workers; waits up to kResultsSoon. An exec takes less, unless the
 /// program's file system does not respond.
 void LocalWorkers::await_results(std::size_t count) {
@@ -158,16 +176,13 @@ void LocalWorkers::await_results(std::size_t count) {
     for (Worker& worker : std::span(workers_).first(count)) {
         if (!worker.spawning) continue;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - base::Clock::now());
-        pollfd result{worker.spawning->result(), POLLIN, 0};
-        if (poll(&result, 1, std::max(0, static_cast<int>(left.count()))) > 0 && worker.spawning)
-            finish_spawning(worker);
+        if (worker.spawning->await(left)) finish_spawning(worker);
     }
 }
 
-/// Collects the result of a worker's exec; called when the result is readable, so that finish() does not block.
+/// Collects the result of a worker's exec; called when it is known, so that finish() does not block.
 void LocalWorkers::finish_spawning(Worker& worker) {
     const auto error = worker.spawning->finish();
-    worker.progress = {};
     worker.spawning.reset();
     // The same program fails on all ranks: take the results of lower ranks first, so that the report names the first.
     if (error) await_results(static_cast<std::size_t>(worker.local_rank));
@@ -224,6 +239,7 @@ void LocalWorkers::send(const Worker& worker, int number) {
 }
 
 void LocalWorkers::signal(int number) {
+    take_results();
     if (deps_.program && (number == SIGSTOP || number == SIGCONT)) deps_.program->signal(number);
     for (const Worker& worker : workers_)
         if (worker.alive) send(worker, number);

@@ -1,6 +1,7 @@
 #pragma once
 /// Starts, signals and reaps the processes of this node's workers. All decisions are WorkerGroup's.
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -117,8 +118,10 @@ private:
     void collect(Worker& worker);
     void release_process(Worker& worker);
     void set_program(SpawnRequest& request, const Context& context) const;
-    void finish_spawning(Worker& worker);
+    void take_results();
+    void look_for_results(std::chrono::milliseconds pause);
     void await_results(std::size_t count);
+    void finish_spawning(Worker& worker);
     [[nodiscard]] std::optional<SpawnError> fork(Worker& worker, const SpawnRequest& wanted);
     void read_line(Worker& worker);
     void on_silence(Worker& worker);
@@ -138,6 +141,7 @@ private:
     std::vector<std::string> inherited_;  ///< "NAME=value"
     std::vector<Worker> workers_;         ///< by local rank; never resized within a round
     int alive_ = 0;
+    base::Timer next_look_;  ///< for results of exec
     LogSource template_source_;
 };
 

@@ -24,22 +24,14 @@ void ChildProgram::begin(SpawnRequest request, std::function<void(const End&)> e
     pid_ = spawning_->pid();
     pidfd_ = spawning_->take_pidfd();
     children_.add(pid_, Children::Kind::lasting);
-    result_watch_ = loop_.readable(spawning_->result(), [this] { on_result(); });
     end_watch_ = loop_.readable(pidfd_.get(), [this] { on_end(); });
 }
 
-/// execve has succeeded or failed.
-void ChildProgram::on_result() {
-    const auto error = spawning_->finish();
-    result_watch_ = {};
-    spawning_.reset();
-    if (!error) return;
-    children_.remove(std::exchange(pid_, 0));
-    finish({error->exit_status(), error->text(), false});
-}
-
 void ChildProgram::on_end() {
-    if (spawning_) return on_result();
+    if (const auto error = spawning_->finish()) {
+        children_.remove(std::exchange(pid_, 0));
+        return finish({error->exit_status(), error->text(), false});
+    }
     siginfo_t info{};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) != 0 || info.si_pid != pid_) return;
     children_.remove(std::exchange(pid_, 0));
@@ -49,13 +41,12 @@ void ChildProgram::on_end() {
 }
 
 void ChildProgram::finish(const End& end) {
-    result_watch_ = {};
+    spawning_.reset();
     end_watch_ = {};
     std::exchange(ended_, nullptr)(end);
 }
 
 base::UniqueFd ChildProgram::kill() {
-    result_watch_ = {};
     end_watch_ = {};
     refused_ = {};
     spawning_.reset();

@@ -36,7 +36,6 @@ public:
     base::UniqueFd kill();
 
 private:
-    void on_result();
     void on_end();
     void finish(const End& end);
 
@@ -44,9 +43,9 @@ private:
     Children& children_;
     std::function<void(const End&)> ended_;
     pid_t pid_ = 0;
-    std::optional<Spawning> spawning_;  ///< until execve has succeeded or failed
+    std::optional<Spawning> spawning_;
     base::UniqueFd pidfd_;
-    base::Watch result_watch_, end_watch_;
+    base::Watch end_watch_;
     base::Timer refused_;
 };
 

@@ -134,8 +134,20 @@ Cloned clone_child(ChildOrders* orders, void* stack, int cgroup) {
 
 bool is_starting(const ChildOrders* orders) { return __atomic_load_n(&orders->running, __ATOMIC_ACQUIRE) != 0; }
 
-void await_child(ChildOrders* orders) {
+void await_child(const ChildOrders* orders) {
     while (is_starting(orders)) syscall(SYS_futex, &orders->running, FUTEX_WAIT, 1, nullptr, nullptr, 0);
+}
+
+bool await_child(const ChildOrders* orders, std::chrono::milliseconds limit) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (is_starting(orders)) {
+        const std::chrono::nanoseconds left = end - std::chrono::steady_clock::now();
+        if (left <= left.zero()) return false;
+        const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+        const timespec wait{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+        syscall(SYS_futex, &orders->running, FUTEX_WAIT, 1, &wait, nullptr, 0);
+    }
+    return true;
 }
 
 }  // namespace dlaunch::agent

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 
 #include "agent/process/spawn_child.hpp"
@@ -26,6 +27,8 @@ inline constexpr std::size_t kChildStackBytes = 32UL * 1024;
 [[nodiscard]] bool is_starting(const ChildOrders* orders);
 
 /// Waits until the child has executed its program or exited.
-void await_child(ChildOrders* orders);
+void await_child(const ChildOrders* orders);
+/// The same. False: `limit` is over.
+[[nodiscard]] bool await_child(const ChildOrders* orders, std::chrono::milliseconds limit);
 
 }  // namespace dlaunch::agent

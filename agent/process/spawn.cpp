@@ -136,7 +136,7 @@ struct Spawning::State {
     std::vector<unsigned long> affinity;
     WorkerLauncher launcher;
     Cloned made;
-    base::UniqueFd pidfd, result;
+    base::UniqueFd pidfd;
 };
 
 Spawning::Spawning(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -144,7 +144,7 @@ Spawning::Spawning(Spawning&&) noexcept = default;
 Spawning& Spawning::operator=(Spawning&&) noexcept = default;
 
 Spawning::~Spawning() {
-    if (state_ && is_starting(&state_->launcher.orders)) (void)state_.release();
+    if (state_ && is_starting()) (void)state_.release();
 }
 
 std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
@@ -162,15 +162,9 @@ std::variant<Spawning, SpawnError> Spawning::begin(SpawnRequest given) {
     state->affinity = affinity_mask(request.processors);
     state->request.kept.push_back(-1);
     state->launcher.env = state->environment.data();
-    // The child's execve or exit closes the last copy of the writing end, which signals the result.
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return SpawnError{.step = "pipe", .number = errno};
-    state->result.reset(ends[0]);
-    base::UniqueFd writing_end(ends[1]);
     error_code error;
     const Cloned made = state->launcher(error, state->paths.data(), state->arguments.data(),
                                         Files{request.files, request.kept}, Place{request, state->affinity});
-    writing_end.reset();
     if (made.pid < 0) return SpawnError{.step = "fork", .number = error ? error.value() : made.error};
     state->made = made;
     state->pidfd.reset(made.pidfd);
@@ -185,7 +179,9 @@ pid_t Spawning::pid() const { return state_->made.pid; }
 bool Spawning::in_cgroup() const { return state_->made.in_cgroup; }
 base::UniqueFd Spawning::take_pidfd() { return std::move(state_->pidfd); }
 
-int Spawning::result() const { return state_->result.get(); }
+bool Spawning::is_starting() const { return agent::is_starting(&state_->launcher.orders); }
+
+bool Spawning::await(std::chrono::milliseconds limit) const { return await_child(&state_->launcher.orders, limit); }
 
 std::optional<SpawnError> Spawning::finish() {
     const ChildOrders& orders = state_->launcher.orders;

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,8 +63,11 @@ public:
     /// The pidfd, readable when the process has exited. Only once.
     [[nodiscard]] base::UniqueFd take_pidfd();
 
-    /// A descriptor that is readable when the worker runs its program or has failed to; finish() does not block then.
-    [[nodiscard]] int result() const;
+    /// The worker does not run its program yet, and has not failed to: finish() would block. The kernel ends this state
+    /// without an event; a failure is followed by the exit, which the pidfd reports.
+    [[nodiscard]] bool is_starting() const;
+    /// Waits for the end of that state. False: `limit` is over.
+    [[nodiscard]] bool await(std::chrono::milliseconds limit) const;
     /// Waits until the worker runs its program. Returns an error, with the child reaped, if it does not. Blocks as long
     /// as the program's file system does.
     [[nodiscard]] std::optional<SpawnError> finish();

@@ -42,7 +42,6 @@ std::optional<SpawnError> Template::start(SpawnRequest request) {
     asked_to_stop_ = false;
     pidfd_ = spawning_->take_pidfd();
     children_.add(pid_, Children::Kind::lasting);
-    result_ = loop_.readable(spawning_->result(), [this] { on_result(); });
     ended_ = loop_.readable(pidfd_.get(), [this] { on_end(); });
     return std::nullopt;
 }
@@ -50,20 +49,9 @@ std::optional<SpawnError> Template::start(SpawnRequest request) {
 void Template::forget() {
     children_.remove(std::exchange(pid_, 0));
     spawning_.reset();
-    result_ = {};
     ended_ = {};
     pidfd_.reset();
     socket_.reset();
-}
-
-/// execve has succeeded or failed.
-void Template::on_result() {
-    const auto error = spawning_->finish();
-    result_ = {};
-    spawning_.reset();
-    if (!error) return;
-    forget();
-    observer_->on_refused(*error);
 }
 
 void Template::at_fork_point(UniqueFd socket, pid_t peer, const std::string& obstacle) {
@@ -71,6 +59,7 @@ void Template::at_fork_point(UniqueFd socket, pid_t peer, const std::string& obs
     if (asked_to_stop_) return signal(SIGKILL);
     if (peer != pid_) return refuse("a child of the template reached the fork point (a script must exec the program)");
     if (!obstacle.empty()) return refuse("the template cannot be forked: " + obstacle);
+    spawning_.reset();
     socket_ = std::move(socket);
     observer_->on_ready();
 }
@@ -100,7 +89,8 @@ void Template::stop(int number) {
 }
 
 void Template::signal(int number) const {
-    if (pid_ != 0) kill(spawning_ ? pid_ : -pid_, number);  // before execve it may not have its group yet
+    const bool has_group = !spawning_ || !spawning_->is_starting();
+    if (pid_ != 0) kill(has_group ? -pid_ : pid_, number);
 }
 
 /// None while the template lives.
@@ -115,7 +105,10 @@ std::optional<Template::End> Template::reap() {
 }
 
 void Template::on_end() {
-    if (spawning_) return on_result();
+    if (const auto error = spawning_ ? spawning_->finish() : std::nullopt) {
+        forget();
+        return observer_->on_refused(*error);
+    }
     if (const auto end = reap()) observer_->on_ended(*end);
 }
 
@@ -136,7 +129,6 @@ void Template::abandon() {
     });
     pid_ = 0;
     spawning_.reset();
-    result_ = {};
     socket_.reset();
 }
 

@@ -66,7 +66,6 @@ private:
     void at_fork_point(base::UniqueFd socket, pid_t peer, const std::string& obstacle);
     [[nodiscard]] std::optional<End> reap();
     void forget();
-    void on_result();
     void on_end();
     void abandon();
     void refuse(const std::string& why);
@@ -81,8 +80,7 @@ private:
     Children& children_;
     TemplateObserver* observer_ = nullptr;
     pid_t pid_ = 0;
-    std::optional<Spawning> spawning_;  ///< until execve has succeeded or failed
-    base::Watch result_;
+    std::optional<Spawning> spawning_;  ///< until the fork point
     std::map<pid_t, Dying> dying_;
     bool asked_to_stop_ = false;
     base::UniqueFd pidfd_;

@@ -79,22 +79,10 @@ std::optional<std::string> HelperProcess::spawn(Command& command, const std::str
     pid_ = spawning_->pid();
     children_.add(pid_, agent::Children::Kind::lasting);
     pidfd_ = spawning_->take_pidfd();
-    started_watch_ = loop_.readable(spawning_->result(), [this] { on_started(); });
-    return std::nullopt;
-}
-
-/// The child has executed the program, or could not.
-void HelperProcess::on_started() {
-    started_watch_ = {};
-    const auto error = spawning_->finish();
-    spawning_.reset();
-    if (error) {
-        children_.remove(std::exchange(pid_, 0));
-        return end({std::nullopt, fmt::format("{} cannot be started: {}", name_, error->text())});
-    }
     output_watch_ = loop_.readable(output_.get(), [this] { on_output(); });
     exit_watch_ = loop_.readable(pidfd_.get(), [this] { on_exit(); });
     write_input();
+    return std::nullopt;
 }
 
 /// The pipe stays open after the last byte: at an end of file a login that is stuck in a profile would go on.
@@ -130,6 +118,10 @@ void HelperProcess::on_output() {
 void HelperProcess::on_exit() {
     exit_watch_ = {};
     output_watch_ = {};
+    if (const auto error = spawning_->finish()) {
+        children_.remove(std::exchange(pid_, 0));
+        return end({std::nullopt, fmt::format("{} cannot be started: {}", name_, error->text())});
+    }
     siginfo_t exited{};
     reap(pid_, exited);
     children_.remove(std::exchange(pid_, 0));
@@ -149,7 +141,9 @@ void HelperProcess::end(const End& how) {
 }
 
 void HelperProcess::kill_now() {
-    if (pid_ > 0) kill(-pid_, SIGKILL);  // its children, too: it leads a session
+    if (pid_ <= 0) return;
+    const bool has_session = !spawning_->is_starting();
+    kill(has_session ? -pid_ : pid_, SIGKILL);
 }
 
 }  // namespace dlaunch::launcher

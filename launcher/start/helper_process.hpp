@@ -45,11 +45,11 @@ public:
 
     /// `path`: the PATH in which to look for the program. An error reaches Handlers::ended, later.
     void begin(Command command, const std::string& path);
+    /// Kills its children, too.
     void kill_now();
 
 private:
     std::optional<std::string> spawn(Command& command, const std::string& path);
-    void on_started();
     void on_output();
     void on_exit();
     void end(const End& how);
@@ -66,7 +66,7 @@ private:
     std::shared_ptr<const std::string> program_;
     std::string rest_;         ///< of the input, after program_
     std::size_t written_ = 0;  ///< bytes of program_ and rest_ together
-    base::Watch started_watch_, output_watch_, exit_watch_, input_watch_;
+    base::Watch output_watch_, exit_watch_, input_watch_;
     base::Timer failed_;
 };
 

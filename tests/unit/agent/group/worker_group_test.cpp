@@ -1,5 +1,6 @@
 #include "agent/group/worker_group.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -119,18 +120,20 @@ TEST_F(WorkerGroupTest, a_worker_without_a_process_can_be_judged) {
     EXPECT_EQ(commands(), Strings{"look for orphans"});
 }
 
-TEST_F(WorkerGroupTest, one_worker_is_started_per_turn_and_four_at_once) {
-    group.assign(6, now);
-    Strings started;
-    for (int turn = 0; turn < 10; ++turn) {
+TEST_F(WorkerGroupTest, one_worker_is_started_per_turn_and_a_bounded_number_at_once) {
+    constexpr int kAtOnce = WorkerGroup::kStartingAtOnce;
+    group.assign(kAtOnce + 2, now);
+    Strings started, expected;
+    for (int turn = 0; turn < kAtOnce + 6; ++turn) {
         for (const std::string& text : commands())
             if (text.starts_with("start ")) started.push_back(text);
         EXPECT_LE(started.size(), static_cast<std::size_t>(turn) + 1);
         group.proceed(now);
     }
-    EXPECT_EQ(started, (Strings{"start 0", "start 1", "start 2", "start 3"}));
+    for (int worker = 0; worker < kAtOnce; ++worker) expected.push_back(fmt::format("start {}", worker));
+    EXPECT_EQ(started, expected);
     group.executed(2, now);
-    EXPECT_EQ(commands(), Strings{"start 4"});
+    EXPECT_EQ(commands(), Strings{fmt::format("start {}", kAtOnce)});
 }
 
 TEST_F(WorkerGroupTest, workers_that_cannot_execute_fail_the_round_once) {

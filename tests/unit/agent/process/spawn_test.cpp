@@ -236,14 +236,14 @@ TEST(Candidates, are_the_name_in_each_folder_and_a_path_as_it_is) {
     EXPECT_EQ(candidates("./as/it/is", "/a"), std::vector<std::string>{"./as/it/is"});
 }
 
-TEST_F(Spawn, its_result_is_readable_when_the_program_runs_or_cannot) {
+TEST_F(Spawn, is_no_longer_starting_when_the_program_runs_or_cannot) {
     for (const char* path : {"/bin/sleep", "/nowhere/at/all"}) {
         SpawnRequest request;
         request.paths = {path};
         request.arguments = {"sleep", "600"};
         Spawning spawning = begun(std::move(request));
-        pollfd result{spawning.result(), POLLIN, 0};
-        EXPECT_EQ(poll(&result, 1, 10'000), 1);
+        EXPECT_TRUE(spawning.await(std::chrono::seconds(10)));
+        EXPECT_FALSE(spawning.is_starting());
         const bool runs = !spawning.finish();
         EXPECT_EQ(runs, std::string(path) == "/bin/sleep");
         if (!runs) continue;
