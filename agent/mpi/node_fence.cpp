@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "rendezvous/base/escape.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -47,29 +49,33 @@ void NodeFence::finish_soon(base::Result<std::vector<std::string>> result, Done 
     });
 }
 
-void NodeFence::gather_world(const Plan& plan, const Assignment& assignment, TakeWorld done) {
+void NodeFence::gather_world(MpiFamily family, const Plan& plan, const Assignment& assignment, TakeWorld done) {
     due_ = loop_.after(kWorldDue, [this, done] {
         const TakeWorld run = done;  // which may destroy this callback
         is_late_ = true;
         run(base::Error{fmt::format("no ranks came from one of them within {} s (all nodes need the same --mpi)",
                                     kWorldDue.count())});
     });
-    const auto take = [this, size = assignment.world_size,
+    const auto take = [this, family, size = assignment.world_size,
                        done = std::move(done)](const base::Result<std::vector<std::string>>& all) {
         due_ = {};
         if (is_late_) return;
         if (!all) return done(all.error());
         MpiWorld world{here_, {}};
         for (const std::string& text : *all) {
-            auto node = decode(text);
+            const std::size_t blank = text.find(' ');
+            auto node = blank == text.npos ? std::nullopt : decode(std::string_view(text).substr(blank + 1));
             if (!node) return done(base::Error{"the round's store has no ranks of a node, but other bytes"});
+            if (const auto other = text.substr(0, blank); other != name(family))
+                return done(base::Error{fmt::format("{} has --mpi={}, expected {} as here", base::printable(node->host),
+                                                    base::printable(other), name(family))});
             world.nodes.push_back(std::move(*node));
         }
         if (world.size() != size || !world.nodes_by_rank())
             return done(base::Error{"the nodes' ranks in the round's store are no world"});
         done(world);
     };
-    enter(encode(ranks_here(plan, assignment)), take);
+    enter(fmt::format("{} {}", name(family), encode(ranks_here(plan, assignment))), take);
 }
 
 }  // namespace dlaunch::agent

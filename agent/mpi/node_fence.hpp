@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/membership/assignment.hpp"
+#include "agent/mpi/family.hpp"
 #include "agent/mpi/world.hpp"
 #include "agent/services/store_client.hpp"
 
@@ -27,9 +28,9 @@ public:
     void enter(std::string_view bytes, Done done);
 
     using TakeWorld = std::function<void(const base::Result<MpiWorld>&)>;
-    /// The next fence exchanges the nodes' ranks. `done` never runs from this call; an error names what is wrong, also
-    /// when a node has not entered within a minute.
-    void gather_world(const Plan& plan, const Assignment& assignment, TakeWorld done);
+    /// The next fence exchanges the nodes' ranks. `done` never runs from this call; an error names what is wrong: a
+    /// node with another `family`, or one that has not entered within a minute.
+    void gather_world(MpiFamily family, const Plan& plan, const Assignment& assignment, TakeWorld done);
 
 private:
     void finish_soon(base::Result<std::vector<std::string>> result, Done done);
@@ -43,6 +44,9 @@ private:
     base::Timer soon_, due_;
     bool is_late_ = false;  ///< the world was given up
 };
+
+/// The name of the fence that exchanges the ranks, whatever the node's family.
+inline constexpr const char* kWorldFence = "world";
 
 /// The prefix of all keys of a round: "dlaunch/mpi/3/".
 [[nodiscard]] std::string round_prefix(const Assignment& assignment);

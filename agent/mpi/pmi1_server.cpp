@@ -241,9 +241,8 @@ void Pmi1Server::blame_for_barrier() {
     const auto cause = std::ranges::find_if(clients_, [](const Client& client) { return client.has_ended; });
     if (cause == clients_.end() || std::exchange(cause->is_given_up, true)) return;
     act(Kind::fail, static_cast<int>(cause - clients_.begin()),
-        fmt::format("ended {}, and other ranks wait for it in MPI",
-                    cause->has_init ? "after MPI_Finalize" : "without MPI_Init"),
-        {}, 1);
+        fmt::format("exited with 0 {}", cause->has_init ? "while ranks wait for it in MPI" : "without MPI_Init"), {},
+        1);
 }
 
 void Pmi1Server::fenced(const std::vector<std::string>& nodes) {
@@ -255,7 +254,7 @@ void Pmi1Server::fenced(const std::vector<std::string>& nodes) {
     }
     if (const auto gone = std::ranges::find_if(nodes, is_gone); gone != nodes.end())
         return act(Kind::fail_late, 0,
-                   fmt::format("waits in MPI for rank {}, which ended without MPI_Init",
+                   fmt::format("waits for rank {}, which exited with 0 without MPI_Init",
                                base::printable(std::string_view(*gone).substr(kGone.size(), kMostShown))),
                    {}, 1);
     for (const std::string& bytes : nodes) merge(bytes);
@@ -276,7 +275,8 @@ std::optional<Verdict> Pmi1Server::ended(int local_rank, int status) {
     client.has_ended = true;
     client.pending = Pending::nothing;
     client.held.clear();
-    if (status != 0 || client.is_given_up) return std::nullopt;
+    if (status != 0) client.is_given_up = true;  // the exit itself is the failure
+    if (client.is_given_up) return std::nullopt;
     if (client.has_init && !client.has_finalized) return Verdict{1, "exited with 0 before MPI_Finalize"};
     if (any_waits()) {
         blame_for_barrier();

@@ -27,6 +27,7 @@ void set(Variables& variables, const char* name, int value) { variables.emplace_
 
 Pmi1Service::Round::Round(base::Loop& loop, const Assignment& round)
     : assignment(round),
+      world(loop, round, kWorldFence),
       fence(std::make_unique<NodeFence>(loop, round, "pmi1")),
       names(loop, round.master_addr, round.master_port) {
     connections.resize(static_cast<std::size_t>(round.ranks.workers()));
@@ -39,7 +40,7 @@ void Pmi1Service::prepare(const Assignment& assignment) {
     leaving_.reset();
     round_ = std::make_shared<Round>(loop_, assignment);
     if (assignment.group_world_size == 1) return begin({0, {ranks_here(plan_, assignment)}});
-    round_->fence->gather_world(plan_, assignment, [this](const base::Result<MpiWorld>& world) {
+    round_->world.gather_world(MpiFamily::pmi1, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
         if (!world) return lose_store(world.error());
         begin(*world);
         control_->ready();
@@ -173,7 +174,7 @@ void Pmi1Service::use_name(const Pmi1Action& action) {
 
 /// The failure names the node's first rank: all ranks need the store.
 void Pmi1Service::lose_store(const base::Error& error) {
-    control_->fail(0, {exit_status::kCoordinatorLost, "lost the other nodes: " + error.text});
+    control_->fail(0, {exit_status::kCoordinatorLost, "cannot use MPI with the other nodes: " + error.text});
 }
 
 }  // namespace dlaunch::agent

@@ -40,6 +40,7 @@ private:
         Round(base::Loop& loop, const Assignment& round);
 
         Assignment assignment;
+        NodeFence world;
         std::unique_ptr<NodeFence> fence;
         StoreClient names;
         std::map<std::string, std::string> own_names;              ///< published names where there is one node

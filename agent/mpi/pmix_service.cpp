@@ -29,7 +29,7 @@ std::vector<int> numbers_of(const std::string& list) {
 
 PmixService::Round::Round(base::Loop& loop, const Assignment& round)
     : assignment(round),
-      fence(loop, round, "pmix"),
+      world(loop, round, kWorldFence),
       book(static_cast<std::size_t>(round.ranks.workers())),
       store(loop, round.master_addr, round.master_port) {
     variables.resize(static_cast<std::size_t>(round.ranks.workers()));
@@ -53,7 +53,7 @@ void PmixService::prepare(const Assignment& assignment) {
         PmixProcess::Observer{.on_message = [this](const PmixMessage& message) { on_message(message); },
                               .on_end = [this](const std::string& how) { on_server_end(how); }});
     if (alone()) return begin({0, {ranks_here(plan_, assignment)}});
-    round_->fence.gather_world(plan_, assignment, [this](const base::Result<MpiWorld>& world) {
+    round_->world.gather_world(MpiFamily::pmix, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
         if (!world) return lose_store(world.error());
         begin(*world);
     });
@@ -220,7 +220,7 @@ void PmixService::await_questions() {
 
 /// The failure names the node's first rank: all ranks need the store.
 void PmixService::lose_store(const base::Error& error) {
-    fail(0, {exit_status::kCoordinatorLost, "lost the other nodes: " + error.text});
+    fail(0, {exit_status::kCoordinatorLost, "cannot use MPI with the other nodes: " + error.text});
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------

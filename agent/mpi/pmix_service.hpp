@@ -52,7 +52,7 @@ private:
 
         Assignment assignment;
         PmixJob job;
-        NodeFence fence;
+        NodeFence world;
         PmixBook book;
         OpenMpiPlace place;
         std::unique_ptr<PmixProcess> process;

@@ -69,7 +69,7 @@ def test_a_rank_without_mpi_on_another_node(pmi1):
     """It never says init and ends well; ranks of the other node wait for it."""
     results = pmi1([1, 1], "if rank == 1:\n    os._exit(0)\npmi.init()\npmi.send('cmd=barrier_in')\nwait_for_the_end()\n")
     for result in results:
-        assert result.rc == 1 and "waits in MPI for rank 1, which ended without MPI_Init" in result.first_line
+        assert result.rc == 1 and "waits for rank 1, which exited with 0 without MPI_Init" in result.first_line
 
 
 def test_a_restart_finds_all_nodes_again(pmi1):

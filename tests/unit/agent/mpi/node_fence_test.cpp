@@ -92,8 +92,8 @@ TEST_F(NodeFenceTest, the_world_is_gathered) {
         ASSERT_TRUE(world) << world.error().text;
         worlds.push_back(*world);
     };
-    first.gather_world(plan, round_of(0), take);
-    second.gather_world(plan, round_of(1), take);
+    first.gather_world(MpiFamily::pmi1, plan, round_of(0), take);
+    second.gather_world(MpiFamily::pmi1, plan, round_of(1), take);
     while (worlds.size() < 2) await_callback(loop);
     EXPECT_NE(worlds[0].here, worlds[1].here);
     for (const MpiWorld& world : worlds) {
@@ -104,10 +104,23 @@ TEST_F(NodeFenceTest, the_world_is_gathered) {
 TEST_F(NodeFenceTest, ranks_that_are_no_world_are_an_error) {
     NodeFence first(loop, round_of(0), "f"), second(loop, round_of(1), "f");
     std::string error;
-    first.gather_world({}, round_of(0), [&](const base::Result<MpiWorld>& world) { error = world.error().text; });
+    first.gather_world(MpiFamily::pmi1, {}, round_of(0),
+                       [&](const base::Result<MpiWorld>& world) { error = world.error().text; });
     second.enter("rubbish", [](const auto&) {});
     while (error.empty()) await_callback(loop);
     EXPECT_EQ(error, "the round's store has no ranks of a node, but other bytes");
+}
+
+TEST_F(NodeFenceTest, a_node_with_another_protocol_is_an_error) {
+    Plan plan;
+    plan.host.name = "node";
+    NodeFence first(loop, round_of(0), kWorldFence), second(loop, round_of(1), kWorldFence);
+    std::string error;
+    const auto take = [&](const base::Result<MpiWorld>& world) { error = world.error().text; };
+    first.gather_world(MpiFamily::pmi1, plan, round_of(0), take);
+    second.gather_world(MpiFamily::pmix, plan, round_of(1), [](const auto&) {});
+    while (error.empty()) await_callback(loop);
+    EXPECT_EQ(error, "node has --mpi=pmix, expected pmi1 as here");
 }
 
 }  // namespace

@@ -188,8 +188,7 @@ TEST_F(Pmi1ServerTest, who_never_speaks_owes_nothing) {
 
 TEST_F(Pmi1ServerTest, a_barrier_without_an_ended_rank_is_its_failure) {
     EXPECT_FALSE(server.ended(0, 0));
-    EXPECT_EQ(ask(1, "cmd=barrier_in"),
-              Strings{"fail 0 ended without MPI_Init, and other ranks wait for it in MPI, 1"});
+    EXPECT_EQ(ask(1, "cmd=barrier_in"), Strings{"fail 0 exited with 0 without MPI_Init, 1"});
 }
 
 TEST_F(Pmi1ServerTest, an_end_while_another_rank_waits_is_a_failure) {
@@ -197,7 +196,7 @@ TEST_F(Pmi1ServerTest, an_end_while_another_rank_waits_is_a_failure) {
     greet(0);
     ask(0, "cmd=finalize");
     EXPECT_FALSE(server.ended(0, 0));
-    EXPECT_EQ(actions(), Strings{"fail 0 ended after MPI_Finalize, and other ranks wait for it in MPI, 1"});
+    EXPECT_EQ(actions(), Strings{"fail 0 exited with 0 while ranks wait for it in MPI, 1"});
 }
 
 TEST_F(Pmi1ServerOfManyNodesTest, a_barrier_shares_the_new_keys) {
@@ -216,7 +215,7 @@ TEST_F(Pmi1ServerOfManyNodesTest, a_rank_that_left_early_fails_when_another_node
     EXPECT_FALSE(server.ended(1, 0));
     EXPECT_EQ(actions(), Strings{"fence gone 5"});
     server.fenced({"gone 0", "k=1\n", "gone 5"});
-    EXPECT_EQ(actions(), Strings{"fail 1 ended without MPI_Init, and other ranks wait for it in MPI, 1"});
+    EXPECT_EQ(actions(), Strings{"fail 1 exited with 0 without MPI_Init, 1"});
 }
 
 TEST_F(Pmi1ServerOfManyNodesTest, nobody_waits_for_ranks_without_mpi) {
@@ -232,7 +231,7 @@ TEST_F(Pmi1ServerOfManyNodesTest, a_node_that_waits_gives_the_other_time_to_repo
     ask(1, "cmd=barrier_in");
     actions();
     server.fenced({"", "", "gone 1"});
-    EXPECT_EQ(actions(), Strings{"fail late 0 waits in MPI for rank 1, which ended without MPI_Init"});
+    EXPECT_EQ(actions(), Strings{"fail late 0 waits for rank 1, which exited with 0 without MPI_Init"});
 }
 
 }  // namespace
