@@ -113,17 +113,29 @@ void FrontShell::on_closed(int host, const std::string& why) {
         return carry_out(start_up_.failed(host, text, base::Clock::now()));
     }
     if (!nodes_[index(host)].end) print(fmt::format("host {}: {}", name_of(host), text));
-    end_node(host, {exit_status::kCoordinatorLost, text});
+    lose_node(host, text);
+}
+
+/// The coordinator decides what a lost host means; when no host is left, the job has lost its nodes.
+void FrontShell::lose_node(int host, const std::string& why) {
+    take_end(host, {exit_status::kRendezvousTimeout, why});
+    look_for_end();
 }
 
 /// No output of the node follows. Closing the connection lets its agent exit, or end what it still runs.
-void FrontShell::end_node(int host, const NodeEnd& end) {
+void FrontShell::take_end(int host, const NodeEnd& end) {
     NodeState& node = nodes_[index(host)];
     node.socket.reset();
     if (node.end) return;
     node.end = end;
     output_->end(host);
     on_host_ended(host);
+}
+
+void FrontShell::end_node(int host, const NodeEnd& end) {
+    const bool is_known = nodes_[index(host)].end.has_value();
+    take_end(host, end);
+    if (is_known) return;
     if (!end.reason.empty() && start_up_.has_begun() && end.status != exit_status::kCoordinatorLost)
         return finish(end.status, fmt::format("host {}: {}", name_of(host), end.reason));
     look_for_end();

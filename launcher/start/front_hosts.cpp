@@ -95,7 +95,7 @@ void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperPro
         }
         if (plan_.launcher == Starter::fork) continue;  // the agent itself: its connection ends
         print(fmt::format("host {}: {}{}; its agent is ended", name_of(host), text, last_words));
-        end_node(host, {exit_status::kCoordinatorLost, text});
+        lose_node(host, text);
     }
 }
 

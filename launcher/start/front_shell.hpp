@@ -69,7 +69,9 @@ private:
     void note_line(std::string_view bytes);
     void on_closed(int host, const std::string& why);
     void on_beat();
+    void take_end(int host, const NodeEnd& end);
     void end_node(int host, const NodeEnd& end);
+    void lose_node(int host, const std::string& why);
 
     // --- the end (front_shell.cpp)
     void on_signals(const sigset_t& set);

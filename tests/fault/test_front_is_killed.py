@@ -53,6 +53,18 @@ def test_all_of_the_front_end_at_once(running, fake_ssh):
     run.nothing_left(8)
 
 
+def test_every_ssh_at_once(running, fake_ssh):
+    run = running(env=fake_ssh.env)
+    logins = [fake_ssh.calls(host)[0]["pid"] for host in ("na", "nb")]
+    os.kill(run.agent(), signal.SIGSTOP)  # it hears of all at the same time
+    for pid in logins:
+        os.kill(pid, signal.SIGKILL)
+    os.kill(run.agent(), signal.SIGCONT)
+    result = run.wait(20)
+    assert result.rc == 80, result.err
+    run.nothing_left(8)
+
+
 def test_an_ssh(running, fake_ssh):
     run = running(env=fake_ssh.env)
     os.kill(fake_ssh.calls("nb")[0]["pid"], signal.SIGKILL)
