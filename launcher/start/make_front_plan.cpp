@@ -188,6 +188,16 @@ Result<Placement> placement_to_come(const Settings& settings) {
     return placement;
 }
 
+/// The current folder. If it was removed, programs that all have an absolute folder of their own do without; else none.
+std::optional<std::string> folder_on_nodes(const std::vector<ContextRequest>& contexts, const Deps& deps) {
+    std::string folder = deps.current_folder();
+    if (!folder.empty()) return folder;
+    const auto has_own = [](const ContextRequest& context) {
+        return context.settings.program.working_directory.starts_with('/');
+    };
+    return std::ranges::all_of(contexts, has_own) ? std::optional("/") : std::nullopt;
+}
+
 }  // namespace
 
 FrontNode front_node(const JobWords& given, StarterHost host, const std::vector<Share>& shares,
@@ -231,6 +241,8 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     if (settings.standalone) return Error{settings.spelling("standalone") + ": expected no hosts beside it"};
     if (settings.hosts.collect_logs && settings.plan.logs.directory.empty())
         return Error{settings.spelling("collect-logs") + ": expected --log-dir, the folder for the files"};
+    if (settings.hosts.copy && settings.hosts.starter != Starter::ssh && settings.hosts.starter != Starter::fork)
+        return Error{settings.spelling("copy") + ": expected ssh as --launcher, which passes the program on"};
     const bool discovers = !settings.hosts.host_discovery_script.empty();
     if (discovers && contexts.size() > 1)
         return Error{settings.spelling("host-discovery-script") + ": expected one program with it"};
@@ -255,7 +267,11 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     plan.copies = settings.hosts.copy;
     plan.collects_logs = settings.hosts.collect_logs;
     plan.sent = exported(settings.hosts.exported, deps.host.environment);
-    plan.folder = deps.current_folder();
+    auto folder = folder_on_nodes(contexts, deps);
+    if (!folder)
+        return Error{"the current directory was removed; change to another, or give --chdir an absolute path",
+                     exit_status::kCannotExecute};
+    plan.folder = std::move(*folder);
     return plan;
 }
 

@@ -5,6 +5,12 @@
 #include <algorithm>
 
 namespace dlaunch::launcher {
+namespace {
+
+/// Hosts that fail for one reason fail soon after each other: the user learns all their names at once.
+constexpr std::chrono::milliseconds kOthersFail{500};
+
+}  // namespace
 
 StartUp::StartUp(const Options& options) : options_(options), hosts_(static_cast<std::size_t>(options.hosts)) {}
 
@@ -27,7 +33,7 @@ std::vector<StartUp::Action> StartUp::start(base::Time now) {
 }
 
 void StartUp::start_more(std::vector<Action>& actions, base::Time now) {
-    if (state_ == State::failed) return;
+    if (state_ == State::failed || fails_at_) return;
     int open = count(Host::starting);
     for (std::size_t at = 0; at < hosts_.size() && open < options_.at_once; ++at) {
         if (hosts_[at].state != Host::waiting) continue;
@@ -57,8 +63,8 @@ std::vector<StartUp::Action> StartUp::failed(int host, const std::string& why, b
     entry.state = Host::failed;
     entry.why = why;
     actions.push_back({Action::Kind::name, host, why});
-    start_more(actions, now);
     decide(actions, now);
+    start_more(actions, now);
     return actions;
 }
 
@@ -74,8 +80,8 @@ std::vector<StartUp::Action> StartUp::tick(base::Time now) {
         actions.push_back({Action::Kind::give_up, host});
         actions.push_back({Action::Kind::name, host, entry.why});
     }
-    start_more(actions, now);
     decide(actions, now);
+    start_more(actions, now);
     return actions;
 }
 
@@ -98,6 +104,8 @@ void StartUp::decide(std::vector<Action>& actions, base::Time now) {
     const int there = count(Host::connected);
     const int left = there + count(Host::starting) + count(Host::waiting);
     if (left < options_.least && !options_.may_grow) {
+        if (!fails_at_) fails_at_ = now + kOthersFail;
+        if (now < *fails_at_ && count(Host::starting) > 0) return;
         state_ = State::failed;
         const auto first = std::ranges::find(hosts_, Host::failed, &Entry::state);
         actions.push_back(
@@ -122,6 +130,7 @@ std::optional<base::Time> StartUp::next_deadline() const {
     for (const Entry& host : hosts_)
         if (host.state == Host::starting) sooner(host.due);
     if (state_ == State::starting && last_call_) sooner(*last_call_);
+    if (fails_at_) sooner(*fails_at_);
     return state_ == State::failed ? std::nullopt : due;
 }
 

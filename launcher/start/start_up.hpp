@@ -77,6 +77,7 @@ private:
     std::vector<Entry> hosts_;
     State state_ = State::starting;
     std::optional<base::Time> last_call_;
+    std::optional<base::Time> fails_at_;  ///< too few hosts are left
 };
 
 }  // namespace dlaunch::launcher

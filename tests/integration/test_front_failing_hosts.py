@@ -20,6 +20,15 @@ def test_a_refused_login_ends_a_fixed_job_at_once(over, fake_ssh):
     assert result.rc == 80 and "host nb: ssh exited with 1 before an agent came: ssh: connect to host nb port 22: Connection refused" in result.err
 
 
+def test_all_that_are_refused_together_are_named(over, fake_ssh):
+    for host in ("nb", "nd"):
+        fake_ssh.behave(host, "refuse")
+    fake_ssh.behave("nc", "hang")
+    result = over("na,nb,nc,nd", *END).wait(15)
+    assert result.rc == 80 and all(f"host {host}: ssh exited with 1" in result.err for host in ("nb", "nd")), result.err
+    assert "2 of 4 hosts can be started, expected 4 at least" in result.err and "host nc" not in result.err
+
+
 def test_a_login_that_hangs_ends_it_at_the_time_out(over, fake_ssh):
     fake_ssh.behave("nb", "hang")
     result = over("na,nb", "--launch-timeout=1", *END).wait(15)
@@ -49,6 +58,21 @@ def test_the_output_of_a_login_is_not_the_jobs(over, fake_ssh):
 def test_a_missing_folder_is_126_with_the_host(over, tmp_path):
     result = over("na,nb", f"--chdir={tmp_path}/gone", *END).wait(15)
     assert result.rc == 126 and f"{tmp_path}/gone" in result.err and "(n" in result.err
+
+
+def test_a_removed_current_folder(start, fake_ssh, tmp_path):
+    gone = tmp_path / "gone"
+    here = f"mkdir {gone} && cd {gone} && rmdir {gone} && exec \"$0\" \"$@\""
+    for folder, rc, word in (("/", 0, ""), ("below", 126, "the current directory was removed")):
+        words = ["--hosts=na", f"--chdir={folder}", *END]
+        result = start(*words, prefix=["sh", "-c", here], env=fake_ssh.env).wait(15)
+        assert result.rc == rc and word in result.err, result.err
+
+
+@pytest.mark.parametrize("launcher", ["pdsh", "manual", "srun"])
+def test_a_launcher_that_cannot_copy_is_refused(start, launcher):
+    result = start("--hosts=na", f"--launcher={launcher}", "--copy", *END).wait(15)
+    assert result.rc == 2 and "--copy: expected ssh as --launcher" in result.err
 
 
 def test_no_more_than_128_logins_are_open(over, fake_ssh):

@@ -28,12 +28,25 @@ TEST(StartUp, a_fixed_job_begins_when_all_agents_are_there) {
     EXPECT_TRUE(start.has_begun());
 }
 
-TEST(StartUp, a_failed_host_of_a_fixed_job_ends_the_start_at_once) {
+TEST(StartUp, a_failed_host_of_a_fixed_job_ends_the_start) {
     StartUp start({.hosts = 2, .least = 2, .most = 2});
     static_cast<void>(start.start(t0));
+    EXPECT_EQ(start.connected(0, t0), Actions{});
     EXPECT_EQ(
         start.failed(1, "refused", t0 + 1s),
         (Actions{{Kind::name, 1, "refused"}, {Kind::fail, 1, "1 of 2 hosts can be started, expected 2 at least"}}));
+    EXPECT_EQ(start.next_deadline(), std::nullopt);
+}
+
+TEST(StartUp, hosts_that_fail_soon_after_the_first_are_named_too) {
+    StartUp start({.hosts = 5, .least = 5, .most = 5, .at_once = 4});
+    static_cast<void>(start.start(t0));
+    EXPECT_EQ(start.failed(1, "refused", t0), (Actions{{Kind::name, 1, "refused"}}));
+    EXPECT_EQ(start.next_deadline(), t0 + 500ms);
+    EXPECT_EQ(start.failed(3, "unknown", t0 + 100ms), (Actions{{Kind::name, 3, "unknown"}}));
+    EXPECT_EQ(start.connected(2, t0 + 200ms), Actions{});
+    EXPECT_EQ(start.tick(t0 + 499ms), Actions{});
+    EXPECT_EQ(start.tick(t0 + 500ms), (Actions{{Kind::fail, 1, "3 of 5 hosts can be started, expected 5 at least"}}));
     EXPECT_EQ(start.connected(0, t0 + 2s), Actions{});
     EXPECT_EQ(start.next_deadline(), std::nullopt);
 }
