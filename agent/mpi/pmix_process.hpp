@@ -18,7 +18,7 @@ class PmixProcess {
 public:
     struct Observer {
         std::function<void(const PmixMessage&)> on_message;
-        /// Once, when the process cannot be started or has died; `how` continues a sentence: "was killed by signal 9".
+        /// Once, when the process cannot be started or has died; `how` continues a sentence: "was killed by SIGKILL".
         std::function<void(const std::string& how)> on_end;
     };
 

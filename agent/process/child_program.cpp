@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::agent {
 
@@ -37,7 +38,8 @@ void ChildProgram::on_end() {
     children_.remove(std::exchange(pid_, 0));
     if (info.si_code == CLD_EXITED)
         return finish({info.si_status, fmt::format("exited with {}", info.si_status), true});
-    finish({exit_status::kSignalBase + info.si_status, fmt::format("was killed by signal {}", info.si_status), true});
+    finish({exit_status::kSignalBase + info.si_status,
+            fmt::format("was killed by {}", base::signal_name(info.si_status)), true});
 }
 
 void ChildProgram::finish(const End& end) {
@@ -46,12 +48,18 @@ void ChildProgram::finish(const End& end) {
     std::exchange(ended_, nullptr)(end);
 }
 
+void ChildProgram::signal(int number) const {
+    if (pid_ == 0) return;
+    const bool has_session = !spawning_->is_starting();
+    ::kill(has_session ? -pid_ : pid_, number);
+}
+
 base::UniqueFd ChildProgram::kill() {
     end_watch_ = {};
     refused_ = {};
-    spawning_.reset();
     if (pid_ == 0) return {};
-    ::kill(pid_, SIGKILL);
+    signal(SIGKILL);
+    spawning_.reset();
     children_.remove(std::exchange(pid_, 0));  // from now on reaped as any child
     return std::move(pidfd_);
 }

@@ -19,7 +19,7 @@ class ChildProgram {
 public:
     struct End {
         int status = 0;         ///< as a shell's $?; 126 or 127: could not be executed
-        std::string text;       ///< continues a sentence: "was killed by signal 9"; else the error of the start
+        std::string text;       ///< continues a sentence: "was killed by SIGKILL"; else the error of the start
         bool executed = false;  ///< false: `text` is that error
     };
 
@@ -31,8 +31,10 @@ public:
 
     /// `ended` runs once, from the loop, also when the program cannot be started; it may destroy this object.
     void begin(SpawnRequest request, std::function<void(const End&)> ended);
-    /// Kills the program, whose end is not reported. Returns a descriptor that is readable when it has ended; none: no
-    /// program runs.
+    /// Sends the signal to the program and its children: it leads a session.
+    void signal(int number) const;
+    /// Kills the program and its children, and does not report its end. Returns a descriptor that is readable when it
+    /// has ended; none: no program runs.
     base::UniqueFd kill();
 
 private:

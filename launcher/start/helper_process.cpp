@@ -2,20 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <utility>
-#include <variant>
 
 #include "agent/process/program_paths.hpp"
-#include "rendezvous/base/exit_status.hpp"
-#include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -31,28 +26,17 @@ void set_environment(agent::SpawnRequest& request, std::vector<std::string> more
     request.variables = std::move(more);
 }
 
-void reap(pid_t pid, siginfo_t& end) {
-    while (waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED) != 0 && errno == EINTR) {}
-}
-
 }  // namespace
 
 HelperProcess::HelperProcess(base::Loop& loop, agent::Children& children, Handlers handlers)
-    : loop_(loop), children_(children), handlers_(std::move(handlers)) {}
-
-HelperProcess::~HelperProcess() {
-    if (pid_ <= 0) return;
-    exit_watch_ = {};
-    kill_now();
-    siginfo_t end{};
-    reap(pid_, end);
-    children_.remove(pid_);
-}
+    : loop_(loop), handlers_(std::move(handlers)), child_(loop, children) {}
 
 void HelperProcess::begin(Command command, const std::string& path) {
     name_ = command.words.front().substr(command.words.front().rfind('/') + 1);
-    const auto error = spawn(command, path);
-    if (error) failed_ = loop_.after({}, [this, text = *error] { end({std::nullopt, text}); });
+    if (const auto error = spawn(command, path))
+        failed_ = loop_.after({}, [this, text = *error] {
+            std::exchange(handlers_.ended, nullptr)({std::nullopt, text});
+        });
 }
 
 std::optional<std::string> HelperProcess::spawn(Command& command, const std::string& path) {
@@ -73,14 +57,8 @@ std::optional<std::string> HelperProcess::spawn(Command& command, const std::str
     request.files = {reads.get(), writes.get(), command.merges_errors ? writes.get() : -1};
     program_ = std::move(command.program);
     rest_ = std::move(command.input);
-    auto begun = agent::Spawning::begin(std::move(request));
-    if (const auto* error = std::get_if<agent::SpawnError>(&begun)) return error->text();
-    spawning_ = std::move(std::get<agent::Spawning>(begun));
-    pid_ = spawning_->pid();
-    children_.add(pid_, agent::Children::Kind::lasting);
-    pidfd_ = spawning_->take_pidfd();
+    child_.begin(std::move(request), [this](const agent::ChildProgram::End& how) { on_end(how); });
     output_watch_ = loop_.readable(output_.get(), [this] { on_output(); });
-    exit_watch_ = loop_.readable(pidfd_.get(), [this] { on_exit(); });
     write_input();
     return std::nullopt;
 }
@@ -115,35 +93,14 @@ void HelperProcess::on_output() {
     output_watch_ = {};
 }
 
-void HelperProcess::on_exit() {
-    exit_watch_ = {};
+void HelperProcess::on_end(const agent::ChildProgram::End& how) {
     output_watch_ = {};
-    if (const auto error = spawning_->finish()) {
-        children_.remove(std::exchange(pid_, 0));
-        return end({std::nullopt, fmt::format("{} cannot be started: {}", name_, error->text())});
-    }
-    siginfo_t exited{};
-    reap(pid_, exited);
-    children_.remove(std::exchange(pid_, 0));
     std::array<char, 4096> bytes;
     for (ssize_t count; (count = read(output_.get(), bytes.data(), bytes.size())) > 0;)
         handlers_.output({bytes.data(), static_cast<std::size_t>(count)});
-    if (exited.si_code == CLD_EXITED)
-        end({exited.si_status, fmt::format("{} exited with {}", name_, exited.si_status)});
-    else
-        end({exit_status::kSignalBase + exited.si_status,
-             fmt::format("{} was killed by {}", name_, base::signal_name(exited.si_status))});
-}
-
-void HelperProcess::end(const End& how) {
     const auto ended = std::exchange(handlers_.ended, nullptr);
-    if (ended) ended(how);
-}
-
-void HelperProcess::kill_now() {
-    if (pid_ <= 0) return;
-    const bool has_session = !spawning_->is_starting();
-    kill(has_session ? -pid_ : pid_, SIGKILL);
+    if (how.executed) return ended({how.status, fmt::format("{} {}", name_, how.text)});
+    ended({std::nullopt, fmt::format("{} cannot be started: {}", name_, how.text)});
 }
 
 }  // namespace dlaunch::launcher

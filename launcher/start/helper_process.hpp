@@ -1,7 +1,6 @@
 #pragma once
 
-#include <sys/types.h>
-
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/process/child_program.hpp"
 #include "agent/process/children.hpp"
-#include "agent/process/spawn.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -37,36 +36,30 @@ public:
         std::function<void(const End& end)> ended;  ///< once; it may destroy the object
     };
 
+    /// Destruction kills it.
     HelperProcess(base::Loop& loop, agent::Children& children, Handlers handlers);
-    /// Kills it.
-    ~HelperProcess();
-    HelperProcess(const HelperProcess&) = delete;
-    HelperProcess& operator=(const HelperProcess&) = delete;
 
     /// `path`: the PATH in which to look for the program. An error reaches Handlers::ended, later.
     void begin(Command command, const std::string& path);
     /// Kills its children, too.
-    void kill_now();
+    void kill_now() { child_.signal(SIGKILL); }
 
 private:
     std::optional<std::string> spawn(Command& command, const std::string& path);
     void on_output();
-    void on_exit();
-    void end(const End& how);
+    void on_end(const agent::ChildProgram::End& how);
     void write_input();
     [[nodiscard]] std::string_view unwritten() const;
 
     base::Loop& loop_;
-    agent::Children& children_;
     Handlers handlers_;
-    std::optional<agent::Spawning> spawning_;
+    agent::ChildProgram child_;
     std::string name_;
-    pid_t pid_ = 0;
-    base::UniqueFd pidfd_, output_, input_;
+    base::UniqueFd output_, input_;
     std::shared_ptr<const std::string> program_;
     std::string rest_;         ///< of the input, after program_
     std::size_t written_ = 0;  ///< bytes of program_ and rest_ together
-    base::Watch output_watch_, exit_watch_, input_watch_;
+    base::Watch output_watch_, input_watch_;
     base::Timer failed_;
 };
 

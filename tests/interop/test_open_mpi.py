@@ -151,7 +151,7 @@ def test_the_end_of_the_server_is_the_jobs(start, program, seen):
     (server,) = servers(run)
     os.kill(server, signal.SIGKILL)
     result = run.wait(20)
-    assert result.rc == 1 and "lost the PMIx server of its node, which was killed by signal 9" in result.err
+    assert result.rc == 1 and "lost the PMIx server of its node, which was killed by SIGKILL" in result.err
     run.nothing_left()
 
 
