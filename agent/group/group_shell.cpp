@@ -153,10 +153,8 @@ void GroupShell::suspend() {
 
 void GroupShell::resume() {
     if (group_.suspended()) events_.write("resumed", {});
-    feed([this](base::Time now) {
-        group_.resume();
-        group_.proceed(now);
-    });
+    feed([this](base::Time now) { group_.resume(now); });
+    start_waiting();
 }
 
 bool GroupShell::on_child() {

@@ -34,7 +34,8 @@ void GroupShell::end_wait_for_folders() {
 }
 
 bool GroupShell::must_wait() const {
-    return awaits_folders_ || !std::ranges::all_of(deps_.services, [](const auto* each) { return each->is_ready(); });
+    return awaits_folders_ || group_.suspended() ||
+           !std::ranges::all_of(deps_.services, [](const auto* each) { return each->is_ready(); });
 }
 
 void GroupShell::start_waiting() {

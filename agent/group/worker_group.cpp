@@ -136,9 +136,10 @@ void WorkerGroup::suspend() {
     command({.kind = Kind::signal, .signal = SIGSTOP});
 }
 
-void WorkerGroup::resume() {
+void WorkerGroup::resume(Time now) {
     suspended_ = false;
     command({.kind = Kind::signal, .signal = SIGCONT});
+    start_more(now);
 }
 
 // --- starting --------------------------------------------------------------------------------------------------------

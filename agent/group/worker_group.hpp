@@ -115,7 +115,7 @@ public:
     /// The job has reached its time limit: each worker that still runs is a cause.
     void time_out(Time now);
     void suspend();
-    void resume();
+    void resume(Time now);
 
     // --- answers to `start`, per worker in this order: made, executed, ended; not_started replaces made or executed
     /// A turn of the loop has passed since the last `start`: the next one may follow.

@@ -1,6 +1,7 @@
 """Signals to dlaunch reach every worker; some of them end the job."""
 
 import signal
+import time
 
 import pytest
 
@@ -54,6 +55,19 @@ def test_user_signals_do_not_end_the_job(catching, seen):
     assert not run.ended()
     run.signal(signal.SIGTERM)
     assert run.wait(10).rc == 143
+
+
+def test_a_job_that_begins_starts_all_workers(start, tmp_path):
+    """A start may wait for its log folder when SIGCONT comes, from a user or as a shell's fg."""
+    for count in range(10):
+        folder = tmp_path / f"ran{count}"
+        folder.mkdir()
+        run = start("--nproc-per-node=4", "-r3", f"--log-dir={tmp_path}/logs", "--no-python", "sh", "-c", f": > {folder}/$RANK")
+        end = time.monotonic() + 15
+        while not run.ended() and time.monotonic() < end:
+            run.signal(signal.SIGCONT)
+            time.sleep(0.0003)
+        assert run.wait(5).rc == 0 and len(list(folder.iterdir())) == 4, run.err()
 
 
 def test_the_list_can_be_chosen(catching, seen):

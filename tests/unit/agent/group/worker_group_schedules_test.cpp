@@ -63,7 +63,7 @@ private:
         }
         first_bad_.reset();
         failures_ = announced_ = 0;
-        finished_ = stopping_ = had_stop_ = false;
+        finished_ = stopping_ = had_stop_ = proceed_posted_ = false;
         leftovers_ = chance(20) ? 1 + any(3) : 0;
         orphans_ = chance(20) ? 1 + any(2) : 0;
         const bool reckless = chance(50);  // else there are no requests, and only workers fail
@@ -100,8 +100,7 @@ private:
             suspended_ = kind == 0;
             return feed([this] {
                 if (suspended_) return group_.suspend();
-                group_.resume();
-                group_.proceed(now_);
+                group_.resume(now_);
             });
         }
         had_stop_ = true;
@@ -116,10 +115,7 @@ private:
     void live(bool lively) {
         if (suspended_ && !lively) {
             suspended_ = false;
-            return feed([this] {
-                group_.resume();
-                group_.proceed(now_);
-            });
+            return feed([this] { group_.resume(now_); });
         }
         if (template_ == Below::preparing && chance(50)) return template_moves();
         if (proceed_posted_ && chance(70)) {
@@ -297,6 +293,7 @@ private:
         Worker& worker = workers_[static_cast<std::size_t>(local)];
         must(state_ == S::starting && !suspended_, "workers are started in starting");
         must(worker.process == Process::none, "no worker is started twice");
+        must(!proceed_posted_, "a start waits until the one before was carried out");
         must(std::count_if(workers_.begin(), workers_.end(),
                            [](const Worker& other) {
                                return other.process == Process::ordered || other.process == Process::made;

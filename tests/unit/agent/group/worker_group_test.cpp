@@ -283,9 +283,20 @@ TEST_F(WorkerGroupTest, a_suspended_group_starts_no_worker) {
     group.suspend();
     group.proceed(now);
     EXPECT_EQ(commands(), Strings{"signal " + std::to_string(SIGSTOP)});
-    group.resume();
-    group.proceed(now);
+    group.resume(now);
     EXPECT_EQ(commands(), (Strings{"signal " + std::to_string(SIGCONT), "start 1"}));
+}
+
+TEST_F(WorkerGroupTest, a_resumed_group_waits_for_the_start_before_like_any_other) {
+    group.assign(2, now);
+    commands();
+    group.suspend();
+    group.resume(now);
+    const std::string stop = "signal " + std::to_string(SIGSTOP), go_on = "signal " + std::to_string(SIGCONT);
+    EXPECT_EQ(commands(), (Strings{stop, go_on})) << "worker 0 was ordered, and waits for its folder";
+    group.made(0);
+    group.proceed(now);
+    EXPECT_EQ(commands(), Strings{"start 1"});
 }
 
 TEST_F(WorkerGroupTest, a_round_assigned_after_the_end_is_over_at_once) {
