@@ -59,6 +59,7 @@ LocalWorkers::LocalWorkers(const WorkerDeps& deps, WorkerObserver& observer)
 void LocalWorkers::begin(const Assignment& assignment) {
     assignment_ = assignment;
     next_look_ = {};
+    results_due_.reset();
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(assignment.ranks.workers()));
     for (Worker& worker : workers_) {
@@ -135,7 +136,7 @@ void LocalWorkers::start(int local_rank) {
     worker.pidfd = worker.spawning->take_pidfd();
     worker.has_terminal = contribution.terminal;
     watch(worker);
-    if (!next_look_) look_for_results(kFirstLook);
+    if (!next_look_ || pause_ > kFirstLook) look_for_results(kFirstLook);
     observer_.on_made(worker);
 }
 
@@ -160,22 +161,28 @@ void LocalWorkers::take_results() {
         if (worker.spawning && !worker.spawning->is_starting()) finish_spawning(worker);
 }
 
+/// The pauses grow while no exec ends, as on a file system that does not answer.
 void LocalWorkers::look_for_results(std::chrono::milliseconds pause) {
-    next_look_ = deps_.loop.after(pause, [this, pause] {
+    pause_ = pause;
+    next_look_ = deps_.loop.after(pause, [this] {
         next_look_ = {};
+        const auto count = [this] {
+            return std::ranges::count_if(workers_, [](const Worker& worker) { return worker.spawning.has_value(); });
+        };
+        const auto before = count();
         take_results();
-        if (std::ranges::any_of(workers_, [](const Worker& worker) { return worker.spawning.has_value(); }))
-            look_for_results(std::min(2 * pause, kLongestPause));
+        if (const auto left = count(); left > 0 && !next_look_)
+            look_for_results(left < before ? kFirstLook : std::min(2 * pause_, kLongestPause));
     });
 }
 
-/// Collects the exec results of the first `count` workers; waits up to kResultsSoon. An exec takes less, unless the
-/// program's file system does not respond.
+/// Collects the exec results of the first `count` workers. All such waits of a round together take kResultsSoon at
+/// most: an exec takes less, unless the program's file system does not respond.
 void LocalWorkers::await_results(std::size_t count) {
-    const base::Time deadline = base::Clock::now() + kResultsSoon;
+    if (!results_due_) results_due_ = base::Clock::now() + kResultsSoon;
     for (Worker& worker : std::span(workers_).first(count)) {
         if (!worker.spawning) continue;
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - base::Clock::now());
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*results_due_ - base::Clock::now());
         if (worker.spawning->await(left)) finish_spawning(worker);
     }
 }

@@ -141,7 +141,9 @@ private:
     std::vector<std::string> inherited_;  ///< "NAME=value"
     std::vector<Worker> workers_;         ///< by local rank; never resized within a round
     int alive_ = 0;
-    base::Timer next_look_;  ///< for results of exec
+    base::Timer next_look_;              ///< for results of exec
+    std::chrono::milliseconds pause_{};  ///< before it
+    std::optional<base::Time> results_due_;
     LogSource template_source_;
 };
 
