@@ -104,6 +104,7 @@ private:
     std::vector<std::vector<int>> processors_;
     std::optional<rlimit> open_files_;
     int rounds_ = 0, status_ = 0;
+    int early_stop_ = 0;  ///< a signal that suspends, which came before there were workers
     bool suspended_ = false;
     bool leaving_ = false;    ///< leave() was called
     bool signalled_ = false;  ///< a signal has requested the end
@@ -234,6 +235,7 @@ void Agent::wire() {
                                .open_files = open_files_,
                                .program = template_.get()});
     round_ = std::make_unique<GroupShell>(*deps_, events_, static_cast<GroupOwner&>(*this));
+    if (early_stop_) suspend(std::exchange(early_stop_, 0));
 }
 
 void Agent::on_start(const Assignment& assignment) {
@@ -352,6 +354,7 @@ void Agent::on_child() {
 }
 
 void Agent::suspend(int stop_signal) {
+    if (!round_) early_stop_ = stop_signal;
     if (suspended_ || !round_) return;
     suspended_ = true;
     input_.suspend();
@@ -361,6 +364,7 @@ void Agent::suspend(int stop_signal) {
 }
 
 void Agent::resume() {
+    early_stop_ = 0;
     if (!round_) return;
     suspended_ = false;
     round_->give_terminal();
