@@ -122,6 +122,7 @@ int FrontShell::run() {
     for (const store::Listener& listener : listeners_)
         dials_.push_back(loop_.readable(listener.socket.get(), [this, &listener] { on_dial(listener); }));
     on_beat();
+    if (plan_.job.timeout.count() > 0) time_limit_ = loop_.after(plan_.job.timeout, [this] { on_time_out(); });
     if (plan_.discovery_script.empty())
         loop_.post([this] { carry_out(start_up_.start(base::Clock::now())); });
     else
@@ -188,6 +189,14 @@ void FrontShell::end_by_signal(int number) {
                                : fmt::format("{} received, killing the workers of all hosts", name));
     if (ending_signals_ > 1) output_->hurry();
     pass_signal(number);
+}
+
+/// The agents apply the limit to a job that has begun.
+void FrontShell::on_time_out() {
+    if (is_over_ || start_up_.has_begun()) return;
+    finish(exit_status::kHang, fmt::format("the start outlived --timeout={:g}: {} of {} hosts have an agent",
+                                           static_cast<double>(plan_.job.timeout.count()) / 1e3,
+                                           start_up_.count_connected(), nodes_.size()));
 }
 
 // --- the end ---------------------------------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ private:
     void pass_signal(int number);
     void print(const std::string& text);
     void show_status();
+    void on_time_out();
     void look_for_end();
     void finish(int status, const std::string& reason);
     [[nodiscard]] base::Result<void> host_coordinator();
@@ -105,7 +106,7 @@ private:
     std::map<std::uint64_t, Stranger> strangers_;
     std::uint64_t next_stranger_ = 0;
     std::unique_ptr<agent::SignalIntake> signals_;
-    base::Timer timer_, beat_;
+    base::Timer timer_, beat_, time_limit_;
     const base::Time began_ = base::Clock::now();
     int ending_signals_ = 0, ended_by_ = 0;
     int printing_ = -1;        ///< the node that prints the messages of all nodes

@@ -35,6 +35,12 @@ def test_a_login_that_hangs_ends_it_at_the_time_out(over, fake_ssh):
     assert result.rc == 80 and "host nb: no agent within 1 s (--launch-timeout)" in result.err
 
 
+def test_the_time_limit_of_the_job_includes_its_start(over, fake_ssh):
+    fake_ssh.behave("nb", "hang")
+    result = over("na,nb", "--timeout=1", *END).wait(15)
+    assert result.rc == 84 and "the start outlived --timeout=1: 1 of 2 hosts have an agent" in result.err
+
+
 def test_a_missing_dlaunch_is_named(over):
     result = over("na", "--remote-dlaunch=/nowhere/dlaunch", *END).wait(15)
     assert result.rc == 80 and "host na: ssh exited with 127" in result.err and "/nowhere/dlaunch: not found" in result.err
