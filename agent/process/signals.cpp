@@ -41,26 +41,27 @@ bool Requests::is_copy(int number, Way way, base::Time now) {
     return true;
 }
 
-bool Requests::is_repeated(int number, base::Time now) const {
-    const auto earlier = singles_.find(number);
-    return earlier != singles_.end() && now - earlier->second.at < kCopyWithin;
+bool Requests::is_same_request(int number, base::Time now) const {
+    const auto earlier = asked_.find(number);
+    return earlier != asked_.end() && now - earlier->second < (came_to_all(now) ? kForAllWithin : kRepeatedWithin);
 }
 
 sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
     sigset_t found;
     sigemptyset(&found);
-    bool asks = false, again = false;
+    bool asks = false;
     for (int number = 1; number < NSIG; ++number) {
         if (sigismember(&came, number) != 1) continue;
         if (way == Way::own && ends(number)) own_at_ = now;
         if (is_copy(number, way, now)) continue;
-        asks = asks || ends(number);
-        again = again || is_repeated(number, now);
         singles_[number] = {now, way};
+        if (ends(number) && is_same_request(number, now)) continue;
+        if (ends(number)) asked_[number] = now;
+        asks = asks || ends(number);
         sigaddset(&found, number);
     }
     // A sender may signal all processes one after the other, and the guard collects its signals for a moment.
-    const bool follows = asks && !again && way == Way::own && now - ending_at_ < kSameWithin;
+    const bool follows = asks && way == Way::own && now - ending_at_ < kSameWithin;
     if (asks && !follows) ending_at_ = now;
     for (int number = 1; follows && number < NSIG; ++number)
         if (ends(number)) sigdelset(&found, number);

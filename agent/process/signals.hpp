@@ -32,15 +32,17 @@ enum class SignalEffect : unsigned char {
 [[nodiscard]] std::string ending_message(SignalEffect effect, const std::string& signal_name, int workers,
                                          std::chrono::milliseconds grace);
 
-/// Merges copies of a request. Schedulers, systemd and `pkill dlaunch` signal both guard and agent, in any order; the
-/// job must see one request. No I/O, no clock.
+/// Merges copies of a request. Schedulers, systemd and `pkill dlaunch` signal both guard and agent, in any order, and
+/// SLURM does so twice within 10 ms at a time limit; the job must see one request. No I/O, no clock.
 class Requests {
 public:
     enum class Way : unsigned char { guard, own };
     static constexpr auto kCopyWithin = std::chrono::milliseconds(500);  ///< a copy by the other way
     static constexpr auto kSameWithin =
         std::chrono::milliseconds(100);  ///< another signal of the same request: SIGTERM, then SIGHUP
-    static constexpr auto kForAllWithin = std::chrono::milliseconds(1000);  ///< after a signal to the agent itself
+    /// The same signal again, sooner than a person sends it; of a request to every process also later.
+    static constexpr auto kRepeatedWithin = std::chrono::milliseconds(15);
+    static constexpr auto kForAllWithin = std::chrono::milliseconds(1000);
 
     explicit Requests(std::vector<int> ending) : ending_(std::move(ending)) {}
 
@@ -56,10 +58,11 @@ private:
         Way way;
     };
     [[nodiscard]] bool is_copy(int number, Way way, base::Time now);
-    [[nodiscard]] bool is_repeated(int number, base::Time now) const;
+    [[nodiscard]] bool is_same_request(int number, base::Time now) const;
 
-    std::vector<int> ending_;        ///< the signals that end the job
-    std::map<int, Single> singles_;  ///< by number: received by one way, not yet by the other
+    std::vector<int> ending_;          ///< the signals that end the job
+    std::map<int, Single> singles_;    ///< by number: received by one way, not yet by the other
+    std::map<int, base::Time> asked_;  ///< the latest requests by number
     base::Time ending_at_{}, own_at_{};
 };
 

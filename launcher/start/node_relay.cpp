@@ -85,8 +85,8 @@ void NodeRelay::on_beat() {
 void NodeRelay::on_closed() { loop_.stop(); }
 
 void NodeRelay::on_frame(FrameKind kind, std::string_view payload) {
-    if (kind == FrameKind::signal && payload.size() == 1 && !status_)
-        kill(child_.pid, static_cast<unsigned char>(payload.front()));
+    if (kind == FrameKind::signal && payload.size() == 1)
+        pass_signal(static_cast<unsigned char>(payload.front()), requests_.front, requests_.own);
     if (kind == FrameKind::input) {
         unwritten_ += payload;
         input_ends_ = input_ends_ || payload.empty();
@@ -108,7 +108,15 @@ void NodeRelay::on_frame(FrameKind kind, std::string_view payload) {
 void NodeRelay::on_signal() {
     signalfd_siginfo got{};
     while (read(signals_.get(), &got, sizeof got) == static_cast<ssize_t>(sizeof got))
-        if (!status_) kill(child_.pid, static_cast<int>(got.ssi_signo));
+        pass_signal(static_cast<int>(got.ssi_signo), requests_.own, requests_.front);
+}
+
+/// A scheduler may signal the front end and the nodes, whose signals arrive at different times: of a request by both
+/// ways the node gets one.
+void NodeRelay::pass_signal(int number, int& this_way, const int& other_way) {
+    const bool asks_to_end = number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+    if (asks_to_end && ++this_way <= other_way) return;
+    if (!status_) kill(child_.pid, number);
 }
 
 void NodeRelay::watch(Stream& stream) {

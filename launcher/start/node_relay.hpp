@@ -45,6 +45,7 @@ private:
     void on_frame(FrameKind kind, std::string_view payload);
     void on_closed();
     void on_signal();
+    void pass_signal(int number, int& this_way, const int& other_way);
     void on_exit();
     void on_beat();
     void watch(Stream& stream);
@@ -64,6 +65,9 @@ private:
     std::optional<int> status_;
     bool is_ended_ = false;  ///< NodeEnd is queued
     base::UniqueFd signals_;
+    struct {
+        int front = 0, own = 0;
+    } requests_;  ///< to end, from the front end and to this process
     base::Watch exit_watch_, signal_watch_, input_watch_;
     base::Timer beat_, end_timer_;
 };

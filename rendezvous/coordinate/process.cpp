@@ -29,6 +29,7 @@ using base::CoordinatorExit;
 
 constexpr auto kSendsLast = Milliseconds(200);  // for the delivery of the last messages
 constexpr auto kReleaseMayTake = Milliseconds(1'000);
+constexpr auto kSameRequest = Milliseconds(500);  // SLURM signals every process twice at a time limit
 
 /// Longest stall of the loop before the guard replaces the process: a successor must serve before members fence.
 Milliseconds longest_stall(Milliseconds node_timeout) {
@@ -71,6 +72,7 @@ private:
     base::UniqueFd signals_;
     base::Watch signal_watch_;
     int end_signal_ = 0;
+    base::Time asked_at_{};
     int status_ = CoordinatorExit::kGivenUp;
     base::Time granted_from_{};
     bool leaving_ = false;
@@ -147,8 +149,12 @@ void Process::on_signal() {
         host_->resign();
         return leave(CoordinatorExit::kGivenUp);
     }
+    const base::Time now = base::Clock::now();
+    const bool again = std::exchange(end_signal_, number) != 0;
+    if (again && now - asked_at_ < kSameRequest) return;
+    asked_at_ = now;
     host_->end_job(exit_status::kSignalBase + number, base::signal_name(number) + " received on " + job_.options.host,
-                   std::exchange(end_signal_, number) != 0);
+                   again);
 }
 
 void Process::leave(int status) {

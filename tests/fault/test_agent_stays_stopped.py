@@ -24,8 +24,7 @@ def test_a_second_request_ends_the_job_at_once(job):
     with traced(run.agent()):
         run.signal(signal.SIGINT)
         until(lambda: not unread_signals(run.pid), 2, "the guard's reading of the first one")
-        time.sleep(0.02)  # dlaunch takes two signals within 1 ms for one request
-        run.signal(signal.SIGINT)
+        run.signal_again(signal.SIGINT)
         result = run.wait(3)
     assert result.rc == 130
     run.nothing_left()

@@ -72,5 +72,5 @@ def test_a_second_interrupt_ends_it_at_once(flooded, options):
     begun = time.monotonic()
     run.signal(signal.SIGINT)
     until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers), 10, "the workers' end")
-    run.signal(signal.SIGINT)
+    run.signal_again(signal.SIGINT)
     assert run.wait(10).rc == 130 and time.monotonic() - begun < 4

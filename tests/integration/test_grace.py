@@ -30,7 +30,7 @@ def test_an_interrupt_after_the_failure_that_ends_the_job_does_not_change_its_st
     until((seen / "caught").exists, 10, "the stop after the failure")
     run.signal(signal.SIGINT)
     until(lambda: "SIGINT received" in run.err(), 10, "the interrupt's arrival")
-    run.signal(signal.SIGINT)
+    run.signal_again(signal.SIGINT)
     assert run.wait(8).rc == status
 
 

@@ -1,7 +1,9 @@
-"""systemd and pkill signal both of dlaunch's processes: one request, not two."""
+"""Schedulers, systemd and pkill signal all of dlaunch's processes: one request, not two."""
 
+import contextlib
 import os
 import signal
+import time
 
 import pytest
 
@@ -25,3 +27,18 @@ def test_workers_have_their_grace(job, seen, first):
     run.go()
     result = run.wait(10)
     assert result.rc == 143 and len(list(seen.glob("saved.*"))) == 2 and "again" not in result.err
+
+
+@pytest.mark.parametrize("options", [["--nproc-per-node=2"], ["--launcher=fork", "--hosts=na,nb"]], ids=["node", "front end"])
+def test_twice_to_every_process_as_slurm_does_at_a_time_limit(start, shell_worker, seen, options):
+    run = start(*options, "--grace=600", "--no-python", shell_worker(SAVES))
+    run.ready(2)
+    for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGTERM):
+        for pid in run.living():
+            with contextlib.suppress(ProcessLookupError):  # a short child of a worker
+                os.kill(pid, number)
+        time.sleep(0.005)
+    until(lambda: len(list(seen.glob("asked.?"))) == 2, 10, "the signal's arrival")
+    run.go()
+    result = run.wait(10)
+    assert result.rc == 143 and len(list(seen.glob("saved.*"))) == 2 and "killing" not in result.err, result.err

@@ -40,7 +40,7 @@ def test_twice_is_at_once(terminal, shell_worker):
     tty.ready(2)
     tty.tty.sendintr()
     tty.expect("SIGINT")
-    time.sleep(0.02)  # dlaunch takes two signals within 1 ms for one request
+    time.sleep(0.03)  # dlaunch takes two signals within 15 ms for one request
     tty.tty.sendintr()
     assert tty.finish(5)[0] == 130
 

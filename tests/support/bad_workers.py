@@ -5,7 +5,6 @@ Its leftovers carry the run's mark, in its environment or (where that was cleane
 """
 
 import signal
-import time
 
 import pytest
 
@@ -78,5 +77,5 @@ def signal_until_noticed(run, number, again):
     kill(run.pid, number)
     if again:
         until(lambda: run.ended() or signal.Signals(number).name in run.err(), 5, "the message about the first signal")
-        time.sleep(0.02)  # dlaunch takes two signals within 1 ms for one request
-        kill(run.pid, number)
+        if not run.ended():
+            run.signal_again(number)

@@ -66,6 +66,11 @@ class Running:
     def signal(self, number):
         os.kill(self.pid, number)
 
+    def signal_again(self, number):
+        """As a person would: dlaunch takes signals within 15 ms for one request."""
+        time.sleep(0.03)
+        self.signal(number)
+
     def ended(self):
         return self.process.poll() is not None
 
