@@ -25,6 +25,8 @@ void Requeue::after(const JobVerdict& verdict, const JobResult& result, std::fun
                     const std::string command = fmt::format("{}", fmt::join(plan_.requeue, " "));
                     const std::string reason(base::trimmed(answer.output.substr(0, answer.output.find('\n'))));
                     if (answer.status == 0) return done(fmt::format("the job runs again later ({})", command));
+                    if (reason.find("pending execution") != std::string::npos)  // the signal came from a requeue
+                        return done("the job runs again later (it waits already)");
                     done(fmt::format("the job is not requeued: {} ended with {}{}", command, answer.status,
                                      reason.empty() ? "" : ": " + reason));
                 });
