@@ -23,6 +23,12 @@ bool is_safe_below(std::string_view path) {
     return true;
 }
 
+void name_collected_files(agent::Failure& failure, const std::string& folder) {
+    for (std::string* const path : {&failure.stdout_file, &failure.stderr_file, &failure.error_file})
+        if (const auto below = path->find("/attempt_"); below != std::string::npos)
+            *path = fmt::format("{}/{}{}", folder, failure.host, path->substr(below));
+}
+
 std::string CollectedLogs::begin_file(int number, const std::string& host, const std::string& path) {
     open_.erase(number);
     if (!is_safe_below(path) || !is_safe_below(host)) return fail(path);

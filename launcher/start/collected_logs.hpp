@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/errors/failure.hpp"
 #include "rendezvous/base/fd.hpp"
 
 namespace dlaunch::launcher {
@@ -24,6 +25,9 @@ private:
     std::map<int, base::UniqueFd> open_;  ///< by number of the host
     bool has_failed_ = false;             ///< a warning was given
 };
+
+/// The failure's files as they are named here; on the node they are gone when the job has ended.
+void name_collected_files(agent::Failure& failure, const std::string& folder);
 
 /// Whether a path from a node stays below the folder to which it is appended.
 [[nodiscard]] bool is_safe_below(std::string_view path);

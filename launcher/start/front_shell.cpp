@@ -15,6 +15,7 @@
 #include "agent/membership/recorded_result.hpp"
 #include "agent/process/limits.hpp"
 #include "agent/status/write_reports.hpp"
+#include "launcher/start/collected_logs.hpp"
 #include "launcher/start/front_end.hpp"
 #include "launcher/start/front_listeners.hpp"
 #include "launcher/start/status_line.hpp"
@@ -255,6 +256,8 @@ void FrontShell::finish(int status, const std::string& reason) {
         if (node.starter && !node.end) node.starter->kill_now();
     const auto snapshot = latest_snapshot();
     agent::JobResult result = snapshot ? agent::recorded_result(*snapshot) : agent::JobResult();
+    if (plan_.collects_logs)
+        for (agent::Failure& failure : result.failures) name_collected_files(failure, plan_.job.logs.directory);
     result.job_id = plan_.job.rendezvous.job_id;
     result.program = plan_.job.program_names();
     result.exit_status = status;

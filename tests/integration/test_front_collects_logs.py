@@ -1,5 +1,8 @@
 """--collect-logs: the log files of all hosts come to the front end."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 SAY = ["--no-python", "sh", "-c", 'echo "out $RANK"; echo "err $RANK" >&2; head -c 3000000 /dev/zero | tr "\\0" "$RANK"']
@@ -25,3 +28,12 @@ def test_a_folder_that_cannot_be_made_is_a_warning(dlaunch, tmp_path):
     (tmp_path / "logs").write_text("a file")
     result = dlaunch("--launcher=fork", "--hosts=a", "-r", 3, f"--log-dir={tmp_path}/logs", "--collect-logs", *SAY)
     assert result.rc == 0 and result.err.count("--collect-logs: ") == 1
+
+
+def test_the_report_names_the_collected_files(dlaunch, tmp_path):
+    logs, report = tmp_path / "logs", tmp_path / "report.json"
+    fails = ["--no-python", "sh", "-c", "echo why >&2; exit 3"]
+    result = dlaunch("--launcher=fork", "--hosts=a,b", "-r", 3, f"--log-dir={logs}", f"--report={report}", "--collect-logs", *fails)
+    first = json.loads(report.read_text())["failures"][0]
+    assert result.rc == 3 and first["stderr_file"] in result.err
+    assert Path(first["stderr_file"]).read_text() == "why\n" and Path(first["stdout_file"]).read_text() == ""
