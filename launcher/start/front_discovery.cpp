@@ -31,17 +31,25 @@ void FrontShell::ask_for_hosts() {
                                     },
                                 .ended = [this](const HelperProcess::End& how) { on_hosts(how); }});
     script_->begin({.words = {"/bin/sh", "-c", plan_.discovery_script}, .merges_errors = false}, "");
-    script_deadline_ = loop_.after(kAnswerBy, [this] { script_->kill_now(); });
+    script_deadline_ = loop_.after(kAnswerBy, [this] {
+        script_deadline_ = {};
+        script_->kill_now();
+    });
 }
 
 /// The first answer must be one; later failures change nothing.
 void FrontShell::on_hosts(const HelperProcess::End& how) {
+    const bool is_late = !script_deadline_;
     script_deadline_ = {};
     if (is_over_) return;
-    auto listed = how.status == 0 ? parse_hostfile(script_output_, "--host-discovery-script") : base::Error{how.text};
-    if (!listed && nodes_.empty())
-        return finish(exit_status::kRendezvousTimeout,
-                      how.status == 0 ? listed.error().text : "--host-discovery-script: " + how.text);
+    const auto list = [&]() -> base::Result<std::vector<HostEntry>> {
+        constexpr const char* kOption = "--host-discovery-script";
+        if (is_late) return base::Error{fmt::format("{}: it has not ended within {} s", kOption, kAnswerBy / 1s)};
+        if (how.status != 0) return base::Error{fmt::format("{}: {}", kOption, how.text)};
+        return parse_hostfile(script_output_, kOption);
+    };
+    const auto listed = list();
+    if (!listed && nodes_.empty()) return finish(exit_status::kRendezvousTimeout, listed.error().text);
     script_timer_ = loop_.after(kAskEvery, [this] { ask_for_hosts(); });
     if (listed) take_hosts(*listed);
 }

@@ -26,7 +26,7 @@ void FrontShell::carry_out(const std::vector<StartUp::Action>& actions) {
                 break;
             case Kind::give_up: give_up(action.host); break;
             case Kind::name:
-                print(fmt::format("host {}: {}", name_of(action.host), action.text));
+                print(fmt::format("host {}: {}", name_of(action.host), with_last_words(action.host, action.text)));
                 on_host_ended(action.host);
                 break;
             case Kind::begin: begin(); break;
@@ -67,6 +67,7 @@ void FrontShell::start_by_srun(const std::vector<int>& hosts) {
 }
 
 void FrontShell::begin_starter(int host, StarterCommand command, const std::vector<int>& hosts) {
+    for (const int each : hosts) nodes_[index(each)].started_with = host;
     NodeState& node = nodes_[index(host)];
     node.last_words = {};
     node.starter = std::make_unique<HelperProcess>(
@@ -81,22 +82,25 @@ void FrontShell::begin_starter(int host, StarterCommand command, const std::vect
 /// ends an ssh expects.
 void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperProcess::End& how) {
     const std::string& text = how.text;
-    std::string last_words = nodes_[index(hosts.front())].last_words.text();
-    if (!last_words.empty()) last_words.insert(0, ": ");
     for (const int host : hosts) {
         if (is_over_) return;
         NodeState& node = nodes_[index(host)];
         if (node.end) continue;
         if (!node.socket) {
-            carry_out(start_up_.failed(
-                host, fmt::format("{}{}{}", text, how.status ? " before an agent came" : "", last_words),
-                base::Clock::now()));
+            carry_out(start_up_.failed(host, fmt::format("{}{}", text, how.status ? " before an agent came" : ""),
+                                       base::Clock::now()));
             continue;
         }
         if (plan_.launcher == Starter::fork) continue;  // the agent itself: its connection ends
-        print(fmt::format("host {}: {}{}; its agent is ended", name_of(host), text, last_words));
+        print(fmt::format("host {}: {}; its agent is ended", name_of(host), with_last_words(host, text)));
         lose_node(host, text);
     }
+}
+
+/// The launcher of several hosts speaks for each of them.
+std::string FrontShell::with_last_words(int host, const std::string& text) const {
+    const std::string words = nodes_[index(nodes_[index(host)].started_with)].last_words.text();
+    return words.empty() ? text : text + ": " + words;
 }
 
 void FrontShell::give_up(int host) {

@@ -16,6 +16,7 @@ struct NodeState {
     FrontNode plan;
     std::unique_ptr<HelperProcess> starter;  ///< of srun: in the first host's state, for all
     LastWords last_words{};                  ///< of the starter
+    int started_with = 0;                    ///< the host with the starter: this one, or srun's first
     std::unique_ptr<FrameSocket> socket;     ///< from its agent's hello to its end
     bool has_order = false;                  ///< the job runs there
     std::size_t input_credit = kInputCredit;

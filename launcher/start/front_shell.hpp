@@ -46,6 +46,7 @@ private:
     void start_by_srun(const std::vector<int>& hosts);
     void begin_starter(int host, StarterCommand command, const std::vector<int>& hosts);
     void on_starter_ended(const std::vector<int>& hosts, const HelperProcess::End& how);
+    [[nodiscard]] std::string with_last_words(int host, const std::string& text) const;
     void give_up(int host);
     void begin();
     void order(int host);

@@ -35,6 +35,12 @@ def test_a_login_that_hangs_ends_it_at_the_time_out(over, fake_ssh):
     assert result.rc == 80 and "host nb: no agent within 1 s (--launch-timeout)" in result.err
 
 
+def test_a_login_that_hangs_is_named_with_its_last_lines(over, fake_ssh):
+    fake_ssh.behave("nb", "noise hang")
+    result = over("na,nb", "--launch-timeout=1", *END).wait(15)
+    assert result.rc == 80 and "host nb: no agent within 1 s (--launch-timeout): Welcome" in result.err, result.err
+
+
 def test_the_time_limit_of_the_job_includes_its_start(over, fake_ssh):
     fake_ssh.behave("nb", "hang")
     result = over("na,nb", "--timeout=1", *END).wait(15)

@@ -20,7 +20,9 @@ except FileNotFoundError:
     way = ""
 if way == "refuse":
     sys.exit(f"ssh: connect to host {host} port 22: Connection refused")
-if way == "hang":
+if way == "noise hang":
+    print("Welcome", flush=True)
+if way.endswith("hang"):
     time.sleep(600)
 if way == "noise":
     command = "echo Welcome; echo quota >&2; printf unfinished; " + command
