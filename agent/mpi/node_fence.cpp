@@ -10,7 +10,7 @@ namespace dlaunch::agent {
 namespace {
 
 /// For the other nodes' ranks: their agents have the same round, and are about to enter the fence.
-constexpr auto kWorldDue = std::chrono::seconds(60);
+constexpr auto kWorldDue = std::chrono::seconds(20);
 
 }  // namespace
 

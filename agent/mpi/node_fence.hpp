@@ -29,7 +29,7 @@ public:
 
     using TakeWorld = std::function<void(const base::Result<MpiWorld>&)>;
     /// The next fence exchanges the nodes' ranks. `done` never runs from this call; an error names what is wrong: a
-    /// node with another `family`, or one that has not entered within a minute.
+    /// node with another `family`, or one that has not entered within 20 s.
     void gather_world(MpiFamily family, const Plan& plan, const Assignment& assignment, TakeWorld done);
 
 private:
