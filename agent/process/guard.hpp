@@ -106,6 +106,7 @@ private:
     base::UniqueFd socket_;
     pid_t guard_ = 0;
     bool hangup_ignored_ = false;
+    int continued_ = 0;  ///< SIGCONTs received
     bool hosts_coordinator_ = false;
     Lease* lease_ = nullptr;
     base::UniqueFd record_;

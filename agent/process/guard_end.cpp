@@ -121,6 +121,7 @@ void Guard::forget_agent() {
     connection = socket = -1;
     agent = 0;
     agent_ready = agent_ends = waited_for_console = false;
+    continued = 0;
     clear_deadlines();
     cgroup.clear();
     folders.clear();

@@ -37,6 +37,7 @@ GuardLink::Received GuardLink::receive() {
     const ssize_t got = recv(socket_.get(), &message, sizeof message, MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return {Kind::guard_died, {}};
     if (got != sizeof message || message.kind != GuardMessage::Kind::signals) return {};
+    if (sigismember(&message.set, SIGCONT) == 1) ++continued_;
     return {Kind::signals, message.set};
 }
 
@@ -105,7 +106,7 @@ void GuardLink::share_status(int listener, int count) {
 void GuardLink::keep_record(int record) { record_ = base::UniqueFd(fcntl(record, F_DUPFD_CLOEXEC, 0)); }
 
 void GuardLink::report_suspended(int stop_signal) {
-    const GuardMessage message{.kind = GuardMessage::Kind::suspended, .number = stop_signal};
+    const GuardMessage message{.kind = GuardMessage::Kind::suspended, .number = stop_signal, .continued = continued_};
     send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL);
 }
 

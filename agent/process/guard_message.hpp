@@ -31,6 +31,7 @@ struct GuardMessage {
     char text[PATH_MAX] = {};  ///< a folder; with `connection` the good-bye, with `ending` a line for the user
     int size = 0;              ///< of the good-bye
     bool waited_for_console = false;  ///< with `ending`
+    int continued = 0;                ///< with `suspended` the number of SIGCONTs that the agent has received
 };
 
 }  // namespace dlaunch::agent

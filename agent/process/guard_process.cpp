@@ -82,7 +82,9 @@ void Guard::read_messages() {
             case Kind::cgroup: cgroup = message.text; break;
             case Kind::folder: folders.emplace_back(message.text); break;
             case Kind::shared_memory: sweeps_shared_memory = true; break;
-            case Kind::suspended: stop(message.number); break;
+            case Kind::suspended:
+                if (message.continued == continued) stop(message.number);
+                break;
             case Kind::lease:
                 has_lease = true;
                 rejoin = std::chrono::milliseconds(message.number);
@@ -105,6 +107,7 @@ void Guard::read_messages() {
 /// Stops the whole process group by the signal itself: the kernel ignores it if no shell could continue the group.
 void Guard::stop(int by) {
     sigset_t stop_signal, pending;
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;  // the signal below would discard it
     sigemptyset(&stop_signal);
     sigaddset(&stop_signal, by);
     signal(by, SIG_DFL);
@@ -114,6 +117,7 @@ void Guard::stop(int by) {
     if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;
     GuardMessage message;
     sigaddset(&message.set, SIGCONT);
+    ++continued;
     send_to_agent(message);
 }
 
@@ -148,6 +152,8 @@ bool Guard::drain_signals(sigset_t& seen) {
     signalfd_siginfo got{};
     while (read(signals, &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
         if (got.ssi_signo == SIGCHLD) continue;
+        if (got.ssi_signo == SIGCONT) sigdelset(&seen, SIGTSTP);  // the later one counts, as in the kernel
+        if (got.ssi_signo == SIGTSTP) sigdelset(&seen, SIGCONT);
         sigaddset(&seen, static_cast<int>(got.ssi_signo));
         any = true;
     }
@@ -176,6 +182,7 @@ void Guard::pass_signals() {
         if (number) end_signal = number;
         return;
     }
+    if (sigismember(&seen, SIGCONT) == 1) ++continued;  // before a message of an earlier suspension is read
     read_messages();
     if (number && !agent_ready) {
         ended_by = number;

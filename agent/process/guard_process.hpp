@@ -37,6 +37,7 @@ struct Guard {
     bool has_lease = false;  ///< false: the lease's page is untouched, which saves memory
     bool hangup_ignored = false;
     bool agent_ready = false;  ///< the agent reads signals, and removes its files itself
+    int continued = 0;         ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
     int ended_by = 0;          ///< the signal for which the guard killed an agent before ready(); 0: none
     int connection = -1;       ///< copy of the agent's connection to the coordinator; -1: none
     std::string goodbye;       ///< message to send on the connection when no worker lives
