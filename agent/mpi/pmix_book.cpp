@@ -29,6 +29,10 @@ std::optional<Verdict> PmixBook::ended(int local_rank, int status) {
     return std::nullopt;
 }
 
+Verdict PmixBook::waits_for(std::string_view rank) {
+    return {1, fmt::format("waits for rank {}, which exited with 0 without MPI_Init", rank)};
+}
+
 Verdict PmixBook::is_missed() { return {1, "exited with 0 without MPI_Init"}; }
 
 bool PmixBook::any_connected() const {

@@ -29,6 +29,8 @@ public:
     [[nodiscard]] std::optional<int> absent() const;
     /// The verdict on such a rank when others wait for it.
     [[nodiscard]] static Verdict is_missed();
+    /// For a rank that waits for one of another node.
+    [[nodiscard]] static Verdict waits_for(std::string_view rank);
 
 private:
     struct Rank {

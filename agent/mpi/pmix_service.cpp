@@ -18,6 +18,9 @@ using Kind = PmixMessage::Kind;
 
 constexpr const char* kSharedMemory = "/dev/shm";
 
+/// For another node's report of the failure that this node can see, too.
+constexpr auto kOtherNodeDue = std::chrono::seconds(1);
+
 /// The numbers in "0,3,17".
 std::vector<int> numbers_of(const std::string& list) {
     std::vector<int> numbers;
@@ -31,7 +34,7 @@ PmixService::Round::Round(base::Loop& loop, const Assignment& round)
     : assignment(round),
       world(loop, round, kWorldFence),
       book(static_cast<std::size_t>(round.ranks.workers())),
-      store(loop, round.master_addr, round.master_port) {
+      store(std::make_unique<StoreClient>(loop, round.master_addr, round.master_port)) {
     variables.resize(static_cast<std::size_t>(round.ranks.workers()));
 }
 
@@ -41,6 +44,7 @@ PmixService::PmixService(base::Loop& loop, const Plan& plan, Children& children,
 // --- start -----------------------------------------------------------------------------------------------------------
 
 void PmixService::prepare(const Assignment& assignment) {
+    leaving_.reset();
     round_ = std::make_shared<Round>(loop_, assignment);
     const std::string name = fmt::format("/dlaunch-mpi-{:016x}", base::random_number());
     round_->job.space = fmt::format("dlaunch-{}-{}", assignment.master_port, assignment.round);
@@ -123,7 +127,9 @@ void PmixService::contribute(const Assignment&, int local_rank, Contribution& to
 
 void PmixService::on_connected(int local_rank) {
     if (const auto absent = round_->book.connected(local_rank)) return fail(*absent, PmixBook::is_missed());
-    if (!std::exchange(round_->announced, true) && !alone()) announce();
+    if (std::exchange(round_->announced, true) || alone()) return;
+    announce();
+    await_gone(local_rank);
 }
 
 /// The exit that is being judged gets its verdict from ended().
@@ -140,7 +146,8 @@ void PmixService::ended(WorkerExit& exit) {
     round->process->drain();
     round->ending = -1;
     if (auto verdict = round->book.ended(exit.local_rank, exit.status)) exit.verdict = std::move(verdict);
-    if (round_ == round && !exit.verdict && round->book.absent() == exit.local_rank && !alone()) await_others();
+    if (round_ == round && !exit.verdict && round->book.absent() == exit.local_rank && !alone())
+        await_others(exit.local_rank);
 }
 
 void PmixService::fail(int local_rank, const Verdict& verdict) { control_->fail(local_rank, verdict); }
@@ -148,10 +155,20 @@ void PmixService::fail(int local_rank, const Verdict& verdict) { control_->fail(
 /// Nodes with a rank that has ended without MPI wait for this.
 void PmixService::announce() { set("begun", "1"); }
 
-void PmixService::await_others() {
+/// Tells ranks of other nodes, which wait for this one in MPI, and fails when there are such ranks. The node may have
+/// no other worker and end its round before.
+void PmixService::await_others(int local_rank) {
     if (std::exchange(round_->awaits_others, true)) return;
+    set("gone", std::to_string(round_->assignment.ranks.rank(local_rank)));
     await({key("begun")}, [this](const StoreClient::Values&) {
         if (const auto absent = round_->book.absent()) fail(*absent, PmixBook::is_missed());
+    });
+}
+
+void PmixService::await_gone(int local_rank) {
+    await({key("gone")}, [this, local_rank](const StoreClient::Values& values) {
+        round_->late_failure = loop_.after(
+            kOtherNodeDue, [this, local_rank, rank = values.front()] { fail(local_rank, PmixBook::waits_for(rank)); });
     });
 }
 
@@ -162,9 +179,10 @@ std::string PmixService::key(const std::string& name) const {
 }
 
 void PmixService::set(const std::string& name, std::string_view value) {
-    round_->store.set(key(name), value, [this](const base::Result<StoreClient::Values>& done) {
-        if (!done) lose_store(done.error());
-    });
+    const auto is_set = [this, round = std::weak_ptr(round_)](const base::Result<StoreClient::Values>& done) {
+        if (!done && !round.expired() && round.lock() == round_) lose_store(done.error());
+    };
+    round_->store->set(key(name), value, is_set);
 }
 
 /// The callback of a client of its own, which goes when the call is complete.
@@ -228,6 +246,8 @@ void PmixService::lose_store(const base::Error& error) {
 void PmixService::cleared() {
     if (!round_) return;
     const std::shared_ptr<Round> round = std::exchange(round_, nullptr);
+    round->late_failure = {};
+    if (round->awaits_others) leaving_ = std::move(round->store);  // what it tells the others may be on its way
     const auto ended = std::make_shared<base::UniqueFd>(round->process->kill());
     loop_.post([round] {});  // not from within one of its callbacks
     removing_ = base::Background(loop_, [this, ended, places = std::vector{round->job.folder, round->job.memory}] {

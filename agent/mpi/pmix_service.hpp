@@ -56,13 +56,14 @@ private:
         PmixBook book;
         OpenMpiPlace place;
         std::unique_ptr<PmixProcess> process;
-        std::vector<Variables> variables;  ///< by local rank
-        StoreClient store;                 ///< for calls that do not wait for other nodes
-        std::list<StoreClient> waiting;    ///< one for each call that does
+        std::vector<Variables> variables;    ///< by local rank
+        std::unique_ptr<StoreClient> store;  ///< for calls that do not wait for other nodes
+        std::list<StoreClient> waiting;      ///< one for each call that does
         bool ready = false;
         bool asks = false;           ///< this node has asked for data of ranks of other nodes
         bool announced = false;      ///< that a rank has begun MPI
         bool awaits_others = false;  ///< a rank has ended without MPI
+        base::Timer late_failure;    ///< for want of a rank of another node
         int ending = -1;             ///< the local rank whose exit is being judged
     };
 
@@ -80,7 +81,8 @@ private:
     void store_data(const PmixMessage& message);
     void await_questions();
     void announce();
-    void await_others();
+    void await_others(int local_rank);
+    void await_gone(int local_rank);
     void fail(int local_rank, const Verdict& verdict);
     void lose_store(const base::Error& error);
     [[nodiscard]] bool alone() const { return round_->assignment.group_world_size == 1; }
@@ -96,6 +98,7 @@ private:
     const MpiCallbacks callbacks_;
     RoundControl* control_ = nullptr;
     std::shared_ptr<Round> round_;
+    std::unique_ptr<StoreClient> leaving_;  ///< of a round whose ranks have ended here
     base::Background removing_;
     std::function<void()> clean_;
 };

@@ -118,6 +118,12 @@ def test_a_rank_of_another_node_that_never_joins(hosts, program):
         assert re.search(r"^dlaunch: rank 3 .* without MPI_Init", result.err, re.MULTILINE), result.err
 
 
+def test_a_rank_alone_on_its_node_that_never_joins(dlaunch, program):
+    result = dlaunch("--launcher=fork", "--hosts=a,b", program, "early", 1)
+    assert result.rc == 1
+    assert "waits for rank 1, which exited with 0 without MPI_Init" in result.err, result.err
+
+
 @pytest.mark.parametrize("verb, missing", [("exit", "before MPI_Finalize"), ("early", "without MPI_Init")])
 def test_a_rank_that_leaves_the_others_waiting(dlaunch, program, verb, missing):
     result = dlaunch("-n", 3, program, verb, 1)
