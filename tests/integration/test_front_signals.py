@@ -40,7 +40,7 @@ def test_a_second_interrupt_kills(start, shell_worker, seen):
     run.ready(2)
     run.signal(signal.SIGINT)
     until(lambda: (seen / "0.told").exists() and (seen / "1.told").exists(), 10, "the first one")
-    run.signal(signal.SIGINT)
+    run.signal_again(signal.SIGINT)
     assert run.wait(10).rc == 130
 
 

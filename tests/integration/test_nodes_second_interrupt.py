@@ -18,7 +18,7 @@ def test_all_nodes_kill_at_once(cluster, seen, which):
     runs[which].signal(signal.SIGINT)
     for run in runs:
         until(lambda: "SIGINT received" in run.err(), 10, "the message about SIGINT")
-    runs[which].signal(signal.SIGINT)
+    runs[which].signal_again(signal.SIGINT)
     results = [run.wait(10) for run in runs]
     assert [result.rc for result in results] == [130] * 2
     assert results[1 - which].err.count("killing") == 1, results[1 - which].err
