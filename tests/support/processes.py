@@ -74,9 +74,9 @@ def command_line(pid):
 
 
 def environment(pid):
-    """The initial environment of a process."""
-    pairs = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
-    return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+    """The initial environment of a process; Linux shows an empty one for a moment of its execve(2)."""
+    shown = until(lambda: Path(f"/proc/{pid}/environ").read_bytes(), 5, f"the environment of process {pid}")
+    return dict(pair.split("=", 1) for pair in shown.decode(errors="replace").split("\0") if "=" in pair)
 
 
 def marked(mark):
