@@ -236,7 +236,9 @@ void LocalWorkers::collect(Worker& worker) {
         static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6;
     worker.usage.system_seconds =
         static_cast<double>(used.ru_stime.tv_sec) + static_cast<double>(used.ru_stime.tv_usec) / 1e6;
+    const bool is_set_up = !worker.forking;
     release_process(worker);
+    if (!is_set_up) observer_.on_executed(worker);  // each end in the event log follows a start
     observer_.on_ended(worker);
 }
 

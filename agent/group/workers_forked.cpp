@@ -91,6 +91,7 @@ void LocalWorkers::read_line(Worker& worker) {
         } else if (auto* killed = std::get_if<Forking::Killed>(&step)) {
             worker.code = CLD_KILLED;
             worker.status = killed->signal;
+            observer_.on_executed(worker);  // it started, as far as the event log can say
             observer_.on_ended(worker);
         } else {
             observer_.on_executed(worker);
@@ -107,9 +108,8 @@ void LocalWorkers::end_forking(Worker& worker) {
 /// The fork's channel was closed without a result. A known fork reports its exit by its pidfd. An unknown fork is given
 /// up when the template exits; kill the template, since a silent one might never exit.
 void LocalWorkers::on_silence(Worker& worker) {
-    if (worker.pid != 0) return end_forking(worker);
     worker.progress = {};
-    deps_.program->signal(SIGKILL);
+    if (worker.pid == 0) deps_.program->signal(SIGKILL);
 }
 
 /// Kills the fork and removes it from the registry: from now on it is reaped like any unregistered child.

@@ -12,6 +12,15 @@ from forked import first_message, lines, program, templates  # noqa: F401
 from processes import state, until
 
 
+def assert_each_end_follows_a_start(log):
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    stories = {}
+    for event in events:
+        if event["event"] in ("worker_started", "worker_ended"):
+            stories.setdefault(event["rank"], []).append(event["event"])
+    assert stories and all(story == ["worker_started", "worker_ended"] for story in stories.values()), stories
+
+
 def test_a_worker_killed_before_it_is_reported(dlaunch, program, seen):
     result = dlaunch("--start-method=fork", "--nproc-per-node=3", "--max-restarts=1", program, "worker-dies")
     assert result.rc == 0 and "was killed by SIGKILL" in result.err and "restart 1 of 1" in result.err, result.err
@@ -19,9 +28,10 @@ def test_a_worker_killed_before_it_is_reported(dlaunch, program, seen):
 
 
 @pytest.mark.parametrize("how", ["worker-dies", "between-dies"])
-def test_without_a_restart_its_signal_is_the_end(dlaunch, program, how):
-    result = dlaunch("--start-method=fork", "--nproc-per-node=3", program, how)
+def test_without_a_restart_its_signal_is_the_end(dlaunch, program, how, tmp_path):
+    result = dlaunch("--start-method=fork", "--nproc-per-node=3", f"--event-log={tmp_path}/events", program, how)
     assert result.rc == 128 + signal.SIGKILL and "was killed by SIGKILL" in first_message(result), result.err
+    assert_each_end_follows_a_start(tmp_path / "events")
 
 
 def test_the_intermediate_process_is_killed(dlaunch, program):
@@ -109,12 +119,13 @@ def test_a_frozen_agent_continues_after_sigcont(start, program, seen):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_while_it_makes_64_workers(start, program, seen, number):
-    run = start("--start-method=fork", "--nproc-per-node=64", program, "waits")
+def test_a_stop_while_it_makes_64_workers(start, program, seen, number, tmp_path):
+    run = start("--start-method=fork", "--nproc-per-node=64", f"--event-log={tmp_path}/events", program, "waits")
     until((seen / "worker.0").exists)
     run.signal(number)
     assert run.wait(20).rc == 128 + number
     run.nothing_left()
+    assert_each_end_follows_a_start(tmp_path / "events")
 
 
 def test_64_workers(dlaunch, program):
