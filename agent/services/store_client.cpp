@@ -83,6 +83,13 @@ void StoreClient::find(std::string_view key, Done done) {
     add({.steps = {{encoded(request), Reply::values, 1}}, .done = std::move(done), .finds = true});
 }
 
+/// COMPARE_SET with nothing expected; repeated, it finds the value that it has set.
+void StoreClient::set_if_missing(std::string_view key, std::string_view value, Done done) {
+    wire::Request request = about(StoreOperation::compare_set, key);
+    request.desired = value;
+    add({.steps = {{encoded(request), Reply::values, 1}}, .done = std::move(done)});
+}
+
 void StoreClient::remove(std::string_view key, Done done) {
     add({.steps = {{encoded(about(StoreOperation::delete_key, key)), Reply::number}}, .done = std::move(done)});
 }
@@ -149,7 +156,7 @@ void StoreClient::fail(const std::string& why) {
     begin_call();
 }
 
-/// Begins the first call in the queue, or fails all calls.
+/// Begins the first call in the queue unless it has begun, or fails all calls.
 void StoreClient::begin_call() {
     while (!lost_.empty() && !calls_.empty()) {
         const Done done = std::move(calls_.front().done);
@@ -158,7 +165,7 @@ void StoreClient::begin_call() {
         if (done) done(Error{lost_, exit_status::kCoordinatorLost});
         if (alive.expired()) return;
     }
-    if (calls_.empty()) return;
+    if (calls_.empty() || awaited_) return;
     if (greeted_) return send_step();
     if (!socket_ && !again_ && !look_up_.busy()) connect();
 }
@@ -213,6 +220,7 @@ bool StoreClient::take_reply() {
     const Step& step = calls_.front().steps[calls_.front().at];
     const std::size_t fixed = step.reply == Reply::byte ? 1 : step.reply == Reply::number ? 8 : 0;
     if (received_.size() < fixed || !take_values(step.values)) return false;
+    if (step.reply == Reply::number) values_ = {std::to_string(wire::get_u64(received_))};
     received_.erase(0, fixed);
     awaited_ = false;
     end_step(std::exchange(values_, {}));

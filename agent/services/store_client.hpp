@@ -44,7 +44,9 @@ public:
     void get(const std::vector<std::string>& keys, Done done);
     /// The key's value at once; no value: the key does not exist.
     void find(std::string_view key, Done done);
-    /// No values.
+    /// Sets the key unless it exists. The key's value afterwards.
+    void set_if_missing(std::string_view key, std::string_view value, Done done);
+    /// The number of removed keys: "1" or "0", also "0" if the connection broke after the key was removed.
     void remove(std::string_view key, Done done);
 
 private:

@@ -34,14 +34,22 @@ protected:
     std::vector<Values> results;
 };
 
+TEST_F(StoreClientTest, sets_a_key_only_if_it_is_missing) {
+    client.set_if_missing("a", "1", note());
+    client.set_if_missing("a", "2", note());
+    await(2);
+    EXPECT_EQ(results, (std::vector<Values>{{"1"}, {"1"}}));
+}
+
 TEST_F(StoreClientTest, sets_finds_and_removes) {
     client.find("a", note());
     client.set("a", "1", note());
     client.find("a", note());
     client.remove("a", note());
+    client.remove("a", note());
     client.find("a", note());
-    await(5);
-    EXPECT_EQ(results, (std::vector<Values>{{}, {}, {"1"}, {}, {}}));
+    await(6);
+    EXPECT_EQ(results, (std::vector<Values>{{}, {}, {"1"}, {"1"}, {"0"}, {}}));
 }
 
 TEST_F(StoreClientTest, an_exchange_waits_for_all) {
@@ -75,6 +83,15 @@ TEST_F(StoreClientTest, a_call_is_repeated_at_the_next_server_of_the_port) {
     other.set("x/1", "one", {});
     await(2);
     EXPECT_EQ(results, (std::vector<Values>{{"zero", "one"}, {}}));
+}
+
+TEST_F(StoreClientTest, a_callback_may_call) {
+    client.set("a", "1", [&](const auto&) { client.remove("a", note()); });
+    await(1);
+    client.find("a", note());
+    client.find("b", note());
+    await(3);
+    EXPECT_EQ(results, (std::vector<Values>{{"1"}, {}, {}}));
 }
 
 TEST_F(StoreClientTest, a_callback_may_destroy_the_client) {
