@@ -16,7 +16,10 @@ std::optional<Pmi1Request> Pmi1Request::parse(std::string_view line) {
         if (equals == std::string_view::npos || equals == 0) {
             // A message of an abort is free text.
             if (request.command_ == "abort") break;
-            return std::nullopt;
+            if (!request.command_.ends_with("_name")) return std::nullopt;
+            std::string_view& value = request.words_.back().second;
+            value = {value.data(), static_cast<std::size_t>(word.data() + word.size() - value.data())};
+            continue;
         }
         const std::string_view name = word.substr(0, equals);
         if (request.command_.empty() && name == "cmd") request.command_ = word.substr(equals + 1);

@@ -1,5 +1,6 @@
 #pragma once
 /// A line of the PMI-1 protocol: "cmd=put kvsname=K key=k value=v". Words are separated by blanks; their order is free.
+/// The name of a service may have blanks: "cmd=publish_name service=my service port=p".
 
 #include <optional>
 #include <string_view>

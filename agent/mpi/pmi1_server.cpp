@@ -172,8 +172,11 @@ void Pmi1Server::name(int local_rank, const Pmi1Request& request) {
     Client& client = at(local_rank);
     const auto service = request.value("service"), port = request.value("port");
     const bool publishes = request.command() == "publish_name", looks_up = request.command() == "lookup_name";
+    const auto is_port = [](std::string_view text) {  // clients read a value up to its first blank
+        return text.size() <= kMostValueBytes && text.find(' ') == std::string_view::npos;
+    };
     if (!service || service->empty() || service->size() > kMostNameBytes || (publishes && !port) ||
-        (port && port->size() > kMostValueBytes))
+        (port && !is_port(*port)))
         return reply(local_rank,
                      fmt::format("cmd={}_result info=fail rc=1 msg=bad_name_or_port", publishes  ? "publish"
                                                                                       : looks_up ? "lookup"
@@ -185,10 +188,13 @@ void Pmi1Server::name(int local_rank, const Pmi1Request& request) {
         local_rank, std::string(*service), std::string(publishes ? *port : ""));
 }
 
-void Pmi1Server::stored(int local_rank) {
+void Pmi1Server::stored(int local_rank, bool done) {
     if (at(local_rank).pending == Pending::nothing) return;
-    reply(local_rank, fmt::format("cmd={}_result info=ok rc=0 msg=success",
-                                  at(local_rank).pending == Pending::publish ? "publish" : "unpublish"));
+    const bool publishes = at(local_rank).pending == Pending::publish;
+    const char* outcome = done        ? "info=ok rc=0 msg=success"
+                          : publishes ? "info=fail rc=1 msg=service_already_published"
+                                      : "info=fail rc=1 msg=service_not_found";
+    reply(local_rank, fmt::format("cmd={}_result {}", publishes ? "publish" : "unpublish", outcome));
     proceed(local_rank);
 }
 

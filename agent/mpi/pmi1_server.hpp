@@ -74,7 +74,8 @@ public:
     [[nodiscard]] std::optional<Verdict> ended(int local_rank, int status);
 
     void fenced(const std::vector<std::string>& nodes);
-    void stored(int local_rank);
+    /// False: the name is another rank's, or there is no such name.
+    void stored(int local_rank, bool done);
     void found(int local_rank, const std::optional<std::string>& value);
 
     /// The node's fence tells the others that a rank is gone.

@@ -29,7 +29,7 @@ Pmi1Service::Round::Round(base::Loop& loop, const Assignment& round)
     : assignment(round),
       world(loop, round, kWorldFence),
       fence(std::make_unique<NodeFence>(loop, round, "pmi1")),
-      names(loop, round.master_addr, round.master_port) {
+      names(loop, round) {
     connections.resize(static_cast<std::size_t>(round.ranks.workers()));
 }
 
@@ -148,28 +148,20 @@ void Pmi1Service::enter_fence(const Pmi1Action& action) {
 }
 
 void Pmi1Service::use_name(const Pmi1Action& action) {
-    const std::string key = round_prefix(round_->assignment) + "name/" + action.text;
-    const auto stored = [this, rank = action.local_rank](const base::Result<StoreClient::Values>& done) {
-        if (!done) return lose_store(done.error());
-        round_->server->stored(rank);
+    const auto done = [this, rank = action.local_rank](const base::Result<bool>& is_done) {
+        if (!is_done) return lose_store(is_done.error());
+        round_->server->stored(rank, *is_done);
         perform();
     };
-    const auto found = [this, rank = action.local_rank](const base::Result<StoreClient::Values>& values) {
-        if (!values) return lose_store(values.error());
-        round_->server->found(rank, values->empty() ? std::nullopt : std::optional(values->front()));
+    const auto found = [this, rank = action.local_rank](const base::Result<std::optional<std::string>>& value) {
+        if (!value) return lose_store(value.error());
+        round_->server->found(rank, *value);
         perform();
     };
-    if (round_->assignment.group_world_size > 1) {
-        if (action.kind == Kind::publish) return round_->names.set(key, action.value, stored);
-        if (action.kind == Kind::unpublish) return round_->names.remove(key, stored);
-        return round_->names.find(key, found);
-    }
-    auto& names = round_->own_names;
-    if (action.kind == Kind::publish) names[action.text] = action.value;
-    if (action.kind == Kind::unpublish) names.erase(action.text);
-    if (action.kind != Kind::look_up) return round_->server->stored(action.local_rank);
-    const auto name = names.find(action.text);
-    round_->server->found(action.local_rank, name == names.end() ? std::nullopt : std::optional(name->second));
+    if (action.kind == Kind::publish)
+        return round_->names.publish(action.text, action.value, PublishedNames::Use::always, done);
+    if (action.kind == Kind::unpublish) return round_->names.unpublish(action.text, done);
+    round_->names.look_up(action.text, found);
 }
 
 /// The failure names the node's first rank: all ranks need the store.

@@ -3,7 +3,6 @@
 /// where there are several nodes. The workers start when the ranks of all nodes are known.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,9 +11,9 @@
 #include "agent/mpi/node_fence.hpp"
 #include "agent/mpi/pmi1_connection.hpp"
 #include "agent/mpi/pmi1_server.hpp"
+#include "agent/mpi/published_names.hpp"
 #include "agent/plan.hpp"
 #include "agent/services/round_service.hpp"
-#include "agent/services/store_client.hpp"
 #include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
@@ -42,8 +41,7 @@ private:
         Assignment assignment;
         NodeFence world;
         std::unique_ptr<NodeFence> fence;
-        StoreClient names;
-        std::map<std::string, std::string> own_names;              ///< published names where there is one node
+        PublishedNames names;
         std::vector<std::unique_ptr<Pmi1Connection>> connections;  ///< by local rank
         std::optional<Pmi1Server> server;                          ///< none until the world is known
         base::Timer late_failure;

@@ -64,7 +64,7 @@ private:
         for (int rank = 0; rank < kRanks; ++rank) {
             const Kind kind = std::exchange(pending_[rank], Kind::reply);
             if (kind == Kind::look_up) server_.found(rank, "port");
-            if (kind == Kind::publish || kind == Kind::unpublish) server_.stored(rank);
+            if (kind == Kind::publish || kind == Kind::unpublish) server_.stored(rank, true);
             check();
         }
     }

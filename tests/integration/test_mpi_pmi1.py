@@ -43,6 +43,21 @@ pmi.finalize()
     assert result.rc == 0, result.err
 
 
+def test_a_name_is_published_once_and_may_have_blanks(pmi1):
+    result = pmi1(1, """
+pmi.init()
+assert " rc=0 " in pmi.ask("cmd=publish_name service=the ocean port=here")
+assert " rc=1 " in pmi.ask("cmd=publish_name service=the ocean port=there")
+assert " rc=1 " in pmi.ask("cmd=publish_name service=the sea port=not here")
+assert " rc=1 " in pmi.ask("cmd=lookup_name service=the")
+assert pmi.ask("cmd=lookup_name service=the ocean").endswith(" port=here")
+assert " rc=0 " in pmi.ask("cmd=unpublish_name service=the ocean")
+assert " rc=1 " in pmi.ask("cmd=unpublish_name service=the ocean")
+pmi.finalize()
+""")
+    assert result.rc == 0, result.err
+
+
 def test_only_the_promised_descriptor_and_variables(pmi1):
     """What another starter left in dlaunch's environment does not come through."""
     stale = {"PMI_PORT": "nowhere:1", "PMI_ID": 5, "PMIX_NAMESPACE": "old", "OMPI_COMM_WORLD_RANK": 5, "PMIX_MCA_gds": "hash"}

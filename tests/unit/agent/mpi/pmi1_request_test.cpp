@@ -25,6 +25,13 @@ TEST(Pmi1Request, other_lines_are_refused) {
         EXPECT_FALSE(Pmi1Request::parse(line)) << line;
 }
 
+TEST(Pmi1Request, names_may_have_blanks) {
+    const auto request = Pmi1Request::parse("cmd=publish_name service=my  first service port=a b ");
+    EXPECT_EQ(request->value("service"), "my  first service");
+    EXPECT_EQ(request->value("port"), "a b");
+    EXPECT_FALSE(Pmi1Request::parse("other cmd=publish_name service=s"));
+}
+
 TEST(Pmi1Request, the_message_of_an_abort_is_free_text) {
     EXPECT_EQ(Pmi1Request::parse("cmd=abort exitcode=3 message=it is broken")->value("exitcode"), "3");
 }

@@ -116,7 +116,7 @@ TEST_F(Pmi1ServerTest, an_abort_without_a_code_is_no_success) {
 TEST_F(Pmi1ServerTest, names_are_pending_until_they_are_stored) {
     EXPECT_EQ(ask(0, "cmd=publish_name service=ocean port=tag#0$"), Strings{"0 publishes ocean as tag#0$"});
     EXPECT_EQ(ask(0, "cmd=get_appnum"), Strings{});
-    server.stored(0);
+    server.stored(0, true);
     EXPECT_EQ(actions(), (Strings{"0 <- cmd=publish_result info=ok rc=0 msg=success", "0 <- cmd=appnum appnum=0"}));
     EXPECT_EQ(ask(1, "cmd=lookup_name service=ocean"), Strings{"1 looks up ocean"});
     server.found(1, "tag#0$");
@@ -125,8 +125,14 @@ TEST_F(Pmi1ServerTest, names_are_pending_until_they_are_stored) {
     server.found(1, std::nullopt);
     EXPECT_EQ(actions(), Strings{"1 <- cmd=lookup_result info=fail rc=1 msg=service_not_found"});
     EXPECT_EQ(ask(0, "cmd=unpublish_name service=ocean"), Strings{"0 unpublishes ocean"});
-    server.stored(0);
+    server.stored(0, true);
     EXPECT_EQ(actions(), Strings{"0 <- cmd=unpublish_result info=ok rc=0 msg=success"});
+    ask(0, "cmd=unpublish_name service=ocean");
+    server.stored(0, false);
+    EXPECT_EQ(actions(), Strings{"0 <- cmd=unpublish_result info=fail rc=1 msg=service_not_found"});
+    ask(0, "cmd=publish_name service=ocean port=there");
+    server.stored(0, false);
+    EXPECT_EQ(actions(), Strings{"0 <- cmd=publish_result info=fail rc=1 msg=service_already_published"});
     EXPECT_EQ(ask(0, "cmd=publish_name service=ocean"),
               Strings{"0 <- cmd=publish_result info=fail rc=1 msg=bad_name_or_port"});
 }

@@ -1,0 +1,95 @@
+#include "agent/mpi/published_names.hpp"
+
+#include <utility>
+
+#include "agent/mpi/node_fence.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using Values = StoreClient::Values;
+
+constexpr auto kPause = std::chrono::milliseconds(20);  // between two attempts to publish
+
+// A value in the store begins with its use.
+bool is_single_use(const std::string& stored) {
+    return stored.starts_with(static_cast<char>(PublishedNames::Use::once));
+}
+
+}  // namespace
+
+PublishedNames::PublishedNames(base::Loop& loop, const Assignment& assignment)
+    : loop_(loop),
+      prefix_(round_prefix(assignment) + "name/"),
+      host_(assignment.master_addr),
+      port_(assignment.master_port),
+      store_(loop, host_, port_) {}
+
+void PublishedNames::publish(const std::string& name, const std::string& value, Use use, Done done) {
+    const std::string stored = static_cast<char>(use) + value;
+    store_.set_if_missing(key(name), stored, [=, this](const base::Result<Values>& present) {
+        if (!present) return done(present.error());
+        const bool is_taken = present->front() != stored;
+        if (!is_taken || use == Use::always) return done(!is_taken);
+        const auto timer = again_.emplace(again_.end());
+        *timer = loop_.after(kPause, [=, this] {
+            publish(name, value, use, done);
+            loop_.post([this, timer, alive = std::weak_ptr(alive_)] {
+                if (!alive.expired()) again_.erase(timer);
+            });
+        });
+    });
+}
+
+void PublishedNames::unpublish(const std::string& name, Done done) {
+    store_.remove(key(name), [done = std::move(done)](const base::Result<Values>& removed) {
+        if (!removed) return done(removed.error());
+        done(removed->front() != "0");
+    });
+}
+
+void PublishedNames::look_up(const std::string& name, Found found) {
+    store_.find(key(name), [=, this, found = std::move(found)](const base::Result<Values>& values) {
+        if (!values) return found(values.error());
+        if (values->empty()) return found(std::optional<std::string>());
+        const std::string stored = values->front();
+        if (!is_single_use(stored)) return found(std::optional(stored.substr(1)));
+        unpublish(name, [=](const base::Result<bool>& is_ours) {
+            if (!is_ours) return found(is_ours.error());
+            found(*is_ours ? std::optional(stored.substr(1)) : std::nullopt);
+        });
+    });
+}
+
+void PublishedNames::await(const std::string& name, base::Duration limit, Found found) {
+    const Place waiting = waiting_.emplace(waiting_.end(), loop_, host_, port_, std::move(found));
+    if (limit > base::Duration::zero())
+        waiting->limit = loop_.after(limit, [this, waiting] { end(waiting, std::optional<std::string>()); });
+    await_value(waiting, name);
+}
+
+/// Another rank may find a value of single use first: the key is gone, before its value is read or after.
+void PublishedNames::await_value(Place waiting, const std::string& name) {
+    waiting->store.get({key(name)}, [=, this](const base::Result<Values>& values) {
+        if (!values) return end(waiting, values.error());
+        const std::string stored = values->front();
+        if (stored.empty()) return await_value(waiting, name);
+        if (!is_single_use(stored)) return end(waiting, std::optional(stored.substr(1)));
+        waiting->store.remove(key(name), [=, this](const base::Result<Values>& removed) {
+            if (!removed) return end(waiting, removed.error());
+            if (removed->front() == "0") return await_value(waiting, name);
+            end(waiting, std::optional(stored.substr(1)));
+        });
+    });
+}
+
+void PublishedNames::end(Place waiting, const base::Result<std::optional<std::string>>& value) {
+    const Found found = std::exchange(waiting->found, {});
+    if (!found) return;
+    loop_.post([this, waiting, alive = std::weak_ptr(alive_)] {
+        if (!alive.expired()) waiting_.erase(waiting);
+    });
+    found(value);
+}
+
+}  // namespace dlaunch::agent
