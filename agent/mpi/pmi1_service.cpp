@@ -158,10 +158,11 @@ void Pmi1Service::use_name(const Pmi1Action& action) {
         round_->server->found(rank, *value);
         perform();
     };
+    const int by = round_->assignment.ranks.rank(action.local_rank);
     if (action.kind == Kind::publish)
-        return round_->names.publish(action.text, action.value, PublishedNames::Use::always, done);
-    if (action.kind == Kind::unpublish) return round_->names.unpublish(action.text, done);
-    round_->names.look_up(action.text, found);
+        return round_->names.publish(by, action.text, action.value, PublishedNames::Use::always, done);
+    if (action.kind == Kind::unpublish) return round_->names.unpublish(by, action.text, done);
+    round_->names.look_up(by, action.text, found);
 }
 
 /// The failure names the node's first rank: all ranks need the store.

@@ -20,15 +20,17 @@ base::Result<PmixLibrary> PmixLibrary::load() {
     void* library = ::dlopen(kPmixLibrary, RTLD_NOW | RTLD_GLOBAL);  // global: its plug-ins use its symbols
     if (!library) return base::Error{fmt::format("the library of PMIx cannot be loaded: {}", ::dlerror())};
     PmixLibrary found;
-    const bool complete = find(library, "PMIx_server_init", found.init) &&
-                          find(library, "PMIx_server_register_nspace", found.register_space) &&
-                          find(library, "PMIx_server_register_client", found.register_client) &&
-                          find(library, "PMIx_server_setup_fork", found.setup_fork) &&
-                          find(library, "PMIx_server_dmodex_request", found.request_data) &&
-                          find(library, "PMIx_generate_regex", found.generate_nodes) &&
-                          find(library, "PMIx_generate_ppn", found.generate_ranks) &&
-                          find(library, "PMIx_Error_string", found.error_text);
+    const bool complete =
+        find(library, "PMIx_server_init", found.init) &&
+        find(library, "PMIx_server_register_nspace", found.register_space) &&
+        find(library, "PMIx_server_register_client", found.register_client) &&
+        find(library, "PMIx_server_setup_fork", found.setup_fork) &&
+        find(library, "PMIx_server_dmodex_request", found.request_data) &&
+        find(library, "PMIx_generate_regex", found.generate_nodes) &&
+        find(library, "PMIx_generate_ppn", found.generate_ranks) && find(library, "PMIx_Data_pack", found.pack) &&
+        find(library, "PMIx_Data_unpack", found.unpack) && find(library, "PMIx_Error_string", found.error_text);
     if (!complete) return base::Error{fmt::format("the library of PMIx is no server's: {}", ::dlerror())};
+    find(library, "PMIx_Value_destruct", found.destruct_value);
     return found;
 }
 

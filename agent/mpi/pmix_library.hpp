@@ -17,6 +17,9 @@ struct PmixLibrary {
     decltype(&PMIx_server_dmodex_request) request_data = nullptr;
     decltype(&PMIx_generate_regex) generate_nodes = nullptr;
     decltype(&PMIx_generate_ppn) generate_ranks = nullptr;
+    decltype(&PMIx_Data_pack) pack = nullptr;
+    decltype(&PMIx_Data_unpack) unpack = nullptr;
+    decltype(&PMIx_Value_destruct) destruct_value = nullptr;  ///< since PMIx 4.2
     decltype(&PMIx_Error_string) error_text = nullptr;
 
     /// Searches as the dynamic linker does. The error names the library.

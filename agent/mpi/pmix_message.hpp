@@ -18,6 +18,7 @@ struct PmixMessage {
         fence_done,  ///< number of the fence, the bytes of all nodes
         wanted,      ///< another node asks for data of ranks: send `data` for each rank of this node
         found,       ///< number of the question, the bytes
+        named,       ///< number of the publish, look_up or unpublish, "1": it is done, the name's value
         // From the server:
         failed,     ///< a line of text: no rank can be served
         variables,  ///< local rank, then NAME=value for each variable of the rank
@@ -29,6 +30,9 @@ struct PmixMessage {
         fence,      ///< number, name, group ranks of the nodes, ascending and separated by commas, this node's bytes
         data,       ///< rank, bytes: what the rank has published
         question,   ///< number, rank of another node whose data a rank of this node wants
+        publish,    ///< number, rank, name, value, "1": for one reader
+        look_up,    ///< number, rank, name, "1": wait until it is published, at most so many seconds (0: no limit)
+        unpublish,  ///< number, rank, name
     } kind = Kind::job;
     std::vector<std::string> fields;
 

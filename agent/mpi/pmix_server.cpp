@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <map>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include "agent/mpi/pmix_job_data.hpp"
 #include "agent/mpi/pmix_library.hpp"
 #include "agent/mpi/pmix_message.hpp"
+#include "agent/mpi/pmix_names.hpp"
 #include "agent/process/leftovers.hpp"
 #include "rendezvous/base/files.hpp"
 
@@ -39,11 +41,18 @@ struct Callbacks {
     void* later[64]{};
 };
 
-/// The library's wish for bytes, and its way to return them.
-struct Answer {
-    pmix_modex_cbfunc_t call = nullptr;
-    void* data = nullptr;
-};
+/// What to do with the agent's reply to a question.
+using Answer = std::function<void(const PmixMessage& reply)>;
+
+/// Gives the bytes of the reply to the library, which frees them by the last call when it has read them.
+Answer give_bytes(pmix_modex_cbfunc_t call, void* data) {
+    return [=](const PmixMessage& reply) {
+        auto* kept = new std::string(reply.text(1));
+        call(
+            PMIX_SUCCESS, kept->data(), kept->size(), data, [](void* text) { delete static_cast<std::string*>(text); },
+            kept);
+    };
+}
 
 /// One per process. The library calls back from a thread of its own; the main thread reads the agent's messages.
 class PmixServer {
@@ -57,8 +66,11 @@ public:
         send({Kind::aborted, {local_text(proc.rank), std::to_string(code)}});
     }
     void spawns(const pmix_proc_t& proc) { send({Kind::spawns, {local_text(proc.rank)}}); }
-    void fence(const pmix_proc_t* procs, std::size_t count, std::string bytes, Answer answer);
-    void question(pmix_rank_t rank, Answer answer);
+    /// All fences of a `kind` and the same ranks follow each other in the same order on all nodes.
+    void fence(const char* kind, const pmix_proc_t* procs, std::size_t count, std::string bytes, Answer answer);
+    /// Sends a message with these fields behind a number, with which the agent replies.
+    void ask(Kind kind, std::vector<std::string> fields, Answer answer);
+    PmixNames& names() { return names_; }
     void data(int rank, std::string bytes) { send({Kind::data, {std::to_string(rank), std::move(bytes)}}); }
 
 private:
@@ -68,15 +80,17 @@ private:
     std::string register_ranks();
     std::string send_variables(int local_rank, const pmix_proc_t& proc);
     void handle(const PmixMessage& message);
-    void answer(const PmixMessage& message);
+    void answer(const PmixMessage& reply);
     void ask_for_data();
     [[nodiscard]] pmix_proc_t proc_of(int rank) const;
     [[nodiscard]] std::string local_text(pmix_rank_t rank) const;
     [[nodiscard]] std::string failed(const char* call, pmix_status_t status) const;
-    int keep(Answer answer);
     void send(const PmixMessage& message);
 
     PmixLibrary library_;
+    PmixNames names_{library_, [this](Kind kind, std::vector<std::string> fields, Answer answer) {
+                         ask(kind, std::move(fields), std::move(answer));
+                     }};
     PmixJob job_;
     std::array<base::UniqueFd, 2> held_;  ///< locks of the round's folders: the next run may not remove them
     Callbacks callbacks_;
@@ -84,8 +98,8 @@ private:
 
     std::mutex mutex_;  ///< protects what follows, and writing to the agent
     int questions_ = 0;
-    std::map<int, Answer> answers_;      ///< by number of the fence or question
-    std::map<std::string, int> fences_;  ///< fences so far, by the set of their ranks
+    std::map<int, Answer> answers_;      ///< by number of the question
+    std::map<std::string, int> fences_;  ///< fences so far, by their kind and the set of their ranks
 };
 
 PmixServer server;
@@ -110,13 +124,44 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char*, 
 
 pmix_status_t on_fence(const pmix_proc_t* procs, std::size_t count, const pmix_info_t*, std::size_t, char* data,
                        std::size_t bytes, pmix_modex_cbfunc_t call, void* call_data) {
-    server.fence(procs, count, data ? std::string(data, bytes) : std::string(), {call, call_data});
+    server.fence("", procs, count, data ? std::string(data, bytes) : std::string(), give_bytes(call, call_data));
     return PMIX_SUCCESS;
 }
 
 pmix_status_t on_question(const pmix_proc_t* proc, const pmix_info_t*, std::size_t, pmix_modex_cbfunc_t call,
                           void* call_data) {
-    server.question(proc->rank, {call, call_data});
+    server.ask(Kind::question, {std::to_string(proc->rank)}, give_bytes(call, call_data));
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_publish(const pmix_proc_t* proc, const pmix_info_t* infos, std::size_t count, pmix_op_cbfunc_t call,
+                         void* data) {
+    server.names().publish(*proc, infos, count, call, data);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_lookup(const pmix_proc_t* proc, char** names, const pmix_info_t* infos, std::size_t count,
+                        pmix_lookup_cbfunc_t call, void* data) {
+    server.names().look_up(*proc, names, infos, count, call, data);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_unpublish(const pmix_proc_t* proc, char** names, const pmix_info_t*, std::size_t,
+                           pmix_op_cbfunc_t call, void* data) {
+    server.names().unpublish(*proc, names, call, data);
+    return PMIX_SUCCESS;
+}
+
+/// MPI_Comm_accept and MPI_Comm_connect: the ranks meet. Whether a rank fails concerns the whole job anyway.
+pmix_status_t on_connect(const pmix_proc_t* procs, std::size_t count, const pmix_info_t*, std::size_t,
+                         pmix_op_cbfunc_t call, void* data) {
+    server.fence("connect/", procs, count, {}, [=](const PmixMessage&) { call(PMIX_SUCCESS, data); });
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_disconnect(const pmix_proc_t* procs, std::size_t count, const pmix_info_t*, std::size_t,
+                            pmix_op_cbfunc_t call, void* data) {
+    server.fence("disconnect/", procs, count, {}, [=](const PmixMessage&) { call(PMIX_SUCCESS, data); });
     return PMIX_SUCCESS;
 }
 
@@ -201,6 +246,11 @@ std::string PmixServer::init_library() {
     callbacks_.table.abort = on_abort;
     callbacks_.table.fence_nb = on_fence;
     callbacks_.table.direct_modex = on_question;
+    callbacks_.table.publish = on_publish;
+    callbacks_.table.lookup = on_lookup;
+    callbacks_.table.unpublish = on_unpublish;
+    callbacks_.table.connect = on_connect;
+    callbacks_.table.disconnect = on_disconnect;
     callbacks_.table.spawn = on_spawn;
     ::setenv("TMPDIR", job_.folder.c_str(), 1);
     PmixInfos infos;
@@ -258,52 +308,43 @@ std::string PmixServer::local_text(pmix_rank_t rank) const {
     return std::to_string(std::ranges::find(ranks_, static_cast<int>(rank)) - ranks_.begin());
 }
 
-int PmixServer::keep(Answer answer) {
-    const std::scoped_lock lock(mutex_);
-    answers_[++questions_] = answer;
-    return questions_;
+void PmixServer::ask(Kind kind, std::vector<std::string> fields, Answer answer) {
+    {
+        const std::scoped_lock lock(mutex_);
+        answers_[++questions_] = std::move(answer);
+        fields.insert(fields.begin(), std::to_string(questions_));
+    }
+    send({kind, std::move(fields)});
 }
 
-/// All fences of the same ranks follow each other in the same order on all nodes.
-void PmixServer::fence(const pmix_proc_t* procs, std::size_t count, std::string bytes, Answer answer) {
+void PmixServer::fence(const char* kind, const pmix_proc_t* procs, std::size_t count, std::string bytes,
+                       Answer answer) {
     std::set<int> ranks, nodes;
     for (std::size_t at = 0; at < count; ++at)
         if (procs[at].rank != PMIX_RANK_WILDCARD) ranks.insert(static_cast<int>(procs[at].rank));
     for (std::size_t node = 0; node < job_.world.nodes.size(); ++node)
         for (const int rank : ranks_of(job_.world.nodes[node]))
             if (ranks.empty() || ranks.contains(rank)) nodes.insert(static_cast<int>(node));
-    const std::string set = ranks.empty() ? "all" : fmt::format("{}", fmt::join(ranks, "_"));
-    const int number = keep(answer);
+    const std::string set = kind + (ranks.empty() ? "all" : fmt::format("{}", fmt::join(ranks, "_")));
     int earlier = 0;
     {
         const std::scoped_lock lock(mutex_);
         earlier = fences_[set]++;
     }
-    send({Kind::fence,
-          {std::to_string(number), fmt::format("{}/{}", set, earlier), fmt::format("{}", fmt::join(nodes, ",")),
-           std::move(bytes)}});
-}
-
-void PmixServer::question(pmix_rank_t rank, Answer answer) {
-    send({Kind::question, {std::to_string(keep(answer)), std::to_string(rank)}});
+    ask(Kind::fence, {fmt::format("{}/{}", set, earlier), fmt::format("{}", fmt::join(nodes, ",")), std::move(bytes)},
+        std::move(answer));
 }
 
 void PmixServer::handle(const PmixMessage& message) {
-    if (message.kind == Kind::fence_done || message.kind == Kind::found) return answer(message);
-    if (message.kind == Kind::wanted) ask_for_data();
+    if (message.kind == Kind::wanted) return ask_for_data();
+    answer(message);
 }
 
-/// The library frees the bytes by the last call when it has read them.
-void PmixServer::answer(const PmixMessage& message) {
+void PmixServer::answer(const PmixMessage& reply) {
     std::unique_lock lock(mutex_);
-    const auto found = answers_.extract(message.number(0));
+    const auto found = answers_.extract(reply.number(0));
     lock.unlock();
-    if (!found) return;
-    const std::string& bytes = message.text(1);
-    auto* kept = new std::string(bytes);
-    found.mapped().call(
-        PMIX_SUCCESS, kept->data(), kept->size(), found.mapped().data,
-        [](void* text) { delete static_cast<std::string*>(text); }, kept);
+    if (found) found.mapped()(reply);
 }
 
 /// Each answer comes when the rank has published its data.

@@ -34,6 +34,7 @@ PmixService::Round::Round(base::Loop& loop, const Assignment& round)
     : assignment(round),
       world(loop, round, kWorldFence),
       book(static_cast<std::size_t>(round.ranks.workers())),
+      names(loop, round),
       store(std::make_unique<StoreClient>(loop, round.master_addr, round.master_port)) {
     variables.resize(static_cast<std::size_t>(round.ranks.workers()));
 }
@@ -86,10 +87,14 @@ void PmixService::on_message(const PmixMessage& message) {
         case Kind::fence: return enter_fence(message);
         case Kind::question: return find_data(message);
         case Kind::data: return store_data(message);
+        case Kind::publish:
+        case Kind::look_up:
+        case Kind::unpublish: return use_name(message);
         case Kind::job:
         case Kind::fence_done:
         case Kind::wanted:
-        case Kind::found: return;
+        case Kind::found:
+        case Kind::named: return;
     }
 }
 
@@ -236,9 +241,30 @@ void PmixService::await_questions() {
     await({key("wanted")}, [this](const StoreClient::Values&) { round_->process->send({Kind::wanted, {}}); });
 }
 
+void PmixService::use_name(const PmixMessage& message) {
+    const std::string &number = message.text(0), &name = message.text(2);
+    const int by = message.number(1);
+    const auto reply = [process = round_->process.get(), number](bool is_done, const std::string& value) {
+        process->send({Kind::named, {number, is_done ? "1" : "0", value}});
+    };
+    const auto done = [this, reply](const base::Result<bool>& is_done) {
+        is_done ? reply(*is_done, {}) : lose_store(is_done.error());
+    };
+    const auto found = [this, reply](const base::Result<std::optional<std::string>>& value) {
+        value ? reply(value->has_value(), value->value_or("")) : lose_store(value.error());
+    };
+    if (message.kind == Kind::unpublish) return round_->names.unpublish(by, name, done);
+    if (message.kind == Kind::publish) {
+        const auto use = message.number(4) == 1 ? PublishedNames::Use::once : PublishedNames::Use::always;
+        return round_->names.publish(by, name, message.text(3), use, done);
+    }
+    if (message.number(3) == 0) return round_->names.look_up(by, name, found);
+    round_->names.await(by, name, std::chrono::seconds(message.number(4)), found);
+}
+
 /// The failure names the node's first rank: all ranks need the store.
 void PmixService::lose_store(const base::Error& error) {
-    fail(0, {exit_status::kCoordinatorLost, "cannot use MPI with the other nodes: " + error.text});
+    if (round_) fail(0, {exit_status::kCoordinatorLost, "cannot use MPI with the other nodes: " + error.text});
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@
 #include "agent/mpi/pmix_book.hpp"
 #include "agent/mpi/pmix_job.hpp"
 #include "agent/mpi/pmix_process.hpp"
+#include "agent/mpi/published_names.hpp"
 #include "agent/plan.hpp"
 #include "agent/process/children.hpp"
 #include "agent/services/round_service.hpp"
@@ -56,7 +57,8 @@ private:
         PmixBook book;
         OpenMpiPlace place;
         std::unique_ptr<PmixProcess> process;
-        std::vector<Variables> variables;    ///< by local rank
+        std::vector<Variables> variables;  ///< by local rank
+        PublishedNames names;
         std::unique_ptr<StoreClient> store;  ///< for calls that do not wait for other nodes
         std::list<StoreClient> waiting;      ///< one for each call that does
         bool ready = false;
@@ -80,6 +82,7 @@ private:
     void find_data(const PmixMessage& message);
     void store_data(const PmixMessage& message);
     void await_questions();
+    void use_name(const PmixMessage& message);
     void announce();
     void await_others(int local_rank);
     void await_gone(int local_rank);

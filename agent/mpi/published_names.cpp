@@ -9,7 +9,7 @@ namespace {
 
 using Values = StoreClient::Values;
 
-constexpr auto kPause = std::chrono::milliseconds(20);  // between two attempts to publish
+constexpr auto kPause = std::chrono::milliseconds(20);  // between two attempts to set a key
 
 // A value in the store begins with its use.
 bool is_single_use(const std::string& stored) {
@@ -20,49 +20,77 @@ bool is_single_use(const std::string& stored) {
 
 PublishedNames::PublishedNames(base::Loop& loop, const Assignment& assignment)
     : loop_(loop),
-      prefix_(round_prefix(assignment) + "name/"),
+      prefix_(round_prefix(assignment)),
       host_(assignment.master_addr),
       port_(assignment.master_port),
       store_(loop, host_, port_) {}
 
-void PublishedNames::publish(const std::string& name, const std::string& value, Use use, Done done) {
+void PublishedNames::publish(int by, const std::string& name, const std::string& value, Use use, Done done) {
+    end_turn(by);
     const std::string stored = static_cast<char>(use) + value;
-    store_.set_if_missing(key(name), stored, [=, this](const base::Result<Values>& present) {
+    if (use == Use::once) return take_turn(by, name, stored, std::move(done));
+    store_.set_if_missing(key(name), stored, [=, done = std::move(done)](const base::Result<Values>& present) {
         if (!present) return done(present.error());
-        const bool is_taken = present->front() != stored;
-        if (!is_taken || use == Use::always) return done(!is_taken);
-        const auto timer = again_.emplace(again_.end());
-        *timer = loop_.after(kPause, [=, this] {
-            publish(name, value, use, done);
-            loop_.post([this, timer, alive = std::weak_ptr(alive_)] {
-                if (!alive.expired()) again_.erase(timer);
-            });
-        });
+        done(present->front() == stored);
     });
 }
 
-void PublishedNames::unpublish(const std::string& name, Done done) {
+void PublishedNames::take_turn(int by, const std::string& name, const std::string& stored, Done done) {
+    const std::string mine = std::to_string(by);
+    store_.set_if_missing(turn_key(name), mine, [=, this](const base::Result<Values>& whose) {
+        if (!whose) return done(whose.error());
+        if (whose->front() != mine) return later([=, this] { take_turn(by, name, stored, done); });
+        turns_[by] = name;
+        set_when_free(name, stored, done);
+    });
+}
+
+void PublishedNames::set_when_free(const std::string& name, const std::string& stored, Done done) {
+    store_.set_if_missing(key(name), stored, [=, this](const base::Result<Values>& present) {
+        if (!present) return done(present.error());
+        if (present->front() == stored) return done(true);
+        later([=, this] { set_when_free(name, stored, done); });
+    });
+}
+
+void PublishedNames::end_turn(int by) {
+    if (const auto turn = turns_.extract(by)) store_.remove(turn_key(turn.mapped()), {});
+}
+
+void PublishedNames::later(std::function<void()> callback) {
+    const auto timer = again_.emplace(again_.end());
+    *timer = loop_.after(kPause, [this, timer, callback = std::move(callback)] {
+        const auto kept = std::make_shared<base::Timer>(std::move(*timer));  // it holds this callback
+        again_.erase(timer);
+        loop_.post([kept] {});
+        callback();
+    });
+}
+
+void PublishedNames::unpublish(int by, const std::string& name, Done done) {
+    end_turn(by);
     store_.remove(key(name), [done = std::move(done)](const base::Result<Values>& removed) {
         if (!removed) return done(removed.error());
         done(removed->front() != "0");
     });
 }
 
-void PublishedNames::look_up(const std::string& name, Found found) {
+void PublishedNames::look_up(int by, const std::string& name, Found found) {
     store_.find(key(name), [=, this, found = std::move(found)](const base::Result<Values>& values) {
+        end_turn(by);
         if (!values) return found(values.error());
         if (values->empty()) return found(std::optional<std::string>());
         const std::string stored = values->front();
         if (!is_single_use(stored)) return found(std::optional(stored.substr(1)));
-        unpublish(name, [=](const base::Result<bool>& is_ours) {
+        unpublish(by, name, [=](const base::Result<bool>& is_ours) {
             if (!is_ours) return found(is_ours.error());
             found(*is_ours ? std::optional(stored.substr(1)) : std::nullopt);
         });
     });
 }
 
-void PublishedNames::await(const std::string& name, base::Duration limit, Found found) {
-    const Place waiting = waiting_.emplace(waiting_.end(), loop_, host_, port_, std::move(found));
+void PublishedNames::await(int by, const std::string& name, base::Duration limit, Found found) {
+    const Place waiting = waiting_.emplace(waiting_.end(), by, loop_, host_, port_, std::move(found));
     if (limit > base::Duration::zero())
         waiting->limit = loop_.after(limit, [this, waiting] { end(waiting, std::optional<std::string>()); });
     await_value(waiting, name);
@@ -86,6 +114,7 @@ void PublishedNames::await_value(Place waiting, const std::string& name) {
 void PublishedNames::end(Place waiting, const base::Result<std::optional<std::string>>& value) {
     const Found found = std::exchange(waiting->found, {});
     if (!found) return;
+    end_turn(waiting->by);
     loop_.post([this, waiting, alive = std::weak_ptr(alive_)] {
         if (!alive.expired()) waiting_.erase(waiting);
     });
