@@ -11,6 +11,7 @@
 #include "launcher/hosts/hostfile.hpp"
 #include "launcher/hosts/placement.hpp"
 #include "launcher/plan.hpp"
+#include "launcher/start/front_mpi.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -128,7 +129,8 @@ JobWords::Context context_words(const ContextRequest& context, std::size_t place
     return words;
 }
 
-JobWords job_words(const std::vector<ContextRequest>& contexts, const agent::RendezvousPlan& rendezvous) {
+JobWords job_words(const std::vector<ContextRequest>& contexts, const agent::RendezvousPlan& rendezvous,
+                   agent::MpiFamily mpi) {
     const Settings& job = contexts.front().settings;
     JobWords words{job.called,
                    {fmt::format("--nnodes={}:{}", rendezvous.min_nodes, rendezvous.max_nodes), "--rdzv-backend=c10d",
@@ -138,6 +140,10 @@ JobWords job_words(const std::vector<ContextRequest>& contexts, const agent::Ren
     auto uses = contexts.front().uses;
     if (job.hosts.collect_logs)  // each node chooses a folder of its own
         std::erase_if(uses, [](const OptionUse& use) { return use.option->key() == "log-dir"; });
+    if (mpi != agent::MpiFamily::none) {
+        std::erase_if(uses, [](const OptionUse& use) { return use.option->key() == "mpi"; });
+        words.options.push_back(fmt::format("--mpi={}", agent::name(mpi)));
+    }
     const auto own = words_for_nodes(uses, false);
     words.options.insert(words.options.end(), own.begin(), own.end());
     for (std::size_t place = 0; place < contexts.size(); ++place)
@@ -250,9 +256,11 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     if (!placement) return placement.error();
     auto job = coordinators_plan(contexts.front(), deps, *placement);
     if (!job) return job.error();
+    const auto mpi = front_mpi(contexts, deps, *job);
+    if (!mpi) return mpi.error();
     FrontPlan plan;
     plan.job = std::move(*job);
-    plan.words = job_words(contexts, plan.job.rendezvous);
+    plan.words = job_words(contexts, plan.job.rendezvous, *mpi);
     for (const auto* hosts : {&placement->hosts, &placement->spares})
         for (const PlacedHost& host : *hosts)
             plan.nodes.push_back(

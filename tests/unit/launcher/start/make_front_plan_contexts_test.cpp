@@ -12,6 +12,12 @@ base::Result<Invocation> read(Words words, std::vector<std::pair<std::string, st
     words.insert(words.begin(), "dlaunch");
     Deps machine = small_machine(std::move(environment));
     machine.current_folder = [] { return std::string("/here"); };
+    machine.linked_with = [](const ProgramFiles& files) -> Linked {
+        const std::string& path = files.candidates.front();
+        if (path.ends_with("/mpich")) return {agent::MpiFamily::pmi1, "libmpich.so.12"};
+        if (path.ends_with("/ompi")) return {agent::MpiFamily::pmix, "libmpi.so.40"};
+        return {};
+    };
     return read_command_line(words, machine);
 }
 
@@ -70,6 +76,21 @@ TEST(FrontPlanContexts, AVariableNamesTheHostsOfTheJob) {
     EXPECT_EQ(nodes({"-n", "1", "a", ":", "-n", "1", "b"}, {{"DLAUNCH_HOSTS", "na:1,nb:1"}}),
               (std::vector<Words>{{"--nproc-per-node=1", "--appnum=0", "--", "a"},
                                   {"--nproc-per-node=1", "--appnum=1", "--", "b"}}));
+}
+
+TEST(FrontPlanContexts, ShareTheProtocolOfMpiOnAllNodes) {
+    EXPECT_EQ(nodes({"--hosts=na:1,nb:1", "-n", "1", "./tool", ":", "-n", "1", "./ompi"}),
+              (std::vector<Words>{{"--mpi=pmix", "--nproc-per-node=1", "--appnum=0", "--", "./tool"},
+                                  {"--mpi=pmix", "--nproc-per-node=1", "--appnum=1", "--", "./ompi"}}));
+    EXPECT_EQ(nodes({"--hosts=na:1", "--mpi=auto", "./mpich"}),
+              (std::vector<Words>{{"--mpi=pmi1", "--nproc-per-node=1", "--", "./mpich"}}));
+    EXPECT_EQ(nodes({"--hosts=na:1", "--mpi=none", "./mpich"}),
+              (std::vector<Words>{{"--mpi=none", "--nproc-per-node=1", "--", "./mpich"}}));
+    const std::string two_libraries = hosts({"--hosts=na:1,nb:1", "-n", "1", "./mpich", ":", "-n", "1", "./ompi"});
+    EXPECT_NE(two_libraries.find("expected programs of one MPI library in a job"), std::string::npos) << two_libraries;
+    const std::string not_the_named =
+        hosts({"--hosts=na:1,nb:1", "--mpi=pmi1", "-n", "1", "a", ":", "-n", "1", "./ompi"});
+    EXPECT_NE(not_the_named.find("expected pmix or auto"), std::string::npos) << not_the_named;
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+#include "launcher/start/front_mpi.hpp"
+
+#include "launcher/plan_mpi.hpp"
+
+namespace dlaunch::launcher {
+
+base::Result<agent::MpiFamily> front_mpi(const std::vector<ContextRequest>& contexts, const Deps& deps,
+                                         const agent::Plan& job) {
+    agent::Plan all = job;
+    for (std::size_t place = 1; place < contexts.size(); ++place) {
+        ContextRequest alone{contexts.front().settings, contexts[place].program};
+        alone.settings.program = contexts[place].settings.program;
+        std::vector<std::string> known;  // warnings, which the nodes have, too
+        auto plan = make_plan({std::move(alone)}, deps, known);
+        if (!plan) return plan.error();
+        all.contexts.push_back(plan->contexts.front());
+    }
+    if (auto done = plan_mpi(contexts.front().settings, deps, all); !done) return done.error();
+    return all.contexts.front().program.mpi;
+}
+
+}  // namespace dlaunch::launcher
