@@ -7,7 +7,8 @@ namespace {
 
 TEST(ForeignVariables, are_those_of_a_starter) {
     for (const char* name : {"PMI_FD", "PMI_RANK", "PMIX_NAMESPACE", "PMIX_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
-                             "OMPI_COMM_WORLD_RANK", "PRTE_LAUNCHED", "OMPI_MCA_orte_hnp_uri", "OMPI_UNIVERSE_SIZE"})
+                             "OMPI_COMM_WORLD_RANK", "PRTE_LAUNCHED", "OMPI_MCA_orte_hnp_uri", "OMPI_UNIVERSE_SIZE",
+                             "OMPI_ARGV", "OMPI_MCA_initial_wdir"})
         EXPECT_TRUE(is_of_other_starter(name)) << name;
 }
 
