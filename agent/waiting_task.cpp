@@ -4,11 +4,11 @@
 #include <poll.h>
 
 #include <csignal>
-#include <initializer_list>
 #include <optional>
 #include <utility>
 
 #include "agent/process/status_socket.hpp"
+#include "rendezvous/base/end_signals.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -21,7 +21,7 @@ constexpr int kKilled = exit_status::kSignalBase + SIGKILL;
 
 /// The first signal of the set that ends a job; 0: none does.
 int end_signal_in(const sigset_t& set) {
-    for (const int number : {SIGINT, SIGTERM, SIGQUIT, SIGHUP})
+    for (const int number : base::kEndSignals)
         if (sigismember(&set, number) == 1) return number;
     return 0;
 }

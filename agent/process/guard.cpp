@@ -18,6 +18,7 @@
 #include "agent/process/guard_process.hpp"
 #include "agent/process/signals.hpp"
 #include "agent/process/sweep.hpp"
+#include "rendezvous/base/end_signals.hpp"
 #include "rendezvous/base/exit_status.hpp"
 
 namespace dlaunch::agent {
@@ -79,9 +80,9 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
         guarding.forget_agent();
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // until GuardLink::ready(), like the following settings
-    sigset_t ending;
+    sigset_t ending;  // before ready() they kill the agent, which may be blocked, as on a configuration in a pipe
     sigemptyset(&ending);
-    for (int number : kEndAtOnce) {
+    for (const int number : base::kEndSignals) {
         sigaddset(&ending, number);
         if (number != SIGHUP) signal(number, SIG_DFL);  // SIGINT and SIGQUIT are ignored in a script's background job
     }

@@ -19,6 +19,7 @@
 #include "agent/process/status_socket.hpp"
 #include "agent/process/sweep.hpp"
 #include "agent/process/wait_for_exit.hpp"
+#include "rendezvous/base/end_signals.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
@@ -160,8 +161,7 @@ void Guard::watch_agent() {
     }
     socket = link;
     read_messages();  // the agent may have sent its cgroup's name just before its death
-    if (agent_was_killed() && !agent_ready && std::ranges::find(kEndAtOnce, WTERMSIG(status)) != std::end(kEndAtOnce))
-        ended_by = WTERMSIG(status);
+    if (agent_was_killed() && !agent_ready && base::asks_to_end(WTERMSIG(status))) ended_by = WTERMSIG(status);
 }
 
 /// Runs without an agent until the job is over or the coordinator has given up.

@@ -18,6 +18,7 @@
 #include "agent/process/cgroup.hpp"
 #include "agent/process/guard.hpp"
 #include "agent/process/sweep.hpp"
+#include "rendezvous/base/end_signals.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -162,7 +163,7 @@ bool Guard::drain_signals(sigset_t& seen) {
 
 /// The first of these signals that requests the end of the job; 0: none does.
 int Guard::end_signal_in(const sigset_t& seen) const {
-    for (const int number : kEndAtOnce)
+    for (const int number : base::kEndSignals)
         if (sigismember(&seen, number) == 1 && !(number == SIGHUP && hangup_ignored)) return number;
     return 0;
 }

@@ -16,10 +16,6 @@
 
 namespace dlaunch::agent {
 
-/// Signals that request the end. Before ready() they kill the agent, which may be blocked, as on a configuration in a
-/// pipe.
-inline constexpr int kEndAtOnce[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
-
 struct Guard {
     int socket = -1;
     int signals = -1;

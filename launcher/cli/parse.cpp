@@ -1,8 +1,8 @@
 #include "launcher/cli/parse.hpp"
+#include "rendezvous/base/end_signals.hpp"
 
 #include <fmt/format.h>
 
-#include <csignal>
 
 namespace dlaunch::launcher {
 
@@ -33,7 +33,7 @@ base::Result<Settings> parse(const std::vector<OptionUse>& uses) {
 }
 
 agent::Plan with_default_signals(agent::Plan plan) {
-    plan.handled_signals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    plan.handled_signals = {base::kEndSignals.begin(), base::kEndSignals.end()};
     plan.handled_signals_text = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
     return plan;
 }

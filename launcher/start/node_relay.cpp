@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "agent/process/sweep.hpp"
+#include "rendezvous/base/end_signals.hpp"
 #include "rendezvous/base/exit_status.hpp"
 
 namespace dlaunch::launcher {
@@ -114,8 +115,7 @@ void NodeRelay::on_signal() {
 /// A scheduler may signal the front end and the nodes, whose signals arrive at different times: of a request by both
 /// ways the node gets one.
 void NodeRelay::pass_signal(int number, int& this_way, const int& other_way) {
-    const bool asks_to_end = number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
-    if (asks_to_end && ++this_way <= other_way) return;
+    if (base::asks_to_end(number) && ++this_way <= other_way) return;
     if (!status_) kill(child_.pid, number);
 }
 
