@@ -58,3 +58,10 @@ def test_a_host_that_fails_is_started_again(elastic, seen, fake_ssh):
 def test_a_script_that_fails_at_first_ends_the_job(dlaunch):
     result = dlaunch("--launcher=fork", "--host-discovery-script=exit 3", "--nnodes=1:2", "--no-python", "true")
     assert result.rc == 80 and result.err == "dlaunch: --host-discovery-script: sh exited with 3\n"
+
+
+def test_a_script_that_never_ends_is_named_with_its_time_limit(start):
+    run = start("--launcher=fork", "--host-discovery-script=exec sleep 617", "--nnodes=1:2", "--no-python", "true")
+    result = run.wait(45)
+    assert result.rc == 80 and result.err == "dlaunch: --host-discovery-script: it has not ended within 30 s\n"
+    run.nothing_left()
