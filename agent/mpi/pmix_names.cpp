@@ -80,7 +80,7 @@ void PmixNames::publish(const pmix_proc_t& by, const pmix_info_t* infos, std::si
         if (questions.back()[2].empty()) return call(PMIX_ERR_NOT_SUPPORTED, data);
     }
     if (questions.empty()) return call(PMIX_ERR_BAD_PARAM, data);
-    const auto shared = std::make_shared<Call>(questions.size());
+    const auto shared = std::make_shared<Call>(Call{questions.size()});
     for (auto& fields : questions)
         ask_(Kind::publish, std::move(fields), [=](const PmixMessage& reply) {
             if (reply.number(1) == 0) shared->status = PMIX_ERR_DUPLICATE_KEY;
@@ -96,7 +96,7 @@ void PmixNames::look_up(const pmix_proc_t& by, char** names, const pmix_info_t* 
     const bool waits = is_set(find(all, PMIX_WAIT));
     const pmix_info_t* limit = find(all, PMIX_TIMEOUT);
     const int seconds = limit && limit->value.type == PMIX_INT ? limit->value.data.integer : 0;
-    const auto shared = std::make_shared<Call>(wanted.size());
+    const auto shared = std::make_shared<Call>(Call{wanted.size()});
     const auto end = [=, this, wished = wanted.size(), space = std::string(by.nspace)] {
         std::vector<pmix_pdata_t> found;
         for (const auto& [name, bytes] : shared->found) {
@@ -123,7 +123,7 @@ void PmixNames::look_up(const pmix_proc_t& by, char** names, const pmix_info_t* 
 void PmixNames::unpublish(const pmix_proc_t& by, char** names, pmix_op_cbfunc_t call, void* data) {
     const std::vector<std::string> all = list(names);
     if (all.empty()) return call(PMIX_ERR_NOT_SUPPORTED, data);
-    const auto shared = std::make_shared<Call>(all.size());
+    const auto shared = std::make_shared<Call>(Call{all.size()});
     for (const std::string& name : all)
         ask_(Kind::unpublish, {std::to_string(by.rank), name}, [=](const PmixMessage&) {
             if (--shared->unanswered == 0) call(shared->status, data);
