@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "agent/errors/report.hpp"
 #include "agent/membership/hosting.hpp"
@@ -50,6 +51,7 @@ int host(const agent::Plan& plan, const std::string& host_name, r::DiscoveryResu
     job.options.program.clear();
     job.options.epoch = found.epoch;
     job.options.succeeds = found.succeeds;
+    job.options.snapshot = found.snapshot;
     const std::string place = found.listener->endpoint;
     std::vector<store::Listener> listeners;
     listeners.push_back(std::move(*found.listener));
@@ -81,7 +83,9 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
         return print_error({"coordinator: no endpoint, expected --nnodes and --rdzv-endpoint"});
 
     const std::string host_name = base::host_name();
-    const auto discovery = r::make_discovery(agent::discovery_request(plan, host_name));
+    r::DiscoveryRequest request = agent::discovery_request(plan, host_name);
+    request.ends_with_job = true;
+    const auto discovery = r::make_discovery(std::move(request));
     for (;;) {
         auto found = discovery->find();
         if (!found) return print_error({base::printable(found.error().text), found.error().status});
@@ -90,8 +94,9 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
             return print_error({"coordinator: " + base::printable(plan.rendezvous.endpoint) +
                                     " is no address of this node, or another process serves there already",
                                 exit_status::kRefused});
-        while (!discovery->is_vacant()) std::this_thread::sleep_for(r::Discovery::kLookEvery);
-        if (discovery->is_gone()) return 0;  // the job has ended
+        if (found->places.empty()) return 0;  // the job has ended
+        discovery->learn(found->epoch, {});
+        while (!discovery->may_be_vacant()) std::this_thread::sleep_for(r::Discovery::kLookAlwaysEvery);
     }
 }
 

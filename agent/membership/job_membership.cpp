@@ -236,7 +236,7 @@ void JobMembership::perform(r::Member::Action& action) {
         order([this, round = running_round_, reason = stop->reason, lost = stop->lost, signal = stop->signal,
                is_known = own_failure_ || stop->reason == own_leave_] {
             if (!round || running_round_ != round) return;
-            if (!is_known) orders_.print(reason);
+            if (!is_known && std::exchange(printed_reason_, reason) != reason) orders_.print(reason);
             orders_.stop(reason, lost, signal);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
@@ -262,6 +262,7 @@ void JobMembership::set_timer() {
 void JobMembership::start(const r::Assigned& assigned) {
     running_round_ = assigned.stamp.round;
     own_failure_ = false;
+    printed_reason_.clear();
     is_standby_ = assigned.group_rank < kStandbys;
     Assignment assignment;
     assignment.round = assigned.stamp.round;

@@ -103,9 +103,10 @@ private:
     base::Deadline deadline_{loop_};
     std::string master_;  ///< the address of --master-addr; empty: the plan has none
     bool acting_ = false;
-    bool own_failure_ = false;  ///< in the running round
-    std::string own_reason_;    ///< the reason of this node's leave
-    std::string own_leave_;     ///< the same with this node's name, for the other nodes; empty: this node stays
+    bool own_failure_ = false;    ///< in the running round
+    std::string own_reason_;      ///< the reason of this node's leave
+    std::string own_leave_;       ///< the same with this node's name, for the other nodes; empty: this node stays
+    std::string printed_reason_;  ///< of the running round's stop: a successor orders it again
     std::optional<JobVerdict> dying_;
     bool over_ = false;                 ///< the last order is queued
     std::optional<int> running_round_;  ///< its workers may live

@@ -152,6 +152,7 @@ base::Result<void> JobMembership::host_coordinator(r::DiscoveryResult& found) {
     r::CoordinatorJob job{coordinator_options(plan_, host_name_, 0), found.claim};
     job.options.epoch = found.epoch;
     job.options.succeeds = found.succeeds;
+    job.options.snapshot = found.snapshot;
     std::vector<store::Listener> listeners;
     listeners.push_back(std::move(*found.listener));
     for (store::Listener& each : found.more_listeners) listeners.push_back(std::move(each));
@@ -187,7 +188,7 @@ void JobMembership::locate_later() {
 /// and run it from the start.
 void JobMembership::locate_again() {
     if (finding_.busy() || over_ || end_if_recorded()) return;
-    discovery_->learn(member_->epoch());
+    discovery_->learn(member_->epoch(), running_round_ ? r::Discovery::kMembersWait : r::Discovery::kSparesWait);
     if (base::Clock::now() < member_->evicted_by()) return find_coordinator(&JobMembership::on_located);
     finding_ = base::Background(loop_, [this, discovery = discovery_]() -> std::function<void()> {
         const bool is_gone = discovery->stays_gone();

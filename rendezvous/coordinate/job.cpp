@@ -60,6 +60,7 @@ std::string encode(const CoordinatorJob& job) {
     for (const std::uint64_t number : {options.epoch, std::uint64_t{options.succeeds}, options.expected_hosts.size()})
         put(out, std::to_string(number));
     for (const std::string& host : options.expected_hosts) put(out, host);
+    put(out, options.snapshot ? wire::encode(*options.snapshot) : std::string());
     put(out, std::to_string(job.claim ? 1 : 0));
     if (job.claim) {
         put(out, job.claim->path);
@@ -83,6 +84,7 @@ std::optional<CoordinatorJob> decode_job(std::string_view bytes) {
     options.succeeds = fields.number() != 0;
     for (std::uint64_t hosts = fields.number(); hosts > 0 && fields.good(); --hosts)
         options.expected_hosts.push_back(fields.text());
+    options.snapshot = wire::decode_snapshot(fields.text());
     if (fields.number() != 0) {
         HeldClaim claim;
         claim.path = fields.text();

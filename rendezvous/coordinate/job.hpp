@@ -12,7 +12,8 @@
 namespace dlaunch::rendezvous {
 
 struct CoordinatorJob {
-    Coordinator::Options options;  ///< without snapshot and incarnation, which each process has of its own
+    /// Without incarnation, which each process has of its own; the snapshot is for the first process.
+    Coordinator::Options options;
     std::optional<HeldClaim> claim;
     Time began = std::chrono::steady_clock::now();  ///< on this machine, for the report
 };

@@ -133,9 +133,11 @@ void Process::renew_claim() {
 /// that was frozen until after its lease, with the job's verdict recorded, still removes the claim.
 void Process::release_claim() {
     const bool is_over = host_->coordinator().verdict().has_value();
+    const bool hands_over = host_->coordinator().has_handed_over();
+    const auto snapshot = hands_over ? wire::encode(host_->coordinator().snapshot()) : std::string();
     leave_timer_ = loop_.after(kReleaseMayTake, [this] { loop_.stop(); });
-    releasing_ = base::Background(loop_, [this, claim = claim_, is_over]() -> std::function<void()> {
-        claim->release(is_over);
+    releasing_ = base::Background(loop_, [this, claim = claim_, is_over, snapshot]() -> std::function<void()> {
+        is_over ? claim->remove() : claim->release(snapshot);
         return [this] { loop_.stop(); };
     });
 }

@@ -40,8 +40,11 @@ public:
 
     virtual ~Claim() = default;
     [[nodiscard]] virtual State renew() = 0;
-    /// The owner has stopped acting. `job_is_over`: removes the claim; else another process may take it at once.
-    virtual void release(bool job_is_over) = 0;
+    /// The owner has stopped acting, and the job is over.
+    virtual void remove() = 0;
+    /// The owner has stopped acting, and another process may take the claim at once. `snapshot`: all that the owner
+    /// knew, encoded, for a successor in the next moments; empty: the owner cannot say.
+    virtual void release(const std::string& snapshot) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Claim> make_claim(HeldClaim claim);

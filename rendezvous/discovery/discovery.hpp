@@ -12,6 +12,7 @@
 #include "rendezvous/base/time.hpp"
 #include "rendezvous/discovery/claim.hpp"
 #include "rendezvous/net/endpoint.hpp"
+#include "rendezvous/wire/job.hpp"
 
 namespace dlaunch::rendezvous {
 
@@ -31,20 +32,23 @@ struct DiscoveryRequest {
     std::string version, job_id;             ///< a coordinator accepts only equal ones
     std::string option = "--rdzv-endpoint";  ///< the option that named the endpoint, for messages
     Hosting hosting = Hosting::at_own_place;
-    bool only_look = false;  ///< `dlaunch check`: claim nothing
+    bool only_look = false;      ///< `dlaunch check`: claim nothing
+    bool ends_with_job = false;  ///< `dlaunch coordinator`: a standby does not begin the job that it has seen again
     Milliseconds node_timeout{5'000};
     std::uint64_t known_epoch = 0;  ///< the highest that this node has seen; the next coordinator's is higher
 };
 
 /// The result of a discovery.
 struct DiscoveryResult {
-    /// Addresses of the coordinator, to be dialed in this order. Empty only with only_look, without a coordinator.
+    /// Addresses of the coordinator, to be dialed in this order. Empty with only_look, without a coordinator, and with
+    /// ends_with_job, when the claim has been removed.
     std::vector<ResolvedEndpoint> places;
     /// Set if this node hosts the coordinator: listens already, so that no dial is refused from now on.
     std::optional<store::Listener> listener;
     std::optional<HeldClaim> claim;  ///< with a listener, if the address is not fixed; the coordinator renews the claim
     std::uint64_t epoch = 1;         ///< of this node's coordinator
     bool succeeds = false;           ///< another coordinator may have served the job before
+    std::optional<Snapshot> snapshot;             ///< the latest of that coordinator, which has just handed over
     std::vector<store::Listener> more_listeners;  ///< at further addresses of the endpoint's name
     std::string advertised;                       ///< this node's address for other nodes
     std::string bind_to;                          ///< the same, numeric
@@ -70,14 +74,19 @@ public:
     /// Whether the coordinator's claim is dead or released, judged by the changes that this object's calls have seen.
     /// Does not wait: a standby polls it.
     [[nodiscard]] virtual bool is_vacant() { return false; }
-    /// Whether there is no claim at all, as after the end of a job.
-    [[nodiscard]] virtual bool is_gone() { return false; }
     /// Waits until a living owner would have claimed again. True: there is no claim at any time until then.
     [[nodiscard]] virtual bool stays_gone() { return false; }
-    /// Records an epoch that this node has seen.
-    virtual void learn(std::uint64_t) {}
+    /// Records an epoch that this node has seen. Before this node takes over, it lets others do so for that time.
+    virtual void learn(std::uint64_t, Milliseconds) {}
 
-    static constexpr Milliseconds kLookEvery{500};  ///< period of a standby's looks at the claim
+    /// A standby without workers: whether find() should be called, because the claim is free or was not renewed lately.
+    [[nodiscard]] virtual bool may_be_vacant() { return false; }
+
+    static constexpr Milliseconds kLookEvery{500};  ///< period of a member's looks at the claim
+    static constexpr Milliseconds kLookAlwaysEvery{
+        100};                                         ///< of a standby that does nothing else, which takes over first
+    static constexpr Milliseconds kSparesWait{200};   ///< for such a standby
+    static constexpr Milliseconds kMembersWait{400};  ///< for a spare
 };
 
 /// Chooses the discovery for the kind of endpoint.

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/random.hpp"
@@ -120,6 +121,11 @@ bool FolderDiscovery::is_vacant() {
     return *there ? unchanged_for(**there) >= claim_dies_after(request_.node_timeout) : is_missing();
 }
 
+bool FolderDiscovery::may_be_vacant() {
+    const auto there = latest();
+    return there && (!*there || unchanged_for(**there) >= kClosedPort);
+}
+
 bool FolderDiscovery::is_gone() {
     const auto there = latest();
     return there && !*there;
@@ -164,7 +170,7 @@ base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
 }
 
 base::Result<DiscoveryResult> FolderDiscovery::find() {
-    for (;;) {
+    for (bool has_waited = false;;) {
         auto there = latest();
         if (!there && known_epoch_ > 0) {  // the folder existed when this node joined
             mkdir(request_.at.folder.c_str(), 0777);
@@ -175,6 +181,7 @@ base::Result<DiscoveryResult> FolderDiscovery::find() {
             std::this_thread::sleep_for(kLookAgain);
             continue;
         }
+        if (!*there && known_epoch_ > 0 && request_.ends_with_job) return DiscoveryResult{};
         const std::uint64_t number = *there ? (*there)->number : 0;
         if (number && !is_dead(**there)) {
             auto again = latest();  // the claim may have changed meanwhile
@@ -197,10 +204,20 @@ base::Result<DiscoveryResult> FolderDiscovery::find() {
             if (auto writable = try_to_write({found.bind_to, 0}); !writable) return writable.error();
             return found;
         }
+        if (known_epoch_ > 0 && !std::exchange(has_waited, true)) {
+            std::this_thread::sleep_for(waits_.load());
+            continue;
+        }
         auto taken = take_over(std::move(found), there->value_or(Latest{}));
         if (!taken) return taken.error();
         if (taken->listener) return std::move(*taken);
     }
+}
+
+std::optional<HandedOver> FolderDiscovery::released_as(const Latest& claim) {
+    const auto renewed = claim.number ? renewed_at(claim.path) : std::nullopt;
+    if (!renewed || !is_released(*renewed)) return std::nullopt;
+    return handed_over_in(base::text_of(claim.path));
 }
 
 /// Claims the number after the latest claim. The epoch is above all that this node has seen, and at least the time, so
@@ -213,7 +230,9 @@ base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, 
     HeldClaim claim;
     claim.number = after.number + 1;
     claim.path = prefix_ + std::to_string(claim.number);
+    std::int64_t claimed_at_ms = 0;
     auto first = create_claim(claim.path, [&](std::int64_t now_ms) {
+        claimed_at_ms = now_ms;
         const auto since_start = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms - kEpochsStart_ms, 0));
         const std::uint64_t seen = claim_of_epoch(std::max<std::uint64_t>(known_epoch_, after.epoch));
         found.epoch = epoch_of_claim(std::max(seen + 1, since_start));
@@ -222,12 +241,18 @@ base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, 
     });
     if (!first) return failed("cannot write to", first.error().text);
     if (!*first) return found;
+    found.succeeds = after.number > 0 || known_epoch_ > 0;
+    if (auto released = released_as(after)) {
+        if (released->is_unused()) found.succeeds = false;
+        // Later, a user may have started the job anew, with other options.
+        else if (claimed_at_ms - released->at_ms <= request_.node_timeout.count())
+            found.snapshot = std::move(released->snapshot);
+    }
     for (std::uint64_t old = after.number; old > 0; --old)
         if (unlink((prefix_ + std::to_string(old)).c_str()) != 0) break;
     found.places = {{place, found.bind_to}};
     found.listener = std::move(*listener);
     found.claim = std::move(claim);
-    found.succeeds = after.number > 0 || known_epoch_ > 0;
     return found;
 }
 

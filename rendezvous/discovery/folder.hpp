@@ -19,6 +19,7 @@
 #include <string>
 
 #include "rendezvous/discovery/discovery.hpp"
+#include "rendezvous/discovery/handed_over.hpp"
 
 namespace dlaunch::rendezvous {
 
@@ -29,9 +30,12 @@ public:
     [[nodiscard]] base::Result<DiscoveryResult> find() override;
     [[nodiscard]] bool moves() const override { return true; }
     [[nodiscard]] bool is_vacant() override;
-    [[nodiscard]] bool is_gone() override;
     [[nodiscard]] bool stays_gone() override;
-    void learn(std::uint64_t epoch) override { known_epoch_ = std::max(known_epoch_.load(), epoch); }
+    [[nodiscard]] bool may_be_vacant() override;
+    void learn(std::uint64_t epoch, Milliseconds waits) override {
+        known_epoch_ = std::max(known_epoch_.load(), epoch);
+        waits_ = waits;
+    }
 
 private:
     struct Latest {
@@ -51,15 +55,18 @@ private:
     [[nodiscard]] base::Result<std::optional<Latest>> latest();
     [[nodiscard]] Milliseconds unchanged_for(const Latest& claim);
     [[nodiscard]] bool is_missing() const;
+    [[nodiscard]] bool is_gone();
     [[nodiscard]] Time last_change() const;
     [[nodiscard]] bool is_dead(const Latest& claim);
     [[nodiscard]] base::Result<DiscoveryResult> take_over(DiscoveryResult found, const Latest& after);
+    [[nodiscard]] static std::optional<HandedOver> released_as(const Latest& claim);
     [[nodiscard]] std::string content(const Endpoint& place, std::uint64_t epoch) const;
     [[nodiscard]] base::Result<void> try_to_write(const Endpoint& place) const;
 
     const DiscoveryRequest request_;
     const std::string prefix_;  ///< of the claims' paths
     std::atomic<std::uint64_t> known_epoch_ = 0;
+    std::atomic<Milliseconds> waits_{Milliseconds(0)};  ///< for others to take over
     mutable std::mutex seen_mutex_;  ///< a standby's look and a find() may overlap while the file server is slow
     Seen seen_;
     std::optional<Time> missing_since_;  ///< the first look without a claim after the latest look with one

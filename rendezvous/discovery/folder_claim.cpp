@@ -17,6 +17,7 @@
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/discovery/folder.hpp"
+#include "rendezvous/discovery/handed_over.hpp"
 #include "rendezvous/discovery/part_file.hpp"
 
 namespace dlaunch::rendezvous {
@@ -105,14 +106,19 @@ Claim::State FolderClaim::claim_again() {
     return State::held;
 }
 
-void FolderClaim::release(bool job_is_over) {
-    if (base::text_of(held_.path) != held_.content) return;
-    if (job_is_over) {
-        unlink(held_.path.c_str());
-        return;
-    }
+void FolderClaim::remove() {
+    if (base::text_of(held_.path) == held_.content) unlink(held_.path.c_str());
+}
+
+/// The claim is free when its time says so, after its content.
+void FolderClaim::release(const std::string& snapshot) {
+    const base::UniqueFd file(open(held_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (!file || base::text_of(held_.path) != held_.content) return;
+    struct stat about {};
+    if (!snapshot.empty() && futimens(file.get(), nullptr) == 0 && fstat(file.get(), &about) == 0)
+        static_cast<void>(base::write_all(file.get(), record_line(modified_at_ms(about), snapshot)));
     const timespec times[] = {kReleased, kReleased};
-    utimensat(AT_FDCWD, held_.path.c_str(), times, 0);
+    futimens(file.get(), times);
 }
 
 }  // namespace dlaunch::rendezvous

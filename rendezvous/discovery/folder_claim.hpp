@@ -22,7 +22,8 @@ public:
     explicit FolderClaim(HeldClaim held) : held_(std::move(held)), held_at_(std::chrono::steady_clock::now()) {}
 
     [[nodiscard]] State renew() override;
-    void release(bool job_is_over) override;
+    void remove() override;
+    void release(const std::string& snapshot) override;
 
 private:
     [[nodiscard]] State claim_again();

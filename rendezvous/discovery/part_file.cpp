@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::int64_t kOld_ms = 60'000;  // a part lives for milliseconds, unless the file server does not answer
 
-std::int64_t modified_at_ms(const struct stat& file) {
-    return std::int64_t{file.st_mtim.tv_sec} * 1'000 + file.st_mtim.tv_nsec / 1'000'000;
-}
-
 base::Error error_of_call() { return {std::strerror(errno)}; }
 
 }  // namespace
+
+std::int64_t modified_at_ms(const struct stat& file) {
+    return std::int64_t{file.st_mtim.tv_sec} * 1'000 + file.st_mtim.tv_nsec / 1'000'000;
+}
 
 PartFile::~PartFile() {
     if (file_) unlink(path_.c_str());

@@ -1,6 +1,8 @@
 #pragma once
 /// A file that gets its name in a shared folder when its content is complete.
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 
@@ -35,5 +37,8 @@ private:
     base::UniqueFd file_;
     std::int64_t created_at_ms_ = 0;
 };
+
+/// Since 1970, by the file server's clock.
+[[nodiscard]] std::int64_t modified_at_ms(const struct stat& file);
 
 }  // namespace dlaunch::rendezvous

@@ -45,6 +45,7 @@ void Coordinator::resign(Time now) {
     if (!may_act(now)) return;
     outbox_.record();
     depose("it handed over");
+    has_handed_over_ = true;
 }
 
 /// A stalled coordinator receives nothing: its own gap is no node's silence.

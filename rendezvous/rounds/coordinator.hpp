@@ -65,6 +65,9 @@ public:
     [[nodiscard]] bool deposed() const { return deposed_; }
     /// The reason of deposed(), for a log.
     [[nodiscard]] const std::string& deposed_reason() const { return deposed_reason_; }
+    /// resign() has deposed this coordinator: no other has begun a round since, and its snapshot is all there is to
+    /// know.
+    [[nodiscard]] bool has_handed_over() const { return has_handed_over_; }
     /// The highest epoch that a member reported; the next coordinator's must be higher.
     [[nodiscard]] std::uint64_t highest_epoch() const { return highest_epoch_; }
     [[nodiscard]] Phase phase() const { return rounds_.phase(); }
@@ -101,6 +104,7 @@ private:
     Time lease_until_ = kNever;
     bool deposed_ = false;
     std::string deposed_reason_;
+    bool has_handed_over_ = false;
     bool had_members_ = false;
     Time last_message_;  ///< of any member
     Time next_look_;     ///< for silent nodes

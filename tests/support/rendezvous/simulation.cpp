@@ -46,7 +46,7 @@ Simulation::Simulation(std::uint64_t seed, Machines machines) : machines_(std::m
         if (fixed_) {
             start_process(add_seat(host, 1, 0, false));
         } else {
-            claim_ = {true, false, 1, seats_.size(), now_};
+            claim_ = {.exists = true, .number = 1, .seat = seats_.size(), .renewed = now_};
             start_process(add_seat(host, epoch_of_claim(1), 1, false));
         }
     });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rendezvous/discovery/claim.hpp"
+#include "rendezvous/discovery/handed_over.hpp"
 #include "rendezvous/wire/rounds.hpp"
 #include "tests/support/rendezvous/simulation.hpp"
 
@@ -44,7 +45,7 @@ void Simulation::start_process(std::size_t at) {
     process.epoch = options.epoch = seat.epoch + seat.generation;
     options.incarnation = draw();
     options.succeeds = seat.succeeds || seat.generation > 0;
-    if (seat.generation > 0) options.snapshot = seat.record;
+    options.snapshot = seat.record;
     note(fmt::format("node{} hosts coordinator {} of epoch {}", seat.node, seat.process, process.epoch));
     if (!options.snapshot && verdict_) verdicts_may_differ_ = true;
     if (options.succeeds) expect_adoption(seat.process);
@@ -171,6 +172,8 @@ void Simulation::leave_seat(std::uint64_t number, bool job_is_over) {
     if (seats_[at].claim && claim_.exists && claim_.number == seats_[at].claim) {
         if (job_is_over) claim_.exists = false;
         claim_.released = true;
+        claim_.released_at = now_;
+        if (leaving->coordinator->has_handed_over()) claim_.handed_over = seats_[at].record;
     }
     close_seat(at, false);
 }
@@ -251,8 +254,13 @@ void Simulation::take_over(std::size_t at) {
     const std::uint64_t number = std::max(claim_.number, known) + 1;
     note(fmt::format("agent{} claims number {}", at, number));
     ++tally_.faults["take-over"];
-    claim_ = {true, false, number, seats_.size(), now_};
-    start_process(add_seat(agent.node, epoch_of_claim(number), number, true));
+    const bool is_recent = now_ - claim_.released_at <= options_.node_timeout;
+    auto handed_over = std::move(claim_.handed_over);
+    claim_ = {.exists = true, .number = number, .seat = seats_.size(), .renewed = now_};
+    const bool is_unused = handed_over && HandedOver{0, *handed_over}.is_unused();
+    const std::size_t seat = add_seat(agent.node, epoch_of_claim(number), number, !is_unused);
+    if (is_recent && !is_unused) seats_[seat].record = std::move(handed_over);
+    start_process(seat);
     locate(at);
 }
 

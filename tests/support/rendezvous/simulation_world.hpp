@@ -128,6 +128,8 @@ struct Wire {
 /// The highest claim, as in the folder of the `file` discovery.
 struct SimulatedClaim {
     bool exists = false, released = false;
+    std::optional<Snapshot> handed_over;  ///< of an owner that has released it
+    Milliseconds released_at{0};
     std::uint64_t number = 0;
     std::size_t seat = 0;
     Milliseconds renewed{0};

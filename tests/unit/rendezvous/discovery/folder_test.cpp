@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "rendezvous/discovery/folder_claim.hpp"
+#include "rendezvous/wire/rounds.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace dlaunch::rendezvous {
@@ -50,7 +51,7 @@ TEST_F(Folder, the_first_node_hosts_and_removes_its_claim) {
     ASSERT_TRUE(found->claim);
     FolderClaim claim(*found->claim);
     EXPECT_EQ(claim.renew(), Claim::State::held);
-    claim.release(true);
+    claim.remove();
     EXPECT_EQ(files(), std::set<std::string>{});
 }
 
@@ -117,7 +118,7 @@ TEST_F(Folder, a_claim_that_was_followed_is_lost) {
     EXPECT_EQ(held.renew(), Claim::State::held);
     claim("dlaunch-night-207.2", "127.0.0.1:1\n");
     EXPECT_EQ(held.renew(), Claim::State::lost);
-    held.release(true);
+    held.remove();
     EXPECT_TRUE(files().contains("dlaunch-night-207.2"));
 }
 
@@ -127,7 +128,7 @@ TEST_F(Folder, a_claim_of_another_owner_under_the_same_name_is_lost) {
     FolderClaim held(*found->claim);
     claim("dlaunch-night-207.1", "127.0.0.1:1\n");
     EXPECT_EQ(held.renew(), Claim::State::lost);
-    held.release(true);
+    held.remove();
     EXPECT_TRUE(files().contains("dlaunch-night-207.1"));
 }
 
@@ -200,13 +201,91 @@ TEST_F(Folder, a_node_of_the_job_leaves_a_missing_claim_to_the_owner) {
     EXPECT_EQ(found->epoch, owner->epoch);
 }
 
+TEST_F(Folder, a_successor_gets_the_snapshot_of_a_claim_that_was_just_released) {
+    DiscoveryRequest patient = request();
+    patient.node_timeout = Milliseconds(60'000);
+    const auto before = FolderDiscovery(patient).find();
+    Snapshot snapshot;
+    snapshot.round = 3;
+    FolderClaim(*before->claim).release(wire::encode(snapshot));
+    const auto next = FolderDiscovery(patient).find();
+    ASSERT_TRUE(next && next->listener);
+    EXPECT_TRUE(next->succeeds);
+    EXPECT_EQ(next->snapshot, snapshot);
+    EXPECT_EQ(FolderClaim(*next->claim).renew(), Claim::State::held);
+    FolderClaim(*next->claim).release({});
+    const auto last = FolderDiscovery(patient).find();
+    EXPECT_TRUE(last->succeeds);
+    EXPECT_EQ(last->snapshot, std::nullopt) << "the owner could not say";
+}
+
+TEST_F(Folder, a_snapshot_serves_for_a_node_time_out) {
+    const auto before = FolderDiscovery(request()).find();
+    Snapshot snapshot;
+    snapshot.round = 3;
+    FolderClaim(*before->claim).release(wire::encode(snapshot));
+    std::this_thread::sleep_for(request().node_timeout * 2);
+    const auto next = FolderDiscovery(request()).find();
+    EXPECT_TRUE(next->succeeds);
+    EXPECT_EQ(next->snapshot, std::nullopt);
+}
+
+TEST_F(Folder, nothing_binds_the_successor_of_a_coordinator_without_nodes) {
+    const auto before = FolderDiscovery(request()).find();
+    FolderClaim(*before->claim).release(wire::encode(Snapshot{}));
+    std::this_thread::sleep_for(request().node_timeout * 2);
+    const auto next = FolderDiscovery(request()).find();
+    EXPECT_FALSE(next->succeeds);
+    EXPECT_EQ(next->snapshot, std::nullopt);
+}
+
+TEST_F(Folder, a_standby_coordinator_ends_with_the_job) {
+    const auto owner = FolderDiscovery(request()).find();
+    DiscoveryRequest waiting = request();
+    waiting.ends_with_job = true;
+    FolderDiscovery standby(waiting);
+    standby.learn(owner->epoch, {});
+    EXPECT_FALSE(standby.may_be_vacant());
+    FolderClaim(*owner->claim).remove();
+    EXPECT_TRUE(standby.may_be_vacant());
+    const auto found = standby.find();
+    EXPECT_TRUE(found && !found->listener && found->places.empty());
+    EXPECT_EQ(files(), std::set<std::string>{});
+}
+
+TEST_F(Folder, a_node_lets_others_take_over_first) {
+    DiscoveryRequest patient = request();
+    patient.node_timeout = Milliseconds(60'000);
+    const auto before = FolderDiscovery(patient).find();
+    FolderDiscovery member(patient);
+    member.learn(before->epoch, Milliseconds(300));
+    FolderClaim(*before->claim).release({});
+    std::thread late([&] {
+        const auto found = member.find();
+        EXPECT_TRUE(found && !found->listener);
+    });
+    const auto next = FolderDiscovery(patient).find();
+    ASSERT_TRUE(next && next->listener);
+    FolderClaim claim(*next->claim);
+    std::atomic<bool> over = false;
+    std::thread owner([&] {
+        while (!over) {
+            EXPECT_EQ(claim.renew(), Claim::State::held);
+            std::this_thread::sleep_for(Milliseconds(100));
+        }
+    });
+    late.join();
+    over = true;
+    owner.join();
+}
+
 TEST_F(Folder, a_released_claim_is_taken_at_once_and_with_a_higher_epoch) {
     FolderDiscovery first(request()), second(request());
     const auto before = first.find();
     ASSERT_TRUE(before);
     EXPECT_FALSE(before->succeeds);
     EXPECT_FALSE(second.is_vacant());
-    FolderClaim(*before->claim).release(false);
+    FolderClaim(*before->claim).release({});
     EXPECT_TRUE(second.is_vacant());
     const auto after = second.find();
     ASSERT_TRUE(after);
