@@ -7,6 +7,7 @@
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/suggest.hpp"
 #include "launcher/cli/values.hpp"
+#include "rendezvous/base/escape.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -120,7 +121,8 @@ std::string unknown(std::string_view key) {
     std::vector<std::string_view> names;
     for (const Key& each : kKeys) names.push_back(each.name);
     const std::string_view best = nearest(key, names);
-    return fmt::format("unknown key {} is ignored{}", key, best.empty() ? "" : fmt::format("; did you mean {}?", best));
+    return fmt::format("unknown key {} is ignored{}", base::printable(key),
+                       best.empty() ? "" : fmt::format("; did you mean {}?", best));
 }
 
 /// Removes quotes around the whole list, which scripts for torchrun often contain.

@@ -17,6 +17,13 @@ bool is_c1_control(std::string_view sequence) {
     return sequence.size() == 2 && byte_at(sequence, 0) == 0xC2 && byte_at(sequence, 1) < 0xA0;
 }
 
+/// U+202A..U+202E and U+2066..U+2069: what follows would be shown in another order.
+bool turns_direction(std::string_view sequence) {
+    if (sequence.size() != 3 || byte_at(sequence, 0) != 0xE2) return false;
+    const unsigned second = byte_at(sequence, 1), third = byte_at(sequence, 2);
+    return (second == 0x80 && third >= 0xAA && third <= 0xAE) || (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
 /// Calls `good` for every well-formed sequence and `bad` for every other byte.
 template <class Good, class Bad>
 void walk(std::string_view text, Good good, Bad bad) {
@@ -55,7 +62,8 @@ std::string printable(std::string_view text) {
         text,
         [&](std::string_view sequence) {
             const unsigned first = byte_at(sequence, 0);
-            const bool control = (first < 0x20 && first != '\t') || first == 0x7F || is_c1_control(sequence);
+            const bool control = (first < 0x20 && first != '\t') || first == 0x7F || is_c1_control(sequence) ||
+                                 turns_direction(sequence);
             if (!control) {
                 out += sequence;
             } else {

@@ -10,7 +10,8 @@ namespace dlaunch::base {
 /// The length (1..4) of the well-formed UTF-8 sequence at text[at]; 0: none.
 [[nodiscard]] std::size_t utf8_length(std::string_view text, std::size_t at);
 
-/// Escapes control characters except tab, and bytes that are not UTF-8. Escapes line ends, too, so split lines first.
+/// Escapes control characters except tab, characters that turn the direction of writing, and bytes that are not UTF-8.
+/// Escapes line ends, too, so split lines first.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// Escapes only bytes that are not UTF-8.

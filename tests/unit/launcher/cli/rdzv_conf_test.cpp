@@ -49,10 +49,10 @@ TEST(RdzvConf, a_wrong_value_is_named) {
 }
 
 TEST(RdzvConf, an_unknown_key_is_a_warning) {
-    const auto conf = parse_rdzv_conf("jion_timeout=3,xyzzy=3,last_call_timeout=2");
+    const auto conf = parse_rdzv_conf("jion_timeout=3,xyzzy=3,\x1b[1m=1,last_call_timeout=2");
     EXPECT_EQ(conf->warnings,
               (std::vector<std::string>{"unknown key jion_timeout is ignored; did you mean join_timeout?",
-                                        "unknown key xyzzy is ignored"}));
+                                        "unknown key xyzzy is ignored", "unknown key \\x1b[1m is ignored"}));
     EXPECT_EQ(conf->last_call_timeout, 2s);
 }
 

@@ -32,6 +32,7 @@ TEST(Printable, EscapesControlCharacters) {
     EXPECT_EQ(printable("\x1b[2J\a\r\n\x7f"), "\\x1b[2J\\x07\\x0d\\x0a\\x7f");
     EXPECT_EQ(printable("a\0b"s), "a\\x00b");
     EXPECT_EQ(printable("\xC2\x9B"), "\\xc2\\x9b");
+    EXPECT_EQ(printable("a\u202Eb\u2069c\u202Fd\u2065"), "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa9c\u202Fd\u2065");
     EXPECT_EQ(printable("\xFF\xC3"), "\\xff\\xc3");
 }
 
