@@ -175,8 +175,7 @@ void Pmi1Server::name(int local_rank, const Pmi1Request& request) {
     const auto is_port = [](std::string_view text) {  // clients read a value up to its first blank
         return text.size() <= kMostValueBytes && text.find(' ') == std::string_view::npos;
     };
-    if (!service || service->empty() || service->size() > kMostNameBytes || (publishes && !port) ||
-        (port && !is_port(*port)))
+    if (!service || service->size() > kMostNameBytes || (publishes && !port) || (port && !is_port(*port)))
         return reply(local_rank,
                      fmt::format("cmd={}_result info=fail rc=1 msg=bad_name_or_port", publishes  ? "publish"
                                                                                       : looks_up ? "lookup"

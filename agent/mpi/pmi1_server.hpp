@@ -50,7 +50,7 @@ struct Pmi1Action {
 class Pmi1Server {
 public:
     static constexpr std::size_t kMostKeyBytes = 64, kMostValueBytes = 1024;  ///< as Hydra's
-    static constexpr std::size_t kMostNameBytes = 256;                        ///< of a published name
+    static constexpr std::size_t kMostNameBytes = 1024;                       ///< of a published name
     static constexpr std::size_t kMostSpaceBytes = 256UL << 20;               ///< 100,000 ranks put 2.6 KiB each
     static constexpr std::size_t kMostFenceBytes = 8UL << 20;  ///< what a node may put between two barriers
     static constexpr std::size_t kMostHeldBytes = 64UL << 10;  ///< of a rank's requests behind a pending one

@@ -13,8 +13,6 @@ namespace {
 using Kind = PmixMessage::Kind;
 using Infos = std::span<const pmix_info_t>;
 
-constexpr std::string_view kDirectives = "pmix.";  // keys of the standard: they are no names
-
 /// A call about several names, for which the agent is asked one by one.
 struct Call {
     std::size_t unanswered = 0;
@@ -26,6 +24,11 @@ const pmix_info_t* find(Infos infos, std::string_view key) {
     for (const pmix_info_t& info : infos)
         if (info.key == key) return &info;
     return nullptr;
+}
+
+/// Keys of the standard are no names. Their values are no strings; a user's name may begin as they do.
+bool is_directive(const pmix_info_t& info) {
+    return std::string_view(info.key).starts_with("pmix.") && info.value.type != PMIX_STRING;
 }
 
 bool is_set(const pmix_info_t* info) { return info && (info->value.type != PMIX_BOOL || info->value.data.flag); }
@@ -75,7 +78,7 @@ void PmixNames::publish(const pmix_proc_t& by, const pmix_info_t* infos, std::si
     const char* use = is_for_one_reader(find(all, PMIX_PERSISTENCE)) ? "1" : "0";
     std::vector<std::vector<std::string>> questions;
     for (const pmix_info_t& info : all) {
-        if (std::string_view(info.key).starts_with(kDirectives)) continue;
+        if (is_directive(info)) continue;
         questions.push_back({std::to_string(by.rank), info.key, encode(by.rank, info.value), use});
         if (questions.back()[2].empty()) return call(PMIX_ERR_NOT_SUPPORTED, data);
     }

@@ -9,7 +9,7 @@ namespace {
 
 using Values = StoreClient::Values;
 
-constexpr auto kPause = std::chrono::milliseconds(20);  // between two attempts to set a key
+constexpr auto kPause = std::chrono::milliseconds(5);  // between two attempts to set a key
 
 // A value in the store begins with its use.
 bool is_single_use(const std::string& stored) {

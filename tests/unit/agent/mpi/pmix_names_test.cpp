@@ -82,9 +82,9 @@ protected:
 };
 
 TEST_F(PmixNamesTest, a_call_ends_when_all_its_names_are_published) {
-    publish({info("sea", "port"), info(PMIX_RANGE, "ignored"), info("lake", "quay")});
+    publish({info("sea", "port"), number(PMIX_RANGE, 4), info("pmix.lake", "quay")});
     EXPECT_EQ(questions, (std::vector<PmixMessage>{{Kind::publish, {"3", "sea", "3 port", "0"}},
-                                                   {Kind::publish, {"3", "lake", "3 quay", "0"}}}));
+                                                   {Kind::publish, {"3", "pmix.lake", "3 quay", "0"}}}));
     reply(0, "1");
     EXPECT_FALSE(status);
     reply(1, "1");
@@ -108,7 +108,7 @@ TEST_F(PmixNamesTest, a_value_may_be_for_one_reader) {
 TEST_F(PmixNamesTest, what_the_library_cannot_pack_is_refused) {
     publish({number("sea", 5)});
     EXPECT_EQ(status, PMIX_ERR_NOT_SUPPORTED);
-    publish({info(PMIX_RANGE, "session")});
+    publish({number(PMIX_RANGE, 4)});
     EXPECT_EQ(status, PMIX_ERR_BAD_PARAM);
     EXPECT_TRUE(questions.empty());
 }
