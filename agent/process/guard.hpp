@@ -66,6 +66,9 @@ public:
     void register_folder(const std::string& folder);
     /// If this process dies, the guard removes the shared memory that the workers' MPI libraries leave.
     void register_shared_memory();
+    /// This process starts nodes. If it dies, those on this machine end by themselves and remove their files: the guard
+    /// kills what is left of them a second later.
+    void register_nodes();
     /// Gives the guard a copy of this connection. If the agent dies, the guard kills the workers, sends `goodbye` (up
     /// to kLongestGoodbye bytes) and closes with FIN. The kernel alone would send RST if input is unread, and a reset
     /// proves nothing: any device on the path can send one.

@@ -29,6 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kSweepDeadline = 5000ms;
+constexpr auto kNodesMayTake = 1000ms;
 constexpr auto kMayTakeToPrint = 5000ms;
 constexpr auto kMayTakeToPrintLate = 300ms;  // after the agent's own wait for the console, or a further signal
 constexpr auto kMayTakeToRemove = 2000ms;
@@ -45,8 +46,18 @@ constexpr int kSoonDeadInARow = 3;                 // early deaths in a row, aft
 
 bool Guard::agent_is_left() const { return std::ranges::find(spared_children, agent) != spared_children.end(); }
 
+/// A front end's death closes the connections of its nodes, which end then.
+void Guard::let_nodes_end() {
+    const base::Time end = base::Clock::now() + kNodesMayTake;
+    while (starts_nodes && base::Clock::now() < end && !is_asked_to_end() && !descendants(spared_children).empty()) {
+        poll(nullptr, 0, 5);
+        collect();
+    }
+}
+
 /// True: no worker lives.
 bool Guard::kill_workers() {
+    let_nodes_end();
     kill_and_remove_cgroup(cgroup, kSweepDeadline);
     if (agent_is_left()) kill_below(agent, kSweepDeadline, [] { return true; });
     return sweep(kSweepDeadline, spared_children);

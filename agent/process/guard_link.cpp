@@ -57,6 +57,8 @@ void GuardLink::register_folder(const std::string& folder) {
 
 void GuardLink::register_shared_memory() { send_to_guard(socket_.get(), GuardMessage::Kind::shared_memory, ""); }
 
+void GuardLink::register_nodes() { send_to_guard(socket_.get(), GuardMessage::Kind::nodes, ""); }
+
 namespace {
 
 /// Sends copies of the descriptors with the message.

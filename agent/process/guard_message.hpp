@@ -10,13 +10,15 @@ namespace dlaunch::agent {
 struct GuardMessage {
     /// ready: the agent reads signals from now on. lease: the lease has begun. connection: with a descriptor; without
     /// one, the guard drops the former. ending: the agent exits next. coordinator: with the descriptors of a seat.
-    /// shared_memory: workers may leave some. status_socket: with a listener, see status_socket.hpp.
+    /// shared_memory: workers may leave some. nodes: the agent is a front end. status_socket: with a listener, see
+    /// status_socket.hpp.
     enum class Kind : int {
         signals,
         ready,
         cgroup,
         folder,
         shared_memory,
+        nodes,
         suspended,
         lease,
         connection,

@@ -83,6 +83,7 @@ void Guard::read_messages() {
             case Kind::cgroup: cgroup = message.text; break;
             case Kind::folder: folders.emplace_back(message.text); break;
             case Kind::shared_memory: sweeps_shared_memory = true; break;
+            case Kind::nodes: starts_nodes = true; break;
             case Kind::suspended:
                 if (message.continued == continued) stop(message.number);
                 break;

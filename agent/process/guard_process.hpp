@@ -23,6 +23,7 @@ struct Guard {
     std::string cgroup;
     std::vector<std::string> folders;
     bool sweeps_shared_memory = false;  ///< the workers use MPI
+    bool starts_nodes = false;          ///< the agent is a front end
     /// Children that sweeps spare: those from before `exec dlaunch`, the coordinator, the child that removes folders,
     /// and an agent that cannot exit (give_up_remains).
     std::vector<pid_t> spared_children;
@@ -95,6 +96,7 @@ struct Guard {
     void give_up_coordinator();
     [[nodiscard]] bool agent_is_left() const;
     [[nodiscard]] bool kill_workers();
+    void let_nodes_end();
     [[nodiscard]] std::string last_text() const;
     [[nodiscard]] bool is_asked_to_end() const;
     void print_last_text();

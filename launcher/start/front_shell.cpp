@@ -109,6 +109,7 @@ base::Result<void> FrontShell::prepare() {
                                                 if (FrameSocket* socket = nodes_[index(host)].socket.get())
                                                     socket->send(encode(taken));
                                             });
+    link_.register_nodes();
     link_.ready();
     return {};
 }

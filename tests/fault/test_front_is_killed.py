@@ -31,11 +31,12 @@ def running(start, shell_worker):
     return running_
 
 
-def test_the_front_end_process(running):
+def test_the_front_end_process(running, tmpdir_of_job):
     run = running("--launcher=fork")
     os.kill(run.agent(), signal.SIGKILL)
     assert run.wait(10).rc == 137
     run.nothing_left(8)
+    assert list(tmpdir_of_job.iterdir()) == [], "the hosts' files on this machine"
 
 
 def test_its_guard(running):
