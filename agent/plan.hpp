@@ -196,7 +196,7 @@ struct Plan {
     std::vector<Context> contexts{{}};      ///< ascending in appnum, never empty; local ranks count through them
     bool virtual_local_rank = false;        ///< every worker sees a single device
     Vendor vendor = Vendor::nvidia;         ///< of the devices that virtual local ranks distribute
-    bool pass_local_rank = false;           ///< append --local-rank=N, as torch.distributed.launch does
+    std::string local_rank_option;          ///< precedes the program's arguments with the local rank; empty: none does
     bool forks = false;                     ///< workers are forked from a template, see services/template.hpp
     bool use_cgroups = true;                ///< false with DLAUNCH_NO_CGROUP=1: sweeps alone find processes
     std::string temporary_folder = "/tmp";  ///< absolute path: $TMPDIR where that is set

@@ -362,7 +362,7 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     agent::Plan plan = settings.plan;
     plan.host = deps.host;
     if (!settings.node_name.empty()) plan.host.name = settings.node_name;
-    if (settings.use_env) plan.pass_local_rank = false;
+    if (settings.use_env) plan.local_rank_option.clear();
     choose_devices(settings, deps, plan.host);
     if (auto done = plan_contexts(contexts, deps, plan); !done) return done.error();
     if (plan.virtual_local_rank) plan.vendor = device_vendor(settings, plan, deps);

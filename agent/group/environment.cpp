@@ -170,7 +170,8 @@ std::vector<std::string> worker_command(const Plan& plan, const Assignment& assi
         words.push_back(at <= program.name_index
                             ? program.command[at]
                             : base::substitute(program.command[at], TwoDollars::kept, {{"local_rank", local_text}}));
-        if (at == program.name_index && plan.pass_local_rank) words.push_back("--local-rank=" + local_text);
+        if (at == program.name_index && !plan.local_rank_option.empty())
+            words.push_back(plan.local_rank_option + "=" + local_text);
     }
     return words;
 }

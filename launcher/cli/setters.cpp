@@ -56,6 +56,17 @@ Done set_start_method(const OptionUse& use, Settings& to) {
     return take_over(choice_of(use), [&](const std::string& choice) { to.plan.forks = choice == "fork"; });
 }
 
+Done set_local_rank_option(const OptionUse& use, Settings& to) {
+    if (use.value == "underscore") {
+        to.plan.local_rank_option = "--local_rank";
+        return {};
+    }
+    const auto is_on = parse_switch(use.value);
+    if (!is_on) return base::Error{"expected 1, 0 or underscore"};
+    to.plan.local_rank_option = *is_on ? "--local-rank" : "";
+    return {};
+}
+
 Done set_mpi(const OptionUse& use, Settings& to) {
     using agent::MpiFamily;
     return take_over(choice_of(use), [&](const std::string& choice) {

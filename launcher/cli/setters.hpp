@@ -28,6 +28,7 @@ base::Result<void> add_variable(const OptionUse& use, Settings& to);
 base::Result<void> add_wrap(const OptionUse& use, Settings& to);
 base::Result<void> set_start_method(const OptionUse& use, Settings& to);
 base::Result<void> set_mpi(const OptionUse& use, Settings& to);
+base::Result<void> set_local_rank_option(const OptionUse& use, Settings& to);
 base::Result<void> set_endpoint(const OptionUse& use, Settings& to);
 base::Result<void> set_rdzv_conf(const OptionUse& use, Settings& to);
 base::Result<void> set_scale_up(const OptionUse& use, Settings& to);

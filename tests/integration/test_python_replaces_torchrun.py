@@ -4,6 +4,7 @@ torch is a small package with torchrun's interface; tests/interop has the real o
 """
 # ctest: timeout 600
 
+import shutil
 import textwrap
 
 import pytest
@@ -96,6 +97,21 @@ def test_the_module_launch(call):
     words = ("-m", "torch.distributed.launch", "--nproc_per_node=2")
     assert call(*words, "SHOW", "x") == ["0 2 ['--local-rank=0', 'x']", "1 2 ['--local-rank=1', 'x']"]
     assert call(*words, "--use_env", "SHOW", "--no-use-env") == two("--no-use-env")
+
+
+@pytest.mark.parametrize("version, option", [("1.13.1+cu117", "--local_rank"), ("2.5.0", "--local-rank")])
+def test_the_module_launch_passes_the_option_of_its_version(call, python, tmp_path, version, option):
+    (packages,) = python.parent.parent.glob("lib/python3*/site-packages")
+    about = packages / "torch-0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
+    try:
+        launched = [f"{rank} 2 ['{option}={rank}', 'x']" for rank in range(2)]
+        assert call("-m", "torch.distributed.launch", "--nproc_per_node=2", "SHOW", "x") == launched
+        text = "import os, sys\nfrom torch.distributed.launch import main\nmain(['--nproc_per_node=2', os.path.dirname(sys.argv[0]) + '/show.py', 'x'])\n"
+        assert caller(call, tmp_path, text) == launched
+    finally:
+        shutil.rmtree(about)
 
 
 def test_the_script_torchrun(call, python):

@@ -41,6 +41,9 @@ def test_modules_and_callers(start, python, script, tmp_path):
     show, caller = script("show.py", SHOW), script("caller.py", CALLER)
     options = ("--nproc_per_node=2", "--rdzv_id=mine", show, "x")
     assert lines(start, python, "-m", "torch.distributed.run", *options) == ["0 mine ['x']", "1 mine ['x']"]
-    assert lines(start, python, "-m", "torch.distributed.launch", *options) == ["0 mine ['--local-rank=0', 'x']", "1 mine ['--local-rank=1', 'x']"]
+    version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True).stdout
+    option = "--local_rank" if version.startswith("1.") else "--local-rank"
+    launched = lines(start, python, "-m", "torch.distributed.launch", *options)
+    assert launched == [f"0 mine ['{option}=0', 'x']", f"1 mine ['{option}=1', 'x']"]
     called = lines(start, python, caller, show)
     assert [line.split(maxsplit=2)[::2] for line in called] == [["0", "['x']"], ["1", "['x']"]]

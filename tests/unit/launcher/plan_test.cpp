@@ -292,10 +292,12 @@ TEST(Plan, CarriesTheRest) {
     EXPECT_EQ(plan.logs.rotate_bytes, 1024U);
     EXPECT_EQ(plan.logs.rotate_keep, 2);
     EXPECT_EQ(plan.binding, agent::Binding::socket);
-    EXPECT_TRUE(plan.pass_local_rank);
-    EXPECT_FALSE(planned({"--pass-local-rank", "--use-env", "p"}).plan->pass_local_rank);
-    EXPECT_FALSE(planned({"--use-env", "--pass-local-rank", "p"}).plan->pass_local_rank);
-    EXPECT_TRUE(planned({"--use-env=0", "--pass-local-rank", "p"}).plan->pass_local_rank);
+    EXPECT_EQ(plan.local_rank_option, "--local-rank");
+    EXPECT_EQ(planned({"--pass-local-rank=underscore", "p"}).plan->local_rank_option, "--local_rank");
+    EXPECT_EQ(planned({"--pass-local-rank=odd", "p"}).error(), "--pass-local-rank=odd: expected 1, 0 or underscore");
+    EXPECT_EQ(planned({"--pass-local-rank", "--use-env", "p"}).plan->local_rank_option, "");
+    EXPECT_EQ(planned({"--use-env", "--pass-local-rank", "p"}).plan->local_rank_option, "");
+    EXPECT_EQ(planned({"--use-env=0", "--pass-local-rank", "p"}).plan->local_rank_option, "--local-rank");
     EXPECT_EQ(plan.agent_error_file, "err.json");
 }
 

@@ -27,9 +27,10 @@ def program_of(words: Sequence[str]) -> Tuple[str, str, List[str]]:
     return "", "", []
 
 
-def words_of(options: Any, actions: Iterable[Any]) -> List[str]:
+def words_of(options: Any, actions: Iterable[Any], local_rank_option: str = "--local-rank") -> List[str]:
     """The command line of a namespace that torchrun's parser has filled, or a caller in its place. Values equal to the
-    parser's defaults are left out: dlaunch has the same defaults, and reads the same variables.
+    parser's defaults are left out: dlaunch has the same defaults, and reads the same variables. torch.distributed.launch
+    passes `local_rank_option`.
     """
     words: List[str] = []
     for action in actions:
@@ -38,7 +39,7 @@ def words_of(options: Any, actions: Iterable[Any]) -> List[str]:
             words += _words_of_option(name, action, getattr(options, action.dest))
     words.append(str(options.training_script))
     if not getattr(options, "use_env", True):  # torch.distributed.launch
-        words.append("--local-rank=${local_rank}")
+        words.append(local_rank_option + "=${local_rank}")
     return words + [str(word) for word in getattr(options, "training_script_args", None) or []]
 
 

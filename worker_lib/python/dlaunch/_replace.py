@@ -23,8 +23,18 @@ def install() -> None:
     if (how == "-m" and program == _RUN) or (not how and os.path.basename(program) == "torchrun"):
         become_torchrun(arguments)
     if how == "-m" and program == _LAUNCH:
-        become_torchrun(["--pass-local-rank", *arguments])
+        underscore = "=underscore" if _is_before_torch_2() else ""
+        become_torchrun(["--pass-local-rank" + underscore, *arguments])
     sys.meta_path.insert(0, _Finder())
+
+
+def _is_before_torch_2() -> bool:
+    import importlib.metadata  # slow to load
+
+    try:
+        return importlib.metadata.version("torch").startswith(("0.", "1."))
+    except importlib.metadata.PackageNotFoundError:
+        return False
 
 
 def _command_line() -> List[str]:
@@ -59,7 +69,8 @@ def _patch_after(loader: Any) -> None:
         load(module)
 
         def run(args: Any) -> NoReturn:
-            become_torchrun(words_of(args, module.get_args_parser()._actions))
+            option = "--local_rank" if _is_before_torch_2() else "--local-rank"
+            become_torchrun(words_of(args, module.get_args_parser()._actions, option))
 
         def main(args: Optional[Sequence[str]] = None) -> NoReturn:
             become_torchrun(sys.argv[1:] if args is None else args)

@@ -309,7 +309,7 @@ TEST(WorkerCommand, is_that_of_the_workers_context) {
 TEST(WorkerCommand, passes_the_local_rank_when_asked) {
     Plan plan = plan_of(2);
     plan.contexts[0].program.command.push_back("x");
-    plan.pass_local_rank = true;
+    plan.local_rank_option = "--local-rank";
     EXPECT_EQ(worker_command(plan, round_of(2), 1), (std::vector<std::string>{"prog", "--local-rank=1", "x"}));
 }
 
