@@ -93,25 +93,36 @@ def test_the_module_run_without_an_import_of_torch(call, how):
     assert call(*how, "--nproc_per_node=2", "SHOW", "-x", "--", "y") == two("-x", "--", "y")
 
 
-def test_the_module_launch(call):
-    words = ("-m", "torch.distributed.launch", "--nproc_per_node=2")
-    assert call(*words, "SHOW", "x") == ["0 2 ['--local-rank=0', 'x']", "1 2 ['--local-rank=1', 'x']"]
-    assert call(*words, "--use_env", "SHOW", "--no-use-env") == two("--no-use-env")
+@pytest.fixture
+def installed(python):
+    """installed(version): the small torch is a package of that version."""
+    (packages,) = python.parent.parent.glob("lib/python3*/site-packages")
+    about = packages / "torch-0.dist-info"
+
+    def installed_(version):
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
+
+    yield installed_
+    shutil.rmtree(about)
+
+
+LAUNCHED = "import os, sys\nfrom torch.distributed.launch import main\nmain(['--nproc_per_node=2', os.path.dirname(sys.argv[0]) + '/show.py', 'x'])\n"
 
 
 @pytest.mark.parametrize("version, option", [("1.13.1+cu117", "--local_rank"), ("2.5.0", "--local-rank")])
-def test_the_module_launch_passes_the_option_of_its_version(call, python, tmp_path, version, option):
-    (packages,) = python.parent.parent.glob("lib/python3*/site-packages")
-    about = packages / "torch-0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
-    try:
-        launched = [f"{rank} 2 ['{option}={rank}', 'x']" for rank in range(2)]
-        assert call("-m", "torch.distributed.launch", "--nproc_per_node=2", "SHOW", "x") == launched
-        text = "import os, sys\nfrom torch.distributed.launch import main\nmain(['--nproc_per_node=2', os.path.dirname(sys.argv[0]) + '/show.py', 'x'])\n"
-        assert caller(call, tmp_path, text) == launched
-    finally:
-        shutil.rmtree(about)
+def test_the_module_launch_without_an_import_of_torch(call, installed, tmp_path, version, option):
+    installed(version)
+    words = ("-m", "torch.distributed.launch", "--nproc_per_node=2")
+    launched = [f"{rank} 2 ['{option}={rank}', 'x']" for rank in range(2)]
+    assert call(*words, "SHOW", "x") == launched
+    assert call(*words, "--use_env", "SHOW", "--no-use-env") == two("--no-use-env")
+    assert caller(call, tmp_path, LAUNCHED) == launched
+
+
+def test_the_module_launch_of_a_torch_in_a_folder_that_is_added_later(call):
+    lines = call("-m", "torch.distributed.launch", "--nproc_per_node=2", "SHOW", "x")
+    assert lines == ["0 2 ['--local-rank=0', 'x']", "1 2 ['--local-rank=1', 'x']", "torch is imported"]
 
 
 def test_the_script_torchrun(call, python):
@@ -147,8 +158,7 @@ def test_a_caller_of_main(call, tmp_path):
 
 
 def test_a_caller_of_launch(call, tmp_path):
-    text = "import os, sys\nfrom torch.distributed.launch import main\nmain(['--nproc_per_node=2', os.path.dirname(sys.argv[0]) + '/show.py', 'x'])\n"
-    assert caller(call, tmp_path, text) == ["0 2 ['--local-rank=0', 'x']", "1 2 ['--local-rank=1', 'x']"]
+    assert caller(call, tmp_path, LAUNCHED) == ["0 2 ['--local-rank=0', 'x']", "1 2 ['--local-rank=1', 'x']"]
 
 
 def test_a_variable_of_torchrun_counts_where_the_caller_says_nothing(call, tmp_path):

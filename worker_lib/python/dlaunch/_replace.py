@@ -22,19 +22,23 @@ def install() -> None:
     how, program, arguments = program_of(_command_line())
     if (how == "-m" and program == _RUN) or (not how and os.path.basename(program) == "torchrun"):
         become_torchrun(arguments)
-    if how == "-m" and program == _LAUNCH:
-        underscore = "=underscore" if _is_before_torch_2() else ""
-        become_torchrun(["--pass-local-rank" + underscore, *arguments])
+    version = _torch_version() if how == "-m" and program == _LAUNCH else ""
+    if version:  # else torch is in a folder that is added later
+        become_torchrun(["--pass-local-rank" + ("=underscore" if _is_before_2(version) else ""), *arguments])
     sys.meta_path.insert(0, _Finder())
 
 
-def _is_before_torch_2() -> bool:
+def _torch_version() -> str:
     import importlib.metadata  # slow to load
 
     try:
-        return importlib.metadata.version("torch").startswith(("0.", "1."))
+        return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
-        return False
+        return ""
+
+
+def _is_before_2(version: str) -> bool:
+    return version.startswith(("0.", "1."))
 
 
 def _command_line() -> List[str]:
@@ -69,7 +73,7 @@ def _patch_after(loader: Any) -> None:
         load(module)
 
         def run(args: Any) -> NoReturn:
-            option = "--local_rank" if _is_before_torch_2() else "--local-rank"
+            option = "--local_rank" if _is_before_2(_torch_version()) else "--local-rank"
             become_torchrun(words_of(args, module.get_args_parser()._actions, option))
 
         def main(args: Optional[Sequence[str]] = None) -> NoReturn:
