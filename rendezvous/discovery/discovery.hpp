@@ -82,11 +82,9 @@ public:
     /// A standby without workers: whether find() should be called, because the claim is free or was not renewed lately.
     [[nodiscard]] virtual bool may_be_vacant() { return false; }
 
-    static constexpr Milliseconds kLookEvery{500};  ///< period of a member's looks at the claim
-    static constexpr Milliseconds kLookAlwaysEvery{
-        100};                                         ///< of a standby that does nothing else, which takes over first
-    static constexpr Milliseconds kSparesWait{200};   ///< for such a standby
-    static constexpr Milliseconds kMembersWait{400};  ///< for a spare
+    // A standby that does nothing else looks most often, and so takes over first, a spare before members of the round.
+    static constexpr Milliseconds kLookEvery{500}, kLookAlwaysEvery{100};
+    static constexpr Milliseconds kSparesWait{200}, kMembersWait{400};
 };
 
 /// Chooses the discovery for the kind of endpoint.
