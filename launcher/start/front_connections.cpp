@@ -19,7 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMostStrangers = 1024;
 constexpr auto kHelloBy = 10s;
-constexpr int kAtOnce = 64;  // connections accepted in one turn of the loop
+constexpr auto kNodeMayTake = 10s;  // from the end of the job, or its latest output, to its own end
+constexpr int kAtOnce = 64;         // connections accepted in one turn of the loop
 
 }  // namespace
 
@@ -78,6 +79,7 @@ void FrontShell::take_connection(int host, std::unique_ptr<FrameSocket> socket) 
 }
 
 void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
+    if (kind != FrameKind::beat) nodes_[index(host)].sent_at = base::Clock::now();
     switch (kind) {
         case FrameKind::errors:
             if (host == printing_) note_line(payload);
@@ -141,6 +143,22 @@ void FrontShell::end_node(int host, const NodeEnd& end) {
     look_for_end();
 }
 
+/// When the job is over, a host that sends nothing and does not end delays nobody: its agent may be frozen.
+void FrontShell::give_up_silent_nodes() {
+    const base::Time now = base::Clock::now();
+    if (!decided_at_) {
+        const auto snapshot = latest_snapshot();
+        if (snapshot && snapshot->verdict) decided_at_ = now;
+        return;
+    }
+    for (int host = 0; host < static_cast<int>(nodes_.size()) && !is_over_; ++host) {
+        const NodeState& node = nodes_[index(host)];
+        if (node.end || !node.has_order || now - std::max(*decided_at_, node.sent_at) < kNodeMayTake) continue;
+        print(fmt::format("host {}: its agent does not end; it is given up", name_of(host)));
+        lose_node(host, "its agent did not end");
+    }
+}
+
 void FrontShell::on_beat() {
     for (int host = 0; host < static_cast<int>(nodes_.size()); ++host) {
         NodeState& node = nodes_[index(host)];
@@ -150,6 +168,8 @@ void FrontShell::on_beat() {
         else
             node.socket->send(encode(FrameKind::beat));
     }
+    give_up_silent_nodes();
+    if (is_over_) return;
     show_status();
     if (input_) input_->resume();  // fg sends a job that runs no SIGCONT
     beat_ = loop_.after(kBeatEvery, [this] { on_beat(); });

@@ -8,6 +8,7 @@
 #include "launcher/start/front_plan.hpp"
 #include "launcher/start/helper_process.hpp"
 #include "launcher/start/last_words.hpp"
+#include "rendezvous/base/time.hpp"
 
 namespace dlaunch::launcher {
 
@@ -20,6 +21,7 @@ struct NodeState {
     std::unique_ptr<FrameSocket> socket;     ///< from its agent's hello to its end
     bool has_order = false;                  ///< the job runs there
     std::size_t input_credit = kInputCredit;
+    base::Time sent_at{};        ///< the latest output or file
     std::optional<NodeEnd> end;  ///< of its dlaunch, or the loss of the agent
 };
 

@@ -70,6 +70,7 @@ private:
     void note_line(std::string_view bytes);
     void on_closed(int host, const std::string& why);
     void on_beat();
+    void give_up_silent_nodes();
     void take_end(int host, const NodeEnd& end);
     void end_node(int host, const NodeEnd& end);
     void lose_node(int host, const std::string& why);
@@ -103,7 +104,8 @@ private:
     std::vector<store::Listener> listeners_;
     std::vector<base::Watch> dials_;
     int coordinator_port_ = 0;
-    base::UniqueFd record_;  ///< of the coordinator: the verdict
+    base::UniqueFd record_;                 ///< of the coordinator: the verdict
+    std::optional<base::Time> decided_at_;  ///< when the verdict was seen there
     std::map<std::uint64_t, Stranger> strangers_;
     std::uint64_t next_stranger_ = 0;
     std::unique_ptr<agent::SignalIntake> signals_;

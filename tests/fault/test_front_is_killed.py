@@ -1,4 +1,4 @@
-"""Nothing lives on when the front end, a launcher or an agent is killed."""
+"""Nothing lives on when the front end, a launcher or an agent is killed or frozen."""
 
 import os
 import signal
@@ -88,3 +88,13 @@ def test_the_coordinator_is_replaced(running, shell_worker):
     run.coordinator(but=[first])
     run.signal(signal.SIGTERM)
     assert run.wait(20).rc == 143
+
+
+def test_a_frozen_agent_does_not_delay_the_end(running):
+    run = running("--launcher=fork", "--node-timeout=2")
+    frozen = next(pid for pid in run.living() if comm(pid) == "dlaunch-agent" and pid != run.agent())
+    os.kill(frozen, signal.SIGSTOP)
+    result = run.wait(40)
+    assert result.rc == 80 and "its agent does not end; it is given up" in result.err, result.err
+    assert result.seconds < 30, "the guard alone would wait a minute for its agent"
+    run.nothing_left(8)
