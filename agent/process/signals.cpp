@@ -43,13 +43,18 @@ bool Requests::is_copy(int number, Way way, base::Time now) {
 
 bool Requests::is_same_request(int number, base::Time now) const {
     const auto earlier = asked_.find(number);
-    return earlier != asked_.end() && now - earlier->second < (came_to_all(now) ? kForAllWithin : kRepeatedWithin);
+    if (earlier == asked_.end()) return false;
+    const auto since = now - earlier->second;
+    if (continued_at_ + kRepeatedWithin > earlier->second)
+        return since < (came_to_all(now) ? kForAllWithin : kRepeatedWithin);
+    return came_to_all(now) && since < kSameWithin;
 }
 
 sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
     sigset_t found;
     sigemptyset(&found);
     bool asks = false;
+    if (sigismember(&came, SIGCONT) == 1) continued_at_ = now;
     for (int number = 1; number < NSIG; ++number) {
         if (sigismember(&came, number) != 1) continue;
         if (way == Way::own && ends(number)) own_at_ = now;

@@ -33,16 +33,17 @@ enum class SignalEffect : unsigned char {
                                          std::chrono::milliseconds grace);
 
 /// Merges copies of a request. Schedulers, systemd and `pkill dlaunch` signal both guard and agent, in any order, and
-/// SLURM does so twice within 10 ms at a time limit; the job must see one request. No I/O, no clock.
+/// SLURM sends SIGTERM, SIGCONT and SIGTERM within 10 ms at a time limit; the job must see one request. Without SIGCONT
+/// a second signal, however soon, is a second request: a program that sends it may have seen the first one's effect. No
+/// I/O, no clock.
 class Requests {
 public:
     enum class Way : unsigned char { guard, own };
     static constexpr auto kCopyWithin = std::chrono::milliseconds(500);  ///< a copy by the other way
     static constexpr auto kSameWithin =
         std::chrono::milliseconds(100);  ///< another signal of the same request: SIGTERM, then SIGHUP
-    /// The same signal again, sooner than a person sends it; of a request to every process also later.
-    static constexpr auto kRepeatedWithin = std::chrono::milliseconds(15);
-    static constexpr auto kForAllWithin = std::chrono::milliseconds(1000);
+    static constexpr auto kRepeatedWithin = std::chrono::milliseconds(15);  ///< the same signal, behind SIGCONT
+    static constexpr auto kForAllWithin = std::chrono::milliseconds(1000);  ///< the same to every process
 
     explicit Requests(std::vector<int> ending) : ending_(std::move(ending)) {}
 
@@ -63,7 +64,7 @@ private:
     std::vector<int> ending_;          ///< the signals that end the job
     std::map<int, Single> singles_;    ///< by number: received by one way, not yet by the other
     std::map<int, base::Time> asked_;  ///< the latest requests by number
-    base::Time ending_at_{}, own_at_{};
+    base::Time ending_at_{}, own_at_{}, continued_at_{};
 };
 
 /// Receives signals from two sources: the guard, which the terminal and users signal, and the kernel, for signals to

@@ -29,7 +29,8 @@ using base::CoordinatorExit;
 
 constexpr auto kSendsLast = Milliseconds(200);  // for the delivery of the last messages
 constexpr auto kReleaseMayTake = Milliseconds(1'000);
-constexpr auto kSameRequest = Milliseconds(500);  // SLURM signals every process twice at a time limit
+// A signal to every process may come by the guard, too. SLURM sends it twice at a time limit, with SIGCONT between.
+constexpr auto kSameRequest = Milliseconds(100), kSameBehindContinue = Milliseconds(500);
 
 /// Longest stall of the loop before the guard replaces the process: a successor must serve before members fence.
 Milliseconds longest_stall(Milliseconds node_timeout) {
@@ -72,7 +73,7 @@ private:
     base::UniqueFd signals_;
     base::Watch signal_watch_;
     int end_signal_ = 0;
-    base::Time asked_at_{};
+    base::Time asked_at_{}, continued_at_{};
     int status_ = CoordinatorExit::kGivenUp;
     base::Time granted_from_{};
     bool leaving_ = false;
@@ -147,13 +148,17 @@ void Process::on_signal() {
     signalfd_siginfo got{};
     if (read(signals_.get(), &got, sizeof got) != static_cast<ssize_t>(sizeof got)) return;
     const int number = static_cast<int>(got.ssi_signo);
+    const base::Time now = base::Clock::now();
+    if (number == SIGCONT) {
+        continued_at_ = now;
+        return;
+    }
     if (claim_) {
         host_->resign();
         return leave(CoordinatorExit::kGivenUp);
     }
-    const base::Time now = base::Clock::now();
     const bool again = std::exchange(end_signal_, number) != 0;
-    if (again && now - asked_at_ < kSameRequest) return;
+    if (again && now - asked_at_ < (continued_at_ > asked_at_ ? kSameBehindContinue : kSameRequest)) return;
     asked_at_ = now;
     host_->end_job(exit_status::kSignalBase + number, base::signal_name(number) + " received on " + job_.options.host,
                    again);
@@ -179,7 +184,7 @@ int Process::run(const OnEnd& on_end) {
     seat_.page->hands_over = claim_ != nullptr;
     sigset_t ending;
     sigemptyset(&ending);
-    for (const int number : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&ending, number);
+    for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGCONT}) sigaddset(&ending, number);
     sigprocmask(SIG_BLOCK, &ending, nullptr);
     signals_ = base::UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
     signal_watch_ = loop_.readable(signals_.get(), [this] { on_signal(); });

@@ -67,7 +67,7 @@ class Running:
         os.kill(self.pid, number)
 
     def signal_again(self, number):
-        """As a person would: dlaunch takes signals within 15 ms for one request."""
+        """As a person would, after the guard's first signal, which it collects for a moment, has been handed on."""
         time.sleep(0.03)
         self.signal(number)
 

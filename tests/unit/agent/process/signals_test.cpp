@@ -52,14 +52,18 @@ TEST(Requests, two_requests_to_both_are_two) {
     EXPECT_FALSE(asked.is_new(SIGTERM, Way::own, kStart + 2s));
 }
 
-TEST(Requests, the_same_signal_soon_after_is_the_same_request) {
+TEST(Requests, the_same_signal_soon_after_is_the_same_request_behind_a_sigcont) {
     for (const Way way : {Way::guard, Way::own}) {
         Asked asked;
         EXPECT_TRUE(asked.is_new(SIGTERM, way, kStart));
+        EXPECT_TRUE(asked.is_new(SIGCONT, way, kStart + 3ms));
         EXPECT_FALSE(asked.is_new(SIGTERM, way, kStart + 7ms)) << "as SLURM sends it at a time limit";
         EXPECT_TRUE(asked.is_new(SIGUSR1, way, kStart + 8ms));
         EXPECT_TRUE(asked.is_new(SIGUSR1, way, kStart + 9ms)) << "no request to end";
     }
+    Asked asked;
+    EXPECT_TRUE(asked.is_new(SIGINT, Way::guard, kStart));
+    EXPECT_TRUE(asked.is_new(SIGINT, Way::guard, kStart + 4ms)) << "the sender has seen an effect of the first";
 }
 
 TEST(Requests, two_signals_to_every_process_are_one_request_in_any_order) {
@@ -68,6 +72,7 @@ TEST(Requests, two_signals_to_every_process_are_one_request_in_any_order) {
         const Way second = first == Way::guard ? Way::own : Way::guard;
         EXPECT_TRUE(asked.is_new(SIGTERM, first, kStart));
         EXPECT_FALSE(asked.is_new(SIGTERM, second, kStart + 1ms));
+        EXPECT_TRUE(asked.is_new(SIGCONT, first, kStart + 2ms));
         for (const Way way : {first, first, second, second})
             EXPECT_FALSE(asked.is_new(SIGTERM, way, kStart + 300ms)) << "from a front end, for example";
     }
