@@ -188,7 +188,9 @@ void JobMembership::locate_later() {
 /// and run it from the start.
 void JobMembership::locate_again() {
     if (finding_.busy() || over_ || end_if_recorded()) return;
-    discovery_->learn(member_->epoch(), running_round_ ? r::Discovery::kMembersWait : r::Discovery::kSparesWait);
+    const auto waits = running_round_ ? r::Discovery::kMembersWait : r::Discovery::kSparesWait;
+    const auto part = plan_.rendezvous.node_timeout / (running_round_ ? 20 : 40);  // leases end soon where it is short
+    discovery_->learn(member_->epoch(), std::min<r::Milliseconds>(waits, part));
     if (base::Clock::now() < member_->evicted_by()) return find_coordinator(&JobMembership::on_located);
     finding_ = base::Background(loop_, [this, discovery = discovery_]() -> std::function<void()> {
         const bool is_gone = discovery->stays_gone();

@@ -88,6 +88,10 @@ bool Guard::agent_was_killed() const { return WIFSIGNALED(status) && !agent_ends
 bool Guard::starts_agent_again() {
     if (!coordinator.is_seated() || !agent_was_killed() || ended_by || !agent_ready || coordinator.page().is_over)
         return false;
+    if (unread_signal_deadline != Lease::kNever) {  // the agent died before it read the request
+        ended_by = unread_signal;
+        return false;
+    }
     agent_deaths = base::Clock::now() - agent_began < kSoonDead ? agent_deaths + 1 : 1;
     return agent_deaths <= kSoonDeadInARow;
 }
@@ -192,14 +196,17 @@ void Guard::watch_coordinator() {
 }
 
 /// Waits for a coordinator that is delivering the verdict. Else makes the coordinator hand over its claim or, at a
-/// fixed endpoint, kills it.
+/// fixed endpoint, end the job if a signal requests it; without one kills it.
 void Guard::end_coordinator() {
     if (!coordinator.is_seated()) return;
     look_after_coordinator();
     const bool is_over = coordinator.page().is_over;
-    if (!is_over && coordinator.page().hands_over) coordinator.signal(SIGTERM);
-    if (!is_over && !coordinator.page().hands_over) return give_up_coordinator();
-    const base::Time end = base::Clock::now() + (is_over ? kDelivery : kHandOver);
+    const bool hands_over = coordinator.page().hands_over;
+    const bool ends_job = !is_over && !hands_over && ended_by && agent_ready;
+    if (!is_over && hands_over) coordinator.signal(SIGTERM);
+    if (ends_job) pass_to_coordinator(ended_by);
+    if (!is_over && !hands_over && !ends_job) return give_up_coordinator();
+    const base::Time end = base::Clock::now() + (is_over || ends_job ? kDelivery : kHandOver);
     agent_alive = false;
     clear_deadlines();
     while (coordinator.is_seated() && base::Clock::now() < end) {
