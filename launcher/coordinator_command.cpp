@@ -86,15 +86,23 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
     r::DiscoveryRequest request = agent::discovery_request(plan, host_name);
     request.ends_with_job = true;
     const auto discovery = r::make_discovery(std::move(request));
-    for (;;) {
+    for (bool waits = false, has_told = false;;) {
         auto found = discovery->find();
-        if (!found) return print_error({base::printable(found.error().text), found.error().status});
+        if (!found) {
+            const int status = std::exchange(has_told, true)
+                                   ? 0
+                                   : print_error({base::printable(found.error().text), found.error().status});
+            if (!waits) return status;
+            std::this_thread::sleep_for(r::Discovery::kLookEvery);  // the disk may be full for a moment
+            continue;
+        }
         if (found->listener) return host(plan, host_name, std::move(*found), link);
         if (!discovery->moves())
             return print_error({"coordinator: " + base::printable(plan.rendezvous.endpoint) +
                                     " is no address of this node, or another process serves there already",
                                 exit_status::kRefused});
         if (found->places.empty()) return 0;  // the job has ended
+        waits = true;
         discovery->learn(found->epoch, {});
         while (!discovery->may_be_vacant()) std::this_thread::sleep_for(r::Discovery::kLookAlwaysEvery);
     }

@@ -22,7 +22,7 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-constexpr auto kAnswerIn = Milliseconds(1'000);
+constexpr auto kAnswerIn = Milliseconds(200);      // meanwhile the claim may be released, and others take it
 constexpr auto kClosedPort = Milliseconds(1'000);  // two renewals of a living owner
 constexpr auto kLookAgain = Milliseconds(100);
 constexpr auto kMissing = kMayClaimAgain + Claim::kRenewEvery;  // the owner, if it lives, has claimed again by then
@@ -170,7 +170,7 @@ base::Result<void> FolderDiscovery::try_to_write(const Endpoint& place) const {
 }
 
 base::Result<DiscoveryResult> FolderDiscovery::find() {
-    for (bool has_waited = false;;) {
+    for (std::optional<std::uint64_t> waited_for;;) {  // a claim's number
         auto there = latest();
         if (!there && known_epoch_ > 0) {  // the folder existed when this node joined
             mkdir(request_.at.folder.c_str(), 0777);
@@ -204,7 +204,7 @@ base::Result<DiscoveryResult> FolderDiscovery::find() {
             if (auto writable = try_to_write({found.bind_to, 0}); !writable) return writable.error();
             return found;
         }
-        if (known_epoch_ > 0 && !std::exchange(has_waited, true)) {
+        if (known_epoch_ > 0 && std::exchange(waited_for, number) != number) {
             std::this_thread::sleep_for(waits_.load());
             continue;
         }
@@ -244,8 +244,8 @@ base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, 
     found.succeeds = after.number > 0 || known_epoch_ > 0;
     if (auto released = released_as(after)) {
         if (released->is_unused()) found.succeeds = false;
-        // Later, a user may have started the job anew, with other options.
-        else if (claimed_at_ms - released->at_ms <= request_.node_timeout.count())
+        // Who has not seen the job before may start it anew, with other options.
+        else if (known_epoch_ > 0 && claimed_at_ms - released->at_ms <= request_.node_timeout.count())
             found.snapshot = std::move(released->snapshot);
     }
     for (std::uint64_t old = after.number; old > 0; --old)

@@ -208,15 +208,30 @@ TEST_F(Folder, a_successor_gets_the_snapshot_of_a_claim_that_was_just_released) 
     Snapshot snapshot;
     snapshot.round = 3;
     FolderClaim(*before->claim).release(wire::encode(snapshot));
-    const auto next = FolderDiscovery(patient).find();
+    FolderDiscovery successor(patient);
+    successor.learn(before->epoch, {});
+    const auto next = successor.find();
     ASSERT_TRUE(next && next->listener);
     EXPECT_TRUE(next->succeeds);
     EXPECT_EQ(next->snapshot, snapshot);
     EXPECT_EQ(FolderClaim(*next->claim).renew(), Claim::State::held);
     FolderClaim(*next->claim).release({});
-    const auto last = FolderDiscovery(patient).find();
+    const auto last = successor.find();
     EXPECT_TRUE(last->succeeds);
     EXPECT_EQ(last->snapshot, std::nullopt) << "the owner could not say";
+}
+
+TEST_F(Folder, a_node_that_has_not_seen_the_job_is_not_bound_by_a_snapshot) {
+    DiscoveryRequest patient = request();
+    patient.node_timeout = Milliseconds(60'000);
+    const auto before = FolderDiscovery(patient).find();
+    Snapshot snapshot;
+    snapshot.round = 3;
+    FolderClaim(*before->claim).release(wire::encode(snapshot));
+    const auto next = FolderDiscovery(patient).find();
+    ASSERT_TRUE(next && next->listener);
+    EXPECT_TRUE(next->succeeds);
+    EXPECT_EQ(next->snapshot, std::nullopt);
 }
 
 TEST_F(Folder, a_snapshot_serves_for_a_node_time_out) {
@@ -225,7 +240,9 @@ TEST_F(Folder, a_snapshot_serves_for_a_node_time_out) {
     snapshot.round = 3;
     FolderClaim(*before->claim).release(wire::encode(snapshot));
     std::this_thread::sleep_for(request().node_timeout * 2);
-    const auto next = FolderDiscovery(request()).find();
+    FolderDiscovery successor(request());
+    successor.learn(before->epoch, {});
+    const auto next = successor.find();
     EXPECT_TRUE(next->succeeds);
     EXPECT_EQ(next->snapshot, std::nullopt);
 }
