@@ -5,7 +5,8 @@ connect at the same moment, without pacing. The coordinator is in a real dlaunch
 real ones with the default node time-out: the coordinator's share of a core, beside that of a bare loop which receives
 and answers the same bytes. Where a process may not have that many open files, several jobs share the agents, and the
 figure is the share of all their coordinators. The simulated agents need as much of the machine as the coordinators:
-two cores manage at most --beating=20000.
+two cores manage at most --beating=20000. The agents of one job send at most 25000 beats a second, whatever their
+number: 20000 agents of two jobs send 22000.
 """
 import subprocess
 import sys
@@ -64,12 +65,12 @@ def main():
     print()
     share, floor = beating["core_share"], beating["floor"]
     show(options, f"beats of {beating['agents']} agents, {SECONDS} s",
-         ["coordinators", "of one core", "bare loop", "ratio", "per beat"],
+         ["coordinators", "of one core", "bare loop", "ratio", "per agent"],
          [[beating["coordinators"], f"{100 * share:.1f} %", f"{100 * floor:.1f} %", f"{share / floor:.2f}",
            f"{1e6 * share / beating['agents']:.1f} us"]], result)
     goals = [(result[10000]["join_ms"] > JOIN_MS, f"10000 agents should join within {JOIN_MS} ms"),
              (result[10000].get("again_ms", 0) > AGAIN_MS, f"and rejoin within {AGAIN_MS} ms"),
-             (share / beating["agents"] > SHARE / BEATING,
+             (options.beating >= BEATING and share > SHARE,
               f"{BEATING} agents should cost at most {100 * SHARE:.0f} % of a core")]
     for missed, goal in goals:
         if missed:
