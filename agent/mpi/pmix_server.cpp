@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -195,6 +196,8 @@ pmix_status_t complete(Call call) {
 
 int PmixServer::run() {
     ::prctl(PR_SET_NAME, "dlaunch-pmix");
+    // A signal to every process of the node concerns the workers, which need the server until the agent ends it.
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2}) ::signal(number, SIG_IGN);
     PmixMessages arrived;
     std::array<char, 1 << 16> bytes;
     for (bool has_job = false;;) {

@@ -45,9 +45,8 @@ bool Requests::is_same_request(int number, base::Time now) const {
     const auto earlier = asked_.find(number);
     if (earlier == asked_.end()) return false;
     const auto since = now - earlier->second;
-    if (continued_at_ + kRepeatedWithin > earlier->second)
-        return since < (came_to_all(now) ? kForAllWithin : kRepeatedWithin);
-    return came_to_all(now) && since < kSameWithin;
+    if (came_to_all(now)) return since < kForAllWithin;
+    return continued_at_ + kRepeatedWithin > earlier->second && since < kRepeatedWithin;
 }
 
 sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {

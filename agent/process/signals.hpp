@@ -33,9 +33,9 @@ enum class SignalEffect : unsigned char {
                                          std::chrono::milliseconds grace);
 
 /// Merges copies of a request. Schedulers, systemd and `pkill dlaunch` signal both guard and agent, in any order, and
-/// SLURM sends SIGTERM, SIGCONT and SIGTERM within 10 ms at a time limit; the job must see one request. Without SIGCONT
-/// a second signal, however soon, is a second request: a program that sends it may have seen the first one's effect. No
-/// I/O, no clock.
+/// SLURM sends SIGTERM, SIGCONT and SIGTERM within 10 ms at a time limit; the job must see one request. A second
+/// signal to dlaunch alone is a second request, however soon: a program that sends it may have seen the first one's
+/// effect. No I/O, no clock.
 class Requests {
 public:
     enum class Way : unsigned char { guard, own };

@@ -106,6 +106,17 @@ def test_two_agents_on_one_machine(hosts, program):
     assert told([run.wait(60) for run in runs]) == world(4)
 
 
+def test_the_server_outlives_signals_to_every_process(start, program, seen):
+    run = start("-n", 2, program, "stay")
+    until(lambda: len(list(seen.glob("*.ready"))) == 2, 20, "the start of the ranks")
+    server = until(lambda: [pid for pid in run.living() if comm(pid) == "dlaunch-pmix"], 5, "the server")[0]
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+        os.kill(server, number)
+    run.signal(signal.SIGTERM)
+    result = run.wait()
+    assert result.rc == 143 and "PMIx" not in result.err, result.err
+
+
 def test_an_abort_has_its_code_on_all_nodes(hosts, program):
     for result in across(hosts, ["node1", "node2"], program, "abort", 3):
         assert result.rc == 7
