@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hosts import PORT
-from mpi_programs import compiled
+from mpi_programs import built
 from processes import comm, until
 
 pytestmark = pytest.mark.needs("mpicc.openmpi")
@@ -52,9 +52,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("open_mpi")
-    (folder / "program.c").write_text(PROGRAM)
-    return compiled("mpicc.openmpi", folder / "program.c", folder / "program")
+    return built("mpicc.openmpi", tmp_path_factory.mktemp("open_mpi"), PROGRAM)
 
 
 def world(size):

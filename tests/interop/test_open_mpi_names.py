@@ -2,7 +2,7 @@
 
 import pytest
 from hosts import PORT
-from mpi_programs import compiled
+from mpi_programs import built
 
 pytestmark = pytest.mark.needs("mpicc.openmpi")
 
@@ -49,9 +49,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("open_mpi_names")
-    (folder / "program.c").write_text(PROGRAM)
-    return compiled("mpicc.openmpi", folder / "program.c", folder / "program")
+    return built("mpicc.openmpi", tmp_path_factory.mktemp("open_mpi_names"), PROGRAM)
 
 
 def test_ranks_of_one_node_connect(dlaunch, program):

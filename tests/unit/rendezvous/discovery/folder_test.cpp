@@ -35,6 +35,22 @@ protected:
         for (const auto& entry : fs::directory_iterator(path)) found.insert(entry.path().filename());
         return found;
     }
+    DiscoveryRequest patient_request() const {
+        DiscoveryRequest patient = request();
+        patient.node_timeout = Milliseconds(60'000);
+        return patient;
+    }
+    /// A coordinator of this node claims the job and hands it over; its epoch.
+    static std::uint64_t hand_over(const DiscoveryRequest& request, const Snapshot& snapshot) {
+        const auto before = FolderDiscovery(request).find();
+        FolderClaim(*before->claim).release(wire::encode(snapshot));
+        return before->epoch;
+    }
+    static Snapshot third_round() {
+        Snapshot snapshot;
+        snapshot.round = 3;
+        return snapshot;
+    }
     void claim(const std::string& name, const std::string& text) const { std::ofstream(path + "/" + name) << text; }
 
     const TemporaryFolder temporary;
@@ -202,18 +218,12 @@ TEST_F(Folder, a_node_of_the_job_leaves_a_missing_claim_to_the_owner) {
 }
 
 TEST_F(Folder, a_successor_gets_the_snapshot_of_a_claim_that_was_just_released) {
-    DiscoveryRequest patient = request();
-    patient.node_timeout = Milliseconds(60'000);
-    const auto before = FolderDiscovery(patient).find();
-    Snapshot snapshot;
-    snapshot.round = 3;
-    FolderClaim(*before->claim).release(wire::encode(snapshot));
-    FolderDiscovery successor(patient);
-    successor.learn(before->epoch, {});
+    FolderDiscovery successor(patient_request());
+    successor.learn(hand_over(patient_request(), third_round()), {});
     const auto next = successor.find();
     ASSERT_TRUE(next && next->listener);
     EXPECT_TRUE(next->succeeds);
-    EXPECT_EQ(next->snapshot, snapshot);
+    EXPECT_EQ(next->snapshot, third_round());
     EXPECT_EQ(FolderClaim(*next->claim).renew(), Claim::State::held);
     FolderClaim(*next->claim).release({});
     const auto last = successor.find();
@@ -222,35 +232,25 @@ TEST_F(Folder, a_successor_gets_the_snapshot_of_a_claim_that_was_just_released) 
 }
 
 TEST_F(Folder, a_node_that_has_not_seen_the_job_is_not_bound_by_a_snapshot) {
-    DiscoveryRequest patient = request();
-    patient.node_timeout = Milliseconds(60'000);
-    const auto before = FolderDiscovery(patient).find();
-    Snapshot snapshot;
-    snapshot.round = 3;
-    FolderClaim(*before->claim).release(wire::encode(snapshot));
-    const auto next = FolderDiscovery(patient).find();
+    hand_over(patient_request(), third_round());
+    const auto next = FolderDiscovery(patient_request()).find();
     ASSERT_TRUE(next && next->listener);
     EXPECT_TRUE(next->succeeds);
     EXPECT_EQ(next->snapshot, std::nullopt);
 }
 
 TEST_F(Folder, a_snapshot_serves_for_a_node_time_out) {
-    const auto before = FolderDiscovery(request()).find();
-    Snapshot snapshot;
-    snapshot.round = 3;
-    FolderClaim(*before->claim).release(wire::encode(snapshot));
-    std::this_thread::sleep_for(request().node_timeout * 2);
     FolderDiscovery successor(request());
-    successor.learn(before->epoch, {});
+    successor.learn(hand_over(request(), third_round()), {});
+    std::this_thread::sleep_for(request().node_timeout * 2);  // the snapshot's time passes
     const auto next = successor.find();
     EXPECT_TRUE(next->succeeds);
     EXPECT_EQ(next->snapshot, std::nullopt);
 }
 
 TEST_F(Folder, nothing_binds_the_successor_of_a_coordinator_without_nodes) {
-    const auto before = FolderDiscovery(request()).find();
-    FolderClaim(*before->claim).release(wire::encode(Snapshot{}));
-    std::this_thread::sleep_for(request().node_timeout * 2);
+    hand_over(request(), Snapshot{});
+    std::this_thread::sleep_for(request().node_timeout * 2);  // the snapshot's time passes
     const auto next = FolderDiscovery(request()).find();
     EXPECT_FALSE(next->succeeds);
     EXPECT_EQ(next->snapshot, std::nullopt);
@@ -271,8 +271,7 @@ TEST_F(Folder, a_standby_coordinator_ends_with_the_job) {
 }
 
 TEST_F(Folder, a_node_lets_others_take_over_first) {
-    DiscoveryRequest patient = request();
-    patient.node_timeout = Milliseconds(60'000);
+    const DiscoveryRequest patient = patient_request();
     const auto before = FolderDiscovery(patient).find();
     FolderDiscovery member(patient);
     member.learn(before->epoch, Milliseconds(300));
