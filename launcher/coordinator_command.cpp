@@ -88,12 +88,11 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
     const auto discovery = r::make_discovery(std::move(request));
     for (bool waits = false, has_told = false;;) {
         auto found = discovery->find();
-        if (!found) {
-            const int status = std::exchange(has_told, true)
-                                   ? 0
-                                   : print_error({base::printable(found.error().text), found.error().status});
-            if (!waits) return status;
-            std::this_thread::sleep_for(r::Discovery::kLookEvery);  // the disk may be full for a moment
+        if (!found && !std::exchange(has_told, true))
+            print_error({base::printable(found.error().text), found.error().status});
+        if (!found && !waits) return found.error().status;
+        if (!found) {  // the disk may be full for a moment
+            std::this_thread::sleep_for(r::Discovery::kLookEvery);
             continue;
         }
         if (found->listener) return host(plan, host_name, std::move(*found), link);
