@@ -70,7 +70,7 @@ private:
     void on_started() override {
         if (rounds_ == 1) leftovers_.begin_soon();
     }
-    void on_failure(const Failure& cause) override { membership_->failed(cause); }
+    void on_failure(const Failure& cause, Strength strength) override { membership_->failed(cause, strength); }
     void on_lost(const Failure& failure) override { losses_->report({{failure.rank, 1}}, summary(failure)); }
     void on_round_over(const RoundResult& end) override;
 

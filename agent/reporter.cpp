@@ -1,5 +1,7 @@
 #include "agent/reporter.hpp"
 
+#include "agent/errors/first_cause.hpp"
+
 namespace dlaunch::agent {
 
 void Reporter::progress(const std::string& text) {
@@ -25,6 +27,7 @@ JobResult Reporter::job_result(const JobVerdict& verdict, const Job& job, const 
     end.seconds = job.seconds;
     end.reason = verdict.reason;
     end.failures = verdict.failures ? *verdict.failures : last_round_.failures;
+    drop_early_exits(end.failures);
     for (const Worker& worker : group.workers().all())
         if (worker.pid)
             end.workers.push_back({worker.rank, worker.local_rank, plan_.context_of(worker.local_rank).program.role,

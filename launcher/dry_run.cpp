@@ -111,6 +111,7 @@ Json stopping(const agent::Plan& plan) {
     return {{"handled_signals", handled},
             {"stop_signal", base::signal_name(plan.stop_signal)},
             {"grace_seconds", seconds(plan.grace)},
+            {"settle_seconds", seconds(plan.settle)},
             {"timeout_seconds", plan.timeout.count() ? Json(seconds(plan.timeout)) : Json()}};
 }
 

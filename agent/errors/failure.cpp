@@ -7,6 +7,7 @@ namespace dlaunch::agent {
 int Failure::exit_status() const {
     switch (how) {
         case ExitKind::signalled: return dlaunch::exit_status::kSignalBase + signal;
+        case ExitKind::stopped: return signal > 0 ? dlaunch::exit_status::kSignalBase + signal : code;
         case ExitKind::timed_out:
         case ExitKind::hung: return dlaunch::exit_status::kHang;
         case ExitKind::exited:

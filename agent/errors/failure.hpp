@@ -25,6 +25,17 @@ enum class ExitKind {
     timed_out,     ///< the job exceeded --timeout
     hung,          ///< the worker missed a deadline of torch's file timer, and the agent killed it
     judged,        ///< by a service of the round, for the reason `text`, with `code`
+    stopped,       ///< by the agent while it lived, but other ranks name it as lost; `code` or `signal` as it ended
+};
+
+/// The strength of a failure as evidence for the first cause, strongest first. Part of the agents' protocol.
+enum class Strength : unsigned char {
+    crash = 0,       ///< a signal that no process sent, an error record, a verdict: not of a lost peer
+    own_error = 1,   ///< an exit whose stderr does not report a lost peer, or a signal from elsewhere
+    named = 2,       ///< the messages of other ranks name this one as lost
+    early_exit = 3,  ///< exited with 0 while its peers needed it
+    lost_peer = 4,   ///< failed because of a lost peer
+    none = 5,        ///< was stopped, or exited with 0
 };
 
 enum class OutOfMemory { no, likely, certain };
@@ -58,8 +69,12 @@ struct Failure {
     std::optional<Usage> usage;                  ///< none: no process of a worker has ended
     std::optional<ErrorRecord> record;
     std::vector<std::string> stderr_tail;              ///< up to 20 lines of stderr, without newlines
+    std::string message;                               ///< the part of the stderr tail that states the error
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty: none
     bool collateral = false;                           ///< it exited because the agent stopped it
+    Strength strength = Strength::crash;               ///< by itself, set by weigh()
+    std::vector<int> lost_ranks;                       ///< ranks that its messages name as lost
+    std::string because;                               ///< of the first cause: the reason for the choice
 
     /// The process was a template.
     [[nodiscard]] bool of_template() const {

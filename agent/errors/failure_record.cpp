@@ -16,6 +16,8 @@ namespace {
 using base::valid_utf8;
 using nlohmann::json;
 
+constexpr std::size_t kMostMessageBytes = 500;  // a report shows its first line
+
 json to_json(const Failure& failure) {
     json words = json::array();
     for (const std::string& word : failure.stderr_tail) words.push_back(valid_utf8(word));
@@ -37,6 +39,10 @@ json to_json(const Failure& failure) {
                 {"after", failure.after.count()},
                 {"when_ms", std::chrono::floor<std::chrono::milliseconds>(failure.when.time_since_epoch()).count()},
                 {"last_words", std::move(words)},
+                {"message", valid_utf8(failure.message.substr(0, kMostMessageBytes))},
+                {"collateral", failure.collateral},
+                {"strength", static_cast<int>(failure.strength)},
+                {"lost_ranks", failure.lost_ranks},
                 {"stdout_file", valid_utf8(failure.stdout_file)},
                 {"stderr_file", valid_utf8(failure.stderr_file)},
                 {"error_file", valid_utf8(failure.error_file)}};
@@ -86,7 +92,7 @@ Failure from_json(const json& object) {
     object.at("host").get_to(failure.host);
     object.at("program").get_to(failure.program);
     failure.pid = int_at(object, "pid");
-    failure.how = static_cast<ExitKind>(int_at(object, "how", static_cast<int>(ExitKind::judged)));
+    failure.how = static_cast<ExitKind>(int_at(object, "how", static_cast<int>(ExitKind::stopped)));
     failure.code = int_at(object, "code", 255);
     failure.signal = int_at(object, "signal", 127);
     object.at("core_dumped").get_to(failure.core_dumped);
@@ -99,6 +105,10 @@ Failure from_json(const json& object) {
     failure.when =
         std::chrono::system_clock::time_point(std::chrono::milliseconds(number_at(object, "when_ms", kLatestMs)));
     object.at("last_words").get_to(failure.stderr_tail);
+    object.at("message").get_to(failure.message);
+    object.at("collateral").get_to(failure.collateral);
+    failure.strength = static_cast<Strength>(int_at(object, "strength", static_cast<int>(Strength::none)));
+    object.at("lost_ranks").get_to(failure.lost_ranks);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);
     object.at("error_file").get_to(failure.error_file);

@@ -20,6 +20,7 @@ const char* name(ExitKind how) {
         case ExitKind::timed_out: return "timed_out";
         case ExitKind::hung: return "hung";
         case ExitKind::judged: return "judged";
+        case ExitKind::stopped: return "stopped";
     }
     return "";
 }
@@ -55,6 +56,7 @@ ordered_json failure_json(const Failure& failure) {
     json["host"] = valid_utf8(failure.host);
     json["pid"] = failure.pid > 0 ? ordered_json(failure.pid) : ordered_json();
     json["victim"] = failure.collateral;
+    json["because"] = failure.because;
     json["how"] = name(failure.how);
     json["code"] = has_code ? ordered_json(failure.code) : ordered_json();
     json["signal"] = has_signal ? ordered_json(failure.signal) : ordered_json();

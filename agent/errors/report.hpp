@@ -37,6 +37,9 @@ struct JobResult {
 /// columns including a leading "dlaunch: "; a long host name is shortened in the middle.
 [[nodiscard]] std::string summary(const Failure& failure);
 
+/// "exited with 3": the summary's clause about the exit, at any length.
+[[nodiscard]] std::string exit_text(const Failure& failure);
+
 /// The text for stderr after a failure: "dlaunch: " and the summary of the first cause, then the record's message and
 /// callstack, the stderr tail, file names, further causes, stopped ranks in one line, resources. Ends with a newline.
 /// Empty if nothing failed. `printed`: a line without "dlaunch: " that the user has just seen; if it is the summary,

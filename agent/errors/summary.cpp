@@ -46,12 +46,15 @@ std::string out_of_memory(const Failure& failure, bool with_limit) {
 std::string exit_clause(const Failure& failure, bool with_limit) {
     const std::string memory = out_of_memory(failure, with_limit);
     switch (failure.how) {
-        case ExitKind::exited: return fmt::format("exited with {}{}", failure.code, memory);
+        case ExitKind::exited:
+            if (failure.code == 0) return "exited with 0 while its peers needed it";
+            return fmt::format("exited with {}{}", failure.code, memory);
         case ExitKind::signalled:
             return fmt::format("was killed by {}{}{}", base::signal_name(failure.signal),
                                failure.core_dumped ? ", core dumped" : "", memory);
         case ExitKind::timed_out: return "was still running when the job outlived --timeout";
         case ExitKind::hung: return "hung";
+        case ExitKind::stopped: return "was named as lost by its peers";
         case ExitKind::judged: return "";
         case ExitKind::not_executed: break;
     }
@@ -93,10 +96,16 @@ std::string fitting(const std::string& text, std::size_t room) {
 }
 
 bool shows_text(const Failure& failure) {
-    return failure.how != ExitKind::exited && failure.how != ExitKind::signalled;
+    return failure.how != ExitKind::exited && failure.how != ExitKind::signalled && failure.how != ExitKind::stopped;
 }
 
 }  // namespace
+
+std::string exit_text(const Failure& failure) {
+    const std::string clause = exit_clause(failure, false);
+    if (!shows_text(failure)) return clause;
+    return clause.empty() ? printable(failure.text) : fmt::format("{} ({})", clause, printable(failure.text));
+}
 
 std::string summary(const Failure& failure) {
     std::string rank = fmt::format("rank {}", failure.rank);

@@ -16,8 +16,9 @@ namespace {
 
 using base::printable;
 
-/// Further causes with a line each; the rest share one line (the JSON report has all of them).
-constexpr std::size_t kMostOthers = 8;
+/// Further errors with a line each; the rest share one line (the JSON report has all of them).
+constexpr std::size_t kMostOthers = 4;
+constexpr std::size_t kMostErrorColumns = 94;
 
 /// Longer lines of a stderr tail are cut; records never are.
 constexpr std::size_t kMostLastWordColumns = 1000;
@@ -147,17 +148,32 @@ std::string_view advice(const Failure& failure) {
 
 bool is_cause(const Failure& failure) { return !failure.collateral; }
 
+bool is_listed(const JobResult& end, int rank) {
+    return std::any_of(end.failures.begin(), end.failures.end(),
+                       [rank](const Failure& failure) { return failure.rank == rank; });
+}
+
 /// Ranks of the last round that failed because the agent stopped them.
 std::vector<int> stopped_ranks(const JobResult& end) {
     std::vector<int> ranks;
     for (const Failure& failure : end.failures)
         if (failure.collateral) ranks.push_back(failure.rank);
-    for (const WorkerResult& worker : end.workers) {
-        const bool is_listed = std::any_of(end.failures.begin(), end.failures.end(),
-                                           [&](const Failure& failure) { return failure.rank == worker.rank; });
-        if (!is_listed && worker.exit_status != 0) ranks.push_back(worker.rank);
-    }
+    for (const WorkerResult& worker : end.workers)
+        if (worker.exit_status != 0 && !is_listed(end, worker.rank)) ranks.push_back(worker.rank);
     return ranks;
+}
+
+/// Of this node.
+std::vector<int> successful_ranks(const JobResult& end) {
+    std::vector<int> ranks;
+    for (const WorkerResult& worker : end.workers)
+        if (worker.exit_status == 0 && !is_listed(end, worker.rank)) ranks.push_back(worker.rank);
+    return ranks;
+}
+
+void add_ranks(std::string& out, std::string_view what, const std::vector<int>& ranks) {
+    if (ranks.empty()) return;
+    line(out, kMargin, "{:<15}rank{} {}", what, ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
 }
 
 std::string first_line(const ErrorRecord& record) {
@@ -165,22 +181,39 @@ std::string first_line(const ErrorRecord& record) {
     return printable(without_line_end(message.substr(0, message.find('\n'))));
 }
 
-/// Omits messages equal to the first cause's, because often all ranks fail in the same way.
+/// The error of a failure in one line; the exit if its process gave no message.
+std::string short_error(const Failure& failure) {
+    if (failure.record) return shorten_middle(first_line(*failure.record), kMostErrorColumns);
+    if (!failure.message.empty())
+        return shorten_middle(printable(failure.message.substr(0, failure.message.find('\n'))), kMostErrorColumns);
+    return "";
+}
+
+/// One line per error, with the ranks that failed by it: often all ranks fail in the same way.
 void add_others(std::string& out, const Failure& first, const std::vector<const Failure*>& others) {
     if (others.empty()) return;
-    line(out, kMargin, "also failed:");
-    std::vector<int> rest;
-    for (std::size_t i = 0; i < others.size(); ++i) {
-        const Failure& other = *others[i];
-        if (i >= kMostOthers) {
-            rest.push_back(other.rank);
-            continue;
-        }
-        line(out, kQuote, "{}", summary(other));
-        const bool same = first.record && other.record && first.record->message == other.record->message;
-        if (other.record && !same) line(out, kQuote, "  {}", shorten_middle(first_line(*other.record), 94));
+    std::vector<std::pair<std::string, std::vector<int>>> groups;
+    for (const Failure* other : others) {
+        const std::string error = exit_text(*other) + [&] {
+            const std::string text = short_error(*other);
+            return text.empty() ? "" : text == short_error(first) ? ": the same error" : ": " + text;
+        }();
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& each) { return each.first == error; });
+        if (group == groups.end()) group = groups.insert(groups.end(), {error, {}});
+        group->second.push_back(other->rank);
     }
-    if (!rest.empty()) line(out, kQuote, "and {} more: ranks {}", rest.size(), base::number_ranges(rest, ", "));
+    const auto ranks_text = [](const std::vector<int>& ranks) {
+        return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
+    };
+    std::vector<int> rest;
+    for (std::size_t at = 0; at < groups.size(); ++at) {
+        const auto& [error, ranks] = groups[at];
+        if (at >= kMostOthers)
+            rest.insert(rest.end(), ranks.begin(), ranks.end());
+        else
+            line(out, kMargin, "{:<15}{} {}", at == 0 ? "also failed:" : "", ranks_text(ranks), error);
+    }
+    if (!rest.empty()) line(out, kMargin, "{:<15}{} otherwise", "", ranks_text(rest));
 }
 
 /// "the job outlived --timeout 30 s; ranks 0-2, 5 were still running"
@@ -199,8 +232,8 @@ std::string timeout_line(const std::vector<const Failure*>& causes) {
 
 void add_job(std::string& out, const JobResult& end, bool is_reason_printed) {
     if (!end.program.empty()) line(out, kMargin, "program:       {}", printable(end.program));
-    if (const std::vector<int> ranks = stopped_ranks(end); !ranks.empty())
-        line(out, kMargin, "stopped by us: rank{} {}", ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
+    add_ranks(out, "stopped by us:", stopped_ranks(end));
+    add_ranks(out, "ended well:", successful_ranks(end));
     if (!end.reason.empty() && !is_reason_printed) line(out, kMargin, "the job:       {}", printable(end.reason));
     if (end.max_restarts > 0)
         line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "agent/errors/first_cause.hpp"
+#include "agent/errors/peer_loss.hpp"
 #include "agent/group/group_shell.hpp"
 
 namespace dlaunch::agent {
@@ -42,7 +44,7 @@ Failure GroupShell::describe(const Worker& worker) const {
     failure.host = deps_.node.host;
     failure.pid = worker.pid;
     failure.round = assignment_.round;
-    failure.after = base::Clock::now() - started_;
+    failure.after = (worker.ended_at == base::Time{} ? base::Clock::now() : worker.ended_at) - started_;
     failure.when = std::chrono::system_clock::now();
     return failure;
 }
@@ -90,6 +92,60 @@ void GroupShell::fail(int local_rank, const Verdict& verdict) {
     });
 }
 
+/// A failure whose kind decides already needs no message.
+bool GroupShell::message_matters(const Worker& worker) const {
+    const bool may_have_lost_peer = worker.code == CLD_EXITED || worker.status == SIGABRT;
+    return may_have_lost_peer && !worker.verdict && !worker.hung && !worker.asked_to_stop &&
+           deps_.plan.settle.count() > 0 && assignment_.world_size > 1 && group_.is_before_stop();
+}
+
+void GroupShell::look_for_message(const Worker& worker) {
+    const LogSource source = workers_.source_of(worker);
+    deps_.output.inspect(source, [this, source](Evidence found) {
+        if (source.restart_round != assignment_.round) return;
+        const Worker& exited = workers_.all()[static_cast<std::size_t>(source.local_rank)];
+        Failure failure = describe(exited);
+        set_exit(failure, exited.code, exited.status);
+        evidence_[source.local_rank] = std::move(found);
+        add_evidence(failure);
+        const bool lost_peer = peer_loss(failure).has_value();
+        feed([this, local = source.local_rank, lost_peer](base::Time now) { group_.message(local, lost_peer, now); });
+    });
+}
+
+/// Reports the best cause that is known now; the report of the round's end may name a better one.
+void GroupShell::announce() {
+    std::vector<Failure> failures = failures_;
+    for (Failure& failure : failures) {
+        if (!failure.collateral) add_evidence(failure);
+        weigh(failure);
+    }
+    const Strength strength = put_first_cause_first(failures);
+    owner_.on_failure(failures.front(), strength);
+}
+
+void GroupShell::add_evidence(Failure& failure) const {
+    const auto found = evidence_.find(source_of(failure).local_rank);
+    if (found == evidence_.end()) return;
+    failure.stderr_tail = found->second.stderr_tail;
+    failure.message = found->second.message;
+    failure.record = found->second.record;
+}
+
+/// Workers that exited with 0 may be the peers that others have lost.
+void GroupShell::add_early_exits() {
+    for (const Worker& worker : workers_.all()) {
+        if (worker.pid <= 0 || worker.alive || worker.exit_status() != 0 || worker.asked_to_stop) continue;
+        const bool is_listed = std::any_of(failures_.begin(), failures_.end(),
+                                           [&](const Failure& failure) { return failure.rank == worker.rank; });
+        if (is_listed) continue;
+        Failure exit = describe(worker);
+        exit.collateral = true;
+        complete(exit);
+        failures_.push_back(std::move(exit));
+    }
+}
+
 void GroupShell::add_failure(const GroupCommand& command) {
     const Failure& failure = failures_.emplace_back(make_failure(command));
     if (!failure.collateral && failure.how != ExitKind::timed_out) owner_.on_lost(failure);
@@ -109,11 +165,8 @@ void GroupShell::complete(Failure& failure) {
     failure.stderr_file = paths.file_of(logs, source, kStderr);
     const Worker& worker = workers_.all()[static_cast<std::size_t>(failure.local_rank)];
     if (worker.pid > 0 && !failure.of_template()) failure.usage = worker.usage;
-    if (failure.collateral) return;
-    if (const auto found = evidence_.find(source.local_rank); found != evidence_.end()) {
-        failure.stderr_tail = found->second.stderr_tail;
-        failure.record = found->second.record;
-    }
+    if (failure.collateral) return weigh(failure);
+    add_evidence(failure);
     if (failure.record && logs.keeps_files())
         failure.error_file = paths.error_file(source);  // else the file is removed with the temporary folder
     // A helper process that ran out of memory shows as an exit of its worker.
@@ -123,6 +176,8 @@ void GroupShell::complete(Failure& failure) {
             judge_out_of_memory({std::min<std::int64_t>(own, 0), memory_before_}, {own, memory_.read()});
         if (failure.out_of_memory != OutOfMemory::no) failure.memory_limit = memory_.limit();
     }
+    weigh(failure);
+    std::erase_if(failure.lost_ranks, [this](int rank) { return rank >= assignment_.world_size; });
 }
 
 }  // namespace dlaunch::agent

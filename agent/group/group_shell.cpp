@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "agent/errors/first_cause.hpp"
 #include "agent/process/proc.hpp"
 #include "agent/process/sweep.hpp"
 #include "rendezvous/base/exit_status.hpp"
@@ -25,7 +26,10 @@ GroupShell::GroupShell(const WorkerDeps& deps, EventLog& events, GroupOwner& own
       events_(events),
       owner_(owner),
       workers_(deps, *this),
-      group_({.stop_signal = deps.plan.stop_signal, .grace = deps.plan.grace, .forks = deps.program != nullptr}),
+      group_({.stop_signal = deps.plan.stop_signal,
+              .grace = deps.plan.grace,
+              .settle = deps.plan.settle,
+              .forks = deps.program != nullptr}),
       memory_(OomCounter::of_this_process()) {
     for (RoundService* service : deps_.services) service->control(*this);
     if (deps_.plan.rendezvous.max_nodes > 1 && deps_.cgroups.folder().empty() && !proc_is_ours())
@@ -71,7 +75,8 @@ void GroupShell::perform(const GroupCommand& command) {
             for (RoundService* service : deps_.services) service->started();
             return owner_.on_started();
         case Kind::fail: return add_failure(command);
-        case Kind::announce: return owner_.on_failure(failures_.front());
+        case Kind::collect: return workers_.collect_exited();
+        case Kind::announce: return announce();
         case Kind::stop:
             events_.write("stopping", {{"signal", std::string_view(base::signal_name(command.signal))},
                                        {"workers", number(workers_.alive())}});
@@ -114,7 +119,7 @@ void GroupShell::begin(const Assignment& assignment) {
                                              {"master_addr", std::string_view(assignment.master_addr)},
                                              {"master_port", number(assignment.master_port)}});
         }
-        group_.assign(assignment.ranks.workers(), now);
+        group_.assign(assignment.ranks.workers(), now, assignment.group_world_size > 1);
     });
 }
 
@@ -189,6 +194,7 @@ void GroupShell::on_unmade(const Worker& worker) {
 }
 
 void GroupShell::on_ended(Worker& worker) {
+    worker.ended_at = base::Clock::now();
     WorkerExit exit{.local_rank = worker.local_rank, .pid = worker.pid, .status = worker.exit_status()};
     for (RoundService* service : deps_.services) service->ended(exit);
     if (!worker.asked_to_stop) worker.verdict = std::move(exit.verdict);
@@ -199,8 +205,12 @@ void GroupShell::on_ended(Worker& worker) {
     const auto& ending = deps_.plan.handled_signals;
     const bool as_if_asked =
         !worker.hung && std::find(ending.begin(), ending.end(), worker.exit_status() - 128) != ending.end();
-    const WorkerGroup::End end{
-        .well = well, .may_hold = owner_.is_asked_to_end() || as_if_asked, .fenced = owner_.is_fenced()};
+    const WorkerGroup::End end{.well = well,
+                               .may_hold = owner_.is_asked_to_end() || as_if_asked,
+                               .fenced = owner_.is_fenced(),
+                               .asked = worker.asked_to_stop,
+                               .lost_peer = worker.code != CLD_EXITED && worker.status == SIGPIPE,
+                               .message_follows = !well && message_matters(worker)};
     events_.write("worker_ended",
                   {{"round", number(assignment_.round)},
                    {"rank", number(worker.rank)},
@@ -213,6 +223,7 @@ void GroupShell::on_ended(Worker& worker) {
                    {"user_seconds", worker.usage.user_seconds},
                    {"system_seconds", worker.usage.system_seconds}});
     feed([this, local = worker.local_rank, end](base::Time now) { group_.ended(local, end, now); });
+    if (end.message_follows) look_for_message(worker);
 }
 
 void GroupShell::on_template_ready() {
@@ -330,6 +341,8 @@ void GroupShell::finish(bool succeeded) {
     RoundResult end;
     for (Failure& failure : failures_) complete(failure);
     std::stable_partition(failures_.begin(), failures_.end(), [](const Failure& one) { return !one.collateral; });
+    add_early_exits();
+    put_first_cause_first(failures_);
     end.succeeded = succeeded;
     end.failures = failures_;
     end.remarks = std::move(remarks_);

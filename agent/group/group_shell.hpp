@@ -27,9 +27,10 @@ public:
     /// A signal that ends the job is pending and not yet read.
     [[nodiscard]] virtual bool is_asked_to_end() const = 0;
 
-    virtual void on_started() = 0;                      ///< all workers of the round run
-    virtual void on_failure(const Failure& cause) = 0;  ///< the round's first failure, before any worker is stopped
-    virtual void on_lost(const Failure& failure) = 0;   ///< each failure that no stop has caused, at once
+    virtual void on_started() = 0;  ///< all workers of the round run
+    /// The round's first failure, before any worker is stopped.
+    virtual void on_failure(const Failure& cause, Strength strength) = 0;
+    virtual void on_lost(const Failure& failure) = 0;  ///< each failure that no stop has caused, at once
     virtual void on_round_over(const RoundResult& end) = 0;
 
 protected:
@@ -105,7 +106,12 @@ private:
     void drain();
     void finish(bool succeeded);
 
+    [[nodiscard]] bool message_matters(const Worker& worker) const;
+    void look_for_message(const Worker& worker);
+    void announce();
     void add_failure(const GroupCommand& command);
+    void add_early_exits();
+    void add_evidence(Failure& failure) const;
     [[nodiscard]] Failure make_failure(const GroupCommand& command) const;
     [[nodiscard]] Failure describe(const Worker& worker) const;
     void complete(Failure& failure);

@@ -2,16 +2,21 @@
 /// The life of a node's worker group in one round, as a table of states and events, as in s6-supervise.
 ///
 ///   idle ──assigned──▶ starting ──started──▶ running ──none_left──▶ clearing ──cleared──▶ idle
-///                         │ failure, stop       │ failure, stop        ▲
-///                         └────────▶ stopping ◀─┘ ──none_left──────────┤
-///                                        │ grace_over, kill            │
-///                                        └──────▶ killing ──none_left──┤
-///                                                    └────unkillable───┘
+///                         │                    │  │ lost_peer        ▲
+///                         │ failure, stop      │  ▼                  │
+///                         │                    │ settling ─none_left─┤
+///                         │                    ▼  │ failure, stop,   │
+///                         └────────────────▶ stopping ◀┘ settled     │
+///                                              │     └────none_left──┤
+///                                              ▼ grace_over, kill    │
+///                                            killing ─────none_left──┤
+///                                               └────────unkillable──┘
 ///   idle ──stop, kill──▶ over
 ///
-/// `kill` leads to `killing` from `starting` and `running`, too. In `clearing` no worker lives, except unkillable ones;
-/// the agent sweeps left-behind processes and drains the pipes. The state machine (worker_group.hpp) looks up the cell
-/// of each event and carries out its one action.
+/// In `settling` workers have failed because they lost a peer: the group waits for the failure of that peer before it
+/// stops the others. `kill` leads to `killing` from `starting`, `running` and `settling`, too. In `clearing` no worker
+/// lives, except unkillable ones; the agent sweeps left-behind processes and drains the pipes. The state machine
+/// (worker_group.hpp) looks up the cell of each event and carries out its one action.
 
 #include <array>
 #include <cstddef>
@@ -19,8 +24,8 @@
 
 namespace dlaunch::agent {
 
-enum class GroupState : unsigned char { idle, starting, running, stopping, killing, clearing, over };
-inline constexpr std::size_t kGroupStates = 7;
+enum class GroupState : unsigned char { idle, starting, running, settling, stopping, killing, clearing, over };
+inline constexpr std::size_t kGroupStates = 8;
 
 enum class GroupEvent : unsigned char {
     assigned,        ///< a round with this node in it begins
@@ -28,6 +33,8 @@ enum class GroupEvent : unsigned char {
     spawn_failed,    ///< a worker could not be started
     exited_well,     ///< a worker exited with 0
     exited_badly,    ///< a worker exited with another status or died of a signal
+    lost_peer,       ///< a worker failed, and its message reports a lost peer
+    settled,         ///< the wait for a better cause is over
     none_left,       ///< no worker lives and none is to be started
     stop_requested,  ///< by a signal, the time limit, or the job
     kill_requested,  ///< by a second interrupt, a dead guard, a fence
@@ -35,13 +42,14 @@ enum class GroupEvent : unsigned char {
     unkillable,      ///< a worker outlived SIGKILL
     cleared,         ///< swept and drained
 };
-inline constexpr std::size_t kGroupEvents = 11;
+inline constexpr std::size_t kGroupEvents = 13;
 
 enum class GroupAction : unsigned char {
     unset,       ///< a hole in the table; a test proves there is none
     none,        ///< the state may change, and nothing else happens
     spawn,       ///< start the workers
-    fail,        ///< the round's first failure: report it to the job, stop the workers
+    settle,      ///< wait for the failure that made this worker lose its peer
+    fail,        ///< the round's failure: report it to the job, stop the workers
     stop,        ///< send the stop signal; the grace begins
     kill,        ///< SIGKILL to all workers and to their descendants
     clear,       ///< sweep and drain

@@ -11,6 +11,7 @@
 #include "agent/services/round_service.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/base/time.hpp"
 
 namespace dlaunch::agent {
 
@@ -33,6 +34,7 @@ struct Worker {
     // From waitid(2), after the exit:
     int code = 0;    ///< si_code: CLD_EXITED, CLD_KILLED, CLD_DUMPED
     int status = 0;  ///< exit status or signal
+    base::Time ended_at{};
     Usage usage;
     std::int64_t oom_kills = -1;  ///< in the worker's cgroup; -1: not counted
 

@@ -34,7 +34,11 @@ void WorkerGroup::enter(GroupState next, GroupEvent because) {
 void WorkerGroup::act(GroupAction action, GroupState before, GroupEvent event, Time now) {
     switch (action) {
         case GroupAction::spawn: return start_more(now);
-        case GroupAction::fail: command({.kind = Kind::announce}); [[fallthrough]];
+        case GroupAction::settle: deadline_ = now + options_.settle; return;
+        case GroupAction::fail:
+            command({.kind = Kind::collect});
+            command({.kind = Kind::announce});
+            [[fallthrough]];
         case GroupAction::stop:
             mark_asked();
             command({.kind = Kind::stop, .signal = action == GroupAction::fail ? options_.stop_signal : stop_signal_});
@@ -65,16 +69,13 @@ void WorkerGroup::mark_asked() {
 
 std::optional<WorkerGroup::Time> WorkerGroup::next_deadline() const {
     std::optional<Time> next;
-    for (const auto& time : {deadline_, look_again_, held_until_})
+    for (const auto& time : {deadline_, look_again_, held_until()})
         if (time && (!next || *time < *next)) next = time;
     return next;
 }
 
 void WorkerGroup::tick(Time now) {
-    if (held_until_ && *held_until_ <= now) {
-        release_held(false, now);
-        settle(now);
-    }
+    release_ready(now);
     if (look_again_ && *look_again_ <= now) sweep(now);
     if (!deadline_ || *deadline_ > now) return;
     deadline_.reset();
@@ -82,7 +83,8 @@ void WorkerGroup::tick(Time now) {
         case GroupState::starting:
             if (template_ == TemplateState::preparing) command({.kind = Kind::hint});
             return;
-        case GroupState::stopping: feed(GroupEvent::grace_over, now); return settle(now);
+        case GroupState::settling: feed(GroupEvent::settled, now); return move_on(now);
+        case GroupState::stopping: feed(GroupEvent::grace_over, now); return move_on(now);
         case GroupState::killing:
             command({.kind = Kind::report_unkillable});
             unkillable_ = true;
@@ -96,11 +98,12 @@ void WorkerGroup::tick(Time now) {
 
 // --- requests --------------------------------------------------------------------------------------------------------
 
-void WorkerGroup::assign(int workers, Time now) {
+void WorkerGroup::assign(int workers, Time now, bool has_peers) {
     if (!is(GroupState::over)) {
         workers_.assign(static_cast<std::size_t>(workers), {});
         held_.clear();
-        held_until_.reset();
+        request_until_.reset();
+        has_peers_ = has_peers;
         template_is_new_ = orphans_asked_ = false;
         may_start_ = true;
     }
@@ -110,18 +113,18 @@ void WorkerGroup::assign(int workers, Time now) {
 void WorkerGroup::stop(int signal, Time now) {
     stop_signal_ = signal;
     feed(GroupEvent::stop_requested, now);
-    release_held(true, now);
-    settle(now);
+    release_for_stop(now);
+    move_on(now);
 }
 
 void WorkerGroup::kill(Time now) {
     feed(GroupEvent::kill_requested, now);
-    release_held(true, now);
+    release_for_stop(now);
     if (is(GroupState::clearing)) {
         if (sweeping_) deadline_ = now;
         command({.kind = Kind::cut_drain});
     }
-    settle(now);
+    move_on(now);
 }
 
 void WorkerGroup::time_out(Time now) {
@@ -165,7 +168,7 @@ void WorkerGroup::start_more(Time now) {
     if (on_their_way > 0) return;
     feed(GroupEvent::started, now);
     command({.kind = Kind::started});
-    settle(now);
+    move_on(now);
 }
 
 void WorkerGroup::proceed(Time now) {
@@ -179,7 +182,7 @@ void WorkerGroup::made(int worker) {
 
 void WorkerGroup::unmade(int worker, Time now) {
     if (at(worker).phase == Phase::ordered) at(worker).phase = Phase::unstarted;
-    settle(now);
+    move_on(now);
 }
 
 void WorkerGroup::executed(int worker, Time now) {
@@ -194,7 +197,7 @@ void WorkerGroup::not_started(int worker, Time now) {
     if (is(GroupState::starting))
         fail(worker, FailureKind::not_started, false);  // later failures are consequences of the stop
     feed(GroupEvent::spawn_failed, now);
-    settle(now);
+    move_on(now);
 }
 
 // --- ends ------------------------------------------------------------------------------------------------------------
@@ -202,29 +205,59 @@ void WorkerGroup::not_started(int worker, Time now) {
 void WorkerGroup::ended(int worker, const End& end, Time now) {
     if (!at(worker).lives()) return;  // the worker had survived SIGKILL and was given up
     at(worker).phase = Phase::over;
-    const bool may_hold = is(GroupState::starting) || is(GroupState::running);
-    if (may_hold && (end.may_hold || !held_.empty())) {  // hold all exits after the first held one, to keep their order
-        if (held_.empty()) held_until_ = now + kHeldFor;
-        held_.push_back({worker, end});
-        return;
+    if (!is_before_stop()) {
+        judge({worker, end}, false, now);
+        return move_on(now);
     }
-    judge({worker, end}, false, now);
-    start_more(now);
-    settle(now);
+    if (end.may_hold && !request_until_) request_until_ = now + kHeldFor;
+    held_.push_back({worker, end, request_until_.has_value(), now + kMessageWithin});
+    release_ready(now);
+}
+
+void WorkerGroup::message(int worker, bool lost_peer, Time now) {
+    for (Held& held : held_)
+        if (held.worker == worker) {
+            held.end.message_follows = false;
+            held.end.lost_peer = lost_peer;
+        }
+    release_ready(now);
 }
 
 void WorkerGroup::judge(const Held& held, bool excused, Time now) {
-    if (!held.end.well)
-        fail(held.worker, FailureKind::ended, excused || held.end.fenced || at(held.worker).asked_to_stop);
-    feed(held.end.well ? GroupEvent::exited_well : GroupEvent::exited_badly, now);
+    const bool collateral = excused || held.end.fenced || held.end.asked;
+    if (held.end.well) return feed(GroupEvent::exited_well, now);
+    fail(held.worker, FailureKind::ended, collateral);
+    const bool waits = held.end.lost_peer && !collateral && options_.settle.count() > 0;
+    feed(waits ? GroupEvent::lost_peer : GroupEvent::exited_badly, now);
 }
 
-void WorkerGroup::release_held(bool excused, Time now) {
-    held_until_.reset();
+std::optional<WorkerGroup::Time> WorkerGroup::held_until() const {
+    if (held_.empty()) return std::nullopt;
+    const Held& first = held_.front();
+    const Time for_message = first.end.message_follows ? first.until : Time::min();
+    return std::max(for_message, first.after_request && request_until_ ? *request_until_ : Time::min());
+}
+
+/// Judges the exits that wait no longer, in their order.
+void WorkerGroup::release_ready(Time now) {
+    if (held_.empty()) return;
+    while (held_until() && *held_until() <= now) {
+        const Held held = held_.front();
+        held_.pop_front();
+        judge(held, false, now);
+    }
+    if (held_.empty()) request_until_.reset();
+    start_more(now);
+    move_on(now);
+}
+
+/// A request to stop explains the exits that may be its consequences. The others are failures.
+void WorkerGroup::release_for_stop(Time now) {
+    request_until_.reset();
     while (!held_.empty()) {
         const Held held = held_.front();
         held_.pop_front();
-        judge(held, excused, now);
+        judge(held, held.after_request, now);
     }
     start_more(now);
 }
@@ -233,7 +266,7 @@ void WorkerGroup::judged(int worker, Time now) {
     if (!heeds_verdicts()) return;
     fail(worker, FailureKind::judged, false);
     feed(GroupEvent::exited_badly, now);
-    settle(now);
+    move_on(now);
 }
 
 /// Records the first failure of a worker; its exit after a stop is no second one.
@@ -248,7 +281,7 @@ void WorkerGroup::template_ready(Time now) {
     template_ = TemplateState::ready;
     if (is(GroupState::starting)) deadline_.reset();
     start_more(now);
-    settle(now);
+    move_on(now);
 }
 
 void WorkerGroup::template_refused(Time now) {
@@ -257,7 +290,7 @@ void WorkerGroup::template_refused(Time now) {
         fail(0, FailureKind::template_refused, false);
         feed(GroupEvent::spawn_failed, now);
     }
-    settle(now);
+    move_on(now);
 }
 
 /// The exit of the template fails a round that still needs it. A template of an earlier round that has made no worker
@@ -279,7 +312,7 @@ void WorkerGroup::template_ended(const TemplateEnd& end, Time now) {
         fail(missing, FailureKind::template_ended, !starting || end.fenced);
         feed(GroupEvent::exited_badly, now);
     }
-    settle(now);
+    move_on(now);
 }
 
 // --- the end of the round --------------------------------------------------------------------------------------------
@@ -305,9 +338,11 @@ bool WorkerGroup::none_left() const {
 }
 
 /// Runs after every event: moves on when no worker is left.
-void WorkerGroup::settle(Time now) {
+void WorkerGroup::move_on(Time now) {
     if (!none_left()) return;
-    if (is(GroupState::running) || is(GroupState::killing)) return feed(GroupEvent::none_left, now);
+    const bool waits_for_peers = is(GroupState::settling) && has_peers_;
+    if (is(GroupState::running) || is(GroupState::killing) || (is(GroupState::settling) && !waits_for_peers))
+        return feed(GroupEvent::none_left, now);
     if (!is(GroupState::stopping) || std::exchange(looking_, true)) return;
     command({.kind = Kind::look_for_orphans});
 }
@@ -321,7 +356,7 @@ void WorkerGroup::orphans(std::size_t living, Time now) {
 }
 
 void WorkerGroup::child(Time now) {
-    if (is(GroupState::stopping)) return settle(now);
+    if (is(GroupState::stopping)) return move_on(now);
     if (!is(GroupState::clearing) || !sweeping_ || !look_again_) return;
     look_again_ = std::min(*look_again_, last_sweep_ + kLookPause);
     if (*look_again_ <= now) sweep(now);

@@ -7,9 +7,15 @@
 /// table.hpp holds the states. Each state has one deadline; a change of state disarms it, so that no timer outlives its
 /// round.
 ///
+/// Lost peers: a rank that closes its connections before it exits makes its peers fail first. After the first exit
+/// whose message reports a lost peer the machine waits for a better cause for Options::settle before it stops the
+/// others, or until all have exited. Any other failure stops all workers at once.
+///
 /// Held exits: a request to end that every process of the job receives (systemd, `scancel`, Ctrl-C) may end workers
 /// before the agent has read its own copy. The machine holds an exit that may be such a consequence for kHeldFor. The
-/// exit counts as collateral when the request arrives within that time, else as a failure.
+/// exit counts as collateral when the request arrives within that time, else as a failure. The machine also holds an
+/// exit until the shell has read the worker's message, at most for kMessageWithin. Exits behind a held one wait, too,
+/// so that all are judged in their order.
 
 #include <chrono>
 #include <cstddef>
@@ -42,6 +48,7 @@ struct GroupCommand {
         hint,               ///< the template has not reached its fork point within kLongPreparation
         started,            ///< all workers run
         fail,               ///< append a failure of `worker`, of kind `failure`, to the list of failures
+        collect,            ///< events for the exits that have happened: those workers are not stopped any more
         announce,           ///< the first failure stops the group: report it to the job before any worker is stopped
         stop,               ///< `signal` to every living worker and to a template before its fork point
         kill,               ///< SIGKILL to every living worker and to its cgroup
@@ -73,7 +80,8 @@ public:
 
     static constexpr std::size_t kStartingAtOnce = 16;  ///< workers between clone and the known result of exec
     static constexpr auto kHeldFor = std::chrono::milliseconds(100);
-    static constexpr auto kLongPreparation = std::chrono::seconds(10);  ///< of a template, until the hint is printed
+    static constexpr auto kMessageWithin = std::chrono::milliseconds(50);  ///< else the failure counts as any other
+    static constexpr auto kLongPreparation = std::chrono::seconds(10);     ///< of a template, until the hint is printed
     static constexpr auto kUnkillable =
         std::chrono::seconds(10);  ///< after SIGKILL: a process alive after this hangs in the kernel
     static constexpr auto kSweepLimit = std::chrono::seconds(5);
@@ -84,13 +92,17 @@ public:
     struct Options {
         int stop_signal = 15;  ///< after a failure
         std::chrono::milliseconds grace{30'000};
-        bool forks = false;  ///< workers are forks of a template
+        std::chrono::milliseconds settle{1'000};  ///< the wait for a better cause than a lost peer; 0: none
+        bool forks = false;                       ///< workers are forks of a template
     };
     /// The exit of a worker.
     struct End {
-        bool well = false;      ///< it exited with 0
-        bool may_hold = false;  ///< may be the consequence of a request that the agent has not read yet
-        bool fenced = false;    ///< the guard has killed the workers
+        bool well = false;             ///< it exited with 0
+        bool may_hold = false;         ///< may be the consequence of a request that the agent has not read yet
+        bool fenced = false;           ///< the guard has killed the workers
+        bool asked = false;            ///< the process was alive when the agent sent its stop signal
+        bool lost_peer = false;        ///< known without the message: the worker wrote to a closed connection
+        bool message_follows = false;  ///< message() tells whether the worker lost a peer
     };
 
     /// Tests pass mutated tables and check that each fault is detected.
@@ -104,12 +116,17 @@ public:
     [[nodiscard]] bool unkillable() const { return unkillable_; }
     [[nodiscard]] bool suspended() const { return suspended_; }
     /// Whether judged() has an effect: no stop has begun.
-    [[nodiscard]] bool heeds_verdicts() const { return is(GroupState::starting) || is(GroupState::running); }
+    [[nodiscard]] bool heeds_verdicts() const { return is_before_stop(); }
+    /// Whether an exit can still be the reason for a stop.
+    [[nodiscard]] bool is_before_stop() const {
+        return is(GroupState::starting) || is(GroupState::running) || is(GroupState::settling);
+    }
     /// The commands since the last call, in order.
     [[nodiscard]] std::vector<Command> take_commands() { return std::exchange(commands_, {}); }
 
     // --- requests
-    void assign(int workers, Time now);
+    /// `has_peers`: other nodes run workers of this round.
+    void assign(int workers, Time now, bool has_peers = false);
     void stop(int signal, Time now);
     void kill(Time now);
     /// The job has reached its time limit: each worker that still runs is a cause.
@@ -129,6 +146,8 @@ public:
     /// The template will not make a fork that was ordered.
     void unmade(int worker, Time now);
     void ended(int worker, const End& end, Time now);
+    /// The message of a worker whose End::message_follows.
+    void message(int worker, bool lost_peer, Time now);
     /// The worker is the cause of a failure, whether it runs or not. No effect once it was asked to stop.
     void judged(int worker, Time now);
 
@@ -161,6 +180,8 @@ private:
     struct Held {
         int worker;
         End end;
+        bool after_request = false;  ///< this exit, or one before it, may be the consequence of a request
+        Time until{};                ///< the latest time for the message
     };
     enum class TemplateState : unsigned char { absent, preparing, ready };
 
@@ -169,11 +190,13 @@ private:
     void enter(GroupState next, GroupEvent because);
     void start_more(Time now);
     void judge(const Held& held, bool excused, Time now);
-    void release_held(bool excused, Time now);
+    void release_ready(Time now);
+    void release_for_stop(Time now);
+    [[nodiscard]] std::optional<Time> held_until() const;
     void fail(int worker, FailureKind kind, bool collateral);
     void mark_asked();
     void drain();
-    void settle(Time now);
+    void move_on(Time now);
     void sweep(Time now);
     [[nodiscard]] bool none_left() const;
     [[nodiscard]] std::size_t count(Phase phase) const;
@@ -186,9 +209,9 @@ private:
     Options options_;
     const GroupTable& table_;
     GroupState state_ = GroupState::idle;
-    std::optional<Time> deadline_;    ///< of the current state
-    std::optional<Time> look_again_;  ///< in clearing: the next sweep
-    std::optional<Time> held_until_;
+    std::optional<Time> deadline_;       ///< of the current state
+    std::optional<Time> look_again_;     ///< in clearing: the next sweep
+    std::optional<Time> request_until_;  ///< exits that may be consequences of a request are held until then
     std::vector<Worker> workers_;
     std::deque<Held> held_;
     std::vector<Command> commands_;
@@ -196,6 +219,7 @@ private:
     Time last_sweep_{};
     int stop_signal_ = 0;
     bool suspended_ = false, unkillable_ = false;
+    bool has_peers_ = false;
     bool may_start_ = false;        ///< a turn of the loop has passed since the last `start`
     bool template_is_new_ = false;  ///< the template was started in this round
     bool looking_ = false, orphans_asked_ = false;

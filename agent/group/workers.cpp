@@ -278,6 +278,11 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
     return nullptr;
 }
 
+void LocalWorkers::collect_exited() {
+    for (Worker& worker : workers_)
+        if (worker.alive && !worker.forking && !worker.spawning) collect(worker);
+}
+
 void LocalWorkers::stop(int number) {
     if (deps_.program) deps_.program->stop(number);
     cancel_unmade();

@@ -86,6 +86,8 @@ public:
     bool give_terminal();
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
+    /// Reaps the workers that have exited.
+    void collect_exited();
     /// Sends `number` as a request to end: marks each worker as asked_to_stop, and continues stopped workers so that
     /// they handle the signal. A template before its fork point receives the signal, too. No worker is forked any more.
     void stop(int number);

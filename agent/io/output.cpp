@@ -122,6 +122,13 @@ void Output::end_template() {
     post([](Side& side) { side.logs.end_template(); });
 }
 
+void Output::inspect(const LogSource& source, std::function<void(Evidence)> done) {
+    post([gate = gate_, source, done = std::move(done)](Side& side) {
+        side.logs.read_now(source.local_rank);
+        gate->post([done, found = side.evidence(source)] { done(found); });
+    });
+}
+
 // --- the end of a round ----------------------------------------------------------------------------------------------
 
 void Output::drain(std::vector<LogSource> failed, std::function<void(Drained)> done) {

@@ -31,6 +31,7 @@ namespace dlaunch::agent {
 /// Output of a failed worker that the report quotes.
 struct Evidence {
     std::vector<std::string> stderr_tail;
+    std::string message;  ///< the part of stderr that states the error
     std::optional<ErrorRecord> record;
 };
 
@@ -80,6 +81,9 @@ public:
     /// Returns the write ends for a worker's fds 1 and 2; the thread reads the other ends from now on.
     [[nodiscard]] base::Result<OutputEnds> add_worker(const LogSource& source);
     void end_template();
+    /// Reads what the worker's pipes hold now, and calls `done` with its output so far. Without an answer while the
+    /// thread is stalled.
+    void inspect(const LogSource& source, std::function<void(Evidence)> done);
     /// To be called when all workers of the round are dead: reads and shows the rest of the pipes, and collects the
     /// evidence of the `failed` workers.
     void drain(std::vector<LogSource> failed, std::function<void(Drained)> done);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/errors/error_file.hpp"
+#include "agent/errors/peer_loss.hpp"
 #include "agent/status/write_reports.hpp"
 #include "rendezvous/base/escape.hpp"
 
@@ -58,7 +59,9 @@ void Output::Side::print_warnings() {
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {
-    return {logs.stderr_tail(source.local_rank), read_error_file(logs.paths().error_file(source))};
+    constexpr int kAll = 1000;  // lines; the tail's bytes are bounded
+    return {logs.stderr_tail(source.local_rank), error_message(logs.stderr_tail(source.local_rank, kAll)),
+            read_error_file(logs.paths().error_file(source))};
 }
 
 /// Prints first, writes files afterwards, and removes files last: an unresponsive file system must not hold back the

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/errors/failure_record.hpp"
+#include "agent/errors/first_cause.hpp"
 #include "agent/errors/report.hpp"
 #include "agent/membership/net_options.hpp"
 #include "agent/membership/recorded_result.hpp"
@@ -44,13 +45,18 @@ r::Leave::Scope scope_of(LeaveReason why) {
     return r::Leave::Scope::node_if_enough;
 }
 
-r::Cause cause_of(const Failure& failure, std::string record = {}) {
-    return {.status = failure.exit_status(),
+static_assert(static_cast<int>(Strength::named) == r::Cause::kUnclear);
+static_assert(static_cast<int>(Strength::none) == r::Cause::kNoFailure);
+
+r::Cause cause_of(const Failure& failure, Strength strength, int status) {
+    return {.status = status,
             .kind = kind_of(failure),
             .summary = summary(failure),
             .permanent = failure.permanent,
-            .record = std::move(record)};
+            .strength = static_cast<std::uint8_t>(strength)};
 }
+
+bool explains_itself(const Failure& failure) { return failure.strength < Strength::named; }
 
 constexpr int kStandbys = 3;  // members that watch the claim
 
@@ -133,9 +139,9 @@ void JobMembership::make_link() {
 
 // --- calls of the agent ---------------------------------------------------------------------------------------------
 
-void JobMembership::failed(const Failure& failure) {
+void JobMembership::failed(const Failure& failure, Strength strength) {
     own_failure_ = true;
-    r::Cause cause = cause_of(failure);
+    r::Cause cause = cause_of(failure, strength, failure.exit_status());
     cause.lost = {{failure.rank, 1}};
     change([&](base::Time now) { member_->failed(now, cause); });
 }
@@ -150,13 +156,18 @@ void JobMembership::round_over(const RoundResult& end) {
         member_->set_ports(store_.port(), jax_port_.port());
     }
     std::optional<r::Cause> cause;
-    std::vector<Failure> own;
-    std::copy_if(end.failures.begin(), end.failures.end(), std::back_inserter(own),
-                 [](const Failure& failure) { return !failure.collateral; });
+    std::vector<Failure> own = end.failures;
+    const bool has_failed = std::any_of(own.begin(), own.end(), [](const Failure& each) { return !each.collateral; });
+    const bool is_clear = std::any_of(own.begin(), own.end(), explains_itself);
+    // Workers that did not fail matter only where a lost peer is all that explains the stop.
+    if (is_clear || !(has_failed || unclear_))
+        std::erase_if(own, [](const Failure& failure) { return failure.collateral; });
     for (Failure& failure : own) failure.program = plan_.program_names();
     if (!own.empty()) {
-        const Failure first = own.front();
-        cause = cause_of(first, pack_failures(std::move(own), wire::kMaxRecord));
+        const Strength strength = put_first_cause_first(own);
+        cause = cause_of(own.front(), strength, exit_status_of(own));
+        std::erase_if(own, is_of_another_node);  // that node reports it
+        cause->record = pack_failures(std::move(own), wire::kMaxRecord);
     }
     change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
 }
@@ -233,6 +244,7 @@ void JobMembership::perform(r::Member::Action& action) {
         start(begin->assigned);
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
         // When the queued order is carried out, its round may be over and the next one running.
+        unclear_ = stop->unclear;
         order([this, round = running_round_, reason = stop->reason, lost = stop->lost, signal = stop->signal,
                is_known = own_failure_ || stop->reason == own_leave_] {
             if (!round || running_round_ != round) return;
@@ -261,7 +273,7 @@ void JobMembership::set_timer() {
 
 void JobMembership::start(const r::Assigned& assigned) {
     running_round_ = assigned.stamp.round;
-    own_failure_ = false;
+    own_failure_ = unclear_ = false;
     printed_reason_.clear();
     is_standby_ = assigned.group_rank < kStandbys;
     Assignment assignment;

@@ -33,7 +33,7 @@ public:
     ~JobMembership() override;
 
     void join(Orders orders) override;
-    void failed(const Failure& failure) override;
+    void failed(const Failure& failure, Strength strength = Strength::crash) override;
     void round_over(const RoundResult& end) override;
     void leave(LeaveReason why, int status, const std::string& text, bool workers_too = false) override;
     void leave_at_once() override;
@@ -104,6 +104,7 @@ private:
     std::string master_;  ///< the address of --master-addr; empty: the plan has none
     bool acting_ = false;
     bool own_failure_ = false;    ///< in the running round
+    bool unclear_ = false;        ///< of the running round's stop: StopRound::unclear
     std::string own_reason_;      ///< the reason of this node's leave
     std::string own_leave_;       ///< the same with this node's name, for the other nodes; empty: this node stays
     std::string printed_reason_;  ///< of the running round's stop: a successor orders it again

@@ -58,7 +58,7 @@ public:
     virtual void join(Orders orders) = 0;
 
     /// Reports the first failure of the running round on this node, before the agent stops any worker.
-    virtual void failed(const Failure& failure) = 0;
+    virtual void failed(const Failure& failure, Strength strength = Strength::crash) = 0;
 
     /// Reports that no worker of the round lives here. The next order follows.
     virtual void round_over(const RoundResult& end) = 0;

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "agent/errors/failure_record.hpp"
+#include "agent/errors/first_cause.hpp"
 
 namespace dlaunch::agent {
 
@@ -11,6 +12,8 @@ std::vector<Failure> failures_of(const rendezvous::Verdict& verdict) {
     for (const std::string& record : verdict.records)
         if (auto failures = unpack_failures(record))
             all.insert(all.end(), std::make_move_iterator(failures->begin()), std::make_move_iterator(failures->end()));
+    put_first_cause_first(all);
+    drop_early_exits(all);
     return all;
 }
 

@@ -5,6 +5,7 @@
 namespace dlaunch::rendezvous {
 
 void Blame::failed(Time now, const std::string& node, const Cause& cause) {
+    if (cause.strength >= Cause::kNoFailure && causes_.empty()) return;
     if (causes_.empty()) caused_at_ = now;
     causes_.add(node, cause);
 }

@@ -126,7 +126,7 @@ void Member::on_stop(Time now, const StopRound& stop) {
         if (runs_ && stop.at_once)
             actions_.emplace_back(KillWorkers{stop.reason});
         else if (runs_)
-            actions_.emplace_back(StopWorkers{stop.reason, stop.lost, stop.signal});
+            actions_.emplace_back(StopWorkers{stop.reason, stop.lost, stop.signal, stop.unclear});
         else
             actions_.emplace_back(CloseRound{});
         return;

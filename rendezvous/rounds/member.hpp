@@ -64,6 +64,7 @@ public:
         std::string reason;
         LostRanks lost{};
         std::int32_t signal = 0;  ///< to the workers; 0: the one for a failure elsewhere
+        bool unclear = false;     ///< StopRound::unclear
     };
     struct CloseRound {};  ///< the round has ended on all nodes, after its end here: its worker store may close
     struct KillWorkers {   ///< without grace

@@ -85,8 +85,12 @@ void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lo
 }
 
 StopRound Rounds::order_to_stop(bool at_once) const {
-    return {stamp(), restart_reason_, stopped_for_, at_once,
-            blame_.decided() ? exit_status::signal_of(blame_.decided()->status) : 0};
+    return {stamp(),
+            restart_reason_,
+            stopped_for_,
+            at_once,
+            blame_.decided() ? exit_status::signal_of(blame_.decided()->status) : 0,
+            !blame_.causes().empty() && blame_.causes().first().strength >= Cause::kUnclear};
 }
 
 /// Called when no worker of the round lives.

@@ -96,6 +96,11 @@ struct Cause {
     bool permanent = false;   ///< a restart cannot help
     std::string record;       ///< the agent's failure records, opaque here; may be empty until the round is over
     LostRanks lost{};
+    /// As evidence for the first cause, 0 the strongest. From kUnclear on the failure may follow from another one.
+    std::uint8_t strength = 0;
+    static constexpr std::uint8_t kUnclear = 2;
+    static constexpr std::uint8_t kNoFailure = 5;  ///< the record holds workers that did not fail
+
     bool operator==(const Cause&) const = default;
 };
 
@@ -187,6 +192,7 @@ struct StopRound {
     LostRanks lost{};         ///< for the workers that still run, which must not wait for these ranks
     bool at_once = false;     ///< without a grace time
     std::int32_t signal = 0;  ///< that ends the job, for its workers; 0: none does
+    bool unclear = false;     ///< no failure explains the stop: each node reports its other workers, too
     bool operator==(const StopRound&) const = default;
 };
 

@@ -211,7 +211,7 @@ void fields(auto& a, r::RankLayout& m) {
 void fields(auto& a, r::Cause& m) {
     Record record{m.record};
     List<r::RankRange, r::kMostContexts> lost{m.lost};
-    a(m.status, m.kind, m.summary, m.permanent, lost, record);
+    a(m.status, m.kind, m.summary, m.permanent, lost, m.strength, record);
 }
 void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.store_port, m.jax_port, m.cause); }
 void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
@@ -224,7 +224,7 @@ void fields(auto& a, r::Assigned& m) {
 }
 void fields(auto& a, r::StopRound& m) {
     List<r::RankRange, r::kMostContexts> lost{m.lost};
-    a(m.stamp, m.reason, lost, m.at_once, m.signal);
+    a(m.stamp, m.reason, lost, m.at_once, m.signal, m.unclear);
 }
 void fields(auto& a, r::Notice& m) { a(m.stamp, m.text); }
 void fields(auto& a, r::Gone& m) { a(m.returns); }

@@ -1,66 +1,115 @@
-"""The first exit with a failure is the cause; workers stopped afterwards are collateral."""
+"""The first cause is chosen by evidence: a rank that closes its connections first makes its peers fail before it does.
+
+The workers hold a mesh of connections. The culprit does what CULPRIT says; its peers print that they lost a connection,
+and exit with 1.
+"""
+# ctest: timeout 300
 
 import json
 import re
 
 import pytest
 
-from workers import STAY
-
-CHAIN = """
-def dead(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] in "ZX"
-    except OSError:
-        return True
-if rank != FIRST:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    await_note("FIRST.ready")
-    first = int(open(f"{os.environ['SEEN']}/FIRST.ready").read())
-    while not dead(first):
-        pass
-    os._exit(50 + rank)
-ready()
-os._exit(42)
+MESH = r"""
+import os, select, signal, socket, sys, time
+rank, world, folder = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ["FOLDER"]
+listener = socket.create_server(("127.0.0.1", 0))
+with open(f"{folder}/{rank}.part", "w") as file: file.write(str(listener.getsockname()[1]))
+os.rename(f"{folder}/{rank}.part", f"{folder}/{rank}")
+peers = []
+for other in range(rank):
+    while not os.path.exists(f"{folder}/{other}"): time.sleep(0.001)
+    peers.append(socket.create_connection(("127.0.0.1", int(open(f"{folder}/{other}").read()))))
+while len(peers) < world - 1: peers.append(listener.accept()[0])
+if rank == int(os.environ["CULPRIT"]):
+    for peer in peers: peer.recv(1)  # all ranks have all connections
+    exec(os.environ["PLAY"])
+for peer in peers: peer.sendall(b"x")
+try:
+    while all(peer.recv(1) for peer in select.select(peers, [], [])[0]): pass
+    raise ConnectionError(os.environ.get("MESSAGE", "connection closed by peer"))
+except OSError as error:
+    print("error:", error, file=sys.stderr, flush=True)
+    if rank in map(int, os.environ.get("STAY", "").split()): signal.pause()
+    os._exit(1)
 """
+CLOSE = "for peer in peers: peer.shutdown(socket.SHUT_RDWR); peer.close()\n"
 
 
-@pytest.mark.parametrize("first", [0, 3])
-def test_collateral_failures_follow_the_cause(dlaunch, python_worker, tmp_path, first):
-    worker = python_worker(CHAIN.replace("FIRST", str(first)))
-    result = dlaunch("--nproc-per-node=4", f"--report={tmp_path}/report.json", "--no-python", worker)
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert result.rc == 42 and f"rank {first} " in result.first_line and "exited with 42" in result.first_line
-    assert report["failures"][0]["rank"] == first and report["failures"][0]["victim"] is False
+@pytest.fixture
+def mesh(dlaunch, script, tmp_path):
+    """mesh(culprit, play): the result and the JSON report of four ranks of which one is the culprit."""
+    program = script("mesh.py", MESH)
+
+    def run(culprit, play, *options, **env):
+        folder = tmp_path / "ports"
+        folder.mkdir()
+        report = tmp_path / "report.json"
+        result = dlaunch("--nproc-per-node=4", f"--report={report}", *options, program,
+                         env={"FOLDER": folder, "CULPRIT": culprit, "PLAY": play, **env})
+        return result, json.loads(report.read_text())
+
+    return run
 
 
-def test_the_clock_in_an_error_file_does_not_matter(job):
-    run = job("""if [ $RANK = 1 ]; then
-    await 0.ready
-    echo '{"message": "the cause", "timestamp": 2000000000}' > "$TORCHELASTIC_ERROR_FILE"
-    exit 41
-fi
-trap 'echo "{\\"message\\": \\"collateral\\", \\"timestamp\\": 1}" > "$TORCHELASTIC_ERROR_FILE"; exit 42' TERM
-ready
-while :; do sleep 0.01; done
-""")
-    result = run.wait()
-    assert result.rc == 41 and "the cause" in result.err and "collateral" not in result.err.split("the cause")[0]
+def head(result):
+    return next(line for line in result.err.splitlines() if line.startswith("dlaunch: rank"))
 
 
-def test_stopped_workers_are_distinguished(job):
-    run = job(
-        "if [ $RANK = 2 ]; then for r in 0 1 3; do await $r.ready; done; exit 9; fi\n" + STAY,
-        workers=4,
-    )
-    result = run.wait()
-    assert "rank 2" in result.first_line and "SIGTERM" not in result.first_line
-    assert [
-        line for line in result.err.splitlines() if "0-1, 3" in line or "0, 1, 3" in line or "0,1,3" in line
-    ], result.err
+@pytest.mark.parametrize("play, status", [
+    ("raise ValueError('loss is NaN')", 1),
+    ("sys.exit(7)", 7),
+    ("os.kill(os.getpid(), signal.SIGSEGV)", 139),
+])
+def test_a_culprit_that_exits_after_its_peers(mesh, play, status):
+    result, report = mesh(2, CLOSE + "time.sleep(0.3)\n" + play)
+    assert (result.rc, head(result).split(" (")[0]) == (status, "dlaunch: rank 2"), result.err
+    assert re.search(r"also failed: +ranks 0-1, 3 exited with 1: error: connection closed by peer", result.err), result.err
+    assert "ranks 0-1, 3 had lost a peer" in report["failures"][0]["because"]
+    assert [failure["exit_status"] for failure in report["failures"]] == [status, 1, 1, 1]
 
 
-def test_the_first_line_with_a_rank_names_the_cause(job):
-    result = job("if [ $RANK = 1 ]; then await 0.ready; exit 9; fi\nready\nexec sleep $TEST_RUN_MARK\n").wait()
-    first = next(line for line in result.err.splitlines() if re.search(r"\brank\W*\d", line))
-    assert first.startswith("dlaunch: rank 1 ") and len(first) <= 100
+def test_a_culprit_that_exited_with_0(mesh):
+    result, report = mesh(1, CLOSE + "time.sleep(0.2)\nsys.exit(0)")
+    assert result.rc == 1 and "rank 1" in head(result) and "exited with 0 while its peers needed it" in head(result)
+    assert report["failures"][0]["exit_status"] == 0
+
+
+def test_a_culprit_that_does_not_exit_but_is_named_by_its_peers(mesh):
+    result, report = mesh(3, CLOSE + "signal.pause()", MESSAGE="rank 3 is gone")
+    assert result.rc == 1 and "rank 3" in head(result) and "was named as lost by its peers" in head(result)
+    assert report["failures"][0]["how"] == "stopped"
+
+
+def test_a_lost_peer_alone_is_the_cause_after_the_settle_time(mesh):
+    result, report = mesh(0, CLOSE + "signal.pause()", "--settle=0.2", STAY="2 3")
+    assert result.rc == 1 and "rank 1" in head(result)
+    assert re.search(r"stopped by us: ranks 0, 2-3", result.err), result.err
+    assert 0.2 < report["seconds"] < 5
+
+
+def test_without_a_settle_time_the_first_exit_is_the_cause(mesh):
+    result, _ = mesh(0, CLOSE + "signal.pause()", "--settle=0", STAY="2 3")
+    assert result.rc == 1 and "rank 1" in head(result)
+
+
+def test_a_culprit_on_another_node(dlaunch, script, tmp_path):
+    """Both hosts report the rank of the second one."""
+    program = script("mesh.py", MESH)
+    result = dlaunch("--launcher=fork", "--hosts=a:2,b:2", program,
+                     env={"FOLDER": tmp_path, "CULPRIT": 3, "PLAY": CLOSE + "time.sleep(0.3)\nsys.exit(7)"})
+    assert result.rc == 7 and head(result).startswith("dlaunch: rank 3 (b,"), result.err
+    assert re.search(r"also failed: +ranks 0-2 exited with 1: error: connection closed by peer", result.err), result.err
+
+
+def test_a_rank_on_another_node_that_its_peers_name(dlaunch, script, tmp_path):
+    program = script("mesh.py", MESH)
+    result = dlaunch("--launcher=fork", "--hosts=a:3,b:1", program,
+                     env={"FOLDER": tmp_path, "CULPRIT": 3, "PLAY": CLOSE + "signal.pause()", "MESSAGE": "rank 3 is gone"})
+    assert result.rc == 1 and head(result).startswith("dlaunch: rank 3 (b,"), result.err
+
+
+def test_the_line_before_a_restart_names_the_cause(mesh, tmp_path):
+    again = "if os.environ['TORCHELASTIC_RESTART_COUNT'] == '1': os._exit(0)\n"
+    result, _ = mesh(2, CLOSE + "time.sleep(0.2)\nsys.exit(9)", "--max-restarts=1", "--crash-loop=0")
+    assert "rank 2" in head(result) and "exited with 9" in head(result), result.err

@@ -20,6 +20,7 @@ Failure killed() {
     failure.pid = 4711;
     failure.how = ExitKind::signalled;
     failure.signal = SIGKILL;
+    failure.because = "the earliest crash or recorded error";
     failure.out_of_memory = OutOfMemory::likely;
     failure.memory_limit = "900 MiB";
     failure.round = 2;
@@ -46,6 +47,7 @@ TEST(JsonReport, ContainsEveryFieldOfAFailure) {
         {"host", "node2"},
         {"pid", 4711},
         {"victim", false},
+        {"because", "the earliest crash or recorded error"},
         {"how", "signalled"},
         {"code", nullptr},
         {"signal", 9},

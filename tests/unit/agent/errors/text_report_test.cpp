@@ -141,9 +141,10 @@ TEST(TextReport, ListsOtherCausesAndCoalescesCollateralFailures) {
         end.workers.push_back(worker);
     }
     const std::string text = text_report(end);
-    EXPECT_NE(text.find("  also failed:\n    rank 5 (node2, pid 4705) exited with 2 after 12.3 s\n      E: y\n    rank "
-                        "6 (node2, pid 4706) exited with 1 after 12.3 s\n"
-                        "  stopped by us: ranks 0, 2-4, 7\n"),
+    EXPECT_NE(text.find("  also failed:   rank 5 exited with 2: E: y\n"
+                        "                 rank 6 exited with 1: the same error\n"
+                        "  stopped by us: ranks 0, 2-4, 7\n"
+                        "  ended well:    rank 8\n"),
               std::string::npos)
         << text;
 }
@@ -151,10 +152,20 @@ TEST(TextReport, ListsOtherCausesAndCoalescesCollateralFailures) {
 TEST(TextReport, ListsOnlySomeOfVeryMany) {
     std::vector<Failure> failures;
     failures.reserve(500);
-    for (int rank = 0; rank < 500; ++rank) failures.push_back(exited(rank, 1));
+    for (int rank = 0; rank < 500; ++rank) failures.push_back(exited(rank, 1 + rank % 250));
     const std::string text = text_report(ended(failures));
-    EXPECT_TRUE(has_line(text, "    and 491 more: ranks 9-499"));
+    EXPECT_TRUE(has_line(text, "                 ranks 5-250, 255-499 otherwise"));
     EXPECT_LT(lines(text).size(), 20U);
+}
+
+TEST(TextReport, NamesRanksWithTheSameErrorInOneLine) {
+    std::vector<Failure> failures;
+    for (int rank = 0; rank < 9; ++rank) {
+        failures.push_back(exited(rank, 1));
+        failures.back().message = rank == 0 ? "ValueError: loss is NaN" : "Connection reset by peer\nmore";
+    }
+    EXPECT_TRUE(
+        has_line(text_report(ended(failures)), "  also failed:   ranks 1-8 exited with 1: Connection reset by peer"));
 }
 
 TEST(TextReport, PrintsTheResourcesOfTheFailedWorker) {

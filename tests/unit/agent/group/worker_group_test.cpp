@@ -1,73 +1,13 @@
-#include "agent/group/worker_group.hpp"
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <string>
 #include <vector>
+
+#include "tests/support/agent/worker_group.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = GroupCommand::Kind;
-using Strings = std::vector<std::string>;
-
-std::string text_of(const GroupCommand& command) {
-    const std::string worker = std::to_string(command.worker);
-    switch (command.kind) {
-        case Kind::enter: return "-> " + std::string(name(command.state)) + ", " + std::string(name(command.event));
-        case Kind::start_template: return "start template";
-        case Kind::start: return "start " + worker;
-        case Kind::hint: return "hint";
-        case Kind::started: return "started";
-        case Kind::fail: return (command.collateral ? "collateral " : "fail ") + worker;
-        case Kind::announce: return "announce";
-        case Kind::stop: return "stop " + std::to_string(command.signal);
-        case Kind::kill: return "kill";
-        case Kind::look_for_orphans: return "look for orphans";
-        case Kind::end_orphans: return "end orphans";
-        case Kind::signal: return "signal " + std::to_string(command.signal);
-        case Kind::report_unkillable: return "report unkillable";
-        case Kind::cut_drain: return "cut drain";
-        case Kind::sweep: return "sweep";
-        case Kind::drain: return "drain";
-        case Kind::finish: return command.succeeded ? "finish well" : "finish badly";
-    }
-    return "?";
-}
-
-class WorkerGroupTest : public testing::Test {
-protected:
-    explicit WorkerGroupTest(bool forks = false) : group({.stop_signal = SIGTERM, .grace = 30s, .forks = forks}) {}
-
-    Strings commands() {
-        Strings texts;
-        for (const auto& command : group.take_commands()) texts.push_back(text_of(command));
-        return texts;
-    }
-    /// Starts and executes that many workers.
-    void run(int workers) {
-        group.assign(workers, now);
-        for (int worker = 0; worker < workers; ++worker) {
-            group.made(worker);
-            group.executed(worker, now);
-            group.proceed(now);
-        }
-        ASSERT_EQ(group.state(), GroupState::running);
-        commands();
-    }
-    void end(int worker, bool well = true) { group.ended(worker, {.well = well}, now); }
-    void end_as_if_asked(int worker) { group.ended(worker, {.may_hold = true}, now); }
-    void clear() {
-        group.swept(0, now);
-        group.drained(now);
-    }
-
-    base::Time now{1000s};
-    WorkerGroup group;
-};
 
 TEST_F(WorkerGroupTest, each_state_is_entered_before_its_commands) {
     group.assign(1, now);
@@ -89,7 +29,7 @@ TEST_F(WorkerGroupTest, each_state_is_entered_before_its_commands) {
 TEST_F(WorkerGroupTest, a_judged_worker_is_the_cause_and_its_exit_no_second_failure) {
     run(2);
     group.judged(1, now);
-    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "announce", "stop 15"}));
+    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "collect", "announce", "stop 15"}));
     end(1, false);
     end(0, false);
     EXPECT_EQ(commands(), (Strings{"collateral 0", "look for orphans"}));
@@ -99,7 +39,7 @@ TEST_F(WorkerGroupTest, a_worker_that_exited_well_can_be_judged) {
     run(2);
     end(1);
     group.judged(1, now);
-    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "announce", "stop 15"}));
+    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "collect", "announce", "stop 15"}));
 }
 
 TEST_F(WorkerGroupTest, a_verdict_after_a_stop_has_no_effect) {
@@ -115,7 +55,7 @@ TEST_F(WorkerGroupTest, a_worker_without_a_process_can_be_judged) {
     group.assign(2, now);
     commands();
     group.judged(0, now);
-    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, exited_badly", "announce", "stop 15"}));
+    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, exited_badly", "collect", "announce", "stop 15"}));
     group.unmade(0, now);
     EXPECT_EQ(commands(), Strings{"look for orphans"});
 }
@@ -142,7 +82,7 @@ TEST_F(WorkerGroupTest, workers_that_cannot_execute_fail_the_round_once) {
     group.proceed(now);
     commands();
     group.not_started(0, now);
-    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, spawn_failed", "announce", "stop 15"}));
+    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, spawn_failed", "collect", "announce", "stop 15"}));
     group.not_started(1, now);
     EXPECT_EQ(commands(), Strings{"look for orphans"});
     group.orphans(0, now);
@@ -154,7 +94,7 @@ TEST_F(WorkerGroupTest, workers_that_cannot_execute_fail_the_round_once) {
 TEST_F(WorkerGroupTest, a_failure_stops_the_other_workers_and_their_exits_are_collateral) {
     run(3);
     end(1, false);
-    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "announce", "stop 15"}));
+    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "collect", "announce", "stop 15"}));
     end(0, false);
     EXPECT_EQ(commands(), Strings{"collateral 0"});
     end(2);
@@ -169,8 +109,8 @@ TEST_F(WorkerGroupTest, held_exits_are_failures_when_no_request_arrives) {
     EXPECT_EQ(commands(), Strings{});
     now = *group.next_deadline();
     group.tick(now);
-    EXPECT_EQ(commands(),
-              (Strings{"fail 0", "-> stopping, exited_badly", "announce", "stop 15", "fail 1", "look for orphans"}));
+    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, exited_badly", "collect", "announce", "stop 15", "fail 1",
+                                   "look for orphans"}));
 }
 
 TEST_F(WorkerGroupTest, a_request_makes_held_exits_collateral) {
@@ -352,7 +292,8 @@ TEST_F(ForkedGroupTest, an_old_template_that_made_no_worker_is_replaced) {
     group.template_ended({.at_fork_point = true}, now);
     EXPECT_EQ(commands(), Strings{"start template"});
     group.template_ended({}, now);
-    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, exited_badly", "announce", "stop 15", "look for orphans"}));
+    EXPECT_EQ(commands(),
+              (Strings{"fail 0", "-> stopping, exited_badly", "collect", "announce", "stop 15", "look for orphans"}));
 }
 
 TEST_F(ForkedGroupTest, a_template_that_ends_when_all_workers_are_made_is_not_replaced) {
@@ -370,7 +311,8 @@ TEST_F(ForkedGroupTest, a_refused_template_fails_the_round) {
     group.assign(2, now);
     commands();
     group.template_refused(now);
-    EXPECT_EQ(commands(), (Strings{"fail 0", "-> stopping, spawn_failed", "announce", "stop 15", "look for orphans"}));
+    EXPECT_EQ(commands(),
+              (Strings{"fail 0", "-> stopping, spawn_failed", "collect", "announce", "stop 15", "look for orphans"}));
 }
 
 }  // namespace

@@ -1,0 +1,157 @@
+#include "agent/errors/first_cause.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "agent/errors/peer_loss.hpp"
+#include "rendezvous/base/text.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using Failures = std::vector<Failure>;
+
+/// The kernel raises these in the process itself.
+bool is_crash(int signal) {
+    switch (signal) {
+        case SIGSEGV:
+        case SIGBUS:
+        case SIGFPE:
+        case SIGILL:
+        case SIGSYS:
+        case SIGTRAP:
+        case SIGABRT:
+        case SIGXCPU:
+        case SIGXFSZ: return true;
+        default: return false;
+    }
+}
+
+bool exited_with_0(const Failure& failure) { return failure.how == ExitKind::exited && failure.code == 0; }
+
+Failures::iterator find_rank(Failures& failures, int rank) {
+    return std::find_if(failures.begin(), failures.end(), [rank](const Failure& each) { return each.rank == rank; });
+}
+
+/// The rank that most lost peers name. Ranks that failed themselves are named only if no other rank is: their messages
+/// name the next one.
+std::optional<int> most_named(Failures& failures) {
+    std::map<int, int> votes;
+    std::vector<int> order;
+    for (const Failure& failure : failures)
+        for (const int rank : failure.lost_ranks)
+            if (votes[rank]++ == 0) order.push_back(rank);
+    const auto weight = [&](int rank) {
+        const auto found = find_rank(failures, rank);
+        const bool failed = found != failures.end() && found->strength == Strength::lost_peer;
+        return std::pair(!failed, votes[rank]);
+    };
+    std::optional<int> best;
+    for (const int rank : order)
+        if (!best || weight(rank) > weight(*best)) best = rank;
+    return best;
+}
+
+std::string ranks_that_lost_a_peer(const Failures& failures) {
+    std::vector<int> ranks;
+    for (const Failure& failure : failures)
+        if (failure.strength == Strength::lost_peer) ranks.push_back(failure.rank);
+    std::sort(ranks.begin(), ranks.end());
+    return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
+}
+
+/// A rank of which no record has come: its host and its exit are unknown.
+Failures::iterator add_unknown(Failures& failures, int rank) {
+    Failure made;
+    made.rank = rank;
+    made.round = failures.front().round;
+    made.how = ExitKind::stopped;
+    made.strength = Strength::none;
+    return failures.insert(failures.end(), std::move(made));
+}
+
+Failures::iterator first_with(Failures& failures, Strength strength) {
+    return std::find_if(failures.begin(), failures.end(),
+                        [&](const Failure& each) { return each.strength == strength; });
+}
+
+Failures::iterator find_early_exit(Failures& failures, const Failure& first_loss) {
+    auto found = failures.end();
+    for (auto each = failures.begin(); each != failures.end(); ++each)
+        if (exited_with_0(*each) && each->after >= first_loss.after - kEarlyExit &&
+            (found == failures.end() || each->after < found->after))
+            found = each;
+    return found;
+}
+
+void choose(Failures& failures, Failures::iterator cause, std::string because) {
+    if (cause->collateral && !exited_with_0(*cause)) cause->how = ExitKind::stopped;
+    cause->collateral = false;
+    cause->because = std::move(because);
+    std::rotate(failures.begin(), cause, cause + 1);
+}
+
+}  // namespace
+
+void weigh(Failure& failure) {
+    failure.lost_ranks.clear();
+    failure.strength = Strength::none;
+    if (failure.collateral || exited_with_0(failure) || failure.how == ExitKind::stopped) return;
+    failure.strength = Strength::crash;
+    if (failure.how != ExitKind::exited && failure.how != ExitKind::signalled) return;
+    if (failure.of_template() || failure.out_of_memory != OutOfMemory::no) return;
+    if (const auto loss = peer_loss(failure)) {
+        failure.strength = Strength::lost_peer;
+        failure.lost_ranks = loss->ranks;
+    } else if (failure.how == ExitKind::signalled ? !is_crash(failure.signal) : !failure.record) {
+        failure.strength = Strength::own_error;
+    }
+}
+
+Strength put_first_cause_first(Failures& failures) {
+    for (const Strength own : {Strength::crash, Strength::own_error})
+        if (const auto cause = first_with(failures, own); cause != failures.end()) {
+            std::string because =
+                own == Strength::crash ? "the earliest crash or recorded error" : "the earliest error of its own";
+            if (first_with(failures, Strength::lost_peer) != failures.end())
+                because += "; " + ranks_that_lost_a_peer(failures) + " had lost a peer";
+            choose(failures, cause, std::move(because));
+            return own;
+        }
+    const auto loss = first_with(failures, Strength::lost_peer);
+    if (loss == failures.end()) return Strength::none;
+    const std::string losers = ranks_that_lost_a_peer(failures);
+    if (const auto named = most_named(failures)) {
+        const auto found = find_rank(failures, *named);
+        choose(failures, found == failures.end() ? add_unknown(failures, *named) : found,
+               "the messages of " + losers + " name it as lost");
+        return Strength::named;
+    }
+    if (const auto early = find_early_exit(failures, *loss); early != failures.end()) {
+        choose(failures, early, "it exited with 0, and " + losers + " lost a peer");
+        return Strength::early_exit;
+    }
+    choose(failures, loss, "the earliest exit: every failed rank had lost a peer");
+    return Strength::lost_peer;
+}
+
+bool is_of_another_node(const Failure& failure) { return failure.how == ExitKind::stopped && failure.host.empty(); }
+
+void drop_early_exits(Failures& failures) {
+    std::erase_if(failures, [](const Failure& each) { return each.collateral && exited_with_0(each); });
+}
+
+int exit_status_of(const Failures& failures) {
+    if (failures.empty()) return 1;
+    const Failure& cause = failures.front();
+    if (cause.how != ExitKind::stopped && cause.exit_status() != 0) return cause.exit_status();
+    for (const Failure& failure : failures)
+        if (failure.strength == Strength::lost_peer) return failure.exit_status();
+    return 1;
+}
+
+}  // namespace dlaunch::agent

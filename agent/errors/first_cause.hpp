@@ -1,0 +1,38 @@
+#pragma once
+/// Chooses the first cause among the failures of a round by evidence, not by the order of exits. No I/O, no clock.
+///
+/// A rank that closes its connections before it exits makes its peers fail, and exit, before it does. Therefore a crash
+/// or an error of a rank's own counts more than a lost peer, however late it comes. If all failures are lost peers, the
+/// cause is the rank that their messages name, else a rank that exited with 0 while its peers needed it, else the
+/// earliest exit.
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "agent/errors/failure.hpp"
+
+namespace dlaunch::agent {
+
+/// Sets the failure's strength by itself (crash, own_error, lost_peer or none), and the ranks that it names.
+void weigh(Failure& failure);
+
+/// The longest time from an exit with 0 to the failures of its peers: a rank that exited before had finished its part.
+inline constexpr std::chrono::milliseconds kEarlyExit{1000};
+
+/// Moves the first cause to the front, sets its `because`, and returns its strength. All were weighed. `failures` may
+/// contain workers that are no failures (stopped, or exited with 0): one of them becomes the cause only as a rank that
+/// is named or that exited early. The other failures keep their order.
+Strength put_first_cause_first(std::vector<Failure>& failures);
+
+/// A rank of which only its name in others' messages is known.
+[[nodiscard]] bool is_of_another_node(const Failure& failure);
+
+/// Removes the exits with 0 that are no cause.
+void drop_early_exits(std::vector<Failure>& failures);
+
+/// dlaunch's exit status for these failures, whose first is the cause. A cause that did not fail by itself has none:
+/// then the status of the first failure counts.
+[[nodiscard]] int exit_status_of(const std::vector<Failure>& failures);
+
+}  // namespace dlaunch::agent

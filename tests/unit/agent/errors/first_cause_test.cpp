@@ -1,0 +1,157 @@
+#include "agent/errors/first_cause.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace dlaunch::agent {
+namespace {
+
+/// A rank that exited with `code` at `after` seconds; `message` is the end of its stderr.
+Failure exited(int rank, int code, const std::string& message, double after = 1) {
+    Failure made;
+    made.rank = rank;
+    made.code = code;
+    made.message = message;
+    made.after = std::chrono::duration<double>(after);
+    return made;
+}
+
+Failure lost(int rank, double after = 1) { return exited(rank, 10 + rank, "Connection reset by peer", after); }
+
+Failure killed(int rank, int signal, const std::string& message = "") {
+    Failure made = exited(rank, 0, message);
+    made.how = ExitKind::signalled;
+    made.signal = signal;
+    return made;
+}
+
+Failure stopped(int rank) {
+    Failure made = killed(rank, SIGTERM);
+    made.collateral = true;
+    return made;
+}
+
+Failure exited_with_0(int rank, double after) {
+    Failure made = exited(rank, 0, "", after);
+    made.collateral = true;
+    return made;
+}
+
+struct Judgement {
+    int rank, status;
+    Strength strength;
+    std::vector<int> others;
+    friend bool operator==(const Judgement&, const Judgement&) = default;
+};
+std::ostream& operator<<(std::ostream& out, const Judgement& judgement) {
+    return out << "rank " << judgement.rank << ", status " << judgement.status << ", strength "
+               << static_cast<int>(judgement.strength);
+}
+
+Judgement judge(std::vector<Failure> failures) {
+    for (Failure& failure : failures) weigh(failure);
+    const Strength strength = put_first_cause_first(failures);
+    Judgement made{failures.front().rank, exit_status_of(failures), strength, {}};
+    for (std::size_t at = 1; at < failures.size(); ++at) made.others.push_back(failures[at].rank);
+    EXPECT_EQ(strength == Strength::none, failures.front().because.empty());
+    EXPECT_TRUE(strength == Strength::none || !failures.front().collateral);
+    return made;
+}
+
+TEST(FirstCause, IsAnErrorOfItsOwnHoweverLate) {
+    EXPECT_EQ(judge({lost(0), lost(1), exited(2, 9, "ValueError: loss is NaN"), lost(3)}),
+              (Judgement{2, 9, Strength::own_error, {0, 1, 3}}));
+    EXPECT_EQ(judge({lost(0), exited(2, 9, "")}), (Judgement{2, 9, Strength::own_error, {0}}));
+}
+
+TEST(FirstCause, IsTheEarlierOfTwoErrors) {
+    EXPECT_EQ(judge({lost(0), exited(2, 9, "ValueError"), exited(1, 4, "KeyError")}),
+              (Judgement{2, 9, Strength::own_error, {0, 1}}));
+}
+
+TEST(FirstCause, IsACrashOrARecordBeforeAnExit) {
+    EXPECT_EQ(judge({exited(1, 4, "KeyError"), killed(2, SIGSEGV)}), (Judgement{2, 139, Strength::crash, {1}}));
+    EXPECT_EQ(judge({exited(1, 4, "KeyError"), killed(2, SIGABRT, "Assertion failed")}),
+              (Judgement{2, 134, Strength::crash, {1}}));
+    Failure recorded = exited(2, 1, "");
+    recorded.record = ErrorRecord{"ValueError: loss is NaN", "", "{}"};
+    EXPECT_EQ(judge({exited(1, 4, "KeyError"), recorded}), (Judgement{2, 1, Strength::crash, {1}}));
+}
+
+TEST(FirstCause, IsNoAbortThatReportsALostPeer) {
+    EXPECT_EQ(judge({killed(1, SIGABRT, "watchdog: remote process exited or there was a network error"),
+                     exited(3, 1, "ValueError")}),
+              (Judgement{3, 1, Strength::own_error, {1}}));
+}
+
+TEST(FirstCause, ASignalFromElsewhereIsNoCrash) {
+    EXPECT_EQ(judge({exited(1, 4, "KeyError"), killed(2, SIGKILL)}), (Judgement{1, 4, Strength::own_error, {2}}));
+    Failure out_of_memory = killed(2, SIGKILL);
+    out_of_memory.out_of_memory = OutOfMemory::certain;
+    EXPECT_EQ(judge({exited(1, 4, "KeyError"), out_of_memory}), (Judgement{2, 137, Strength::crash, {1}}));
+}
+
+TEST(FirstCause, IsTheRankThatLostPeersName) {
+    EXPECT_EQ(judge({exited(0, 7, "rank 2 has left the group"), lost(1), stopped(2), stopped(3)}),
+              (Judgement{2, 7, Strength::named, {0, 1, 3}}));
+}
+
+TEST(FirstCause, IsTheRankNamedMostButRatherOneThatDidNotFail) {
+    const std::string gone = " is gone";
+    EXPECT_EQ(judge({exited(0, 1, "rank 1" + gone), exited(1, 2, "rank 2" + gone), exited(3, 3, "rank 1" + gone),
+                     stopped(2)}),
+              (Judgement{2, 1, Strength::named, {0, 1, 3}}));
+    EXPECT_EQ(judge({exited(1, 1, "rank 2" + gone), exited(3, 3, "rank 0" + gone), exited(4, 3, "rank 0" + gone),
+                     stopped(2), stopped(0)}),
+              (Judgement{0, 1, Strength::named, {1, 3, 4, 2}}));
+}
+
+TEST(FirstCause, ANamedRankThatFailedKeepsItsStatus) {
+    EXPECT_EQ(judge({exited(1, 4, "rank 0 is gone"), exited(0, 1, "recv: Connection reset by peer")}),
+              (Judgement{0, 1, Strength::named, {1}}));
+}
+
+TEST(FirstCause, ANamedRankMayBeUnknownHere) {
+    EXPECT_EQ(judge({exited(0, 7, "rank 2 has left the group")}), (Judgement{2, 7, Strength::named, {0}}));
+}
+
+TEST(FirstCause, IsARankThatExitedWith0WhileItsPeersNeededIt) {
+    EXPECT_EQ(judge({lost(0, 5.0), lost(2, 5.1), exited_with_0(1, 4.9)}),
+              (Judgement{1, 10, Strength::early_exit, {0, 2}}));
+    EXPECT_EQ(judge({lost(0, 5.0), exited_with_0(1, 5.3), exited_with_0(2, 5.2)}),
+              (Judgement{2, 10, Strength::early_exit, {0, 1}}));
+}
+
+TEST(FirstCause, IsNoRankThatExitedWith0LongBefore) {
+    EXPECT_EQ(judge({lost(0, 5.0), exited_with_0(1, 3.9)}), (Judgement{0, 10, Strength::lost_peer, {1}}));
+}
+
+TEST(FirstCause, NobodyMissesAnExitWith0IfARankFailedByItself) {
+    EXPECT_EQ(judge({exited(0, 3, "ValueError", 5.0), exited_with_0(1, 4.9)}),
+              (Judgement{0, 3, Strength::own_error, {1}}));
+}
+
+TEST(FirstCause, IsElseTheEarliestExit) {
+    EXPECT_EQ(judge({lost(1), lost(0), stopped(2)}), (Judgement{1, 11, Strength::lost_peer, {0, 2}}));
+}
+
+TEST(FirstCause, OfStoppedWorkersThereIsNone) {
+    EXPECT_EQ(judge({stopped(1), exited_with_0(0, 1)}).strength, Strength::none);
+    std::vector<Failure> none;
+    EXPECT_EQ(put_first_cause_first(none), Strength::none);
+    EXPECT_EQ(exit_status_of(none), 1);
+}
+
+TEST(FirstCause, CanBeChosenAgain) {
+    std::vector<Failure> failures{exited(0, 7, "rank 2 has left the group"), stopped(2), exited_with_0(1, 1)};
+    for (Failure& failure : failures) weigh(failure);
+    EXPECT_EQ(put_first_cause_first(failures), Strength::named);
+    EXPECT_EQ(put_first_cause_first(failures), Strength::named);
+    EXPECT_EQ(failures.front().rank, 2);
+    EXPECT_EQ(failures.front().how, ExitKind::stopped);
+    drop_early_exits(failures);
+    EXPECT_EQ(failures.size(), 2u);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent
