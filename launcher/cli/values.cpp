@@ -101,13 +101,23 @@ Parsed<bool> parse_switch(std::string_view text) {
     return Error{"expected 1 or 0"};
 }
 
+struct Unit {
+    std::string_view name;
+    double seconds;
+};
+constexpr Unit kUnits[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+
 Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text) {
-    Error wrong{fmt::format("expected a number of seconds from 0 to {:.0f}, like 30 or 0.5", kMostSeconds)};
+    Error wrong{
+        fmt::format("expected a number of seconds from 0 to {:.0f}, like 30 or 0.5, or 500ms, 10m, 2h", kMostSeconds)};
     const std::string word(trimmed(text));
-    if (word.empty() || word.find_first_not_of("0123456789.") != std::string::npos) return wrong;
+    const std::size_t digits = std::min(word.find_first_not_of("0123456789."), word.size());
+    const auto unit = std::ranges::find(kUnits, std::string_view(word).substr(digits), &Unit::name);
+    if (digits == 0 || unit == std::end(kUnits)) return wrong;
     char* end = nullptr;
-    const double seconds = std::strtod(word.c_str(), &end);  // std::from_chars needs libm, which takes time to load
-    if (*end != '\0' || end == word.c_str() || seconds > kMostSeconds) return wrong;
+    const double number = std::strtod(word.c_str(), &end);  // std::from_chars needs libm, which takes time to load
+    const double seconds = number * unit->seconds;
+    if (end != word.c_str() + digits || seconds > kMostSeconds) return wrong;
     const auto rounded = std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
     return std::max(rounded, std::chrono::milliseconds(seconds > 0 ? 1 : 0));
 }

@@ -47,7 +47,8 @@ struct WorkerCount {
 /// 1/0, true/false, yes/no, on/off.
 [[nodiscard]] Parsed<bool> parse_switch(std::string_view text);
 
-/// Seconds, whole or decimal, from 0; a positive value is at least a millisecond.
+/// Seconds, or with the unit ms, s, m, min, h or d; whole or decimal, from 0. A positive value is at least a
+/// millisecond.
 [[nodiscard]] Parsed<std::chrono::milliseconds> parse_seconds(std::string_view text);
 
 /// The same, above 0.

@@ -49,7 +49,8 @@ TEST(Switch, IsTrueOrFalse) {
 }
 
 TEST(Seconds, ErrorNamesTheRange) {
-    EXPECT_EQ(parse_seconds("1e18").error().text, "expected a number of seconds from 0 to 1000000000, like 30 or 0.5");
+    EXPECT_EQ(parse_seconds("1e18").error().text,
+              "expected a number of seconds from 0 to 1000000000, like 30 or 0.5, or 500ms, 10m, 2h");
 }
 
 TEST(Count, ErrorNamesTheRange) {
@@ -62,7 +63,18 @@ TEST(Seconds, WholeOrDecimalFromZero) {
     EXPECT_EQ(*parse_seconds(".5"), 500ms);
     EXPECT_EQ(*parse_seconds("0"), 0ms);
     EXPECT_EQ(*parse_seconds("0.0001"), 1ms) << "more than nothing stays more than nothing";
-    for (const char* text : {"", "-1", "soon", "inf", "nan", "1s", "1e3", ".", "1.2.3", "99999999999"})
+    for (const char* text : {"", "-1", "soon", "inf", "nan", "1e3", ".", "1.2.3", "99999999999"})
+        EXPECT_FALSE(parse_seconds(text)) << text;
+}
+
+TEST(Seconds, MayHaveAUnit) {
+    EXPECT_EQ(*parse_seconds("500ms"), 500ms);
+    EXPECT_EQ(*parse_seconds("1.5s"), 1500ms);
+    EXPECT_EQ(*parse_seconds("10m"), 10min);
+    EXPECT_EQ(*parse_seconds("10min"), 10min);
+    EXPECT_EQ(*parse_seconds("2h"), 2h);
+    EXPECT_EQ(*parse_seconds("1d"), 24h);
+    for (const char* text : {"m", "1x", "1 m", "1mm", "1h30m", "0x1", "100000d"})
         EXPECT_FALSE(parse_seconds(text)) << text;
 }
 
