@@ -197,7 +197,8 @@ void Agent::on_output_ready(const base::Result<void>& made) {
                            },
                        .print = [this](const std::string& text) { reporter_.progress(text); },
                        .end = [this](const JobVerdict& verdict) { on_end(verdict); },
-                       .kill = [this](const std::string& reason) { round_->kill(reason); }});
+                       .kill = [this](const std::string& reason) { round_->kill(reason); },
+                       .time_out = [this](const std::string&) { round_->time_out(); }});
 }
 
 /// Makes the objects that need files, which prepare() has made.

@@ -1,6 +1,7 @@
 #include "agent/reporter.hpp"
 
 #include "agent/errors/first_cause.hpp"
+#include "agent/membership/recorded_result.hpp"
 
 namespace dlaunch::agent {
 
@@ -28,6 +29,7 @@ JobResult Reporter::job_result(const JobVerdict& verdict, const Job& job, const 
     end.reason = verdict.reason;
     end.failures = verdict.failures ? *verdict.failures : last_round_.failures;
     drop_early_exits(end.failures);
+    end.others = others_of(verdict.outcomes);
     for (const Worker& worker : group.workers().all())
         if (worker.pid)
             end.workers.push_back({worker.rank, worker.local_rank, plan_.context_of(worker.local_rank).program.role,

@@ -1,6 +1,7 @@
 #pragma once
 /// Formats the result of a job as text and as JSON. No I/O.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,11 @@ struct WorkerResult {
     Usage usage;
 };
 
+/// Ranks of all nodes whose workers ended otherwise than by a failure of their own.
+struct OtherRanks {
+    std::vector<int> stopped, finished, outlived;  ///< by their agents; with 0; until the time limit
+};
+
 /// The content of the report.
 struct JobResult {
     std::string job_id;
@@ -29,7 +35,8 @@ struct JobResult {
     double seconds = 0;                 ///< from start to end
     std::string reason;                 ///< of an end without a failed worker: "SIGTERM received"; may be empty
     std::vector<Failure> failures;      ///< of the last round, causes by arrival; failures[0] is the first cause
-    std::vector<WorkerResult> workers;  ///< of the last round, by rank
+    std::vector<WorkerResult> workers;  ///< of the last round on this node, by rank
+    std::optional<OtherRanks> others;   ///< none: `workers` are all of the job
     std::string log_directory;          ///< empty: no files were kept
 };
 

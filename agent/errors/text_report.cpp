@@ -153,8 +153,18 @@ bool is_listed(const JobResult& end, int rank) {
                        [rank](const Failure& failure) { return failure.rank == rank; });
 }
 
+/// Without the ranks that the report describes otherwise.
+std::vector<int> not_described(const JobResult& end, std::vector<int> ranks) {
+    std::erase_if(ranks, [&](int rank) {
+        return std::any_of(end.failures.begin(), end.failures.end(),
+                           [rank](const Failure& failure) { return failure.rank == rank && is_cause(failure); });
+    });
+    return ranks;
+}
+
 /// Ranks of the last round that failed because the agent stopped them.
 std::vector<int> stopped_ranks(const JobResult& end) {
+    if (end.others) return not_described(end, end.others->stopped);
     std::vector<int> ranks;
     for (const Failure& failure : end.failures)
         if (failure.collateral) ranks.push_back(failure.rank);
@@ -163,17 +173,23 @@ std::vector<int> stopped_ranks(const JobResult& end) {
     return ranks;
 }
 
-/// Of this node.
 std::vector<int> successful_ranks(const JobResult& end) {
+    if (end.others) return not_described(end, end.others->finished);
     std::vector<int> ranks;
     for (const WorkerResult& worker : end.workers)
         if (worker.exit_status == 0 && !is_listed(end, worker.rank)) ranks.push_back(worker.rank);
     return ranks;
 }
 
+std::string ranks_text(const std::vector<int>& ranks) {
+    constexpr std::size_t kMostColumns = 75;
+    return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "",
+                       shorten_middle(base::number_ranges(ranks, ", "), kMostColumns));
+}
+
 void add_ranks(std::string& out, std::string_view what, const std::vector<int>& ranks) {
     if (ranks.empty()) return;
-    line(out, kMargin, "{:<15}rank{} {}", what, ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
+    line(out, kMargin, "{:<15}{}", what, ranks_text(ranks));
 }
 
 std::string first_line(const ErrorRecord& record) {
@@ -202,9 +218,6 @@ void add_others(std::string& out, const Failure& first, const std::vector<const 
         if (group == groups.end()) group = groups.insert(groups.end(), {error, {}});
         group->second.push_back(other->rank);
     }
-    const auto ranks_text = [](const std::vector<int>& ranks) {
-        return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
-    };
     std::vector<int> rest;
     for (std::size_t at = 0; at < groups.size(); ++at) {
         const auto& [error, ranks] = groups[at];
@@ -217,10 +230,12 @@ void add_others(std::string& out, const Failure& first, const std::vector<const 
 }
 
 /// "the job outlived --timeout 30 s; ranks 0-2, 5 were still running"
-std::string timeout_line(const std::vector<const Failure*>& causes) {
+std::string timeout_line(const JobResult& end, const std::vector<const Failure*>& causes) {
     std::vector<int> running;
-    for (const Failure* cause : causes)
-        if (cause->how == ExitKind::timed_out) running.push_back(cause->rank);
+    if (end.others) running = end.others->outlived;
+    if (running.empty())
+        for (const Failure* cause : causes)
+            if (cause->how == ExitKind::timed_out) running.push_back(cause->rank);
     if (running.size() == 1) return summary(*causes.front());
     const std::string limit = causes.front()->text.empty() ? "" : " " + printable(causes.front()->text);
     const std::string head = "the job outlived --timeout" + limit + "; ranks ", tail = " were still running";
@@ -251,7 +266,7 @@ std::string text_report(const JobResult& end, std::string_view printed) {
         return end.reason.empty() || end.exit_status == 0 ? "" : fmt::format("dlaunch: {}\n", printable(end.reason));
     const Failure& first = *causes.front();
     const bool timed_out = first.how == ExitKind::timed_out;
-    const std::string headline = timed_out ? timeout_line(causes) : summary(first);
+    const std::string headline = timed_out ? timeout_line(end, causes) : summary(first);
     std::string out = headline == printed ? "" : fmt::format("dlaunch: {}\n", headline);
     const bool is_quoted = first.how == ExitKind::not_executed || first.how == ExitKind::judged;
     if (is_quoted && headline.find(printable(first.text)) == std::string::npos) quote(out, kMargin, first.text);

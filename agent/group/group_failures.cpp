@@ -151,6 +151,23 @@ void GroupShell::add_failure(const GroupCommand& command) {
     if (!failure.collateral && failure.how != ExitKind::timed_out) owner_.on_lost(failure);
 }
 
+/// Of the workers without a failure of their own.
+rendezvous::RankOutcomes GroupShell::outcomes() const {
+    std::vector<std::int32_t> stopped, finished, outlived;
+    for (const Worker& worker : workers_.all()) {
+        const auto failure = std::find_if(failures_.begin(), failures_.end(),
+                                          [&](const Failure& each) { return each.rank == worker.rank; });
+        const bool has_failed = failure != failures_.end();
+        if (has_failed && failure->how == ExitKind::timed_out)
+            outlived.push_back(worker.rank);
+        else if (has_failed && failure->collateral && worker.exit_status() != 0)
+            stopped.push_back(worker.rank);
+        else if (worker.pid > 0 && !worker.alive && worker.exit_status() == 0)
+            finished.push_back(worker.rank);
+    }
+    return {rendezvous::ranges_of(stopped), rendezvous::ranges_of(finished), rendezvous::ranges_of(outlived)};
+}
+
 LogSource GroupShell::source_of(const Failure& failure) const {
     if (failure.of_template()) return workers_.template_source();
     return {failure.rank, failure.local_rank, assignment_.group_rank, assignment_.round};

@@ -344,6 +344,7 @@ void GroupShell::finish(bool succeeded) {
     add_early_exits();
     put_first_cause_first(failures_);
     end.succeeded = succeeded;
+    end.outcomes = outcomes();
     end.failures = failures_;
     end.remarks = std::move(remarks_);
     end.lasted = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock::now() - started_);

@@ -105,6 +105,7 @@ private:
     void sweep();
     void drain();
     void finish(bool succeeded);
+    [[nodiscard]] rendezvous::RankOutcomes outcomes() const;
 
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);

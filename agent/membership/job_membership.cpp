@@ -169,7 +169,7 @@ void JobMembership::round_over(const RoundResult& end) {
         std::erase_if(own, is_of_another_node);  // that node reports it
         cause->record = pack_failures(std::move(own), wire::kMaxRecord);
     }
-    change([&](base::Time now) { member_->round_over(now, end.succeeded, cause); });
+    change([&](base::Time now) { member_->round_over(now, end.succeeded, cause, end.outcomes); });
 }
 
 void JobMembership::die() {
@@ -246,9 +246,10 @@ void JobMembership::perform(r::Member::Action& action) {
         // When the queued order is carried out, its round may be over and the next one running.
         unclear_ = stop->unclear;
         order([this, round = running_round_, reason = stop->reason, lost = stop->lost, signal = stop->signal,
-               is_known = own_failure_ || stop->reason == own_leave_] {
+               timed_out = stop->timed_out, is_known = own_failure_ || stop->reason == own_leave_] {
             if (!round || running_round_ != round) return;
             if (!is_known && std::exchange(printed_reason_, reason) != reason) orders_.print(reason);
+            if (timed_out && orders_.time_out) return orders_.time_out(reason);
             orders_.stop(reason, lost, signal);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
@@ -312,7 +313,7 @@ StoreDuty JobMembership::store_duty(const r::Assigned& assigned) const {
 void JobMembership::end(const r::Member::EndJob& how) {
     deadline_.cancel();
     over_ = true;
-    JobVerdict verdict{how.status, how.reason, failures_of({how.status, how.reason, how.records})};
+    JobVerdict verdict{how.status, how.reason, failures_of({how.status, how.reason, how.records}), how.outcomes};
     if (alone_) {  // this node's own failures have all details
         verdict.failures.reset();
         if (verdict.reason == own_leave_) verdict.reason = own_reason_;

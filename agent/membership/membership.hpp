@@ -19,6 +19,7 @@ struct RoundResult {
     std::vector<Failure> failures;     ///< causes in the order in which the agent saw them, then stopped workers
     std::vector<std::string> remarks;  ///< lines after the report: processes killed, output dropped
     std::chrono::milliseconds lasted{};
+    rendezvous::RankOutcomes outcomes{};  ///< of this node's workers
 };
 
 /// The result of the job, the same on every node.
@@ -27,6 +28,7 @@ struct JobVerdict {
     std::string reason;  ///< for users; empty when the first failure explains the end
     /// With several nodes: the failures of all nodes, first cause first. None: use this node's latest failures.
     std::optional<std::vector<Failure>> failures = std::nullopt;
+    rendezvous::RankOutcomes outcomes{};  ///< of all nodes; empty: not known
 };
 
 /// The reason of a node's leave. It decides how the other nodes continue.
@@ -50,6 +52,8 @@ public:
         std::function<void(const JobVerdict&)> end;          ///< the job is over, and no worker runs here
         /// Kill the running round without a grace time: this node was cut off, and another node may soon run its ranks.
         std::function<void(const std::string& reason)> kill = nullptr;
+        /// The job has reached its time limit on another node: workers that still run are causes.
+        std::function<void(const std::string& reason)> time_out = nullptr;
     };
 
     virtual ~Membership() = default;

@@ -17,6 +17,11 @@ std::vector<Failure> failures_of(const rendezvous::Verdict& verdict) {
     return all;
 }
 
+std::optional<OtherRanks> others_of(const rendezvous::RankOutcomes& outcomes) {
+    if (outcomes == rendezvous::RankOutcomes{}) return std::nullopt;
+    return OtherRanks{ranks_of(outcomes.stopped), ranks_of(outcomes.finished), ranks_of(outcomes.outlived)};
+}
+
 JobResult recorded_result(const rendezvous::Snapshot& record) {
     JobResult end;
     end.rounds = record.round + 1;
@@ -26,6 +31,7 @@ JobResult recorded_result(const rendezvous::Snapshot& record) {
     end.exit_status = record.verdict->status;
     end.reason = record.verdict->reason;
     end.failures = failures_of(*record.verdict);
+    end.others = others_of(record.verdict->outcomes);
     if (!end.failures.empty()) end.program = end.failures.front().program;
     return end;
 }

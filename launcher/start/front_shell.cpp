@@ -214,6 +214,7 @@ base::Result<void> FrontShell::host_coordinator() {
     rendezvous::CoordinatorJob job{agent::coordinator_options(plan_.job, base::host_name(), 0), std::nullopt};
     // Agents that have connected join now; the last call for later ones is over.
     job.options.last_call = std::min(job.options.last_call, kLastCall);
+    job.options.is_closed = plan_.discovery_script.empty() && start_up_.missing().empty();
     auto record = agent::host_in_guard(link_, job, *places);
     if (!record) return record.error();
     record_ = std::move(*record);
@@ -225,9 +226,24 @@ std::optional<rendezvous::Snapshot> FrontShell::latest_snapshot() const {
     return record_ ? wire::decode_snapshot(rendezvous::read_record(record_.get())) : std::nullopt;
 }
 
-/// The job is over when no node that runs it is left.
+/// Whether the first round has begun or can begin. A node that was lost before it joined is none of the coordinator's.
+bool FrontShell::can_begin() const {
+    const auto living =
+        std::ranges::count_if(nodes_, [](const NodeState& node) { return node.has_order && !node.end; });
+    const auto hosts = static_cast<std::size_t>(living) + start_up_.missing().size();
+    if (!plan_.discovery_script.empty() || hosts >= static_cast<std::size_t>(plan_.job.rendezvous.min_nodes))
+        return true;
+    const auto snapshot = latest_snapshot();
+    return snapshot && (snapshot->round >= 0 || snapshot->verdict);
+}
+
+/// The job is over when no node that runs it is left, or too few are left to begin.
 void FrontShell::look_for_end() {
     if (is_over_ || !start_up_.has_begun()) return;
+    if (ending_signals_ == 0 && !can_begin())
+        return finish(exit_status::kRendezvousTimeout,
+                      fmt::format("too few of the {} hosts are left, expected {} at least", nodes_.size(),
+                                  plan_.job.rendezvous.min_nodes));
     const bool any_runs =
         std::ranges::any_of(nodes_, [](const NodeState& node) { return node.has_order && !node.end; });
     if (any_runs) return;

@@ -57,7 +57,8 @@ std::string encode(const CoordinatorJob& job) {
     for (const std::string& text :
          {options.version, options.job_id, options.host, options.role, options.program, wire::encode(config)})
         put(out, text);
-    for (const std::uint64_t number : {options.epoch, std::uint64_t{options.succeeds}, options.expected_hosts.size()})
+    for (const std::uint64_t number : {options.epoch, std::uint64_t{options.succeeds}, std::uint64_t{options.is_closed},
+                                       options.expected_hosts.size()})
         put(out, std::to_string(number));
     for (const std::string& host : options.expected_hosts) put(out, host);
     put(out, options.snapshot ? wire::encode(*options.snapshot) : std::string());
@@ -82,6 +83,7 @@ std::optional<CoordinatorJob> decode_job(std::string_view bytes) {
     static_cast<JobConfig&>(options) = config->config;
     options.epoch = fields.number();
     options.succeeds = fields.number() != 0;
+    options.is_closed = fields.number() != 0;
     for (std::uint64_t hosts = fields.number(); hosts > 0 && fields.good(); --hosts)
         options.expected_hosts.push_back(fields.text());
     options.snapshot = wire::decode_snapshot(fields.text());

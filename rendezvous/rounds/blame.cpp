@@ -10,6 +10,12 @@ void Blame::failed(Time now, const std::string& node, const Cause& cause) {
     causes_.add(node, cause);
 }
 
+void Blame::ended(const RankOutcomes& outcomes) {
+    unite(outcomes_.stopped, outcomes.stopped);
+    unite(outcomes_.finished, outcomes.finished);
+    unite(outcomes_.outlived, outcomes.outlived);
+}
+
 /// If the node sent a message after the first failure, its loss did not cause the failure.
 void Blame::lost(Time last_received, const std::string& host) {
     if (causes_.empty() || last_received <= caused_at_) excused_ = true;

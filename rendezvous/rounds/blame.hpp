@@ -25,6 +25,8 @@ public:
     void begin_round() { *this = {}; }
     /// A worker failed; its node knows no other cause.
     void failed(Time now, const std::string& node, const Cause& cause);
+    /// The workers of a node have ended.
+    void ended(const RankOutcomes& outcomes);
     /// A member was lost; its last message arrived at `last_received`.
     void lost(Time last_received, const std::string& host);
     /// The round is being stopped. If no failure was recorded yet, later failures are consequences of the stop and are
@@ -46,6 +48,7 @@ public:
 
     [[nodiscard]] Outcome outcome() const;
     [[nodiscard]] const Causes& causes() const { return causes_; }
+    [[nodiscard]] const RankOutcomes& outcomes() const { return outcomes_; }
     [[nodiscard]] Time caused_at() const { return caused_at_; }
     [[nodiscard]] bool counts() const { return !causes_.empty() && !excused_; }
     [[nodiscard]] const std::optional<Verdict>& decided() const { return verdict_; }
@@ -57,6 +60,7 @@ public:
 
 private:
     Causes causes_;
+    RankOutcomes outcomes_;
     Time caused_at_{};
     std::string lost_host_;
     Time lost_at_{};

@@ -21,6 +21,7 @@ struct CoordinatorOptions : JobConfig {
     std::optional<Snapshot> snapshot;         ///< the latest Record of that coordinator, if known
     Milliseconds progress{10'000};            ///< between two lines about missing nodes
     std::vector<std::string> expected_hosts;  ///< if they are known
+    bool is_closed = false;                   ///< no further host joins: a front end starts each host once
 };
 
 }  // namespace dlaunch::rendezvous

@@ -36,8 +36,7 @@ bool Member::counts(const Stamp& from) const {
 /// too.
 void Member::received(Time now, const Message& message) {
     const auto* over = std::get_if<End>(&message);
-    if (over && !ended_ && counts(over->stamp))
-        return end({over->verdict.status, over->verdict.reason, over->verdict.records});
+    if (over && !ended_ && counts(over->stamp)) return job_is_over(over->verdict);
     if (!ended_) check_lease(now);
     if (ended_ || fenced_ || link_ == Link::down || link_ == Link::dialing) return;
     if (const auto* welcome = std::get_if<Welcome>(&message)) return on_welcome(now, *welcome);
@@ -126,7 +125,7 @@ void Member::on_stop(Time now, const StopRound& stop) {
         if (runs_ && stop.at_once)
             actions_.emplace_back(KillWorkers{stop.reason});
         else if (runs_)
-            actions_.emplace_back(StopWorkers{stop.reason, stop.lost, stop.signal, stop.unclear});
+            actions_.emplace_back(StopWorkers{stop.reason, stop.lost, stop.signal, stop.timed_out, stop.unclear});
         else
             actions_.emplace_back(CloseRound{});
         return;
@@ -196,7 +195,7 @@ void Member::failed(Time now, const Cause& cause) {
     send_report();
 }
 
-void Member::round_over(Time now, bool succeeded, const std::optional<Cause>& cause) {
+void Member::round_over(Time now, bool succeeded, const std::optional<Cause>& cause, const RankOutcomes& outcomes) {
     check_lease(now);
     if (ended_) return;
     runs_ = false;
@@ -204,6 +203,7 @@ void Member::round_over(Time now, bool succeeded, const std::optional<Cause>& ca
     if (fenced_) return rejoin(now);
     report_ =
         Report{stamp(), Report::Phase::over, succeeded, cause, options_.record.store_port, options_.record.jax_port};
+    report_->outcomes = outcomes;
     send_report();
 }
 

@@ -64,6 +64,7 @@ public:
         std::string reason;
         LostRanks lost{};
         std::int32_t signal = 0;  ///< to the workers; 0: the one for a failure elsewhere
+        bool timed_out = false;   ///< StopRound::timed_out
         bool unclear = false;     ///< StopRound::unclear
     };
     struct CloseRound {};  ///< the round has ended on all nodes, after its end here: its worker store may close
@@ -77,6 +78,7 @@ public:
         std::int32_t status = 0;
         std::string reason;
         std::vector<std::string> records;
+        RankOutcomes outcomes{};
     };
     using Action = std::variant<Connect, Disconnect, SendOut, StartWorkers, StopWorkers, CloseRound, KillWorkers,
                                 PrintLine, EndJob>;
@@ -101,7 +103,7 @@ public:
         options_.record.store_port = store;
         options_.record.jax_port = jax;
     }
-    void round_over(Time now, bool succeeded, const std::optional<Cause>& cause);
+    void round_over(Time now, bool succeeded, const std::optional<Cause>& cause, const RankOutcomes& outcomes = {});
     /// Requests to leave. EndJob follows at the coordinator's answer (it may first stop the workers of other nodes), or
     /// at the end of the lease; at once if this node has not joined.
     void leave(Leave::Scope scope, std::int32_t status, const std::string& reason, bool workers_too = false);
@@ -111,7 +113,9 @@ public:
     /// The node ends without the job's verdict, because its guard died. None of its workers lives.
     void gone();
     /// The verdict of this node's own coordinator, which may have exited.
-    void job_is_over(const Verdict& verdict) { end({verdict.status, verdict.reason, verdict.records}); }
+    void job_is_over(const Verdict& verdict) {
+        end({verdict.status, verdict.reason, verdict.records, verdict.outcomes});
+    }
     /// No further coordinator can follow: ends with 81.
     void lose_coordinator();
     /// If the coordinator has received no later message of this node, it has evicted the node by then. kNever before

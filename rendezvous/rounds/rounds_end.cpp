@@ -44,8 +44,10 @@ void Rounds::reported(Time now, Node& node, const Report& report) {
     if (node.state != MemberState::running) return;  // reported before
     const bool goes_alone = node.leaving && (phase_ == Phase::running || phase_ == Phase::adopting);
     if (report.cause && !goes_alone) blame_.failed(now, node.record.id, *report.cause);
-    if (report.phase == Report::Phase::over)
+    if (report.phase == Report::Phase::over) {
+        blame_.ended(report.outcomes);
         roster_.set_state(node, report.succeeded ? MemberState::done : MemberState::stopped);
+    }
 
     if (is_settling()) {
         if (report.phase == Report::Phase::over && node.last_rank) account_for(now, *node.last_rank);
@@ -85,12 +87,13 @@ void Rounds::send_stops(Time now, const std::string& reason, const LostRanks& lo
 }
 
 StopRound Rounds::order_to_stop(bool at_once) const {
-    return {stamp(),
-            restart_reason_,
-            stopped_for_,
-            at_once,
-            blame_.decided() ? exit_status::signal_of(blame_.decided()->status) : 0,
-            !blame_.causes().empty() && blame_.causes().first().strength >= Cause::kUnclear};
+    StopRound order{stamp(), restart_reason_, stopped_for_, at_once};
+    if (const auto& decided = blame_.decided()) {
+        order.signal = exit_status::signal_of(decided->status);
+        order.timed_out = decided->status == exit_status::kHang;
+    }
+    order.unclear = !blame_.causes().empty() && blame_.causes().first().strength >= Cause::kUnclear;
+    return order;
 }
 
 /// Called when no worker of the round lives.
@@ -218,7 +221,11 @@ void Rounds::miss_nodes(Time now) {
 
 void Rounds::finish(Time now, int status, std::string reason, bool with_causes) {
     phase_ = Phase::over;
-    verdict_ = Verdict{status, std::move(reason), with_causes ? blame_.causes().records() : std::vector<std::string>{}};
+    verdict_ = Verdict{status, std::move(reason)};
+    if (with_causes) {
+        verdict_->records = blame_.causes().records();
+        verdict_->outcomes = blame_.outcomes();
+    }
     over_since_ = now;
     record();
     broadcast(End{stamp(), *verdict_});
@@ -250,16 +257,18 @@ bool Rounds::finished() const {
     return phase_ == Phase::over && (lingered_ || (roster_.size() == 0 && !expected_nodes_.any(now_)));
 }
 
-/// Ends a job of fixed size that has lost a member and has neither a spare nor a restart left. A host does not count as
-/// lost while its guard restarts the agent.
+/// Ends a job that has lost a member, has too few, and cannot get another one: a job of fixed size without a spare and
+/// a restart, or one whose hosts are all started once. A host does not count as lost while its guard restarts the
+/// agent.
 void Rounds::end_if_hopeless(Time now) {
     const bool is_whole = roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
-    if (is_elastic() || number() < 0 || is_whole || !restarts_.spent()) return;
+    const bool others_may_join = !options_.is_closed && (is_elastic() || !restarts_.spent());
+    if (number() < 0 || is_whole || others_may_join) return;
     if (!lost_hosts_.any() && !missed_nodes_) return;
     if (lost_hosts_.any_returns() || phase_ == Phase::over || phase_ == Phase::adopting) return;
     const std::string reason =
-        fmt::format("{} was lost: {} of {} nodes, no spare and no restart left",
-                    lost_hosts_.any() ? lost_hosts_.latest() : "a node", roster_.size(), job_.min_nodes);
+        fmt::format("{} was lost: {} of {} nodes, no spare {}left", lost_hosts_.any() ? lost_hosts_.latest() : "a node",
+                    roster_.size(), job_.min_nodes, restarts_.spent() ? "and no restart " : "");
     if (phase_ == Phase::gathering) return finish(now, exit_status::kRendezvousTimeout, reason, false);
     decide(exit_status::kRendezvousTimeout, reason, false);
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/wire/rank_layout.hpp"
+
 namespace dlaunch::rendezvous {
 
 enum class ScaleUp : std::uint8_t { immediate, on_restart, never };
@@ -68,11 +70,20 @@ struct JobProgress {
     bool operator==(const JobProgress&) const = default;
 };
 
+/// The ranks of a round whose workers ended otherwise than by a failure of their own.
+struct RankOutcomes {
+    RankRanges stopped;   ///< by their agents, for a failure elsewhere
+    RankRanges finished;  ///< exited with 0
+    RankRanges outlived;  ///< still ran at the job's time limit
+    bool operator==(const RankOutcomes&) const = default;
+};
+
 /// The result of the job, the same on every node.
 struct Verdict {
     std::int32_t status = 0;
     std::string reason;                ///< for users; empty when the first cause explains the end
     std::vector<std::string> records;  ///< Cause::record of each node that sent one, first cause first
+    RankOutcomes outcomes{};           ///< of all nodes, in the last round; empty: not known
     bool operator==(const Verdict&) const = default;
 };
 

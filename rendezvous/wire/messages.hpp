@@ -86,7 +86,7 @@ struct Join {
 };
 
 /// Ranks that have died.
-using LostRanks = std::vector<RankRange>;
+using LostRanks = RankRanges;
 
 /// The cause of a failed round: the part that the coordinator needs.
 struct Cause {
@@ -113,6 +113,7 @@ struct Report {
     std::optional<Cause> cause;   ///< the first one on this node, if any
     std::int32_t store_port = 0;  ///< replaces NodeRecord's: each round has a port of its own
     std::int32_t jax_port = 0;    ///< likewise
+    RankOutcomes outcomes{};      ///< of this node's ranks, when the round is over
     bool operator==(const Report&) const = default;
 };
 
@@ -192,6 +193,7 @@ struct StopRound {
     LostRanks lost{};         ///< for the workers that still run, which must not wait for these ranks
     bool at_once = false;     ///< without a grace time
     std::int32_t signal = 0;  ///< that ends the job, for its workers; 0: none does
+    bool timed_out = false;   ///< the job has reached its time limit: workers that still run are causes
     bool unclear = false;     ///< no failure explains the stop: each node reports its other workers, too
     bool operator==(const StopRound&) const = default;
 };

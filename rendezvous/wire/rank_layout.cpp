@@ -1,5 +1,6 @@
 #include "rendezvous/wire/rank_layout.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace dlaunch::rendezvous {
@@ -31,6 +32,34 @@ std::int32_t RankLayout::role_rank(std::int32_t local_rank) const {
 
 std::int32_t RankLayout::role_world_size(std::int32_t local_rank) const {
     return find(local_rank).block.role_world_size;
+}
+
+RankRanges ranges_of(std::vector<std::int32_t> ranks) {
+    RankRanges ranges;
+    for (const std::int32_t rank : ranks) ranges.push_back({rank, 1});
+    unite(ranges, {});
+    return ranges;
+}
+
+void unite(RankRanges& ranges, const RankRanges& others) {
+    ranges.insert(ranges.end(), others.begin(), others.end());
+    std::ranges::sort(ranges, {}, &RankRange::first);
+    std::size_t last = 0;
+    for (std::size_t at = 1; at < ranges.size(); ++at) {
+        const std::int32_t end = ranges[last].first + ranges[last].count;
+        if (ranges[at].first > end)
+            ranges[++last] = ranges[at];
+        else
+            ranges[last].count = std::max(end, ranges[at].first + ranges[at].count) - ranges[last].first;
+    }
+    if (!ranges.empty()) ranges.resize(last + 1);
+}
+
+std::vector<std::int32_t> ranks_of(const RankRanges& ranges) {
+    std::vector<std::int32_t> ranks;
+    for (const auto& [first, count] : ranges)
+        for (std::int32_t rank = first; rank - first < count; ++rank) ranks.push_back(rank);
+    return ranks;
 }
 
 std::vector<RankRange> RankLayout::ranges() const {

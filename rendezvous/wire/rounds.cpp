@@ -190,7 +190,12 @@ void fields(auto& a, r::JobProgress& m) {
     List<r::HostLosses, kMaxHosts> losses{m.losses};
     a(m.restarts, m.first_group_size, losses);
 }
-void fields(auto& a, r::Verdict& m) { a(m.status, m.reason, m.records); }
+void fields(auto& a, r::RankRange& m) { a(m.first, m.count); }
+void fields(auto& a, r::RankOutcomes& m) {
+    List<r::RankRange, kMostWorkers> stopped{m.stopped}, finished{m.finished}, outlived{m.outlived};
+    a(stopped, finished, outlived);
+}
+void fields(auto& a, r::Verdict& m) { a(m.status, m.reason, m.records, m.outcomes); }
 void fields(auto& a, r::PendingStop& m) { a(m.reason, m.excuses, m.lost_host, m.verdict, m.with_causes, m.yields); }
 void fields(auto& a, r::Snapshot& m) {
     List<std::int32_t, kMostWorkers> gone{m.gone};
@@ -202,7 +207,6 @@ void fields(auto& a, r::Join& m) {
     a(m.stamp, m.record, m.last_group_rank, m.running, m.latest_round, m.beat, m.own_config, m.job, m.progress,
       m.coordinator, m.coordinator_host);
 }
-void fields(auto& a, r::RankRange& m) { a(m.first, m.count); }
 void fields(auto& a, r::RankBlock& m) { a(m.count, m.first_rank, m.first_role_rank, m.role_world_size); }
 void fields(auto& a, r::RankLayout& m) {
     List<r::RankBlock, r::kMostContexts> blocks{m.blocks};
@@ -213,7 +217,7 @@ void fields(auto& a, r::Cause& m) {
     List<r::RankRange, r::kMostContexts> lost{m.lost};
     a(m.status, m.kind, m.summary, m.permanent, lost, m.strength, record);
 }
-void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.store_port, m.jax_port, m.cause); }
+void fields(auto& a, r::Report& m) { a(m.stamp, m.phase, m.succeeded, m.store_port, m.jax_port, m.outcomes, m.cause); }
 void fields(auto& a, r::Leave& m) { a(m.stamp, m.scope, m.status, m.reason, m.workers_too, m.at_once); }
 void fields(auto& a, r::Beat& m) { a(m.stamp, m.number, m.pause); }
 void fields(auto& a, r::Welcome& m) { a(m.stamp, m.beat, m.job, m.host); }
@@ -224,7 +228,7 @@ void fields(auto& a, r::Assigned& m) {
 }
 void fields(auto& a, r::StopRound& m) {
     List<r::RankRange, r::kMostContexts> lost{m.lost};
-    a(m.stamp, m.reason, lost, m.at_once, m.signal, m.unclear);
+    a(m.stamp, m.reason, lost, m.at_once, m.signal, m.timed_out, m.unclear);
 }
 void fields(auto& a, r::Notice& m) { a(m.stamp, m.text); }
 void fields(auto& a, r::Gone& m) { a(m.returns); }
@@ -251,9 +255,10 @@ bool sane(const r::LostRanks& m) {
         return range.first >= 0 && within(range.count, 1, kMostWorkers) && range.first <= INT32_MAX - range.count;
     });
 }
+bool sane(const r::RankOutcomes& m) { return sane(m.stopped) && sane(m.finished) && sane(m.outlived); }
 bool sane(const r::Report& m) {
-    return m.phase <= r::Report::Phase::over && (!m.cause || sane(m.cause->lost)) && within(m.store_port, 0, 65'535) &&
-           within(m.jax_port, 0, 65'535);
+    return m.phase <= r::Report::Phase::over && sane(m.outcomes) && (!m.cause || sane(m.cause->lost)) &&
+           within(m.store_port, 0, 65'535) && within(m.jax_port, 0, 65'535);
 }
 bool sane(const r::StopRound& m) { return sane(m.lost) && within(m.signal, 0, SIGRTMAX); }
 bool sane(const r::Leave& m) { return m.scope <= r::Leave::Scope::job; }

@@ -119,5 +119,22 @@ TEST(Blame, the_first_decision_stands) {
     EXPECT_FALSE(blame.with_causes());
 }
 
+TEST(Blame, workers_that_did_not_fail_are_no_failure) {
+    Blame blame;
+    Cause none;
+    none.strength = Cause::kNoFailure;
+    blame.failed(Time{1h}, "node0", none);
+    EXPECT_TRUE(blame.causes().empty());
+}
+
+TEST(Blame, the_outcomes_of_all_nodes_are_united_until_the_next_round) {
+    Blame blame;
+    blame.ended({.stopped = {{0, 2}}, .finished = {}, .outlived = {}});
+    blame.ended({.stopped = {{2, 1}}, .finished = {{3, 1}}, .outlived = {{4, 1}}});
+    EXPECT_EQ(blame.outcomes(), (RankOutcomes{{{0, 3}}, {{3, 1}}, {{4, 1}}}));
+    blame.begin_round();
+    EXPECT_EQ(blame.outcomes(), RankOutcomes{});
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

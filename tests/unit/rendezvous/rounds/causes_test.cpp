@@ -1,56 +1,53 @@
 #include "rendezvous/rounds/causes.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace dlaunch::rendezvous {
 namespace {
 
-Cause cause(const std::string& record) { return {1, "kind", "summary of " + record.substr(0, 8), false, record}; }
-
-TEST(Causes, keep_the_order_of_their_reports) {
-    Causes causes;
-    causes.add("b", cause("b"));
-    causes.add("a", cause("a"));
-    EXPECT_EQ(causes.first().record, "b");
-    EXPECT_EQ(causes.records(), (std::vector<std::string>{"b", "a"}));
+Cause cause(const std::string& summary, std::uint8_t strength, std::string record = {}) {
+    Cause made;
+    made.summary = summary;
+    made.strength = strength;
+    made.record = std::move(record);
+    return made;
 }
 
-TEST(Causes, only_one_is_the_first) {
+TEST(Causes, TheFirstIsTheStrongestAndOfThoseTheEarliest) {
     Causes causes;
-    causes.add("b", cause("b"));
-    causes.add("a", cause("a"));
-    EXPECT_FALSE(causes.is_later("b"));
+    causes.add("a", cause("lost a peer", 4));
+    EXPECT_EQ(causes.first().summary, "lost a peer");
+    causes.add("b", cause("own error", 1));
+    causes.add("c", cause("another error", 1));
+    EXPECT_EQ(causes.first().summary, "own error");
     EXPECT_TRUE(causes.is_later("a"));
-    EXPECT_FALSE(causes.is_later("c"));
+    EXPECT_TRUE(causes.is_later("c"));
+    EXPECT_FALSE(causes.is_later("b"));
+    EXPECT_FALSE(causes.is_later("d")) << "it has reported none";
 }
 
-TEST(Causes, a_later_report_of_a_node_replaces_its_first) {
+TEST(Causes, ALaterReportOfANodeReplacesTheEarlierOne) {
     Causes causes;
-    causes.add("b", cause(""));
-    causes.add("a", cause("a"));
-    causes.add("b", cause("b, whole"));
-    EXPECT_EQ(causes.records(), (std::vector<std::string>{"b, whole", "a"}));
+    causes.add("a", cause("lost a peer", 4));
+    causes.add("b", cause("lost a peer, too", 4));
+    causes.add("b", cause("own error", 1));
+    EXPECT_EQ(causes.first().summary, "own error");
 }
 
-TEST(Causes, of_no_more_nodes_than_a_report_shows) {
+TEST(Causes, AStrongerOneReplacesTheLatestOfTheWeakest) {
     Causes causes;
-    for (int node = 0; node < 100; ++node) causes.add(fmt::format("{}", node), cause(fmt::format("{}", node)));
-    EXPECT_EQ(causes.records().size(), Causes::kMost);
-    EXPECT_EQ(causes.records().back(), "15");
-}
-
-TEST(Causes, of_no_more_bytes_than_ten_thousand_agents_can_be_sent) {
-    Causes causes;
-    causes.add("first", cause(std::string(2 * Causes::kMostBytes, 'f')));
-    causes.add("second", cause("small"));
-    EXPECT_EQ(causes.records().size(), 1U) << "the first whatever its size";
-
-    causes.clear();
-    for (int node = 0; node < 3; ++node)
-        causes.add(fmt::format("{}", node), cause(std::string(Causes::kMostBytes / 2 - 1, 'x')));
-    causes.add("small", cause("s"));
-    EXPECT_EQ(causes.records().size(), 3U) << "two large ones and the small one";
+    for (std::size_t node = 0; node < Causes::kMost; ++node)
+        causes.add(std::to_string(node), cause(std::to_string(node), 4, std::to_string(node)));
+    causes.add("weak", cause("weak", 4, "weak"));
+    causes.add("strong", cause("strong", 0, "strong"));
+    EXPECT_EQ(causes.first().summary, "strong");
+    const auto records = causes.records();
+    EXPECT_EQ(records.size(), Causes::kMost);
+    EXPECT_EQ(records[0], "strong");
+    EXPECT_EQ(records[1], "0") << "the earliest of the weak ones stays";
+    EXPECT_EQ(records.back(), std::to_string(Causes::kMost - 2));
 }
 
 }  // namespace

@@ -107,6 +107,29 @@ TEST(CoordinatorLosses, a_fixed_job_without_spare_and_restart_ends_with_80_and_n
     }
 }
 
+TEST(CoordinatorLosses, a_closed_job_without_spare_ends_with_80_though_restarts_are_left) {
+    for (const int least : {3, 2}) {
+        auto options = Job::options(3, 3, 5);
+        options.min_nodes = least;
+        options.is_closed = true;
+        Job job(options);
+        for (int node : {0, 1, 2}) job.join(node);
+        job.dies(2);
+        job.over(0), job.over(1);
+        const bool is_enough = least == 2;
+        if (is_enough) {
+            EXPECT_FALSE(job.received<End>(0));
+            job.dies(1);
+            job.over(0);
+        }
+        const auto end = job.received<End>(0);
+        ASSERT_TRUE(end) << least;
+        EXPECT_EQ(end->verdict.status, 80);
+        EXPECT_EQ(end->verdict.reason, is_enough ? "node1 was lost: 1 of 2 nodes, no spare left"
+                                                 : "node2 was lost: 2 of 3 nodes, no spare left");
+    }
+}
+
 TEST(CoordinatorLosses, a_failure_long_before_the_loss_keeps_its_status) {
     Job job(2, 2);
     job.join(0), job.join(1);

@@ -35,5 +35,16 @@ TEST(RankLayout, adjacent_blocks_are_one_range) {
     EXPECT_EQ((RankLayout{{{1, 4, 0, 1}}}).text(), "4");
 }
 
+TEST(RankRanges, AreUnitedInOrder) {
+    RankRanges ranges = ranges_of({5, 1, 2, 2});
+    EXPECT_EQ(ranges, (RankRanges{{1, 2}, {5, 1}}));
+    unite(ranges, {{3, 2}, {8, 3}});
+    EXPECT_EQ(ranges, (RankRanges{{1, 5}, {8, 3}}));
+    unite(ranges, {{0, 100}});
+    EXPECT_EQ(ranges, (RankRanges{{0, 100}}));
+    EXPECT_EQ(ranks_of({{1, 2}, {8, 1}}), (std::vector<std::int32_t>{1, 2, 8}));
+    EXPECT_EQ(ranges_of({}), RankRanges{});
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

@@ -27,14 +27,14 @@ r::JobConfig some_config() {
 std::vector<r::Message> one_of_each() {
     const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, {{0, 2, "chief"}, {2, 6, "trainer"}},
                              "ps.py", "3",     2,          true,      41236};
-    const r::Cause cause{139,  "3 signal 11",  "rank 3 (node1, pid 9) was killed by SIGSEGV",
-                         true, "{\"rank\":3}", {{3, 1}}};
+    const r::Cause cause{
+        139, "3 signal 11", "rank 3 (node1, pid 9) was killed by SIGSEGV", true, "{\"rank\":3}", {{3, 1}}, 4};
     const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
     return {r::Hello{"0.1.0", "job", 2},
             r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, 3600s}, 5, 123456789, some_config(), some_config(),
                     progress, 77, "node0"},
             r::Report{kStamp, r::Report::Phase::failed, false, cause},
-            r::Report{kStamp, r::Report::Phase::over, true, std::nullopt, 41235, 41236},
+            r::Report{kStamp, r::Report::Phase::over, true, std::nullopt, 41235, 41236, {{{0, 2}}, {{2, 1}}, {}}},
             r::Leave{kStamp, r::Leave::Scope::job, 84, "the job outlived its time", true, true},
             r::Beat{kStamp, 99, 800ms},
             r::Welcome{kStamp, 98, some_config(), "node1"},
@@ -53,6 +53,7 @@ std::vector<r::Message> one_of_each() {
                         "10.0.0.2",
                         41236},
             r::StopRound{kStamp, "node2 was lost", {{3, 1}, {8, 4}}, true},
+            r::StopRound{.stamp = kStamp, .timed_out = true, .unclear = true},
             r::Notice{kStamp, "7 of 8 nodes"},
             r::End{kStamp, {139, "", {"{}", ""}}},
             r::Gone{true}};
@@ -165,7 +166,7 @@ TEST(RoundsWire, a_snapshot_comes_back_as_it_was_and_nothing_else_does) {
                          false,
                          false,
                          "why",
-                         r::Verdict{93, "gave up", {"record"}},
+                         r::Verdict{93, "gave up", {"record"}, {{{0, 2}}, {{2, 1}}, {{3, 4}}}},
                          r::PendingStop{"node2 was lost", true, "node2", r::Verdict{143, "SIGTERM", {}}, true, true}};
     const std::string bytes = encode(snapshot);
     EXPECT_EQ(decode_snapshot(bytes), snapshot);
