@@ -228,12 +228,26 @@ void Guard::give_up_coordinator() {
     wait_for_exit(killed, kMayTakeToExit);
 }
 
+/// A shell ends its loop, and systemd takes the service for stopped, only if the process dies of the signal. Returns
+/// for a process that no signal kills, the first one of a container.
+void Guard::die_if_signalled(int own_status) const {
+    const int number = own_status - exit_status::kSignalBase;
+    if ((number != SIGINT && number != SIGTERM) || !received.contains(number)) return;
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    signal(number, SIG_DFL);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, nullptr);
+}
+
 /// The scheduler's other tasks on this node end with the same status, also those that are late.
 void Guard::exit_with(int own_status) {
     const base::Time end = base::Clock::now() + (modes ? kTasksMayBeLateOnTerminal : kTasksMayBeLate);
     if (status_listener >= 0)
         deliver_status(status_listener, own_status, task_count,
                        [this, end] { return base::Clock::now() < end && !is_asked_to_end(); });
+    die_if_signalled(own_status);
     _exit(own_status);
 }
 

@@ -157,6 +157,7 @@ bool Guard::drain_signals(sigset_t& seen) {
         if (got.ssi_signo == SIGCONT) sigdelset(&seen, SIGTSTP);  // the later one counts, as in the kernel
         if (got.ssi_signo == SIGTSTP) sigdelset(&seen, SIGCONT);
         sigaddset(&seen, static_cast<int>(got.ssi_signo));
+        received.insert(static_cast<int>(got.ssi_signo));
         any = true;
     }
     return any;

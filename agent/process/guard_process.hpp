@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <termios.h>
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct Guard {
     bool hangup_ignored = false;
     bool agent_ready = false;  ///< the agent reads signals, and removes its files itself
     int continued = 0;         ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
+    std::set<int> received;    ///< signals that have come to this process
     int ended_by = 0;          ///< the signal for which the guard killed an agent before ready(); 0: none
     int connection = -1;       ///< copy of the agent's connection to the coordinator; -1: none
     std::string goodbye;       ///< message to send on the connection when no worker lives
@@ -100,6 +102,7 @@ struct Guard {
     [[nodiscard]] std::string last_text() const;
     [[nodiscard]] bool is_asked_to_end() const;
     void print_last_text();
+    void die_if_signalled(int own_status) const;
     [[noreturn]] void exit_with(int own_status);
     void clean_up_after_agent(bool returns);
     [[noreturn]] void end();

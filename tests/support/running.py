@@ -93,6 +93,7 @@ class Running:
             output = f"--- stdout\n{self.out()[-1500:]}\n--- stderr\n{self.err()[-1500:]}\n{describe(self.living())}"
             self.end()
             pytest.fail(f"dlaunch did not end within {timeout} s\n{output}")
+        rc = rc if rc not in (-signal.SIGINT, -signal.SIGTERM) else 128 - rc  # as in a shell
         return Result(rc, self.out(), self.err(), time.monotonic() - self.started, self.out_path.read_bytes())
 
     def nothing_left(self, seconds=0.0):
