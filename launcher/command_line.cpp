@@ -13,6 +13,7 @@
 #include "launcher/dry_run.hpp"
 #include "launcher/kubernetes.hpp"
 #include "launcher/plan.hpp"
+#include "launcher/program_files.hpp"
 #include "launcher/slurm/cpu_masks.hpp"
 #include "launcher/slurm/defaults.hpp"
 #include "launcher/start/make_front_plan.hpp"
@@ -136,6 +137,7 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     auto plan = make_plan(*contexts, here, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
+    if (auto there = check_programs(invocation.plan, here); !there) return there.error();
     if (auto narrow = narrow_affinity(here.host, invocation.plan.workers()))
         invocation.warnings.push_back(std::move(*narrow));
     if (invocation.plan.tasks.index > 0) invocation.warnings.clear();  // the agent's task prints them

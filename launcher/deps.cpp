@@ -22,6 +22,7 @@
 #include "agent/process/spawn.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
+#include "launcher/mpi/local_files.hpp"
 #include "launcher/mpi/look_up.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
@@ -182,6 +183,10 @@ Deps deps_of_this_process() {
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };
     now.why_not_writable = why_not_writable_soon;
     now.linked_with = [](const ProgramFiles& files) { return look_up(files); };
+    now.presence = [files = std::make_shared<LocalFiles>()](const std::string& path) {
+        if (files->open(path)) return Presence::there;
+        return errno == ENOENT && !files->met_foreign() ? Presence::missing : Presence::unknown;
+    };
     now.current_folder = [host = now.host] { return current_folder(host); };
     now.is_no_program = is_no_program;
     return now;

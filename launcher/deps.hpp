@@ -20,6 +20,9 @@ struct StartedNode {
     bool prints = false;  ///< the messages that all nodes of the job have
 };
 
+/// Of a file. Unknown: it may lie on a server, which could keep the caller waiting, or may not be read.
+enum class Presence : unsigned char { there, missing, unknown };
+
 /// Functions are called only when an option needs them, to start quickly.
 struct Deps {
     agent::Host host;
@@ -40,6 +43,8 @@ struct Deps {
 
     /// The MPI library that a program is linked with.
     std::function<Linked(const ProgramFiles&)> linked_with;
+
+    std::function<Presence(const std::string& path)> presence;
 
     std::function<std::string()> current_folder;                 ///< as $PWD names it, if that is this folder
     std::function<bool(const std::string& path)> is_no_program;  ///< the file exists, but cannot be executed

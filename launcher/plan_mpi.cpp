@@ -1,15 +1,11 @@
 #include "launcher/plan_mpi.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <array>
-#include <climits>
 #include <string>
 #include <utility>
 
 #include "agent/group/environment.hpp"
-#include "agent/process/program_paths.hpp"
+#include "launcher/program_files.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -17,26 +13,6 @@ namespace {
 using agent::MpiFamily;
 using base::Error;
 using base::Result;
-
-std::string folder_of(const agent::Program& program) {
-    const std::string& given = program.working_directory;
-    if (given.starts_with('/')) return given;
-    std::array<char, PATH_MAX> here;
-    if (!::getcwd(here.data(), here.size())) return given;
-    return given.empty() ? here.data() : fmt::format("{}/{}", here.data(), given);
-}
-
-/// The candidates in the order of the worker's own search. A relative path is meant from the working directory.
-ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
-    const agent::Program& program = context.program;
-    ProgramFiles files;
-    files.folder = folder_of(program);
-    for (const std::string& path : agent::candidates(
-             program.command.front(), agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
-        files.candidates.push_back(path.starts_with('/') ? path : fmt::format("{}/{}", files.folder, path));
-    files.library_path = agent::given_variable(plan, context, "LD_LIBRARY_PATH").value_or("");
-    return files;
-}
 
 /// "./a is linked with libmpi.so.40, a library of Open MPI"
 std::string text_of(const agent::Context& context, const Linked& linked) {

@@ -237,13 +237,23 @@ bool FrontShell::can_begin() const {
     return snapshot && (snapshot->round >= 0 || snapshot->verdict);
 }
 
+/// With the status of a node that could not begin.
+void FrontShell::end_before_begin() {
+    int status = exit_status::kRendezvousTimeout;
+    std::string why;
+    for (const NodeState& node : nodes_)
+        if (node.end && node.end->status != 0 && why.empty()) {
+            status = node.end->status;
+            why = node.end->reason.empty() ? fmt::format("host {} ended with {}: ", node.plan.host.name, status) : "";
+        }
+    finish(status, fmt::format("{}too few of the {} hosts are left, expected {} at least", why, nodes_.size(),
+                               plan_.job.rendezvous.min_nodes));
+}
+
 /// The job is over when no node that runs it is left, or too few are left to begin.
 void FrontShell::look_for_end() {
     if (is_over_ || !start_up_.has_begun()) return;
-    if (ending_signals_ == 0 && !can_begin())
-        return finish(exit_status::kRendezvousTimeout,
-                      fmt::format("too few of the {} hosts are left, expected {} at least", nodes_.size(),
-                                  plan_.job.rendezvous.min_nodes));
+    if (ending_signals_ == 0 && !can_begin()) return end_before_begin();
     const bool any_runs =
         std::ranges::any_of(nodes_, [](const NodeState& node) { return node.has_order && !node.end; });
     if (any_runs) return;

@@ -84,6 +84,7 @@ private:
     void on_time_out();
     void look_for_end();
     [[nodiscard]] bool can_begin() const;
+    void end_before_begin();
     void finish(int status, const std::string& reason);
     [[nodiscard]] base::Result<void> host_coordinator();
     [[nodiscard]] std::optional<rendezvous::Snapshot> latest_snapshot() const;

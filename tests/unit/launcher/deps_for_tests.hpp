@@ -17,6 +17,7 @@ inline Deps small_machine(std::vector<std::pair<std::string, std::string>> envir
     machine.read_file = [](const std::string&) {
         return base::Result<std::string>(base::Error{"No such file or directory"});
     };
+    machine.presence = [](const std::string&) { return Presence::unknown; };
     machine.linked_with = [](const ProgramFiles&) { return Linked{}; };
     machine.python_beside = [](const std::string&) { return std::string(); };
     machine.why_not_writable = [](const std::string&) { return std::string(); };

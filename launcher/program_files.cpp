@@ -1,0 +1,75 @@
+#include "launcher/program_files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+
+#include "agent/group/environment.hpp"
+#include "agent/process/program_paths.hpp"
+#include "rendezvous/base/exit_status.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+using base::Error;
+using base::Result;
+
+std::string folder_of(const agent::Program& program) {
+    const std::string& given = program.working_directory;
+    if (given.starts_with('/')) return given;
+    std::array<char, PATH_MAX> here;
+    if (!::getcwd(here.data(), here.size())) return given;
+    return given.empty() ? here.data() : fmt::format("{}/{}", here.data(), given);
+}
+
+std::string path_of(const std::string& name, const std::string& folder) {
+    return name.starts_with('/') ? name : fmt::format("{}/{}", folder, name);
+}
+
+Result<void> check_script(const agent::Program& program, const Deps& deps) {
+    const std::string& name = program.command[program.name_index];
+    if (program.command[program.name_index - 1] == "-m" || name.find("${") != std::string::npos) return {};
+    const std::string folder = folder_of(program);
+    if (deps.presence(path_of(name, folder)) != Presence::missing) return {};
+    return Error{fmt::format("{}: no such file in {}, expected a Python script", name, folder), exit_status::kNotFound};
+}
+
+/// `dlaunch ring` with ./ring here.
+Result<void> check_name(const agent::Plan& plan, const agent::Context& context, const Deps& deps) {
+    const std::string& name = context.program.command.front();
+    if (name.find('/') != std::string::npos) return {};
+    const ProgramFiles files = files_of(plan, context);
+    const auto is_missing = [&](const std::string& path) { return deps.presence(path) == Presence::missing; };
+    if (!std::ranges::all_of(files.candidates, is_missing)) return {};
+    if (deps.presence(path_of(name, files.folder)) != Presence::there) return {};
+    return Error{fmt::format("{0}: not found in PATH, but there is ./{0}: expected dlaunch ./{0}", name),
+                 exit_status::kNotFound};
+}
+
+}  // namespace
+
+ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
+    const agent::Program& program = context.program;
+    ProgramFiles files;
+    files.folder = folder_of(program);
+    for (const std::string& path : agent::candidates(
+             program.command.front(), agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
+        files.candidates.push_back(path.starts_with('/') ? path : fmt::format("{}/{}", files.folder, path));
+    files.library_path = agent::given_variable(plan, context, "LD_LIBRARY_PATH").value_or("");
+    return files;
+}
+
+Result<void> check_programs(const agent::Plan& plan, const Deps& deps) {
+    for (const agent::Context& context : plan.contexts) {
+        if (!context.program.wraps.empty()) continue;
+        auto checked =
+            context.program.is_python ? check_script(context.program, deps) : check_name(plan, context, deps);
+        if (!checked) return checked;
+    }
+    return {};
+}
+
+}  // namespace dlaunch::launcher
