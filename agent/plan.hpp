@@ -215,11 +215,12 @@ struct Plan {
     std::chrono::milliseconds settle{1'000};  ///< the wait for a better cause than a lost peer; 0: none
     std::chrono::milliseconds timeout{0};     ///< of the whole job; 0: none
     bool reports_own_only = false;            ///< print the report only on the node of the first cause
-    std::string report_file;                  ///< --report; empty: none
-    std::string event_log;                    ///< --event-log; empty: none
-    std::string agent_error_file;             ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none
-    int verbosity = 0;                        ///< -1 quiet, 0, 1 verbose
-    bool has_front_end = false;               ///< a front end hosts the coordinator and prints the report
+    static constexpr const char* kStandardOutput = "-";
+    std::string report_file;       ///< --report; empty: none; may be kStandardOutput
+    std::string event_log;         ///< --event-log; likewise
+    std::string agent_error_file;  ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none
+    int verbosity = 0;             ///< -1 quiet, 0, 1 verbose
+    bool has_front_end = false;    ///< a front end hosts the coordinator and prints the report
 
     /// On this node, of all contexts.
     [[nodiscard]] int workers() const {

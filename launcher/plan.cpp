@@ -307,7 +307,8 @@ Result<void> check_files(const Settings& settings, const Deps& deps) {
     const std::pair<std::string_view, const std::string*> files[] = {{"report", &settings.plan.report_file},
                                                                      {"event-log", &settings.plan.event_log}};
     for (const auto& [option, path] : files) {
-        std::string reason = path->empty() ? "" : deps.why_not_writable(*path);
+        const bool is_file = !path->empty() && *path != agent::Plan::kStandardOutput;
+        std::string reason = !is_file ? "" : deps.why_not_writable(*path);
         if (!reason.empty()) return wrong(settings, option, fmt::format("a file that can be written: {}", reason));
     }
     return {};

@@ -183,7 +183,10 @@ void Output::write_event(std::string line) {
     post_bounded(bytes, [line = std::move(line)](Side& side) {
         if (const std::uint64_t lost = side.lost_events.exchange(0)) side.events.add_lost(lost);
         side.doing = Doing::event_log;
-        side.events.write(line);
+        if (side.plan.event_log == Plan::kStandardOutput)
+            side.logs.print_on_stdout(line);
+        else
+            side.events.write(line);
         --side.queued_events;
         side.doing = side.logging();
         side.print_warnings();

@@ -34,7 +34,7 @@ base::Result<void> Output::Side::prepare(OtherFiles files) {
     other = std::move(files);
     doing = Doing::timer_file;
     if (auto made = other.make(); !made) return made;
-    if (!plan.event_log.empty()) {
+    if (!plan.event_log.empty() && plan.event_log != Plan::kStandardOutput) {
         doing = Doing::event_log;
         auto opened = EventFile::open(plan.event_log);
         if (!opened) return opened.error();
@@ -71,6 +71,7 @@ void Output::Side::finish(const FinalOutput* final_output, std::function<void(co
         logs.print(final_output->text);
         for (const std::string& line : final_output->lines) print(line);
         report_is_shown = true;
+        if (plan.report_file == Plan::kStandardOutput) logs.print_on_stdout(json_report(final_output->report));
         doing = Doing::report;
         for (const auto& warning : write_reports(plan, final_output->report)) print(warning);
         reports_are_written = true;

@@ -364,6 +364,8 @@ void Logs::cut_drain() {
 
 void Logs::print(std::string_view text) { impl_->screen(kStderr).print(text); }
 
+void Logs::print_on_stdout(std::string_view text) { impl_->screen(kStdout).print(text); }
+
 std::vector<std::string> Logs::take_warnings() { return impl_->warnings.take(); }
 
 void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(std::move(callback)); }

@@ -71,6 +71,8 @@ public:
     /// Queues a line of dlaunch for stderr, between the workers' lines and never inside one. Adds no newline. Never
     /// blocks; drops the line when the queue exceeds its bound by Screen::kOwnBytes.
     void print(std::string_view text);
+    /// The same for stdout.
+    void print_on_stdout(std::string_view text);
 
     /// New warnings about the output itself (disk full ...), for the caller to print.
     [[nodiscard]] std::vector<std::string> take_warnings();

@@ -14,7 +14,8 @@ std::vector<std::string> write_reports(const Plan& plan, const JobResult& end) {
     const bool has_cause = end.exit_status != 0 && !end.failures.empty() && !end.failures.front().collateral;
     if (has_cause && !plan.agent_error_file.empty())
         write("error file", plan.agent_error_file, agent_error_file(end.failures.front()));
-    if (!plan.report_file.empty()) write("report", plan.report_file, json_report(end));
+    if (!plan.report_file.empty() && plan.report_file != Plan::kStandardOutput)
+        write("report", plan.report_file, json_report(end));
     return warnings;
 }
 

@@ -241,10 +241,10 @@ constexpr Option kOptions[] = {
 
     // --- watching ---
     {.name = "report", .value = "FILE", .group = Group::watching,
-     .help = "write the result of the job as JSON",
+     .help = "write the result of the job as JSON; -: to standard output",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.report_file, parse_text(use.value, "a file")); }},
     {.name = "event-log", .value = "FILE", .group = Group::watching,
-     .help = "append each change of state as a line of JSON",
+     .help = "append each change of state as a line of JSON; -: to standard output",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.event_log, parse_text(use.value, "a file")); }},
     {.name = "event-log-handler", .value = "null|console", .fallback = "null", .group = Group::watching,
      .help = "accepted, without effect; see --event-log", .torchrun = true, .pet = true,

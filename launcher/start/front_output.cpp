@@ -73,6 +73,10 @@ struct FrontOutput::Side {
         [[maybe_unused]] const auto ignored = write(STDERR_FILENO, text.data(), text.size());
     }
 
+    void print_on_stdout(const std::string& text) {
+        clear_status();
+        screen(FrameKind::output).print(text);
+    }
     void print(const std::string& text) {
         clear_status();
         screen(FrameKind::errors).print(text);
@@ -214,6 +218,10 @@ void FrontOutput::begin_file(int host, const std::string& name, std::string path
 
 void FrontOutput::end(int host) {
     thread_->loop.post([side = &*thread_->side, host] { side->end(host); });
+}
+
+void FrontOutput::print_on_stdout(std::string text) {
+    thread_->loop.post([side = &*thread_->side, text = std::move(text)] { side->print_on_stdout(text); });
 }
 
 void FrontOutput::print(std::string text) {

@@ -36,6 +36,8 @@ public:
     void end(int host);
     /// Prints complete lines on standard error.
     void print(std::string text);
+    /// The same on standard output.
+    void print_on_stdout(std::string text);
     /// Replaces the status line, which stands at the bottom of a terminal until other output comes; empty: none.
     /// Without effect where standard error is no terminal.
     void show_status(std::string text);

@@ -298,6 +298,7 @@ void FrontShell::finish(int status, const std::string& reason) {
         else if (!result.reason.empty() && result.reason != latest_line_)
             print(result.reason);
     }
+    if (plan_.job.report_file == agent::Plan::kStandardOutput) output_->print_on_stdout(agent::json_report(result));
     for (const std::string& warning : agent::write_reports(plan_.job, result)) print(warning);
     requeue_.after({status, reason}, result, [this](const std::string& line) {
         if (!line.empty()) print(line);

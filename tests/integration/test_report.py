@@ -98,3 +98,17 @@ def test_a_mount_point_is_written_to(start, binary, tmp_path):
     text = f"mount --bind '{behind}' '{report}' && '{binary}' --report='{report}' --no-python false"
     assert start("-m", "sh", "-c", text, program="unshare").wait().rc == 1
     assert json.loads(behind.read_text())["exit_status"] == 1
+
+
+@pytest.mark.parametrize("where", [["--nproc-per-node=2"], ["--launcher=fork", "--hosts=a,b"]], ids=["one node", "two hosts"])
+def test_on_standard_output(dlaunch, tmp_path, where):
+    result = dlaunch("--report=-", *where, "--no-python", "sh", "-c", "exit $((RANK * 3))")
+    assert result.rc == 3 and json.loads(result.out)["exit_status"] == 3 and not (tmp_path / "-").exists()
+
+
+def test_the_event_log_on_standard_output(dlaunch, tmp_path):
+    result = dlaunch("--event-log", "-", "--no-python", "echo", "from the worker")
+    lines = result.out.splitlines()
+    lines.remove("from the worker")
+    assert [json.loads(line)["event"] for line in lines][::len(lines) - 1] == ["job_started", "job_ended"]
+    assert not (tmp_path / "-").exists()
