@@ -137,7 +137,9 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     auto plan = make_plan(*contexts, here, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
-    if (auto there = check_programs(invocation.plan, here); !there) return there.error();
+    const bool is_lone = invocation.plan.workers() == 1 && invocation.plan.rendezvous.max_nodes == 1;
+    if (!is_lone || first.settings.dry_run)  // else Python itself reports a missing script, as under torchrun
+        if (auto there = check_programs(invocation.plan, here); !there) return there.error();
     if (auto narrow = narrow_affinity(here.host, invocation.plan.workers()))
         invocation.warnings.push_back(std::move(*narrow));
     if (invocation.plan.tasks.index > 0) invocation.warnings.clear();  // the agent's task prints them

@@ -68,6 +68,8 @@ struct Failure {
     std::chrono::system_clock::time_point when;  ///< for display only; nothing is ordered by it
     std::optional<Usage> usage;                  ///< none: no process of a worker has ended
     std::optional<ErrorRecord> record;
+    std::string last_line;                             ///< timed_out: on stdout or stderr; may be empty
+    std::chrono::duration<double> silent_for{};        ///< timed_out: since the last line came
     std::vector<std::string> stderr_tail;              ///< up to 20 lines of stderr, without newlines
     std::string message;                               ///< the part of the stderr tail that states the error
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty: none

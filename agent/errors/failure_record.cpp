@@ -39,6 +39,8 @@ json to_json(const Failure& failure) {
                 {"after", failure.after.count()},
                 {"when_ms", std::chrono::floor<std::chrono::milliseconds>(failure.when.time_since_epoch()).count()},
                 {"last_words", std::move(words)},
+                {"last_line", valid_utf8(failure.last_line)},
+                {"silent_for", failure.silent_for.count()},
                 {"message", valid_utf8(failure.message.substr(0, kMostMessageBytes))},
                 {"collateral", failure.collateral},
                 {"strength", static_cast<int>(failure.strength)},
@@ -106,6 +108,8 @@ Failure from_json(const json& object) {
         std::chrono::system_clock::time_point(std::chrono::milliseconds(number_at(object, "when_ms", kLatestMs)));
     object.at("last_words").get_to(failure.stderr_tail);
     object.at("message").get_to(failure.message);
+    object.at("last_line").get_to(failure.last_line);
+    failure.silent_for = std::chrono::duration<double>(seconds_at(object, "silent_for"));
     object.at("collateral").get_to(failure.collateral);
     failure.strength = static_cast<Strength>(int_at(object, "strength", static_cast<int>(Strength::none)));
     object.at("lost_ranks").get_to(failure.lost_ranks);

@@ -71,6 +71,10 @@ ordered_json failure_json(const Failure& failure) {
     json["time"] = base::utc_text(failure.when);
     json["record"] = record_json(failure);
     json["last_words"] = std::move(words);
+    if (failure.how == ExitKind::timed_out) {
+        json["last_line"] = valid_utf8(failure.last_line);
+        json["silent_seconds"] = failure.silent_for.count();
+    }
     json["stdout_file"] = valid_utf8(failure.stdout_file);
     json["stderr_file"] = valid_utf8(failure.stderr_file);
     json["error_file"] = valid_utf8(failure.error_file);

@@ -245,6 +245,35 @@ std::string timeout_line(const JobResult& end, const std::vector<const Failure*>
            tail;
 }
 
+/// Of Python's faulthandler.
+bool has_stack(const Failure& failure) {
+    return std::ranges::any_of(failure.stderr_tail, [](const std::string& text) {
+        return text.find("(most recent call first)") != std::string::npos;
+    });
+}
+
+/// Where each rank was at the time limit.
+void add_last_lines(std::string& out, const std::vector<const Failure*>& causes) {
+    constexpr std::size_t kMostRows = 8;
+    const std::string kNoOutput = "no output";
+    std::vector<std::pair<std::string, std::vector<int>>> rows;
+    for (const Failure* cause : causes) {
+        if (cause->how != ExitKind::timed_out) continue;
+        const std::string text =
+            cause->last_line.empty()
+                ? kNoOutput
+                : fmt::format("{} ago: {}", duration_text(cause->silent_for.count()), as_seen(cause->last_line));
+        auto row = std::ranges::find(rows, text, &std::pair<std::string, std::vector<int>>::first);
+        if (row == rows.end()) row = rows.insert(rows.end(), {text, {}});
+        row->second.push_back(cause->rank);
+    }
+    if (rows.empty() || (rows.size() == 1 && rows.front().first == kNoOutput)) return;
+    line(out, kMargin, "last line of each rank:");
+    for (std::size_t at = 0; at < std::min(rows.size(), kMostRows); ++at)
+        line(out, kQuote, "{}, {}", ranks_text(rows[at].second), shorten_middle(rows[at].first, kMostErrorColumns));
+    if (rows.size() > kMostRows) line(out, kQuote, "and {} more", rows.size() - kMostRows);
+}
+
 void add_job(std::string& out, const JobResult& end, bool is_reason_printed) {
     if (!end.program.empty()) line(out, kMargin, "program:       {}", printable(end.program));
     add_ranks(out, "stopped by us:", stopped_ranks(end));
@@ -274,7 +303,8 @@ std::string text_report(const JobResult& end, std::string_view printed) {
         quote(out, kMargin,
               "this process was the template of --start-method=fork: workers are forked from it where it calls\n"
               "dlaunch::fork_point() (with --start-method=spawn each worker runs the program from its start)");
-    add_words(out, first);
+    if (timed_out) add_last_lines(out, causes);
+    if (!timed_out || has_stack(first)) add_words(out, first);
     add_memory(out, first);
     if (first.how != ExitKind::not_executed && !timed_out) {
         add_files(out, first, end.log_directory);

@@ -113,6 +113,14 @@ void GroupShell::look_for_message(const Worker& worker) {
     });
 }
 
+/// Before the stop signal makes the worker print more.
+void GroupShell::look_for_last_line(const Worker& worker) {
+    const LogSource source = workers_.source_of(worker);
+    deps_.output.inspect(source, [this, source](Evidence found) {
+        if (source.restart_round == assignment_.round) last_lines_[source.local_rank] = std::move(found.last_line);
+    });
+}
+
 /// Reports the best cause that is known now; the report of the round's end may name a better one.
 void GroupShell::announce() {
     std::vector<Failure> failures = failures_;
@@ -148,7 +156,10 @@ void GroupShell::add_early_exits() {
 
 void GroupShell::add_failure(const GroupCommand& command) {
     const Failure& failure = failures_.emplace_back(make_failure(command));
-    if (!failure.collateral && failure.how != ExitKind::timed_out) owner_.on_lost(failure);
+    if (failure.how == ExitKind::timed_out)
+        look_for_last_line(workers_.all()[static_cast<std::size_t>(failure.local_rank)]);
+    else if (!failure.collateral)
+        owner_.on_lost(failure);
 }
 
 /// Of the workers without a failure of their own.
@@ -184,6 +195,12 @@ void GroupShell::complete(Failure& failure) {
     if (worker.pid > 0 && !failure.of_template()) failure.usage = worker.usage;
     if (failure.collateral) return weigh(failure);
     add_evidence(failure);
+    if (const auto found = last_lines_.find(source.local_rank);
+        found != last_lines_.end() && !found->second.text().empty()) {
+        const std::chrono::duration<double> came_after = found->second.at() - started_;
+        failure.last_line = found->second.text();
+        failure.silent_for = std::max(failure.after - came_after, std::chrono::duration<double>::zero());
+    }
     if (failure.record && logs.keeps_files())
         failure.error_file = paths.error_file(source);  // else the file is removed with the temporary folder
     // A helper process that ran out of memory shows as an exit of its worker.

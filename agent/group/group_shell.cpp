@@ -16,6 +16,8 @@
 namespace dlaunch::agent {
 namespace {
 
+constexpr auto kPrintStacks = std::chrono::milliseconds(200);
+
 std::int64_t number(std::int64_t value) { return value; }
 const char* plural(std::size_t count, const char* ending) { return count == 1 ? "" : ending; }
 
@@ -81,7 +83,7 @@ void GroupShell::perform(const GroupCommand& command) {
             events_.write("stopping", {{"signal", std::string_view(base::signal_name(command.signal))},
                                        {"workers", number(workers_.alive())}});
             cancel_start();
-            return workers_.stop(command.signal);
+            return stop_workers(command.signal);
         case Kind::kill: cancel_start(); return kill_workers(command.event);
         case Kind::look_for_orphans: return look_for_orphans();
         case Kind::end_orphans: return end_orphans();
@@ -106,6 +108,8 @@ void GroupShell::begin(const Assignment& assignment) {
             spawn_errors_.clear();
             memory_before_ = memory_.read();
             evidence_.clear();
+            last_lines_.clear();
+            stop_due_ = {};
             workers_.begin(assignment);
             make_folders();
             for (RoundService* service : deps_.services) service->prepare(assignment);
@@ -134,6 +138,7 @@ void GroupShell::kill(const std::string& why) {
 }
 
 void GroupShell::time_out() {
+    stacks_are_printed_ = workers_.ask_for_stacks(deps_.plan.stop_signal);
     events_.write("stop_requested", {{"why", "--timeout"}});
     feed([this](base::Time now) { group_.time_out(now); });
 }
@@ -250,6 +255,12 @@ void GroupShell::on_template_ended(const Template::End& end) {
 }
 
 // --- commands --------------------------------------------------------------------------------------------------------
+
+/// A pending stop signal without a handler would end a worker before its handler for stacks runs.
+void GroupShell::stop_workers(int signal) {
+    if (!std::exchange(stacks_are_printed_, false)) return workers_.stop(signal);
+    stop_due_ = deps_.loop.after(kPrintStacks, [this, signal] { workers_.stop(signal); });
+}
 
 void GroupShell::kill_workers(GroupEvent because) {
     const auto alive = static_cast<std::size_t>(workers_.alive());

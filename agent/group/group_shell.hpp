@@ -97,6 +97,7 @@ private:
     void start(int local_rank);
     void start_template();
     void hint();
+    void stop_workers(int signal);
     void kill_workers(GroupEvent because);
     void report_unkillable();
     void look_for_orphans();
@@ -109,6 +110,7 @@ private:
 
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);
+    void look_for_last_line(const Worker& worker);
     void announce();
     void add_failure(const GroupCommand& command);
     void add_early_exits();
@@ -133,11 +135,14 @@ private:
     std::optional<Template::End> template_end_;  ///< of the latest template
     std::vector<LocalWorkers::Orphan> orphans_;  ///< found by the latest search
     std::map<int, Evidence> evidence_;           ///< by local rank
+    std::map<int, LastLine> last_lines_;         ///< at the time limit, by local rank
     std::deque<Event> queue_;                    ///< events that arrived while another was handled
     base::Time started_{};
     base::Timer timer_;
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;
+    bool stacks_are_printed_ = false;  ///< the stop signal waits for them
+    base::Timer stop_due_;
     bool awaits_folders_ = false;       ///< the I/O thread makes the round's folders
     std::optional<int> to_be_started_;  ///< the worker or template that waits for its folder or a service
     base::Timer folders_due_;

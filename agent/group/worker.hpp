@@ -11,7 +11,6 @@
 #include "agent/services/round_service.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
-#include "rendezvous/base/time.hpp"
 
 namespace dlaunch::agent {
 

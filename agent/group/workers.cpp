@@ -278,6 +278,21 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
     return nullptr;
 }
 
+bool LocalWorkers::ask_for_stacks(int stop_signal) const {
+    bool any = false;
+    if (!proc_is_ours()) return false;
+    for (const Worker& worker : workers_) {
+        if (!worker.alive || worker.forking || worker.spawning) continue;
+        const std::uint64_t handled = handled_signals_of(worker.pid);
+        const auto handles = [handled](int number) { return (handled >> (number - 1) & 1) != 0; };
+        const int number = handles(SIGUSR1) ? SIGUSR1 : handles(SIGABRT) && !handles(stop_signal) ? SIGABRT : 0;
+        if (number == 0) continue;
+        ::kill(worker.pid, number);
+        any = true;
+    }
+    return any;
+}
+
 void LocalWorkers::collect_exited() {
     for (Worker& worker : workers_)
         if (worker.alive && !worker.forking && !worker.spawning) collect(worker);

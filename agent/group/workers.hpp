@@ -86,6 +86,10 @@ public:
     bool give_terminal();
     /// Sends `number` to the process group of every living worker; stops and continues the template, too.
     void signal(int number);
+    /// Makes workers print their stacks where that costs nothing: SIGUSR1 if they handle it, as with Python's
+    /// faulthandler.register(); SIGABRT if they handle it and not `stop_signal`, as with PYTHONFAULTHANDLER=1 and
+    /// worker_lib's record(). False: there are none.
+    [[nodiscard]] bool ask_for_stacks(int stop_signal) const;
     /// Reaps the workers that have exited.
     void collect_exited();
     /// Sends `number` as a request to end: marks each worker as asked_to_stop, and continues stopped workers so that

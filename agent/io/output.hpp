@@ -33,6 +33,7 @@ struct Evidence {
     std::vector<std::string> stderr_tail;
     std::string message;  ///< the part of stderr that states the error
     std::optional<ErrorRecord> record;
+    LastLine last_line;
 };
 
 /// The answer to drain().

@@ -61,7 +61,7 @@ void Output::Side::print_warnings() {
 Evidence Output::Side::evidence(const LogSource& source) const {
     constexpr int kAll = 1000;  // lines; the tail's bytes are bounded
     return {logs.stderr_tail(source.local_rank), error_message(logs.stderr_tail(source.local_rank, kAll)),
-            read_error_file(logs.paths().error_file(source))};
+            read_error_file(logs.paths().error_file(source)), logs.last_line(source.local_rank)};
 }
 
 /// Prints first, writes files afterwards, and removes files last: an unresponsive file system must not hold back the

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "agent/logs/filter.hpp"
+#include "agent/logs/last_line.hpp"
 #include "agent/logs/log_file.hpp"
 #include "agent/logs/screen.hpp"
 #include "agent/logs/tail.hpp"
@@ -28,6 +29,7 @@ public:
     struct Targets {
         LogFile file;
         Tail* tail = nullptr;
+        LastLine* last_line = nullptr;
         std::optional<LineFilter> filter;
         LogFile* filtered = nullptr;  ///< set when there is a filter
         Screen* screen = nullptr;

@@ -36,6 +36,7 @@ struct Logs::Impl {
     struct Worker {
         LogSource source;
         Tail tail;
+        LastLine last_out, last_err;
         std::unique_ptr<Channel> out, err;
     };
     struct Drain {
@@ -329,11 +330,14 @@ void Logs::add_worker(const LogSource& source, OutputEnds readers) {
     worker.err.reset();
     worker.source = source;
     worker.tail = {};
-    const auto channel = [&](base::UniqueFd pipe, Stream stream, Tail* tail) {
-        return std::make_unique<Channel>(impl_->shared, std::move(pipe), impl_->targets(source, stream, tail));
+    worker.last_out = worker.last_err = {};
+    const auto channel = [&](base::UniqueFd pipe, Stream stream, Tail* tail, LastLine* last_line) {
+        Channel::Targets targets = impl_->targets(source, stream, tail);
+        targets.last_line = last_line;
+        return std::make_unique<Channel>(impl_->shared, std::move(pipe), std::move(targets));
     };
-    worker.out = channel(std::move(readers.out), kStdout, nullptr);
-    worker.err = channel(std::move(readers.err), kStderr, &worker.tail);
+    worker.out = channel(std::move(readers.out), kStdout, nullptr, &worker.last_out);
+    worker.err = channel(std::move(readers.err), kStderr, &worker.tail, &worker.last_err);
 }
 
 void Logs::end_template() { impl_->template_lives = false; }
@@ -341,6 +345,13 @@ void Logs::end_template() { impl_->template_lives = false; }
 std::vector<std::string> Logs::stderr_tail(int local_rank, int lines) const {
     const auto found = impl_->workers.find(local_rank);
     return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.tail.lines(lines);
+}
+
+LastLine Logs::last_line(int local_rank) const {
+    const auto found = impl_->workers.find(local_rank);
+    if (found == impl_->workers.end()) return {};
+    const auto& [out, err] = std::tie(found->second.last_out, found->second.last_err);
+    return out.at() > err.at() ? out : err;
 }
 
 void Logs::read_now(int local_rank) {

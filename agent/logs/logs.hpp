@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/logs/last_line.hpp"
 #include "agent/logs/run_paths.hpp"
 #include "agent/logs/worker_pipes.hpp"
 #include "agent/plan.hpp"
@@ -57,6 +58,9 @@ public:
 
     /// The last lines, at most `lines`, that the worker wrote to stderr in the current round; without newlines.
     [[nodiscard]] std::vector<std::string> stderr_tail(int local_rank, int lines = 20) const;
+
+    /// The worker's last line on either stream in the current round; without text: none.
+    [[nodiscard]] LastLine last_line(int local_rank) const;
 
     /// Reads the bytes that the pipes of this worker hold now.
     void read_now(int local_rank);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,12 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
         std::sscanf(text.c_str() + name_end, ") %c %d", &stat.state, &stat.parent) != 2)
         return std::nullopt;
     return stat;
+}
+
+std::uint64_t handled_signals_of(pid_t pid) {
+    const std::string text = base::text_of("/proc/" + std::to_string(pid) + "/status");
+    const std::size_t at = text.find("SigCgt:");
+    return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + 7, nullptr, 16);
 }
 
 bool proc_is_ours() {

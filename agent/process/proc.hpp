@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 
 namespace dlaunch::agent {
@@ -14,6 +15,9 @@ struct ProcessStat {
 
 /// None if there is no such process. Valid only if proc_is_ours().
 [[nodiscard]] std::optional<ProcessStat> stat_of(pid_t pid);
+
+/// The signals for which the process has a handler, as bit number - 1; 0: none, or it cannot be read.
+[[nodiscard]] std::uint64_t handled_signals_of(pid_t pid);
 
 /// Whether /proc shows this process's own pid namespace; else its numbers belong to unrelated processes.
 [[nodiscard]] bool proc_is_ours();

@@ -21,7 +21,12 @@ def test_a_script_is_looked_for_in_the_working_directory_of_the_workers(dlaunch,
     (tmp_path / "there").mkdir()
     script("there/here.py", "print('found')\n")
     assert dlaunch("--chdir=there", "here.py").out == "found\n"
-    assert dlaunch("here.py").rc == 127
+    assert dlaunch("--dry-run", "here.py").rc == 127
+
+
+def test_python_itself_reports_the_missing_script_of_a_lone_worker(dlaunch):
+    result = dlaunch("missing.py")
+    assert result.rc == 2 and "missing.py" in result.err
 
 
 def test_a_missing_script_on_a_host(dlaunch, tmp_path):

@@ -195,6 +195,22 @@ TEST(TextReport, PrintsRestartsOnlyIfTheJobAllowsThem) {
     EXPECT_TRUE(has_line(text_report(end), "  restarts:      2 of 3 were used, the job ran 8 h 12 min"));
 }
 
+TEST(TextReport, ShowsWhereEachRankWasAtTheTimeLimit) {
+    std::vector<Failure> failures;
+    for (int rank = 0; rank < 4; ++rank) {
+        failures.push_back(exited(rank, 0));
+        failures.back().how = ExitKind::timed_out;
+        failures.back().text = "30 s";
+        if (rank == 3) continue;
+        failures.back().last_line = rank == 0 ? "step 40" : "waiting for rank 0";
+        failures.back().silent_for = std::chrono::duration<double>(rank == 0 ? 2.1 : 1.9);
+    }
+    const std::string text = text_report(ended(failures));
+    EXPECT_TRUE(has_line(text, "    rank 0, 2.1 s ago: step 40"));
+    EXPECT_TRUE(has_line(text, "    ranks 1-2, 1.9 s ago: waiting for rank 0"));
+    EXPECT_TRUE(has_line(text, "    rank 3, no output"));
+}
+
 TEST(TextReport, OfAnExecErrorIsShort) {
     Failure failure = exited(0, 127);
     failure.how = ExitKind::not_executed;
