@@ -50,8 +50,8 @@ void FrontShell::set_timer() {
 void FrontShell::start(int host) {
     const auto& environment = plan_.job.host;
     auto command = starter_command(starter_plan_, nodes_[index(host)].plan.host,
-                                   environment.variable("PDSH_SSH_ARGS_APPEND").value_or(""),
-                                   environment.set_variable("PDSH_RCMD_TYPE").has_value());
+                                   {.module = environment.variable("PDSH_RCMD_TYPE").value_or(""),
+                                    .ssh_args = environment.variable("PDSH_SSH_ARGS_APPEND").value_or("")});
     if (plan_.launcher == Starter::manual) {
         // The words of `HOST: COMMAND`; the user may paste the command into any shell.
         output_->feed(host, FrameKind::output, fmt::format("{}: {}\n", name_of(host), shell_command(command.words)));

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 namespace dlaunch::launcher {
 namespace {
 
@@ -59,21 +57,37 @@ std::string without_percent(std::string_view text) {
     return found;
 }
 
-StarterCommand by_pdsh(const StarterPlan& plan, const StarterHost& host, std::string_view ssh_args, bool has_type) {
+/// The module that -R names, also as -Rexec or in a group of options as -SRexec; empty: none. The last -R counts.
+std::string_view named_module(const std::vector<std::string>& words) {
+    std::string_view found;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const std::string_view word = words[at];
+        if (!word.starts_with('-') || word == "--") break;
+        const std::size_t letter = word.find_first_of("tuwxlfgXMFR", 1);
+        if (letter == word.npos) continue;
+        const bool is_joined = letter + 1 < word.size();
+        if (!is_joined && ++at == words.size()) break;
+        if (word[letter] == 'R') found = is_joined ? word.substr(letter + 1) : words[at];
+    }
+    return found;
+}
+
+StarterCommand by_pdsh(const StarterPlan& plan, const StarterHost& host, const PdshVariables& variables) {
     StarterCommand command;
     command.words = {"pdsh", "-S", "-N"};
     if (!host.user.empty()) command.words.insert(command.words.end(), {"-l", host.user});
     command.words.insert(command.words.end(), plan.extra.begin(), plan.extra.end());
     command.words.insert(command.words.end(), {"-w", host.name});
-    const bool execs = std::ranges::find(plan.extra, "exec") != plan.extra.end();
+    const std::string_view named = named_module(plan.extra);
+    const bool execs = (named.empty() ? std::string_view(variables.module) : named) == "exec";
     const auto words = agent_words(plan, plan.remote_program, host.name, false);
     if (execs)
         for (const std::string& word : words) command.words.push_back(without_percent(word));
     else
         command.words.push_back(without_percent("exec " + shell_command(words)));
-    if (!has_type) command.variables.emplace_back("PDSH_RCMD_TYPE=ssh");
-    command.variables.push_back(
-        fmt::format("PDSH_SSH_ARGS_APPEND=-oBatchMode=yes{}{}", ssh_args.empty() ? "" : " ", ssh_args));
+    if (variables.module.empty()) command.variables.emplace_back("PDSH_RCMD_TYPE=ssh");
+    command.variables.push_back(fmt::format("PDSH_SSH_ARGS_APPEND=-oBatchMode=yes{}{}",
+                                            variables.ssh_args.empty() ? "" : " ", variables.ssh_args));
     return command;
 }
 
@@ -98,11 +112,10 @@ std::string shell_command(const std::vector<std::string>& words) {
     return command;
 }
 
-StarterCommand starter_command(const StarterPlan& plan, const StarterHost& host, std::string_view pdsh_ssh_args,
-                               bool has_rcmd_type) {
+StarterCommand starter_command(const StarterPlan& plan, const StarterHost& host, const PdshVariables& pdsh) {
     switch (plan.kind) {
         case Starter::ssh: return by_ssh(plan, host);
-        case Starter::pdsh: return by_pdsh(plan, host, pdsh_ssh_args, has_rcmd_type);
+        case Starter::pdsh: return by_pdsh(plan, host, pdsh);
         case Starter::fork:
             return {.words = agent_words(plan, plan.own_program, host.name, true), .input = plan.key + "\n"};
         case Starter::manual: return {.words = agent_words(plan, plan.remote_program, host.name, false)};

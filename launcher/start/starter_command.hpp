@@ -30,9 +30,15 @@ struct StarterHost {
     std::string name, user;
 };
 
+/// The front end's own, for pdsh.
+struct PdshVariables {
+    std::string module;    ///< PDSH_RCMD_TYPE; empty: ssh
+    std::string ssh_args;  ///< PDSH_SSH_ARGS_APPEND
+};
+
 /// For ssh, pdsh and fork: one process per host. For manual only `words` counts.
 [[nodiscard]] StarterCommand starter_command(const StarterPlan& plan, const StarterHost& host,
-                                             std::string_view pdsh_ssh_args, bool has_rcmd_type);
+                                             const PdshVariables& pdsh = {});
 
 /// One srun for all hosts, which learn their names from SLURM.
 [[nodiscard]] StarterCommand srun_command(const StarterPlan& plan, const std::vector<StarterHost>& hosts);

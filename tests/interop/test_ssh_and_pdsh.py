@@ -58,8 +58,11 @@ def test_copy_needs_no_dlaunch_and_leaves_no_file(start, near, tmp_path, binary,
 
 
 @pytest.mark.needs("pdsh")
-def test_pdsh_by_exec_needs_no_ssh(dlaunch):
-    result = dlaunch("--launcher=pdsh", "--launcher-args=-R exec", "--hosts=a,b", *SAY)
+@pytest.mark.parametrize("options, variables", [
+    (["--launcher-args=-R exec"], {}), (["--launcher-args=-Rexec"], {}), ([], {"PDSH_RCMD_TYPE": "exec"})
+])
+def test_pdsh_by_exec_needs_no_ssh(dlaunch, options, variables):
+    result = dlaunch("--launcher=pdsh", *options, "--hosts=a,b", *SAY, env=variables)
     assert result.rc == 0 and sorted(result.out.splitlines()) == ["0 0/2", "1 1/2"], result.err
 
 
