@@ -143,14 +143,21 @@ void FrontShell::end_node(int host, const NodeEnd& end) {
     look_for_end();
 }
 
+/// Looks at the coordinator's record.
+void FrontShell::watch_job() {
+    const auto snapshot = decided_at_ ? std::nullopt : latest_snapshot();
+    if (!snapshot) return;
+    if (snapshot->verdict) decided_at_ = base::Clock::now();
+    if (!snapshot->stop || snapshot->verdict) return stop_.reset();
+    const auto& verdict = snapshot->stop->verdict;
+    if (!stop_ || stop_->round != snapshot->round) stop_ = {base::Clock::now(), snapshot->round, {}};
+    stop_->reason = verdict && !verdict->reason.empty() ? verdict->reason : snapshot->stop->reason;
+}
+
 /// When the job is over, a host that sends nothing and does not end delays nobody: its agent may be frozen.
 void FrontShell::give_up_silent_nodes() {
     const base::Time now = base::Clock::now();
-    if (!decided_at_) {
-        const auto snapshot = latest_snapshot();
-        if (snapshot && snapshot->verdict) decided_at_ = now;
-        return;
-    }
+    if (!decided_at_) return;
     for (int host = 0; host < static_cast<int>(nodes_.size()) && !is_over_; ++host) {
         const NodeState& node = nodes_[index(host)];
         if (node.end || !node.has_order || now - std::max(*decided_at_, node.sent_at) < kNodeMayTake) continue;
@@ -168,6 +175,7 @@ void FrontShell::on_beat() {
         else
             node.socket->send(encode(FrameKind::beat));
     }
+    watch_job();
     give_up_silent_nodes();
     if (is_over_) return;
     show_status();

@@ -70,6 +70,10 @@ std::string oldest_glibc() {
     return fmt::format("{}.{}", __GLIBC__, __GLIBC_MINOR__ <= kCheckedUpTo ? kPromised : __GLIBC_MINOR__);
 }
 
+std::chrono::seconds whole_seconds(base::Duration time) {
+    return std::chrono::duration_cast<std::chrono::seconds>(time);
+}
+
 /// Of the terminal, but for the last one, at which a line would wrap; 0: no terminal. A new size counts at once.
 std::size_t status_columns() {
     winsize size{};
@@ -138,21 +142,32 @@ int FrontShell::run() {
 
 void FrontShell::print(const std::string& text) { output_->print("dlaunch: " + base::printable(text) + "\n"); }
 
-/// While hosts are missing or stop: a line on a terminal, with the first names.
+/// A line on a terminal while hosts are missing, or stop.
 void FrontShell::show_status() {
     if (is_over_ || plan_.job.verbosity < 0) return;
+    output_->show_status(status_text());
+}
+
+/// The record of a stopping round names its reason, and not the hosts that still run workers.
+std::string FrontShell::status_text() const {
+    const auto now = base::Clock::now();
+    const std::size_t columns = plan_.job.host.variable("TERM") == "dumb" ? 0 : status_columns();
+    if (columns == 0 || now - began_ < kQuietStart) return {};
+    const auto line = [&](std::string_view doing, const std::vector<std::string_view>& names, base::Time since) {
+        if (names.empty()) return std::string();
+        return status_line(doing, nodes_.size(), names, whole_seconds(now - since), columns);
+    };
     std::vector<std::string_view> names;
-    if (!start_up_.has_begun())
+    if (!start_up_.has_begun()) {
         for (const int host : start_up_.missing()) names.push_back(name_of(host));
-    else if (ending_signals_ > 0)
-        for (const NodeState& node : nodes_)
-            if (node.has_order && !node.end) names.push_back(node.plan.host.name);
-    if (names.empty() || base::Clock::now() - began_ < kQuietStart) return output_->show_status({});
-    const std::size_t columns = status_columns();
-    if (columns == 0 || plan_.job.host.variable("TERM") == "dumb") return;
-    output_->show_status(status_line(start_up_.has_begun() ? "stopping" : "starting", nodes_.size(), names,
-                                     std::chrono::duration_cast<std::chrono::seconds>(base::Clock::now() - began_),
-                                     columns));
+        return line("starting", names, began_);
+    }
+    for (const NodeState& node : nodes_)
+        if (node.has_order && !node.end) names.push_back(node.plan.host.name);
+    if (ending_signals_ > 0) return line("stopping", names, began_);
+    if (stop_ && now - stop_->seen_at >= kQuietStart)
+        return stopping_line(stop_->reason, whole_seconds(now - stop_->seen_at), columns);
+    return decided_at_ && now - *decided_at_ >= kQuietStart ? line("ending", names, *decided_at_) : std::string();
 }
 
 // --- signals ---------------------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ private:
     void note_line(std::string_view bytes);
     void on_closed(int host, const std::string& why);
     void on_beat();
+    void watch_job();
     void give_up_silent_nodes();
     void take_end(int host, const NodeEnd& end);
     void end_node(int host, const NodeEnd& end);
@@ -81,6 +82,7 @@ private:
     void pass_signal(int number);
     void print(const std::string& text);
     void show_status();
+    [[nodiscard]] std::string status_text() const;
     void on_time_out();
     void look_for_end();
     [[nodiscard]] bool can_begin() const;
@@ -108,6 +110,13 @@ private:
     int coordinator_port_ = 0;
     base::UniqueFd record_;                 ///< of the coordinator: the verdict
     std::optional<base::Time> decided_at_;  ///< when the verdict was seen there
+    /// A round that is being stopped, as seen there.
+    struct Stop {
+        base::Time seen_at;
+        int round;
+        std::string reason;
+    };
+    std::optional<Stop> stop_;
     std::map<std::uint64_t, Stranger> strangers_;
     std::uint64_t next_stranger_ = 0;
     std::unique_ptr<agent::SignalIntake> signals_;

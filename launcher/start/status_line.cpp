@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rendezvous/base/escape.hpp"
 
 namespace dlaunch::launcher {
@@ -22,6 +24,18 @@ std::string status_line(std::string_view doing, std::size_t hosts, std::span<con
         if (at > 0 && line.size() + name.size() + (is_last ? 0 : kMore.size()) + 2 + end.size() > columns)
             return (line + std::string(kMore) + end).substr(0, columns);
         line += (at == 0 ? " " : ", ") + name;
+    }
+    return (line + end).substr(0, columns);
+}
+
+std::string stopping_line(std::string_view reason, std::chrono::seconds since, std::size_t columns) {
+    const std::string end = fmt::format(" ({} s)", since.count());
+    std::string line = "stopping all workers";
+    if (!reason.empty()) line += ": " + base::printable(reason);
+    if (line.size() + end.size() > columns) {
+        constexpr std::string_view kCut = " ...";
+        const std::size_t space = columns - std::min(columns, end.size() + kCut.size());
+        line = base::printable(line.substr(0, space)) + std::string(kCut);
     }
     return (line + end).substr(0, columns);
 }

@@ -14,4 +14,7 @@ namespace dlaunch::launcher {
                                       std::span<const std::string_view> awaited, std::chrono::seconds since,
                                       std::size_t columns = 79);
 
+/// "stopping all workers: rank 3 (n7, pid 71) exited with status 1 (4 s)"; a long reason is cut. No I/O.
+[[nodiscard]] std::string stopping_line(std::string_view reason, std::chrono::seconds since, std::size_t columns = 79);
+
 }  // namespace dlaunch::launcher

@@ -31,6 +31,22 @@ def test_an_interrupt_ends_the_job(terminal, shell_worker):
     assert tty.finish()[0] == 130
 
 
+STAYS = "trap '' TERM\nready\n[ $RANK = 1 ] && [ $DLAUNCH_ROUND = 0 ] && exit 3\n[ $DLAUNCH_ROUND = 1 ] && exit 0\n"
+STOPS = r"\x1b\[Kstopping all workers: "
+
+
+@pytest.mark.parametrize("options, text, reason, rc", [
+    ([], STAYS, r"rank 1 \(b, pid \d+\) exited with 3 after .*", 3),
+    (["--max-restarts=1"], STAYS, r"rank 1 \(b, pid \d+\) exited with 3 after .*", 0),
+    (["--timeout=1"], "trap '' TERM\nready\n", "the job outlived --timeout=1 on a", 84),
+])
+def test_a_line_tells_why_workers_are_being_stopped(terminal, shell_worker, options, text, reason, rc):
+    tty = terminal(*options, *HOSTS, "--grace=4", shell_worker(text + "while :; do sleep 0.1; done\n"))
+    tty.expect(STOPS + reason + r" \(\d s\)")
+    tty.expect(r"\r\x1b\[K")
+    assert tty.finish()[0] == rc
+
+
 def test_in_the_background_the_shell_keeps_its_input(at_a_shell, shell_worker):
     shell = at_a_shell("--stdin=0", *HOSTS, shell_worker(ASKS), then="&")
     shell.ready(2)

@@ -30,5 +30,18 @@ TEST(StatusLine, is_cut_where_the_terminal_is_narrow) {
     EXPECT_EQ(status_line("starting", 2, Names{"n1", "n2"}, 3s, 10), "starting: ");
 }
 
+TEST(StoppingLine, has_the_reason_and_the_time) {
+    EXPECT_EQ(stopping_line("the job outlived --timeout=2", 4s),
+              "stopping all workers: the job outlived --timeout=2 (4 s)");
+    EXPECT_EQ(stopping_line("", 4s), "stopping all workers (4 s)");
+    EXPECT_EQ(stopping_line("a\x1b[2Jb", 4s).find('\x1b'), std::string::npos);
+}
+
+TEST(StoppingLine, keeps_the_time_where_the_reason_is_cut) {
+    EXPECT_EQ(stopping_line("rank 3 exited with status 1", 12s, 40), "stopping all workers: rank 3  ... (12 s)");
+    for (std::size_t columns = 1; columns < 40; ++columns)
+        EXPECT_LE(stopping_line("rank 3 exited", 1s, columns).size(), columns);
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher
