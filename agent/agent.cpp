@@ -183,7 +183,7 @@ void Agent::refuse(int status, const std::string& why) {
 
 void Agent::on_output_ready(const base::Result<void>& made) {
     if (has_ended_) return;
-    if (!made) return refuse(made.error().status, made.error().text);
+    if (!made) return refuse(made.error().status, plan_.with_host(made.error().text));
     wire();
     events_.write("job_started", {{"workers", std::int64_t{plan_.workers()}},
                                   {"pid", std::int64_t{getpid()}},
@@ -374,8 +374,8 @@ void Agent::resume() {
 }
 
 int prepare_and_run(const Plan& plan, GuardLink& link) {
-    const auto refuse = [&link](int status, const std::string& why) {
-        link.announce_end(status, base::printable(why));
+    const auto refuse = [&](int status, const std::string& why) {
+        link.announce_end(status, base::printable(plan.with_host(why)));
         return status;
     };
     if (const std::string error = too_few_open_files(plan.rendezvous.max_nodes == 1); !error.empty())
@@ -392,7 +392,7 @@ int run_agent(const Plan& plan, GuardLink link) {
     try {
         return prepare_and_run(plan, link);
     } catch (const std::exception& error) {
-        link.announce_end(exit_status::kCannotExecute, base::printable(error.what()));
+        link.announce_end(exit_status::kCannotExecute, base::printable(plan.with_host(error.what())));
         return exit_status::kCannotExecute;
     }
 }

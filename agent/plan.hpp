@@ -222,6 +222,11 @@ struct Plan {
     int verbosity = 0;             ///< -1 quiet, 0, 1 verbose
     bool has_front_end = false;    ///< a front end hosts the coordinator and prints the report
 
+    /// A message about this node. Those of a front end's nodes appear side by side, and have the host's name.
+    [[nodiscard]] std::string with_host(const std::string& text) const {
+        return has_front_end ? "host " + host.name + ": " + text : text;
+    }
+
     /// On this node, of all contexts.
     [[nodiscard]] int workers() const {
         int total = 0;

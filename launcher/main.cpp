@@ -44,7 +44,9 @@ int run_job(std::span<char* const> argv, const std::optional<dlaunch::launcher::
     deps.node = node;
     auto invocation = dlaunch::launcher::read_command_line({argv.begin(), argv.end()}, deps);
     if (!invocation && !node && dlaunch::launcher::is_later_task(deps.host)) return invocation.error().status;
-    if (!invocation) return dlaunch::launcher::print_error(invocation.error());
+    if (!invocation)
+        return dlaunch::launcher::print_error(node ? invocation.error().within("host " + node->name)
+                                                   : invocation.error());
     const bool starts_nodes = invocation->kind == Invocation::Kind::start_nodes;
     if ((starts_nodes ? invocation->front.job : invocation->plan).verbosity >= 0)
         for (const auto& warning : invocation->warnings) dlaunch::launcher::print_error({warning});

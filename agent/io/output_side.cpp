@@ -54,8 +54,8 @@ base::Result<void> Output::Side::prepare(OtherFiles files) {
 void Output::Side::print(const std::string& text) { logs.print("dlaunch: " + base::printable(text) + "\n"); }
 
 void Output::Side::print_warnings() {
-    for (const auto& warning : logs.take_warnings()) print(warning);
-    if (auto warning = events.take_warning(); !warning.empty()) print(warning);
+    for (const auto& warning : logs.take_warnings()) print(plan.with_host(warning));
+    if (auto warning = events.take_warning(); !warning.empty()) print(plan.with_host(warning));
 }
 
 Evidence Output::Side::evidence(const LogSource& source) const {

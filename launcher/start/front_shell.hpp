@@ -74,6 +74,7 @@ private:
     void give_up_silent_nodes();
     void take_end(int host, const NodeEnd& end);
     void end_node(int host, const NodeEnd& end);
+    void look_for_refusals(int status);
     void lose_node(int host, const std::string& why);
 
     // --- the end (front_shell.cpp)
@@ -120,7 +121,7 @@ private:
     std::map<std::uint64_t, Stranger> strangers_;
     std::uint64_t next_stranger_ = 0;
     std::unique_ptr<agent::SignalIntake> signals_;
-    base::Timer timer_, beat_, time_limit_;
+    base::Timer timer_, beat_, time_limit_, refusal_;
     const base::Time began_ = base::Clock::now();
     int ending_signals_ = 0, ended_by_ = 0;
     int printing_ = -1;        ///< the node that prints the messages of all nodes

@@ -78,6 +78,39 @@ def test_a_missing_folder_is_126_with_the_host(over, tmp_path):
     assert result.rc == 126 and f"{tmp_path}/gone" in result.err and "(n" in result.err
 
 
+FEW = "too few open files, expected a limit of 64 at least (it is 16; raise it with ulimit -n)"
+
+
+def test_a_host_that_cannot_take_part_ends_a_fixed_job(over, fake_ssh):
+    fake_ssh.behave("nb", "few files")
+    result = over("na,nb,nc", *END).wait(15)
+    lines = result.err.splitlines()
+    assert result.rc == 126 and lines.count(f"dlaunch: host nb: {FEW}") == 1, result.err
+    assert lines[-1] == "dlaunch: 2 of 3 hosts can take part, expected 3 at least"
+
+
+def test_a_spare_replaces_a_host_that_cannot_take_part(over, fake_ssh):
+    fake_ssh.behave("nb", "few files")
+    result = over("na,nb,nc", "--nnodes=2", "sh", "-c", "echo fine").wait(15)
+    assert result.rc == 0 and result.out == "fine\nfine\n" and f"dlaunch: host nb: {FEW}" in result.err
+
+
+@pytest.mark.parametrize("options, rc, text", [
+    (["--nproc-per-node=npu"], 2, "--nproc-per-node=npu: expected an Ascend processor, none is visible"),
+    (["--log-dir=/proc/none"], 2, "log directory /proc/none: No such file or directory"),
+])
+def test_each_host_that_cannot_take_part_is_named_once(start, options, rc, text):
+    result = start("--launcher=fork", "--hosts=a,b,c", *options, *END).wait(15)
+    named = [line[: len(f"dlaunch: host a: {text}")] for line in sorted(result.err.splitlines()) if text in line]
+    assert named == [f"dlaunch: host {host}: {text}" for host in "abc"], result.err
+    assert result.rc == rc
+
+
+def test_warnings_of_a_host_name_it(start, tmp_path):
+    result = start("--launcher=fork", "--hosts=a,b", *END, env={"TMPDIR": f"{tmp_path}/none"}).wait(15)
+    assert result.rc == 0 and all(f"dlaunch: host {host}: log directory " in result.err for host in "ab"), result.err
+
+
 def test_a_removed_current_folder(start, fake_ssh, tmp_path):
     gone = tmp_path / "gone"
     here = f"mkdir {gone} && cd {gone} && rmdir {gone} && exec \"$0\" \"$@\""

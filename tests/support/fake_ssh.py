@@ -27,7 +27,7 @@ if way.endswith("hang"):
 if way == "noise":
     command = "echo Welcome; echo quota >&2; printf unfinished; " + command
 if way == "few files":
-    command = "ulimit -n 20; " + command
+    command = "ulimit -n 16; " + command
 login = {"PATH": "/usr/bin:/bin", "HOME": folder, "OF_THE_NODE": host, "SSH_CONNECTION": "127.0.0.1 1 127.0.0.1 22",
          "TEST_RUN_MARK": os.environ["TEST_RUN_MARK"]}
 sys.exit(subprocess.run(["/bin/sh", "-c", command], env=login, cwd=folder).returncode)
