@@ -366,6 +366,7 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     if (settings.use_env) plan.local_rank_option.clear();
     choose_devices(settings, deps, plan.host);
     if (auto done = plan_contexts(contexts, deps, plan); !done) return done.error();
+    if (auto done = check_slots(contexts, plan); !done) return done.error();
     if (plan.virtual_local_rank) plan.vendor = device_vendor(settings, plan, deps);
     if (auto done = check_devices(settings, plan); !done) return done.error();
     if (auto done = plan_mpi(settings, deps, plan); !done) return done.error();

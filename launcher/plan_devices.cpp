@@ -92,4 +92,17 @@ Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
     return {};
 }
 
+/// The front end has compared numbers with the slots; words like `gpu` are numbers only on the node.
+Result<void> check_slots(const std::vector<ContextRequest>& contexts, const agent::Plan& plan) {
+    const auto& slots = contexts.front().settings.slots;
+    if (!slots || plan.workers() <= *slots) return {};
+    const auto counts = [](const ContextRequest& context) {
+        return context.settings.workers.kind != WorkerCount::Kind::number;
+    };
+    const auto found = std::ranges::find_if(contexts, counts);
+    const Settings& settings = (found == contexts.end() ? contexts.begin() : found)->settings;
+    return Error{fmt::format("{}: {} workers for {} slot{}, expected at most one worker per slot",
+                             settings.spelling("nproc-per-node"), plan.workers(), *slots, *slots == 1 ? "" : "s")};
+}
+
 }  // namespace dlaunch::launcher

@@ -2,10 +2,12 @@
 /// Workers per device: the words of --nproc-per-node that stand for devices, --virtual-local-rank, and --include.
 
 #include <cstdint>
+#include <vector>
 
 #include "agent/plan.hpp"
 #include "launcher/cli/settings.hpp"
 #include "launcher/deps.hpp"
+#include "launcher/plan.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
@@ -20,6 +22,9 @@ void choose_devices(const Settings& settings, const Deps& deps, agent::Host& hos
 /// Whose devices virtual local ranks distribute: the first vendor of the word, or of all, that has a device here; else
 /// NVIDIA.
 [[nodiscard]] agent::Vendor device_vendor(const Settings& settings, const agent::Plan& plan, const Deps& deps);
+
+/// On a node of a front end: an error if the workers that were counted here exceed the slots of the host.
+[[nodiscard]] base::Result<void> check_slots(const std::vector<ContextRequest>& contexts, const agent::Plan& plan);
 
 /// With --virtual-local-rank: an error if a list of devices is too short for the workers.
 [[nodiscard]] base::Result<void> check_devices(const Settings& settings, const agent::Plan& plan);

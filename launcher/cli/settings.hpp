@@ -39,8 +39,9 @@ struct Settings {
     std::optional<int> master_port;
     std::optional<std::chrono::milliseconds> node_timeout;
     HostOptions hosts;
-    std::string devices;    ///< chosen by the front end among this node's; empty: all
-    std::string node_name;  ///< as a scheduler calls this node; empty: as gethostname(2) does
+    std::string devices;       ///< chosen by the front end among this node's; empty: all
+    std::optional<int> slots;  ///< of this node, from the front end: the most workers that may be counted
+    std::string node_name;     ///< as a scheduler calls this node; empty: as gethostname(2) does
     bool requeue = false;
     bool quiet = false, verbose = false, dry_run = false;
 

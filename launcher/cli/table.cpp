@@ -278,6 +278,9 @@ constexpr Option kHiddenOptions[] = {
     {.name = "devices", .value = "N,N...", .group = Group::program,
      .help = "chosen devices of this node, for the variable of their vendor", .only_on_command_line = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.devices, parse_text(use.value, "numbers")); }},
+    {.name = "slots", .value = "N", .group = Group::program,
+     .help = "most workers of this node", .only_on_command_line = true,
+     .set = [](const OptionUse& use, Settings& to) { return store(to.slots, parse_count(use.value, "slots")); }},
 };
 // clang-format on
 

@@ -67,8 +67,8 @@ void FrontShell::take_hosts(const std::vector<HostEntry>& listed) {
     for (const auto& change : discovered_.listed(listed, now)) {
         if (is_over_) return;
         if (change.kind == Kind::add) {
-            nodes_.emplace_back().plan =
-                front_node(plan_.words, {change.host.name, change.host.user}, shares_of(change.host), {});
+            nodes_.emplace_back().plan = front_node(plan_.words, {change.host.name, change.host.user},
+                                                    shares_of(change.host), {change.host.slots, {}});
             carry_out(start_up_.add_host(now));
         } else if (change.kind == Kind::again) {
             NodeState& node = nodes_[index(change.index)];

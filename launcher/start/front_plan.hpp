@@ -2,6 +2,7 @@
 /// The front end's input: plain data, complete and checked.
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,15 @@ struct JobWords {
     std::vector<Context> contexts;
 };
 
-/// `shares`: workers by context; 0: the node counts them. `slots`: the chosen ones, for the variable of the node's
-/// devices; may be empty.
+/// Of a host: their number, if known, and the chosen ones, for the variable of the node's devices; may be empty.
+struct FrontSlots {
+    std::optional<int> number;
+    std::vector<int> chosen;
+};
+
+/// `shares`: workers by context; 0: the node counts them, and compares them with the slots.
 [[nodiscard]] FrontNode front_node(const JobWords& words, StarterHost host, const std::vector<Share>& shares,
-                                   const std::vector<int>& slots);
+                                   const FrontSlots& slots);
 
 struct FrontPlan {
     /// Options of the coordinator, signals, report and messages. Its program runs on the nodes.

@@ -207,11 +207,13 @@ std::optional<std::string> folder_on_nodes(const std::vector<ContextRequest>& co
 }  // namespace
 
 FrontNode front_node(const JobWords& given, StarterHost host, const std::vector<Share>& shares,
-                     const std::vector<int>& slots) {
+                     const FrontSlots& slots) {
     FrontNode node{std::move(host), {given.called}, workers_of(shares)};
     auto& words = node.words;
     words.insert(words.end(), given.options.begin(), given.options.end());
-    if (!slots.empty()) words.push_back(fmt::format("--devices={}", fmt::join(slots, ",")));
+    if (!slots.chosen.empty()) words.push_back(fmt::format("--devices={}", fmt::join(slots.chosen, ",")));
+    if (slots.number && std::ranges::find(shares, 0, &Share::workers) != shares.end())
+        words.push_back(fmt::format("--slots={}", *slots.number));
     for (const Share& share : shares) {
         const JobWords::Context& context = given.contexts[share.context];
         if (&share != &shares.front()) words.emplace_back(":");
@@ -263,8 +265,8 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     plan.words = job_words(contexts, plan.job.rendezvous, *mpi);
     for (const auto* hosts : {&placement->hosts, &placement->spares})
         for (const PlacedHost& host : *hosts)
-            plan.nodes.push_back(
-                front_node(plan.words, {host.host.name, host.host.user}, host.shares, host.host.slot_ids));
+            plan.nodes.push_back(front_node(plan.words, {host.host.name, host.host.user}, host.shares,
+                                            {host.host.slots, host.host.slot_ids}));
     plan.discovery_script = settings.hosts.host_discovery_script;
     if (const WorkerWish wish = wish_of(settings); wish.kind == WorkerWish::Kind::per_host)
         plan.workers_per_host = static_cast<int>(wish.number);

@@ -1,5 +1,6 @@
 """A host that cannot be started is named; spares and elastic jobs go on without it."""
 
+import os
 import signal
 
 import pytest
@@ -109,6 +110,17 @@ def test_each_host_that_cannot_take_part_is_named_once(start, options, rc, text)
 def test_warnings_of_a_host_name_it(start, tmp_path):
     result = start("--launcher=fork", "--hosts=a,b", *END, env={"TMPDIR": f"{tmp_path}/none"}).wait(15)
     assert result.rc == 0 and all(f"dlaunch: host {host}: log directory " in result.err for host in "ab"), result.err
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="one core")
+def test_workers_that_a_host_counts_may_not_exceed_its_slots(start):
+    cores = len(os.sched_getaffinity(0))
+    result = start("--launcher=fork", f"--hosts=a:1,b:{cores}", "--nproc-per-node=cpu", "--no-python", "echo", "up").wait(15)
+    assert result.rc == 2 and result.out == ""
+    text = f"{cores} workers for 1 slot, expected at most one worker per slot"
+    assert result.err.splitlines()[0] == f"dlaunch: host a: --nproc-per-node=cpu: {text}"
+    enough = start("--launcher=fork", f"--hosts=a:{cores}", "--nproc-per-node=cpu", "--no-python", "echo", "up").wait(15)
+    assert enough.rc == 0 and enough.out == "up\n" * cores
 
 
 def test_a_removed_current_folder(start, fake_ssh, tmp_path):
