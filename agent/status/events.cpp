@@ -42,15 +42,16 @@ struct AppendValue {
 
 EventLog::EventLog(std::string_view job_id, Sink sink) : job_id_(json_string(job_id)), sink_(std::move(sink)) {}
 
-void EventLog::write(std::string_view event, std::initializer_list<Field> fields) {
+void EventLog::write(std::string_view event, std::initializer_list<Field> fields, std::initializer_list<Field> more) {
     if (!sink_) return;
     std::string line = "{\"event\":" + json_string(event);
     append_times(line);
     line += ",\"job\":" + job_id_;
-    for (const Field& field : fields) {
-        line += ',' + json_string(field.name) + ':';
-        std::visit(AppendValue{line}, field.value);
-    }
+    for (const auto& all : {fields, more})
+        for (const Field& field : all) {
+            line += ',' + json_string(field.name) + ':';
+            std::visit(AppendValue{line}, field.value);
+        }
     line += "}\n";
     sink_(std::move(line));
 }

@@ -25,7 +25,8 @@ public:
     EventLog() = default;  ///< formats nothing
     EventLog(std::string_view job_id, Sink sink);
 
-    void write(std::string_view event, std::initializer_list<Field> fields);
+    /// `more` follows `fields`.
+    void write(std::string_view event, std::initializer_list<Field> fields, std::initializer_list<Field> more = {});
 
 private:
     std::string job_id_;  ///< as JSON

@@ -75,6 +75,7 @@ void FrontShell::take_connection(int host, std::unique_ptr<FrameSocket> socket) 
         {.frame = [this, host](FrameKind kind, std::string_view payload) { on_frame(host, kind, payload); },
          .closed = [this, host](const std::string& why) { on_closed(host, why); }});
     node.socket->send(encode(FrameKind::welcome));
+    write_event("host_connected", host);
     carry_out(start_up_.connected(host, base::Clock::now()));
 }
 
@@ -120,6 +121,7 @@ void FrontShell::on_closed(int host, const std::string& why) {
 
 /// The coordinator decides what a lost host means; when no host is left, the job has lost its nodes.
 void FrontShell::lose_node(int host, const std::string& why) {
+    if (!nodes_[index(host)].end) write_event("host_lost", host, {{"reason", std::string_view(why)}});
     take_end(host, {exit_status::kRendezvousTimeout, why});
     look_for_end();
 }
@@ -136,6 +138,9 @@ void FrontShell::take_end(int host, const NodeEnd& end) {
 
 void FrontShell::end_node(int host, const NodeEnd& end) {
     const bool is_known = nodes_[index(host)].end.has_value();
+    if (!is_known)
+        write_event("host_ended", host,
+                    {{"status", std::int64_t{end.status}}, {"reason", std::string_view(end.reason)}});
     take_end(host, end);
     if (is_known) return;
     if (!end.reason.empty() && start_up_.has_begun() && end.status != exit_status::kCoordinatorLost)

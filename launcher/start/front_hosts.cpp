@@ -27,6 +27,7 @@ void FrontShell::carry_out(const std::vector<StartUp::Action>& actions) {
             case Kind::give_up: give_up(action.host); break;
             case Kind::name:
                 print(fmt::format("host {}: {}", name_of(action.host), with_last_words(action.host, action.text)));
+                write_event("host_failed", action.host, {{"reason", std::string_view(action.text)}});
                 on_host_ended(action.host);
                 break;
             case Kind::begin: begin(); break;
@@ -119,6 +120,7 @@ void FrontShell::order(int host) {
     if (!node.socket || node.has_order) return;
     if (printing_ < 0) printing_ = host;
     node.has_order = true;
+    write_event("host_started", host);
     NodeOrder order;
     order.name = name_of(host);
     order.order_key = std::to_string(host);

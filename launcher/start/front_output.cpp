@@ -12,6 +12,7 @@
 
 #include "agent/logs/screen.hpp"
 #include "agent/logs/warnings.hpp"
+#include "agent/status/event_file.hpp"
 #include "launcher/start/collected_logs.hpp"
 #include "rendezvous/base/signals_blocked.hpp"
 
@@ -84,6 +85,17 @@ struct FrontOutput::Side {
 
     void warn(const std::string& text) {
         if (!text.empty()) print("dlaunch: " + text + "\n");
+    }
+
+    void open_events(const std::string& path) {
+        auto opened = agent::EventFile::open(path);
+        if (!opened) return warn(opened.error().text + "; no event is written");
+        events = std::move(*opened);
+    }
+
+    void write_event(const std::string& line) {
+        events.write(line);
+        warn(events.take_warning());
     }
 
     void feed(int host, FrameKind kind, std::string bytes) {
@@ -165,6 +177,7 @@ struct FrontOutput::Side {
     const bool raw;
     const OnTaken on_taken;
     CollectedLogs logs;
+    agent::EventFile events;
     agent::Warnings warnings;
     std::optional<agent::Screen> out, err;  ///< no err: both are the same terminal, pipe or file
     std::map<std::pair<int, FrameKind>, Stream> streams;
@@ -226,6 +239,14 @@ void FrontOutput::print_on_stdout(std::string text) {
 
 void FrontOutput::print(std::string text) {
     thread_->loop.post([side = &*thread_->side, text = std::move(text)] { side->print(text); });
+}
+
+void FrontOutput::open_events(std::string path) {
+    thread_->loop.post([side = &*thread_->side, path = std::move(path)] { side->open_events(path); });
+}
+
+void FrontOutput::write_event(std::string line) {
+    thread_->loop.post([side = &*thread_->side, line = std::move(line)] { side->write_event(line); });
 }
 
 void FrontOutput::show_status(std::string text) {

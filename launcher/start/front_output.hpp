@@ -40,6 +40,9 @@ public:
     void print_on_stdout(std::string text);
     /// Replaces the status line, which stands at the bottom of a terminal until other output comes; empty: none.
     /// Without effect where standard error is no terminal.
+    /// The file of --event-log, and a line for it.
+    void open_events(std::string path);
+    void write_event(std::string line);
     void show_status(std::string text);
     /// Calls `done` when all output has left, or when no byte has left for 5 s; hurry() cuts that. `is_lost`: some has
     /// not.

@@ -113,6 +113,11 @@ base::Result<void> FrontShell::prepare() {
                                                 if (FrameSocket* socket = nodes_[index(host)].socket.get())
                                                     socket->send(encode(taken));
                                             });
+    if (const std::string& path = plan_.job.event_log; !path.empty()) {
+        output_->open_events(path);
+        events_ = agent::EventLog(plan_.job.rendezvous.job_id,
+                                  [this](std::string line) { output_->write_event(std::move(line)); });
+    }
     link_.register_nodes();
     link_.ready();
     return {};
@@ -127,6 +132,9 @@ int FrontShell::run() {
             .guard_died = [this] { finish(exit_status::kSignalBase + SIGKILL, "the guard died"); }});
     for (const store::Listener& listener : listeners_)
         dials_.push_back(loop_.readable(listener.socket.get(), [this, &listener] { on_dial(listener); }));
+    events_.write("job_started", {{"hosts", std::ssize(nodes_)},
+                                  {"pid", std::int64_t{getpid()}},
+                                  {"host", std::string_view(plan_.job.host.name)}});
     on_beat();
     if (plan_.job.timeout.count() > 0) time_limit_ = loop_.after(plan_.job.timeout, [this] { on_time_out(); });
     if (plan_.discovery_script.empty())
@@ -141,6 +149,10 @@ int FrontShell::run() {
 }
 
 void FrontShell::print(const std::string& text) { output_->print("dlaunch: " + base::printable(text) + "\n"); }
+
+void FrontShell::write_event(std::string_view event, int host, std::initializer_list<agent::EventLog::Field> more) {
+    events_.write(event, {{"host", std::string_view(name_of(host))}}, more);
+}
 
 /// A line on a terminal while hosts are missing, or stop.
 void FrontShell::show_status() {
@@ -197,6 +209,7 @@ void FrontShell::pass_signal(int number) {
 void FrontShell::end_by_signal(int number) {
     const std::string name = base::signal_name(number);
     ++ending_signals_;
+    events_.write("signal", {{"signal", std::string_view(name)}});
     if (!ended_by_) ended_by_ = number;
     if (is_over_) return requeue_.has_asked() ? void() : output_->hurry();
     constexpr int kWaitsForNobody = 3;
@@ -290,6 +303,9 @@ void FrontShell::look_for_end() {
 void FrontShell::finish(int status, const std::string& reason) {
     if (std::exchange(is_over_, true)) return;
     status_ = status;
+    const double seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
+    events_.write("job_ended",
+                  {{"status", std::int64_t{status}}, {"seconds", seconds}, {"reason", std::string_view(reason)}});
     input_.reset();
     timer_ = {};
     script_timer_ = {};
@@ -304,7 +320,7 @@ void FrontShell::finish(int status, const std::string& reason) {
     result.program = plan_.job.program_names();
     result.exit_status = status;
     result.max_restarts = plan_.job.restarts.max_restarts;
-    result.seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
+    result.seconds = seconds;
     if (!reason.empty()) result.reason = reason;
     if (status != 0) {
         const std::string text = result.failures.empty() ? std::string() : agent::text_report(result, latest_line_);

@@ -11,6 +11,7 @@
 #include "agent/process/guard.hpp"
 #include "agent/process/signals.hpp"
 #include "agent/requeue.hpp"
+#include "agent/status/events.hpp"
 #include "launcher/start/discovered_hosts.hpp"
 #include "launcher/start/front_input.hpp"
 #include "launcher/start/front_node.hpp"
@@ -82,6 +83,7 @@ private:
     void end_by_signal(int number);
     void pass_signal(int number);
     void print(const std::string& text);
+    void write_event(std::string_view event, int host, std::initializer_list<agent::EventLog::Field> more = {});
     void show_status();
     [[nodiscard]] std::string status_text() const;
     void on_time_out();
@@ -101,6 +103,7 @@ private:
     StartUp start_up_;
     StarterPlan starter_plan_;
     std::unique_ptr<FrontOutput> output_;
+    agent::EventLog events_;  ///< of hosts; workers' are on their nodes
     std::unique_ptr<FrontInput> input_;
     std::unique_ptr<HelperProcess> script_;  ///< --host-discovery-script, while it runs
     std::string script_output_;

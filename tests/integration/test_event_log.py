@@ -46,6 +46,32 @@ def test_the_sequence_of_a_restart(events):
     assert len(ends_of_first) == 2 and max(ends_of_first) < min(starts_of_second)
 
 
+@pytest.mark.parametrize("by_option", [True, False])
+def test_a_front_end_writes_the_events_of_its_hosts(dlaunch, tmp_path, by_option):
+    path = str(tmp_path / "events")
+    words = ["--launcher=fork", "--hosts=a,b", "--no-python", "sh", "-c", "exit $((3 * RANK))"]
+    options, env = ([f"--event-log={path}"], {}) if by_option else ([], {"DLAUNCH_EVENT_LOG": path})
+    assert dlaunch(*options, *words, env=env).rc == 3
+    lines = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
+    assert lines[0]["event"] == "job_started" and lines[0]["hosts"] == 2
+    assert lines[-1]["event"] == "job_ended" and lines[-1]["status"] == 3
+    for host in "ab":
+        story = [line["event"] for line in lines[1:-1] if line["host"] == host]
+        assert story in (["host_connected", "host_started", "host_ended"], ["host_connected", "host_started"]), lines
+    assert [line["event"] for line in lines].count("host_ended") >= 1
+
+
+def test_a_front_end_writes_which_hosts_fail(start, fake_ssh, tmp_path):
+    fake_ssh.behave("nb", "refuse")
+    words = ["--hosts=na,nb", "--nnodes=1:2", "--no-python", "true"]
+    result = start(f"--event-log={tmp_path}/events", "--rdzv-conf=last_call_timeout=20", *words, env=fake_ssh.env).wait(30)
+    assert result.rc == 0, result.err
+    lines = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
+    failed = [line for line in lines if line["event"] == "host_failed"]
+    assert [line["host"] for line in failed] == ["nb"] and "ssh exited with 1" in failed[0]["reason"]
+    assert lines[-1]["event"] == "job_ended" and lines[-1]["status"] == 0
+
+
 def states(lines):
     return [line["state"] for line in lines if line["event"] == "group_state"]
 
