@@ -142,6 +142,7 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
         if (auto there = check_programs(invocation.plan, here); !there) return there.error();
     if (auto narrow = narrow_affinity(here.host, invocation.plan.workers()))
         invocation.warnings.push_back(std::move(*narrow));
+    if (auto bound = bound_gpus(deps.host, first.settings.plan.tasks)) invocation.warnings.push_back(std::move(*bound));
     if (invocation.plan.tasks.index > 0) invocation.warnings.clear();  // the agent's task prints them
     agent::Program& program = invocation.plan.contexts.front().program;
     if (!program.is_python) program.not_found_hint = command_suggestion(first.program[0]);

@@ -97,6 +97,18 @@ std::optional<std::string> narrow_affinity(const agent::Host& host, int workers)
         host.usable_cores, host.usable_cores == 1 ? "" : "s");
 }
 
+std::optional<std::string> bound_gpus(const agent::Host& host, const agent::TaskPlan& tasks) {
+    const auto all = whole_number(host.variable("SLURM_GPUS_ON_NODE").value_or(""), 1, kMostOnNode);
+    const auto own = host.set_variable("SLURM_STEP_GPUS");
+    if (tasks.count == 1 || tasks.index > 0 || !all || !own || own->find('-') != own->npos) return std::nullopt;
+    const auto bound = static_cast<std::int64_t>(split(*own, ',').size());
+    if (bound >= *all) return std::nullopt;
+    return fmt::format(
+        "the workers of this node share {} of its {} GPUs: srun has bound them to the first of {} tasks; "
+        "--gpus-per-node={} in place of --gpus-per-task, and no --gpu-bind, gives all",
+        bound, *all, tasks.count, *all);
+}
+
 std::optional<int> slurm_gpus(const agent::Host& host, const std::optional<std::string>& visible) {
     if (!host.set_variable("SLURM_JOB_ID")) return std::nullopt;
     if (const auto count = whole_number(host.variable("SLURM_GPUS_ON_NODE").value_or(""), 1, kMostOnNode))

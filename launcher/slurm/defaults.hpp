@@ -30,6 +30,9 @@ void apply_step(const SlurmStep& step, Settings& settings);
 /// The line for a node of SLURM with more workers than usable cores; else none.
 [[nodiscard]] std::optional<std::string> narrow_affinity(const agent::Host& host, int workers);
 
+/// The line for an agent whose task is bound to some of the GPUs of the tasks that the agent serves; else none.
+[[nodiscard]] std::optional<std::string> bound_gpus(const agent::Host& host, const agent::TaskPlan& tasks);
+
 /// GPUs that SLURM has given to this node: SLURM_GPUS_ON_NODE, else the devices in CUDA_VISIBLE_DEVICES. None outside
 /// of SLURM, and without either.
 [[nodiscard]] std::optional<int> slurm_gpus(const agent::Host& host, const std::optional<std::string>& visible);

@@ -27,6 +27,18 @@ def test_every_task_ends_with_the_status_and_the_report_is_there_once(slurm, she
     cluster.empty()
 
 
+@pytest.mark.parametrize("options", [["--gpus-per-task=1"], ["--gpus-per-node=2", "--gpu-bind=single:1"]])
+def test_gpus_that_are_bound_to_tasks_are_mentioned(slurm, options):
+    cluster = slurm(1)
+    result = cluster.srun("-n2", *options, "dlaunch", "true").wait(40)
+    assert result.rc == 0 and result.err.count("the workers of this node share 1 of its 2 GPUs") == 1, result.err
+
+
+def test_gpus_of_the_node_are_no_matter(slurm):
+    cluster = slurm(1)
+    assert cluster.srun("-n2", "--gpus-per-node=2", "dlaunch", "true").wait(40).err == ""
+
+
 @pytest.mark.skipif(os.cpu_count() < 2, reason="a machine with one core")
 def test_workers_use_the_cores_of_all_tasks(slurm):
     """srun binds each task to a core; the agent is one of the tasks."""

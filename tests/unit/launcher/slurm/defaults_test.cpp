@@ -155,6 +155,22 @@ TEST(SlurmDefaults, TheAgentUsesTheCoresOfAllTasks) {
     EXPECT_EQ(invocation->warnings, Words{});
 }
 
+TEST(SlurmDefaults, GpusThatAreBoundToOneTaskAreMentioned) {
+    const auto warnings = [](const std::string& tasks, int local_task, const char* all, const char* own) {
+        agent::Variables step = task(0, local_task, tasks);
+        step.emplace_back("SLURM_GPUS_ON_NODE", all);
+        step.emplace_back("SLURM_STEP_GPUS", own);
+        return read({}, step).warnings;
+    };
+    EXPECT_EQ(warnings("2(x2)", 0, "4", "0,1"),
+              Words{"the workers of this node share 2 of its 4 GPUs: srun has bound them to the first of 2 tasks; "
+                    "--gpus-per-node=4 in place of --gpus-per-task, and no --gpu-bind, gives all"});
+    EXPECT_EQ(warnings("2(x2)", 1, "4", "0,1"), Words{}) << "the agent's task prints";
+    EXPECT_EQ(warnings("2(x2)", 0, "4", "0,1,2,3"), Words{});
+    EXPECT_EQ(warnings("2(x2)", 0, "4", "0-3"), Words{});
+    EXPECT_EQ(warnings("1(x2)", 0, "4", "0"), Words{}) << "the task's own";
+}
+
 TEST(SlurmDefaults, GpusOfTheNode) {
     const auto workers = [](agent::Variables environment, const char* count = "--nproc-per-node=gpu") {
         return read({count}, std::move(environment)).plan.workers();
