@@ -176,7 +176,7 @@ std::string FrontShell::status_text() const {
     }
     for (const NodeState& node : nodes_)
         if (node.has_order && !node.end) names.push_back(node.plan.host.name);
-    if (ending_signals_ > 0) return line("stopping", names, began_);
+    if (ending_signals_ > 0) return line("stopping", names, asked_at_);
     if (stop_ && now - stop_->seen_at >= kQuietStart)
         return stopping_line(stop_->reason, whole_seconds(now - stop_->seen_at), columns);
     return decided_at_ && now - *decided_at_ >= kQuietStart ? line("ending", names, *decided_at_) : std::string();
@@ -208,7 +208,7 @@ void FrontShell::pass_signal(int number) {
 /// The first one ends the workers with their grace, the second one kills them, the third one does not wait for hosts.
 void FrontShell::end_by_signal(int number) {
     const std::string name = base::signal_name(number);
-    ++ending_signals_;
+    if (++ending_signals_ == 1) asked_at_ = base::Clock::now();
     events_.write("signal", {{"signal", std::string_view(name)}});
     if (!ended_by_) ended_by_ = number;
     if (is_over_) return requeue_.has_asked() ? void() : output_->hurry();

@@ -127,6 +127,7 @@ private:
     base::Timer timer_, beat_, time_limit_, refusal_;
     const base::Time began_ = base::Clock::now();
     int ending_signals_ = 0, ended_by_ = 0;
+    base::Time asked_at_{};    ///< the first of these signals
     int printing_ = -1;        ///< the node that prints the messages of all nodes
     std::string latest_line_;  ///< of these, without "dlaunch: "
     bool is_over_ = false;

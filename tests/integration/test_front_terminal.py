@@ -2,6 +2,8 @@
 
 import pytest
 
+from workers import IDLE
+
 pytest.importorskip("pexpect")
 
 HOSTS = ["--launcher=fork", "--hosts=a,b", "--no-python"]
@@ -31,6 +33,14 @@ def test_an_interrupt_ends_the_job(terminal, shell_worker):
     assert tty.finish()[0] == 130
 
 
+def test_the_line_after_an_interrupt_counts_from_it(terminal, shell_worker):
+    tty = terminal(*HOSTS, "--grace=3", shell_worker("trap '' INT TERM\nsleep 4\nready\n" + IDLE))
+    tty.ready(2)
+    tty.tty.sendintr()
+    assert int(tty.expect(r"stopping: 0 of 2 hosts, waiting for a, b \((\d+) s\)")[1]) <= 2
+    assert tty.finish()[0] == 130
+
+
 STAYS = "trap '' TERM\nready\n[ $RANK = 1 ] && [ $DLAUNCH_ROUND = 0 ] && exit 3\n[ $DLAUNCH_ROUND = 1 ] && exit 0\n"
 STOPS = r"\x1b\[Kstopping all workers: "
 
@@ -41,7 +51,7 @@ STOPS = r"\x1b\[Kstopping all workers: "
     (["--timeout=1"], "trap '' TERM\nready\n", "the job outlived --timeout=1 on a", 84),
 ])
 def test_a_line_tells_why_workers_are_being_stopped(terminal, shell_worker, options, text, reason, rc):
-    tty = terminal(*options, *HOSTS, "--grace=4", shell_worker(text + "while :; do sleep 0.1; done\n"))
+    tty = terminal(*options, *HOSTS, "--grace=4", shell_worker(text + IDLE))
     tty.expect(STOPS + reason + r" \(\d s\)")
     tty.expect(r"\r\x1b\[K")
     assert tty.finish()[0] == rc
