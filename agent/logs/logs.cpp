@@ -350,8 +350,8 @@ std::vector<std::string> Logs::stderr_tail(int local_rank, int lines) const {
 LastLine Logs::last_line(int local_rank) const {
     const auto found = impl_->workers.find(local_rank);
     if (found == impl_->workers.end()) return {};
-    const auto& [out, err] = std::tie(found->second.last_out, found->second.last_err);
-    return out.at() > err.at() ? out : err;
+    const Impl::Worker& worker = found->second;
+    return worker.last_out.at() > worker.last_err.at() ? worker.last_out : worker.last_err;
 }
 
 void Logs::read_now(int local_rank) {
@@ -374,11 +374,8 @@ void Logs::cut_drain() {
 }
 
 void Logs::print(std::string_view text) { impl_->screen(kStderr).print(text); }
-
 void Logs::print_on_stdout(std::string_view text) { impl_->screen(kStdout).print(text); }
-
 std::vector<std::string> Logs::take_warnings() { return impl_->warnings.take(); }
-
 void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(std::move(callback)); }
 
 void Logs::finish(std::chrono::milliseconds patience, std::function<void(const Dropped&)> done) {

@@ -146,23 +146,6 @@ void FrontShell::end_node(int host, const NodeEnd& end) {
     if (!end.reason.empty() && start_up_.has_begun() && end.status != exit_status::kCoordinatorLost)
         return finish(end.status, fmt::format("host {}: {}", name_of(host), end.reason));
     look_for_end();
-    if (!is_over_ && end.status != 0) look_for_refusals(end.status);
-}
-
-/// A node that ends before the first round cannot take part, as its own line says. The coordinator, which does not
-/// know it, would wait for it. Further nodes may say so for the same reason.
-void FrontShell::look_for_refusals(int status) {
-    constexpr auto kOthersRefuse = 500ms;
-    const auto snapshot = latest_snapshot();
-    const bool has_begun = snapshot && (snapshot->round >= 0 || snapshot->verdict);
-    const int least = plan_.job.rendezvous.min_nodes;
-    const auto may_take_part = [](const NodeState& node) { return node.socket && !node.end; };
-    const auto left = static_cast<int>(std::ranges::count_if(nodes_, may_take_part) + std::ssize(start_up_.missing()));
-    if (has_begun || ending_signals_ > 0 || !plan_.discovery_script.empty() || left >= least) return;
-    if (refusal_) return;
-    refusal_ = loop_.after(kOthersRefuse, [this, status, left, least] {
-        finish(status, fmt::format("{} of {} hosts can take part, expected {} at least", left, nodes_.size(), least));
-    });
 }
 
 /// Looks at the coordinator's record.

@@ -34,8 +34,9 @@ namespace dlaunch::launcher {
 namespace {
 
 constexpr std::size_t kMostProgramBytes = 256 << 20;
-constexpr std::chrono::milliseconds kQuietStart{500};  // without a status line
-constexpr std::chrono::milliseconds kLastCall{1'000};  // agents that are there at once join within it
+constexpr std::chrono::milliseconds kQuietStart{500};    // without a status line
+constexpr std::chrono::milliseconds kOthersRefuse{500};  // nodes often refuse for the same reason
+constexpr std::chrono::milliseconds kLastCall{1'000};    // agents that are there at once join within it
 
 std::string own_program() {
     std::array<char, 4096> path{};
@@ -254,34 +255,34 @@ std::optional<rendezvous::Snapshot> FrontShell::latest_snapshot() const {
     return record_ ? wire::decode_snapshot(rendezvous::read_record(record_.get())) : std::nullopt;
 }
 
-/// Whether the first round has begun or can begin. A node that was lost before it joined is none of the coordinator's.
-bool FrontShell::can_begin() const {
-    const auto living =
-        std::ranges::count_if(nodes_, [](const NodeState& node) { return node.has_order && !node.end; });
-    const auto hosts = static_cast<std::size_t>(living) + start_up_.missing().size();
-    if (!plan_.discovery_script.empty() || hosts >= static_cast<std::size_t>(plan_.job.rendezvous.min_nodes))
-        return true;
-    const auto snapshot = latest_snapshot();
-    return snapshot && (snapshot->round >= 0 || snapshot->verdict);
+/// Hosts that may take part in the first round; none: it has begun, or others may come. The coordinator does not know a
+/// node that ends before it joins, and would wait for it.
+std::optional<int> FrontShell::hosts_before_begin() const {
+    if (!plan_.discovery_script.empty() || ending_signals_ > 0) return std::nullopt;
+    if (const auto snapshot = latest_snapshot(); snapshot && (snapshot->round >= 0 || snapshot->verdict))
+        return std::nullopt;
+    const auto may_take_part = [](const NodeState& node) { return node.has_order && !node.end; };
+    return static_cast<int>(std::ranges::count_if(nodes_, may_take_part) + std::ssize(start_up_.missing()));
 }
 
-/// With the status of a node that could not begin.
+/// With the status of a node that could not begin, which has printed the reason.
 void FrontShell::end_before_begin() {
-    int status = exit_status::kRendezvousTimeout;
-    std::string why;
-    for (const NodeState& node : nodes_)
-        if (node.end && node.end->status != 0 && why.empty()) {
-            status = node.end->status;
-            why = node.end->reason.empty() ? fmt::format("host {} ended with {}: ", node.plan.host.name, status) : "";
-        }
-    finish(status, fmt::format("{}too few of the {} hosts are left, expected {} at least", why, nodes_.size(),
-                               plan_.job.rendezvous.min_nodes));
+    const auto left = hosts_before_begin();
+    if (is_over_ || !left) return;
+    const auto failed = [](const NodeState& node) { return node.end && node.end->status != 0; };
+    const auto first = std::ranges::find_if(nodes_, failed);
+    finish(first == nodes_.end() ? exit_status::kRendezvousTimeout : first->end->status,
+           fmt::format("{} of {} hosts can take part, expected {} at least", *left, nodes_.size(),
+                       plan_.job.rendezvous.min_nodes));
 }
 
 /// The job is over when no node that runs it is left, or too few are left to begin.
 void FrontShell::look_for_end() {
     if (is_over_ || !start_up_.has_begun()) return;
-    if (ending_signals_ == 0 && !can_begin()) return end_before_begin();
+    if (const auto left = hosts_before_begin(); left && *left < plan_.job.rendezvous.min_nodes) {
+        if (!refusal_) refusal_ = loop_.after(kOthersRefuse, [this] { end_before_begin(); });
+        return;
+    }
     const bool any_runs =
         std::ranges::any_of(nodes_, [](const NodeState& node) { return node.has_order && !node.end; });
     if (any_runs) return;

@@ -75,7 +75,6 @@ private:
     void give_up_silent_nodes();
     void take_end(int host, const NodeEnd& end);
     void end_node(int host, const NodeEnd& end);
-    void look_for_refusals(int status);
     void lose_node(int host, const std::string& why);
 
     // --- the end (front_shell.cpp)
@@ -88,7 +87,7 @@ private:
     [[nodiscard]] std::string status_text() const;
     void on_time_out();
     void look_for_end();
-    [[nodiscard]] bool can_begin() const;
+    [[nodiscard]] std::optional<int> hosts_before_begin() const;
     void end_before_begin();
     void finish(int status, const std::string& reason);
     [[nodiscard]] base::Result<void> host_coordinator();

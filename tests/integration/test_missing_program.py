@@ -31,7 +31,7 @@ def test_python_itself_reports_the_missing_script_of_a_lone_worker(dlaunch):
 
 def test_a_missing_script_on_a_host(dlaunch, tmp_path):
     result = dlaunch("--launcher=fork", "--hosts=a,b", "missing.py")
-    assert result.rc == 127 and "missing.py: no such file" in result.err and "host a" in result.err, result.err
+    assert result.rc == 127 and "missing.py: no such file" in result.err and "host a: missing.py" in result.err, result.err
 
 
 def test_a_program_beside_the_user(dlaunch, script):
