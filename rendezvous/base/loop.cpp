@@ -1,5 +1,7 @@
 #include "rendezvous/base/loop.hpp"
 
+#include <sys/epoll.h>
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -8,6 +10,8 @@
 
 #include <algorithm>
 #include <atomic>
+
+#include "rendezvous/base/fd.hpp"
 
 namespace dlaunch::base {
 
@@ -130,6 +134,12 @@ Watch Loop::Impl::watch(int fd, asio::posix::descriptor_base::wait_type what, Ca
     watch.impl_ = std::make_shared<Watch::Impl>(context, turns, fd, what, std::move(callback));
     watch.impl_->arm();
     return watch;
+}
+
+bool Loop::can_watch(int fd) {
+    const UniqueFd probe(epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    return epoll_ctl(probe.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 Watch Loop::readable(int fd, Callback callback) {

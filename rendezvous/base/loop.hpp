@@ -66,6 +66,8 @@ public:
     /// descriptors are served in the order in which they became ready: callbacks of pidfds run in the order of the
     /// exits.
     [[nodiscard]] Watch readable(int fd, Callback callback);
+    /// False for files, folders and devices such as /dev/null: epoll refuses them, since they are always ready.
+    [[nodiscard]] static bool can_watch(int fd);
     [[nodiscard]] Watch writable(int fd, Callback callback);
     /// `callback` runs when the peer of a socket has closed both directions (EPOLLHUP), or after an error of the
     /// socket.
