@@ -221,6 +221,7 @@ struct Plan {
     std::string agent_error_file;  ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none
     int verbosity = 0;             ///< -1 quiet, 0, 1 verbose
     bool has_front_end = false;    ///< a front end hosts the coordinator and prints the report
+    int input_notices = -1;        ///< the front end's pipe for services/input_notice.hpp; -1: none
 
     /// A message about this node. Those of a front end's nodes appear side by side, and have the host's name.
     [[nodiscard]] std::string with_host(const std::string& text) const {

@@ -17,7 +17,8 @@ namespace dlaunch::launcher {
 struct StartedNode {
     std::string name;
     std::string order_key;
-    bool prints = false;  ///< the messages that all nodes of the job have
+    bool prints = false;     ///< the messages that all nodes of the job have
+    int input_notices = -1;  ///< agent::Plan::input_notices
 };
 
 /// Of a file. Unknown: it may lie on a server, which could keep the caller waiting, or may not be read.

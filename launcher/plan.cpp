@@ -348,6 +348,7 @@ void plan_from_environment(agent::Plan& plan) {
 /// A front end has chosen the node's name and place, hosts the coordinator, and prints the report of the job.
 void plan_for_front_end(const StartedNode& node, agent::Plan& plan) {
     plan.has_front_end = true;
+    plan.input_notices = node.input_notices;
     plan.host.name = node.name;
     plan.rendezvous.order_key = node.order_key;
     plan.rendezvous.expected_hosts.clear();

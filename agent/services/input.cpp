@@ -6,11 +6,19 @@
 #include <utility>
 
 namespace dlaunch::agent {
+namespace {
+
+void report(int notices, const InputNotice& notice) {
+    if (notices >= 0) static_cast<void>(!write(notices, &notice, sizeof notice));  // fails if the agent process died
+}
+
+}  // namespace
 
 StandardInput::StandardInput(base::Loop& control, base::Loop& io, const Plan& plan, Terminal& terminal)
     : control_(control),
       copying_(isatty(STDIN_FILENO) ? control : io),
       plan_(plan.standard_input),
+      notices_(plan.input_notices),
       terminal_(terminal),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       copier_(std::make_shared<InputCopier>(copying_, isatty(STDIN_FILENO) ? &terminal : nullptr,
@@ -22,15 +30,21 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
     const bool is_out_of_reach = terminal_.taken() && !terminal_.usable() && terminal_.orphaned();
     if (plan_.mode == Mode::rank && plan_.rank == rank && !is_out_of_reach) {
         to.terminal = terminal_.is_ours();
+        notice_ = {assignment.round, 1, 1};
         return;
     }
     // A background job must not read the user's input to the shell. The kernel stops background readers, but not a
     // worker in a session of its own: give it /dev/null.
     const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
-    if (plan_.mode == Mode::automatic && assignment.world_size == 1 && !in_background) return;
+    if (plan_.mode == Mode::automatic && assignment.world_size == 1 && !in_background) {
+        notice_ = {assignment.round, 1, 1};
+        return;
+    }
     to.input = null_.get();
     int ends[2];
-    if (plan_.mode != Mode::all || pipe2(ends, O_CLOEXEC) != 0) return;
+    if (plan_.mode != Mode::all) return;
+    notice_ = {assignment.round, assignment.group_world_size, 1};
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     pipes_.emplace_back(ends[1]);
     to.input = ends[0];
@@ -44,12 +58,16 @@ void StandardInput::on_copier(std::function<void(InputCopier&)> work) {
 }
 
 void StandardInput::started() {
+    if (notice_) report(notices_, *notice_);
     if (pipes_.empty()) return;
     auto pipes = std::make_shared<std::vector<base::UniqueFd>>(std::exchange(pipes_, {}));
-    on_copier([pipes](InputCopier& copier) { copier.begin(std::move(*pipes)); });
+    on_copier([pipes, on_end = [to = notices_, notice = *std::exchange(notice_, {})] {
+        report(to, {notice.round, notice.nodes, 0});
+    }](InputCopier& copier) { copier.begin(std::move(*pipes), on_end); });
 }
 
 void StandardInput::finish() {
+    if (auto notice = std::exchange(notice_, {})) report(notices_, {notice->round, notice->nodes, 0});
     pipes_.clear();
     on_copier([](InputCopier& copier) { copier.finish(); });
 }

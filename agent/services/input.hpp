@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "agent/plan.hpp"
 #include "agent/process/terminal.hpp"
 #include "agent/services/input_copier.hpp"
+#include "agent/services/input_notice.hpp"
 #include "agent/services/round_service.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -36,6 +38,9 @@ private:
     base::Loop& control_;
     base::Loop& copying_;  ///< the copier's
     StdinPlan plan_;
+    int notices_;  ///< Plan::input_notices
+    std::optional<InputNotice>
+        notice_;  ///< of this round, if one of its workers reads; with pipes until they are copied
     Terminal& terminal_;
     base::UniqueFd null_;
     std::shared_ptr<InputCopier> copier_;  ///< shared with calls that are queued on its loop

@@ -1,6 +1,5 @@
 #include "agent/services/input_copier.hpp"
 
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,18 +11,12 @@ namespace {
 
 constexpr std::size_t kMostAhead = 64UL * 1024;  // copied ahead of the slowest worker
 
-/// False for regular files and devices such as /dev/null: epoll refuses them, since they are always ready.
-bool can_wait_for(int fd) {
-    const base::UniqueFd probe(epoll_create1(EPOLL_CLOEXEC));
-    epoll_event event{};
-    return epoll_ctl(probe.get(), EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 }  // namespace
 
-void InputCopier::begin(std::vector<base::UniqueFd> pipes) {
+void InputCopier::begin(std::vector<base::UniqueFd> pipes, std::function<void()> on_end) {
+    on_end_ = std::move(on_end);
     for (base::UniqueFd& pipe : pipes) readers_.push_back({std::move(pipe), {}, 0});
-    must_wait_ = can_wait_for(STDIN_FILENO);
+    must_wait_ = base::Loop::can_watch(STDIN_FILENO);
     buffer_.clear();  // may hold the rest of an earlier round
     if (ended_) return flush();
     read_more();
@@ -47,6 +40,7 @@ void InputCopier::finish() {
 
 void InputCopier::end_copying() {
     watch_ = {};
+    if (on_end_) std::exchange(on_end_, {})();
     if (terminal_) terminal_->take_back();
 }
 

@@ -20,8 +20,9 @@ public:
     InputCopier(base::Loop& loop, Terminal* terminal, std::function<void()> terminal_wanted)
         : loop_(loop), terminal_(terminal), terminal_wanted_(std::move(terminal_wanted)) {}
 
-    /// Copies from now on to these pipes, which do not block. Closes them at the end of stdin.
-    void begin(std::vector<base::UniqueFd> pipes);
+    /// Copies from now on to these pipes, which do not block. Closes them at the end of stdin. Calls `on_end` when no
+    /// pipe is left.
+    void begin(std::vector<base::UniqueFd> pipes, std::function<void()> on_end);
     /// Closes all pipes.
     void finish();
     /// Reads nothing until resume().
@@ -40,6 +41,7 @@ private:
     base::Loop& loop_;
     Terminal* terminal_;
     std::function<void()> terminal_wanted_;
+    std::function<void()> on_end_;
 
     struct Reader {
         base::UniqueFd pipe;

@@ -93,6 +93,9 @@ void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
         case FrameKind::taken:
             if (const auto taken = decode_taken(payload); taken && input_) input_->taken(host, taken->bytes);
             return;
+        case FrameKind::reads:
+            if (const auto notice = decode_reads(payload); notice && input_) input_->take(host, *notice);
+            return;
         case FrameKind::ended: {
             const auto end = decode_end(payload);
             return end_node(host, end ? *end : NodeEnd{exit_status::kCoordinatorLost, "its last frame cannot be read"});
@@ -130,6 +133,7 @@ void FrontShell::lose_node(int host, const std::string& why) {
 void FrontShell::take_end(int host, const NodeEnd& end) {
     NodeState& node = nodes_[index(host)];
     node.socket.reset();
+    if (input_) input_->drop(host);
     if (node.end) return;
     node.end = end;
     output_->end(host);

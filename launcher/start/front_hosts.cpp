@@ -110,7 +110,7 @@ void FrontShell::give_up(int host) {
 
 void FrontShell::begin() {
     if (auto hosted = host_coordinator(); !hosted) return finish(hosted.error().status, hosted.error().text);
-    input_ = std::make_unique<FrontInput>(loop_, plan_.job.standard_input, nodes_, link_.guard());
+    input_ = std::make_unique<FrontInput>(loop_, nodes_, link_.guard());
     for (int host = 0; host < static_cast<int>(nodes_.size()); ++host)
         if (nodes_[index(host)].socket) order(host);
 }
@@ -130,10 +130,9 @@ void FrontShell::order(int host) {
     order.keeps_own_variables = plan_.sent.keeps_own;
     order.coordinator_port = static_cast<std::uint16_t>(coordinator_port_);
     order.prints = host == printing_;
-    order.has_input = input_ && input_->goes_to(host);
+    order.has_input = plan_.job.standard_input.mode != agent::StdinPlan::Mode::none;
     order.collects_logs = plan_.collects_logs;
     node.socket->send(encode(order));
-    if (order.has_input) input_->begin();
 }
 
 }  // namespace dlaunch::launcher

@@ -20,6 +20,9 @@ struct NodeState {
     int started_with = 0;                    ///< the host with the starter: this one, or srun's first
     std::unique_ptr<FrameSocket> socket;     ///< from its agent's hello to its end
     bool has_order = false;                  ///< the job runs there
+    bool reads_input = false;                ///< one of its workers does
+    int input_round = -1;                    ///< of the latest notice of that
+    bool has_input_end = false;              ///< the end of the input was sent
     std::size_t input_credit = kInputCredit;
     base::Time sent_at{};        ///< the latest output or file
     std::optional<NodeEnd> end;  ///< of its dlaunch, or the loss of the agent

@@ -136,4 +136,19 @@ std::optional<NodeEnd> decode_end(std::string_view payload) {
     return whole(read, std::move(end));
 }
 
+std::string encode(const agent::InputNotice& notice) {
+    Writer write;
+    for (const std::int32_t number : {notice.round, notice.nodes, notice.reads})
+        write(std::uint64_t{static_cast<std::uint32_t>(number)});
+    return encode(FrameKind::reads, write.bytes());
+}
+
+std::optional<agent::InputNotice> decode_reads(std::string_view payload) {
+    Reader read(payload);
+    agent::InputNotice notice;
+    for (std::int32_t* number : {&notice.round, &notice.nodes, &notice.reads})
+        *number = static_cast<std::int32_t>(read.number());
+    return whole(read, std::move(notice));
+}
+
 }  // namespace dlaunch::launcher

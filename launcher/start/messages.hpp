@@ -2,9 +2,10 @@
 /// Messages between the front end, which starts all nodes, and the agent on each of them (`dlaunch agent`). No I/O.
 ///
 /// The agent connects and sends `hello`. The front end answers with `welcome`, and with `begin` when enough agents are
-/// there. From then on the agent sends the output of its node, as far as `taken` allows, and at last `ended`. Both
-/// sides send a `beat` every kBeatEvery; a side that receives nothing for kLease gives up the other one. Frames are
-/// those of wire::Decoder: `u8 kind, u32 length`, and as many bytes. Strings are `u64 length` and their bytes.
+/// there. From then on the agent sends the output of its node, as far as `taken` allows, and at last `ended`. After
+/// `reads` the front end sends `input`, as far as `taken` allows. Both sides send a `beat` every kBeatEvery; a side
+/// that receives nothing for kLease gives up the other one. Frames are those of wire::Decoder: `u8 kind, u32 length`,
+/// and as many bytes. Strings are `u64 length` and their bytes.
 
 #include <chrono>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/services/input_notice.hpp"
 #include "rendezvous/wire/tcpstore.hpp"
 
 namespace dlaunch::launcher {
@@ -37,6 +39,7 @@ enum class FrameKind : std::uint8_t {
     errors,        ///< agent: bytes of the standard error
     data,          ///< agent: bytes of the log file that `file` has named
     file,          ///< agent: path of a log file below its run folder, for --collect-logs
+    reads,         ///< agent: agent::InputNotice
     ended,         ///< agent: NodeEnd, the last frame
 };
 
@@ -57,7 +60,7 @@ struct NodeOrder {
     bool keeps_own_variables = false;    ///< `variables` are added to the node's own; else they replace most of these
     std::uint16_t coordinator_port = 0;  ///< at the address by which the agent reached the front end
     bool prints = false;                 ///< this node prints the messages that all nodes have
-    bool has_input = false;              ///< `input` frames follow
+    bool has_input = false;              ///< `input` frames may follow
     bool collects_logs = false;          ///< the log files go to the front end before `ended`
     bool operator==(const NodeOrder&) const = default;
 };
@@ -80,11 +83,13 @@ struct NodeEnd {
 [[nodiscard]] std::string encode(const NodeOrder& order);
 [[nodiscard]] std::string encode(const Taken& taken);
 [[nodiscard]] std::string encode(const NodeEnd& end);
+[[nodiscard]] std::string encode(const agent::InputNotice& notice);
 
 /// Each is none unless the payload is complete and has no further bytes.
 [[nodiscard]] std::optional<NodeHello> decode_hello(std::string_view payload);
 [[nodiscard]] std::optional<NodeOrder> decode_order(std::string_view payload);
 [[nodiscard]] std::optional<Taken> decode_taken(std::string_view payload);
 [[nodiscard]] std::optional<NodeEnd> decode_end(std::string_view payload);
+[[nodiscard]] std::optional<agent::InputNotice> decode_reads(std::string_view payload);
 
 }  // namespace dlaunch::launcher

@@ -95,17 +95,21 @@ void replace_environment(std::vector<std::string> variables) {
 
 /// In the child: the guard of the node's dlaunch.
 [[noreturn]] void become_dlaunch(const NodeOrder& order, const std::string& front, const RunJob& run_job,
-                                 const std::array<int, 3>& files, pid_t parent) {
+                                 const std::array<int, 3>& files, int input_notices, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(exit_status::kCoordinatorLost);
     setpgid(0, 0);  // a signal to the group of the agent process reaches the guard once, through the relay
     for (int target = 0; target < 3; ++target) dup2(files[static_cast<std::size_t>(target)], target);
-    close_range(3, ~0U, 0);
+    close_range(3, static_cast<unsigned>(input_notices) - 1, 0);
+    close_range(static_cast<unsigned>(input_notices) + 1, ~0U, 0);
     std::vector<std::string> words = order.words;
     words.insert(words.begin() + 1, "--rdzv-endpoint=" + base::endpoint_text(front, order.coordinator_port));
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
-    exit(run_job(argv, {.name = order.name, .order_key = order.order_key, .prints = order.prints}));
+    exit(run_job(argv, {.name = order.name,
+                        .order_key = order.order_key,
+                        .prints = order.prints,
+                        .input_notices = order.has_input ? input_notices : -1}));
 }
 
 struct Pipe {
@@ -121,19 +125,22 @@ std::optional<Pipe> make_pipe() {
 void make_nonblocking(const base::UniqueFd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
 Result<NodeChild> start(const NodeOrder& order, const std::string& front, const RunJob& run_job) {
-    auto out = make_pipe(), err = make_pipe(), in = make_pipe();
-    if (!out || !err || !in) return Error{fmt::format("pipe: {}", std::strerror(errno)), exit_status::kCannotExecute};
+    auto out = make_pipe(), err = make_pipe(), in = make_pipe(), notices = make_pipe();
+    if (!out || !err || !in || !notices)
+        return Error{fmt::format("pipe: {}", std::strerror(errno)), exit_status::kCannotExecute};
     base::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     const std::array files{order.has_input ? in->reads.get() : null.get(), out->writes.get(), err->writes.get()};
     const pid_t parent = getpid(), pid = fork();
     if (pid < 0) return Error{fmt::format("fork: {}", std::strerror(errno)), exit_status::kCannotExecute};
-    if (pid == 0) become_dlaunch(order, front, run_job, files, parent);
+    if (pid == 0) become_dlaunch(order, front, run_job, files, notices->writes.get(), parent);
     NodeChild child{pid,
                     base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
                     order.has_input ? std::move(in->writes) : base::UniqueFd(),
+                    std::move(notices->reads),
                     {std::move(out->reads), std::move(err->reads)}};
     for (const auto& fd : child.output) make_nonblocking(fd);
     if (child.input) make_nonblocking(child.input);
+    make_nonblocking(child.input_notices);
     return child;
 }
 

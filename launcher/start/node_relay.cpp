@@ -62,6 +62,7 @@ NodeRelay::NodeRelay(base::UniqueFd socket, NodeChild child, std::filesystem::pa
     signals_ = base::UniqueFd(signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK));
     signal_watch_ = loop_.readable(signals_.get(), [this] { on_signal(); });
     exit_watch_ = loop_.readable(child_.pidfd.get(), [this] { on_exit(); });
+    notice_watch_ = loop_.readable(child_.input_notices.get(), [this] { on_input_notice(); });
     for (Stream& stream : streams_) watch(stream);
     on_beat();
 }
@@ -146,12 +147,25 @@ void NodeRelay::write_input() {
             if (!input_watch_) input_watch_ = loop_.writable(child_.input.get(), [this] { write_input(); });
             return;
         }
-        if (count < 0) break;
+        if (count < 0) {  // no process of the node is left
+            unwritten_.clear();
+            child_.input.reset();
+            break;
+        }
         socket_->send(encode(Taken{FrameKind::input, static_cast<std::uint32_t>(count)}));
         unwritten_.erase(0, static_cast<std::size_t>(count));
     }
     input_watch_ = {};
-    if (input_ends_ || !child_.input) child_.input.reset();
+    if (input_ends_) child_.input.reset();
+}
+
+/// The pipe keeps notices whole: each is written at once, and is shorter than PIPE_BUF.
+void NodeRelay::on_input_notice() {
+    agent::InputNotice notice;
+    const ssize_t count = read(child_.input_notices.get(), &notice, sizeof notice);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count != static_cast<ssize_t>(sizeof notice)) return void(notice_watch_ = {});
+    socket_->send(encode(notice));
 }
 
 void NodeRelay::on_exit() {

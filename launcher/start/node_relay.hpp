@@ -20,7 +20,8 @@ namespace dlaunch::launcher {
 struct NodeChild {
     pid_t pid = 0;
     base::UniqueFd pidfd;
-    base::UniqueFd input;  ///< none without NodeOrder::has_input
+    base::UniqueFd input;          ///< none without NodeOrder::has_input
+    base::UniqueFd input_notices;  ///< agent::Plan::input_notices
     std::array<base::UniqueFd, 2> output;
 };
 
@@ -51,6 +52,7 @@ private:
     void watch(Stream& stream);
     void on_output(Stream& stream);
     void write_input();
+    void on_input_notice();
     void end_when_read();
     void send_logs();
     void finish();
@@ -68,7 +70,7 @@ private:
     struct {
         int front = 0, own = 0;
     } requests_;  ///< to end, from the front end and to this process
-    base::Watch exit_watch_, signal_watch_, input_watch_;
+    base::Watch exit_watch_, signal_watch_, input_watch_, notice_watch_;
     base::Timer beat_, end_timer_;
 };
 

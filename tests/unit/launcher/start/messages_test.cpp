@@ -35,7 +35,9 @@ TEST(Messages, the_others_arrive) {
     const NodeHello hello{"0.1", "key", "na"};
     const Taken taken{FrameKind::errors, 70'000};
     const NodeEnd end{-1, "chdir /gone: No such file or directory"};
+    const agent::InputNotice notice{7, 3, 1};
     EXPECT_EQ(decode_hello(passed(encode(hello)).second), hello);
+    EXPECT_EQ(decode_reads(passed(encode(notice)).second), notice);
     EXPECT_EQ(decode_taken(passed(encode(taken)).second), taken);
     EXPECT_EQ(decode_end(passed(encode(end)).second), end);
     EXPECT_EQ(passed(encode(FrameKind::output, "text\n")), (std::pair{FrameKind::output, std::string("text\n")}));
