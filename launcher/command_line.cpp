@@ -113,10 +113,10 @@ Result<Invocation> plan_nodes(const std::vector<ContextRequest>& contexts, const
     const Settings& settings = contexts.front().settings;
     Invocation invocation;
     invocation.warnings = settings.warnings;
-    auto front = make_front_plan(contexts, deps);
+    auto front = make_front_plan(contexts, deps, invocation.warnings);
     if (!front) return front.error();
-    if (settings.dry_run) return print(front_dry_run(*front));
-    invocation.kind = Invocation::Kind::start_nodes;
+    invocation.kind = settings.dry_run ? Invocation::Kind::print : Invocation::Kind::start_nodes;
+    if (settings.dry_run) invocation.output = front_dry_run(*front);
     invocation.front = std::move(*front);
     return invocation;
 }

@@ -11,6 +11,7 @@
 #include "launcher/hosts/host_list.hpp"
 #include "launcher/plan_devices.hpp"
 #include "launcher/plan_mpi.hpp"
+#include "launcher/plan_ranks.hpp"
 #include "launcher/slurm/defaults.hpp"
 #include "rendezvous/base/ports.hpp"
 #include "rendezvous/net/endpoint.hpp"
@@ -275,31 +276,14 @@ Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::
     return plan_endpoints(settings, plan);
 }
 
-/// A rank of --wrap that no worker of the context has has no effect.
-void check_wraps(const agent::Context& context, int first_rank, std::vector<std::string>& warnings) {
-    for (const agent::Wrap& wrap : context.program.wraps) {
-        if (!wrap.ranks) continue;
-        const int last = *wrap.ranks->rbegin(), first = *wrap.ranks->begin();
-        if (first >= first_rank && last < first_rank + context.workers) continue;
-        warnings.push_back(fmt::format("--wrap: there is no rank {} of this program to run under {}",
-                                       first < first_rank ? first : last, wrap.words[0]));
-    }
-}
-
 Result<void> check_ranks(const Settings& settings, const agent::Plan& plan, std::vector<std::string>& warnings) {
     const auto& shown = plan.logs.shown;
     if (shown && *shown->begin() >= plan.workers())
         warnings.push_back(fmt::format("{}: no worker here has such a local rank, no output is shown",
                                        settings.spelling("local-ranks-filter")));
     if (plan.rendezvous.max_nodes > 1) return {};  // the world size is not known yet
-    const bool chosen = plan.standard_input.mode == agent::StdinPlan::Mode::rank;
-    if (chosen && plan.standard_input.rank >= plan.workers())
-        return wrong(settings, "stdin", fmt::format("a rank below {}, the number of workers", plan.workers()));
-    int first_rank = 0;
-    for (const agent::Context& context : plan.contexts) {
-        check_wraps(context, first_rank, warnings);
-        first_rank += context.workers;
-    }
+    if (auto done = check_stdin(settings, plan.contexts); !done) return done.error();
+    check_wraps(plan.contexts, warnings);
     return {};
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 MAY_INCLUDE = {
     "launcher": ["agent", "rendezvous"],
     "launcher/hosts": ["rendezvous/base"],
-    "launcher/start": ["launcher/cli", "launcher/hosts", "launcher/deps", "launcher/plan", "launcher/plan_mpi", "launcher/print_error", "agent", "rendezvous"],
+    "launcher/start": ["launcher/cli", "launcher/hosts", "launcher/deps", "launcher/plan", "launcher/plan_mpi", "launcher/plan_ranks", "launcher/print_error", "agent", "rendezvous"],
     "launcher/mpi": ["agent/mpi/family", "agent/process/pidfd", "launcher/cli", "rendezvous/base"],
     "launcher/slurm": ["agent/plan", "launcher/cli", "launcher/hosts", "rendezvous/base"],
     "agent": ["rendezvous"],

@@ -11,6 +11,7 @@
 #include "launcher/hosts/hostfile.hpp"
 #include "launcher/hosts/placement.hpp"
 #include "launcher/plan.hpp"
+#include "launcher/plan_ranks.hpp"
 #include "launcher/start/front_mpi.hpp"
 
 namespace dlaunch::launcher {
@@ -173,11 +174,31 @@ Result<agent::Plan> coordinators_plan(ContextRequest context, const Deps& deps, 
     if (const auto slurm = deps.host.set_variable("SLURM_JOB_ID"); slurm && !settings.job_id)
         settings.job_id = *slurm + "-" + deps.fresh_id();  // a batch script may start several
     if (!settings.job_id) settings.job_id = deps.fresh_id();
-    std::vector<std::string> known;  // warnings, which the nodes have, too
+    std::vector<std::string> known;                                      // warnings, which the nodes have, too
+    const auto input = std::exchange(settings.plan.standard_input, {});  // see check_ranks()
     auto plan = make_plan({std::move(context)}, deps, known);
     if (!plan) return plan.error();
+    plan->standard_input = input;
     plan->rendezvous.expected_hosts.clear();
     return plan;
+}
+
+/// Where the number of workers is known: not in an elastic job, nor where a node counts its cores or devices.
+Result<void> check_ranks(const std::vector<ContextRequest>& contexts, const Placement& placement,
+                         std::vector<std::string>& warnings) {
+    if (placement.hosts.empty() || placement.nodes.min != placement.nodes.max) return {};
+    std::vector<agent::Context> all(contexts.size());
+    for (std::size_t place = 0; place < all.size(); ++place) {
+        all[place].program.wraps = contexts[place].settings.program.wraps;
+        all[place].workers = 0;
+    }
+    for (const PlacedHost& host : placement.hosts)
+        for (const Share& share : host.shares) {
+            if (share.workers == 0) return {};
+            all[share.context].workers += share.workers;
+        }
+    if (placement.nodes.max > 1) check_wraps(all, warnings);  // a lone node warns by itself
+    return check_stdin(contexts.front().settings, all);
 }
 
 /// --nnodes as given, for hosts that are not known yet.
@@ -244,7 +265,8 @@ std::vector<std::string> words_for_nodes(const std::vector<OptionUse>& uses, boo
     return words;
 }
 
-Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, const Deps& deps) {
+Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, const Deps& deps,
+                                  std::vector<std::string>& warnings) {
     const Settings& settings = contexts.front().settings;
     if (settings.standalone) return Error{settings.spelling("standalone") + ": expected no hosts beside it"};
     if (settings.hosts.collect_logs && settings.plan.logs.directory.empty())
@@ -258,6 +280,7 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     if (!placement) return placement.error();
     auto job = coordinators_plan(contexts.front(), deps, *placement);
     if (!job) return job.error();
+    if (auto done = check_ranks(contexts, *placement, warnings); !done) return done.error();
     const auto mpi = front_mpi(contexts, deps, *job);
     if (!mpi) return mpi.error();
     FrontPlan plan;

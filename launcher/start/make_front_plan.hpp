@@ -17,7 +17,8 @@ namespace dlaunch::launcher {
 [[nodiscard]] bool starts_nodes(const std::vector<ContextRequest>& contexts);
 
 /// `contexts` is never empty. Reads the hostfile.
-[[nodiscard]] base::Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, const Deps& deps);
+[[nodiscard]] base::Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, const Deps& deps,
+                                                      std::vector<std::string>& warnings);
 
 /// The options that nodes get, as words, of the job or of a context: all but those that choose and start nodes, and
 /// those of files that only the front end writes.

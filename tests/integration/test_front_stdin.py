@@ -27,6 +27,11 @@ def test_all_read_it(dlaunch):
     assert result.rc == 0 and sorted(result.out.splitlines()) == ["0:text", "1:text"]
 
 
+def test_a_missing_rank_is_refused(dlaunch):
+    result = dlaunch("--launcher=fork", "--hosts=a:1,b:1", "--stdin=2", *CAT)
+    assert (result.rc, result.err) == (2, "dlaunch: --stdin=2: expected a rank below 2, the number of workers\n")
+
+
 ABC = ["--launcher=fork", "--hosts=a,b,c"]
 MUCH = b"0123456789abcde\n" * 100_000
 

@@ -36,3 +36,8 @@ def test_a_tool_for_a_python_script(dlaunch, script):
 def test_a_tool_that_is_missing(dlaunch):
     result = dlaunch("--nproc-per-node=2", "--wrap=1:no-such-tool", "--no-python", "true")
     assert result.rc == 127 and "rank 1" in result.first_line and "no-such-tool" in result.first_line
+
+
+def test_a_rank_that_no_host_has(dlaunch):
+    result = dlaunch("--launcher=fork", "--hosts=a,b", "--wrap", "7:nice", "--no-python", "true")
+    assert (result.rc, result.err) == (0, "dlaunch: --wrap: there is no rank 7 of this program to run under nice\n")

@@ -93,5 +93,18 @@ TEST(FrontPlanContexts, ShareTheProtocolOfMpiOnAllNodes) {
     EXPECT_NE(not_the_named.find("expected pmix or auto"), std::string::npos) << not_the_named;
 }
 
+TEST(FrontPlanContexts, RanksCountThroughTheProgramsOfAllHosts) {
+    const auto warnings = [](const std::string& first, const std::string& second) {
+        return read({"--launcher=fork", "--hosts=na:2,nb:2", "-n", "3", "--wrap", first, "a", ":", "-n", "1", "--wrap",
+                     second, "b"})
+            ->warnings;
+    };
+    EXPECT_EQ(warnings("0,2:nice", "3:nice"), Words());
+    EXPECT_EQ(warnings("3:nice", "2:nice"), (Words{"--wrap: there is no rank 3 of this program to run under nice",
+                                                   "--wrap: there is no rank 2 of this program to run under nice"}));
+    EXPECT_EQ(read({"--hosts=na:2,nb:2", "--stdin=4", "-n", "3", "a", ":", "-n", "1", "b"}).error().text,
+              "--stdin=4: expected a rank below 4, the number of workers");
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher

@@ -17,6 +17,7 @@ using Files = std::map<std::string, std::string>;
 struct Made {
     bool starts = false;
     base::Result<FrontPlan> plan;
+    Words warnings = {};
 };
 
 /// Plans "prog" with these options, files and variables.
@@ -35,7 +36,9 @@ Made made(const Words& options, const Files& files = {}, const Environment& envi
     const auto settings = parse(uses);
     if (!settings) return {false, settings.error()};
     const std::vector<ContextRequest> job{{*settings, {"prog"}, uses}};
-    return {starts_nodes(job), make_front_plan(job, machine)};
+    Words warnings;
+    auto plan = make_front_plan(job, machine, warnings);
+    return {starts_nodes(job), std::move(plan), std::move(warnings)};
 }
 
 /// "a=2 w1=2:0,3 | c=1": each host's workers, and its devices if they are chosen; then the spares.
@@ -117,6 +120,18 @@ TEST(FrontPlanHosts, NumbersOfWorkersAndNodes) {
     EXPECT_EQ(shown({"--hosts=a,b,c,d", "--nnodes=2"}), "a=1 b=1 | c=1 d=1");
     EXPECT_EQ(shown({"--hosts=a,b,c,d", "--nnodes=2:3"}), "a=1 b=1 c=1 | d=1");
     EXPECT_EQ(shown({"--hosts=a,b", "--nnodes=3"}), "--nnodes=3: 3 nodes, expected at most 2, the number of hosts");
+}
+
+TEST(FrontPlanHosts, RanksThatDoNotExist) {
+    EXPECT_EQ(shown({"--hosts=a:2,b:2", "--stdin=3"}), "a=2 b=2");
+    EXPECT_EQ(shown({"--hosts=a:2,b:2", "--stdin=4"}), "--stdin=4: expected a rank below 4, the number of workers");
+    EXPECT_EQ(shown({"--hosts=a:2", "--stdin=2"}), "--stdin=2: expected a rank below 2, the number of workers");
+    EXPECT_EQ(shown({"--hosts=a,b", "--nnodes=1:2", "--stdin=4"}), "a=1 b=1");
+    EXPECT_EQ(shown({"--hosts=a", "--nproc-per-node=gpu", "--stdin=4"}), "a=0");
+    EXPECT_EQ(made({"--hosts=a:2,b:2", "--wrap=3:nice"}).warnings, Words());
+    EXPECT_EQ(made({"--hosts=a:2,b:2", "--wrap=4:nice"}).warnings,
+              Words{"--wrap: there is no rank 4 of this program to run under nice"});
+    EXPECT_EQ(made({"--hosts=a:2", "--wrap=4:nice"}).warnings, Words()) << "the node itself has one";
 }
 
 }  // namespace

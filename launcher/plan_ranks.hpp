@@ -1,0 +1,18 @@
+#pragma once
+/// Options that name global ranks, where the number of workers is known.
+
+#include <string>
+#include <vector>
+
+#include "agent/plan.hpp"
+#include "launcher/cli/settings.hpp"
+#include "rendezvous/base/result.hpp"
+
+namespace dlaunch::launcher {
+
+/// `contexts`: with their workers on all nodes. An error if --stdin names a rank that does not exist.
+[[nodiscard]] base::Result<void> check_stdin(const Settings& settings, const std::vector<agent::Context>& contexts);
+/// Adds a warning for each --wrap with a rank that no worker of its context has; it has no effect.
+void check_wraps(const std::vector<agent::Context>& contexts, std::vector<std::string>& warnings);
+
+}  // namespace dlaunch::launcher
