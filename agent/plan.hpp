@@ -129,8 +129,9 @@ struct StdinPlan {
         none,
         rank,
         all
-    } mode = Mode::automatic;  ///< automatic: a single worker reads the agent's
-    int rank = 0;              ///< global rank, for Mode::rank
+    } mode =
+        Mode::automatic;  ///< automatic: a single worker reads the agent's, and so does rank 0 of several MPI processes
+    int rank = 0;         ///< global rank, for Mode::rank
 };
 
 enum class Binding { none, cores, numa, socket, exclusive, core_complex };

@@ -7,6 +7,7 @@
 #include "agent/group/environment.hpp"
 #include "agent/logs/run_directory.hpp"
 #include "agent/membership/net_options.hpp"
+#include "launcher/plan_ranks.hpp"
 #include "rendezvous/base/signal_names.hpp"
 #include "rendezvous/base/text.hpp"
 #include "rendezvous/rounds/ranks.hpp"
@@ -73,16 +74,6 @@ Json contexts(const agent::Plan& plan) {
                        {"working_directory", folder.empty() ? "." : folder}});
     }
     return all;
-}
-
-std::string standard_input(const agent::Plan& plan) {
-    switch (plan.standard_input.mode) {
-        case agent::StdinPlan::Mode::automatic: return plan.workers() == 1 ? "all" : "none";
-        case agent::StdinPlan::Mode::none: return "none";
-        case agent::StdinPlan::Mode::all: return "all";
-        case agent::StdinPlan::Mode::rank: return fmt::format("rank {}", plan.standard_input.rank);
-    }
-    return {};
 }
 
 Json rendezvous(const agent::RendezvousPlan& plan) {
@@ -173,7 +164,7 @@ base::Result<std::string> dry_run(const agent::Plan& plan, const Deps& deps) {
     job["contexts"] = contexts(plan);
     job["start_method"] = plan.forks ? "fork" : "spawn";
     job["mpi"] = agent::name(plan.contexts.front().program.mpi);
-    job["stdin"] = standard_input(plan);
+    job["stdin"] = standard_input_text(plan);
     job["rendezvous"] = rendezvous(plan.rendezvous);
     job["restarts"] = restarts(plan.restarts);
     job["stopping"] = stopping(plan);

@@ -34,4 +34,17 @@ void check_wraps(const std::vector<agent::Context>& contexts, std::vector<std::s
     }
 }
 
+std::string standard_input_text(const agent::Plan& plan) {
+    using Mode = agent::StdinPlan::Mode;
+    const bool is_mpi = plan.contexts.front().program.mpi != agent::MpiFamily::none;
+    const bool is_single = plan.workers() == 1 && (!is_mpi || plan.rendezvous.max_nodes == 1);
+    switch (plan.standard_input.mode) {
+        case Mode::automatic: return is_single ? "all" : is_mpi ? "rank 0" : "none";
+        case Mode::none: return "none";
+        case Mode::all: return "all";
+        case Mode::rank: return fmt::format("rank {}", plan.standard_input.rank);
+    }
+    return {};
+}
+
 }  // namespace dlaunch::launcher

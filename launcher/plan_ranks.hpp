@@ -14,5 +14,7 @@ namespace dlaunch::launcher {
 [[nodiscard]] base::Result<void> check_stdin(const Settings& settings, const std::vector<agent::Context>& contexts);
 /// Adds a warning for each --wrap with a rank that no worker of its context has; it has no effect.
 void check_wraps(const std::vector<agent::Context>& contexts, std::vector<std::string>& warnings);
+/// The ranks that read standard input, for --dry-run: "none", "all" (also of a single worker), "rank 3".
+[[nodiscard]] std::string standard_input_text(const agent::Plan& plan);
 
 }  // namespace dlaunch::launcher

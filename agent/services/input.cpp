@@ -18,6 +18,7 @@ StandardInput::StandardInput(base::Loop& control, base::Loop& io, const Plan& pl
     : control_(control),
       copying_(isatty(STDIN_FILENO) ? control : io),
       plan_(plan.standard_input),
+      is_mpi_(plan.contexts.front().program.mpi != MpiFamily::none),
       notices_(plan.input_notices),
       terminal_(terminal),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
@@ -36,7 +37,8 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
     // A background job must not read the user's input to the shell. The kernel stops background readers, but not a
     // worker in a session of its own: give it /dev/null.
     const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
-    if (plan_.mode == Mode::automatic && assignment.world_size == 1 && !in_background) {
+    const bool is_reader = assignment.world_size == 1 || (is_mpi_ && rank == 0);
+    if (plan_.mode == Mode::automatic && is_reader && !in_background) {
         notice_ = {assignment.round, 1, 1};
         return;
     }

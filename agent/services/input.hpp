@@ -38,6 +38,7 @@ private:
     base::Loop& control_;
     base::Loop& copying_;  ///< the copier's
     StdinPlan plan_;
+    bool is_mpi_;
     int notices_;  ///< Plan::input_notices
     std::optional<InputNotice>
         notice_;  ///< of this round, if one of its workers reads; with pipes until they are copied

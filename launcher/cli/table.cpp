@@ -51,7 +51,7 @@ constexpr Option kOptions[] = {
      .help = "start the workers in this directory", .of_context = true,
      .set = [](const OptionUse& use, Settings& to) { return store(to.program.working_directory, parse_text(use.value, "a directory")); }},
     {.name = "stdin", .value = "none|all|RANK", .group = Group::program,
-     .help = "ranks that read standard input: one, all or none; default: the worker, if there is only one",
+     .help = "ranks that read standard input: one, all or none; default: the worker, if there is only one, or rank 0 of an MPI job",
      .set = [](const OptionUse& use, Settings& to) { return store(to.plan.standard_input, parse_stdin(use.value)); }},
     {.name = "wrap", .value = "RANKS:COMMAND", .group = Group::program,
      .help = "run these ranks under a tool: --wrap '0:gdb --args', --wrap 'all:nsys profile -o out.${rank}'; may be repeated",

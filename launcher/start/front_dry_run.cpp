@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "launcher/plan_ranks.hpp"
 #include "launcher/start/front_plan.hpp"
 #include "rendezvous/base/escape.hpp"
 
@@ -17,6 +19,15 @@ const char* name_of(Starter kind) {
         case Starter::manual: break;
     }
     return "manual";
+}
+
+/// Nodes that count their workers by themselves may turn out to have a single one.
+std::string readers_of(const FrontPlan& plan) {
+    const bool is_counted = !plan.nodes.empty() &&
+                            std::ranges::none_of(plan.nodes, [](const FrontNode& node) { return node.workers == 0; });
+    if (is_counted || plan.job.standard_input.mode != agent::StdinPlan::Mode::automatic)
+        return standard_input_text(plan.job);
+    return plan.job.contexts.front().program.mpi == agent::MpiFamily::none ? "(a single worker)" : "rank 0";
 }
 
 }  // namespace
@@ -38,6 +49,7 @@ std::string front_dry_run(const FrontPlan& plan) {
     const Json json = {{"launcher", name_of(plan.launcher)},
                        {"nnodes", fmt::format("{}:{}", plan.job.rendezvous.min_nodes, plan.job.rendezvous.max_nodes)},
                        {"job_id", plan.job.rendezvous.job_id},
+                       {"stdin", readers_of(plan)},
                        {"folder", text(plan.folder)},
                        {"hosts", std::move(hosts)}};
     return json.dump(2) + "\n";

@@ -285,6 +285,7 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     if (!mpi) return mpi.error();
     FrontPlan plan;
     plan.job = std::move(*job);
+    for (agent::Context& context : plan.job.contexts) context.program.mpi = *mpi;
     plan.words = job_words(contexts, plan.job.rendezvous, *mpi);
     for (const auto* hosts : {&placement->hosts, &placement->spares})
         for (const PlacedHost& host : *hosts)

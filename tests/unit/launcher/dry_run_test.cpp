@@ -72,6 +72,8 @@ TEST(DryRun, PrintsStopAndRestartOptions) {
     EXPECT_EQ(plan["stdin"], "none");
     EXPECT_EQ(plan_of({"p"})["stdin"], "all");
     EXPECT_EQ(plan_of({"--stdin=0", "p"})["stdin"], "rank 0");
+    EXPECT_EQ(plan_of({"--mpi=pmi1", "-n", "2", "p"})["stdin"], "rank 0");
+    EXPECT_EQ(plan_of({"--mpi=pmi1", "-n", "2", "--stdin=none", "p"})["stdin"], "none");
     EXPECT_EQ(plan_of({"--timeout=0", "p"})["stopping"]["timeout_seconds"], Json());
 }
 

@@ -106,5 +106,18 @@ TEST(FrontPlanContexts, RanksCountThroughTheProgramsOfAllHosts) {
               "--stdin=4: expected a rank below 4, the number of workers");
 }
 
+TEST(FrontPlanContexts, ADryRunShowsTheReaders) {
+    const auto shows = [](Words words, const std::string& readers) {
+        words.insert(words.begin(), {"--dry-run", "--launcher=fork"});
+        return read(words)->output.find("\"stdin\": \"" + readers + "\"") != std::string::npos;
+    };
+    EXPECT_TRUE(shows({"--hosts=na,nb", "prog"}, "none"));
+    EXPECT_TRUE(shows({"--hosts=na", "prog"}, "all"));
+    EXPECT_TRUE(shows({"--hosts=na", "--nproc-per-node=cpu", "prog"}, "(a single worker)"));
+    EXPECT_TRUE(shows({"--hosts=na,nb", "./ompi"}, "rank 0"));
+    EXPECT_TRUE(shows({"--hosts=na,nb", "./prog", ":", "./mpich"}, "rank 0"));
+    EXPECT_TRUE(shows({"--hosts=na,nb", "--stdin=1", "./mpich"}, "rank 1"));
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher
