@@ -24,9 +24,9 @@ def test_a_lost_host_without_a_spare(start, restarts):
 
 
 def test_a_lost_host_with_a_spare(start, tmp_path):
-    run = start("--launcher=fork", "--hosts=a,b,c", "--nnodes=2", "sh", "-c", f"echo up; until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    run = start("--launcher=fork", "--hosts=a,b,c", "--nnodes=2", "sh", "-c", f"echo up $PPID; until [ -e {tmp_path}/go ]; do sleep 0.05; done")
     until(lambda: run.out().count("up") == 2, 15, "the workers")
-    os.kill(relays(run)[1], signal.SIGKILL)
+    os.kill(int(run.out().split()[1]), signal.SIGKILL)  # the agent of a host that is no spare
     until(lambda: run.out().count("up") == 4, 15, "the next round")
     (tmp_path / "go").touch()
     assert run.wait(15).rc == 0
