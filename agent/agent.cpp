@@ -306,6 +306,7 @@ bool Agent::handle_nonfatal(int number) {
 
 void Agent::end_by_signal(int number) {
     if (has_ended_) return requeue_.has_asked() ? void() : output_.hurry();
+    link_.received(number);
     const std::string signal_name = base::signal_name(number);
     if (!round_) return refuse(exit_status::kSignalBase + number, signal_name + " received, ending");
     events_.write("signal", {{"signal", std::string_view(signal_name)}});

@@ -66,6 +66,8 @@ public:
     void register_folder(const std::string& folder);
     /// If this process dies, the guard removes the shared memory that the workers' MPI libraries leave.
     void register_shared_memory();
+    /// This process received a signal that ends the job: the guard dies of it at the end.
+    void received(int signal);
     /// This process starts nodes. If it dies, those on this machine end by themselves and remove their files: the guard
     /// kills what is left of them a second later.
     void register_nodes();

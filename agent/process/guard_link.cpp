@@ -23,8 +23,8 @@ constexpr auto kFencingTakes = std::chrono::seconds(5);  // the guard's own dead
 
 // Ignores errors: receive() detects a dead guard. A path that does not fit is longer than PATH_MAX, so the folder
 // cannot exist.
-void send_to_guard(int socket, GuardMessage::Kind kind, const std::string& text) {
-    GuardMessage message{.kind = kind};
+void send_to_guard(int socket, GuardMessage::Kind kind, const std::string& text, int number = 0) {
+    GuardMessage message{.kind = kind, .number = number};
     if (text.size() >= sizeof message.text) return;
     std::memcpy(message.text, text.c_str(), text.size() + 1);
     send(socket, &message, sizeof message, MSG_NOSIGNAL);
@@ -56,6 +56,8 @@ void GuardLink::register_folder(const std::string& folder) {
 }
 
 void GuardLink::register_shared_memory() { send_to_guard(socket_.get(), GuardMessage::Kind::shared_memory, ""); }
+
+void GuardLink::received(int signal) { send_to_guard(socket_.get(), GuardMessage::Kind::received, {}, signal); }
 
 void GuardLink::register_nodes() { send_to_guard(socket_.get(), GuardMessage::Kind::nodes, ""); }
 

@@ -10,10 +10,12 @@ namespace dlaunch::agent {
 struct GuardMessage {
     /// ready: the agent reads signals from now on. lease: the lease has begun. connection: with a descriptor; without
     /// one, the guard drops the former. ending: the agent exits next. coordinator: with the descriptors of a seat.
+    /// received: the agent itself received a signal that ends the job.
     /// shared_memory: workers may leave some. nodes: the agent is a front end. status_socket: with a listener, see
     /// status_socket.hpp.
     enum class Kind : int {
         signals,
+        received,
         ready,
         cgroup,
         folder,
@@ -27,9 +29,9 @@ struct GuardMessage {
         status_socket
     } kind = Kind::signals;
     sigset_t set = {};         ///< signals the guard received
-    int number = 0;            ///< with `suspended` the stop signal, with `ending` the exit status, with `lease` the
-                               ///< milliseconds for a rejoin, with `coordinator` 1 if the agent exits next, with
-                               ///< `status_socket` the number of tasks
+    int number = 0;            ///< with `suspended` and `received` the signal, with `ending` the exit status, with
+                               ///< `lease` the milliseconds for a rejoin, with `coordinator` 1 if the agent exits
+                               ///< next, with `status_socket` the number of tasks
     char text[PATH_MAX] = {};  ///< a folder; with `connection` the good-bye, with `ending` a line for the user
     int size = 0;              ///< of the good-bye
     bool waited_for_console = false;  ///< with `ending`

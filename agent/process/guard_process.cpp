@@ -98,6 +98,7 @@ void Guard::read_messages() {
                 waited_for_console = message.waited_for_console;
                 agent_due = base::Clock::now() + kAgentMayTake;
                 break;
+            case Kind::received: received.insert(message.number); break;
             case Kind::signals:
             case Kind::connection:
             case Kind::coordinator:

@@ -210,6 +210,7 @@ void FrontShell::pass_signal(int number) {
 void FrontShell::end_by_signal(int number) {
     const std::string name = base::signal_name(number);
     if (++ending_signals_ == 1) asked_at_ = base::Clock::now();
+    link_.received(number);
     events_.write("signal", {{"signal", std::string_view(name)}});
     if (!ended_by_) ended_by_ = number;
     if (is_over_) return requeue_.has_asked() ? void() : output_->hurry();

@@ -31,3 +31,11 @@ def test_a_worker_with_the_status_of_a_signal_is_an_exit_status_too(start):
     run.wait(15)
     assert run.process.returncode == 143
 
+
+def test_ctrl_c_that_only_the_agent_receives(terminal, shell_worker):
+    """The agent reads the terminal for its workers, so the terminal's signals go to it and not to the guard."""
+    pytest.importorskip("pexpect")
+    tty = terminal("--stdin=all", "--nproc-per-node=2", "--no-python", shell_worker(STAY))
+    tty.ready(2)
+    tty.tty.sendintr()
+    assert tty.finish()[0] == 130 and tty.tty.signalstatus == signal.SIGINT

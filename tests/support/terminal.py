@@ -46,14 +46,16 @@ class Terminal:
         return [int((self.folder / f"{rank}.ready").read_text()) for rank in range(count)]
 
     def finish(self, seconds=15):
-        """Reads to the end; returns (exit status, or -n for signal n; the output with plain newlines)."""
+        """Reads to the end; returns (exit status as in a shell, or -n for a signal n that does not end jobs; the output with
+        plain newlines)."""
         self.expect(pexpect.EOF, seconds)
         self.tty.wait()
         left = self.living()
         assert not left, f"left behind: {describe(left)}"
-        return -self.tty.signalstatus if self.tty.signalstatus else self.tty.exitstatus, re.sub(
-            "\r+\n", "\n", self.text
-        )
+        signal_number = self.tty.signalstatus or 0
+        ends_jobs = signal_number in (signal.SIGINT, signal.SIGTERM)
+        status = 128 + signal_number if ends_jobs else -signal_number or self.tty.exitstatus
+        return status, re.sub("\r+\n", "\n", self.text)
 
     def end(self):
         for _ in range(100):
