@@ -313,8 +313,7 @@ void Agent::end_by_signal(int number) {
     const int running = round_->workers().alive();
     const bool again = std::exchange(signalled_, true);
     const auto message = [&](SignalEffect effect) { return ending_message(effect, signal_name, running, plan_.grace); };
-    if (leaving_ && !again)
-        return print_unless_quiet(message(SignalEffect::already));  // after --timeout: the workers keep their grace
+    if (leaving_ && !again) return print_unless_quiet(message(SignalEffect::already));  // after --timeout, with grace
     if (leaving_) {
         print_unless_quiet(message(SignalEffect::at_once));
         output_.hurry();
