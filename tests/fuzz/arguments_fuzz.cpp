@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_config(file);
     words.insert(words.begin(), "dlaunch");
     launcher::Deps deps = launcher::small_machine(std::move(environment));
-    deps.presence = [](const std::string&) { return Presence::unknown; };
+    deps.presence = [](const std::string&) { return dlaunch::launcher::Presence::unknown; };
     deps.current_folder = [] { return std::string("/folder"); };
     deps.read_file = [&](const std::string&) { return base::text_result(file); };
     const auto invocation = launcher::read_command_line(words, deps);
