@@ -138,8 +138,12 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
     const bool is_lone = invocation.plan.workers() == 1 && invocation.plan.rendezvous.max_nodes == 1;
-    if (!is_lone || first.settings.dry_run)  // else Python itself reports a missing script, as under torchrun
-        if (auto there = check_programs(invocation.plan, here); !there) return there.error();
+    if (!is_lone || first.settings.dry_run) {  // else Python itself reports a missing script, as under torchrun
+        auto there = check_programs(invocation.plan, here);
+        if (!there && !first.settings.dry_run) return there.error();
+        if (!there) invocation.status = there.error().status;
+        if (!there) invocation.warnings.push_back(there.error().text);
+    }
     if (auto narrow = narrow_affinity(here.host, invocation.plan.workers()))
         invocation.warnings.push_back(std::move(*narrow));
     if (auto bound = bound_gpus(deps.host, first.settings.plan.tasks)) invocation.warnings.push_back(std::move(*bound));

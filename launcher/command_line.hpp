@@ -16,11 +16,12 @@ struct Invocation {
     enum class Kind {
         run,          ///< start `plan`
         start_nodes,  ///< start `front`
-        print,        ///< write `output` to stdout and exit with 0
+        print,        ///< write `output` to stdout and exit with `status`
     } kind = Kind::run;
     agent::Plan plan;
     FrontPlan front;
     std::string output;
+    int status = 0;
     std::vector<std::string> warnings;  ///< one line each, for stderr
 };
 

@@ -1,5 +1,6 @@
 // dlaunch: the guard forks first, so that it stays small and starts early; everything else runs in its child.
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -50,7 +51,7 @@ int run_job(std::span<char* const> argv, const std::optional<dlaunch::launcher::
     const bool starts_nodes = invocation->kind == Invocation::Kind::start_nodes;
     if ((starts_nodes ? invocation->front.job : invocation->plan).verbosity >= 0)
         for (const auto& warning : invocation->warnings) dlaunch::launcher::print_error({warning});
-    if (invocation->kind == Invocation::Kind::print) return print(invocation->output);
+    if (invocation->kind == Invocation::Kind::print) return std::max(print(invocation->output), invocation->status);
     if (starts_nodes) return dlaunch::launcher::run_front_end(invocation->front, std::move(link));
     if (invocation->plan.tasks.index > 0)
         return dlaunch::agent::run_waiting_task(invocation->plan.tasks, std::move(link));

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "agent/process/cgroup.hpp"
@@ -229,10 +230,11 @@ void Guard::give_up_coordinator() {
 }
 
 /// A shell ends its loop, and systemd takes the service for stopped, only if the process dies of the signal. Returns
-/// for a process that no signal kills, the first one of a container.
+/// for a process that no signal kills, the first one of a container. SLURM needs the status: srun drops the last output
+/// of a task that a signal has killed.
 void Guard::die_if_signalled(int own_status) const {
     const int number = own_status - exit_status::kSignalBase;
-    if ((number != SIGINT && number != SIGTERM) || !received.contains(number)) return;
+    if ((number != SIGINT && number != SIGTERM) || !received.contains(number) || getenv("SLURM_JOB_ID")) return;
     sigset_t only;
     sigemptyset(&only);
     sigaddset(&only, number);

@@ -19,6 +19,14 @@ def test_the_process_dies_of_the_signal(start, shell_worker, number, where):
     run.nothing_left()
 
 
+def test_in_a_job_of_slurm_it_is_an_exit_status(start, shell_worker):
+    run = start("--nproc-per-node=2", "--no-python", shell_worker(STAY), env={"SLURM_JOB_ID": "7"})
+    run.ready(2)
+    run.process.send_signal(signal.SIGTERM)
+    run.wait(15)
+    assert run.process.returncode == 143
+
+
 @pytest.mark.parametrize("number", BOTH)
 def test_a_worker_that_dies_of_it_is_an_exit_status(start, number):
     run = start("--no-python", "sh", "-c", f"kill -{int(number)} $$")

@@ -52,8 +52,8 @@ def test_a_missing_working_folder(dlaunch):
     assert result.rc != 0 and "/no/such/folder" in result.err and "No such file or directory" in result.err
 
 
-def test_python_reports_a_missing_script(dlaunch):
-    result = dlaunch("--nproc-per-node=2", "no/such/script.py")
+def test_python_reports_the_missing_script_of_a_lone_worker(dlaunch):
+    result = dlaunch("no/such/script.py")
     assert result.rc == 2 and "can't open file" in result.err and "no/such/script.py" in result.err
 
 

@@ -15,7 +15,7 @@ def test_status_and_names(job, tmp_path):
     )
     result = run.wait(10)
     assert result.rc == 84 and 0.5 <= result.seconds < 5
-    assert "0.5" in result.first_line and "--timeout" in result.first_line and "rank 1" not in result.err
+    assert "0.5" in result.first_line and "--timeout" in result.first_line and "rank 1" not in result.first_line
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["exit_status"] == 84 and {failure["rank"] for failure in report["failures"]} == {0, 2}
 
