@@ -140,7 +140,7 @@ base::Result<void> Agent::prepare() {
                                                 return hosted.error();
                                             return {};
                                         });
-    link_.ready();
+    link_.ready(plan_.host.is_set("SLURM_JOB_ID"));
     // While the I/O thread makes the run folder, the control loop makes objects that need no name in it.
     output_.prepare(work_on(files_, plan_), [this](const base::Result<void>& made) { on_output_ready(made); });
     link_.register_cgroup(cgroups_.folder());

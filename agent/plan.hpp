@@ -32,6 +32,7 @@ struct Host {
             if (known == wanted) return value;
         return std::nullopt;
     }
+    [[nodiscard]] bool is_set(std::string_view wanted) const { return set_variable(wanted).has_value(); }
     /// None if unset or empty.
     [[nodiscard]] std::optional<std::string> set_variable(std::string_view wanted) const {
         auto value = variable(wanted);

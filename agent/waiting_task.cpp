@@ -62,7 +62,7 @@ void WaitingTask::connect() {
     auto made = connect_to_status(task_.socket, task_.index);
     if (!made) return refuse(made.error());
     connection_ = std::move(*made);
-    if (connection_ && !std::exchange(was_connected_, true)) link_.ready();
+    if (connection_ && !std::exchange(was_connected_, true)) link_.ready(true);
     if (connection_ || base::Clock::now() < give_up_at_) return;
     refuse({fmt::format("the first task of this node has not started dlaunch within {} s (socket {}), expected srun "
                         "dlaunch with the same options in all tasks",

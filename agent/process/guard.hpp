@@ -58,8 +58,9 @@ public:
 
     /// Call before the agent creates anything that it must remove. From here on all signals are blocked, and the agent
     /// reads them. Before ready(), SIGINT, SIGTERM, SIGQUIT and SIGHUP to either process kill the agent, and the guard
-    /// exits.
-    void ready();
+    /// exits. `keeps_status`: after a signal that ends the job the guard exits with 128 + n and does not die of it, for
+    /// a scheduler that needs the status.
+    void ready(bool keeps_status = false);
     /// Names the cgroup that the guard must kill and remove if the agent dies. Call before making the folder.
     void register_cgroup(const std::string& folder);
     /// Names a folder that the guard must remove if the agent dies.

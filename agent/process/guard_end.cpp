@@ -10,7 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "agent/process/cgroup.hpp"
@@ -234,7 +233,7 @@ void Guard::give_up_coordinator() {
 /// of a task that a signal has killed.
 void Guard::die_if_signalled(int own_status) const {
     const int number = own_status - exit_status::kSignalBase;
-    if ((number != SIGINT && number != SIGTERM) || !received.contains(number) || getenv("SLURM_JOB_ID")) return;
+    if ((number != SIGINT && number != SIGTERM) || !received.contains(number) || keeps_status) return;
     sigset_t only;
     sigemptyset(&only);
     sigaddset(&only, number);

@@ -41,10 +41,10 @@ GuardLink::Received GuardLink::receive() {
     return {Kind::signals, message.set};
 }
 
-void GuardLink::ready() {
+void GuardLink::ready(bool keeps_status) {
     const sigset_t taken = taken_signals();
     sigprocmask(SIG_BLOCK, &taken, nullptr);
-    send_to_guard(socket_.get(), GuardMessage::Kind::ready, {});
+    send_to_guard(socket_.get(), GuardMessage::Kind::ready, {}, keeps_status ? 1 : 0);
     prctl(PR_SET_PDEATHSIG, SIGCONT);
 }
 

@@ -29,7 +29,8 @@ struct GuardMessage {
         status_socket
     } kind = Kind::signals;
     sigset_t set = {};         ///< signals the guard received
-    int number = 0;            ///< with `suspended` and `received` the signal, with `ending` the exit status, with
+    int number = 0;            ///< with `ready` 1 if the guard keeps the status, with
+                               ///< `suspended` and `received` the signal, with `ending` the exit status, with
                                ///< `lease` the milliseconds for a rejoin, with `coordinator` 1 if the agent exits
                                ///< next, with `status_socket` the number of tasks
     char text[PATH_MAX] = {};  ///< a folder; with `connection` the good-bye, with `ending` a line for the user

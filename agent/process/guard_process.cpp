@@ -79,7 +79,10 @@ void Guard::read_messages() {
     while (receive(message)) {
         message.text[sizeof message.text - 1] = 0;
         switch (message.kind) {
-            case Kind::ready: agent_ready = true; break;
+            case Kind::ready:
+                agent_ready = true;
+                keeps_status = message.number != 0;
+                break;
             case Kind::cgroup: cgroup = message.text; break;
             case Kind::folder: folders.emplace_back(message.text); break;
             case Kind::shared_memory: sweeps_shared_memory = true; break;

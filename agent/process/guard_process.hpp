@@ -34,12 +34,13 @@ struct Guard {
     Lease* lease = nullptr;
     bool has_lease = false;  ///< false: the lease's page is untouched, which saves memory
     bool hangup_ignored = false;
-    bool agent_ready = false;  ///< the agent reads signals, and removes its files itself
-    int continued = 0;         ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
-    std::set<int> received;    ///< signals that have come to this process
-    int ended_by = 0;          ///< the signal for which the guard killed an agent before ready(); 0: none
-    int connection = -1;       ///< copy of the agent's connection to the coordinator; -1: none
-    std::string goodbye;       ///< message to send on the connection when no worker lives
+    bool agent_ready = false;   ///< the agent reads signals, and removes its files itself
+    int continued = 0;          ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
+    bool keeps_status = false;  ///< after a signal the exit status shows it, and not a death
+    std::set<int> received;     ///< signals that have come to this process
+    int ended_by = 0;           ///< the signal for which the guard killed an agent before ready(); 0: none
+    int connection = -1;        ///< copy of the agent's connection to the coordinator; -1: none
+    std::string goodbye;        ///< message to send on the connection when no worker lives
 
     /// The agent has announced its exit. If one of its threads is blocked in a system call on a disk that does not
     /// answer, the agent cannot be reaped, and the guard exits without it.

@@ -120,7 +120,7 @@ base::Result<void> FrontShell::prepare() {
                                   [this](std::string line) { output_->write_event(std::move(line)); });
     }
     link_.register_nodes();
-    link_.ready();
+    link_.ready(plan_.job.host.is_set("SLURM_JOB_ID"));
     return {};
 }
 
