@@ -113,11 +113,12 @@ void GroupShell::look_for_message(const Worker& worker) {
     });
 }
 
-/// Before the stop signal makes the worker print more.
 void GroupShell::look_for_last_line(const Worker& worker) {
-    const LogSource source = workers_.source_of(worker);
-    deps_.output.inspect(source, [this, source](Evidence found) {
-        if (source.restart_round == assignment_.round) last_lines_[source.local_rank] = std::move(found.last_line);
+    ++lines_awaited_;
+    deps_.output.inspect(workers_.source_of(worker), [this, source = workers_.source_of(worker)](Evidence found) {
+        if (source.restart_round != assignment_.round || lines_awaited_ == 0) return;
+        last_lines_[source.local_rank] = std::move(found.last_line);
+        if (--lines_awaited_ == 0) end_time_limit();
     });
 }
 
@@ -156,10 +157,7 @@ void GroupShell::add_early_exits() {
 
 void GroupShell::add_failure(const GroupCommand& command) {
     const Failure& failure = failures_.emplace_back(make_failure(command));
-    if (failure.how == ExitKind::timed_out)
-        look_for_last_line(workers_.all()[static_cast<std::size_t>(failure.local_rank)]);
-    else if (!failure.collateral)
-        owner_.on_lost(failure);
+    if (!failure.collateral && failure.how != ExitKind::timed_out) owner_.on_lost(failure);
 }
 
 /// Of the workers without a failure of their own.

@@ -17,6 +17,7 @@ namespace dlaunch::agent {
 namespace {
 
 constexpr auto kPrintStacks = std::chrono::milliseconds(200);
+constexpr auto kLookForLines = std::chrono::milliseconds(100);
 
 std::int64_t number(std::int64_t value) { return value; }
 const char* plural(std::size_t count, const char* ending) { return count == 1 ? "" : ending; }
@@ -110,6 +111,9 @@ void GroupShell::begin(const Assignment& assignment) {
             evidence_.clear();
             last_lines_.clear();
             stop_due_ = {};
+            last_lines_due_ = {};
+            lines_awaited_ = 0;
+            is_timed_out_ = false;
             workers_.begin(assignment);
             make_folders();
             for (RoundService* service : deps_.services) service->prepare(assignment);
@@ -137,9 +141,21 @@ void GroupShell::kill(const std::string& why) {
     feed([this](base::Time now) { group_.kill(now); });
 }
 
+/// First looks for the last line of each worker: the stacks and the stop make workers print more.
 void GroupShell::time_out() {
-    stacks_are_printed_ = workers_.ask_for_stacks(deps_.plan.stop_signal);
+    if (std::exchange(is_timed_out_, true)) return;  // the coordinator's order follows this node's own limit
     events_.write("stop_requested", {{"why", "--timeout"}});
+    last_lines_due_ = deps_.loop.after(kLookForLines, [this] { end_time_limit(); });
+    lines_awaited_ = 0;
+    for (const Worker& worker : workers_.all())
+        if (worker.alive) look_for_last_line(worker);
+    if (lines_awaited_ == 0) end_time_limit();
+}
+
+void GroupShell::end_time_limit() {
+    last_lines_due_ = {};
+    lines_awaited_ = 0;
+    stacks_are_printed_ = workers_.ask_for_stacks(deps_.plan.stop_signal);
     feed([this](base::Time now) { group_.time_out(now); });
 }
 

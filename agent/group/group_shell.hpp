@@ -111,6 +111,7 @@ private:
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);
     void look_for_last_line(const Worker& worker);
+    void end_time_limit();
     void announce();
     void add_failure(const GroupCommand& command);
     void add_early_exits();
@@ -142,7 +143,9 @@ private:
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;
     bool stacks_are_printed_ = false;  ///< the stop signal waits for them
-    base::Timer stop_due_;
+    base::Timer stop_due_, last_lines_due_;
+    bool is_timed_out_ = false;
+    int lines_awaited_ = 0;             ///< answers of the I/O thread, before the time limit takes effect
     bool awaits_folders_ = false;       ///< the I/O thread makes the round's folders
     std::optional<int> to_be_started_;  ///< the worker or template that waits for its folder or a service
     base::Timer folders_due_;

@@ -12,6 +12,7 @@
 
 #include "agent/logs/screen.hpp"
 #include "agent/logs/warnings.hpp"
+#include "agent/plan.hpp"
 #include "agent/status/event_file.hpp"
 #include "launcher/start/collected_logs.hpp"
 #include "rendezvous/base/signals_blocked.hpp"
@@ -88,12 +89,15 @@ struct FrontOutput::Side {
     }
 
     void open_events(const std::string& path) {
+        events_on_stdout = path == agent::Plan::kStandardOutput;
+        if (events_on_stdout) return;
         auto opened = agent::EventFile::open(path);
         if (!opened) return warn(opened.error().text + "; no event is written");
         events = std::move(*opened);
     }
 
     void write_event(const std::string& line) {
+        if (events_on_stdout) return print_on_stdout(line);
         events.write(line);
         warn(events.take_warning());
     }
@@ -178,6 +182,7 @@ struct FrontOutput::Side {
     const OnTaken on_taken;
     CollectedLogs logs;
     agent::EventFile events;
+    bool events_on_stdout = false;
     agent::Warnings warnings;
     std::optional<agent::Screen> out, err;  ///< no err: both are the same terminal, pipe or file
     std::map<std::pair<int, FrameKind>, Stream> streams;

@@ -112,3 +112,9 @@ def test_the_event_log_on_standard_output(dlaunch, tmp_path):
     lines.remove("from the worker")
     assert [json.loads(line)["event"] for line in lines][::len(lines) - 1] == ["job_started", "job_ended"]
     assert not (tmp_path / "-").exists()
+
+
+def test_the_event_log_of_a_front_end_on_standard_output(dlaunch, tmp_path):
+    result = dlaunch("--event-log=-", "--launcher=fork", "--hosts=a,b", "true")
+    events = [json.loads(line)["event"] for line in result.out.splitlines()]
+    assert (events[0], events[-1]) == ("job_started", "job_ended") and not (tmp_path / "-").exists()

@@ -35,6 +35,7 @@ def test_the_stacks_of_python(dlaunch, script, how, variables):
     result = dlaunch("--timeout=2", "--nproc-per-node=2", "-r", "3", "--log-dir=logs", script("hangs.py", text),
                      env={"PYTHON_EXEC": sys.executable, **variables})
     assert result.rc == 84 and "in wait_here" in result.err, result.err
+    assert "ago: up\n" in result.err, "the stacks are no last lines"
 
 
 def test_a_worker_that_handles_the_stop_signal_is_not_aborted(dlaunch, script):
