@@ -1,5 +1,7 @@
 """Two jobs without --rdzv-id at one endpoint: nodes of the second wait as spares, and both jobs are warned."""
 
+from processes import until
+
 
 def unnamed(job, host, nnodes, program):
     words = [word for word in job.words(nnodes) if not word.startswith("--rdzv-id")]
@@ -13,7 +15,7 @@ def test_another_program_waits_as_a_spare_and_both_sides_are_warned(cluster, she
     first = [unnamed(job, host, "2", job.program) for host in job.net.all[:2]]
     world = job.world(2)
     second = unnamed(job, job.net[2], "2", other)
-    job.net[2].await_connection(job.net[0])
+    until(lambda: "waiting as a spare" in second.err(), 20, "the line of the spare")
     job.end_well(world, *first, second)
     assert 'waiting as a spare: job "none"' in second.err() and "needs its own port" in second.err()
     assert "node3 joins with program other.sh, but the job runs worker.sh" in first[0].err()
@@ -25,7 +27,7 @@ def test_the_same_program_waits_as_a_spare_with_a_message(cluster):
     runs = [unnamed(job, host, "2", job.program) for host in job.net.all[:2]]
     world = job.world(2)
     spare = unnamed(job, job.net[2], "2", job.program)
-    job.net[2].await_connection(job.net[0])
+    until(lambda: "waiting as a spare" in spare.err(), 20, "the line of the spare")
     job.end_well(world, *runs, spare)
     assert 'waiting as a spare: job "none"' in spare.err() and "needs its own port" in spare.err()
     assert job.rounds() == 1
