@@ -31,20 +31,20 @@ agent::Program script(const std::string& name) {
     made.command = {"python3", "-u", name};
     made.name_index = 2;
     made.is_python = true;
-    made.working_directory = "/work";
+    made.working_directory = "/jobs";
     return made;
 }
 
 agent::Program program(const std::string& name) {
     agent::Program made;
     made.command = {name};
-    made.working_directory = "/work";
+    made.working_directory = "/jobs";
     return made;
 }
 
 TEST(CheckPrograms, AMissingScriptIsAnError) {
-    EXPECT_EQ(error_of(script("train.py"), {}), "train.py: no such file in /work, expected a Python script");
-    EXPECT_EQ(error_of(script("train.py"), {{"/work/train.py", Presence::there}}), "");
+    EXPECT_EQ(error_of(script("train.py"), {}), "train.py: no such file in /jobs, expected a Python script");
+    EXPECT_EQ(error_of(script("train.py"), {{"/jobs/train.py", Presence::there}}), "");
     EXPECT_EQ(error_of(script("/a/train.py"), {{"/a/train.py", Presence::unknown}}), "");
 }
 
@@ -60,12 +60,12 @@ TEST(CheckPrograms, AModuleAndAScriptBehindAWrapperMayBeAnywhere) {
 }
 
 TEST(CheckPrograms, AProgramOfTheWorkingDirectoryNeedsItsPath) {
-    const std::map<std::string, Presence> here{{"/work/ring", Presence::there}};
+    const std::map<std::string, Presence> here{{"/jobs/ring", Presence::there}};
     EXPECT_EQ(error_of(program("ring"), here), "ring: not found in PATH, but there is ./ring: expected dlaunch ./ring");
     EXPECT_EQ(error_of(program("./ring"), here), "");
     EXPECT_EQ(error_of(program("ring"), {}), "") << "the start of the worker tells why";
-    EXPECT_EQ(error_of(program("ring"), {{"/work/ring", Presence::there}, {"/usr/bin/ring", Presence::there}}), "");
-    EXPECT_EQ(error_of(program("ring"), {{"/work/ring", Presence::there}, {"/bin/ring", Presence::unknown}}), "");
+    EXPECT_EQ(error_of(program("ring"), {{"/jobs/ring", Presence::there}, {"/usr/bin/ring", Presence::there}}), "");
+    EXPECT_EQ(error_of(program("ring"), {{"/jobs/ring", Presence::there}, {"/bin/ring", Presence::unknown}}), "");
 }
 
 }  // namespace
