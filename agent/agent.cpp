@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -65,6 +64,7 @@ private:
     // GroupOwner
     void print(const std::string& text) override { reporter_.print(text); }
     void print_unless_quiet(const std::string& text) override { reporter_.print_unless_quiet(text); }
+    void print_own(const std::string& text) override { reporter_.print_own(text); }
     [[nodiscard]] bool is_fenced() const override { return link_.has_fenced(); }
     [[nodiscard]] bool is_asked_to_end() const override { return signals_->is_asked(); }
     void on_started() override {
@@ -100,7 +100,6 @@ private:
     std::unique_ptr<SignalIntake> signals_;
     base::Timer time_limit_, clean_due_;
     LeftoverSweep leftovers_{loop_, plan_.temporary_folder};
-
     std::vector<std::vector<int>> processors_;
     std::optional<rlimit> open_files_;
     int rounds_ = 0, status_ = 0;
@@ -115,7 +114,7 @@ private:
 Agent::Agent(const Plan& plan, GuardLink& link)
     : plan_(plan),
       link_(link),
-      node_{plan.host.name, {}, {}, plan.host.usable_cores},
+      node_{plan.host.name, {}, {}, plan.host.usable_cores, std::chrono::system_clock::now()},
       output_(loop_, plan, log_options(plan, node_.host), {}),
       reporter_(plan, node_, output_),
       terminal_(link_.guard()),
@@ -141,6 +140,7 @@ base::Result<void> Agent::prepare() {
                                             return {};
                                         });
     link_.ready(plan_.host.is_set("SLURM_JOB_ID"));
+    reporter_.leave_to(link_);
     // While the I/O thread makes the run folder, the control loop makes objects that need no name in it.
     output_.prepare(work_on(files_, plan_), [this](const base::Result<void>& made) { on_output_ready(made); });
     link_.register_cgroup(cgroups_.folder());
@@ -183,7 +183,7 @@ void Agent::refuse(int status, const std::string& why) {
 
 void Agent::on_output_ready(const base::Result<void>& made) {
     if (has_ended_) return;
-    if (!made) return refuse(made.error().status, plan_.with_host(made.error().text));
+    if (!made) return refuse(made.error().status, made.error().text);
     wire();
     events_.write("job_started", {{"workers", std::int64_t{plan_.workers()}},
                                   {"pid", std::int64_t{getpid()}},
@@ -195,9 +195,10 @@ void Agent::on_output_ready(const base::Result<void>& made) {
                                losses_->report(lost, reason);
                                round_->stop(signal ? signal : plan_.stop_signal, reason);
                            },
-                       .print = [this](const std::string& text) { reporter_.progress(text); },
+                       .print = std::bind_front(&Reporter::progress, &reporter_),
                        .end = [this](const JobVerdict& verdict) { on_end(verdict); },
                        .kill = [this](const std::string& reason) { round_->kill(reason); },
+                       .explain_stop = [this](StopFor what) { round_->explain_stop(what); },
                        .time_out = [this](const std::string&) { round_->time_out(); }});
 }
 
@@ -206,19 +207,16 @@ void Agent::wire() {
     cgroups_.finish_making();
     link_.register_folder(plan_.logs.keeps_files() ? "" : output_.paths().folder());
     socket_ = std::make_unique<AgentSocket>(loop_, std::shared_ptr<const SocketFile>(files_, &files_->socket));
-    socket_->on_status([this] { return node_status(plan_, node_, *round_); });
+    socket_->on_status([this] { return node_status(plan_, node_, *round_, output_.paths()); });
     losses_ = std::make_unique<LossNotices>(loop_, *socket_);
     node_.agent_socket = files_->socket.path();
     if (plan_.forks) template_ = std::make_unique<Template>(loop_, *socket_, children_);
-    if (plan_.timers.enabled)
-        timers_ = std::make_unique<TimerService>(
-            loop_, std::shared_ptr<const TimerFifo>(files_, &files_->timers),
-            [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
+    timers_ = std::make_unique<TimerService>(
+        loop_, *socket_, std::shared_ptr<const TimerFifo>(files_, &files_->timers),
+        [this](pid_t pid, const std::string& scope, int signal) { round_->hang(pid, signal, scope); });
     input_.on_terminal_wanted([this] { suspend(SIGTTIN); });
     link_.register_folder(files_->socket.folder());
-
-    std::vector<RoundService*> services{&store_, losses_.get(), &input_};
-    if (timers_) services.push_back(timers_.get());
+    std::vector<RoundService*> services{&store_, losses_.get(), &input_, timers_.get()};
     mpi_ = mpi_services(loop_, plan_, children_,
                         {.print = [this](const std::string& text) { print_unless_quiet(text); },
                          .register_folder = [this](const std::string& folder) { link_.register_folder(folder); }});
@@ -236,15 +234,13 @@ void Agent::wire() {
                                .open_files = open_files_,
                                .program = template_.get()});
     round_ = std::make_unique<GroupShell>(*deps_, events_, static_cast<GroupOwner&>(*this));
+    output_.show_view(terminal_.is_in_background());
     if (early_stop_) suspend(std::exchange(early_stop_, 0));
 }
 
 void Agent::on_start(const Assignment& assignment) {
     ++rounds_;
-    if (plan_.verbosity > 0)
-        print(fmt::format("round {}: starting rank{} {} of {}, master address {}:{}", assignment.round,
-                          assignment.ranks.workers() == 1 ? "" : "s", assignment.ranks.text(), assignment.world_size,
-                          assignment.master_addr, assignment.master_port));
+    reporter_.round_begins(assignment, rounds_);
     round_->begin(assignment);
 }
 
@@ -273,6 +269,7 @@ void Agent::on_end(const JobVerdict& verdict) {
 
 /// The guard prints the loss in a child process, which a blocked stderr cannot hold up (print_within).
 void Agent::on_output_finished(const std::string& lost) {
+    reporter_.forget(link_);
     if (refusal_.empty()) refusal_ = lost;
     clean_due_ = loop_.after(kCleanDue, [this] { loop_.stop(); });
     when_clean(mpi_, [this] { loop_.stop(); });
@@ -313,9 +310,12 @@ void Agent::end_by_signal(int number) {
     const int running = round_->workers().alive();
     const bool again = std::exchange(signalled_, true);
     const auto message = [&](SignalEffect effect) { return ending_message(effect, signal_name, running, plan_.grace); };
-    if (leaving_ && !again) return print_unless_quiet(message(SignalEffect::already));  // after --timeout, with grace
+    const auto print_effect = [&](SignalEffect effect) {  // a front end prints one line for all its hosts
+        if (!plan_.has_front_end) print_unless_quiet(message(effect));
+    };
+    if (leaving_ && !again) return print_effect(SignalEffect::already);  // after --timeout, with grace
     if (leaving_) {
-        print_unless_quiet(message(SignalEffect::at_once));
+        print_effect(SignalEffect::at_once);
         output_.hurry();
         round_->kill(signal_name);
         return membership_->leave_at_once();
@@ -331,21 +331,20 @@ void Agent::end_by_signal(int number) {
 }
 
 void Agent::on_time_out() {
-    if (leaving_) return;
-    leaving_ = true;
-    const auto limit = static_cast<double>(plan_.timeout.count()) / 1e3;
-    membership_->leave(LeaveReason::time_limit, exit_status::kHang,
-                       fmt::format("the job outlived --timeout={:g}", limit));
+    if (std::exchange(leaving_, true)) return;
+    const auto why = fmt::format("the job outlived --timeout={:g}", static_cast<double>(plan_.timeout.count()) / 1e3);
+    membership_->leave(LeaveReason::time_limit, exit_status::kHang, why);
     round_->time_out();
 }
 
 void Agent::on_guard_died() {
+    const std::string death = death_of_guard(link_.guard());
     if (has_ended_) return output_.hurry();
-    if (!round_) return refuse(exit_status::kSignalBase + SIGKILL, "the guard died");
+    if (!round_) return refuse(exit_status::kSignalBase + SIGKILL, death);
     leaving_ = true;
     output_.hurry();
-    membership_->leave(LeaveReason::guard_is_dead, exit_status::kSignalBase + SIGKILL, "the guard died");
-    round_->kill("the guard died");
+    membership_->leave(LeaveReason::guard_is_dead, exit_status::kSignalBase + SIGKILL, death);
+    round_->kill(death);
 }
 
 void Agent::on_child() {
@@ -361,7 +360,7 @@ void Agent::suspend(int stop_signal) {
     input_.suspend();
     round_->suspend();
     terminal_.take_back();
-    link_.report_suspended(stop_signal);
+    output_.pause_view([this, stop_signal] { link_.report_suspended(stop_signal); });
 }
 
 void Agent::resume() {
@@ -371,11 +370,12 @@ void Agent::resume() {
     round_->give_terminal();
     input_.resume();
     round_->resume();
+    output_.show_view(terminal_.is_in_background());
 }
 
 int prepare_and_run(const Plan& plan, GuardLink& link) {
     const auto refuse = [&](int status, const std::string& why) {
-        link.announce_end(status, base::printable(plan.with_host(why)));
+        link.announce_end(status, base::printable(why));
         return status;
     };
     if (const std::string error = too_few_open_files(plan.rendezvous.max_nodes == 1); !error.empty())
@@ -392,7 +392,7 @@ int run_agent(const Plan& plan, GuardLink link) {
     try {
         return prepare_and_run(plan, link);
     } catch (const std::exception& error) {
-        link.announce_end(exit_status::kCannotExecute, base::printable(plan.with_host(error.what())));
+        link.announce_end(exit_status::kCannotExecute, base::printable(error.what()));
         return exit_status::kCannotExecute;
     }
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/mpi/family.hpp"
+#include "rendezvous/auth/token.hpp"
 #include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::agent {
@@ -91,15 +92,22 @@ struct StreamChoice {
 };
 
 struct LogPlan {
-    std::string directory;               ///< --log-dir; empty: a new folder below $TMPDIR
+    std::string directory;               ///< --log-dir; empty: the run has a folder of its own in $TMPDIR
+    int keep_runs = 0;                   ///< newest runs in that folder that stay; 0: 20 in $TMPDIR, else all
     StreamChoice redirects;              ///< to a file only
     StreamChoice tee;                    ///< to a file and, with a prefix, to the console
     std::optional<std::set<int>> shown;  ///< --local-ranks-filter: local ranks with output on the console
     std::vector<std::string> stdout_filters, stderr_filters;  ///< substrings of lines copied to filtered_*.log
     std::string prefix_template = "[${role_name}${local_rank}]:";
-    bool colours = true;             ///< on a terminal
-    bool timestamps = false;         ///< ISO 8601, UTC, ms, before the prefix
-    bool fold = false;               ///< print equal lines of several ranks once
+    std::string short_template = "[${rank}] ";  ///< of the live view, and of `prefixed`
+    bool live = false;                          ///< on a terminal, where several workers have one console
+    bool relayed = false;                       ///< the front end has the live view: logs/live/relay.hpp
+    int front_terminals = 0;                    ///< kStdout, kStderr: shown there by a front end whose input is typed
+    bool prefixed = false;                      ///< a prefix for streams without a file, too
+    std::optional<bool> terminals;  ///< a terminal for each worker; none: for programs other than Python in a live view
+    bool colours = true;            ///< on a terminal
+    bool timestamps = false;        ///< ISO 8601, UTC, ms, before the prefix
+    bool fold = false;              ///< print equal lines of several ranks once
     std::uint64_t rotate_bytes = 0;  ///< size at which a file becomes .1, .2 ...; 0: never
     int rotate_keep = 5;             ///< number of rotated files kept beside the current one
 
@@ -108,6 +116,11 @@ struct LogPlan {
     [[nodiscard]] int stands_for(int local_rank) const {
         if (local_rank >= 0) return local_rank;
         return shown && !shown->empty() ? *shown->begin() : 0;
+    }
+    [[nodiscard]] bool hides(int local_rank) const { return shown && !shown->contains(stands_for(local_rank)); }
+    [[nodiscard]] bool is_on_console(int local_rank, Stream stream) const {
+        const int of = stands_for(local_rank);
+        return !hides(of) && ((tee.of(of) & stream) || !(redirects.of(of) & stream));
     }
     [[nodiscard]] bool has_file(int local_rank, Stream stream) const {
         return ((tee.of(local_rank) | redirects.of(local_rank)) & stream) != 0;
@@ -155,7 +168,10 @@ struct RestartPlan {
 enum class ScaleUp { immediate, on_restart, never };
 
 /// torchrun's --rdzv-backend.
-enum class Backend { fixed_address, c10d };  ///< "static", "c10d"
+enum class Backend { fixed_address, c10d };  ///< "static", "c10d" and "etcd"
+
+/// How workers reach their round's store (--store): automatic is a relay with a token, else open.
+enum class StorePath { automatic, open, relay };
 
 /// The rendezvous of the job's nodes.
 struct RendezvousPlan {
@@ -178,6 +194,12 @@ struct RendezvousPlan {
     std::chrono::milliseconds node_timeout{5'000};      ///< silence after which a node counts as lost
     std::vector<std::string> expected_hosts;            ///< all nodes of a scheduler's allocation; else empty
     bool standalone = true;                             ///< a job of one node, which no other can join
+    auth::TokenPtr token;                               ///< null: an open job
+    StorePath store = StorePath::automatic;
+
+    [[nodiscard]] bool relays_store() const {
+        return store == StorePath::relay || (store == StorePath::automatic && token);
+    }
 };
 
 /// torchrun's file timers: workers write deadlines into a FIFO.
@@ -193,8 +215,16 @@ struct TaskPlan {
     int index = 0;  ///< of this task
 };
 
+/// The scheduler's commands after an end by SIGTERM (--requeue).
+struct RequeuePlan {
+    std::vector<std::string> question;  ///< shows the state of the job, which tells why it ends
+    std::vector<std::string> order;     ///< empty: none
+    bool operator==(const RequeuePlan&) const = default;
+};
+
 struct Plan {
     Host host;
+    std::vector<std::string> command_line;  ///< of dlaunch, for the report
     std::vector<Context> contexts{{}};      ///< ascending in appnum, never empty; local ranks count through them
     bool virtual_local_rank = false;        ///< every worker sees a single device
     Vendor vendor = Vendor::nvidia;         ///< of the devices that virtual local ranks distribute
@@ -202,13 +232,14 @@ struct Plan {
     bool forks = false;                     ///< workers are forked from a template, see services/template.hpp
     bool use_cgroups = true;                ///< false with DLAUNCH_NO_CGROUP=1: sweeps alone find processes
     std::string temporary_folder = "/tmp";  ///< absolute path: $TMPDIR where that is set
+    std::string runtime_folder;             ///< $XDG_RUNTIME_DIR if it is an absolute path; else empty
     TimerPlan timers;
     StdinPlan standard_input;
     LogPlan logs;
     RestartPlan restarts;
     RendezvousPlan rendezvous;
     TaskPlan tasks;
-    std::vector<std::string> requeue;  ///< --requeue: the command after an end by SIGTERM; empty: none
+    RequeuePlan requeue;
     Binding binding = Binding::none;
     std::vector<int> handled_signals;  ///< signals that end the job
     std::string handled_signals_text;  ///< as given: TORCHELASTIC_SIGNALS_TO_HANDLE
@@ -221,9 +252,10 @@ struct Plan {
     std::string report_file;       ///< --report; empty: none; may be kStandardOutput
     std::string event_log;         ///< --event-log; likewise
     std::string agent_error_file;  ///< the agent's own TORCHELASTIC_ERROR_FILE; empty: none
-    int verbosity = 0;             ///< -1 quiet, 0, 1 verbose
+    int verbosity = 0;             ///< -1 quiet, 0, 1 verbose; -1 also where another node prints for all
+    bool is_quiet = false;         ///< --quiet
     bool has_front_end = false;    ///< a front end hosts the coordinator and prints the report
-    int input_notices = -1;        ///< the front end's pipe for services/input_notice.hpp; -1: none
+    int front_notices = -1;        ///< the front end's pipe for process/front_notice.hpp; -1: none
 
     /// A message about this node. Those of a front end's nodes appear side by side, and have the host's name.
     [[nodiscard]] std::string with_host(const std::string& text) const {

@@ -5,8 +5,10 @@
 #include "agent/group/environment.hpp"
 #include "agent/group/group_shell.hpp"
 #include "agent/io/output.hpp"
+#include "agent/last_record.hpp"
 #include "agent/membership/membership.hpp"
 #include "agent/plan.hpp"
+#include "agent/process/guard.hpp"
 
 namespace dlaunch::agent {
 
@@ -22,11 +24,21 @@ public:
     void print_unless_quiet(const std::string& text) {
         if (plan_.verbosity >= 0) print(text);
     }
+    /// Prints a line about this node, unless --quiet.
+    void print_own(const std::string& text) {
+        if (!plan_.is_quiet) print(plan_.with_host(text));
+    }
 
     /// Prints a line of the membership. The failure of the last round, if any, goes before it: the job continues, so no
-    /// report will name that failure.
-    void progress(const std::string& text);
+    /// report will name that failure. If `cause` is another node's failure, that one goes before it with its `message`,
+    /// then this node's own if it did not follow from that.
+    void progress(const std::string& text, const std::string& cause = {}, const std::string& message = {});
+    /// `count`: of the rounds begun on this node, with this one.
+    void round_begins(const Assignment& assignment, int count);
     void round_over(const RoundResult& end) { last_round_ = end; }
+    /// Until forget(), the guard reports in place of this process if that is killed.
+    void leave_to(GuardLink& guard);
+    void forget(GuardLink& guard) { guard.keep_last_record(-1); }
     /// `reason` for the end of this node was printed: final_output() does not repeat it.
     void end_is_explained_by(const std::string& reason) { explained_ = reason; }
 
@@ -38,12 +50,15 @@ public:
                                                    const GroupShell& group) const;
 
 private:
+    void print_failure(const Failure& failure);
     [[nodiscard]] JobResult job_result(const JobVerdict& verdict, const Job& job, const GroupShell& group) const;
+    [[nodiscard]] bool has_just_shown(const Failure& failure) const;
     [[nodiscard]] bool is_known(const std::string& reason) const;
 
     const Plan& plan_;
     const NodeFacts& node_;
     Output& output_;
+    LastRecord last_record_;
     RoundResult last_round_;
     std::string latest_;     ///< the line printed last
     std::string explained_;  ///< "SIGTERM received"

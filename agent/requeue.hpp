@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "agent/errors/report.hpp"
 #include "agent/membership/membership.hpp"
@@ -16,13 +17,17 @@ public:
     /// The arguments must outlive this object.
     Requeue(base::Loop& loop, Children& children, const Plan& plan) : plan_(plan), helper_(loop, children) {}
 
-    /// Asks if SIGTERM, and no failure, has ended this node. Call when no worker lives, because SLURM signals the job
-    /// again. `done` receives a line for the user; empty, and at once: nothing was due.
+    /// Asks if SIGTERM, and no failure, has ended this node, and the scheduler does not end the job for good. Call when
+    /// no worker lives, because SLURM signals the job again. `done` receives a line for the user; empty, and at once:
+    /// nothing was due.
     void after(const JobVerdict& verdict, const JobResult& result, std::function<void(const std::string& line)> done);
     /// The scheduler may have signalled this process as a consequence.
     [[nodiscard]] bool has_asked() const { return has_asked_; }
 
 private:
+    void run(const std::vector<std::string>& command, std::function<void(const Helper::Result&)> done);
+    void give_order(const std::function<void(const std::string&)>& done);
+
     const Plan& plan_;
     Helper helper_;
     bool has_asked_ = false;

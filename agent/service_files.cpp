@@ -14,9 +14,11 @@ Output::OtherFiles work_on(const std::shared_ptr<ServiceFiles>& files, const Pla
     };
     const auto make_in = [files, &plan](const RunPaths& paths) {
         files->socket.make(plan.logs.keeps_files() ? "" : paths.folder(), plan.temporary_folder);
+        files->link.make(plan.runtime_folder, files->socket.path());
     };
     const auto remove = [files] {
         files->timers.remove();
+        files->link.remove();
         files->socket.remove();
     };
     return {make, make_in, remove};

@@ -4,6 +4,7 @@
 
 #include "agent/io/output.hpp"
 #include "agent/plan.hpp"
+#include "agent/services/job_link.hpp"
 #include "agent/services/socket_file.hpp"
 #include "agent/services/timer_fifo.hpp"
 
@@ -13,6 +14,7 @@ namespace dlaunch::agent {
 /// them.
 struct ServiceFiles {
     SocketFile socket;
+    JobLink link;
     TimerFifo timers;
 };
 

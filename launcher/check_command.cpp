@@ -35,13 +35,15 @@ More: man dlaunch
 
 void print(const char* what, const std::string& text) { fmt::print("{:<13}{}\n", what, base::printable(text)); }
 
-/// Reads the command line as dlaunch would; PROGRAM may be missing.
+/// Reads the command line as dlaunch would; PROGRAM, or its file, may be missing.
 base::Result<Invocation> invocation_of(std::vector<std::string> words) {
     auto line = normalize(words);
     if (!line) return line.error();
     if (line->program.empty()) words.emplace_back("true");
     words.insert(words.begin(), "dlaunch");
-    return read_command_line(words, deps_of_this_process());
+    Deps deps = deps_of_this_process();
+    deps.presence = [](const std::string&) { return Presence::there; };
+    return read_command_line(words, deps);
 }
 
 /// The text of an option that prints one: check has its own --help, and refuses --dry-run and --print-completion.
@@ -95,7 +97,7 @@ int probe_all(const r::DiscoveryResult& found, const r::DiscoveryRequest& reques
         const bool is_number = place.address == place.endpoint.host;
         print("coordinator:", is_number ? endpoint : fmt::format("{} ({})", endpoint, place.address));
         const r::Answer answer =
-            r::probe(place.address, place.endpoint.port, request.version, request.job_id, kPatience);
+            r::probe(place.address, place.endpoint.port, request.version, request.job_id, kPatience, request.tls, true);
         print("answers:", answer_text(answer, request.job_id));
         best = std::min(best, status_of(answer.kind));
     }
@@ -103,7 +105,9 @@ int probe_all(const r::DiscoveryResult& found, const r::DiscoveryRequest& reques
 }
 
 int check(const agent::Plan& plan) {
-    r::DiscoveryRequest request = agent::discovery_request(plan, plan.host.name);
+    auto tls = agent::tls_of(plan.rendezvous);
+    if (!tls) return print_error(tls.error().within("check"));
+    r::DiscoveryRequest request = agent::discovery_request(plan, plan.host.name, std::move(*tls));
     request.only_look = true;
     if (plan.rendezvous.max_nodes == 1) {
         print("this node:", fmt::format("{}, alone: a job of one node needs no rendezvous", plan.host.name));

@@ -17,6 +17,7 @@
 #include "launcher/slurm/cpu_masks.hpp"
 #include "launcher/slurm/defaults.hpp"
 #include "launcher/start/make_front_plan.hpp"
+#include "launcher/without_effect.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -117,6 +118,7 @@ Result<Invocation> plan_nodes(const std::vector<ContextRequest>& contexts, const
     if (!front) return front.error();
     invocation.kind = settings.dry_run ? Invocation::Kind::print : Invocation::Kind::start_nodes;
     if (settings.dry_run) invocation.output = front_dry_run(*front);
+    warn_without_effect(settings, front->job, deps, true, invocation.warnings);
     invocation.front = std::move(*front);
     return invocation;
 }
@@ -137,12 +139,13 @@ Result<Invocation> plan_it(const std::string& called, std::vector<Normalized>&& 
     auto plan = make_plan(*contexts, here, invocation.warnings);
     if (!plan) return plan.error();
     invocation.plan = std::move(*plan);
+    if (!deps.node) warn_without_effect(first.settings, invocation.plan, deps, false, invocation.warnings);
     const bool is_lone = invocation.plan.workers() == 1 && invocation.plan.rendezvous.max_nodes == 1;
-    if (!is_lone || first.settings.dry_run) {  // else Python itself reports a missing script, as under torchrun
-        auto there = check_programs(invocation.plan, here);
-        if (!there && !first.settings.dry_run) return there.error();
-        if (!there) invocation.status = there.error().status;
-        if (!there) invocation.warnings.push_back(there.error().text);
+    // Of a lone worker Python itself reports a missing script, as under torchrun.
+    if (auto there = check_programs(invocation.plan, here, !is_lone || first.settings.dry_run); !there) {
+        if (!first.settings.dry_run) return there.error();
+        invocation.status = there.error().status;
+        invocation.warnings.push_back(there.error().text);
     }
     if (auto narrow = narrow_affinity(here.host, invocation.plan.workers()))
         invocation.warnings.push_back(std::move(*narrow));
@@ -188,6 +191,8 @@ Result<Invocation> read_command_line(const std::vector<std::string>& argv, const
     std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
     auto invocation = dispatch(argv.empty() ? "" : argv[0], words, deps);
     if (!invocation) return Error{one_line(invocation.error().text), invocation.error().status};
+    const bool starts_nodes = invocation->kind == Invocation::Kind::start_nodes;
+    (starts_nodes ? invocation->front.job : invocation->plan).command_line = argv;
     return invocation;
 }
 

@@ -19,16 +19,21 @@
 #include <thread>
 
 #include "agent/binding/devices.hpp"
+#include "agent/logs/console.hpp"
 #include "agent/process/spawn.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/values.hpp"
 #include "launcher/mpi/local_files.hpp"
 #include "launcher/mpi/look_up.hpp"
+#include "launcher/token_variable.hpp"
+#include "rendezvous/auth/hidden_memory.hpp"
+#include "rendezvous/auth/openssl.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/host.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/base/signals_blocked.hpp"
+#include "rendezvous/net/addresses.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -89,6 +94,17 @@ std::string fresh_id() {
         fmt::format_to(std::back_inserter(text), "{:02x}", b[i]);
     }
     return text;
+}
+
+Result<auth::TokenPtr> read_token(const std::string& path) {
+    auth::hide_memory();
+    return auth::read_token(path);
+}
+
+Result<auth::TokenPtr> fresh_token() {
+    auth::hide_memory();
+    if (const auto loaded = auth::OpenSsl::load(); !loaded) return loaded.error();
+    return auth::random_token();
 }
 
 std::string why_not_writable(const std::string& path) {
@@ -179,7 +195,11 @@ Deps deps_of_this_process() {
     now.topology = agent::discover_topology;
     now.use_cores = use_cores;
     now.fresh_id = fresh_id;
+    now.address_of_interface = rendezvous::address_of_interface;
     now.read_file = read_file;
+    now.read_token = read_token;
+    now.fresh_token = fresh_token;
+    now.token_variable = token_variable();
     now.python_beside = [host = now.host](const std::string& called) { return python_beside(called, host); };
     now.why_not_writable = why_not_writable_soon;
     now.linked_with = [](const ProgramFiles& files) { return look_up(files); };
@@ -189,6 +209,9 @@ Deps deps_of_this_process() {
     };
     now.current_folder = [host = now.host] { return current_folder(host); };
     now.is_no_program = is_no_program;
+    now.console_is_terminal = [] {
+        return isatty(STDOUT_FILENO) == 1 && agent::Console::same(STDOUT_FILENO, STDERR_FILENO);
+    };
     return now;
 }
 

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/binding/binding.hpp"
 #include "agent/plan.hpp"
 #include "launcher/mpi/linked.hpp"
+#include "rendezvous/auth/token.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
@@ -17,8 +19,11 @@ namespace dlaunch::launcher {
 struct StartedNode {
     std::string name;
     std::string order_key;
-    bool prints = false;     ///< the messages that all nodes of the job have
-    int input_notices = -1;  ///< agent::Plan::input_notices
+    bool prints = false;         ///< the messages that all nodes of the job have
+    bool relays_output = false;  ///< agent::LogPlan::relayed
+    int front_terminals = 0;     ///< agent::LogPlan::front_terminals
+    int front_notices = -1;      ///< agent::Plan::front_notices
+    auth::TokenPtr token{};      ///< null: an open job
 };
 
 /// Of a file. Unknown: it may lie on a server, which could keep the caller waiting, or may not be read.
@@ -28,6 +33,7 @@ enum class Presence : unsigned char { there, missing, unknown };
 struct Deps {
     agent::Host host;
     std::optional<StartedNode> node;  ///< none: the user started this dlaunch
+    std::string_view token_variable;  ///< the text of DLAUNCH_TOKEN, which `host` does not have; empty: unset
 
     /// The number of a vendor's devices that the workers see.
     std::function<int(agent::Vendor, const agent::VariableLookup&)> count_devices;
@@ -37,6 +43,8 @@ struct Deps {
     std::function<int(const std::vector<int>& cores)> use_cores;
     std::function<std::string()> fresh_id;  ///< a new random job id
     std::function<base::Result<std::string>(const std::string& path)> read_file;
+    std::function<base::Result<auth::TokenPtr>(const std::string& path)> read_token;
+    std::function<base::Result<auth::TokenPtr>()> fresh_token;  ///< random; an error where TLS is impossible
     /// The absolute path of `python` beside the program of this called name, if that folder is the bin of a virtual or
     /// conda environment; else empty.
     std::function<std::string(const std::string& called)> python_beside;
@@ -46,6 +54,10 @@ struct Deps {
     std::function<Linked(const ProgramFiles&)> linked_with;
 
     std::function<Presence(const std::string& path)> presence;
+    std::function<bool()> console_is_terminal;  ///< standard output and standard error are one terminal
+
+    /// The first address of a network interface, IPv4 before IPv6; empty: none has this name and an address.
+    std::function<std::string(const std::string& name)> address_of_interface;
 
     std::function<std::string()> current_folder;                 ///< as $PWD names it, if that is this folder
     std::function<bool(const std::string& path)> is_no_program;  ///< the file exists, but cannot be executed

@@ -31,19 +31,23 @@ agent::Assignment first_round(const agent::Plan& plan) {
     round.ranks = std::move(placement.ranks);
     round.master_addr = plan.rendezvous.master_addr.empty() ? kChosenAtStart : plan.rendezvous.master_addr;
     round.master_port = plan.rendezvous.master_port.value_or(0);
+    round.relayed = plan.rendezvous.relays_store() && plan.rendezvous.max_nodes > 1;
     round.max_restarts = plan.restarts.max_restarts;
     return round;
 }
 
-/// <log dir>/<job id>_*: `*` stands for random characters.
+/// The run's folder. `*` stands for its date and for random characters.
 std::string run_directory(const agent::Plan& plan) {
-    std::string base = plan.logs.directory.empty() ? plan.temporary_folder + "/dlaunch_*" : plan.logs.directory;
-    return fmt::format("{}/{}_*", base, agent::safe_file_name(plan.rendezvous.job_id));
+    if (!plan.logs.directory.empty())
+        return fmt::format("{}/{}_*", plan.logs.directory, agent::safe_file_name(plan.rendezvous.job_id));
+    if (!plan.logs.keeps_files()) return plan.temporary_folder + "/dlaunch_*";
+    return fmt::format("{}/dlaunch-*-{}-*", plan.temporary_folder,
+                       agent::safe_file_name(plan.contexts.front().program.name()));
 }
 
 Json files_of(const agent::Plan& plan, const std::string& directory, int local_rank) {
     if (!plan.logs.keeps_files() && plan.logs.directory.empty())  // one temporary folder
-        return {{"error", fmt::format("{}/error_0_{}.json", directory.substr(0, directory.rfind('/')), local_rank)}};
+        return {{"error", fmt::format("{}/error_0_{}.json", directory, local_rank)}};
     std::string folder = fmt::format("{}/attempt_0/{}", directory, local_rank);
     unsigned streams = plan.logs.redirects.of(local_rank) | plan.logs.tee.of(local_rank);
     Json files = {{"error", folder + "/error.json"}};
@@ -58,7 +62,7 @@ Json environment_of(const agent::Plan& plan, const agent::Assignment& round, int
     Json variables = Json::object();
     for (const auto& [name, value] : agent::worker_variables(plan, round, node, local_rank, error_file))
         variables[name] = value;
-    if (round.master_port == 0) variables["MASTER_PORT"] = kChosenAtStart;
+    if (round.store_port() == 0) variables["MASTER_PORT"] = kChosenAtStart;
     if (!agent::own_variable(plan, plan.context_of(local_rank), "JAX_COORDINATOR_ADDRESS"))
         variables["JAX_COORDINATOR_ADDRESS"] = kChosenAtStart;
     return variables;
@@ -92,6 +96,8 @@ Json rendezvous(const agent::RendezvousPlan& plan) {
     json["scale_up"] = plan.scale_up == agent::ScaleUp::immediate ? "immediate"
                        : plan.scale_up == agent::ScaleUp::never   ? "never"
                                                                   : "on-restart";
+    json["token"] = plan.token != nullptr;
+    json["store"] = plan.relays_store() ? "relay" : "open";
     if (!plan.expected_hosts.empty()) json["expected_hosts"] = plan.expected_hosts;
     return json;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/agent.hpp"
+#include "agent/last_record.hpp"
 #include "agent/mpi/pmix_server.hpp"
 #include "agent/process/guard.hpp"
 #include "agent/waiting_task.hpp"
@@ -18,11 +19,15 @@
 #include "launcher/coordinator_command.hpp"
 #include "launcher/deps.hpp"
 #include "launcher/hosts_command.hpp"
+#include "launcher/jobs/jobs_command.hpp"
 #include "launcher/print_error.hpp"
 #include "launcher/slurm/defaults.hpp"
 #include "launcher/start/front_end.hpp"
 #include "launcher/start/node_command.hpp"
 #include "launcher/store_command.hpp"
+#include "launcher/token_command.hpp"
+#include "launcher/token_variable.hpp"
+#include "rendezvous/base/host.hpp"
 #include "rendezvous/coordinate/process.hpp"
 
 namespace {
@@ -40,7 +45,8 @@ int run_silent_coordinator(const dlaunch::base::CoordinatorSeat& seat) {
 /// The caller becomes the guard, which stays small: nothing is allocated before the fork. `node`: of a front end.
 int run_job(std::span<char* const> argv, const std::optional<dlaunch::launcher::StartedNode>& node) {
     using dlaunch::launcher::Invocation;
-    auto link = dlaunch::agent::fork_from_guard(run_silent_coordinator);
+    auto link = dlaunch::agent::fork_from_guard(run_silent_coordinator, node ? std::string_view(node->name) : "",
+                                                node ? nullptr : dlaunch::agent::write_last_record);
     auto deps = dlaunch::launcher::deps_of_this_process();
     deps.node = node;
     auto invocation = dlaunch::launcher::read_command_line({argv.begin(), argv.end()}, deps);
@@ -64,12 +70,17 @@ int run_job(std::span<char* const> argv, const std::optional<dlaunch::launcher::
 
 int main(int argc, char** argv) {
     dlaunch::agent::keep_standard_files_open();
+    dlaunch::launcher::take_token_variable();
     // Commands that start no process need no guard.
     const bool has_commands = argc > 1 && !dlaunch::launcher::is_called_torchrun(argv[0]);
     const std::string_view command = has_commands ? argv[1] : "";
     if (command == "store") return dlaunch::launcher::run_store({argv + 2, argv + argc});
+    if (command == "token") return dlaunch::launcher::run_token({argv + 2, argv + argc});
     if (command == "check") return dlaunch::launcher::run_check({argv + 2, argv + argc});
     if (command == "hosts") return dlaunch::launcher::run_hosts({argv + 2, argv + argc});
+    if (dlaunch::launcher::is_jobs_command(command))
+        return dlaunch::launcher::run_jobs_command(command, {argv + 2, argv + argc},
+                                                   dlaunch::launcher::places_in(dlaunch::base::environment()));
     if (command == "backends") return dlaunch::launcher::run_backends({argv + 2, argv + argc});
     if (command == dlaunch::agent::kPmixServerCommand) return dlaunch::agent::run_pmix_server();
     if (command == "agent") return dlaunch::launcher::run_node_agent({argv + 2, argv + argc}, run_job);

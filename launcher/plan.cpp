@@ -8,15 +8,12 @@
 
 #include "agent/group/environment.hpp"
 #include "launcher/cli/values.hpp"
-#include "launcher/hosts/host_list.hpp"
+#include "launcher/job_token.hpp"
 #include "launcher/plan_devices.hpp"
 #include "launcher/plan_mpi.hpp"
 #include "launcher/plan_ranks.hpp"
+#include "launcher/plan_rendezvous.hpp"
 #include "launcher/slurm/defaults.hpp"
-#include "rendezvous/base/ports.hpp"
-#include "rendezvous/net/endpoint.hpp"
-#include "rendezvous/rounds/lease.hpp"
-#include "rendezvous/wire/messages.hpp"
 #include "rendezvous/wire/rank_layout.hpp"
 
 namespace dlaunch::launcher {
@@ -24,10 +21,6 @@ namespace {
 
 using base::Error;
 using base::Result;
-
-Error wrong(const Settings& settings, std::string_view option, std::string_view expected) {
-    return {fmt::format("{}: expected {}", settings.spelling(option), expected)};
-}
 
 /// The interpreter that torchrun would use: that of the environment in which dlaunch was called.
 std::string python(const Settings& settings, const Deps& deps) {
@@ -154,128 +147,6 @@ Result<void> plan_contexts(const std::vector<ContextRequest>& requests, const De
     return check_template(job, plan);
 }
 
-/// A job of this node only, with its own port and id. Rendezvous options have no effect.
-agent::RendezvousPlan plan_standalone(const Settings& settings, const Deps& deps) {
-    agent::RendezvousPlan plan;
-    plan.backend = agent::Backend::c10d;
-    plan.endpoint = "localhost:0";
-    plan.local_addr = settings.plan.rendezvous.local_addr;
-    bool own_id = settings.standalone || !settings.job_id;
-    plan.job_id = own_id ? deps.fresh_id() : *settings.job_id;
-    return plan;
-}
-
-/// The other nodes must know the endpoint. With MIN = 1 the node may listen at any port.
-Result<void> check_endpoints(const Settings& settings, const agent::RendezvousPlan& plan) {
-    if (plan.min_nodes == 1 || settings.endpoint.empty()) return {};
-    for (const rendezvous::Endpoint& place : plan.endpoints.places) {
-        if (place.port == 0) return wrong(settings, "rdzv-endpoint", "a fixed port, as the other nodes must know it");
-        if (place.host == "0.0.0.0" || place.host == "::")
-            return wrong(settings, "rdzv-endpoint", "the name or address of one node");
-    }
-    return {};
-}
-
-/// The addresses of the job's coordinator. The static backend uses --master-addr, unless an endpoint was given.
-Result<void> plan_endpoints(const Settings& settings, agent::RendezvousPlan& plan) {
-    const bool fixed = plan.backend == agent::Backend::fixed_address;
-    plan.endpoint = settings.endpoint;
-    plan.master_port = settings.master_port;
-    if (settings.endpoint.empty()) {
-        if (!fixed) return {};
-        plan.endpoints.places = {{settings.master_addr, settings.master_port.value_or(base::kStorePort)}};
-    } else {
-        auto endpoints = rendezvous::parse_endpoints(settings.endpoint, fixed ? base::kStorePort : base::kElasticPort);
-        if (!endpoints) return endpoints.error().within(settings.spelling("rdzv-endpoint"));
-        plan.endpoints = std::move(*endpoints);
-        if (auto fine = check_endpoints(settings, plan); !fine) return fine;
-    }
-    if (!fixed) return {};
-    const rendezvous::Endpoint master = plan.endpoints.places.front();
-    plan.endpoints.places = {master};
-    plan.master_addr = master.host;
-    plan.master_port = master.port;
-    return {};
-}
-
-bool has_folder(const Settings& settings) { return settings.endpoint.starts_with("file://"); }
-
-/// A folder as endpoint implies c10d: it has no fixed address.
-Result<agent::Backend> backend_of(const Settings& settings) {
-    const bool folder = has_folder(settings);
-    const agent::Backend backend = settings.plan.rendezvous.backend;
-    if (folder && backend == agent::Backend::fixed_address && settings.has("rdzv-backend"))
-        return wrong(settings, "rdzv-backend", "c10d with an endpoint that is a folder");
-    return folder ? agent::Backend::c10d : backend;
-}
-
-/// --node-timeout, else torchrun's keep_alive_* keys, else the default, which is twice as long for a folder: a
-/// coordinator on another node takes over before the members fence themselves.
-Result<std::chrono::milliseconds> node_timeout(const Settings& settings) {
-    if (settings.node_timeout && *settings.node_timeout < rendezvous::kLeastNodeTimeout)
-        return wrong(settings, "node-timeout", "2 s at least");
-    if (settings.node_timeout) return *settings.node_timeout;
-    const RdzvConf& conf = settings.rdzv_conf;
-    if (!conf.keep_alive_interval && !conf.keep_alive_max_attempt)
-        return agent::RendezvousPlan{}.node_timeout * (has_folder(settings) ? 2 : 1);
-    constexpr std::chrono::seconds kInterval{5};  // torchrun's
-    constexpr int kAttempts = 3;                  // torchrun's
-    const auto silence = conf.keep_alive_interval.value_or(kInterval) * conf.keep_alive_max_attempt.value_or(kAttempts);
-    if (silence < rendezvous::kLeastNodeTimeout)
-        return wrong(settings, "rdzv-conf", "keep_alive_interval times keep_alive_max_attempt of 2 s at least");
-    return silence;
-}
-
-/// Sets torchrun's times. With the static backend join_timeout is called `timeout`, and there is no read_timeout.
-void plan_times(const RdzvConf& conf, agent::RendezvousPlan& plan) {
-    const bool fixed = plan.backend == agent::Backend::fixed_address;
-    const RdzvConf::Time& join = fixed && !conf.join_timeout ? conf.timeout : conf.join_timeout;
-    plan.join_timeout = join.value_or(plan.join_timeout);
-    plan.answer_timeout = fixed ? plan.join_timeout : conf.read_timeout.value_or(plan.join_timeout);
-    plan.rejoin_timeout = conf.rejoin_timeout.value_or(plan.rejoin_timeout);
-    plan.last_call = conf.last_call_timeout.value_or(plan.last_call);
-}
-
-/// This node's index in SLURM's job step: one dlaunch runs per task.
-std::string order_key(const Deps& deps) {
-    return deps.host.variable("SLURM_JOB_ID") ? deps.host.variable("SLURM_PROCID").value_or("") : std::string();
-}
-
-/// SLURM's node names if their number is the job's; else none.
-std::vector<std::string> expected_hosts(const Deps& deps, int nodes) {
-    for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
-        auto list = deps.host.set_variable(name);
-        if (!list) continue;
-        auto hosts = parse_host_names(*list);
-        if (hosts && hosts->size() == static_cast<std::size_t>(nodes)) return std::move(*hosts);
-    }
-    return {};
-}
-
-Result<void> plan_rendezvous(const Settings& settings, const Deps& deps, agent::RendezvousPlan& plan) {
-    const bool one_node = plan.max_nodes == 1;
-    if (settings.standalone && !one_node) return wrong(settings, "nnodes", "one node with --standalone");
-    if (!settings.standalone && plan.node_rank && *plan.node_rank >= plan.max_nodes)
-        return wrong(settings, "node-rank", fmt::format("a rank below {}, the number of nodes", plan.max_nodes));
-    auto silence = node_timeout(settings);
-    if (!silence) return silence.error();
-    if (settings.standalone || (one_node && settings.endpoint.empty() && !settings.master_port)) {
-        plan = plan_standalone(settings, deps);
-        return {};
-    }
-    auto backend = backend_of(settings);
-    if (!backend) return backend.error();
-    plan.standalone = false;
-    plan.backend = *backend;
-    plan.node_timeout = *silence;
-    plan.is_host = settings.rdzv_conf.is_host;
-    plan.expected_hosts = expected_hosts(deps, plan.max_nodes);
-    plan.job_id = settings.job_id.value_or(one_node ? deps.fresh_id() : rendezvous::kUnnamedJob);
-    if (const std::string key = order_key(deps); !key.empty()) plan.order_key = key;
-    plan_times(settings.rdzv_conf, plan);
-    return plan_endpoints(settings, plan);
-}
-
 Result<void> check_ranks(const Settings& settings, const agent::Plan& plan, std::vector<std::string>& warnings) {
     const auto& shown = plan.logs.shown;
     if (shown && *shown->begin() >= plan.workers())
@@ -307,6 +178,9 @@ std::string temporary_folder(const agent::Host& host) {
     return unknown ? *given : absolute.string();
 }
 
+/// The specification of XDG_RUNTIME_DIR ignores relative paths.
+std::string absolute_or_none(const std::string& path) { return path.starts_with('/') ? path : std::string(); }
+
 /// A value from outside is the same in all workers, but JAX needs another one in each.
 void check_jax(const agent::Plan& plan, std::vector<std::string>& warnings) {
     for (const agent::Context& context : plan.contexts) {
@@ -324,6 +198,7 @@ void plan_from_environment(agent::Plan& plan) {
     plan.use_cgroups = host.variable("DLAUNCH_NO_CGROUP") != "1";
     plan.logs.colours = !host.set_variable("NO_COLOR") && host.variable("TERM") != "dumb";
     plan.temporary_folder = temporary_folder(host);
+    plan.runtime_folder = absolute_or_none(host.variable("XDG_RUNTIME_DIR").value_or(""));
     plan.timers.enabled = host.variable("TORCHELASTIC_ENABLE_FILE_TIMER") == "1";
     plan.timers.path = host.variable("TORCHELASTIC_TIMER_FILE").value_or("");
     plan.agent_error_file = host.variable("TORCHELASTIC_ERROR_FILE").value_or("");
@@ -332,7 +207,9 @@ void plan_from_environment(agent::Plan& plan) {
 /// A front end has chosen the node's name and place, hosts the coordinator, and prints the report of the job.
 void plan_for_front_end(const StartedNode& node, agent::Plan& plan) {
     plan.has_front_end = true;
-    plan.input_notices = node.input_notices;
+    plan.front_notices = node.front_notices;
+    plan.logs.relayed = node.relays_output;
+    plan.logs.front_terminals = node.front_terminals;
     plan.host.name = node.name;
     plan.rendezvous.order_key = node.order_key;
     plan.rendezvous.expected_hosts.clear();
@@ -354,13 +231,17 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     if (auto done = check_slots(contexts, plan); !done) return done.error();
     if (plan.virtual_local_rank) plan.vendor = device_vendor(settings, plan, deps);
     if (auto done = check_devices(settings, plan); !done) return done.error();
-    if (auto done = plan_mpi(settings, deps, plan); !done) return done.error();
+    if (auto done = plan_mpi(settings, deps, plan, warnings); !done) return done.error();
     if (auto done = plan_rendezvous(settings, deps, plan.rendezvous); !done) return done.error();
+    if (auto done = plan_token(settings, deps, plan); !done) return done.error();
     if (auto done = check_ranks(settings, plan, warnings); !done) return done.error();
     check_jax(plan, warnings);
     if (auto done = check_files(settings, deps); !done) return done.error();
     plan_from_environment(plan);
+    const auto term = deps.host.set_variable("TERM");
+    plan.logs.live = settings.ui == "live" || (settings.ui == "auto" && term && *term != "dumb");
     plan.verbosity = (settings.verbose ? 1 : 0) - (settings.quiet ? 1 : 0);
+    plan.is_quiet = plan.verbosity < 0;
     if (deps.node) plan_for_front_end(*deps.node, plan);
     return plan;
 }

@@ -101,7 +101,7 @@ Result<void> check_slots(const std::vector<ContextRequest>& contexts, const agen
     };
     const auto found = std::ranges::find_if(contexts, counts);
     const Settings& settings = (found == contexts.end() ? contexts.begin() : found)->settings;
-    return Error{fmt::format("{}: {} workers for {} slot{}, expected at most one worker per slot",
+    return Error{fmt::format("{}: {} workers for {} slot{}, expected no more workers than slots",
                              settings.spelling("nproc-per-node"), plan.workers(), *slots, *slots == 1 ? "" : "s")};
 }
 

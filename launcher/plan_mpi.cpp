@@ -43,10 +43,31 @@ Result<MpiFamily> common_family(const Settings& settings, const Deps& deps, cons
     return common;
 }
 
+/// Without a process manager each MPI process is rank 0 of 1, without an error. `none` in a variable may be a site's
+/// default that the user of this program does not know.
+Result<void> check_singletons(const Settings& settings, const Deps& deps, const agent::Plan& plan,
+                              std::vector<std::string>& warnings) {
+    const std::string spelling = settings.spelling("mpi");
+    if (plan.workers() == 1 && plan.rendezvous.max_nodes == 1) return {};
+    for (const agent::Context& context : plan.contexts) {
+        if (context.program.is_python) continue;
+        const Linked linked = deps.linked_with(files_of(plan, context));
+        if (linked.family == MpiFamily::none) continue;
+        if (!spelling.starts_with("--"))
+            return Error{fmt::format("{}: expected auto or one worker, as {}: several would each be rank 0 of 1",
+                                     spelling, text_of(context, linked))};
+        warnings.push_back(fmt::format("{}: each MPI process is rank 0 of 1, as {}; --mpi=auto makes them one world",
+                                       spelling, text_of(context, linked)));
+        return {};
+    }
+    return {};
+}
+
 }  // namespace
 
-Result<void> plan_mpi(const Settings& settings, const Deps& deps, agent::Plan& plan) {
-    if (settings.mpi == MpiFamily::none) return {};
+Result<void> plan_mpi(const Settings& settings, const Deps& deps, agent::Plan& plan,
+                      std::vector<std::string>& warnings) {
+    if (settings.mpi == MpiFamily::none) return check_singletons(settings, deps, plan, warnings);
     if (plan.forks && settings.mpi)
         return Error{fmt::format("{}: expected spawn as --start-method, because MPI cannot be forked",
                                  settings.spelling("mpi"))};

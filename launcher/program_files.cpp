@@ -37,15 +37,26 @@ Result<void> check_script(const agent::Program& program, const Deps& deps) {
     return Error{fmt::format("{}: no such file in {}, expected a Python script", name, folder), exit_status::kNotFound};
 }
 
-/// `dlaunch ring` with ./ring here.
+/// The command line that starts what lies in the folder: `dlaunch ring` beside ./ring, or beside ring.py. Empty:
+/// neither is there.
+std::string way_to_start(const std::string& name, const std::string& folder, const Deps& deps) {
+    const auto is_there = [&](const std::string& file) {
+        return deps.presence(path_of(file, folder)) == Presence::there;
+    };
+    if (is_there(name)) return "./" + name;
+    return is_there(name + ".py") ? name + ".py" : std::string();
+}
+
 Result<void> check_name(const agent::Plan& plan, const agent::Context& context, const Deps& deps) {
     const std::string& name = context.program.command.front();
     if (name.find('/') != std::string::npos) return {};
+    const std::string way = way_to_start(name, folder_of(context.program), deps);
+    if (way.empty()) return {};
     const ProgramFiles files = files_of(plan, context);
     const auto is_missing = [&](const std::string& path) { return deps.presence(path) == Presence::missing; };
     if (!std::ranges::all_of(files.candidates, is_missing)) return {};
-    if (deps.presence(path_of(name, files.folder)) != Presence::there) return {};
-    return Error{fmt::format("{0}: not found in PATH, but there is ./{0}: expected dlaunch ./{0}", name),
+    return Error{fmt::format("{}: not found in PATH, but there is {}{}: expected dlaunch {}", name,
+                             way.starts_with("./") ? "" : "./", way, way),
                  exit_status::kNotFound};
 }
 
@@ -62,9 +73,9 @@ ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
     return files;
 }
 
-Result<void> check_programs(const agent::Plan& plan, const Deps& deps) {
+Result<void> check_programs(const agent::Plan& plan, const Deps& deps, bool with_scripts) {
     for (const agent::Context& context : plan.contexts) {
-        if (!context.program.wraps.empty()) continue;
+        if (!context.program.wraps.empty() || (context.program.is_python && !with_scripts)) continue;
         auto checked =
             context.program.is_python ? check_script(context.program, deps) : check_name(plan, context, deps);
         if (!checked) return checked;

@@ -9,6 +9,7 @@ from pathlib import Path
 
 COMMENT = re.compile(r"//.*")
 PRIVATE = re.compile(r"^private:.*?^(?=\S)", re.MULTILINE | re.DOTALL)
+DETAIL = re.compile(r"^namespace detail \{.*?^\}  // namespace detail$", re.MULTILINE | re.DOTALL)
 TYPE = re.compile(r"\b(?:class|struct|enum class|concept|using) (\w+)(?=\s*(?:[:={]|final))")
 CONSTANT = re.compile(r"\bconstexpr [\w:]+ (k\w+)")
 FUNCTION = re.compile(r"^ *(?:\[\[nodiscard\]\] |inline |static |constexpr |explicit )*"
@@ -20,7 +21,7 @@ SHOWN_CALL = re.compile(r"\b([a-z]\w*)\(\)")
 
 def public_names(text):
     """The names that a header declares for its users. A forward declaration belongs to another header."""
-    text = PRIVATE.sub("", COMMENT.sub("", text))
+    text = PRIVATE.sub("", COMMENT.sub("", DETAIL.sub("", text)))
     return ({*TYPE.findall(text), *CONSTANT.findall(text), *FUNCTION.findall(text)}) - NO_NAMES
 
 

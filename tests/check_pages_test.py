@@ -17,6 +17,15 @@ private:
     int size_;
 };
 inline void free_one(int x = 0, const Thing& thing = {}) { use(x); }
+namespace detail {
+struct Inner {
+    int size;
+};
+inline int inner() {
+    return 3;
+}
+struct Last {};
+}  // namespace detail
 """
 PAGE = """.SH SYNOPSIS
 .B class Thing { size(); };

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from cluster import WORKER, Cluster
+from etcd import Etcd
 from fake_ssh import FakeSsh
 from hosts import Hosts, why_not
 from processes import MARK
@@ -193,6 +194,23 @@ def hosts(binary, tmp_path, start):
 def cluster(hosts, seen, script):
     """cluster(3), or cluster(*names) -> Cluster of that many hosts, on which a job of several nodes may begin."""
     return lambda *names, **more: Cluster(hosts(*names, **more), seen, script("worker.sh", WORKER))
+
+
+@pytest.fixture
+def by_etcd(cluster, tmp_path):
+    """by_etcd(2, members=1) -> a Cluster of nodes, and an Etcd on further hosts."""
+    made = []
+
+    def by_etcd_(count, members=1, certificates=None):
+        names = [f"etcd{number}" for number in range(1, members + 1)]
+        job = cluster(*names, *(f"node{number}" for number in range(1, count + 1)))
+        made.append((job.net, list(job.net)))
+        servers, job.net.all = job.net.all[:members], job.net.all[members:]
+        return job, Etcd(servers, tmp_path, certificates)
+
+    yield by_etcd_
+    for net, all_hosts in made:
+        net.all = all_hosts  # etcd ends with its hosts
 
 
 @pytest.fixture

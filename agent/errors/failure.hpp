@@ -34,8 +34,9 @@ enum class Strength : unsigned char {
     own_error = 1,   ///< an exit whose stderr does not report a lost peer, or a signal from elsewhere
     named = 2,       ///< the messages of other ranks name this one as lost
     early_exit = 3,  ///< exited with 0 while its peers needed it
-    lost_peer = 4,   ///< failed because of a lost peer
-    none = 5,        ///< was stopped, or exited with 0
+    unread = 4,      ///< failed, and its stderr, a terminal, may say why
+    lost_peer = 5,   ///< failed because of a lost peer
+    none = 6,        ///< was stopped, or exited with 0
 };
 
 enum class OutOfMemory { no, likely, certain };
@@ -68,14 +69,21 @@ struct Failure {
     std::chrono::system_clock::time_point when;  ///< for display only; nothing is ordered by it
     std::optional<Usage> usage;                  ///< none: no process of a worker has ended
     std::optional<ErrorRecord> record;
-    std::string last_line;                             ///< timed_out: on stdout or stderr; may be empty
-    std::chrono::duration<double> silent_for{};        ///< timed_out: since the last line came
+    /// At a time limit and a hang, of every worker that lived: its last line on stdout or stderr, which may be empty,
+    /// and the time since then.
+    std::string last_line;
+    std::chrono::duration<double> silent_for{};
+    std::vector<std::string> stack;                    ///< of a native worker then, innermost frame first
     std::vector<std::string> stderr_tail;              ///< up to 20 lines of stderr, without newlines
     std::string message;                               ///< the part of the stderr tail that states the error
+    bool is_unread = false;                            ///< its stderr is a terminal. Known on the worker's node only
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty: none
+    std::string log_folder;                            ///< of these files, by the run's link; empty: there is none
+    bool is_on_screen = false;                         ///< this node's console has just shown its stderr
     bool collateral = false;                           ///< it exited because the agent stopped it
     Strength strength = Strength::crash;               ///< by itself, set by weigh()
     std::vector<int> lost_ranks;                       ///< ranks that its messages name as lost
+    std::vector<std::string> lost_hosts;               ///< words that may name hosts; not in the record
     std::string because;                               ///< of the first cause: the reason for the choice
 
     /// The process was a template.

@@ -19,8 +19,9 @@ using nlohmann::json;
 constexpr std::size_t kMostMessageBytes = 500;  // a report shows its first line
 
 json to_json(const Failure& failure) {
-    json words = json::array();
+    json words = json::array(), stack = json::array();
     for (const std::string& word : failure.stderr_tail) words.push_back(valid_utf8(word));
+    for (const std::string& frame : failure.stack) stack.push_back(valid_utf8(frame));
     json object{{"rank", failure.rank},
                 {"local_rank", failure.local_rank},
                 {"node_rank", failure.node_rank},
@@ -41,13 +42,15 @@ json to_json(const Failure& failure) {
                 {"last_words", std::move(words)},
                 {"last_line", valid_utf8(failure.last_line)},
                 {"silent_for", failure.silent_for.count()},
+                {"stack", std::move(stack)},
                 {"message", valid_utf8(failure.message.substr(0, kMostMessageBytes))},
                 {"collateral", failure.collateral},
                 {"strength", static_cast<int>(failure.strength)},
                 {"lost_ranks", failure.lost_ranks},
                 {"stdout_file", valid_utf8(failure.stdout_file)},
                 {"stderr_file", valid_utf8(failure.stderr_file)},
-                {"error_file", valid_utf8(failure.error_file)}};
+                {"error_file", valid_utf8(failure.error_file)},
+                {"log_folder", valid_utf8(failure.log_folder)}};
     if (failure.usage)
         object["usage"] = {{"max_rss_kib", failure.usage->max_rss_kib},
                            {"user_seconds", failure.usage->user_seconds},
@@ -110,12 +113,14 @@ Failure from_json(const json& object) {
     object.at("message").get_to(failure.message);
     object.at("last_line").get_to(failure.last_line);
     failure.silent_for = std::chrono::duration<double>(seconds_at(object, "silent_for"));
+    object.at("stack").get_to(failure.stack);
     object.at("collateral").get_to(failure.collateral);
     failure.strength = static_cast<Strength>(int_at(object, "strength", static_cast<int>(Strength::none)));
     object.at("lost_ranks").get_to(failure.lost_ranks);
     object.at("stdout_file").get_to(failure.stdout_file);
     object.at("stderr_file").get_to(failure.stderr_file);
     object.at("error_file").get_to(failure.error_file);
+    object.at("log_folder").get_to(failure.log_folder);
     if (auto usage = object.find("usage"); usage != object.end())
         failure.usage = Usage{number_at(*usage, "max_rss_kib", kMostKib), seconds_at(*usage, "user_seconds"),
                               seconds_at(*usage, "system_seconds")};
@@ -139,7 +144,7 @@ std::string pack_failures(std::vector<Failure> failures, std::size_t limit) {
     for (int step = 0; step < kSteps && text.size() > limit; ++step) {
         for (Failure& failure : failures) {
             if (step == 0 && failure.record) failure.record->raw.clear();
-            if (step == 1) failure.stderr_tail.clear();
+            if (step == 1) failure.stderr_tail.clear(), failure.stack.clear();
             if (step == 2) failure.record.reset();
         }
         if (step == 3) failures.resize(std::min<std::size_t>(failures.size(), 1));

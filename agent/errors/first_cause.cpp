@@ -33,6 +33,10 @@ bool is_crash(int signal) {
 
 bool exited_with_0(const Failure& failure) { return failure.how == ExitKind::exited && failure.code == 0; }
 
+bool may_have_lost_peer(const Failure& failure) {
+    return failure.strength == Strength::lost_peer || failure.strength == Strength::unread;
+}
+
 Failures::iterator find_rank(Failures& failures, int rank) {
     return std::find_if(failures.begin(), failures.end(), [rank](const Failure& each) { return each.rank == rank; });
 }
@@ -47,7 +51,7 @@ std::optional<int> most_named(Failures& failures) {
             if (votes[rank]++ == 0) order.push_back(rank);
     const auto weight = [&](int rank) {
         const auto found = find_rank(failures, rank);
-        const bool failed = found != failures.end() && found->strength == Strength::lost_peer;
+        const bool failed = found != failures.end() && may_have_lost_peer(*found);
         return std::pair(!failed, votes[rank]);
     };
     std::optional<int> best;
@@ -99,15 +103,22 @@ void choose(Failures& failures, Failures::iterator cause, std::string because) {
 
 void weigh(Failure& failure) {
     failure.lost_ranks.clear();
+    failure.lost_hosts.clear();
     failure.strength = Strength::none;
     if (failure.collateral || exited_with_0(failure) || failure.how == ExitKind::stopped) return;
     failure.strength = Strength::crash;
-    if (failure.how != ExitKind::exited && failure.how != ExitKind::signalled) return;
+    // MPICH calls MPI_Abort where it has lost a peer.
+    if (failure.how != ExitKind::exited && failure.how != ExitKind::signalled && failure.how != ExitKind::judged)
+        return;
     if (failure.of_template() || failure.out_of_memory != OutOfMemory::no) return;
-    if (const auto loss = peer_loss(failure)) {
+    if (failure.is_unread && failure.how == ExitKind::exited && !failure.record) {
+        failure.strength = Strength::unread;
+    } else if (const auto loss = peer_loss(failure)) {
         failure.strength = Strength::lost_peer;
         failure.lost_ranks = loss->ranks;
-    } else if (failure.how == ExitKind::signalled ? !is_crash(failure.signal) : !failure.record) {
+        failure.lost_hosts = loss->hosts;
+    } else if (failure.how == ExitKind::signalled ? !is_crash(failure.signal)
+                                                  : failure.how == ExitKind::exited && !failure.record) {
         failure.strength = Strength::own_error;
     }
 }
@@ -122,8 +133,7 @@ Strength put_first_cause_first(Failures& failures) {
             choose(failures, cause, std::move(because));
             return own;
         }
-    const auto loss = first_with(failures, Strength::lost_peer);
-    if (loss == failures.end()) return Strength::none;
+    const auto loss = first_with(failures, Strength::lost_peer), unread = first_with(failures, Strength::unread);
     const std::string losers = ranks_that_lost_a_peer(failures);
     if (const auto named = most_named(failures)) {
         const auto found = find_rank(failures, *named);
@@ -131,10 +141,16 @@ Strength put_first_cause_first(Failures& failures) {
                "the messages of " + losers + " name it as lost");
         return Strength::named;
     }
-    if (const auto early = find_early_exit(failures, *loss); early != failures.end()) {
-        choose(failures, early, "it exited with 0, and " + losers + " lost a peer");
-        return Strength::early_exit;
+    if (loss != failures.end())
+        if (const auto early = find_early_exit(failures, *loss); early != failures.end()) {
+            choose(failures, early, "it exited with 0, and " + losers + " lost a peer");
+            return Strength::early_exit;
+        }
+    if (unread != failures.end()) {
+        choose(failures, unread, "dlaunch did not read its stderr, the terminal, and no other rank failed by itself");
+        return Strength::unread;
     }
+    if (loss == failures.end()) return Strength::none;
     choose(failures, loss, "the earliest exit: every failed rank had lost a peer");
     return Strength::lost_peer;
 }
@@ -149,9 +165,8 @@ int exit_status_of(const Failures& failures) {
     if (failures.empty()) return 1;
     const Failure& cause = failures.front();
     if (cause.how != ExitKind::stopped && cause.exit_status() != 0) return cause.exit_status();
-    for (const Failure& failure : failures)
-        if (failure.strength == Strength::lost_peer) return failure.exit_status();
-    return 1;
+    const auto failed = std::find_if(failures.begin(), failures.end(), may_have_lost_peer);
+    return failed == failures.end() ? 1 : failed->exit_status();
 }
 
 }  // namespace dlaunch::agent

@@ -4,7 +4,7 @@
 /// A rank that closes its connections before it exits makes its peers fail, and exit, before it does. Therefore a crash
 /// or an error of a rank's own counts more than a lost peer, however late it comes. If all failures are lost peers, the
 /// cause is the rank that their messages name, else a rank that exited with 0 while its peers needed it, else the
-/// earliest exit.
+/// earliest exit of a rank whose messages are unknown, else the earliest exit.
 
 #include <chrono>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace dlaunch::agent {
 
-/// Sets the failure's strength by itself (crash, own_error, lost_peer or none), and the ranks that it names.
+/// Sets the failure's strength by itself (crash, own_error, unread, lost_peer or none), and the ranks that it names.
 void weigh(Failure& failure);
 
 /// The longest time from an exit with 0 to the failures of its peers: a rank that exited before had finished its part.

@@ -56,7 +56,8 @@ ordered_json failure_json(const Failure& failure) {
     json["host"] = valid_utf8(failure.host);
     json["pid"] = failure.pid > 0 ? ordered_json(failure.pid) : ordered_json();
     json["victim"] = failure.collateral;
-    json["because"] = failure.because;
+    const bool outlived = failure.how == ExitKind::timed_out && !failure.because.empty();
+    json["because"] = outlived ? "the time limit of the job" : failure.because;
     json["how"] = name(failure.how);
     json["code"] = has_code ? ordered_json(failure.code) : ordered_json();
     json["signal"] = has_signal ? ordered_json(failure.signal) : ordered_json();
@@ -71,9 +72,14 @@ ordered_json failure_json(const Failure& failure) {
     json["time"] = base::utc_text(failure.when);
     json["record"] = record_json(failure);
     json["last_words"] = std::move(words);
-    if (failure.how == ExitKind::timed_out) {
+    const bool is_late = failure.how == ExitKind::timed_out || failure.how == ExitKind::hung;
+    if (is_late || !failure.last_line.empty()) {
         json["last_line"] = valid_utf8(failure.last_line);
         json["silent_seconds"] = failure.silent_for.count();
+    }
+    if (is_late) {
+        json["stack"] = ordered_json::array();
+        for (const std::string& frame : failure.stack) json["stack"].push_back(valid_utf8(frame));
     }
     json["stdout_file"] = valid_utf8(failure.stdout_file);
     json["stderr_file"] = valid_utf8(failure.stderr_file);
@@ -106,6 +112,11 @@ std::string json_report(const JobResult& end) {
     ordered_json json;
     json["job_id"] = valid_utf8(end.job_id);
     json["program"] = valid_utf8(end.program);
+    json["command_line"] = ordered_json::array();
+    for (const std::string& word : end.command_line) json["command_line"].push_back(valid_utf8(word));
+    json["version"] = DLAUNCH_VERSION;
+    json["started"] = base::utc_text(end.started);
+    json["ended"] = base::utc_text(end.ended);
     json["exit_status"] = end.exit_status;
     json["summary"] = valid_utf8(first_line(end));
     json["reason"] = valid_utf8(end.reason);

@@ -14,20 +14,21 @@ namespace dlaunch::agent {
 
 /// A message of a lost peer, as a framework, a library or the C library words it.
 struct PeerLossPattern {
-    std::string_view text;    ///< in lower case, "#" for a number; found anywhere in the message, in any case
+    /// "#" for a number, "%" for a rank other than the speaker's own, a newline for the end of a line; found anywhere
+    /// in the message, in any case, but as it stands where it has a capital letter.
+    std::string_view text;
     std::string_view source;  ///< the software that prints it
 };
 
 /// All patterns, for tests and readers.
 [[nodiscard]] std::span<const PeerLossPattern> peer_loss_patterns();
 
-/// The part of a stderr tail that states the error of its process: the exception that a Python traceback ends with (of
-/// chained ones the first), what() of an uncaught C++ exception, a fatal error of MPI, else the last line. Without
-/// warnings, and without the prefix of torch ("[rank1]: "). Empty: there is none.
-[[nodiscard]] std::string error_message(const std::vector<std::string>& stderr_tail);
+/// In place of a rank.
+inline constexpr int kNoRank = -1;
 
 struct PeerLoss {
-    std::vector<int> ranks;  ///< that the message names, without `own_rank`; in their order in the text
+    std::vector<int> ranks;          ///< that the message names, without `own_rank`; in their order in the text
+    std::vector<std::string> hosts;  ///< words that may name a host
 };
 
 /// None: the message does not report a lost peer.

@@ -14,8 +14,8 @@ namespace {
 
 using base::printable;
 
-/// 100 columns without "dlaunch: ".
-constexpr std::size_t kMostColumns = 91;
+constexpr std::size_t kName = std::string_view("dlaunch: ").size();
+constexpr std::size_t kMostColumns = 100;
 
 /// The text of an exec error or a hang needs so many columns to be useful; the host name is shortened first.
 constexpr std::size_t kLeastText = 40;
@@ -107,7 +107,8 @@ std::string exit_text(const Failure& failure) {
     return clause.empty() ? printable(failure.text) : fmt::format("{} ({})", clause, printable(failure.text));
 }
 
-std::string summary(const Failure& failure) {
+std::string summary(const Failure& failure, std::size_t columns_of_all) {
+    const std::size_t most = std::max(std::min(columns_of_all, kMostColumns), 2 * kName) - kName;
     std::string rank = fmt::format("rank {}", failure.rank);
     const std::string host = printable(failure.host);
     const std::string pid = failure.pid > 0 ? fmt::format("pid {}", failure.pid) : "";
@@ -119,9 +120,9 @@ std::string summary(const Failure& failure) {
         const Tail end = tail(failure, brevity);
         const std::size_t fixed = rank.size() + brackets + comma.size() + pid.size() + end.width();
         const std::size_t least = fixed + std::min(columns(host), brevity.least_host) + wanted_text;
-        if (least > kMostColumns && &brevity != &kBrevities.back()) continue;
+        if (least > most && &brevity != &kBrevities.back()) continue;
         // Columns go first to the useful part of the text, then to the host, then to the rest of the text.
-        const std::size_t room = kMostColumns - std::min(kMostColumns, fixed);
+        const std::size_t room = most - std::min(most, fixed);
         const std::string shown_host = shorten_middle(host, room - std::min(room, wanted_text));
         const std::size_t text_room = room - std::min(room, columns(shown_host));
         const std::string shown_text = shorten_middle(fitting(text, text_room), text_room);

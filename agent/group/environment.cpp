@@ -43,8 +43,8 @@ void set_identity(Variables& variables, const Plan& plan, const Assignment& assi
     set(variables, "ROLE_NAME", plan.context_of(local_rank).program.role);
     set(variables, "ROLE_RANK", assignment.ranks.role_rank(local_rank));
     set(variables, "ROLE_WORLD_SIZE", assignment.ranks.role_world_size(local_rank));
-    set(variables, "MASTER_ADDR", assignment.master_addr);
-    set(variables, "MASTER_PORT", assignment.master_port);
+    set(variables, "MASTER_ADDR", assignment.store_addr());
+    set(variables, "MASTER_PORT", assignment.store_port());
 }
 
 void set_torchelastic(Variables& variables, const Plan& plan, const Assignment& assignment,
@@ -62,6 +62,7 @@ void set_ours(Variables& variables, const Plan& plan, const Assignment& assignme
     set(variables, "DLAUNCH_JOB_ID", plan.rendezvous.job_id);
     set(variables, "DLAUNCH_ROUND", assignment.round);
     set(variables, "DLAUNCH_NODE_ID", node.node_id);
+    set(variables, "DLAUNCH_MASTER_HOST", assignment.master_addr);
     set(variables, "DLAUNCH_APPNUM", plan.context_of(local_rank).appnum);
     set(variables, "DLAUNCH_WORKER_STOP_SIGNAL", base::signal_name(plan.stop_signal));
     if (!node.agent_socket.empty()) set(variables, "DLAUNCH_AGENT_SOCKET", node.agent_socket);

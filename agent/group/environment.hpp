@@ -1,6 +1,7 @@
 #pragma once
 /// The environment of one worker: torchrun's variables with torchrun's meaning, and dlaunch's own. Pure functions.
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ struct NodeFacts {
     std::string node_id;       ///< DLAUNCH_NODE_ID
     std::string agent_socket;  ///< DLAUNCH_AGENT_SOCKET; may be empty
     int usable_cores = 1;
+    std::chrono::system_clock::time_point began{};  ///< when the agent began
 };
 
 /// Replaces a variable's value, or adds it.
@@ -29,7 +31,7 @@ void set_variable(Variables& variables, std::string_view name, std::string value
 [[nodiscard]] std::optional<std::string> given_variable(const Plan& plan, const Context& context,
                                                         std::string_view name);
 
-/// The same, unless an outer dlaunch, of whose workers this one is, has set the variable.
+/// The same, unless the variable was set by an outer dlaunch that has started this one as a worker.
 [[nodiscard]] std::optional<std::string> own_variable(const Plan& plan, const Context& context, std::string_view name);
 
 /// given_variable() as a function. Plan and context must outlive it.

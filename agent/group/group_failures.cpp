@@ -6,7 +6,6 @@
 #include <csignal>
 
 #include "agent/errors/first_cause.hpp"
-#include "agent/errors/peer_loss.hpp"
 #include "agent/group/group_shell.hpp"
 
 namespace dlaunch::agent {
@@ -43,6 +42,7 @@ Failure GroupShell::describe(const Worker& worker) const {
     failure.role = deps_.plan.context_of(worker.local_rank).program.role;
     failure.host = deps_.node.host;
     failure.pid = worker.pid;
+    failure.is_unread = worker.writes_to_terminal;
     failure.round = assignment_.round;
     failure.after = (worker.ended_at == base::Time{} ? base::Clock::now() : worker.ended_at) - started_;
     failure.when = std::chrono::system_clock::now();
@@ -108,17 +108,9 @@ void GroupShell::look_for_message(const Worker& worker) {
         set_exit(failure, exited.code, exited.status);
         evidence_[source.local_rank] = std::move(found);
         add_evidence(failure);
-        const bool lost_peer = peer_loss(failure).has_value();
-        feed([this, local = source.local_rank, lost_peer](base::Time now) { group_.message(local, lost_peer, now); });
-    });
-}
-
-void GroupShell::look_for_last_line(const Worker& worker) {
-    ++lines_awaited_;
-    deps_.output.inspect(workers_.source_of(worker), [this, source = workers_.source_of(worker)](Evidence found) {
-        if (source.restart_round != assignment_.round || lines_awaited_ == 0) return;
-        last_lines_[source.local_rank] = std::move(found.last_line);
-        if (--lines_awaited_ == 0) end_time_limit();
+        weigh(failure);
+        const bool is_unclear = failure.strength > Strength::own_error;
+        feed([this, local = source.local_rank, is_unclear](base::Time now) { group_.message(local, is_unclear, now); });
     });
 }
 
@@ -139,6 +131,7 @@ void GroupShell::add_evidence(Failure& failure) const {
     failure.stderr_tail = found->second.stderr_tail;
     failure.message = found->second.message;
     failure.record = found->second.record;
+    failure.is_on_screen = found->second.is_on_screen;
 }
 
 /// Workers that exited with 0 may be the peers that others have lost.
@@ -189,16 +182,13 @@ void GroupShell::complete(Failure& failure) {
     const RunPaths& paths = deps_.output.paths();
     failure.stdout_file = paths.file_of(logs, source, kStdout);
     failure.stderr_file = paths.file_of(logs, source, kStderr);
+    if (!failure.stdout_file.empty() || !failure.stderr_file.empty()) failure.log_folder = paths.short_worker(source);
     const Worker& worker = workers_.all()[static_cast<std::size_t>(failure.local_rank)];
     if (worker.pid > 0 && !failure.of_template()) failure.usage = worker.usage;
+    last_look_.describe(failure);
     if (failure.collateral) return weigh(failure);
     add_evidence(failure);
-    if (const auto found = last_lines_.find(source.local_rank);
-        found != last_lines_.end() && !found->second.text().empty()) {
-        const std::chrono::duration<double> came_after = found->second.at() - started_;
-        failure.last_line = found->second.text();
-        failure.silent_for = std::max(failure.after - came_after, std::chrono::duration<double>::zero());
-    }
+    failure.is_on_screen = failure.is_on_screen || worker.writes_to_terminal;
     if (failure.record && logs.keeps_files())
         failure.error_file = paths.error_file(source);  // else the file is removed with the temporary folder
     // A helper process that ran out of memory shows as an exit of its worker.

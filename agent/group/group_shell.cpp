@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 #include <utility>
 
 #include "agent/errors/first_cause.hpp"
@@ -16,11 +17,21 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr auto kPrintStacks = std::chrono::milliseconds(200);
-constexpr auto kLookForLines = std::chrono::milliseconds(100);
-
 std::int64_t number(std::int64_t value) { return value; }
 const char* plural(std::size_t count, const char* ending) { return count == 1 ? "" : ending; }
+
+/// Of workers that are bound to processors of their own, as far as there are enough.
+std::string shared_processors(const std::vector<std::vector<int>>& bound) {
+    std::set<int> all;
+    std::size_t given = 0;
+    for (const std::vector<int>& each : bound) {
+        all.insert(each.begin(), each.end());
+        given += each.size();
+    }
+    if (given == all.size()) return {};
+    return fmt::format("--bind=cores: {} workers share {} processor{}", bound.size(), all.size(),
+                       plural(all.size(), "s"));
+}
 
 }  // namespace
 
@@ -35,6 +46,12 @@ GroupShell::GroupShell(const WorkerDeps& deps, EventLog& events, GroupOwner& own
               .forks = deps.program != nullptr}),
       memory_(OomCounter::of_this_process()) {
     for (RoundService* service : deps_.services) service->control(*this);
+    show_progress();
+    if (deps_.plan.logs.terminals.value_or(deps_.plan.logs.live))
+        deps_.output.on_resize([this] { workers_.signal(SIGWINCH); });
+    if (deps_.plan.binding == Binding::cores)
+        if (const std::string shared = shared_processors(deps_.processors); !shared.empty())
+            owner_.print_unless_quiet(deps_.plan.with_host(shared));
     if (deps_.plan.rendezvous.max_nodes > 1 && deps_.cgroups.folder().empty() && !proc_is_ours())
         owner_.print_unless_quiet(
             "/proc does not show this process, and no cgroup can be made: should the agent freeze, its workers live "
@@ -51,6 +68,16 @@ void GroupShell::feed(Event event) {
     }
     handling_ = false;
     arm_timer();
+    show_progress();
+}
+
+void GroupShell::show_progress() {
+    deps_.output.show({.workers = static_cast<int>(workers_.all().size()),
+                       .alive = workers_.alive(),
+                       .restarts = assignment_.restart_count,
+                       .max_restarts = assignment_.max_restarts,
+                       .nodes = workers_.all().empty() ? 0 : assignment_.group_world_size - lost_nodes_,
+                       .wanted_nodes = deps_.plan.rendezvous.max_nodes});
 }
 
 void GroupShell::arm_timer() {
@@ -109,11 +136,12 @@ void GroupShell::begin(const Assignment& assignment) {
             spawn_errors_.clear();
             memory_before_ = memory_.read();
             evidence_.clear();
-            last_lines_.clear();
             stop_due_ = {};
-            last_lines_due_ = {};
-            lines_awaited_ = 0;
+            hang_kills_.clear();
+            last_look_.begin(assignment.round);
             is_timed_out_ = false;
+            lost_nodes_ = 0;
+            looks_before_stop_ = false;
             workers_.begin(assignment);
             make_folders();
             for (RoundService* service : deps_.services) service->prepare(assignment);
@@ -133,43 +161,20 @@ void GroupShell::begin(const Assignment& assignment) {
 
 void GroupShell::stop(int signal, const std::string& why) {
     events_.write("stop_requested", {{"why", std::string_view(why)}});
-    feed([this, signal](base::Time now) { group_.stop(signal, now); });
+    const auto stop_now = [this, signal] { feed([this, signal](base::Time now) { group_.stop(signal, now); }); };
+    std::exchange(looks_before_stop_, false) ? last_look_.take({}, stop_now) : stop_now();
+}
+
+void GroupShell::explain_stop(StopFor what) {
+    looks_before_stop_ = what == StopFor::hang;
+    if (what != StopFor::lost_node) return;
+    lost_nodes_ = std::min(lost_nodes_ + 1, assignment_.group_world_size - 1);
+    show_progress();
 }
 
 void GroupShell::kill(const std::string& why) {
     events_.write("kill_requested", {{"why", std::string_view(why)}});
     feed([this](base::Time now) { group_.kill(now); });
-}
-
-/// First looks for the last line of each worker: the stacks and the stop make workers print more.
-void GroupShell::time_out() {
-    if (std::exchange(is_timed_out_, true)) return;  // the coordinator's order follows this node's own limit
-    events_.write("stop_requested", {{"why", "--timeout"}});
-    last_lines_due_ = deps_.loop.after(kLookForLines, [this] { end_time_limit(); });
-    lines_awaited_ = 0;
-    for (const Worker& worker : workers_.all())
-        if (worker.alive) look_for_last_line(worker);
-    if (lines_awaited_ == 0) end_time_limit();
-}
-
-void GroupShell::end_time_limit() {
-    last_lines_due_ = {};
-    lines_awaited_ = 0;
-    stacks_are_printed_ = workers_.ask_for_stacks(deps_.plan.stop_signal);
-    feed([this](base::Time now) { group_.time_out(now); });
-}
-
-void GroupShell::hang(pid_t pid, int signal, const std::string& scope) {
-    Worker* const owner = workers_.owner_of(pid);
-    if (!owner) return;
-    owner->hung = true;
-    owner->hung_in = scope;
-    events_.write("worker_hung",
-                  {{"rank", number(owner->rank)}, {"pid", number(pid)}, {"scope", std::string_view(scope)}});
-    for (const pid_t target : {-owner->pid, pid}) {  // `pid` may have left the group
-        ::kill(target, SIGCONT);
-        ::kill(target, signal);
-    }
 }
 
 void GroupShell::suspend() {
@@ -272,18 +277,12 @@ void GroupShell::on_template_ended(const Template::End& end) {
 
 // --- commands --------------------------------------------------------------------------------------------------------
 
-/// A pending stop signal without a handler would end a worker before its handler for stacks runs.
-void GroupShell::stop_workers(int signal) {
-    if (!std::exchange(stacks_are_printed_, false)) return workers_.stop(signal);
-    stop_due_ = deps_.loop.after(kPrintStacks, [this, signal] { workers_.stop(signal); });
-}
-
 void GroupShell::kill_workers(GroupEvent because) {
     const auto alive = static_cast<std::size_t>(workers_.alive());
     if (because == GroupEvent::grace_over && alive > 0)
-        owner_.print_unless_quiet(fmt::format("killing {} worker{} that did not end", alive, plural(alive, "s")));
+        owner_.print_own(fmt::format("killing {} worker{} that did not end", alive, plural(alive, "s")));
     if (because == GroupEvent::grace_over && workers_.template_prepares())
-        owner_.print_unless_quiet("killing the program, which did not end before its fork point");
+        owner_.print_own("killing the program, which did not end before its fork point");
     events_.write("killing", {{"workers", number(workers_.alive())}});
     workers_.kill();
 }

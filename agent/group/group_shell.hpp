@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/errors/memory.hpp"
+#include "agent/group/last_look.hpp"
 #include "agent/group/worker_group.hpp"
 #include "agent/group/workers.hpp"
 #include "agent/membership/membership.hpp"
@@ -22,6 +23,7 @@ class GroupOwner {
 public:
     virtual void print(const std::string& text) = 0;               ///< prints a line
     virtual void print_unless_quiet(const std::string& text) = 0;  ///< prints a line, unless --quiet
+    virtual void print_own(const std::string& text) = 0;           ///< the same about this node, which it names
     /// The guard has killed the workers because this process was frozen.
     [[nodiscard]] virtual bool is_fenced() const = 0;
     /// A signal that ends the job is pending and not yet read.
@@ -48,6 +50,8 @@ public:
     void stop(int signal, const std::string& why);
     /// Kills the workers at once.
     void kill(const std::string& why);
+    /// About the stop that follows.
+    void explain_stop(StopFor what);
     /// The job has reached its time limit: each worker that still runs is a cause.
     void time_out();
     /// A file timer has expired that `pid`, a worker or a worker's descendant, had set.
@@ -86,6 +90,7 @@ private:
     void ready() override { start_waiting(); }
 
     void feed(Event event);
+    void show_progress();
     void arm_timer();
     void perform(const GroupCommand& command);
     void start_when_ready(int local_rank);
@@ -110,8 +115,7 @@ private:
 
     [[nodiscard]] bool message_matters(const Worker& worker) const;
     void look_for_message(const Worker& worker);
-    void look_for_last_line(const Worker& worker);
-    void end_time_limit();
+    void end_hung(int local_rank, pid_t pid, int signal);
     void announce();
     void add_failure(const GroupCommand& command);
     void add_early_exits();
@@ -125,6 +129,7 @@ private:
     EventLog& events_;
     GroupOwner& owner_;
     LocalWorkers workers_;
+    LastLook last_look_{deps_, workers_};
     WorkerGroup group_;
     Assignment assignment_;
     OomCounter memory_;
@@ -136,16 +141,17 @@ private:
     std::optional<Template::End> template_end_;  ///< of the latest template
     std::vector<LocalWorkers::Orphan> orphans_;  ///< found by the latest search
     std::map<int, Evidence> evidence_;           ///< by local rank
-    std::map<int, LastLine> last_lines_;         ///< at the time limit, by local rank
     std::deque<Event> queue_;                    ///< events that arrived while another was handled
     base::Time started_{};
     base::Timer timer_;
     std::optional<base::Time> timer_at_;
     bool handling_ = false, clearing_ = false;
     bool stacks_are_printed_ = false;  ///< the stop signal waits for them
-    base::Timer stop_due_, last_lines_due_;
+    base::Timer stop_due_;
+    std::map<int, base::Timer> hang_kills_;  ///< by local rank: the worker prints its stack first
     bool is_timed_out_ = false;
-    int lines_awaited_ = 0;             ///< answers of the I/O thread, before the time limit takes effect
+    bool looks_before_stop_ = false;    ///< where the workers are
+    int lost_nodes_ = 0;                ///< since the round began
     bool awaits_folders_ = false;       ///< the I/O thread makes the round's folders
     std::optional<int> to_be_started_;  ///< the worker or template that waits for its folder or a service
     base::Timer folders_due_;

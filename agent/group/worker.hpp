@@ -26,10 +26,11 @@ struct Worker {
     bool expected = false;             ///< the fork's pid is unknown: no other child may be reaped meanwhile
     bool alive = false;
     bool has_terminal = false;
-    bool asked_to_stop = false;      ///< by the agent: the exit is collateral
-    bool hung = false;               ///< the agent killed the worker because its file timer expired
-    std::string hung_in;             ///< the scope of that timer
-    std::optional<Verdict> verdict;  ///< of a service: the worker counts as failed for this reason
+    bool writes_to_terminal = false;  ///< its stderr passes no pipe of ours
+    bool asked_to_stop = false;       ///< by the agent: the exit is collateral
+    bool hung = false;                ///< the agent killed the worker because its file timer expired
+    std::string hung_in;              ///< the scope of that timer
+    std::optional<Verdict> verdict;   ///< of a service: the worker counts as failed for this reason
     // From waitid(2), after the exit:
     int code = 0;    ///< si_code: CLD_EXITED, CLD_KILLED, CLD_DUMPED
     int status = 0;  ///< exit status or signal

@@ -168,7 +168,7 @@ void WorkerGroup::start_more(Time now) {
     if (on_their_way > 0) return;
     feed(GroupEvent::started, now);
     command({.kind = Kind::started});
-    move_on(now);
+    go_on(now);
 }
 
 void WorkerGroup::proceed(Time now) {
@@ -197,7 +197,7 @@ void WorkerGroup::not_started(int worker, Time now) {
     if (is(GroupState::starting))
         fail(worker, FailureKind::not_started, false);  // later failures are consequences of the stop
     feed(GroupEvent::spawn_failed, now);
-    move_on(now);
+    go_on(now);
 }
 
 // --- ends ------------------------------------------------------------------------------------------------------------
@@ -214,59 +214,11 @@ void WorkerGroup::ended(int worker, const End& end, Time now) {
     release_ready(now);
 }
 
-void WorkerGroup::message(int worker, bool lost_peer, Time now) {
-    for (Held& held : held_)
-        if (held.worker == worker) {
-            held.end.message_follows = false;
-            held.end.lost_peer = lost_peer;
-        }
-    release_ready(now);
-}
-
-void WorkerGroup::judge(const Held& held, bool excused, Time now) {
-    const bool collateral = excused || held.end.fenced || held.end.asked;
-    if (held.end.well) return feed(GroupEvent::exited_well, now);
-    fail(held.worker, FailureKind::ended, collateral);
-    const bool waits = held.end.lost_peer && !collateral && options_.settle.count() > 0;
-    feed(waits ? GroupEvent::lost_peer : GroupEvent::exited_badly, now);
-}
-
-std::optional<WorkerGroup::Time> WorkerGroup::held_until() const {
-    if (held_.empty()) return std::nullopt;
-    const Held& first = held_.front();
-    const Time for_message = first.end.message_follows ? first.until : Time::min();
-    return std::max(for_message, first.after_request && request_until_ ? *request_until_ : Time::min());
-}
-
-/// Judges the exits that wait no longer, in their order.
-void WorkerGroup::release_ready(Time now) {
-    if (held_.empty()) return;
-    while (held_until() && *held_until() <= now) {
-        const Held held = held_.front();
-        held_.pop_front();
-        judge(held, false, now);
-    }
-    if (held_.empty()) request_until_.reset();
-    start_more(now);
-    move_on(now);
-}
-
-/// A request to stop explains the exits that may be its consequences. The others are failures.
-void WorkerGroup::release_for_stop(Time now) {
-    request_until_.reset();
-    while (!held_.empty()) {
-        const Held held = held_.front();
-        held_.pop_front();
-        judge(held, held.after_request, now);
-    }
-    start_more(now);
-}
-
 void WorkerGroup::judged(int worker, Time now) {
     if (!heeds_verdicts()) return;
     fail(worker, FailureKind::judged, false);
     feed(GroupEvent::exited_badly, now);
-    move_on(now);
+    go_on(now);
 }
 
 /// Records the first failure of a worker; its exit after a stop is no second one.
@@ -290,7 +242,7 @@ void WorkerGroup::template_refused(Time now) {
         fail(0, FailureKind::template_refused, false);
         feed(GroupEvent::spawn_failed, now);
     }
-    move_on(now);
+    go_on(now);
 }
 
 /// The exit of the template fails a round that still needs it. A template of an earlier round that has made no worker
@@ -312,7 +264,7 @@ void WorkerGroup::template_ended(const TemplateEnd& end, Time now) {
         fail(missing, FailureKind::template_ended, !starting || end.fenced);
         feed(GroupEvent::exited_badly, now);
     }
-    move_on(now);
+    go_on(now);
 }
 
 // --- the end of the round --------------------------------------------------------------------------------------------

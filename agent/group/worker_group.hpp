@@ -193,6 +193,9 @@ private:
     void release_ready(Time now);
     void release_for_stop(Time now);
     [[nodiscard]] std::optional<Time> held_until() const;
+    [[nodiscard]] std::size_t next_held() const;
+    [[nodiscard]] bool is_settled_later(const Held& held) const;
+    void go_on(Time now);
     void fail(int worker, FailureKind kind, bool collateral);
     void mark_asked();
     void drain();

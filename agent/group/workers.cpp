@@ -23,7 +23,7 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr auto kResultsSoon = std::chrono::milliseconds(20);
+constexpr auto kResultsSoon = std::chrono::milliseconds(200);
 constexpr auto kFirstLook = std::chrono::milliseconds(2), kLongestPause = std::chrono::milliseconds(100);
 
 bool is_set_by(const Variables& variables, std::string_view entry) {
@@ -122,6 +122,7 @@ void LocalWorkers::start(int local_rank) {
     for (RoundService* service : deps_.services) service->contribute(assignment_, local_rank, contribution);
     if (!contribution.refusal.empty()) return observer_.on_not_started(worker, {.step = contribution.refusal});
     SpawnRequest wanted = request(worker, *ends, contribution);
+    worker.writes_to_terminal = wanted.files[STDERR_FILENO] < 0;
     const base::UniqueFd cgroup = deps_.cgroups.open_worker(assignment_.round, local_rank);
     wanted.cgroup = cgroup.get();
     if (deps_.program) {
@@ -191,14 +192,14 @@ void LocalWorkers::await_results(std::size_t count) {
 void LocalWorkers::finish_spawning(Worker& worker) {
     const auto error = worker.spawning->finish();
     worker.spawning.reset();
-    // The same program fails on all ranks: take the results of lower ranks first, so that the report names the first.
-    if (error) await_results(static_cast<std::size_t>(worker.local_rank));
     if (!error) {
         if (worker.has_terminal) deps_.terminal.give(worker.pid);
         return observer_.on_executed(worker);
     }
     release_process(worker);
     worker.pid = 0;  // the process never ran the program
+    // The same program fails on all ranks: take the results of lower ranks first, so that the report names the first.
+    await_results(static_cast<std::size_t>(worker.local_rank));
     observer_.on_not_started(worker, *error);
 }
 
@@ -280,17 +281,16 @@ Worker* LocalWorkers::owner_of(pid_t pid) {
 
 bool LocalWorkers::ask_for_stacks(int stop_signal) const {
     bool any = false;
-    if (!proc_is_ours()) return false;
-    for (const Worker& worker : workers_) {
-        if (!worker.alive || worker.forking || worker.spawning) continue;
-        const std::uint64_t handled = handled_signals_of(worker.pid);
-        const auto handles = [handled](int number) { return (handled >> (number - 1) & 1) != 0; };
-        const int number = handles(SIGUSR1) ? SIGUSR1 : handles(SIGABRT) && !handles(stop_signal) ? SIGABRT : 0;
-        if (number == 0) continue;
-        ::kill(worker.pid, number);
-        any = true;
-    }
+    for (const Worker& worker : workers_) any = ask_for_stack(worker, stop_signal) || any;
     return any;
+}
+
+bool LocalWorkers::ask_for_stack(const Worker& worker, int stop_signal) const {
+    if (!worker.alive || worker.forking || worker.spawning || !proc_is_ours()) return false;
+    const std::uint64_t handled = handled_signals_of(worker.pid);
+    const auto handles = [handled](int number) { return (handled >> (number - 1) & 1) != 0; };
+    const int number = handles(SIGUSR1) ? SIGUSR1 : handles(SIGABRT) && !handles(stop_signal) ? SIGABRT : 0;
+    return number != 0 && ::kill(worker.pid, number) == 0;
 }
 
 void LocalWorkers::collect_exited() {

@@ -90,6 +90,7 @@ public:
     /// faulthandler.register(); SIGABRT if they handle it and not `stop_signal`, as with PYTHONFAULTHANDLER=1 and
     /// worker_lib's record(). False: there are none.
     [[nodiscard]] bool ask_for_stacks(int stop_signal) const;
+    [[nodiscard]] bool ask_for_stack(const Worker& worker, int stop_signal) const;
     /// Reaps the workers that have exited.
     void collect_exited();
     /// Sends `number` as a request to end: marks each worker as asked_to_stop, and continues stopped workers so that

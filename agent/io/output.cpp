@@ -109,8 +109,20 @@ void Output::make_folders(std::vector<LogSource> workers, std::function<void()> 
     });
 }
 
+/// A program writes each line to a terminal at once, but Python does so anyway. Files should be free of a terminal's
+/// colours.
+base::Result<WorkerPipes> Output::make_ends(const LogSource& source) const {
+    const LogPlan& logs = side_->plan.logs;
+    const auto has_file = [&](Stream stream) { return logs.has_file(logs.stands_for(source.local_rank), stream); };
+    const bool is_default = side_->logs.is_live() && !side_->plan.context_of(source.local_rank).program.is_python &&
+                            !has_file(kStdout) && !has_file(kStderr);
+    if (!logs.terminals.value_or(is_default)) return make_worker_pipes();
+    auto made = make_worker_terminals(side_->logs.worker_window());
+    return made || logs.terminals ? std::move(made) : make_worker_pipes();
+}
+
 base::Result<OutputEnds> Output::add_worker(const LogSource& source) {
-    auto pipes = make_worker_pipes();
+    auto pipes = make_ends(source);
     if (!pipes) return pipes.error();
     if (new_workers_.empty()) gate_->post([this] { post_new_workers_after(0); });
     new_workers_.push_back({source, std::make_shared<OutputEnds>(std::move(pipes->readers))});
@@ -171,6 +183,36 @@ void Output::print(const std::string& text) {
         return;
     }
     post_bounded(text.size(), [text](Side& side) { side.print(text); });
+}
+
+void Output::on_resize(std::function<void()> resized) {
+    post([gate = gate_, resized = std::move(resized)](Side& side) {
+        side.logs.on_resize([gate, resized] { gate->post(resized); });
+    });
+}
+
+void Output::show(const JobProgress& progress) {
+    if (!side_->logs.is_live() || progress == shown_) return;
+    shown_ = progress;
+    post([progress](Side& side) { side.logs.show(progress); });
+}
+
+void Output::pause_view(std::function<void()> done) {
+    if (!side_->logs.is_live()) return done();
+    const auto once = std::make_shared<std::function<void()>>(std::move(done));
+    const auto call = [once] {
+        if (auto wanted = std::exchange(*once, nullptr)) wanted();
+    };
+    post([gate = gate_, call](Side& side) {
+        side.logs.suspend_view();
+        gate->post(call);
+    });
+    pause_due_ = control_.after(bounds_.hurried, call);
+}
+
+void Output::show_view(bool is_in_background) {
+    if (!side_->logs.is_live()) return;
+    post([is_in_background](Side& side) { is_in_background ? side.logs.pause_view() : side.logs.resume_view(); });
 }
 
 void Output::write_event(std::string line) {

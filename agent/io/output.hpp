@@ -34,6 +34,7 @@ struct Evidence {
     std::string message;  ///< the part of stderr that states the error
     std::optional<ErrorRecord> record;
     LastLine last_line;
+    bool is_on_screen = false;  ///< the console has just shown the stderr tail
 };
 
 /// The answer to drain().
@@ -93,6 +94,16 @@ public:
 
     /// Prints a line on stderr after "dlaunch: ", with control bytes escaped.
     void print(const std::string& text);
+    /// Calls `resized` when the workers' terminals have another size.
+    void on_resize(std::function<void()> resized);
+
+    /// For the live view of a terminal; without effect on other consoles.
+    void show(const JobProgress& progress);
+    /// Calls `done` when nothing of the view is left that does not scroll; at once where there is none.
+    void pause_view(std::function<void()> done);
+    /// Shows the view again, unless the terminal belongs to the shell now, or to another job.
+    void show_view(bool is_in_background);
+
     /// Appends a line, which includes its newline, to the event log.
     void write_event(std::string line);
 
@@ -122,6 +133,7 @@ private:
     };
 
     [[nodiscard]] base::Duration in_call_for() const;
+    [[nodiscard]] base::Result<WorkerPipes> make_ends(const LogSource& source) const;
     void post(std::function<void(Side&)> work);
     void post_new_workers();
     void post_new_workers_after(std::size_t known);
@@ -146,6 +158,8 @@ private:
     std::function<void(Drained)> drained_;
     std::function<void(const std::string&)> finished_;
     std::shared_ptr<const FinalOutput> final_output_;
+    JobProgress shown_;
+    base::Timer pause_due_;
     base::Timer start_watch_, drain_watch_, finish_watch_;
     base::Background warning_, reports_;
     bool given_up_ = false, hurried_ = false;

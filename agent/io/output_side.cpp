@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "agent/errors/error_file.hpp"
-#include "agent/errors/peer_loss.hpp"
+#include "agent/errors/error_message.hpp"
 #include "agent/status/write_reports.hpp"
 #include "rendezvous/base/escape.hpp"
 
@@ -61,12 +61,14 @@ void Output::Side::print_warnings() {
 Evidence Output::Side::evidence(const LogSource& source) const {
     constexpr int kAll = 1000;  // lines; the tail's bytes are bounded
     return {logs.stderr_tail(source.local_rank), error_message(logs.stderr_tail(source.local_rank, kAll)),
-            read_error_file(logs.paths().error_file(source)), logs.last_line(source.local_rank)};
+            read_error_file(logs.paths().error_file(source)), logs.last_line(source.local_rank),
+            logs.has_just_shown_stderr(source.local_rank)};
 }
 
 /// Prints first, writes files afterwards, and removes files last: an unresponsive file system must not hold back the
 /// report.
 void Output::Side::finish(const FinalOutput* final_output, std::function<void(const std::string&)> done) {
+    logs.pause_view();
     if (final_output) {
         logs.print(final_output->text);
         for (const std::string& line : final_output->lines) print(line);

@@ -7,16 +7,19 @@
 #include <cerrno>
 
 #include "agent/logs/prefix.hpp"
+#include "agent/logs/worker_pipes.hpp"
 
 namespace dlaunch::agent {
 
 Channel::Channel(Shared& shared, base::UniqueFd pipe, Targets targets)
     : shared_(shared), pipe_(std::move(pipe)), targets_(std::move(targets)) {
-    if (targets_.screen) {
-        lead_bytes_ = targets_.line.prefix.size() + (shared_.timestamps ? timestamp({}).size() : 0);
-        source_ = targets_.screen->add(targets_.line);
-    }
+    if (targets_.screen) open_screen();
     regulate();
+}
+
+void Channel::open_screen() {
+    lead_bytes_ = targets_.line.prefix.size() + (shared_.timestamps ? timestamp({}).size() : 0);
+    source_ = targets_.screen->add(targets_.line);
 }
 
 Channel::~Channel() {
@@ -52,24 +55,36 @@ std::string_view Channel::read_some(std::size_t most) {
 /// Enlarges the pipe of a stream that delivers much: fewer turns of the loop, and the writer blocks less often.
 void Channel::enlarge_pipe(std::size_t seen) {
     constexpr std::size_t kMuch = 16 << 10;
-    if (enlarged_ || seen < kMuch) return;
+    if (enlarged_ || seen < kMuch || is_terminal_) return;
     enlarged_ = true;
     fcntl(pipe_.get(), F_SETPIPE_SZ, shared_.pipe_bytes);  // best effort: the kernel limits a user's pipe memory
 }
 
 void Channel::deliver(std::string_view bytes, bool to_screen) {
     if (bytes.empty()) return;
-    targets_.file.write(bytes);
+    const std::string_view refused = targets_.file.write(bytes);
     if (targets_.tail) targets_.tail->add(bytes);
     if (targets_.last_line) targets_.last_line->add(bytes, base::Clock::now());
     if (targets_.filter) {
         const std::string stamp = shared_.timestamps ? timestamp(std::chrono::system_clock::now()) : "";
         targets_.filtered->write(targets_.filter->add(bytes, stamp));
     }
-    if (to_screen && targets_.screen) targets_.screen->feed(source_, bytes);
+    if (!refused.empty() && !targets_.screen && targets_.fallback) {
+        falls_back_ = true;
+        targets_.screen = targets_.fallback;
+        open_screen();
+    }
+    if (!to_screen || !targets_.screen) return;
+    targets_.screen->feed(source_, falls_back_ ? refused : bytes);
+    shown_at_ = targets_.screen->fed_bytes();
+}
+
+void Channel::resize(WindowSize size) const {
+    if (open() && is_terminal_) set_window_size(pipe_.get(), size);
 }
 
 std::size_t Channel::waiting_bytes() const {
+    if (is_terminal_) return kMostInTerminal;
     int bytes = 0;
     return ioctl(pipe_.get(), FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }

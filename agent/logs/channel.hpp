@@ -10,6 +10,7 @@
 #include "agent/logs/log_file.hpp"
 #include "agent/logs/screen.hpp"
 #include "agent/logs/tail.hpp"
+#include "agent/process/window_size.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -33,12 +34,21 @@ public:
         std::optional<LineFilter> filter;
         LogFile* filtered = nullptr;  ///< set when there is a filter
         Screen* screen = nullptr;
-        LineSource line;  ///< the stream's lines on the screen
+        Screen* fallback = nullptr;  ///< without `screen`: for bytes that the file cannot take; null: nowhere
+        LineSource line;             ///< the stream's lines on the screen
     };
 
     /// Reads from the non-blocking `pipe`, from the next turn of the loop on.
     Channel(Shared& shared, base::UniqueFd pipe, Targets targets);
+    /// The pipe is the master of a pseudo-terminal.
+    void set_terminal() { is_terminal_ = true; }
+    void resize(WindowSize size) const;
     ~Channel();
+
+    /// Whether the last bytes of the stream are among the last lines on its screen.
+    [[nodiscard]] bool is_on_screen() const {
+        return targets_.screen && shown_at_ && targets_.screen->shows_still(*shown_at_);
+    }
 
     [[nodiscard]] bool open() const { return static_cast<bool>(pipe_); }
 
@@ -63,6 +73,9 @@ public:
 private:
     static constexpr std::size_t kBufferBytes = 256 << 10;
 
+    /// More than the kernel buffers of a pseudo-terminal, which does not tell the number.
+    static constexpr std::size_t kMostInTerminal = 256 << 10;
+
     /// Bound of one read loop: a process that holds the pipe may still write.
     static constexpr std::size_t kAtOnceBytes = 4 << 20;
 
@@ -72,14 +85,17 @@ private:
     void read_ready();
     void enlarge_pipe(std::size_t seen);
     void deliver(std::string_view bytes, bool to_screen);
+    void open_screen();
     void end();
 
     Shared& shared_;
     base::UniqueFd pipe_;
     Targets targets_;
-    LineMixer::Source* source_ = nullptr;
+    Mixer::Source* source_ = nullptr;
     std::size_t lead_bytes_ = 0;
-    bool enlarged_ = false;
+    std::optional<std::uint64_t> shown_at_;  ///< place of the last bytes on the screen
+    bool falls_back_ = false;                ///< the screen shows only what the file cannot take
+    bool enlarged_ = false, is_terminal_ = false;
     bool draining_ = false, paused_ = false;
     std::size_t rest_ = std::numeric_limits<std::size_t>::max();  ///< bytes to read until the stream ends
     base::Watch watch_;

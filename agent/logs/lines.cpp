@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace dlaunch::agent {
 
-struct LineMixer::Source {
+struct LineMixer::Stream : Source {
     LineSource what;
     std::string held;           ///< the unfinished line, or all bytes that arrived while another source had the console
     bool waiting = false;       ///< `held` contains bytes that take() has not seen
@@ -16,6 +17,30 @@ struct LineMixer::Source {
     std::size_t shown = 0;      ///< bytes of `held` on the console, valid while the source is the opener
     base::Time update = base::Time::max();  ///< time to show `held`
 };
+
+namespace {
+
+/// Of a whole line that '\r' has rewritten: what a terminal shows at its end. A '\r' before the newline is of no
+/// matter.
+std::string_view last_state(std::string_view line) {
+    const std::size_t from_end = line.ends_with("\r\n") ? 3 : 2;
+    if (line.size() < from_end) return line;
+    const std::size_t at = line.rfind('\r', line.size() - from_end);
+    return at == std::string_view::npos ? line : line.substr(at + 1);
+}
+
+/// Parts between '\r' that are not empty.
+std::vector<std::string_view> states_of(std::string_view text) {
+    std::vector<std::string_view> states;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\r');
+        if (end > 0) states.push_back(text.substr(0, end));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return states;
+}
+
+}  // namespace
 
 LineMixer::LineMixer(Rules rules, ByteQueue& out) : rules_(std::move(rules)), out_(out) {
     if (coalesces()) rules_.terminal = false;  // bars that move in place cannot be compared between ranks
@@ -33,28 +58,34 @@ void LineMixer::end_round(base::Time now) {
     if (!owner_) show_coalesced(now);
 }
 
+const LineMixer::Source* LineMixer::owner() const { return owner_; }
+
 bool LineMixer::ahead(const Source* source) const {
-    return !source->what.apart && coalescers_[source->what.stream].ahead(source->what.local_rank);
+    if (!coalesces()) return false;
+    const LineSource& what = static_cast<const Stream*>(source)->what;
+    return !what.apart && coalescers_[what.stream].ahead(what.local_rank);
 }
 
 bool LineMixer::take_released() {
-    const bool first = coalescers_[0].take_released();
-    return coalescers_[1].take_released() || first;
+    const bool first = coalescers_[0].take_released(), second = coalescers_[1].take_released();
+    const bool has_new_owner = std::exchange(last_owner_, owner_) != owner_;
+    return first || second || has_new_owner;
 }
 
 LineMixer::Source* LineMixer::add(LineSource source) {
     if (coalesces(source) && !source.raw) coalescers_[source.stream].open(source.local_rank);
-    sources_.push_back(std::make_unique<Source>());
+    sources_.push_back(std::make_unique<Stream>());
     sources_.back()->what = std::move(source);
     return sources_.back().get();
 }
 
-void LineMixer::erase(Source* source) {
+void LineMixer::erase(Stream* source) {
     std::erase_if(sources_, [&](const auto& each) { return each.get() == source; });
 }
 
-void LineMixer::feed(Source* source, std::string_view bytes, base::Time now) {
+void LineMixer::feed(Source* of, std::string_view bytes, base::Time now) {
     if (bytes.empty()) return;
+    auto* const source = static_cast<Stream*>(of);
     if (blocked(source)) {
         source->held += bytes;
         source->waiting = true;
@@ -88,7 +119,7 @@ std::string_view LineMixer::go_on(std::string_view bytes, base::Time now) {
     return bytes.substr(newline + 1);
 }
 
-void LineMixer::take(Source& source, std::string_view bytes, base::Time now) {
+void LineMixer::take(Stream& source, std::string_view bytes, base::Time now) {
     const std::size_t last = bytes.rfind('\n');
     if (last == std::string_view::npos) return hold(source, bytes, now);
 
@@ -106,9 +137,12 @@ void LineMixer::take(Source& source, std::string_view bytes, base::Time now) {
     hold(source, bytes.substr(last + 1), now);
 }
 
-void LineMixer::hold(Source& source, std::string_view bytes, base::Time now) {
+void LineMixer::hold(Stream& source, std::string_view bytes, base::Time now) {
     source.held += bytes;
-    if (source.shown > 0 || bytes.find('\r') != std::string_view::npos) plan_update(source, now);
+    if (source.shown > 0 || bytes.find('\r') != std::string_view::npos)
+        plan_update(source, now);
+    else if (source.what.reads_terminal && !source.held.empty())
+        plan_update_at(source, now + rules_.prompt_after);
     if (source.held.size() <= rules_.hold_limit) return;
     show_coalesced(base::Time::max());
     begin(source.what.prefix);
@@ -127,12 +161,12 @@ void LineMixer::begin(const std::string& prefix) {
     lead_ += prefix;
 }
 
-void LineMixer::show(Source& source, std::string_view lines, base::Time now) {
+void LineMixer::show(Stream& source, std::string_view lines, base::Time now) {
     if (lines.empty()) return;
     if (coalesces(source.what)) {
         for (Coalescer& coalescer = coalescers_[source.what.stream]; !lines.empty();) {
             const std::size_t length = lines.find('\n') + 1;
-            coalescer.add(source.what.local_rank, lines.substr(0, length), now);
+            coalescer.add(source.what.local_rank, last_state(lines.substr(0, length)), now);
             lines.remove_prefix(length);
         }
         return show_coalesced(now);
@@ -161,7 +195,7 @@ void LineMixer::show_lines(std::string_view lines) {
     }
 }
 
-void LineMixer::show_pieces(Source& source, std::string_view pieces) {
+void LineMixer::show_pieces(Stream& source, std::string_view pieces) {
     while (!pieces.empty()) {
         std::size_t last = pieces.find_first_of("\r\n");
         if (pieces[last] == '\r' && last + 1 < pieces.size() && pieces[last + 1] == '\n') ++last;
@@ -180,7 +214,7 @@ void LineMixer::show_pieces(Source& source, std::string_view pieces) {
 
 /// Appends a piece: continues the open line where the console already shows the piece's beginning, else starts with the
 /// prefix.
-void LineMixer::put(Source& source, std::string_view piece) {
+void LineMixer::put(Stream& source, std::string_view piece) {
     close_piece(&source);
     const std::size_t shown = std::exchange(source.shown, 0);
     const bool goes_on = open_ && shown > 0;
@@ -189,21 +223,24 @@ void LineMixer::put(Source& source, std::string_view piece) {
     opener_ = &source;
 }
 
-void LineMixer::plan_update(Source& source, base::Time now) {
-    const bool in_place = rules_.terminal && (!open_ || opener_ == &source);
-    if (in_place) return show_update(source, now);
-    source.update = std::min(source.update, now + rules_.update_every);
+void LineMixer::plan_update(Stream& source, base::Time now) {
+    const bool may_rewrite = rules_.terminal || source.what.reads_terminal;
+    if (may_rewrite && (!open_ || opener_ == &source)) return show_update(source);
+    plan_update_at(source, now + rules_.update_every);
+}
+
+void LineMixer::plan_update_at(Stream& source, base::Time at) {
+    source.update = std::min(source.update, at);
     next_update_ = std::min(next_update_, source.update);
 }
 
-void LineMixer::show_update(Source& source, base::Time now) {
+void LineMixer::show_update(Stream& source) {
     source.update = base::Time::max();
     std::string states;
     states.swap(source.held);
     const std::size_t end = states.rfind('\r') + 1;
     source.held = states.substr(end);
     states.resize(end);
-    if (coalesces()) return coalesce_states(source, states, now);
     begin(source.what.prefix);
     if (!states.empty()) show_pieces(source, states);
     source.in_pieces = true;
@@ -214,15 +251,30 @@ void LineMixer::show_update(Source& source, base::Time now) {
     source.shown = source.held.size();
 }
 
-/// Passes each state to the coalescer as a line: equal bars of several ranks have equal states.
-void LineMixer::coalesce_states(const Source& source, std::string_view states, base::Time now) {
-    while (!states.empty()) {
-        const std::size_t end = states.find('\r');
-        std::string line(states.substr(0, end));
-        states.remove_prefix(end + 1);
-        if (line.empty()) continue;
-        line += '\n';
-        coalescers_[source.what.stream].add(source.what.local_rank, line, now);
+/// Shows one state of each bar, for equal bars of several ranks the latest that all have had: equal states fold. All
+/// bars of the stream are due together.
+void LineMixer::coalesce_states(int stream, base::Time now) {
+    std::vector<std::pair<Stream*, std::vector<std::string_view>>> bars;
+    std::vector<std::string> texts(sources_.size());
+    for (std::size_t at = 0; at < sources_.size(); ++at) {
+        Stream& each = *sources_[at];
+        if (each.what.stream != stream || each.update == base::Time::max()) continue;
+        each.update = base::Time::max();
+        const std::size_t end = each.held.rfind('\r') + 1;
+        texts[at] = each.held.substr(0, end);
+        each.held.erase(0, end);
+        if (auto states = states_of(texts[at]); !states.empty()) bars.emplace_back(&each, std::move(states));
+    }
+    if (bars.empty()) return;
+    const auto have_all = [&](std::string_view state) {
+        return std::ranges::all_of(
+            bars, [&](const auto& bar) { return std::ranges::find(bar.second, state) != bar.second.end(); });
+    };
+    const auto& of_first = bars.front().second;
+    const auto common = std::find_if(of_first.rbegin(), of_first.rend(), have_all);
+    for (const auto& [source, states] : bars) {
+        const std::string_view shown = common != of_first.rend() ? *common : states.back();
+        coalescers_[stream].add(source->what.local_rank, std::string(shown) + '\n', now);
     }
     show_coalesced(now);
 }
@@ -231,7 +283,8 @@ void LineMixer::show_updates(base::Time now) {
     if (now < next_update_) return;
     next_update_ = base::Time::max();
     for (const auto& source : sources_) {
-        if (source->update <= now) show_update(*source, now);
+        if (source->update <= now)
+            coalesces(source->what) ? coalesce_states(source->what.stream, now) : show_update(*source);
         next_update_ = std::min(next_update_, source->update);
     }
 }
@@ -258,7 +311,8 @@ void LineMixer::close_piece(const void* unless_of) {
     open_ = false;
 }
 
-void LineMixer::end(Source* source, base::Time now) {
+void LineMixer::end(Source* of, base::Time now) {
+    auto* const source = static_cast<Stream*>(of);
     if (blocked(source)) {
         source->waiting = source->ended = true;
         return;
@@ -286,7 +340,7 @@ void LineMixer::serve_waiting(base::Time now) {
         const auto next =
             std::find_if(sources_.begin(), sources_.end(), [](const auto& each) { return each->waiting; });
         if (next == sources_.end()) return;
-        Source* source = next->get();
+        Stream* source = next->get();
         source->waiting = false;
         std::string bytes;
         bytes.swap(source->held);

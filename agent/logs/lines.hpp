@@ -10,7 +10,12 @@
 /// bar with its prefix: at once where the state overwrites the bar's earlier state on a terminal, else (in a pipe, or
 /// after another rank's bar, where each update takes a new line) once per Rules::update_every. When another line came
 /// between, the mixer repeats the last state as a whole. In a pipe or file, a line that ends before its first periodic
-/// update keeps its '\r' bytes unchanged. No state is ever left out.
+/// update keeps its '\r' bytes unchanged. No state is left out, but where equal lines of several ranks are coalesced:
+/// there a bar is a line per update, of the latest state that the ranks share or else of each one's latest, and its end
+/// is a line of the last state.
+///
+/// A prompt is an unfinished line of a source whose user types (LineSource::reads_terminal). The mixer shows it after a
+/// moment in which the line has not been finished, and the rest of the line behind it, as if both were a bar's states.
 
 #include <functional>
 #include <memory>
@@ -21,82 +26,66 @@
 
 #include "agent/logs/byte_queue.hpp"
 #include "agent/logs/coalescer.hpp"
+#include "agent/logs/mixer.hpp"
 #include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
 
-/// The display of one stream of one worker on a console.
-struct LineSource {
-    int local_rank = 0;
-    int stream = 0;      ///< 0 or 1; lines are coalesced within a stream
-    std::string prefix;  ///< printed before every line, colours included
-    bool raw = false;    ///< bytes pass at once and unchanged
-    bool apart = false;  ///< lines are never coalesced
-};
-
 /// Merges the lines of many sources into one queue of bytes. No I/O and no clock.
-class LineMixer {
+class LineMixer final : public Mixer {
 public:
     struct Rules {
         bool terminal = false;
         std::size_t hold_limit = 1 << 20;
         base::Duration patience = std::chrono::seconds(5);      ///< silence after which the owner loses the console
         base::Duration update_every = std::chrono::seconds(1);  ///< for a progress bar that needs a new line per update
-        std::function<std::string()> stamp{};                   ///< printed before every prefix; may be empty
+        base::Duration prompt_after = std::chrono::milliseconds(50);
+        std::function<std::string()> stamp{};  ///< printed before every prefix; may be empty
         /// Makes the prefix of a line that these local ranks printed; set when lines are to be coalesced.
         std::function<std::string(const std::vector<int>& local_ranks)> coalesced_prefix{};
     };
-    struct Source;
-
     LineMixer(Rules rules, ByteQueue& out);
-    ~LineMixer();
+    ~LineMixer() override;
 
-    /// Announces a source of this round before add(). Where lines are coalesced, other ranks' lines wait for it.
-    void expect(int local_rank, int stream);
-    /// No announced source will be added any more: shows all lines that waited for one.
-    void end_round(base::Time now);
-
-    /// The result is valid until end().
-    [[nodiscard]] Source* add(LineSource source);
-
-    /// Takes bytes of a source. Holds those of a blocked source without a limit until the console is free.
-    void feed(Source* source, std::string_view bytes, base::Time now);
-
-    /// Ends the stream: shows the rest of its bytes, with a newline.
-    void end(Source* source, base::Time now);
+    void expect(int local_rank, int stream) override;
+    void end_round(base::Time now) override;
+    [[nodiscard]] Source* add(LineSource source) override;
+    /// Holds the bytes of a blocked source without a limit until the console is free.
+    void feed(Source* source, std::string_view bytes, base::Time now) override;
+    /// Shows the rest of the bytes with a newline.
+    void end(Source* source, base::Time now) override;
 
     /// The source that has the console and blocks all others; null: none.
-    [[nodiscard]] const Source* owner() const { return owner_; }
-    [[nodiscard]] bool blocked(const Source* source) const { return owner_ && owner_ != source; }
-
-    [[nodiscard]] bool coalesces() const { return static_cast<bool>(rules_.coalesced_prefix); }
+    [[nodiscard]] const Source* owner() const;
+    [[nodiscard]] bool blocked(const Source* source) const { return owner_ && owner() != source; }
     /// Many lines of this source wait for other ranks: the caller should read those first.
     [[nodiscard]] bool ahead(const Source* source) const;
-    /// Whether any source has stopped being ahead since the last call.
-    [[nodiscard]] bool take_released();
+    [[nodiscard]] bool must_wait(const Source* source) const override { return blocked(source) || ahead(source); }
+    /// Whether any source has stopped being ahead, or the console has another owner, since the last call.
+    [[nodiscard]] bool take_released() override;
+    [[nodiscard]] bool coalesces() const override { return static_cast<bool>(rules_.coalesced_prefix); }
 
-    /// Shows a text of dlaunch at the start of a line, after all earlier lines.
-    void print(std::string_view text, base::Time now);
-
-    /// The time when advance() has work; none: no timer is needed.
-    [[nodiscard]] std::optional<base::Time> deadline() const;
-    void advance(base::Time now);
+    void print(std::string_view text, base::Time now) override;
+    [[nodiscard]] std::optional<base::Time> deadline() const override;
+    void advance(base::Time now) override;
 
     /// Restarts the owner's patience: the owner was not read, so its silence does not count.
-    void excuse_owner(base::Time now) { owner_spoke_ = now; }
+    void excuse(base::Time now) override { owner_spoke_ = now; }
 
 private:
+    struct Stream;
     void begin(const std::string& prefix);
     [[nodiscard]] std::string_view go_on(std::string_view bytes, base::Time now);
-    void take(Source& source, std::string_view bytes, base::Time now);
-    void hold(Source& source, std::string_view bytes, base::Time now);
-    void show(Source& source, std::string_view lines, base::Time now);
+    void take(Stream& source, std::string_view bytes, base::Time now);
+    void hold(Stream& source, std::string_view bytes, base::Time now);
+    void show(Stream& source, std::string_view lines, base::Time now);
     void show_lines(std::string_view lines);
-    void show_pieces(Source& source, std::string_view pieces);
-    void put(Source& source, std::string_view piece);
-    void plan_update(Source& source, base::Time now);
-    void show_update(Source& source, base::Time now);
-    void coalesce_states(const Source& source, std::string_view states, base::Time now);
+    void show_pieces(Stream& source, std::string_view pieces);
+    void put(Stream& source, std::string_view piece);
+    void plan_update(Stream& source, base::Time now);
+    void plan_update_at(Stream& source, base::Time at);
+    void show_update(Stream& source);
+    void coalesce_states(int stream, base::Time now);
     void show_updates(base::Time now);
     void show_coalesced(base::Time now);
     void show_coalesced(const Coalescer::Line& line);
@@ -104,13 +93,14 @@ private:
     void give_up_console(base::Time now);
     [[nodiscard]] bool coalesces(const LineSource& what) const { return coalesces() && !what.apart; }
     void serve_waiting(base::Time now);
-    void erase(Source* source);
+    void erase(Stream* source);
 
     Rules rules_;
     ByteQueue& out_;
     Coalescer coalescers_[2];
-    std::vector<std::unique_ptr<Source>> sources_;
-    Source* owner_ = nullptr;
+    std::vector<std::unique_ptr<Stream>> sources_;
+    Stream* owner_ = nullptr;
+    const Stream* last_owner_ = nullptr;  ///< at the last take_released()
     base::Time owner_spoke_;
     base::Time next_update_ = base::Time::max();  ///< the earliest of all sources
     bool open_ = false;                           ///< the last byte shown was no newline

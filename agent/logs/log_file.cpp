@@ -41,29 +41,37 @@ bool LogFile::create() {
     return true;
 }
 
-void LogFile::write(std::string_view data) {
-    if (path_.empty()) return;
-    if (!file_ && !create()) return warnings_->about_files(errno, path_);
+std::string_view LogFile::write(std::string_view data) {
+    if (path_.empty()) return {};
+    if (!file_ && !create()) {
+        warnings_->about_files(errno, path_);
+        return data;
+    }
     while (!data.empty()) {
         const Cut cut = next_cut(size_, at_line_start_, data, rotation_.most_bytes);
-        put(data.substr(0, cut.bytes));
-        data.remove_prefix(cut.bytes);
+        const std::size_t refused = put(data.substr(0, cut.bytes));
+        data.remove_prefix(cut.bytes - refused);
+        if (refused > 0) return data;
         if (cut.then_rotate) rotate();
     }
+    return {};
 }
 
-void LogFile::put(std::string_view data) {
+/// Returns the number of bytes at the end that the file has not taken.
+std::size_t LogFile::put(std::string_view data) {
     while (!data.empty()) {
         const ssize_t written = ::write(file_.get(), data.data(), data.size());
         if (written < 0) {
             if (errno == EINTR) continue;
-            return warnings_->about_files(errno, path_);
+            warnings_->about_files(errno, path_);
+            return data.size();
         }
         const auto bytes = static_cast<std::size_t>(written);
         size_ += bytes;
         if (bytes > 0) at_line_start_ = data[bytes - 1] == '\n';
         data.remove_prefix(bytes);
     }
+    return 0;
 }
 
 void LogFile::rotate() {

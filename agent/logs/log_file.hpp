@@ -36,14 +36,15 @@ public:
         path_.clear();
     }
 
-    void write(std::string_view data);
+    /// Returns the end of `data` that the file has not taken: the disk is full, or the file could not be created.
+    std::string_view write(std::string_view data);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     explicit operator bool() const { return !path_.empty(); }
 
 private:
     bool create();
-    void put(std::string_view data);
+    [[nodiscard]] std::size_t put(std::string_view data);
     void rotate();
 
     std::string path_;

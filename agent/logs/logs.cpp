@@ -9,9 +9,8 @@
 #include <unordered_map>
 
 #include "agent/logs/channel.hpp"
-#include "agent/logs/prefix.hpp"
 #include "agent/logs/run_directory.hpp"
-#include "agent/logs/screen.hpp"
+#include "agent/logs/screens.hpp"
 #include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
@@ -21,6 +20,7 @@ using base::Result;
 namespace {
 
 constexpr int kTemplate = LogSource::kTemplate;
+constexpr auto kLookAtSize = std::chrono::milliseconds(200);
 constexpr auto kOffer = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -51,21 +51,15 @@ struct Logs::Impl {
 
     Impl(base::Loop& on, Options given);
 
-    [[nodiscard]] LineMixer::Rules rules() const;
-    [[nodiscard]] std::string prefix(const LogSource& source) const;
-    [[nodiscard]] std::string coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const;
     [[nodiscard]] const std::vector<std::string>& filters(Stream stream) const;
-    [[nodiscard]] std::unique_ptr<Screen> make_screen(int fd, std::string name);
-    [[nodiscard]] Screen& screen(Stream stream) { return stream == kStderr && err_screen ? *err_screen : *out_screen; }
 
     void start_attempt(const LogSource& source);
     [[nodiscard]] Channel::Targets targets(const LogSource& source, Stream stream, Tail* tail);
-    [[nodiscard]] bool on_console(int local_rank, Stream stream) const;
     void expect_workers();
-    void set_line(Channel::Targets& into, const LogSource& source, Stream stream);
     template <class Action>
     void for_channels(Action action, bool of_template_too = true);
     void for_template(void (Channel::*action)());
+    void follow_size(WindowSize size);
     void on_change();
     void check_drained();
     void give_up();
@@ -73,23 +67,22 @@ struct Logs::Impl {
     void check_finished();
     void end_finish();
     [[nodiscard]] base::Time end_of(const Patience& patience);
-    template <class Action>
-    void for_screens(Action action);
 
+    const Logs* owner = nullptr;
     base::Loop& loop;
     Options options;
     Warnings warnings;
     RunDirectory directory{warnings};
-    bool raw, colours_wanted;
-    LinePrefixes prefixes;
     int attempt = -1;
     bool template_lives = false;
-    bool reader_is_gone = false;                     ///< the last drain was given up
-    std::shared_ptr<Impl*> self;                     ///< posted callbacks check that this object still exists
-    std::unique_ptr<Screen> out_screen, err_screen;  ///< err_screen is null when both have one destination
+    bool reader_is_gone = false;  ///< the last drain was given up
+    std::shared_ptr<Impl*> self;  ///< posted callbacks check that this object still exists
+    Screens screens;
     LogFile filtered_out, filtered_err;
     Channel::Shared shared;
     std::unordered_map<int, Worker> workers;  ///< by local rank; declared after all members that its channels use
+    base::Timer size_look;
+    std::function<void()> resized;
     std::unique_ptr<Drain> drain;
     std::unique_ptr<Finish> finish;
 };
@@ -97,41 +90,15 @@ struct Logs::Impl {
 Logs::Impl::Impl(base::Loop& on, Options given)
     : loop(on),
       options(std::move(given)),
-      raw(options.console_is_raw && !options.plan.timestamps),
-      colours_wanted(options.plan.colours),
-      prefixes(options.plan.prefix_template, options.host, options.roles),
       self(std::make_shared<Impl*>(this)),
+      screens(loop, options, warnings,
+              [weak = std::weak_ptr(self)] {
+                  if (const auto alive = weak.lock()) (*alive)->on_change();
+              }),
       shared{loop, options.plan.timestamps, options.workers <= 8 ? 1 << 20 : 256 << 10, {}} {
-    const bool one = Console::same(options.stdout_fd, options.stderr_fd);
-    out_screen = make_screen(options.stdout_fd, one ? "" : "standard output");
-    if (!one) err_screen = make_screen(options.stderr_fd, "");
     shared.on_end = [weak = std::weak_ptr(self)] {
         if (const auto alive = weak.lock()) (*alive)->check_drained();
     };
-}
-
-std::unique_ptr<Screen> Logs::Impl::make_screen(int fd, std::string name) {
-    LineMixer::Rules rules;
-    if (options.plan.timestamps) rules.stamp = [] { return timestamp(std::chrono::system_clock::now()); };
-    if (options.plan.fold && options.workers > 1) {
-        const bool colours = colours_wanted && isatty(fd) == 1;
-        rules.coalesced_prefix = [this, colours](const auto& local_ranks) {
-            return coalesced_prefix(local_ranks, colours);
-        };
-    }
-    return std::make_unique<Screen>(loop, fd, std::move(name), warnings, std::move(rules),
-                                    [weak = std::weak_ptr(self)] {
-                                        if (const auto alive = weak.lock()) (*alive)->on_change();
-                                    });
-}
-
-std::string Logs::Impl::prefix(const LogSource& source) const {
-    return source.local_rank == kTemplate ? prefixes.of_template() : prefixes.of({source.local_rank});
-}
-
-std::string Logs::Impl::coalesced_prefix(const std::vector<int>& local_ranks, bool colours) const {
-    const std::string text = prefixes.of(local_ranks);
-    return colours ? coloured(text, local_ranks.front()) : text;
 }
 
 const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
@@ -140,7 +107,7 @@ const std::vector<std::string>& Logs::Impl::filters(Stream stream) const {
 
 /// Opens the folder and files of a round when its first worker is added.
 void Logs::Impl::start_attempt(const LogSource& source) {
-    if (source.local_rank != kTemplate) prefixes.set_rank(source.local_rank, source.rank);
+    if (source.local_rank != kTemplate) screens.set_rank(source);
     if (attempt == source.restart_round) return;
     attempt = source.restart_round;
     expect_workers();
@@ -161,40 +128,23 @@ Channel::Targets Logs::Impl::targets(const LogSource& source, Stream stream, Tai
         made.file.open(path, {options.plan.rotate_bytes, options.plan.rotate_keep}, warnings);
     LogFile& filtered = stream == kStdout ? filtered_out : filtered_err;
     if (filtered) {
-        made.filter.emplace(filters(stream), prefix(source));
+        made.filter.emplace(filters(stream), screens.file_prefix(source));
         made.filtered = &filtered;
     }
-    set_line(made, source, stream);
+    if (options.plan.hides(source.local_rank)) return made;
+    const bool is_shown = options.plan.is_on_console(source.local_rank, stream);
+    (is_shown ? made.screen : made.fallback) = &screens.of(stream);
+    made.line = screens.line(source, stream);
+    made.line.apart = made.line.apart || !is_shown;
     return made;
-}
-
-bool Logs::Impl::on_console(int local_rank, Stream stream) const {
-    const int of = options.plan.stands_for(local_rank);
-    const bool teed = options.plan.tee.of(of) & stream;
-    const bool redirected = options.plan.redirects.of(of) & stream;
-    const bool hidden = options.plan.shown && !options.plan.shown->contains(of);
-    return !hidden && (teed || !redirected);
 }
 
 /// Announces all workers of the round: coalesced lines wait also for workers that have not started yet.
 void Logs::Impl::expect_workers() {
     for (int local_rank = 0; local_rank < options.workers; ++local_rank)
         for (Stream stream : {kStdout, kStderr})
-            if (on_console(local_rank, stream)) screen(stream).expect(local_rank, stream == kStdout ? 0 : 1);
-}
-
-/// Sets the console's treatment of a stream, if the console shows it.
-void Logs::Impl::set_line(Channel::Targets& into, const LogSource& source, Stream stream) {
-    const bool teed = options.plan.tee.of(options.plan.stands_for(source.local_rank)) & stream;
-    if (!on_console(source.local_rank, stream)) return;
-    into.screen = &screen(stream);
-    into.line.local_rank = source.local_rank;
-    into.line.stream = stream == kStdout ? 0 : 1;
-    into.line.raw = raw && !teed;
-    into.line.apart = source.local_rank == kTemplate;
-    if (!teed && !(into.line.apart && options.plan.fold)) return;  // --fold gives every line a prefix
-    into.line.prefix = prefix(source);
-    if (colours_wanted && into.screen->terminal()) into.line.prefix = coloured(into.line.prefix, source.local_rank);
+            if (options.plan.is_on_console(local_rank, stream))
+                screens.of(stream).expect(local_rank, stream == kStdout ? 0 : 1);
 }
 
 template <class Action>
@@ -213,10 +163,16 @@ void Logs::Impl::for_template(void (Channel::*action)()) {
     for (Channel* channel : {worker.out.get(), worker.err.get()}) (channel->*action)();
 }
 
-template <class Action>
-void Logs::Impl::for_screens(Action action) {
-    for (Screen* each : {out_screen.get(), err_screen.get()})
-        if (each) action(*each);
+/// The workers' terminals get each new size of the console's.
+void Logs::Impl::follow_size(WindowSize size) {
+    size_look = loop.after(kLookAtSize, [this, size] {
+        const WindowSize now = owner->worker_window();
+        if (now != size) {
+            for_channels([now](Channel& channel) { channel.resize(now); });
+            if (resized) resized();
+        }
+        follow_size(now);
+    });
 }
 
 void Logs::Impl::on_change() {
@@ -230,7 +186,7 @@ void Logs::Impl::check_drained() {
     bool busy = false;
     for_channels([&](Channel&) { busy = true; }, !template_lives);
     if (!busy)
-        for_screens([&](Screen& screen) {
+        screens.for_each([&](Screen& screen) {
             screen.end_round();
             busy |= !screen.idle();
         });
@@ -247,7 +203,7 @@ void Logs::Impl::check_drained() {
 void Logs::Impl::give_up() {
     std::uint64_t dropped = 0;
     for_channels([&](Channel& channel) { dropped += channel.give_up(); }, !template_lives);
-    for_screens([&](Screen& screen) {
+    screens.for_each([&](Screen& screen) {
         screen.end_round();
         dropped += screen.drop();
     });
@@ -264,14 +220,14 @@ void Logs::Impl::finish_drain(std::uint64_t dropped) {
 
 base::Time Logs::Impl::end_of(const Patience& patience) {
     base::Time progressed = patience.began;
-    for_screens([&](Screen& screen) { progressed = std::max(progressed, screen.progressed_at()); });
+    screens.for_each([&](Screen& screen) { progressed = std::max(progressed, screen.progressed_at()); });
     return progressed + patience.of;
 }
 
 void Logs::Impl::check_finished() {
     if (!finish) return;
     bool busy = false;
-    for_screens([&](Screen& screen) {
+    screens.for_each([&](Screen& screen) {
         screen.flush();
         busy |= !screen.idle();
     });
@@ -282,25 +238,27 @@ void Logs::Impl::check_finished() {
 
 void Logs::Impl::end_finish() {
     Dropped dropped{.out = finish->unread};
-    for_screens([&](Screen& each) {
-        (&each == &screen(kStderr) ? dropped.err : dropped.out) += each.drop() + each.dropped_own();
+    screens.for_each([&](Screen& each) {
+        (&each == &screens.of(kStderr) ? dropped.err : dropped.out) += each.drop() + each.dropped_own();
     });
     const auto ended = std::move(finish);
     ended->patience.look = {};
     ended->done(dropped);
 }
 
-Logs::Logs(base::Loop& loop, Options options) : impl_(std::make_unique<Impl>(loop, std::move(options))) {}
+Logs::Logs(base::Loop& loop, Options options) : impl_(std::make_unique<Impl>(loop, std::move(options))) {
+    impl_->owner = this;
+}
 Logs::~Logs() = default;
 
 Result<void> Logs::prepare() {
     const LogPlan& plan = impl_->options.plan;
     if (plan.directory == "/dev/null") return {};
-    auto made = impl_->directory.make({.log_directory = plan.directory,
+    auto made = impl_->directory.make({.plan = plan,
                                        .temporary = impl_->options.temporary,
                                        .job_id = impl_->options.job_id,
-                                       .host = impl_->options.is_shared ? impl_->options.host : "",
-                                       .keeps_files = plan.keeps_files()});
+                                       .program = impl_->options.program,
+                                       .host = impl_->options.is_shared ? impl_->options.host : ""});
     if (made || !plan.directory.empty() || plan.keeps_files()) return made;
     impl_->warnings.add(made.error().text + "; the workers have no error files");
     return {};
@@ -338,6 +296,10 @@ void Logs::add_worker(const LogSource& source, OutputEnds readers) {
     };
     worker.out = channel(std::move(readers.out), kStdout, nullptr, &worker.last_out);
     worker.err = channel(std::move(readers.err), kStderr, &worker.tail, &worker.last_err);
+    if (!readers.are_terminals) return;
+    worker.out->set_terminal();
+    worker.err->set_terminal();
+    if (!impl_->size_look) impl_->follow_size(worker_window());
 }
 
 void Logs::end_template() { impl_->template_lives = false; }
@@ -354,6 +316,11 @@ LastLine Logs::last_line(int local_rank) const {
     return worker.last_out.at() > worker.last_err.at() ? worker.last_out : worker.last_err;
 }
 
+bool Logs::has_just_shown_stderr(int local_rank) const {
+    const auto found = impl_->workers.find(local_rank);
+    return found != impl_->workers.end() && found->second.err && found->second.err->is_on_screen();
+}
+
 void Logs::read_now(int local_rank) {
     const auto found = impl_->workers.find(local_rank);
     if (found == impl_->workers.end()) return;
@@ -365,7 +332,7 @@ void Logs::drain(std::chrono::milliseconds patience, std::function<void(std::uin
     impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{{patience}, std::move(done)});
     impl_->for_template(&Channel::pause);
     impl_->for_channels([](Channel& channel) { channel.drain(); }, !impl_->template_lives);
-    impl_->for_screens([](Screen& screen) { screen.flush(); });
+    impl_->screens.for_each([](Screen& screen) { screen.flush(); });
     impl_->check_drained();
 }
 
@@ -373,8 +340,21 @@ void Logs::cut_drain() {
     if (impl_->drain) impl_->give_up();
 }
 
-void Logs::print(std::string_view text) { impl_->screen(kStderr).print(text); }
-void Logs::print_on_stdout(std::string_view text) { impl_->screen(kStdout).print(text); }
+bool Logs::is_live() const { return impl_->screens.is_live(); }
+void Logs::show(const JobProgress& progress) { impl_->screens.of(kStdout).show(progress); }
+void Logs::pause_view() { impl_->screens.of(kStdout).pause(); }
+void Logs::suspend_view() {
+    impl_->for_channels([](Channel& channel) { channel.read_now(); }, false);
+    impl_->screens.of(kStdout).suspend();
+}
+void Logs::resume_view() { impl_->screens.of(kStdout).resume(); }
+
+void Logs::on_resize(std::function<void()> callback) { impl_->resized = std::move(callback); }
+
+WindowSize Logs::worker_window() const { return impl_->screens.worker_window(); }
+
+void Logs::print(std::string_view text) { impl_->screens.of(kStderr).print(text); }
+void Logs::print_on_stdout(std::string_view text) { impl_->screens.of(kStdout).print(text); }
 std::vector<std::string> Logs::take_warnings() { return impl_->warnings.take(); }
 void Logs::on_warning(std::function<void()> callback) { impl_->warnings.on_new(std::move(callback)); }
 

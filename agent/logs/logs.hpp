@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/logs/last_line.hpp"
+#include "agent/logs/live/progress_line.hpp"
 #include "agent/logs/run_paths.hpp"
 #include "agent/logs/worker_pipes.hpp"
 #include "agent/plan.hpp"
@@ -25,14 +26,16 @@ class Logs {
 public:
     struct Options {
         LogPlan plan;
-        std::string job_id, host;
+        std::string job_id, host, program;
         std::vector<std::string> roles;  ///< by local rank
         std::string temporary = "/tmp";  ///< Plan::temporary_folder
         int workers = 1;
         bool console_is_raw =
             false;               ///< a lone worker: bytes that are not teed pass at once, prompts and progress bars too
         bool is_shared = false;  ///< other nodes may use the same log directory
-        int stdout_fd = 1, stderr_fd = 2;  ///< the console
+        StdinPlan typed{StdinPlan::Mode::none};  ///< of these two modes and `rank`: who gets what a user types
+        base::Time began = base::Clock::now();   ///< of the job
+        int stdout_fd = 1, stderr_fd = 2;        ///< the console
     };
 
     Logs(base::Loop& loop, Options options);
@@ -62,6 +65,9 @@ public:
     /// The worker's last line on either stream in the current round; without text: none.
     [[nodiscard]] LastLine last_line(int local_rank) const;
 
+    /// Whether the end of what the worker wrote to stderr is among the last lines on the console.
+    [[nodiscard]] bool has_just_shown_stderr(int local_rank) const;
+
     /// Reads the bytes that the pipes of this worker hold now.
     void read_now(int local_rank);
 
@@ -77,6 +83,21 @@ public:
     void print(std::string_view text);
     /// The same for stdout.
     void print_on_stdout(std::string_view text);
+
+    /// Whether the console shows the live view. Constant, for any thread.
+    [[nodiscard]] bool is_live() const;
+    void show(const JobProgress& progress);
+    /// Removes the status line and what else does not scroll, until resume_view().
+    void pause_view();
+    /// The same once the workers are stopped, below all lines that they have written.
+    void suspend_view();
+    void resume_view();
+
+    /// The size for the terminal of a worker: the console's without the prefix of lines, else the usual one.
+    [[nodiscard]] WindowSize worker_window() const;
+    /// Sets the callback for a new size of the workers' terminals. The kernel sends no SIGWINCH, because they
+    /// are no process's controlling terminal.
+    void on_resize(std::function<void()> callback);
 
     /// New warnings about the output itself (disk full ...), for the caller to print.
     [[nodiscard]] std::vector<std::string> take_warnings();
@@ -94,6 +115,7 @@ public:
     void cut_finish();
     /// Removes a temporary run folder if the job keeps no files.
     void remove_folder();
+    /// Removes the oldest runs where only some are to be kept.
     void close_folder();
 
 private:

@@ -36,6 +36,12 @@ std::string LinePrefixes::of_template() const {
     return expand_prefix(template_, {"", "template", "template", hostname_});
 }
 
+std::string LinePrefixes::ranks(const std::vector<int>& local_ranks) const {
+    std::vector<int> ranks;
+    for (const int local_rank : local_ranks) ranks.push_back(ranks_.at(local_rank));
+    return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", base::number_ranges(ranks));
+}
+
 std::string coloured(std::string_view text, int rank) {
     if (text.empty()) return {};
     // No black, white or red: background, plain text and errors use those.

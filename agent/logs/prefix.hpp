@@ -30,6 +30,8 @@ public:
     /// Of a line that all these workers printed: their roles, each once, and ranges of ranks.
     [[nodiscard]] std::string of(const std::vector<int>& local_ranks) const;
     [[nodiscard]] std::string of_template() const;
+    /// "rank 3", "ranks 0-2".
+    [[nodiscard]] std::string ranks(const std::vector<int>& local_ranks) const;
 
 private:
     std::string template_, hostname_;

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
+#include "agent/logs/old_runs.hpp"
 #include "agent/process/leftovers.hpp"
 #include "rendezvous/base/random.hpp"
+#include "rendezvous/base/utc.hpp"
 
 namespace dlaunch::agent {
 
@@ -20,10 +23,14 @@ using base::Result;
 
 namespace {
 
+constexpr int kKeptInTmpdir = 20;
+
 Error cannot_make(const std::string& path, int error, std::string_view named_by = "--log-dir") {
     return {fmt::format("log directory {}: {}; name one that can be written with {}", path, std::strerror(error),
                         named_by)};
 }
+
+const std::string kLatest = "latest";
 
 std::string random_name() {
     static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz012345";
@@ -56,19 +63,18 @@ std::string safe_file_name(std::string_view text) {
 }
 
 Result<void> RunDirectory::make(const Wanted& wanted) {
-    const std::string& log_directory = wanted.log_directory;
+    const std::string& log_directory = wanted.plan.directory;
+    keep_runs_ = wanted.plan.keep_runs;
     if (log_directory.empty()) {
-        std::string path = (wanted.temporary.empty() ? "/tmp" : wanted.temporary) + "/dlaunch_XXXXXX";
-        if (!mkdtemp(path.data())) return cannot_make(path, errno, "TMPDIR");
-        invented_ = path;
-        if (!wanted.keeps_files) {
-            paths_ = {path, false};
-            lock_ = hold_folder(path);
-            return {};
-        }
-        auto made = make_run_folder(path, wanted);
-        if (!made) remove();
-        return made;
+        parent_ = wanted.temporary.empty() ? "/tmp" : wanted.temporary;
+        if (!wanted.plan.keeps_files()) return make_error_folder(parent_);
+        if (keep_runs_ == 0) keep_runs_ = kKeptInTmpdir;
+        const std::string date = base::utc_file_name(std::chrono::system_clock::now());
+        auto name =
+            make_run_folder(parent_, fmt::format("dlaunch-{}-{}-", date, safe_file_name(wanted.program)), "TMPDIR");
+        if (!name) return name.error();
+        invented_ = paths_.folder();
+        return {};
     }
     std::error_code error;
     fs::path absolute = fs::absolute(log_directory, error);
@@ -76,28 +82,45 @@ Result<void> RunDirectory::make(const Wanted& wanted) {
     fs::create_directories(absolute, error);
     const bool leads_nowhere = error == std::errc::file_exists;  // only a dangling link causes this error
     if (error) return cannot_make(log_directory, leads_nowhere ? ENOENT : error.value());
-    return make_run_folder(absolute.string(), wanted);
+    parent_ = absolute.string();
+    auto name = make_run_folder(parent_, safe_file_name(wanted.job_id) + "_", "--log-dir");
+    if (!name) return name.error();
+    const std::string of_host = wanted.host.empty() ? "" : "latest-" + safe_file_name(wanted.host);
+    bool is_linked = link_latest(parent_, kLatest, *name);
+    if (!of_host.empty()) is_linked = link_latest(parent_, of_host, *name);
+    const std::string& link = of_host.empty() ? kLatest : of_host;
+    if (is_linked) paths_.set_short_name((fs::path(log_directory) / link).string());
+    return {};
 }
 
-Result<void> RunDirectory::make_run_folder(const std::string& log_directory, const Wanted& wanted) {
-    const std::string separator = log_directory.ends_with('/') ? "" : "/";
+Result<void> RunDirectory::make_error_folder(const std::string& temporary) {
+    std::string path = temporary + "/dlaunch_XXXXXX";
+    if (!mkdtemp(path.data())) return cannot_make(path, errno, "TMPDIR");
+    invented_ = path;
+    paths_ = {path, false};
+    lock_ = hold_folder(path);
+    return {};
+}
+
+/// Returns the name of the new folder: `begin` and random characters.
+Result<std::string> RunDirectory::make_run_folder(const std::string& parent, const std::string& begin,
+                                                  std::string_view named_by) {
+    const std::string separator = parent.ends_with('/') ? "" : "/";
     for (;;) {
-        const std::string name = safe_file_name(wanted.job_id) + "_" + random_name();
-        const std::string path = fmt::format("{}{}{}", log_directory, separator, name);
+        const std::string name = begin + random_name();
+        const std::string path = fmt::format("{}{}{}", parent, separator, name);
         // For the owner alone, as with torchrun: logs may hold secrets.
         if (mkdir(path.c_str(), 0700) != 0) {
             if (errno == EEXIST) continue;
-            return cannot_make(path, errno);
+            return cannot_make(path, errno, named_by);
         }
         paths_ = {path, true};
-        if (is_temporary()) return {};
-        link_latest(log_directory, "latest", name);
-        if (!wanted.host.empty()) link_latest(log_directory, "latest-" + safe_file_name(wanted.host), name);
-        return {};
+        lock_ = hold_folder(path);
+        return base::text_result(name);
     }
 }
 
-void RunDirectory::link_latest(const std::string& log_directory, const std::string& link, const std::string& name) {
+bool RunDirectory::link_latest(const std::string& log_directory, const std::string& link, const std::string& name) {
     const std::string latest = log_directory + "/" + link;
     struct stat found {};
     const std::string fresh = log_directory + "/." + link + "_" + name;
@@ -109,6 +132,7 @@ void RunDirectory::link_latest(const std::string& log_directory, const std::stri
         unlink(fresh.c_str());
     }
     if (error) warnings_.add("log directory", error, latest, "there is no link to the latest run");
+    return error == 0;
 }
 
 void RunDirectory::make_attempt(int number, bool with_links) {
@@ -138,6 +162,19 @@ void RunDirectory::remove() {
     if (::rmdir(invented_.c_str()) != 0) fs::remove_all(invented_, ignored);  // usually empty
     invented_.clear();
     paths_ = {};
+}
+
+void RunDirectory::close() {
+    remove_old_runs();
+    lock_.reset();
+}
+
+/// A job without files has no run to keep.
+void RunDirectory::remove_old_runs() const {
+    if (!paths_.has_tree() || !lock_ || keep_runs_ == 0) return;
+    futimens(lock_.get(), nullptr);
+    agent::remove_old_runs(parent_, static_cast<std::size_t>(keep_runs_),
+                           is_temporary() ? is_run_in_tmpdir : is_run_below_log_dir);
 }
 
 }  // namespace dlaunch::agent

@@ -22,6 +22,8 @@ namespace dlaunch::agent {
 ///     <log dir>/<job id>_<8 random characters>/attempt_N/<local rank>/
 ///                                              attempt_N/by-rank/<rank>-<host> -> ../<local rank>
 ///
+/// Without a log directory the run's folder is $TMPDIR/dlaunch-<date>-<program>-<8 random characters>.
+///
 /// The folder of a template (local rank -1) lies in the attempt that started the template: attempt_N/template/.
 ///
 /// A job that keeps no files has one temporary folder for all error files, since making a folder costs a tenth of a
@@ -31,11 +33,11 @@ public:
     explicit RunDirectory(Warnings& warnings) : warnings_(warnings) {}
 
     struct Wanted {
-        std::string log_directory;  ///< empty: a new folder in `temporary`, without a tree when no files are kept
-        std::string temporary;      ///< $TMPDIR; empty: /tmp
+        const LogPlan& plan;    ///< without a directory the run's folder is made in `temporary`
+        std::string temporary;  ///< $TMPDIR; empty: /tmp
         std::string job_id;
-        std::string host;  ///< if nodes of the job may share the log directory; else empty
-        bool keeps_files = false;
+        std::string program;  ///< part of the run's name in `temporary`
+        std::string host;     ///< if nodes of the job may share the log directory; else empty
     };
     /// Makes the log directory with its parents, the run's folder in it and the links.
     [[nodiscard]] base::Result<void> make(const Wanted& wanted);
@@ -48,21 +50,27 @@ public:
     /// Makes a worker's folder in the attempt made last, and its link when `link` is not empty.
     void make_worker(int local_rank, const std::string& link);
 
-    /// Removes the whole tree; only for a log directory that make() invented.
+    /// Removes the whole tree; only for a folder in $TMPDIR.
     void remove();
-    /// Closes the descriptor of the folder. After remove() the disk frees the folder now.
-    void close() { lock_.reset(); }
+    /// The end of the run, which becomes the newest one. Removes the oldest runs beside it, and closes the descriptor
+    /// of the folder: after remove() the disk frees the folder now.
+    void close();
     [[nodiscard]] bool is_temporary() const { return !invented_.empty(); }
 
 private:
-    [[nodiscard]] base::Result<void> make_run_folder(const std::string& log_directory, const Wanted& wanted);
-    void link_latest(const std::string& log_directory, const std::string& link, const std::string& name);
+    void remove_old_runs() const;
+    [[nodiscard]] base::Result<void> make_error_folder(const std::string& temporary);
+    [[nodiscard]] base::Result<std::string> make_run_folder(const std::string& parent, const std::string& begin,
+                                                            std::string_view named_by);
+    bool link_latest(const std::string& log_directory, const std::string& link, const std::string& name);
 
     Warnings& warnings_;
     RunPaths paths_;
-    std::string invented_;  ///< the log directory, when make() has made it in $TMPDIR
+    std::string invented_;  ///< the run's folder, when make() has made it in $TMPDIR
+    std::string parent_;    ///< of the run's folder, which has the earlier runs, too
+    int keep_runs_ = 0;
     int attempt_number_ = -1;
-    base::UniqueFd lock_;  ///< on a folder of error files alone: marks this run as alive for the cleanup of later runs
+    base::UniqueFd lock_;     ///< on the run's folder: marks this run as alive for the cleanup of later runs
     base::UniqueFd attempt_;  ///< the attempt's folder: shorter paths for many workers
 };
 

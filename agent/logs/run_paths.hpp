@@ -28,6 +28,9 @@ public:
     RunPaths(std::string folder, bool has_tree) : folder_(std::move(folder)), has_tree_(has_tree) {}
 
     [[nodiscard]] const std::string& folder() const { return folder_; }
+    /// A link to the folder with a short path, as its user named the log directory; empty: there is none.
+    [[nodiscard]] const std::string& short_name() const { return short_name_; }
+    void set_short_name(std::string name) { short_name_ = std::move(name); }
     [[nodiscard]] bool has_tree() const { return has_tree_ && !folder_.empty(); }
     [[nodiscard]] static std::string name_of(int local_rank) {
         return local_rank == LogSource::kTemplate ? "template" : fmt::format_int(local_rank).str();
@@ -40,6 +43,10 @@ public:
     }
     [[nodiscard]] std::string worker(const LogSource& source) const {
         return worker(source.restart_round, source.local_rank);
+    }
+    /// worker() by the link; empty: there is none.
+    [[nodiscard]] std::string short_worker(const LogSource& source) const {
+        return short_name_.empty() || !has_tree() ? "" : short_name_ + worker(source).substr(folder_.size());
     }
     /// The file for the worker's error record.
     [[nodiscard]] std::string error_file(const LogSource& source) const {
@@ -54,7 +61,7 @@ public:
     }
 
 private:
-    std::string folder_;
+    std::string folder_, short_name_;
     bool has_tree_ = true;
 };
 

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "agent/logs/console.hpp"
 #include "agent/logs/lines.hpp"
+#include "agent/logs/live/live_mixer.hpp"
+#include "agent/logs/mixer.hpp"
 
 namespace dlaunch::agent {
 
@@ -14,29 +18,47 @@ namespace dlaunch::agent {
 class Screen {
 public:
     static constexpr std::size_t kOwnBytes = 256 << 10;
+    /// A live view lags behind the workers by as little as a terminal shows in a moment.
+    static constexpr std::size_t kMostAhead = 32 << 10;
 
     /// `on_change` is posted when sources that may_read() had refused may be read again, and when the queue has become
     /// empty after its reader was slow.
     Screen(base::Loop& loop, int fd, std::string name, Warnings& warnings, LineMixer::Rules rules,
            std::function<void()> on_change);
+    /// A terminal with the view of LiveMixer.
+    Screen(base::Loop& loop, int fd, Warnings& warnings, LiveMixer::Rules rules, std::function<void()> on_change);
+    /// A pipe to a front end with such a view.
+    Screen(base::Loop& loop, int fd, Warnings& warnings, std::function<void()> on_change);
     ~Screen();
 
-    /// See LineMixer.
-    void expect(int local_rank, int stream) { mixer_.expect(local_rank, stream); }
+    // Of a live view; without effect on another console.
+    void show(const JobProgress& progress);
+    void show_notice(std::string text);
+    void pause();
+    void suspend();
+    void resume();
+
+    /// See Mixer.
+    void expect(int local_rank, int stream) { mixer_->expect(local_rank, stream); }
     void end_round();
-    [[nodiscard]] LineMixer::Source* add(LineSource source) { return mixer_.add(std::move(source)); }
-    void feed(LineMixer::Source* source, std::string_view bytes);
-    void end(LineMixer::Source* source);
+    [[nodiscard]] Mixer::Source* add(LineSource source) { return mixer_->add(std::move(source)); }
+    void feed(Mixer::Source* source, std::string_view bytes);
+    void end(Mixer::Source* source);
 
     /// Whether to read more of the source now; if not, call again after `on_change`.
-    [[nodiscard]] bool may_read(const LineMixer::Source* source) {
-        return !console_.full() && !mixer_.blocked(source) && !mixer_.ahead(source);
-    }
+    [[nodiscard]] bool may_read(const Mixer::Source* source) { return accepts() && !mixer_->must_wait(source); }
+    /// The same for any source.
+    [[nodiscard]] bool accepts() { return may_go_on() && !console_.full(); }
 
     /// The number of bytes to read at once. They fit into the queue even if each byte is a line and gets `lead_bytes`
     /// before it (at least 4096). Where lines are coalesced the portion is small, so that no rank gets far ahead of
     /// other ranks.
     [[nodiscard]] std::size_t room(std::size_t lead_bytes);
+
+    /// All bytes of sources so far: a place in the console's text.
+    [[nodiscard]] std::uint64_t fed_bytes() const { return fed_bytes_; }
+    /// Whether the text that ends at this place is among the last lines.
+    [[nodiscard]] bool shows_still(std::uint64_t place) const;
 
     [[nodiscard]] bool full() { return console_.full(); }
     [[nodiscard]] bool terminal() const { return console_.terminal(); }
@@ -52,17 +74,25 @@ public:
     std::size_t drop() { return console_.drop(); }
 
 private:
+    [[nodiscard]] bool may_go_on();
+    void hold();
     void settle();
+    void flush_composed();
     void set_timer();
     void on_timer();
 
     base::Loop& loop_;
+    int fd_;
     std::function<void()> on_change_;
     Console console_;
-    LineMixer mixer_;
-    const LineMixer::Source* last_owner_ = nullptr;
+    std::unique_ptr<Mixer> mixer_;
+    bool is_live_ = false;
+    bool must_hold_ = false, holds_ = false;  ///< text waits, so that the block below it can be seen
+    base::Time held_at_{};
+    base::Timer hold_;
     bool flush_posted_ = false;
     std::size_t dropped_own_ = 0;
+    std::uint64_t fed_bytes_ = 0;
     base::Time timer_at_ = base::Time::max();
     base::Timer timer_;
     std::shared_ptr<Screen*> self_;  ///< posted callbacks check that this object still exists

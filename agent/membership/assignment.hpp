@@ -23,13 +23,19 @@ struct Assignment {
     int group_rank = 0, group_world_size = 1;
     int world_size = 1;
     rendezvous::RankLayout ranks;  ///< a block per context of this node
-    std::string master_addr;
+    std::string master_addr;       ///< of the worker store, with master_port
     int master_port = 0;
+    bool relayed = false;  ///< the store takes relays only
+    int relay_port = 0;    ///< of this node's relay, on loopback
     std::string jax_addr;  ///< of JAX's coordinator, which rank 0 runs
     int jax_port = 0;      ///< 0: none
     StoreDuty store;
     int restart_count = 0, max_restarts = 0;
     std::string restart_reason;  ///< empty for the first round
+
+    /// Where processes of this node reach the worker store.
+    [[nodiscard]] std::string store_addr() const { return relayed ? "127.0.0.1" : master_addr; }
+    [[nodiscard]] int store_port() const { return relayed ? relay_port : master_port; }
 };
 
 }  // namespace dlaunch::agent

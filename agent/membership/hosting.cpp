@@ -1,5 +1,8 @@
 #include "agent/membership/hosting.hpp"
 
+#include <cstring>
+#include <string>
+
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/coordinate/record_file.hpp"
 #include "rendezvous/wire/rounds.hpp"
@@ -8,7 +11,9 @@ namespace dlaunch::agent {
 
 base::Result<base::UniqueFd> host_in_guard(GuardLink& guard, const rendezvous::CoordinatorJob& job,
                                            const std::vector<store::Listener>& listeners, bool only) {
-    auto bytes = rendezvous::make_memory_file("dlaunch-job", rendezvous::encode(job));
+    std::string encoded = rendezvous::encode(job);
+    auto bytes = rendezvous::make_memory_file("dlaunch-job", encoded);
+    explicit_bzero(encoded.data(), encoded.size());
     if (!bytes) return bytes.error();
     auto record = rendezvous::make_memory_file("dlaunch-record", {});
     if (!record) return record.error();

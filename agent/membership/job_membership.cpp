@@ -9,11 +9,14 @@
 #include <iterator>
 #include <utility>
 
+#include "agent/errors/error_line.hpp"
 #include "agent/errors/failure_record.hpp"
 #include "agent/errors/first_cause.hpp"
 #include "agent/errors/report.hpp"
+#include "agent/membership/goodbye.hpp"
 #include "agent/membership/net_options.hpp"
 #include "agent/membership/recorded_result.hpp"
+#include "agent/process/front_notice.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/coordinate/memory_link.hpp"
 #include "rendezvous/net/addresses.hpp"
@@ -45,20 +48,35 @@ r::Leave::Scope scope_of(LeaveReason why) {
     return r::Leave::Scope::node_if_enough;
 }
 
+static_assert(static_cast<int>(Strength::early_exit) == r::Cause::kEarlyExit);
+static_assert(kEarlyExit == r::Causes::kShortly);
 static_assert(static_cast<int>(Strength::named) == r::Cause::kUnclear);
 static_assert(static_cast<int>(Strength::none) == r::Cause::kNoFailure);
 
-r::Cause cause_of(const Failure& failure, Strength strength, int status) {
+/// `one_console`: what this node's workers have printed is on the screen of all nodes.
+r::Cause cause_of(const Failure& failure, Strength strength, int status, bool one_console) {
+    const bool is_shown = failure.is_on_screen && !failure.record && one_console;
     return {.status = status,
             .kind = kind_of(failure),
             .summary = summary(failure),
             .permanent = failure.permanent,
-            .strength = static_cast<std::uint8_t>(strength)};
+            .strength = static_cast<std::uint8_t>(strength),
+            .after = std::chrono::duration_cast<std::chrono::milliseconds>(failure.after),
+            .message = is_shown ? "" : error_line(failure)};
 }
 
 bool explains_itself(const Failure& failure) { return failure.strength < Strength::named; }
 
-constexpr int kStandbys = 3;  // members that watch the claim
+std::vector<std::string> lost_hosts_of(const std::vector<Failure>& failures) {
+    std::vector<std::string> hosts;
+    for (const Failure& failure : failures)
+        for (const std::string& host : failure.lost_hosts)
+            if (hosts.size() < r::Cause::kMostLostHosts && std::ranges::find(hosts, host) == hosts.end())
+                hosts.push_back(host);
+    return hosts;
+}
+
+constexpr std::chrono::milliseconds kQuickStop{500};
 
 }  // namespace
 
@@ -88,10 +106,12 @@ void JobMembership::make_member(const r::DiscoveryResult& found) {
                       .order_key = plan_.rendezvous.order_key,
                       .node_rank = plan_.rendezvous.node_rank,
                       .hosts_coordinator = alone_ || (hosts_ && !discovery_->moves()),
-                      .jax_port = jax_port_.port()};
+                      .jax_port = jax_port_.port(),
+                      .standby_port = alone_ ? 0 : discovery_->reserve_port(bind_to_)};
     options.own_config = coordinator_options(plan_, host_name_, 0);
     places_ = found.places;
     options.coordinator = names_of(found.places);
+    options.port_owner = found.port_owner;
     options.fixed_coordinator = alone_ || !discovery_->moves();
     options.join_timeout = plan_.rendezvous.answer_timeout;
     options.rejoin_timeout = plan_.rendezvous.rejoin_timeout;
@@ -107,8 +127,9 @@ void JobMembership::make_link() {
     r::CoordinatorLink::Observer observer{
         .connected =
             [this] {
-                if (link_->socket() >= 0) guard_.keep_connection(link_->socket(), wire::encode(r::Gone{}));
-                change([this](base::Time now) { member_->connected(now); });
+                const Goodbye goodbye = make_goodbye(tls_ != nullptr);
+                if (link_->socket() >= 0) guard_.keep_connection(link_->socket(), goodbye.gone, goodbye.returns);
+                change([&](base::Time now) { member_->connected(now, goodbye.hashes); });
             },
         .failed =
             [this](const r::ConnectFailure& failure) {
@@ -118,7 +139,8 @@ void JobMembership::make_link() {
             },
         .received =
             [this](const r::Message& message) {
-                if (std::holds_alternative<r::Welcome>(message)) answered_ = true;
+                if (std::holds_alternative<r::Welcome>(message) && !std::exchange(answered_, true))
+                    tell_front_end(plan_.front_notices, {.kind = FrontNotice::Kind::joined});
                 change([&](base::Time now) { member_->received(now, message); });
             },
         .closed =
@@ -128,7 +150,7 @@ void JobMembership::make_link() {
                 change([&](base::Time now) { member_->closed(now, by_fin); });
             }};
     if (!alone_) {
-        link_ = std::make_unique<r::MemberLink>(loop_, places_, std::move(observer));
+        link_ = std::make_unique<r::MemberLink>(loop_, places_, std::move(observer), tls_);
         return;
     }
     auto job = coordinator_options(plan_, host_name_, base::random_number());
@@ -141,7 +163,7 @@ void JobMembership::make_link() {
 
 void JobMembership::failed(const Failure& failure, Strength strength) {
     own_failure_ = true;
-    r::Cause cause = cause_of(failure, strength, failure.exit_status());
+    r::Cause cause = cause_of(failure, strength, failure.exit_status(), plan_.has_front_end);
     cause.lost = {{failure.rank, 1}};
     change([&](base::Time now) { member_->failed(now, cause); });
 }
@@ -155,21 +177,36 @@ void JobMembership::round_over(const RoundResult& end) {
         jax_port_.renew();
         member_->set_ports(store_.port(), jax_port_.port());
     }
+    if (end.succeeded && !alone_) return succeeded(end);
     std::optional<r::Cause> cause;
     std::vector<Failure> own = end.failures;
     const bool has_failed = std::any_of(own.begin(), own.end(), [](const Failure& each) { return !each.collateral; });
     const bool is_clear = std::any_of(own.begin(), own.end(), explains_itself);
     // Workers that did not fail matter only where a lost peer is all that explains the stop.
+    // The last lines of those beside a worker that hung show where the job stood.
     if (is_clear || !(has_failed || unclear_))
-        std::erase_if(own, [](const Failure& failure) { return failure.collateral; });
+        std::erase_if(own, [](const Failure& failure) { return failure.collateral && failure.last_line.empty(); });
     for (Failure& failure : own) failure.program = plan_.program_names();
     if (!own.empty()) {
         const Strength strength = put_first_cause_first(own);
-        cause = cause_of(own.front(), strength, exit_status_of(own));
+        cause = cause_of(own.front(), strength, exit_status_of(own), plan_.has_front_end);
+        if (strength > Strength::named) cause->lost_hosts = lost_hosts_of(own);
         std::erase_if(own, is_of_another_node);  // that node reports it
         cause->record = pack_failures(std::move(own), wire::kMaxRecord);
     }
     change([&](base::Time now) { member_->round_over(now, end.succeeded, cause, end.outcomes); });
+}
+
+/// The peers of other nodes may still need this node's ranks, and fail because they have exited.
+void JobMembership::succeeded(const RoundResult& end) {
+    std::optional<r::Cause> exit;
+    if (const auto last = std::ranges::max_element(end.failures, {}, &Failure::after); last != end.failures.end()) {
+        exit = cause_of(*last, Strength::early_exit, 0, plan_.has_front_end);
+        Failure packed = *last;
+        packed.program = plan_.program_names();
+        exit->record = pack_failures({packed}, wire::kMaxRecord);
+    }
+    change([&](base::Time now) { member_->round_over(now, true, exit, end.outcomes); });
 }
 
 void JobMembership::die() {
@@ -245,27 +282,46 @@ void JobMembership::perform(r::Member::Action& action) {
     } else if (auto* stop = std::get_if<r::Member::StopWorkers>(&action)) {
         // When the queued order is carried out, its round may be over and the next one running.
         unclear_ = stop->unclear;
-        order([this, round = running_round_, reason = stop->reason, lost = stop->lost, signal = stop->signal,
-               timed_out = stop->timed_out, is_known = own_failure_ || stop->reason == own_leave_] {
+        order([this, round = running_round_, given = *stop] {
             if (!round || running_round_ != round) return;
-            if (!is_known && std::exchange(printed_reason_, reason) != reason) orders_.print(reason);
-            if (timed_out && orders_.time_out) return orders_.time_out(reason);
-            orders_.stop(reason, lost, signal);
+            give_reason(given);
+            if (given.timed_out && orders_.time_out) return orders_.time_out(given.reason);
+            if (!given.for_failure && !given.lost.empty() && orders_.explain_stop)
+                orders_.explain_stop(StopFor::lost_node);
+            if (given.hung && orders_.explain_stop) orders_.explain_stop(StopFor::hang);
+            orders_.stop(given.reason, given.lost, given.signal);
         });
     } else if (std::holds_alternative<r::Member::CloseRound>(action)) {
         store_.end_round();
     } else if (auto* kill = std::get_if<r::Member::KillWorkers>(&action)) {
         order([this, round = running_round_, reason = kill->reason, done = by_guard_,
-               is_known = kill->reason == own_leave_] {
+               is_known = kill->reason == own_leave_ || front_end_prints(kill->signal)] {
             const bool runs = round && running_round_ == round;
-            if ((runs || done) && !is_known) orders_.print(reason + (done ? "" : ": killing the workers"));
+            const bool is_told =
+                runs && std::exchange(told_kill_, round) == round;  // of the nodes that leave, the first
+            if ((runs || done) && !is_known && !is_told) print(reason + (done ? "" : ": killing the workers"));
             if (runs) orders_.kill(reason);
         });
     } else if (auto* line = std::get_if<r::Member::PrintLine>(&action)) {
-        order([this, text = line->text] { orders_.print(text); });
+        const bool is_told = line->cause == printed_reason_ && !own_failure_;
+        if (!line->cause.empty()) reason_timer_ = {};
+        order([this, text = line->about_node ? plan_.with_host(line->text) : line->text,
+               cause = is_told ? "" : line->cause, message = line->message] { orders_.print(text, cause, message); });
+    } else if (auto* named = std::get_if<r::Member::NameStandbys>(&action)) {
+        name_standbys(*named);
     } else if (auto* how = std::get_if<r::Member::EndJob>(&action)) {
         end(*how);
     }
+}
+
+/// The first failure that was reported need not be the first cause, and the report or the line about the restart names
+/// that one. Only a stop that takes longer needs a line of its own.
+void JobMembership::give_reason(const r::Member::StopWorkers& stop) {
+    if (own_failure_ || stop.reason == own_leave_ || stop.reason == printed_reason_) return;
+    if (front_end_prints(stop.signal)) return;
+    if (!stop.for_failure) return print(printed_reason_ = stop.reason);
+    if (stop.unclear || reason_timer_) return;
+    reason_timer_ = loop_.after(kQuickStop, [this, reason = stop.reason] { print(printed_reason_ = reason); });
 }
 
 void JobMembership::set_timer() {
@@ -276,7 +332,7 @@ void JobMembership::start(const r::Assigned& assigned) {
     running_round_ = assigned.stamp.round;
     own_failure_ = unclear_ = false;
     printed_reason_.clear();
-    is_standby_ = assigned.group_rank < kStandbys;
+    reason_timer_ = {};
     Assignment assignment;
     assignment.round = assigned.stamp.round;
     assignment.group_rank = assigned.group_rank;
@@ -287,6 +343,8 @@ void JobMembership::start(const r::Assigned& assigned) {
     assignment.master_addr =
         name_is_loopback_ && assigned.group_rank == 0 ? advertised_ : r::in_our_scope(assigned.master_addr, bind_to_);
     assignment.master_port = assigned.master_port;
+    assignment.relayed = assigned.relayed && !alone_;
+    if (assignment.relayed) assignment.relay_port = store_.open_relay();
     assignment.jax_addr =
         assigned.jax_addr.empty() ? assignment.master_addr : r::in_our_scope(assigned.jax_addr, bind_to_);
     assignment.jax_port = assigned.jax_port;
@@ -312,8 +370,10 @@ StoreDuty JobMembership::store_duty(const r::Assigned& assigned) const {
 
 void JobMembership::end(const r::Member::EndJob& how) {
     deadline_.cancel();
+    reason_timer_ = {};
     over_ = true;
-    JobVerdict verdict{how.status, how.reason, failures_of({how.status, how.reason, how.records}), how.outcomes};
+    JobVerdict verdict{how.status, how.reason, failures_of({how.status, how.reason, how.records, {}, how.named_rank}),
+                       how.outcomes};
     if (alone_) {  // this node's own failures have all details
         verdict.failures.reset();
         if (verdict.reason == own_leave_) verdict.reason = own_reason_;

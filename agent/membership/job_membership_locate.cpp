@@ -16,8 +16,7 @@ namespace r = rendezvous;
 
 namespace {
 
-constexpr int kProgress_s = 10;
-constexpr auto kLocateAgain = std::chrono::milliseconds(200);
+constexpr int kProgress_s = 10, kFirstProgress_s = 3;
 constexpr auto kAskAgain = std::chrono::milliseconds(500);       // pause while no name resolves
 constexpr auto kDecideAgain = std::chrono::milliseconds(1'000);  // whether this node hosts
 
@@ -28,7 +27,11 @@ void JobMembership::join(Orders orders) {
     if (alone_) return begin_alone();
     // An agent that its guard has restarted may begin late: the coordinator beside it may have ended the job by then.
     if (const auto verdict = recorded_verdict(guard_)) return end_before_joining(verdict->status, verdict->reason);
-    discovery_ = r::make_discovery(discovery_request(plan_, host_name_));
+    auto tls = tls_of(plan_.rendezvous);
+    if (!tls) return end_before_joining(tls.error().status, tls.error().text);
+    tls_ = std::move(*tls);
+    store_.use({.job_id = plan_.rendezvous.job_id, .tls = tls_, .patience = plan_.rendezvous.node_timeout});
+    discovery_ = r::make_discovery(discovery_request(plan_, host_name_, tls_));
     find_coordinator(&JobMembership::on_found);
     still_finding(0);
 }
@@ -37,10 +40,16 @@ void JobMembership::join(Orders orders) {
 void JobMembership::begin_alone() {
     const RendezvousPlan& rendezvous = plan_.rendezvous;
     advertised_ = address_alone(rendezvous);
+    store_.use({.own_user_only = rendezvous.relays_store()});
     look_up(advertised_, [this, port = rendezvous.master_port.value_or(0)](const std::string& address) {
         bind_to_ = address;
-        if (auto listens = store_.listen(bind_to_, {}, port); !listens)
-            return end_before_joining(listens.error().status, cannot_serve(listens.error().text));
+        if (auto listens = store_.listen(bind_to_, {}, port); !listens) {
+            const base::Error& error = listens.error();
+            const auto& named = plan_.rendezvous;
+            const bool is_local = named.master_addr.empty() && !named.local_addr.empty() && port == 0;
+            return end_before_joining(error.status,
+                                      is_local ? error.within("--local-addr").text : cannot_serve(error.text, port));
+        }
         make_member({});
         act();
     });
@@ -78,7 +87,9 @@ void JobMembership::still_finding(int waited_s) {
     if (waited_s > 0 && std::chrono::seconds(waited_s) >= limit)
         return end_before_joining(exit_status::kRendezvousTimeout,
                                   fmt::format("rendezvous timed out after {} s: still {}", waited_s, what));
-    if (waited_s > 0 && waited_s % kProgress_s == 0) orders_.print("waiting, " + what);
+    if (waited_s == kFirstProgress_s || (waited_s > 0 && waited_s % kProgress_s == 0))
+        print_own(fmt::format("waiting, {}, {} s of at most {:g} s", what, waited_s,
+                              std::chrono::duration<double>(limit).count()));
     finding_timer_ = loop_.after(std::chrono::seconds(1), [this, waited_s] { still_finding(waited_s + 1); });
 }
 
@@ -93,7 +104,7 @@ void JobMembership::on_found(base::Result<r::DiscoveryResult> found) {
         return;
     }
     finding_timer_ = {};
-    if (found && !found->warning.empty()) orders_.print(found->warning);
+    if (found && !found->warning.empty()) print_own(found->warning);
     if (!found) return end_before_joining(found.error().status, found.error().text);
     begin_member(std::move(*found));
 }
@@ -123,9 +134,9 @@ void JobMembership::decide_again_later() {
 /// The link looks the names up itself: only a decision to host matters here. An error may be temporary, and is printed.
 void JobMembership::on_decided(base::Result<r::DiscoveryResult> found) {
     if (over_ || member_->epoch() > 0) return;
-    if (!found && found.error().text != problem_) orders_.print(problem_ = found.error().text);
+    if (!found && found.error().text != problem_) print_own(problem_ = found.error().text);
     if (!found || !found->listener) return;
-    if (!found->warning.empty()) orders_.print(found->warning);
+    if (!found->warning.empty()) print_own(found->warning);
     begin_member(std::move(*found));
 }
 
@@ -138,7 +149,8 @@ void JobMembership::end_before_joining(int status, std::string reason) {
 }
 
 base::Result<void> JobMembership::open_ports(r::DiscoveryResult& found) {
-    if (auto listens = store_.listen(found.bind_to, found.other); !listens) return listens.error();
+    if (auto listens = store_.listen(found.bind_to, found.other); !listens)
+        return plan_.rendezvous.local_addr.empty() ? listens.error() : listens.error().within("--local-addr");
     hosts_ = guard_.hosts_coordinator();  // started by an earlier agent
     if (hosts_ && !found.places.empty()) coordinator_port_ = found.places.front().endpoint.port;
     advertised_ = found.advertised;
@@ -149,16 +161,19 @@ base::Result<void> JobMembership::open_ports(r::DiscoveryResult& found) {
 }
 
 base::Result<void> JobMembership::host_coordinator(r::DiscoveryResult& found) {
-    r::CoordinatorJob job{coordinator_options(plan_, host_name_, 0), found.claim};
+    r::CoordinatorJob job{coordinator_options(plan_, host_name_, 0), found.claim, plan_.rendezvous.token};
     job.options.epoch = found.epoch;
     job.options.succeeds = found.succeeds;
     job.options.snapshot = found.snapshot;
+    const std::string is_open = open_job_line(plan_.rendezvous, found);
     std::vector<store::Listener> listeners;
     listeners.push_back(std::move(*found.listener));
     for (store::Listener& each : found.more_listeners) listeners.push_back(std::move(each));
     const int port = listeners.front().port;
+    job.options.place = place_of(plan_.rendezvous, listeners.front().endpoint);
     auto hosted = host_(job, std::move(listeners));
     if (!hosted) return hosted;
+    if (!is_open.empty() && plan_.verbosity >= 0) print(is_open);
     hosts_ = true;
     coordinator_port_ = port;
     return hosted;
@@ -172,16 +187,6 @@ bool JobMembership::end_if_recorded() {
     const auto verdict = recorded_verdict(guard_);
     if (verdict) change([&](base::Time) { member_->job_is_over(*verdict); });
     return verdict.has_value();
-}
-
-/// The connection is lost, or has not received a Welcome yet: repeats the discovery after kLocateAgain.
-void JobMembership::locate_later() {
-    answered_ = false;
-    if (alone_ || over_ || !discovery_->moves() || again_timer_ || finding_.busy()) return;
-    again_timer_ = loop_.after(kLocateAgain, [this] {
-        again_timer_ = {};
-        if (!answered_ && !over_) locate_again();
-    });
 }
 
 /// The end of a job removes its claim. After a cut in which the job may have ended, a node must not claim the job again
@@ -206,33 +211,20 @@ void JobMembership::locate_again() {
 /// The first node that detects the dead claim creates a new one; the other nodes find the new claim.
 void JobMembership::on_located(base::Result<r::DiscoveryResult> found) {
     if (over_ || end_if_recorded()) return;
-    if (found && found->listener)
+    if (found && found->listener) {
         if (auto hosted = host_coordinator(*found); !hosted)
-            order([this, text = hosted.error().text] { orders_.print(text); });
+            order([this, text = hosted.error().text] { print_own(text); });
+        member_->set_standby_port(discovery_->reserve_port(bind_to_));
+    }
     const bool is_news = found && found->places != places_ && (!answered_ || found->epoch > member_->epoch());
     if (is_news) {
         places_ = found->places;
         link_->retarget(places_);
+        link_->set_standbys(standbys_);
         answered_ = false;
         change([&](base::Time now) { member_->moved(now, found->epoch); });
     }
     if (!answered_) locate_later();
-}
-
-/// A standby watches the claim, and so detects a loss before its own connection times out.
-void JobMembership::watch_claim() {
-    watch_timer_ = loop_.after(r::Discovery::kLookEvery, [this] {
-        if (!is_standby_ || finding_.busy()) return watch_claim();
-        watching_ = base::Background(loop_, [this, discovery = discovery_]() -> std::function<void()> {
-            const bool is_vacant = discovery->is_vacant();
-            return [this, is_vacant] {
-                watching_ = {};
-                if (over_) return;
-                if (is_vacant) locate_again();
-                watch_claim();
-            };
-        });
-    });
 }
 
 }  // namespace dlaunch::agent

@@ -40,6 +40,11 @@ enum class LeaveReason {
     guard_is_dead  ///< likewise, when no worker lives here any more
 };
 
+enum class StopFor {
+    lost_node,  ///< the next round may have to wait for a node
+    hang,       ///< of a worker elsewhere: the report shows where this node's workers are
+};
+
 class Membership {
 public:
     /// The job's orders to this node. Called from the loop, never from inside a call to the Membership.
@@ -48,10 +53,14 @@ public:
         /// Stop the running round, because a worker on another node failed or a node left. `lost`: dead ranks.
         /// `signal`: that ended the job elsewhere; 0: none.
         std::function<void(const std::string& reason, const rendezvous::LostRanks& lost, int signal)> stop;
-        std::function<void(const std::string& text)> print;  ///< print a line for the user
-        std::function<void(const JobVerdict&)> end;          ///< the job is over, and no worker runs here
+        /// Print a line for the user. `cause`: the failure of the round before, if `text` is about its consequence and
+        /// no line has named it; `message`: of the failure's error, from whichever node.
+        std::function<void(const std::string& text, const std::string& cause, const std::string& message)> print;
+        std::function<void(const JobVerdict&)> end;  ///< the job is over, and no worker runs here
         /// Kill the running round without a grace time: this node was cut off, and another node may soon run its ranks.
         std::function<void(const std::string& reason)> kill = nullptr;
+        /// What the stop that follows is for, where that matters.
+        std::function<void(StopFor)> explain_stop = nullptr;
         /// The job has reached its time limit on another node: workers that still run are causes.
         std::function<void(const std::string& reason)> time_out = nullptr;
     };

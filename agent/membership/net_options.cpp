@@ -1,5 +1,9 @@
 #include "agent/membership/net_options.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "rendezvous/base/address.hpp"
 #include "rendezvous/net/addresses.hpp"
 
@@ -20,7 +24,12 @@ r::ScaleUp scale_up(ScaleUp policy) {
 
 }  // namespace
 
-r::DiscoveryRequest discovery_request(const Plan& plan, const std::string& host_name) {
+base::Result<auth::TlsContextPtr> tls_of(const RendezvousPlan& plan) {
+    if (!plan.token) return auth::TlsContextPtr();
+    return auth::TlsContext::of(*plan.token);
+}
+
+r::DiscoveryRequest discovery_request(const Plan& plan, const std::string& host_name, auth::TlsContextPtr tls) {
     const RendezvousPlan& rendezvous = plan.rendezvous;
     using r::Hosting;
     r::DiscoveryRequest request;
@@ -29,6 +38,7 @@ r::DiscoveryRequest discovery_request(const Plan& plan, const std::string& host_
     request.local_addr = rendezvous.local_addr;
     request.version = DLAUNCH_VERSION;
     request.job_id = rendezvous.job_id;
+    request.tls = std::move(tls);
     request.node_timeout = rendezvous.node_timeout;
     if (rendezvous.backend == Backend::fixed_address) {
         if (rendezvous.endpoint.empty()) request.option = "--master-addr";
@@ -63,6 +73,7 @@ r::Coordinator::Options coordinator_options(const Plan& plan, const std::string&
     options.cooldown = {.first = plan.restarts.cooldown_first, .most = plan.restarts.cooldown_most};
     options.master_addr = rendezvous.master_addr;
     options.master_port = rendezvous.master_port;
+    options.relays_store = rendezvous.relays_store();
     return options;
 }
 
@@ -73,7 +84,23 @@ std::vector<r::WorkerBlock> worker_blocks(const Plan& plan) {
     return blocks;
 }
 
+std::string place_of(const RendezvousPlan& plan, const std::string& listens_at) {
+    const auto& named = plan.endpoints.places;
+    const char* const option = plan.endpoint.empty() ? "--master-addr" : "--rdzv-endpoint";
+    const bool is_closed = !named.empty() && r::means_loopback(named.front().host);
+    return "at " + listens_at + (is_closed ? fmt::format(" for nodes of this host only, see {}", option) : "");
+}
+
+std::string open_job_line(const RendezvousPlan& plan, const r::DiscoveryResult& found) {
+    if (plan.token || found.succeeds || !found.listener || r::is_loopback(found.bind_to)) return {};
+    return fmt::format(
+        "the job is open to everybody who reaches {}; to close it, give all nodes the same --token-file, which dlaunch "
+        "token FILE makes",
+        found.listener->endpoint);
+}
+
 std::string address_alone(const RendezvousPlan& plan) {
+    if (plan.relays_store()) return "127.0.0.1";
     if (!plan.master_addr.empty()) return plan.master_addr;
     if (!plan.local_addr.empty()) return plan.local_addr;
     const auto& named = plan.endpoints.places;

@@ -12,6 +12,11 @@ std::vector<Failure> failures_of(const rendezvous::Verdict& verdict) {
     for (const std::string& record : verdict.records)
         if (auto failures = unpack_failures(record))
             all.insert(all.end(), std::make_move_iterator(failures->begin()), std::make_move_iterator(failures->end()));
+    if (verdict.named_rank >= 0)
+        for (Failure& failure : all)
+            if (failure.strength == Strength::lost_peer && failure.lost_ranks.empty() &&
+                failure.rank != verdict.named_rank)
+                failure.lost_ranks = {verdict.named_rank};
     put_first_cause_first(all);
     drop_early_exits(all);
     return all;

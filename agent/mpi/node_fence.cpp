@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 #include "rendezvous/base/escape.hpp"
+#include "rendezvous/base/random.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -21,7 +24,7 @@ NodeFence::NodeFence(base::Loop& loop, const Assignment& assignment, std::string
       here_(assignment.group_rank),
       nodes_(assignment.group_world_size),
       name_(round_prefix(assignment) + std::move(name)),
-      store_(loop, assignment.master_addr, assignment.master_port) {}
+      store_(loop, assignment.store_addr(), assignment.store_port()) {}
 
 std::string NodeFence::key(int number, int node) const { return fmt::format("{}/{}/{}", name_, number, node); }
 
@@ -64,7 +67,10 @@ void NodeFence::gather_world(MpiFamily family, const Plan& plan, const Assignmen
         MpiWorld world{here_, {}};
         for (const std::string& text : *all) {
             const std::size_t blank = text.find(' ');
-            auto node = blank == text.npos ? std::nullopt : decode(std::string_view(text).substr(blank + 1));
+            char* ranks = nullptr;
+            const std::uint64_t number = blank == text.npos ? 0 : std::strtoull(text.c_str() + blank, &ranks, 16);
+            auto node = !ranks || *ranks != ' ' ? std::nullopt : decode(ranks + 1);
+            if (world.nodes.empty()) world.number = number;
             if (!node) return done(base::Error{"the round's store has no ranks of a node, but other bytes"});
             if (const auto other = text.substr(0, blank); other != name(family))
                 return done(base::Error{fmt::format("{} has --mpi={}, expected {} as here", base::printable(node->host),
@@ -75,7 +81,7 @@ void NodeFence::gather_world(MpiFamily family, const Plan& plan, const Assignmen
             return done(base::Error{"the nodes' ranks in the round's store are no world"});
         done(world);
     };
-    enter(fmt::format("{} {}", name(family), encode(ranks_here(plan, assignment))), take);
+    enter(fmt::format("{} {:x} {}", name(family), base::random_number(), encode(ranks_here(plan, assignment))), take);
 }
 
 }  // namespace dlaunch::agent

@@ -7,9 +7,9 @@
 /// the fence's end all nodes have the same keys, and the ranks go on.
 ///
 /// A rank that has ended can never enter a barrier. Once another rank of its node waits, the ended one is the cause of
-/// a failure. Ranks of other nodes may wait, too: a node of whose ranks one has ended without ever speaking PMI enters
-/// the fence with kGone and that rank instead of keys, and learns from the fence's end whether another node waits. If
-/// no rank of that node lives any more, its part of the round is over, and a waiting node reports the failure.
+/// a failure. Ranks of other nodes may wait, too. A node with a rank that has ended without ever speaking PMI enters
+/// the fence with kGone and that rank instead of keys; the fence's end shows whether another node waits. If no rank of
+/// that node lives any more, its part of the round is over, and a waiting node reports the failure.
 ///
 /// Limits: a client cannot make the server keep more than kMostSpaceBytes of keys, kMostHeldBytes of requests, or a key
 /// or value longer than the protocol's.

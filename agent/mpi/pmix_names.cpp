@@ -1,5 +1,6 @@
 #include "agent/mpi/pmix_names.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -36,6 +37,36 @@ bool is_set(const pmix_info_t* info) { return info && (info->value.type != PMIX_
 bool is_for_one_reader(const pmix_info_t* persistence) {
     return persistence && persistence->value.type == PMIX_PERSIST &&
            persistence->value.data.persist == PMIX_PERSIST_FIRST_READ;
+}
+
+/// Removes the digits at the end and `before` in front of them. False: `text` does not end so.
+bool take_number(std::string_view& text, char before) {
+    const std::size_t end = text.find_last_not_of("0123456789");
+    if (end == text.npos || end + 1 == text.size() || text[end] != before) return false;
+    text = text.substr(0, end);
+    return true;
+}
+
+bool is_side_of_port(std::string_view name) { return name.ends_with(":accept") || name.ends_with(":connect"); }
+
+/// Both sides of Open MPI's MPI_Comm_connect wait for PORT:connect and PORT:accept, where MPI_Open_port has made the
+/// port from a process and a number: SPACE.RANK:NUMBER. Returns SPACE; empty: no rank can open such a port.
+std::string_view space_of_port(std::string_view name) {
+    std::string_view port = name.substr(0, name.rfind(':'));
+    return take_number(port, ':') && take_number(port, '.') ? port : std::string_view();
+}
+
+/// No rank will ever publish this name.
+bool is_of_no_port(std::string_view name) { return is_side_of_port(name) && space_of_port(name).empty(); }
+
+/// The value of each side begins with a process of its own: SPACE.RANK:... The other side of a port with another SPACE
+/// is in another job, or in none: jobs have no names in common.
+bool is_of_other_job(const pmix_info_t& side) {
+    const std::string_view name = side.key;
+    if (!is_side_of_port(name) || side.value.type != PMIX_STRING || !side.value.data.string) return false;
+    const std::string_view value = side.value.data.string, space = space_of_port(name);
+    std::string_view process = value.substr(0, value.find(':'));
+    return !space.empty() && take_number(process, '.') && process != space;
 }
 
 std::vector<std::string> list(char** names) {
@@ -83,6 +114,7 @@ void PmixNames::publish(const pmix_proc_t& by, const pmix_info_t* infos, std::si
         if (questions.back()[2].empty()) return call(PMIX_ERR_NOT_SUPPORTED, data);
     }
     if (questions.empty()) return call(PMIX_ERR_BAD_PARAM, data);
+    if (std::ranges::any_of(all, is_of_other_job)) return call(PMIX_ERR_NOT_FOUND, data);
     const auto shared = std::make_shared<Call>(Call{questions.size()});
     for (auto& fields : questions)
         ask_(Kind::publish, std::move(fields), [=](const PmixMessage& reply) {
@@ -97,6 +129,7 @@ void PmixNames::look_up(const pmix_proc_t& by, char** names, const pmix_info_t* 
     const std::vector<std::string> wanted = list(names);
     if (wanted.empty()) return call(PMIX_ERR_BAD_PARAM, nullptr, 0, data);
     const bool waits = is_set(find(all, PMIX_WAIT));
+    if (waits && std::ranges::any_of(wanted, is_of_no_port)) return call(PMIX_ERR_NOT_FOUND, nullptr, 0, data);
     const pmix_info_t* limit = find(all, PMIX_TIMEOUT);
     const int seconds = limit && limit->value.type == PMIX_INT ? limit->value.data.integer : 0;
     const auto shared = std::make_shared<Call>(Call{wanted.size()});

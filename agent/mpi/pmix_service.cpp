@@ -35,7 +35,7 @@ PmixService::Round::Round(base::Loop& loop, const Assignment& round)
       world(loop, round, kWorldFence),
       book(static_cast<std::size_t>(round.ranks.workers())),
       names(loop, round),
-      store(std::make_unique<StoreClient>(loop, round.master_addr, round.master_port)) {
+      store(std::make_unique<StoreClient>(loop, round.store_addr(), round.store_port())) {
     variables.resize(static_cast<std::size_t>(round.ranks.workers()));
 }
 
@@ -48,7 +48,6 @@ void PmixService::prepare(const Assignment& assignment) {
     leaving_.reset();
     round_ = std::make_shared<Round>(loop_, assignment);
     const std::string name = fmt::format("/dlaunch-mpi-{:016x}", base::random_number());
-    round_->job.space = fmt::format("dlaunch-{}-{}", assignment.master_port, assignment.round);
     round_->job.folder = plan_.temporary_folder + name;
     round_->job.memory = kSharedMemory + name;
     for (const std::string& folder : {round_->job.folder, round_->job.memory}) callbacks_.register_folder(folder);
@@ -57,7 +56,7 @@ void PmixService::prepare(const Assignment& assignment) {
         loop_, children_, pmix_server_environment(plan_.host),
         PmixProcess::Observer{.on_message = [this](const PmixMessage& message) { on_message(message); },
                               .on_end = [this](const std::string& how) { on_server_end(how); }});
-    if (alone()) return begin({0, {ranks_here(plan_, assignment)}});
+    if (alone()) return begin({0, {ranks_here(plan_, assignment)}, base::random_number()});
     round_->world.gather_world(MpiFamily::pmix, plan_, assignment, [this](const base::Result<MpiWorld>& world) {
         if (!world) return lose_store(world.error());
         begin(*world);
@@ -66,6 +65,7 @@ void PmixService::prepare(const Assignment& assignment) {
 
 void PmixService::begin(const MpiWorld& world) {
     round_->job.world = world;
+    round_->job.space = fmt::format("dlaunch-{:016x}", world.number);  // ports of Open MPI have it
     round_->process->send(to_message(round_->job));
     if (!alone()) await_questions();
 }
@@ -192,8 +192,8 @@ void PmixService::set(const std::string& name, std::string_view value) {
 
 /// The callback of a client of its own, which goes when the call is complete.
 StoreClient::Done PmixService::waiting(Found found) {
-    const auto client = round_->waiting.emplace(round_->waiting.end(), loop_, round_->assignment.master_addr,
-                                                round_->assignment.master_port);
+    const auto client = round_->waiting.emplace(round_->waiting.end(), loop_, round_->assignment.store_addr(),
+                                                round_->assignment.store_port());
     return [this, client, found = std::move(found)](const base::Result<StoreClient::Values>& values) {
         const std::weak_ptr<Round> round = round_;
         loop_.post([round, client] {
@@ -253,7 +253,7 @@ void PmixService::use_name(const PmixMessage& message) {
     const auto found = [this, reply](const base::Result<std::optional<std::string>>& value) {
         value ? reply(value->has_value(), value->value_or("")) : lose_store(value.error());
     };
-    if (message.kind == Kind::unpublish) return round_->names.unpublish(by, name, done);
+    if (message.kind == Kind::unpublish) return round_->names.unpublish_if(by, name, std::to_string(by) + " ", done);
     if (message.kind == Kind::publish) {
         const auto use = message.number(4) == 1 ? PublishedNames::Use::once : PublishedNames::Use::always;
         return round_->names.publish(by, name, message.text(3), use, done);

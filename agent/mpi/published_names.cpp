@@ -21,8 +21,8 @@ bool is_single_use(const std::string& stored) {
 PublishedNames::PublishedNames(base::Loop& loop, const Assignment& assignment)
     : loop_(loop),
       prefix_(round_prefix(assignment)),
-      host_(assignment.master_addr),
-      port_(assignment.master_port),
+      host_(assignment.store_addr()),
+      port_(assignment.store_port()),
       store_(loop, host_, port_) {}
 
 void PublishedNames::publish(int by, const std::string& name, const std::string& value, Use use, Done done) {
@@ -72,6 +72,15 @@ void PublishedNames::unpublish(int by, const std::string& name, Done done) {
     store_.remove(key(name), [done = std::move(done)](const base::Result<Values>& removed) {
         if (!removed) return done(removed.error());
         done(removed->front() != "0");
+    });
+}
+
+void PublishedNames::unpublish_if(int by, const std::string& name, const std::string& beginning, Done done) {
+    store_.find(key(name), [=, this, done = std::move(done)](const base::Result<Values>& values) {
+        if (!values) return done(values.error());
+        if (!values->empty() && values->front().substr(1).starts_with(beginning)) return unpublish(by, name, done);
+        end_turn(by);
+        done(false);
     });
 }
 

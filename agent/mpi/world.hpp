@@ -1,6 +1,7 @@
 #pragma once
 /// The ranks of all nodes in a round. An assignment has those of its own node only, so the agents exchange them.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct NodeRanks {
 struct MpiWorld {
     int here = 0;                  ///< this node's index in `nodes`, its group rank
     std::vector<NodeRanks> nodes;  ///< by group rank
+    std::uint64_t number = 0;      ///< random; of this round of this job alone, the same on all nodes
 
     /// Of all nodes.
     [[nodiscard]] int size() const;

@@ -42,6 +42,10 @@ public:
         return seat_.page && page().is_over ? std::optional(page().status.load()) : std::nullopt;
     }
     void signal(int number) const;
+    /// For the process, and its successors.
+    void no_more_hosts() const {
+        if (seat_.page) seat_.page->no_more_hosts = true;
+    }
     /// For other children of the guard.
     void close_descriptors() const;
 

@@ -40,7 +40,7 @@ int open_signals(const sigset_t& taken) {
 
 }  // namespace
 
-GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
+GuardLink fork_from_guard(CoordinatorMain coordinator_main, std::string_view host, LastRecordWriter write_last_record) {
     struct sigaction hangup {};
     sigaction(SIGHUP, nullptr, &hangup);
     const sigset_t taken = taken_signals();
@@ -56,6 +56,8 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
     Guard guarding;
     guarding.spared_children = descendants();
     guarding.signals = open_signals(taken);
+    guarding.host = host;
+    guarding.write_last_record = write_last_record;
     guarding.modes = has_terminal ? &modes : nullptr;
     guarding.lease = make_lease();
     guarding.hangup_ignored = hangup.sa_handler == SIG_IGN;
@@ -91,7 +93,8 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main) {
     prctl(PR_SET_NAME, "dlaunch-agent");
     close(ends[0]);
     close(guarding.signals);
-    if (guarding.status_listener >= 0) close(guarding.status_listener);
+    for (const int kept : {guarding.status_listener, guarding.last_record})
+        if (kept >= 0) close(kept);
     const bool hosts = guarding.coordinator.is_seated();
     base::UniqueFd record(hosts ? fcntl(guarding.coordinator.record(), F_DUPFD_CLOEXEC, 0) : -1);
     guarding.coordinator.close_descriptors();

@@ -26,7 +26,10 @@
 
 namespace dlaunch::agent {
 
-inline constexpr std::size_t kLongestGoodbye = 64;
+inline constexpr std::size_t kLongestGoodbye = 32;
+
+/// Writes the report of a killed agent's job, from the file of GuardLink::keep_last_record().
+using LastRecordWriter = void (*)(int file, int status, std::string_view reason);
 
 /// The agent's end of the link to its guard.
 class GuardLink {
@@ -72,19 +75,19 @@ public:
     /// This process starts nodes. If it dies, those on this machine end by themselves and remove their files: the guard
     /// kills what is left of them a second later.
     void register_nodes();
-    /// Gives the guard a copy of this connection. If the agent dies, the guard kills the workers, sends `goodbye` (up
-    /// to kLongestGoodbye bytes) and closes with FIN. The kernel alone would send RST if input is unread, and a reset
-    /// proves nothing: any device on the path can send one.
-    void keep_connection(int socket, std::string_view goodbye);
-    void drop_connection() { keep_connection(-1, {}); }
+    /// Gives the guard a copy of this connection. If the agent dies, the guard kills the workers, sends `gone`, or
+    /// `returns` if it starts another agent (equally long, up to kLongestGoodbye bytes), and closes with FIN. The
+    /// kernel alone would send RST if input is unread, and a reset proves nothing: any device on the path can send one.
+    void keep_connection(int socket, std::string_view gone, std::string_view returns);
+    void drop_connection() { keep_connection(-1, {}, {}); }
     /// The workers are stopped. The guard stops its process group by `stop_signal`, SIGTSTP or SIGTTIN, which returns
     /// the terminal to the shell. If no shell could continue the group, the kernel does not stop it, and the guard
     /// answers with SIGCONT.
     void report_suspended(int stop_signal);
     /// The agent is about to exit with `status`. The guard kills remaining workers, then prints `text`, if any, after
-    /// "dlaunch: ". The guard does not wait for an agent with a thread that is blocked in a system call on an
-    /// unresponsive disk. `waited_for_console`: the agent has already waited for such a disk, so the guard waits only a
-    /// moment for stderr.
+    /// "dlaunch: " and the host of a front end's node. The guard does not wait for an agent with a thread that is
+    /// blocked in a system call on an unresponsive disk. `waited_for_console`: the agent has already waited for such a
+    /// disk, so the guard waits only a moment for stderr.
     void announce_end(int status, std::string_view text = {}, bool waited_for_console = false);
 
     /// Makes the guard start the coordinator process with its job and its record (memory files) and its listening
@@ -92,6 +95,8 @@ public:
     /// reached.
     [[nodiscard]] bool host_coordinator(int job, int record, std::span<const int> listeners, bool only = false);
     [[nodiscard]] bool hosts_coordinator() const { return hosts_coordinator_; }
+    /// After host_coordinator(): all hosts of this front end have joined or failed.
+    void no_more_hosts();
     /// Makes the guard deliver its exit status to the scheduler's tasks 1 to `count` - 1 that wait at this listener
     /// (status_socket.hpp).
     void share_status(int listener, int count);
@@ -99,6 +104,9 @@ public:
     void keep_record(int record);
     /// The record of this node's latest coordinator; -1: there was none.
     [[nodiscard]] int record() const { return record_.get(); }
+    /// Gives the guard the facts from which it writes the report if this process is killed (last_record.hpp);
+    /// -1: no longer.
+    void keep_last_record(int file);
 
     /// Extends the lease to `until`. When it runs out, the guard kills the workers; if the agent has not woken `rejoin`
     /// later, the guard kills the agent. False: the lease has run out already.
@@ -120,8 +128,13 @@ private:
 
 /// Forks. Returns only in the child, the agent; the caller becomes the guard. All taken_signals() are blocked in the
 /// agent, except INT, TERM, QUIT and HUP, which kill it until ready(). Call first in main: before threads and
-/// libraries, while few pages are in use.
-[[nodiscard]] GuardLink fork_from_guard(CoordinatorMain coordinator_main = nullptr);
+/// libraries, while few pages are in use. `host` is named in the guard's lines, which a front end shows beside those of
+/// other nodes, and outlives the process; empty: none.
+[[nodiscard]] GuardLink fork_from_guard(CoordinatorMain coordinator_main = nullptr, std::string_view host = {},
+                                        LastRecordWriter write_last_record = nullptr);
+
+/// A line about the death of the guard with this pid, for users, who know it as the process that they started.
+[[nodiscard]] std::string death_of_guard(pid_t guard);
 
 /// Opens /dev/null for each of fds 0, 1 and 2 that is closed, so that no later descriptor gets its number.
 void keep_standard_files_open();

@@ -21,7 +21,6 @@
 #include "agent/process/wait_for_exit.hpp"
 #include "rendezvous/base/end_signals.hpp"
 #include "rendezvous/base/exit_status.hpp"
-#include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -63,30 +62,41 @@ bool Guard::kill_workers() {
     return sweep(kSweepDeadline, spared_children);
 }
 
-std::string Guard::last_text() const {
-    if (agent_ends) return announced_text.empty() ? "" : "dlaunch: " + announced_text + "\n";
+std::string Guard::last_line() const {
+    if (agent_ends) return announced_text;
     if (!WIFSIGNALED(status)) return {};
     char line[160];
     if (ended_by)
-        std::snprintf(line, sizeof line, "dlaunch: SIG%s received, ending\n", sigabbrev_np(ended_by));
+        std::snprintf(line, sizeof line, "SIG%s received, ending", sigabbrev_np(ended_by));
     else
-        std::snprintf(line, sizeof line,
-                      "dlaunch: the agent (pid %d) was killed by signal %d (%s); every worker was killed\n", agent,
-                      WTERMSIG(status), strsignal(WTERMSIG(status)));
+        std::snprintf(line, sizeof line, "the %s (pid %d) was killed by signal %d (%s); every worker was killed",
+                      starts_nodes ? "front end" : "agent", agent, WTERMSIG(status), strsignal(WTERMSIG(status)));
     return line;
+}
+
+std::string Guard::last_text() const {
+    const std::string line = last_line();
+    if (line.empty()) return {};
+    // The cursor of a killed agent may stand within the block of its live view.
+    const bool was_killed = (WIFSIGNALED(status) && !ended_by) || agent_is_left();
+    const bool is_behind_block = was_killed && isatty(STDERR_FILENO) == 1;
+    const std::string who = host.empty() ? std::string() : "host " + std::string(host) + ": ";
+    return (is_behind_block ? "\r\n\x1b[Jdlaunch: " : "dlaunch: ") + who + line + "\n";
 }
 
 void Guard::look_after_coordinator() {
     const pid_t before = coordinator.pid();
-    coordinator.look(base::Clock::now(), {socket, signals, connection, status_listener});
+    coordinator.look(base::Clock::now(), {socket, signals, connection, status_listener, last_record});
     if (coordinator.pid() && coordinator.pid() != before) spared_children.push_back(coordinator.pid());
 }
 
 bool Guard::agent_was_killed() const { return WIFSIGNALED(status) && !agent_ends; }
 
-/// Whether to restart the agent. With a live coordinator of this guard the node rejoins, at the cost of one round.
+/// Whether to restart the agent. With a live coordinator of this guard the node rejoins, at the cost of one round. The
+/// nodes of a front end end with it.
 bool Guard::starts_agent_again() {
-    if (!coordinator.is_seated() || !agent_was_killed() || ended_by || !agent_ready || coordinator.page().is_over)
+    if (starts_nodes || !coordinator.is_seated() || !agent_was_killed() || ended_by || !agent_ready ||
+        coordinator.page().is_over)
         return false;
     if (unread_signal_deadline != Lease::kNever) {  // the agent died before it read the request
         ended_by = unread_signal;
@@ -100,7 +110,7 @@ bool Guard::starts_agent_again() {
 void Guard::clean_up_after_agent(bool returns) {
     const bool in_order = WIFEXITED(status) && !agent_is_left();
     const bool none_lives = kill_workers();
-    if (returns && !goodbye.empty()) goodbye = wire::encode(rendezvous::Gone{.returns = true});
+    if (returns) goodbye = returning_goodbye;
     close_connection(none_lives);
     if (!in_order && modes) {  // a worker may have changed the terminal's modes
         tcsetpgrp(STDIN_FILENO, getpgrp());
@@ -143,6 +153,7 @@ void Guard::forget_agent() {
     folders.clear();
     sweeps_shared_memory = false;
     goodbye.clear();
+    returning_goodbye.clear();
 }
 
 /// Deadlines of an agent that has exited must not shorten patience().
@@ -190,15 +201,17 @@ void Guard::watch_coordinator() {
             informed = coordinator.pid();
             pass_to_coordinator(end_signal);
         }
-    if (coordinator.page().is_over) _exit(coordinator.page().status);
-    if (end_signal) _exit(exit_status::kSignalBase + end_signal);
+    if (coordinator.page().is_over) exit_with(coordinator.page().status);
+    if (end_signal) exit_with(exit_status::kSignalBase + end_signal);
     _exit(job_status ? job_status : exit_status::kCoordinatorLost);
 }
 
 /// Waits for a coordinator that is delivering the verdict. Else makes the coordinator hand over its claim or, at a
-/// fixed endpoint, end the job if a signal requests it; without one kills it.
+/// fixed endpoint, end the job if a signal requests it; without one kills it. After the death of a front end no node is
+/// left that a verdict could reach.
 void Guard::end_coordinator() {
     if (!coordinator.is_seated()) return;
+    if (starts_nodes && agent_was_killed()) return give_up_coordinator();
     look_after_coordinator();
     const bool is_over = coordinator.page().is_over;
     const bool hands_over = coordinator.page().hands_over;
@@ -252,9 +265,25 @@ void Guard::exit_with(int own_status) {
     _exit(own_status);
 }
 
+/// An agent that ends in order has written the report itself, and has taken the file back. Written by a child process,
+/// because the disk may not answer.
+void Guard::write_records() {
+    if (last_record < 0 || !write_last_record) return;
+    const int signal_status = exit_status::kSignalBase + (ended_by ? ended_by : WTERMSIG(status));
+    const int own_status = agent_ends ? announced_status : WIFSIGNALED(status) ? signal_status : WEXITSTATUS(status);
+    const std::string reason = last_line();
+    const pid_t child = fork();
+    if (child == 0) {
+        write_last_record(last_record, own_status, reason);
+        _exit(0);
+    }
+    wait_for_exit(std::max(child, 0), kMayTakeToRemove);
+}
+
 void Guard::end() {
     clean_up_after_agent(false);
     end_coordinator();
+    write_records();
     // Last, because a disk may not answer. Without another wait if a thread of the agent already hangs on the disk.
     wait_for_exit(begin_removal(), agent_is_left() ? 0ms : kMayTakeToRemove);
     if (agent_ends) exit_with(announced_status);

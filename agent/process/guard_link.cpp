@@ -84,9 +84,10 @@ bool send_with(int socket, GuardMessage message, std::span<const int> descriptor
 
 }  // namespace
 
-void GuardLink::keep_connection(int connection, std::string_view goodbye) {
+void GuardLink::keep_connection(int connection, std::string_view gone, std::string_view returns) {
     GuardMessage message{.kind = GuardMessage::Kind::connection};
-    message.size = static_cast<int>(goodbye.copy(message.text, kLongestGoodbye));
+    const std::size_t size = gone.copy(message.text, kLongestGoodbye);
+    message.size = static_cast<int>(size + returns.copy(message.text + size, kLongestGoodbye));
     const std::span<const int> with(&connection, connection >= 0 ? 1 : 0);
     send_with(socket_.get(), message, with);
 }
@@ -102,9 +103,16 @@ bool GuardLink::host_coordinator(int job, int record, std::span<const int> liste
     return hosts_coordinator_;
 }
 
+void GuardLink::no_more_hosts() { send_to_guard(socket_.get(), GuardMessage::Kind::no_more_hosts, ""); }
+
 void GuardLink::share_status(int listener, int count) {
     const GuardMessage message{.kind = GuardMessage::Kind::status_socket, .number = count};
     send_with(socket_.get(), message, {&listener, 1});
+}
+
+void GuardLink::keep_last_record(int file) {
+    const GuardMessage message{.kind = GuardMessage::Kind::last_record};
+    send_with(socket_.get(), message, {&file, file >= 0 ? 1U : 0U});
 }
 
 void GuardLink::keep_record(int record) { record_ = base::UniqueFd(fcntl(record, F_DUPFD_CLOEXEC, 0)); }
@@ -131,6 +139,11 @@ bool GuardLink::let_workers_live_until(base::Time until, std::chrono::millisecon
         send(socket_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     return grant != Lease::Grant::fenced;
+}
+
+std::string death_of_guard(pid_t guard) {
+    return "the guard (pid " + std::to_string(guard) +
+           "), the process that was started, was killed; so were all workers";
 }
 
 void GuardLink::no_workers_live() {

@@ -10,9 +10,10 @@ namespace dlaunch::agent {
 struct GuardMessage {
     /// ready: the agent reads signals from now on. lease: the lease has begun. connection: with a descriptor; without
     /// one, the guard drops the former. ending: the agent exits next. coordinator: with the descriptors of a seat.
+    /// no_more_hosts: for the coordinator, all hosts of a front end have joined or failed.
     /// received: the agent itself received a signal that ends the job.
     /// shared_memory: workers may leave some. nodes: the agent is a front end. status_socket: with a listener, see
-    /// status_socket.hpp.
+    /// status_socket.hpp. last_record: with a memory file, see LastRecord; without one, the agent has written it all.
     enum class Kind : int {
         signals,
         received,
@@ -26,7 +27,9 @@ struct GuardMessage {
         connection,
         ending,
         coordinator,
-        status_socket
+        no_more_hosts,
+        status_socket,
+        last_record
     } kind = Kind::signals;
     sigset_t set = {};         ///< signals the guard received
     int number = 0;            ///< with `ready` 1 if the guard keeps the status, with

@@ -58,10 +58,15 @@ void Guard::take_descriptors(const GuardMessage& message, std::span<const int> d
     } else if (message.kind == GuardMessage::Kind::status_socket && !descriptors.empty()) {
         status_listener = descriptors.front();
         task_count = message.number;
+    } else if (message.kind == GuardMessage::Kind::last_record) {
+        if (last_record >= 0) close(last_record);
+        last_record = descriptors.empty() ? -1 : descriptors.front();
     } else if (message.kind == GuardMessage::Kind::connection) {
         if (connection >= 0) close(connection);
         connection = descriptors.empty() ? -1 : descriptors.front();
-        goodbye.assign(message.text, std::min(static_cast<std::size_t>(message.size), kLongestGoodbye));
+        const auto both = std::min(static_cast<std::size_t>(message.size), 2 * kLongestGoodbye);
+        goodbye.assign(message.text, both / 2);
+        returning_goodbye.assign(message.text + both / 2, both - both / 2);
     }
 }
 
@@ -102,9 +107,11 @@ void Guard::read_messages() {
                 agent_due = base::Clock::now() + kAgentMayTake;
                 break;
             case Kind::received: received.insert(message.number); break;
+            case Kind::no_more_hosts: coordinator.no_more_hosts(); break;
             case Kind::signals:
             case Kind::connection:
             case Kind::coordinator:
+            case Kind::last_record:
             case Kind::status_socket: break;
         }
     }

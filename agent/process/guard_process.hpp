@@ -8,9 +8,11 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/process/coordinator_child.hpp"
+#include "agent/process/guard.hpp"
 #include "agent/process/guard_lease.hpp"
 #include "agent/process/guard_message.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -21,6 +23,7 @@ struct Guard {
     int socket = -1;
     int signals = -1;
     pid_t agent = 0;
+    std::string_view host;  ///< for its lines, of a front end's node; empty: none
     std::string cgroup;
     std::vector<std::string> folders;
     bool sweeps_shared_memory = false;  ///< the workers use MPI
@@ -34,13 +37,14 @@ struct Guard {
     Lease* lease = nullptr;
     bool has_lease = false;  ///< false: the lease's page is untouched, which saves memory
     bool hangup_ignored = false;
-    bool agent_ready = false;   ///< the agent reads signals, and removes its files itself
-    int continued = 0;          ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
-    bool keeps_status = false;  ///< after a signal the exit status shows it, and not a death
-    std::set<int> received;     ///< signals that have come to this process
-    int ended_by = 0;           ///< the signal for which the guard killed an agent before ready(); 0: none
-    int connection = -1;        ///< copy of the agent's connection to the coordinator; -1: none
-    std::string goodbye;        ///< message to send on the connection when no worker lives
+    bool agent_ready = false;       ///< the agent reads signals, and removes its files itself
+    int continued = 0;              ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
+    bool keeps_status = false;      ///< after a signal the exit status shows it, and not a death
+    std::set<int> received;         ///< signals that have come to this process
+    int ended_by = 0;               ///< the signal for which the guard killed an agent before ready(); 0: none
+    int connection = -1;            ///< copy of the agent's connection to the coordinator; -1: none
+    std::string goodbye;            ///< bytes to send on the connection when no worker lives
+    std::string returning_goodbye;  ///< the same if another agent follows
 
     /// The agent has announced its exit. If one of its threads is blocked in a system call on a disk that does not
     /// answer, the agent cannot be reaped, and the guard exits without it.
@@ -50,6 +54,8 @@ struct Guard {
     bool waited_for_console = false;  ///< by the agent, which announced its exit after that
     base::Time agent_due;
 
+    int last_record = -1;  ///< a memory file with the facts for the report of a killed agent's job; -1: there is none
+    LastRecordWriter write_last_record = nullptr;
     int status_listener = -1;  ///< at which the scheduler's other tasks wait for the exit status; -1: there are none
     int task_count = 0;        ///< with this one
 
@@ -90,6 +96,7 @@ struct Guard {
     [[nodiscard]] bool agent_was_killed() const;
     [[nodiscard]] bool starts_agent_again();
     pid_t begin_removal();
+    void write_records();
     void forget_agent();
     void clear_deadlines();
     void turn();
@@ -100,6 +107,7 @@ struct Guard {
     [[nodiscard]] bool agent_is_left() const;
     [[nodiscard]] bool kill_workers();
     void let_nodes_end();
+    [[nodiscard]] std::string last_line() const;
     [[nodiscard]] std::string last_text() const;
     [[nodiscard]] bool is_asked_to_end() const;
     void print_last_text();

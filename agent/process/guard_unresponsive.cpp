@@ -5,6 +5,7 @@
 // the exit only after the last thread, and the workers do not become orphans. Only /proc shows the state.
 
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -27,10 +28,12 @@ constexpr auto kMayTakeToReadAgain = 500ms;  // a second signal, while the first
 constexpr auto kMayTakeToExit = 300ms;       // after SIGKILL
 constexpr auto kLeaderCheck = 1000ms;        // a read of /proc; short, because workers live on until then
 
-/// Whether the peer of the socket has unread messages.
-bool has_unread(int socket) {
+/// Whether the peer of the socket has read all messages. A peer that dies discards them: its end is looked at last, as
+/// the kernel sets it first.
+bool has_read_all(int socket) {
     int bytes = 0;
-    return ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    pollfd end{socket, 0, 0};
+    return socket >= 0 && ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes == 0 && poll(&end, 1, 0) == 0;
 }
 
 }  // namespace
@@ -45,7 +48,7 @@ void Guard::expect_to_be_read(int number) {
 
 void Guard::give_up_frozen_agent() {
     const base::Time now = base::Clock::now();
-    if (unread_signal_deadline != Lease::kNever && !has_unread(socket)) unread_signal_deadline = Lease::kNever;
+    if (unread_signal_deadline != Lease::kNever && has_read_all(socket)) unread_signal_deadline = Lease::kNever;
     if (fenced_agent_deadline != Lease::kNever && !lease->fenced()) fenced_agent_deadline = Lease::kNever;
     if (agent_ends) return;
     if (now >= unread_signal_deadline) {

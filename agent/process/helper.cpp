@@ -12,7 +12,8 @@
 namespace dlaunch::agent {
 namespace {
 
-constexpr int kTimedOut = 124;  // as timeout(1)
+constexpr int kTimedOut = 124;           // as timeout(1)
+constexpr std::size_t kMostRead = 4096;  // holds what scontrol shows of a job
 
 }  // namespace
 
@@ -41,7 +42,7 @@ void Helper::run(const std::vector<std::string>& words,
     request.files = {nothing.get(), output, output};
     program_.begin(std::move(request), [this](const ChildProgram::End& end) {
         if (!end.executed) return finish({end.status, end.text});
-        std::array<char, 1'024> text;
+        std::array<char, kMostRead> text;
         const ssize_t got = read(pipe_.get(), text.data(), text.size());
         finish({end.status, std::string(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0)});
     });

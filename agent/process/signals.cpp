@@ -80,7 +80,7 @@ std::string ending_message(SignalEffect effect, const std::string& signal_name, 
     if (effect == SignalEffect::at_once)
         return signal_name + (workers == 0 ? " again, ending at once" : " again, killing " + all);
     if (workers == 0) return signal_name + " received, ending";
-    return fmt::format("{} received, ending {} (SIGKILL after {:g} s, or at a second signal)", signal_name, all,
+    return fmt::format("{} received, ending the job (SIGKILL after {:g} s, or at a second signal)", signal_name,
                        static_cast<double>(grace.count()) / 1e3);
 }
 

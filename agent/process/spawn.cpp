@@ -37,6 +37,7 @@ struct Place {
     error_code on_setup(WorkerLauncher& launcher, const process::filesystem::path&, const char* const*&) const {
         launcher.orders.terminal = request.terminal;
         launcher.orders.foreground = request.foreground;
+        launcher.orders.death_signal = request.death_signal;
         launcher.orders.affinity = mask.empty() ? nullptr : mask.data();
         launcher.orders.affinity_bytes = mask.size() * sizeof(unsigned long);
         launcher.orders.open_files = request.open_files ? &*request.open_files : nullptr;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +30,9 @@ struct SpawnRequest {
     int cgroup = -1;                       ///< descriptor of a cgroup v2 folder in which the worker is born; -1: none
     std::optional<rlimit> open_files;      ///< limit to restore in the worker
     std::string not_found_hint;            ///< appended to the error where no candidate exists: "; did you mean ...?"
-    int terminal = -1;        ///< terminal for the worker, in its own process group; -1: a session of its own
-    bool foreground = false;  ///< make that group the terminal's foreground group
+    int terminal = -1;           ///< terminal for the worker, in its own process group; -1: a session of its own
+    bool foreground = false;     ///< make that group the terminal's foreground group
+    int death_signal = SIGKILL;  ///< received when the thread that calls begin() ends
 };
 
 /// The failed step and its errno: {"chdir /nodir", ENOENT}.
@@ -47,7 +49,7 @@ struct SpawnError {
 };
 
 /// A worker between clone and exec; there may be several at once. Call from one thread that outlives the workers,
-/// because they receive SIGKILL when it ends (PR_SET_PDEATHSIG).
+/// because they receive a signal when it ends (PR_SET_PDEATHSIG).
 class Spawning {
 public:
     /// Makes the process.

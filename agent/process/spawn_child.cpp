@@ -36,7 +36,7 @@ void must(ChildOrders* orders, SpawnStep step, long result) {
 }
 
 void die_with_parent(ChildOrders* orders) {
-    must(orders, SpawnStep::prepare, raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL));
+    must(orders, SpawnStep::prepare, raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, orders->death_signal));
     // If the parent died before prctl, the kernel will not send the signal.
     if (raw_syscall(SYS_getppid) != orders->parent) fail(orders, SpawnStep::parent_died, -ESRCH);
 }

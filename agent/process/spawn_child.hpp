@@ -26,7 +26,8 @@ struct ChildOrders {
     int terminal;              ///< -1: new session; else new process group in the agent's session
     bool foreground;           ///< make the group the terminal's foreground group
     pid_t parent;
-    const sigset_t* ignored;  ///< signals that the parent ignores; reset to default
+    int death_signal = SIGKILL;  ///< at the parent's end
+    const sigset_t* ignored;     ///< signals that the parent ignores; reset to default
 
     // Written by a child that fails, before `running` becomes 0.
     volatile SpawnStep step;

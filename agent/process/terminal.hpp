@@ -21,6 +21,8 @@ public:
     [[nodiscard]] bool is_ours() const;
     /// fd 0 is the terminal of this session, and another group than the caller's is in its foreground.
     [[nodiscard]] bool taken() const;
+    /// The terminal belongs to the shell now, or to another job.
+    [[nodiscard]] bool is_in_background() const { return taken() && !usable() && !is_given(); }
     /// The job is an orphaned process group, as after `(dlaunch ... &)`: no shell can bring it to the foreground.
     [[nodiscard]] bool orphaned() const;
 

@@ -8,8 +8,8 @@
 namespace dlaunch::agent {
 namespace {
 
-void report(int notices, const InputNotice& notice) {
-    if (notices >= 0) static_cast<void>(!write(notices, &notice, sizeof notice));  // fails if the agent process died
+FrontNotice reading(int round, int nodes, bool reads = true) {
+    return {FrontNotice::Kind::input, round, nodes, reads ? 1 : 0};
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ StandardInput::StandardInput(base::Loop& control, base::Loop& io, const Plan& pl
       copying_(isatty(STDIN_FILENO) ? control : io),
       plan_(plan.standard_input),
       is_mpi_(plan.contexts.front().program.mpi != MpiFamily::none),
-      notices_(plan.input_notices),
+      notices_(plan.front_notices),
       terminal_(terminal),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       copier_(std::make_shared<InputCopier>(copying_, isatty(STDIN_FILENO) ? &terminal : nullptr,
@@ -31,7 +31,7 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
     const bool is_out_of_reach = terminal_.taken() && !terminal_.usable() && terminal_.orphaned();
     if (plan_.mode == Mode::rank && plan_.rank == rank && !is_out_of_reach) {
         to.terminal = terminal_.is_ours();
-        notice_ = {assignment.round, 1, 1};
+        notice_ = reading(assignment.round, 1);
         return;
     }
     // A background job must not read the user's input to the shell. The kernel stops background readers, but not a
@@ -39,13 +39,13 @@ void StandardInput::contribute(const Assignment& assignment, int local_rank, Con
     const bool in_background = isatty(STDIN_FILENO) && !terminal_.usable();
     const bool is_reader = assignment.world_size == 1 || (is_mpi_ && rank == 0);
     if (plan_.mode == Mode::automatic && is_reader && !in_background) {
-        notice_ = {assignment.round, 1, 1};
+        notice_ = reading(assignment.round, 1);
         return;
     }
     to.input = null_.get();
     int ends[2];
     if (plan_.mode != Mode::all) return;
-    notice_ = {assignment.round, assignment.group_world_size, 1};
+    notice_ = reading(assignment.round, assignment.group_world_size);
     if (pipe2(ends, O_CLOEXEC) != 0) return;
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     pipes_.emplace_back(ends[1]);
@@ -60,16 +60,17 @@ void StandardInput::on_copier(std::function<void(InputCopier&)> work) {
 }
 
 void StandardInput::started() {
-    if (notice_) report(notices_, *notice_);
+    if (notice_) tell_front_end(notices_, *notice_);
     if (pipes_.empty()) return;
     auto pipes = std::make_shared<std::vector<base::UniqueFd>>(std::exchange(pipes_, {}));
     on_copier([pipes, on_end = [to = notices_, notice = *std::exchange(notice_, {})] {
-        report(to, {notice.round, notice.nodes, 0});
+        tell_front_end(to, reading(notice.round, notice.nodes, false));
     }](InputCopier& copier) { copier.begin(std::move(*pipes), on_end); });
 }
 
 void StandardInput::finish() {
-    if (auto notice = std::exchange(notice_, {})) report(notices_, {notice->round, notice->nodes, 0});
+    if (auto notice = std::exchange(notice_, {}))
+        tell_front_end(notices_, reading(notice->round, notice->nodes, false));
     pipes_.clear();
     on_copier([](InputCopier& copier) { copier.finish(); });
 }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "agent/plan.hpp"
+#include "agent/process/front_notice.hpp"
 #include "agent/process/terminal.hpp"
 #include "agent/services/input_copier.hpp"
-#include "agent/services/input_notice.hpp"
 #include "agent/services/round_service.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -39,8 +39,8 @@ private:
     base::Loop& copying_;  ///< the copier's
     StdinPlan plan_;
     bool is_mpi_;
-    int notices_;  ///< Plan::input_notices
-    std::optional<InputNotice>
+    int notices_;  ///< Plan::front_notices
+    std::optional<FrontNotice>
         notice_;  ///< of this round, if one of its workers reads; with pipes until they are copied
     Terminal& terminal_;
     base::UniqueFd null_;

@@ -65,7 +65,10 @@ void AgentSocket::read(Clients::iterator client) {
         }
         line.append(bytes, static_cast<std::size_t>(got));
         const std::size_t end = line.find('\n');
-        if (end != std::string::npos) line.resize(end);
+        if (end != std::string::npos) {
+            client->second.more = line.substr(end + 1);
+            line.resize(end);
+        }
         if (got == 0 && line.empty()) line = "status";
         if (got == 0 || end != std::string::npos) return handle(client);
         if (line.size() > kMostLineBytes) return reply(client, "error the request is too long\n");
@@ -81,9 +84,9 @@ void AgentSocket::handle(Clients::iterator client) {
         clients_.erase(client);
         served.watch = {};
         const std::size_t rest = std::min(served.line.size(), name.size() + 1);
-        return handler({std::move(served.connection), served.peer, served.line.substr(rest)});
+        return handler({std::move(served.connection), served.peer, served.line.substr(rest), std::move(served.more)});
     }
-    reply(client, "error unknown request, expected status or losses\n");
+    reply(client, "error unknown request, expected status, losses or timers\n");
 }
 
 void AgentSocket::reply(Clients::iterator client, std::string text) {

@@ -4,6 +4,7 @@
 ///
 ///     status          one JSON line about the node and its workers, then the end of the stream (also: no line at all)
 ///     losses          a line for each loss of the running round, see losses.hpp
+///     timers          further lines set deadlines for the client or another process, see timer_table.hpp
 ///     fork point ...  a template at its fork point, see template.hpp
 ///
 /// The line may arrive in pieces and late. A connection without a complete line after kRequestTimeout is closed. The
@@ -31,6 +32,7 @@ public:
         base::UniqueFd connection;  ///< non-blocking
         pid_t peer = 0;
         std::string arguments;  ///< text after the request's name, without the line's end
+        std::string more;       ///< bytes that have arrived after the line
     };
     using Handler = std::function<void(Request)>;
 
@@ -51,6 +53,7 @@ private:
         base::Timer deadline;
         pid_t peer = 0;
         std::string line;   ///< the request, as far as it has arrived
+        std::string more;   ///< bytes after the line
         std::string reply;  ///< not sent yet; the connection is closed after it
     };
     using Clients = std::map<int, Client>;  // by descriptor

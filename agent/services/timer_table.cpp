@@ -48,19 +48,19 @@ std::optional<Request> parse(std::string_view line) {
 
 }  // namespace
 
-void TimerTable::feed(std::string_view bytes, std::chrono::system_clock::time_point wall, Time now) {
+void TimerTable::feed(Writer& from, std::string_view bytes, std::chrono::system_clock::time_point wall, Time now) {
     while (!bytes.empty()) {
         const std::size_t end = bytes.find('\n');
         const std::string_view piece = bytes.substr(0, end);
-        if (!skipping_) partial_ += piece;
-        if (partial_.size() > kMaxLineBytes) {
-            skipping_ = true;
-            partial_.clear();
+        if (!from.is_overlong) from.partial += piece;
+        if (from.partial.size() > kMaxLineBytes) {
+            from.is_overlong = true;
+            from.partial.clear();
         }
         if (end == std::string_view::npos) return;
-        if (!skipping_) take(partial_, wall, now);
-        partial_.clear();
-        skipping_ = false;
+        if (!from.is_overlong) take(from.partial, wall, now);
+        from.partial.clear();
+        from.is_overlong = false;
         bytes.remove_prefix(end + 1);
     }
 }

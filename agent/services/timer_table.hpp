@@ -1,5 +1,6 @@
 #pragma once
-/// The deadlines that workers set for themselves through torch's file timer (torch.distributed.elastic.timer). No I/O.
+/// The deadlines that workers set for themselves, in the format of torch's file timer
+/// (torch.distributed.elastic.timer). No I/O.
 ///
 /// A worker writes {"version":1,"pid":..,"scope_id":"..","expiration_time":<epoch seconds>,"signal":9}, one per line;
 /// another line with the same pid and scope replaces the deadline, a negative time removes it.
@@ -29,9 +30,15 @@ class TimerTable {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
+    /// What has arrived of a writer's unfinished line.
+    struct Writer {
+        std::string partial;
+        bool is_overlong = false;  ///< the rest of the line is dropped
+    };
+
     /// Takes bytes in any pieces. Ignores invalid lines. Requests have wall times, the table keeps steady times, so
     /// that setting the clock changes no deadline; `wall` and `now` are the same moment.
-    void feed(std::string_view bytes, std::chrono::system_clock::time_point wall, Time now);
+    void feed(Writer& from, std::string_view bytes, std::chrono::system_clock::time_point wall, Time now);
 
     [[nodiscard]] std::optional<Time> next_deadline() const;
 
@@ -60,8 +67,6 @@ private:
     std::map<Key, Deadline> timers_;
     std::set<std::pair<Time, const Key*>> by_time_;  ///< of all timers; the keys are those of `timers_`
     std::size_t scope_bytes_ = 0;                    ///< of all timers' scopes
-    std::string partial_;
-    bool skipping_ = false;  ///< inside an overlong line
 };
 
 }  // namespace dlaunch::agent

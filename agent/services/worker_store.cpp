@@ -7,6 +7,9 @@
 #include <exception>
 #include <utility>
 
+#include "rendezvous/net/port_owner.hpp"
+#include "rendezvous/wire/trunk.hpp"
+
 namespace dlaunch::agent {
 namespace {
 
@@ -14,8 +17,13 @@ constexpr int kTries = 3;  // a port that is free at one address may be taken at
 
 }  // namespace
 
+std::string cannot_serve(const std::string& reason, int port) {
+    return "the worker store: " + rendezvous::with_port_owner(reason, port) +
+           "; --master-addr and --master-port must name a free port of this node";
+}
+
 WorkerStore::WorkerStore(base::Loop& loop, Warn warn)
-    : loop_(loop), warn_(std::make_shared<const Warn>(std::move(warn))) {}
+    : loop_(loop), warn_(std::make_shared<const Warn>(std::move(warn))), relay_(loop) {}
 
 base::Result<void> WorkerStore::listen(const std::string& address, const std::string& other, int port) {
     auto listener = store::open_listener(address, port);
@@ -52,7 +60,7 @@ base::Result<base::UniqueFd> WorkerStore::socket_for(const Assignment& assignmen
     const StoreDuty& duty = assignment.store;
     if (duty.kind == StoreDuty::Kind::named) {
         auto listener = store::open_listener(duty.address, assignment.master_port);
-        if (!listener) return base::Error{cannot_serve(listener.error().text)};
+        if (!listener) return base::Error{cannot_serve(listener.error().text, assignment.master_port)};
         return std::move(listener->socket);
     }
     const store::Listener& listener = duty.kind == StoreDuty::Kind::other_address ? other_listener_ : listener_;
@@ -61,9 +69,21 @@ base::Result<base::UniqueFd> WorkerStore::socket_for(const Assignment& assignmen
     return copy;
 }
 
+int WorkerStore::open_relay() {
+    const auto port = relay_.listen();
+    if (port) return *port;
+    (*warn_)(port.error().text);
+    return 0;
+}
+
 void WorkerStore::prepare(const Assignment& assignment) {
     end_round();
     failed_ = false;
+    start_store(assignment);
+    if (assignment.relayed) start_relay(assignment);
+}
+
+void WorkerStore::start_store(const Assignment& assignment) {
     if (assignment.store.kind == StoreDuty::Kind::none) return;
     auto socket = socket_for(assignment);
     if (!socket) {
@@ -71,8 +91,37 @@ void WorkerStore::prepare(const Assignment& assignment) {
         return (*warn_)(socket.error().text);
     }
     socket_ = std::move(*socket);
+    trunk_key_ = assignment.relayed ? trunk_key(assignment) : "";
     if (assignment.group_world_size > 1) return start_server();
     first_client_ = loop_.readable(socket_.get(), [this] { start_server(); });
+}
+
+void WorkerStore::start_relay(const Assignment& assignment) {
+    if (assignment.relay_port == 0) {
+        failed_ = true;
+        return;
+    }
+    const auto started = relay_.start({.host = assignment.master_addr,
+                                       .port = assignment.master_port,
+                                       .key = trunk_key(assignment),
+                                       .tls = access_.tls,
+                                       .patience = access_.patience},
+                                      warn_from_thread());
+    if (started) return;
+    failed_ = true;
+    (*warn_)(started.error().text);
+}
+
+std::string WorkerStore::trunk_key(const Assignment& assignment) const {
+    return wire::trunk_key(DLAUNCH_VERSION, access_.job_id, assignment.round);
+}
+
+WorkerStore::Warn WorkerStore::warn_from_thread() const {
+    return [&loop = loop_, self = std::weak_ptr(warn_)](const std::string& text) {
+        loop.post([self, text] {
+            if (const auto living = self.lock()) (*living)(text);
+        });
+    };
 }
 
 void WorkerStore::contribute(const Assignment&, int, Contribution& contribution) {
@@ -83,12 +132,11 @@ void WorkerStore::contribute(const Assignment&, int, Contribution& contribution)
 void WorkerStore::start_server() {
     first_client_ = {};
     try {
-        const auto warn = [&loop = loop_, self = std::weak_ptr(warn_)](const std::string& text) {
-            loop.post([self, text] {
-                if (const auto living = self.lock()) (*living)(text);
-            });
-        };
-        auto server = store::ThreadedServer::adopt(std::move(socket_), warn, &loop_);
+        store::ThreadedOptions options{.warn = warn_from_thread(), .without_thread = &loop_};
+        if (access_.own_user_only) options.admits = is_of_own_user;
+        options.trunk_key = trunk_key_;
+        if (!trunk_key_.empty()) options.tls = access_.tls;
+        auto server = store::ThreadedServer::adopt(std::move(socket_), std::move(options));
         failed_ = !server;
         if (!server) return (*warn_)("the worker store: " + server.error().text);
         server_ = std::move(*server);

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "agent/services/round_service.hpp"
+#include "agent/services/store_relay.hpp"
+#include "rendezvous/auth/tls_context.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/base/loop.hpp"
@@ -16,10 +18,16 @@
 
 namespace dlaunch::agent {
 
-/// The message for a worker store that cannot listen at the user's address.
-[[nodiscard]] inline std::string cannot_serve(const std::string& reason) {
-    return "the worker store: " + reason + "; --master-addr and --master-port must name a free port of this node";
-}
+/// The message for a worker store that cannot listen at the user's address, with the process that has the port.
+[[nodiscard]] std::string cannot_serve(const std::string& reason, int port);
+
+/// Who may use the round's stores, and how.
+struct StoreAccess {
+    std::string job_id{};
+    auth::TlsContextPtr tls{};   ///< of the connections between nodes; null: plain
+    base::Duration patience{};   ///< of this node's relay, while the store cannot be reached
+    bool own_user_only = false;  ///< a store without relays is for processes of this user
+};
 
 /// Owned by the agent. The membership chooses the addresses, and ends the store when no node needs it any more.
 class WorkerStore final : public RoundService {
@@ -39,17 +47,29 @@ public:
     /// `other`, if the store listens there; else empty.
     [[nodiscard]] const std::string& other_address() const { return other_address_; }
 
-    /// Starts an empty store for the round if this node serves it. A store that no other node uses starts its server
+    /// For all later rounds.
+    void use(StoreAccess access) { access_ = std::move(access); }
+    /// The port of this node's relay in the next round. 0: it cannot have one, which is printed.
+    [[nodiscard]] int open_relay();
+
+    /// Starts an empty store for the round if this node serves it, and this node's relay if workers reach the store
+    /// through it. A store that no other node uses starts its server
     /// when the first client connects, so that jobs without clients save its cost.
     void prepare(const Assignment& assignment) override;
     /// TORCHELASTIC_USE_AGENT_STORE=False where the store could not be served.
     void contribute(const Assignment& assignment, int local_rank, Contribution& contribution) override;
     /// Closes the store and all its connections.
     void end_round();
+    /// Closes the relay: no worker of the round lives.
+    void cleared() override { relay_.stop(); }
 
 private:
     [[nodiscard]] base::Result<base::UniqueFd> socket_for(const Assignment& assignment) const;
+    void start_store(const Assignment& assignment);
+    void start_relay(const Assignment& assignment);
     void start_server();
+    [[nodiscard]] std::string trunk_key(const Assignment& assignment) const;
+    [[nodiscard]] Warn warn_from_thread() const;
 
     base::Loop& loop_;
     std::shared_ptr<const Warn> warn_;  ///< callbacks of the server's thread hold it weakly: late lines are dropped
@@ -59,7 +79,10 @@ private:
     store::Listener listener_, other_listener_;
     base::UniqueFd socket_;  ///< of the round's store until its server starts
     base::Watch first_client_;
+    std::string trunk_key_;  ///< of the round's store; empty: it takes single clients
     std::unique_ptr<store::ThreadedServer> server_;
+    StoreAccess access_;
+    StoreRelay relay_;
 };
 
 }  // namespace dlaunch::agent

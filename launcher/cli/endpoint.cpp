@@ -18,13 +18,12 @@ Result<std::string> parse_host(std::string_view text) {
     return base::text_result(std::string(host));
 }
 
-Result<agent::Backend> parse_backend(std::string_view text) {
+Result<BackendChoice> parse_backend(std::string_view text) {
     std::string_view name = trimmed(text);
-    if (name == "static") return agent::Backend::fixed_address;
-    if (name == "c10d") return agent::Backend::c10d;
-    if (name == "etcd" || name == "etcd-v2")
-        return Error{"expected c10d or static; torchrun's etcd backends are not supported, c10d needs no etcd"};
-    return Error{"expected c10d or static"};
+    if (name == "static") return BackendChoice{};
+    if (name == "c10d") return BackendChoice{agent::Backend::c10d};
+    if (name == "etcd" || name == "etcd-v2") return BackendChoice{agent::Backend::c10d, true};
+    return Error{"expected static, c10d or etcd"};
 }
 
 }  // namespace dlaunch::launcher

@@ -12,7 +12,12 @@ namespace dlaunch::launcher {
 /// A host name or address without a port.
 [[nodiscard]] base::Result<std::string> parse_host(std::string_view text);
 
-/// static or c10d. Errors for torchrun's other backends name the replacement.
-[[nodiscard]] base::Result<agent::Backend> parse_backend(std::string_view text);
+/// A value of --rdzv-backend. `etcd` is c10d with an endpoint that is an etcd, also without etcd:// before it.
+struct BackendChoice {
+    agent::Backend backend = agent::Backend::fixed_address;
+    bool etcd = false;
+};
+/// static, c10d, etcd or etcd-v2.
+[[nodiscard]] base::Result<BackendChoice> parse_backend(std::string_view text);
 
 }  // namespace dlaunch::launcher

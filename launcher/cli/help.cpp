@@ -17,7 +17,12 @@ constexpr std::string_view kHead = R"(Usage: dlaunch [OPTIONS] PROGRAM [ARGS...]
        dlaunch check [OPTIONS]
        dlaunch coordinator [OPTIONS]
        dlaunch hosts [--compress] LIST...
+       dlaunch logs [JOB] [-f] [--rank R]
+       dlaunch ps
+       dlaunch status [JOB] [--json]
+       dlaunch stop [JOB]
        dlaunch store [OPTIONS]
+       dlaunch token FILE
        dlaunch version
 
 Starts PROGRAM several times and gives every worker its rank. Watches the workers, restarts all of

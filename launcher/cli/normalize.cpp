@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "launcher/cli/other_launchers.hpp"
 #include "launcher/cli/suggest.hpp"
 
 namespace dlaunch::launcher {
@@ -105,6 +106,9 @@ private:
             if (!number.empty()) value = number.substr(equals ? 1 : 0);
             return add(*find_option("np"), "-np", equals ? "=" : " ", std::move(value));
         }
+        // mpiexec's -report-bindings is no -r.
+        const std::string name = with_dashes(std::string_view(word).substr(1, word.find('=') - 1));
+        if (name.size() > 2 && !hint_for_other_launchers(name).empty()) return unknown(word, name);
         for (std::size_t at = 1; at < word.size(); ++at) {
             const Option* option = find_option(word[at]);
             std::string rest = word.substr(at + 1);

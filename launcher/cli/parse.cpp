@@ -42,4 +42,8 @@ std::string Settings::spelling(std::string_view option) const {
     return "--" + std::string(option);
 }
 
+base::Error wrong(const Settings& settings, std::string_view option, std::string_view expected) {
+    return {fmt::format("{}: expected {}", settings.spelling(option), expected)};
+}
+
 }  // namespace dlaunch::launcher

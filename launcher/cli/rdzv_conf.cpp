@@ -64,6 +64,25 @@ Done set_is_host(std::string_view value, RdzvConf& conf) {
     return {};
 }
 
+template <std::string RdzvConf::*member>
+Done set_file(std::string_view value, RdzvConf& conf) {
+    conf.*member = value;
+    return {};
+}
+
+Done set_protocol(std::string_view value, RdzvConf& conf) {
+    if (value != "http" && value != "https") return Error{"expected http or https"};
+    conf.https = value == "https";
+    return {};
+}
+
+Done set_prefix(std::string_view value, RdzvConf& conf) {
+    if (!value.starts_with('/')) return Error{"expected a prefix of keys, as /jobs"};
+    while (value.ends_with('/')) value.remove_suffix(1);
+    conf.etcd_prefix = value;
+    return {};
+}
+
 // Keys without effect: the values are only checked.
 
 Done check_time(std::string_view value, RdzvConf&) {
@@ -85,8 +104,6 @@ Done check_store_type(std::string_view value, RdzvConf&) {
     return value == "tcp" ? Done() : Done(Error{"expected tcp"});
 }
 
-Done accept(std::string_view, RdzvConf&) { return {}; }
-
 struct Key {
     std::string_view name;
     Done (*set)(std::string_view value, RdzvConf& conf);
@@ -107,14 +124,14 @@ constexpr Key kKeys[] = {
     {"use_libuv", check_truth},
     {"store_type", check_store_type},
     {"rank", check_count},
-    {"etcd_prefix", accept},
-    {"protocol", accept},
-    {"cert", accept},
-    {"key", accept},
-    {"cacert", accept},
-    {"ssl_cert", accept},
-    {"ssl_cert_key", accept},
-    {"ca_cert", accept},
+    {"etcd_prefix", set_prefix},
+    {"protocol", set_protocol},
+    {"cert", set_file<&RdzvConf::certificate>},
+    {"key", set_file<&RdzvConf::key>},
+    {"cacert", set_file<&RdzvConf::authorities>},
+    {"ssl_cert", set_file<&RdzvConf::certificate>},
+    {"ssl_cert_key", set_file<&RdzvConf::key>},
+    {"ca_cert", set_file<&RdzvConf::authorities>},
 };
 
 std::string unknown(std::string_view key) {

@@ -19,7 +19,10 @@ struct RdzvConf {
     Time rejoin_timeout;  ///< dlaunch's own key
     std::optional<int> keep_alive_max_attempt;
     std::optional<bool> is_host;
-    std::vector<std::string> warnings;  ///< one for each unknown key
+    bool https = false;                         ///< protocol, of etcd
+    std::string authorities, certificate, key;  ///< cacert, cert and key, or etcd-v2's names of them
+    std::string etcd_prefix;                    ///< without a slash at the end; empty: the default
+    std::vector<std::string> warnings;          ///< one for each unknown key
 };
 
 /// KEY=VALUE,KEY=VALUE, with or without quotes; the last use of a key counts. Keys of torchrun's backends without

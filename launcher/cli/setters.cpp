@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launcher/cli/endpoint.hpp"
 #include "launcher/cli/signals.hpp"
 #include "launcher/cli/split.hpp"
 #include "rendezvous/net/endpoint.hpp"
@@ -81,6 +82,13 @@ Done set_endpoint(const OptionUse& use, Settings& to) {
     return use.value.empty() ? Done() : only_check(rendezvous::parse_endpoints(use.value, 0));
 }
 
+Done set_backend(const OptionUse& use, Settings& to) {
+    return take_over(parse_backend(use.value), [&](const BackendChoice& choice) {
+        to.plan.rendezvous.backend = choice.backend;
+        to.etcd_backend = choice.etcd;
+    });
+}
+
 Done set_rdzv_conf(const OptionUse& use, Settings& to) {
     return take_over(parse_rdzv_conf(use.value), [&](RdzvConf conf) {
         warn(use, conf.warnings, to);
@@ -93,6 +101,12 @@ Done set_scale_up(const OptionUse& use, Settings& to) {
         to.plan.rendezvous.scale_up = choice == "immediate" ? agent::ScaleUp::immediate
                                       : choice == "never"   ? agent::ScaleUp::never
                                                             : agent::ScaleUp::on_restart;
+    });
+}
+
+Done set_store(const OptionUse& use, Settings& to) {
+    return take_over(choice_of(use), [&](const std::string& choice) {
+        to.plan.rendezvous.store = choice == "relay" ? agent::StorePath::relay : agent::StorePath::open;
     });
 }
 
@@ -127,7 +141,12 @@ Done set_shown_ranks(const OptionUse& use, Settings& to) {
 
 Done set_prefix(const OptionUse& use, Settings& to) {
     to.plan.logs.prefix_template = use.value.empty() ? agent::LogPlan{}.prefix_template : use.value;
+    to.plan.logs.short_template = use.value.empty() ? agent::LogPlan{}.short_template : use.value;
     return {};
+}
+
+Done set_ui(const OptionUse& use, Settings& to) {
+    return take_over(parse_choice(use.value, use.option->choices()), [&](const std::string& view) { to.ui = view; });
 }
 
 Done set_rotation(const OptionUse& use, Settings& to) {

@@ -33,16 +33,19 @@ struct Settings {
     bool standalone = false;
     std::optional<agent::MpiFamily> mpi;  ///< none: auto
     std::string endpoint;
+    bool etcd_backend = false;  ///< --rdzv-backend=etcd
     std::optional<std::string> job_id;
     RdzvConf rdzv_conf;
     std::string master_addr = "127.0.0.1";
     std::optional<int> master_port;
     std::optional<std::chrono::milliseconds> node_timeout;
+    std::string token_file;
     HostOptions hosts;
     std::string devices;       ///< chosen by the front end among this node's; empty: all
     std::optional<int> slots;  ///< of this node, from the front end: the most workers that may be counted
     std::string node_name;     ///< as a scheduler calls this node; empty: as gethostname(2) does
     bool requeue = false;
+    std::string ui = "auto";
     bool quiet = false, verbose = false, dry_run = false;
 
     std::vector<std::string> warnings;
@@ -51,5 +54,8 @@ struct Settings {
     [[nodiscard]] std::string spelling(std::string_view option) const;
     [[nodiscard]] bool has(std::string_view option) const { return spellings.contains(option); }
 };
+
+/// "--nnodes=banana: expected a number"
+[[nodiscard]] base::Error wrong(const Settings& settings, std::string_view option, std::string_view expected);
 
 }  // namespace dlaunch::launcher

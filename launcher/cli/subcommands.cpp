@@ -22,10 +22,26 @@ constexpr Option kCompress{
     .help = "print one list for all names instead: node[01-03,7],login",
 };
 
+constexpr Option kFollow{
+    .name = "follow",
+    .letter = 'f',
+    .group = Group::general,
+    .help = "print also what the job writes from now on, until its end",
+};
+
+constexpr Option kRank{
+    .name = "rank",
+    .value = "R",
+    .group = Group::general,
+    .help = "print the output of this rank only, without prefixes",
+};
+
+constexpr Option kJson{.name = "json", .group = Group::general, .help = "print a line of JSON"};
+
 /// dlaunch's options that apply to a coordinator without workers.
-constexpr std::array<std::string_view, 12> kCoordinatorOptions{
-    "nnodes",       "rdzv-backend",    "rdzv-endpoint", "rdzv-id",      "rdzv-conf",     "local-addr",
-    "max-restarts", "restart-backoff", "crash-loop",    "node-timeout", "node-cooldown", "scale-up"};
+constexpr std::array<std::string_view, 14> kCoordinatorOptions{
+    "nnodes",          "rdzv-backend", "rdzv-endpoint", "rdzv-id",       "rdzv-conf", "local-addr", "max-restarts",
+    "restart-backoff", "crash-loop",   "node-timeout",  "node-cooldown", "scale-up",  "token-file", "store"};
 
 std::vector<const Option*> coordinator_options() {
     std::vector<const Option*> options;
@@ -37,10 +53,15 @@ std::vector<const Option*> coordinator_options() {
 }  // namespace
 
 std::span<const Subcommand> subcommands() {
-    static const std::array<Subcommand, 3> kSubcommands{
+    static const std::array<Subcommand, 8> kSubcommands{
         Subcommand{"coordinator", coordinator_options()},
         Subcommand{"hosts", {&kCompress, find_option("help")}},
+        Subcommand{"logs", {&kFollow, &kRank, find_option("help")}},
+        Subcommand{"ps", {find_option("help")}},
+        Subcommand{"status", {&kJson, find_option("help")}},
+        Subcommand{"stop", {find_option("help")}},
         Subcommand{"store", {&kStoreBind, find_option("help")}},
+        Subcommand{"token", {find_option("help")}},
     };
     return kSubcommands;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launcher/cli/other_launchers.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/table.hpp"
 
@@ -27,20 +28,6 @@ std::vector<std::size_t> distances_to_beginnings(std::string_view a, std::string
 
 /// Most edits for two words to count as near.
 std::size_t most_slips(std::size_t length) { return std::clamp<std::size_t>(length / 3, 1, 3); }
-
-/// dlaunch's name of an option of mpiexec, srun, accelerate and others; empty: none.
-std::string_view of_other_launchers(std::string_view typed) {
-    typed = typed.substr(0, typed.find_last_not_of("0123456789") + 1);  // -n4
-    for (std::string_view workers : {"ppn", "ntasks", "ntasks-per-node", "num-processes"})
-        if (typed == workers) return "nproc-per-node";
-    for (std::string_view nodes : {"N", "num-machines"})
-        if (typed == nodes) return "nnodes";
-    for (std::string_view hosts : {"H", "w", "nodelist"})
-        if (typed == hosts) return "hosts";
-    for (std::string_view file : {"f", "machinefile"})
-        if (typed == file) return "hostfile";
-    return {};
-}
 
 }  // namespace
 
@@ -70,8 +57,9 @@ std::string suggestion(std::string_view typed, std::string_view dashes) {
     std::vector<std::string_view> names;
     for (const Option& option : all_options()) names.push_back(option.name);
     const std::string name = with_dashes(typed);
-    std::string_view best = of_other_launchers(name);
-    if (best.empty()) best = nearest(name, names);
+    const std::string_view hint = dashes.empty() ? std::string_view() : hint_for_other_launchers(name);
+    if (!hint.empty()) return "; " + std::string(hint);
+    const std::string_view best = nearest(name, names);
     return best.empty() ? std::string() : "; did you mean " + std::string(dashes) + std::string(best) + "?";
 }
 

@@ -50,7 +50,8 @@ struct Option {
 };
 
 /// Commands: words accepted in place of PROGRAM as the first argument.
-inline constexpr std::string_view kCommands = "backends check coordinator hosts store version";
+inline constexpr std::string_view kCommands =
+    "backends check coordinator hosts logs ps status stop store token version";
 
 /// All but hidden ones, which only find_option() knows.
 [[nodiscard]] std::span<const Option> all_options();

@@ -170,6 +170,14 @@ Parsed<Rotation> parse_rotation(std::string_view text) {
     return Rotation{static_cast<std::uint64_t>(*number) << shift, static_cast<int>(*kept)};
 }
 
+Parsed<int> parse_keep_runs(std::string_view text) {
+    constexpr int kMost = std::numeric_limits<int>::max();
+    if (trimmed(text) == "all") return kMost;
+    auto number = whole_number(text, 1, kMost);
+    if (!number) return Error{"expected a number of runs from 1, or all"};
+    return static_cast<int>(*number);
+}
+
 Parsed<agent::StreamChoice> parse_streams(std::string_view text) {
     Error wrong{"expected 0, 1, 2 or 3 (none, stdout, stderr, both), or RANK:N pairs like 0:3,1:2"};
     agent::StreamChoice choice;

@@ -69,6 +69,9 @@ struct Rotation {
 /// SIZE[:KEEP]; SIZE in bytes or with K, M, G (times 1024).
 [[nodiscard]] Parsed<Rotation> parse_rotation(std::string_view text);
 
+/// A number of runs from 1, or "all": LogPlan::keep_runs.
+[[nodiscard]] Parsed<int> parse_keep_runs(std::string_view text);
+
 /// torchrun's -r and -t: 0..3, or RANK:0..3 separated by commas. The last entry of a rank counts.
 [[nodiscard]] Parsed<agent::StreamChoice> parse_streams(std::string_view text);
 

@@ -36,6 +36,13 @@ Result<int> slots_of(std::string_view word) {
                              kMostSlots)};
 }
 
+/// Open MPI's bound for oversubscription: slots are never exceeded here.
+bool is_max_slots(std::string_view word, int slots) {
+    for (const std::string_view name : {"max_slots=", "max-slots="})
+        if (word.starts_with(name)) return parse_slots(word.substr(name.size())).value_or(0) >= slots;
+    return false;
+}
+
 /// The hosts of one line; none: it has no words.
 Result<std::vector<HostEntry>> hosts_of(std::string_view line) {
     const auto words = words_of(line.substr(0, line.find('#')));
@@ -44,7 +51,10 @@ Result<std::vector<HostEntry>> hosts_of(std::string_view line) {
     if (!hosts || words.size() == 1) return hosts;
     const auto slots = slots_of(words[1]);
     if (!slots) return slots.error();
-    if (words.size() > 2) return Error{fmt::format("{}, expected nothing after slots=N", shown_pattern(words[2]))};
+    if (words.size() > 2 && !is_max_slots(words[2], *slots))
+        return Error{
+            fmt::format("{}, expected nothing after slots=N, or max_slots=M from N on", shown_pattern(words[2]))};
+    if (words.size() > 3) return Error{fmt::format("{}, expected nothing after max_slots=M", shown_pattern(words[3]))};
     for (HostEntry& host : *hosts) {
         if (host.slots) return Error{fmt::format("{} and {}, expected one of them", host.text(), words[1])};
         host.slots = *slots;

@@ -32,6 +32,11 @@ std::vector<Spot> empty_spots(const std::vector<SelectedHost>& hosts) {
     return spots;
 }
 
+/// "1 worker", "2 workers".
+std::string amount(std::int64_t number, const char* noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
 std::int64_t sum(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
 
 /// Shares `total`, which is at most the sum of `most`, as evenly as `most` allows; the first ones get the remainder.
@@ -118,8 +123,8 @@ private:
     /// With several programs an option's spelling does not show whose it is.
     Error too_many(const std::string& programs, std::int64_t workers, std::int64_t slots) const {
         const std::string whose = contexts_.size() == 1 ? spelling_("nproc-per-node") : "-n of " + programs;
-        return {fmt::format("{}: {} workers for {} free slots, expected at most one worker per slot", whose, workers,
-                            slots)};
+        return {fmt::format("{}: {} for {}, expected no more workers than slots", whose, amount(workers, "worker"),
+                            amount(slots, "free slot"))};
     }
 
     Result<void> add(std::size_t index) {
@@ -150,8 +155,9 @@ private:
     Result<void> add_per_host(std::size_t index, std::int64_t number) {
         for (Spot& spot : spots_) {
             if (spot.placed.host.slots && number > spot.free)
-                return Error{fmt::format("{}: {} workers for {} free slots of {}, expected at most one worker per slot",
-                                         spelling_("nproc-per-node"), number, spot.free, spot.placed.host.name)};
+                return Error{fmt::format("{}: {} for {} of {}, expected no more workers than slots",
+                                         spelling_("nproc-per-node"), amount(number, "worker"),
+                                         amount(spot.free, "free slot"), spot.placed.host.name)};
             if (auto given = give(spot, index, number); !given) return given;
         }
         return {};

@@ -69,12 +69,12 @@ bool is_later_task(const agent::Host& host) {
 
 void apply_requeue(const agent::Host& host, Settings& settings) {
     if (!settings.requeue) return;
-    auto command = requeue_command(host);
-    if (command)
-        settings.plan.requeue = std::move(*command);
+    auto commands = requeue_commands(host);
+    if (commands)
+        settings.plan.requeue = std::move(*commands);
     else
         settings.warnings.push_back(
-            fmt::format("{}: no effect, {}", settings.spelling("requeue"), command.error().text));
+            fmt::format("{}: no effect, {}", settings.spelling("requeue"), commands.error().text));
 }
 
 std::optional<std::string> unused_nodes(const agent::Host& host, const Settings& settings) {

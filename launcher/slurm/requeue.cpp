@@ -14,11 +14,11 @@ std::optional<std::string> id_of(const agent::Host& host) {
 
 }  // namespace
 
-base::Result<std::vector<std::string>> requeue_command(const agent::Host& host) {
+base::Result<agent::RequeuePlan> requeue_commands(const agent::Host& host) {
     const auto id = id_of(host);
     if (!id) return base::Error{"expected a job of SLURM"};
-    if (host.variable("SLURM_PROCID").value_or("0") != "0") return std::vector<std::string>();
-    return std::vector<std::string>{"scontrol", "requeue", *id};
+    if (host.variable("SLURM_PROCID").value_or("0") != "0") return agent::RequeuePlan();
+    return agent::RequeuePlan{{"scontrol", "show", "job", *id}, {"scontrol", "requeue", *id}};
 }
 
 }  // namespace dlaunch::launcher

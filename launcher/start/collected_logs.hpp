@@ -6,8 +6,12 @@
 
 #include "agent/errors/failure.hpp"
 #include "rendezvous/base/fd.hpp"
+#include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
+
+/// Makes the folder for them, unless it is there. An error (2) if no file can be made in it.
+[[nodiscard]] base::Result<void> make_folder_for_logs(const std::string& folder);
 
 /// Writes the log files that nodes send into FOLDER/HOST/attempt_N/LOCAL_RANK/. Blocks as long as the disk does.
 class CollectedLogs {

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kBegins{"SSH_",         "SLURM", "PMI_",    "PMIX_",
                                                   "XDG_SESSION_", "TMUX",  "MASTER_", "ROLE_"};
-constexpr std::array<std::string_view, 19> kNames{"HOSTNAME",
+constexpr std::array<std::string_view, 21> kNames{"DLAUNCH_TOKEN",
+                                                  "DLAUNCH_TOKEN_FILE",
+                                                  "HOSTNAME",
                                                   "DISPLAY",
                                                   "XAUTHORITY",
                                                   "XDG_RUNTIME_DIR",

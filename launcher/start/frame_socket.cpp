@@ -1,10 +1,8 @@
 #include "launcher/start/frame_socket.hpp"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -16,39 +14,43 @@ constexpr std::size_t kMostSent = 1 << 20;  // bytes of sent frames that the que
 
 }  // namespace
 
-FrameSocket::FrameSocket(base::Loop& loop, base::UniqueFd socket, std::size_t limit, Handlers handlers)
-    : loop_(loop), socket_(std::move(socket)), handlers_(std::make_shared<Handlers>(std::move(handlers))) {
-    fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
-    second_ = base::UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
-    decoder_.limit_payload(limit);
-    readable_ = loop_.readable(socket_.get(), [this] { on_readable(); });
+FrameSocket::FrameSocket(base::Loop& loop, std::shared_ptr<net::Stream> stream, std::shared_ptr<wire::Frames> frames,
+                         Handlers handlers)
+    : loop_(loop),
+      stream_(std::move(stream)),
+      second_(fcntl(stream_->fd(), F_DUPFD_CLOEXEC, 0)),
+      handlers_(std::make_shared<Handlers>(std::move(handlers))),
+      frames_(std::move(frames)) {
+    readable_ = loop_.readable(stream_->fd(), [this] { on_readable(); });
+    loop_.post([this, alive = alive_] {
+        if (*alive && stream_) serve_all();
+    });
 }
 
 FrameSocket::~FrameSocket() { *alive_ = false; }
 
 void FrameSocket::send(std::string_view frame) {
-    if (!socket_) return;
+    if (!stream_) return;
     unsent_ += frame;
     if (!writable_) flush();
 }
 
-/// An error shows in on_readable(), with its reason.
+/// An error shows in on_readable(), with its reason. Inside TLS, bytes that were taken may still wait to be sent.
 void FrameSocket::flush() {
-    while (unsent() > 0) {
-        const ssize_t count = ::send(second_.get(), unsent_.data() + sent_, unsent(), MSG_NOSIGNAL);
-        if (count > 0) {
-            sent_ += static_cast<std::size_t>(count);
-            continue;
-        }
-        if (errno == EINTR) continue;
-        if (errno == EAGAIN) break;
+    bool is_blocked = false;
+    while (!is_blocked && (unsent() > 0 || stream_->has_unsent())) {
+        const auto sent = stream_->send(std::string_view(unsent_).substr(sent_));
+        sent_ += sent.bytes;
+        is_blocked = sent.blocked;
+        if (sent.error == 0) continue;
         sent_ = unsent_.size();
+        break;
     }
     if (unsent() == 0 || sent_ > kMostSent) {
         unsent_.erase(0, sent_);
         sent_ = 0;
     }
-    if (unsent() == 0)
+    if (!is_blocked)
         writable_ = {};
     else if (!writable_)
         writable_ = loop_.writable(second_.get(), [this] { flush(); });
@@ -56,28 +58,37 @@ void FrameSocket::flush() {
 
 void FrameSocket::on_readable() {
     std::array<char, kReadBytes> bytes;
-    const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count <= 0) return close(count == 0 ? "" : std::strerror(errno));
+    const auto received = stream_->receive(bytes);
+    using Kind = net::Stream::Received::Kind;
+    if (received.kind == Kind::nothing) return;
+    if (received.kind != Kind::bytes) {
+        const bool is_end = received.kind == Kind::end || stream_->has_fin();
+        return close(is_end ? "" : std::strerror(received.error));
+    }
     heard_at_ = base::Clock::now();
-    decoder_.feed({bytes.data(), static_cast<std::size_t>(count)});
-    if (serve()) decoder_.keep();
+    frames_->feed(received.bytes);
+    serve_all();
+}
+
+void FrameSocket::serve_all() {
+    const auto frames = frames_;
+    if (serve()) frames->keep();
 }
 
 /// False: this object is gone, or has closed.
 bool FrameSocket::serve() {
     const auto alive = alive_;
-    wire::Request request;
+    wire::Frame frame;
     for (;;) {
-        const auto outcome = decoder_.next(request);
-        if (outcome == wire::Decoder::Outcome::more) return true;
-        if (outcome == wire::Decoder::Outcome::refused) {
+        const auto outcome = frames_->next(frame);
+        if (outcome == wire::Frames::Outcome::more) return true;
+        if (outcome == wire::Frames::Outcome::refused) {
             close("it sends no frames of dlaunch");
             return false;
         }
         const auto handlers = handlers_;
-        handlers->frame(static_cast<FrameKind>(request.number), request.value);
-        if (!*alive || !socket_) return false;
+        handlers->frame(static_cast<FrameKind>(frame.number), frame.payload);
+        if (!*alive || !stream_) return false;
     }
 }
 
@@ -85,7 +96,7 @@ void FrameSocket::close(const std::string& why) {
     readable_ = {};
     writable_ = {};
     second_.reset();
-    socket_.reset();
+    stream_.reset();
     const auto handlers = handlers_;
     handlers->closed(why);
 }

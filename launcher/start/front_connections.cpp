@@ -1,68 +1,45 @@
 // The front end's connections to the agents of its nodes.
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "launcher/start/front_shell.hpp"
+#include "rendezvous/base/end_signals.hpp"
 #include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::launcher {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostStrangers = 1024;
-constexpr auto kHelloBy = 10s;
 constexpr auto kNodeMayTake = 10s;  // from the end of the job, or its latest output, to its own end
-constexpr int kAtOnce = 64;         // connections accepted in one turn of the loop
 
 }  // namespace
 
-void FrontShell::on_dial(const store::Listener& listener) {
-    for (int count = 0; count < kAtOnce && strangers_.size() < kMostStrangers; ++count) {
-        base::UniqueFd socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!socket) return;
-        const int yes = 1;
-        setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        const std::uint64_t number = ++next_stranger_;
-        auto& stranger = strangers_[number];
-        stranger.deadline = loop_.after(kHelloBy, [this, number] { strangers_.erase(number); });
-        stranger.socket = std::make_unique<FrameSocket>(
-            loop_, std::move(socket), kMostHello,
-            FrameSocket::Handlers{
-                .frame = [this, number](FrameKind kind, std::string_view payload) { on_hello(number, kind, payload); },
-                .closed = [this, number](const std::string&) { strangers_.erase(number); }});
-    }
-}
-
 /// An agent dials several addresses at once: its first connection counts, and it closes the others.
-void FrontShell::on_hello(std::uint64_t number, FrameKind kind, std::string_view payload) {
-    auto stranger = std::move(strangers_.extract(number).mapped());
-    const auto hello = kind == FrameKind::hello ? decode_hello(payload) : std::nullopt;
-    if (!hello || hello->key != starter_plan_.key || is_over_) return;
-    const int host = host_named(hello->name);
+void FrontShell::on_agent(const NodeHello& hello, std::unique_ptr<FrameSocket> socket) {
+    if (is_over_) return;
+    const int host = host_named(hello.name);
     if (host < 0) return;
-    if (hello->version != DLAUNCH_VERSION) {
+    if (hello.version != DLAUNCH_VERSION) {
         carry_out(start_up_.failed(host,
                                    fmt::format("its dlaunch is version {}, expected {} as here",
-                                               base::printable(hello->version), DLAUNCH_VERSION),
+                                               base::printable(hello.version), DLAUNCH_VERSION),
                                    base::Clock::now()));
         return;
     }
-    take_connection(host, std::move(stranger.socket));
+    take_connection(host, std::move(socket));
 }
 
-/// The first host of this name that has no agent yet; -1: none.
+/// The first host of this name that may get an agent; -1: none.
 int FrontShell::host_named(std::string_view name) const {
     for (int host = 0; host < static_cast<int>(nodes_.size()); ++host) {
         const NodeState& node = nodes_[index(host)];
-        if (node.plan.host.name == name && !node.socket && !node.end) return host;
+        if (node.plan.host.name == name && !node.socket && !node.end && !start_up_.has_failed(host)) return host;
     }
     return -1;
 }
@@ -86,15 +63,17 @@ void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
             if (host == printing_) note_line(payload);
             [[fallthrough]];
         case FrameKind::data:
-        case FrameKind::output: return output_->feed(host, kind, std::string(payload));
+        case FrameKind::output:
+            if (has_view_ && kind == FrameKind::output) note_relayed(host, payload);
+            return output_->feed(host, kind, std::string(payload));
         case FrameKind::file:
             if (plan_.collects_logs) output_->begin_file(host, name_of(host), std::string(payload));
             return;
         case FrameKind::taken:
             if (const auto taken = decode_taken(payload); taken && input_) input_->taken(host, taken->bytes);
             return;
-        case FrameKind::reads:
-            if (const auto notice = decode_reads(payload); notice && input_) input_->take(host, *notice);
+        case FrameKind::notice:
+            if (const auto notice = decode_notice(payload)) on_notice(host, *notice);
             return;
         case FrameKind::ended: {
             const auto end = decode_end(payload);
@@ -102,6 +81,14 @@ void FrontShell::on_frame(int host, FrameKind kind, std::string_view payload) {
         }
         default: return;
     }
+}
+
+void FrontShell::on_notice(int host, const agent::FrontNotice& notice) {
+    if (notice.kind == agent::FrontNotice::Kind::joined) {
+        nodes_[index(host)].has_joined = true;
+        look_for_awaited_hosts();
+    } else if (input_)
+        input_->take(host, notice);
 }
 
 /// Remembers dlaunch's latest line, which the report does not repeat.
@@ -112,13 +99,24 @@ void FrontShell::note_line(std::string_view bytes) {
     if (line.starts_with(kPrefix)) latest_line_ = line.substr(kPrefix.size());
 }
 
+/// dlaunch's own lines are among the workers' output.
+void FrontShell::note_relayed(int host, std::string_view bytes) {
+    struct Texts final : agent::RelayReader::Handler {
+        void on_text(std::string_view text) override { latest = text; }
+        std::string latest;
+    } texts;
+    relays_[host].feed(bytes, texts);
+    if (host == printing_ && !texts.latest.empty()) note_line(texts.latest);
+}
+
 void FrontShell::on_closed(int host, const std::string& why) {
     const std::string text = why.empty() ? "its agent has ended" : "the connection to its agent is lost: " + why;
     if (!start_up_.has_begun()) {
         nodes_[index(host)].socket.reset();
         return carry_out(start_up_.failed(host, text, base::Clock::now()));
     }
-    if (!nodes_[index(host)].end) print(fmt::format("host {}: {}", name_of(host), text));
+    if (!nodes_[index(host)].end)
+        print(fmt::format("host {}: {}{}", name_of(host), text, why.empty() ? "" : "; output of it may be lost"));
     lose_node(host, text);
 }
 
@@ -136,8 +134,22 @@ void FrontShell::take_end(int host, const NodeEnd& end) {
     if (input_) input_->drop(host);
     if (node.end) return;
     node.end = end;
+    look_for_awaited_hosts();
     output_->end(host);
+    relays_.erase(host);
     on_host_ended(host);
+}
+
+/// A signal that asks a node to end ends the job, too, unless the others can do without that node.
+std::string FrontShell::line_about_signal(int host, int signal) const {
+    if (signal <= 0 || ending_signals_ > 0) return {};
+    if (!base::asks_to_end(signal))
+        return nodes_[index(host)].has_joined
+                   ? std::string()
+                   : fmt::format("its dlaunch was killed by {} before it joined the job", base::signal_name(signal));
+    const auto snapshot = latest_snapshot();
+    const bool goes_on = snapshot && !snapshot->verdict;
+    return goes_on ? fmt::format("{} received, it has left the job", base::signal_name(signal)) : std::string();
 }
 
 void FrontShell::end_node(int host, const NodeEnd& end) {
@@ -147,8 +159,11 @@ void FrontShell::end_node(int host, const NodeEnd& end) {
                     {{"status", std::int64_t{end.status}}, {"reason", std::string_view(end.reason)}});
     take_end(host, end);
     if (is_known) return;
-    if (!end.reason.empty() && start_up_.has_begun() && end.status != exit_status::kCoordinatorLost)
-        return finish(end.status, fmt::format("host {}: {}", name_of(host), end.reason));
+    // No other process names the host.
+    if (const std::string line = line_about_signal(host, end.status - exit_status::kSignalBase); !line.empty())
+        print(fmt::format("host {}: {}", name_of(host), line));
+    else if (!end.reason.empty())
+        print(fmt::format("host {}: {}", name_of(host), end.reason));
     look_for_end();
 }
 
@@ -161,9 +176,18 @@ void FrontShell::watch_job() {
     const auto& verdict = snapshot->stop->verdict;
     if (!stop_ || stop_->round != snapshot->round) stop_ = {base::Clock::now(), snapshot->round, {}};
     stop_->reason = verdict && !verdict->reason.empty() ? verdict->reason : snapshot->stop->reason;
+    if (verdict) report_signal(*verdict);
 }
 
-/// When the job is over, a host that sends nothing and does not end delays nobody: its agent may be frozen.
+/// The nodes leave the line to the front end, which has passed the signal on or prints which host has received it.
+void FrontShell::report_signal(const rendezvous::Verdict& verdict) {
+    const bool is_signal = base::asks_to_end(exit_status::signal_of(verdict.status));
+    if (!is_signal || is_own_signal(verdict.status) || std::exchange(stop_->is_printed, true)) return;
+    print(latest_line_ = stop_->reason);
+}
+
+/// When the job is over, a host that sends nothing and does not end does not delay the front end: its agent may be
+/// frozen.
 void FrontShell::give_up_silent_nodes() {
     const base::Time now = base::Clock::now();
     if (!decided_at_) return;
@@ -172,6 +196,21 @@ void FrontShell::give_up_silent_nodes() {
         if (node.end || !node.has_order || now - std::max(*decided_at_, node.sent_at) < kNodeMayTake) continue;
         print(fmt::format("host {}: its agent does not end; it is given up", name_of(host)));
         lose_node(host, "its agent did not end");
+    }
+}
+
+/// The coordinator notices the loss of nodes that have joined. Beats are counted, since a front end that was frozen has
+/// not listened. A host that is silent may have joined: its lease ends.
+void FrontShell::give_up_absent_nodes() {
+    const auto patience = plan_.launch_timeout;
+    for (int host = 0; host < static_cast<int>(nodes_.size()) && !is_over_; ++host) {
+        NodeState& node = nodes_[index(host)];
+        if (!node.has_order || node.has_joined || node.end || ++node.beats_awaited * kBeatEvery <= patience) continue;
+        if (base::Clock::now() - node.socket->heard_at() > 2 * kBeatEvery) continue;
+        const std::string why = fmt::format("its agent has not joined the job within {:g} s (--launch-timeout)",
+                                            static_cast<double>(patience.count()) / 1e3);
+        print(fmt::format("host {}: {}", name_of(host), why));
+        lose_node(host, why);
     }
 }
 
@@ -186,7 +225,9 @@ void FrontShell::on_beat() {
     }
     watch_job();
     give_up_silent_nodes();
+    give_up_absent_nodes();
     if (is_over_) return;
+    output_->set_background(terminal_.is_in_background());
     show_status();
     if (input_) input_->resume();  // fg sends a job that runs no SIGCONT
     beat_ = loop_.after(kBeatEvery, [this] { on_beat(); });

@@ -33,7 +33,7 @@ void FrontShell::ask_for_hosts() {
     script_->begin({.words = {"/bin/sh", "-c", plan_.discovery_script}, .merges_errors = false}, "");
     script_deadline_ = loop_.after(kAnswerBy, [this] {
         script_deadline_ = {};
-        script_->kill_now();
+        script_->end();
     });
 }
 
@@ -51,7 +51,7 @@ void FrontShell::on_hosts(const HelperProcess::End& how) {
     const auto listed = list();
     if (!listed && nodes_.empty()) return finish(exit_status::kRendezvousTimeout, listed.error().text);
     script_timer_ = loop_.after(kAskEvery, [this] { ask_for_hosts(); });
-    if (listed) take_hosts(*listed);
+    if (listed && ending_signals_ == 0) take_hosts(*listed);
 }
 
 /// With --nproc-per-node=gpu and the like the host counts by itself.
@@ -78,13 +78,17 @@ void FrontShell::take_hosts(const std::vector<HostEntry>& listed) {
             print(fmt::format("host {} is not listed any more: its node leaves the job", name_of(change.index)));
             node.socket->send(encode(FrameKind::signal, std::string(1, static_cast<char>(SIGTERM))));
         } else if (node.starter) {
-            node.starter->kill_now();
+            node.starter->end();
         }
     }
 }
 
+/// A host that has done its part is not started again.
 void FrontShell::on_host_ended(int host) {
-    if (!plan_.discovery_script.empty()) discovered_.ended(host, base::Clock::now());
+    if (plan_.discovery_script.empty()) return;
+    const auto& end = nodes_[index(host)].end;
+    if (end && end->status == 0) return;
+    discovered_.ended(host, base::Clock::now());
 }
 
 }  // namespace dlaunch::launcher

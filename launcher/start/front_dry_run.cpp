@@ -49,6 +49,7 @@ std::string front_dry_run(const FrontPlan& plan) {
     const Json json = {{"launcher", name_of(plan.launcher)},
                        {"nnodes", fmt::format("{}:{}", plan.job.rendezvous.min_nodes, plan.job.rendezvous.max_nodes)},
                        {"job_id", plan.job.rendezvous.job_id},
+                       {"token", plan.job.rendezvous.token != nullptr},
                        {"stdin", readers_of(plan)},
                        {"folder", text(plan.folder)},
                        {"hosts", std::move(hosts)}};

@@ -11,6 +11,12 @@
 #include "rendezvous/base/exit_status.hpp"
 
 namespace dlaunch::launcher {
+namespace {
+
+constexpr std::chrono::milliseconds kFrozenFor{1'000};
+constexpr std::chrono::milliseconds kTakesDials{1'000};
+
+}  // namespace
 
 void FrontShell::carry_out(const std::vector<StartUp::Action>& actions) {
     using Kind = StartUp::Action::Kind;
@@ -36,16 +42,23 @@ void FrontShell::carry_out(const std::vector<StartUp::Action>& actions) {
         }
     }
     if (!together.empty()) start_by_srun(together);
+    look_for_awaited_hosts();
     set_timer();
     show_status();
 }
 
+/// After a freeze, agents that have dialled meanwhile come first.
 void FrontShell::set_timer() {
     const auto due = is_over_ ? std::nullopt : start_up_.next_deadline();
     timer_ = {};
     if (!due) return;
-    timer_ = loop_.after(std::max(*due - base::Clock::now(), base::Duration::zero()),
-                         [this] { carry_out(start_up_.tick(base::Clock::now())); });
+    const base::Time at = std::max(*due, takes_dials_until_);
+    timer_ = loop_.after(std::max(at - base::Clock::now(), base::Duration::zero()), [this, at] {
+        const base::Time now = base::Clock::now();
+        if (now - at <= kFrozenFor) return carry_out(start_up_.tick(now));
+        takes_dials_until_ = now + kTakesDials;
+        set_timer();
+    });
 }
 
 void FrontShell::start(int host) {
@@ -79,10 +92,11 @@ void FrontShell::begin_starter(int host, StarterCommand command, const std::vect
     node.starter->begin(std::move(command), plan_.job.host.variable("PATH").value_or("/usr/bin:/bin"));
 }
 
-/// Without an agent the host has failed. With one, its launcher was killed; its agent must end, too, as the user who
-/// ends an ssh expects.
+/// A host without an agent has failed. A host with one has lost its launcher only: its agent must end, too, as the end
+/// of an ssh ends the remote command.
 void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperProcess::End& how) {
     const std::string& text = how.text;
+    if (is_over_) return stop_when_agents_have_ended();
     for (const int host : hosts) {
         if (is_over_) return;
         NodeState& node = nodes_[index(host)];
@@ -93,6 +107,11 @@ void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperPro
             continue;
         }
         if (plan_.launcher == Starter::fork) continue;  // the agent itself: its connection ends
+        if (!start_up_.has_begun()) {
+            node.socket.reset();
+            carry_out(start_up_.failed(host, text, base::Clock::now()));
+            continue;
+        }
         print(fmt::format("host {}: {}; its agent is ended", name_of(host), with_last_words(host, text)));
         lose_node(host, text);
     }
@@ -105,7 +124,7 @@ std::string FrontShell::with_last_words(int host, const std::string& text) const
 }
 
 void FrontShell::give_up(int host) {
-    if (const auto& starter = nodes_[index(host)].starter) starter->kill_now();
+    if (const auto& starter = nodes_[index(host)].starter) starter->end();
 }
 
 void FrontShell::begin() {
@@ -131,6 +150,8 @@ void FrontShell::order(int host) {
     order.coordinator_port = static_cast<std::uint16_t>(coordinator_port_);
     order.prints = host == printing_;
     order.has_input = plan_.job.standard_input.mode != agent::StdinPlan::Mode::none;
+    order.relays_output = has_view_;
+    if (!has_view_) order.terminals = static_cast<std::uint8_t>(typed_terminals(plan_));
     order.collects_logs = plan_.collects_logs;
     node.socket->send(encode(order));
 }

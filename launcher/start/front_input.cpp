@@ -15,7 +15,7 @@ namespace dlaunch::launcher {
 FrontInput::FrontInput(base::Loop& loop, std::vector<NodeState>& nodes, pid_t guard)
     : loop_(loop), nodes_(nodes), terminal_(guard), can_watch_(base::Loop::can_watch(STDIN_FILENO)) {}
 
-void FrontInput::take(int host, const agent::InputNotice& notice) {
+void FrontInput::take(int host, const agent::FrontNotice& notice) {
     NodeState& node = nodes_[static_cast<std::size_t>(host)];
     if (!node.socket || notice.round < node.input_round) return;
     node.reads_input = notice.reads != 0;

@@ -23,7 +23,7 @@ public:
     FrontInput(const FrontInput&) = delete;
     FrontInput& operator=(const FrontInput&) = delete;
 
-    void take(int host, const agent::InputNotice& notice);
+    void take(int host, const agent::FrontNotice& notice);
     /// The connection to the node is gone.
     void drop(int host);
     /// The node's workers have received `bytes`.

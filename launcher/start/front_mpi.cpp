@@ -8,17 +8,17 @@ base::Result<agent::MpiFamily> front_mpi(const std::vector<ContextRequest>& cont
                                          const agent::Plan& job) {
     agent::Plan all = job;
     bool are_same = true;
+    std::vector<std::string> known;  // warnings of the job, too
     for (std::size_t place = 1; place < contexts.size(); ++place) {
         ContextRequest alone{contexts.front().settings, contexts[place].program};
         alone.settings.program = contexts[place].settings.program;
-        std::vector<std::string> known;  // warnings, which the nodes have, too
         auto plan = make_plan({std::move(alone)}, deps, known);
         if (!plan) return plan.error();
         all.contexts.push_back(plan->contexts.front());
         are_same = are_same && all.contexts.back().program.mpi == job.contexts.front().program.mpi;
     }
     if (are_same) return job.contexts.front().program.mpi;
-    if (auto done = plan_mpi(contexts.front().settings, deps, all); !done) return done.error();
+    if (auto done = plan_mpi(contexts.front().settings, deps, all, known); !done) return done.error();
     return all.contexts.front().program.mpi;
 }
 

@@ -20,6 +20,8 @@ struct NodeState {
     int started_with = 0;                    ///< the host with the starter: this one, or srun's first
     std::unique_ptr<FrameSocket> socket;     ///< from its agent's hello to its end
     bool has_order = false;                  ///< the job runs there
+    bool has_joined = false;                 ///< the coordinator has admitted it
+    int beats_awaited = 0;                   ///< of that, since the order
     bool reads_input = false;                ///< one of its workers does
     int input_round = -1;                    ///< of the latest notice of that
     bool has_input_end = false;              ///< the end of the input was sent

@@ -34,14 +34,25 @@ int index_of(FrameKind stream) { return stream == FrameKind::output ? 0 : 1; }
 struct FrontOutput::Side {
     /// One stream of one host: its place on a screen, and bytes that the screen has no space for.
     struct Stream {
-        agent::LineMixer::Source* source = nullptr;
+        agent::Mixer::Source* source = nullptr;
         std::deque<std::string> waiting;
     };
 
-    Side(base::Loop& serves, base::Loop& to, bool is_raw, std::string log_folder, OnTaken taken)
-        : loop(serves), control(&to), raw(is_raw), on_taken(std::move(taken)), logs(std::move(log_folder)) {
+    Side(base::Loop& serves, base::Loop& to, Options options, OnTaken taken)
+        : loop(serves),
+          control(&to),
+          raw(options.raw),
+          is_typed(options.is_typed),
+          on_taken(std::move(taken)),
+          logs(std::move(options.log_folder)) {
         const auto on_change = [this] { serve_waiting(); };
-        out.emplace(loop, STDOUT_FILENO, "standard output", warnings, agent::LineMixer::Rules{}, on_change);
+        if (options.view) {
+            view.emplace(std::move(*options.view));
+            out.emplace(loop, STDOUT_FILENO, warnings, view->rules(), on_change);
+            view->attach(*out);
+        } else {
+            out.emplace(loop, STDOUT_FILENO, "standard output", warnings, agent::LineMixer::Rules{}, on_change);
+        }
         if (!agent::Console::same(STDOUT_FILENO, STDERR_FILENO))
             err.emplace(loop, STDERR_FILENO, "", warnings, agent::LineMixer::Rules{}, on_change);
         // Warnings arise inside a write: print them from the loop, after that write.
@@ -56,13 +67,18 @@ struct FrontOutput::Side {
 
     Stream& stream_of(int host, FrameKind kind) {
         Stream& stream = streams[{host, kind}];
-        if (!stream.source)
-            stream.source = screen(kind).add({.local_rank = host, .stream = index_of(kind), .prefix = {}, .raw = raw});
+        if (!stream.source && !view)
+            stream.source = screen(kind).add({.local_rank = host,
+                                              .stream = index_of(kind),
+                                              .prefix = {},
+                                              .raw = raw,
+                                              .reads_terminal = is_typed && screen(kind).terminal()});
         return stream;
     }
 
     /// Written at once, past the screens: they are idle where a status is of use.
     void show_status(const std::string& text) {
+        if (view) return out->show_notice(text);
         if (!screen(FrameKind::errors).terminal() || (text.empty() && !has_status) || !is_idle()) return;
         write_now("\r\x1b[K" + text);
         has_status = !text.empty();
@@ -114,11 +130,16 @@ struct FrontOutput::Side {
         serve(host, kind, stream);
     }
 
+    void pass(int host, FrameKind kind, const Stream& stream, std::string_view bytes) {
+        view ? view->feed(host, kind, bytes) : screen(kind).feed(stream.source, bytes);
+    }
+
     void serve(int host, FrameKind kind, Stream& stream) {
         agent::Screen& on = screen(kind);
         std::uint32_t taken = 0;
-        for (; !stream.waiting.empty() && on.may_read(stream.source); stream.waiting.pop_front()) {
-            on.feed(stream.source, stream.waiting.front());
+        const auto may_feed = [&] { return view ? view->may_feed(host) : on.may_read(stream.source); };
+        for (; !stream.waiting.empty() && may_feed(); stream.waiting.pop_front()) {
+            pass(host, kind, stream, stream.waiting.front());
             taken += static_cast<std::uint32_t>(stream.waiting.front().size());
         }
         if (taken) post([this, host, kind, taken] { on_taken(host, {kind, taken}); });
@@ -140,10 +161,11 @@ struct FrontOutput::Side {
         for (const FrameKind kind : {FrameKind::output, FrameKind::errors}) {
             const auto found = streams.find({host, kind});
             if (found == streams.end()) continue;
-            for (const std::string& bytes : found->second.waiting) screen(kind).feed(found->second.source, bytes);
-            screen(kind).end(found->second.source);
+            for (const std::string& bytes : found->second.waiting) pass(host, kind, found->second, bytes);
+            if (!view) screen(kind).end(found->second.source);
             streams.erase(found);
         }
+        if (view) view->end(host);
     }
 
     bool is_idle() { return out->idle() && (!err || err->idle()); }
@@ -159,6 +181,7 @@ struct FrontOutput::Side {
     void finish(base::Time since) {
         clear_status();
         for (const auto& [key, stream] : std::map(streams)) end(key.first);
+        out->pause();
         flush();
         const bool is_over = is_idle();
         const auto patience = hurried ? base::Duration(kHurried) : base::Duration(kPatience);
@@ -178,12 +201,13 @@ struct FrontOutput::Side {
     base::Loop& loop;
     std::mutex mutex;
     base::Loop* control;  ///< null: the control loop's side is gone
-    const bool raw;
+    const bool raw, is_typed;
     const OnTaken on_taken;
     CollectedLogs logs;
     agent::EventFile events;
     bool events_on_stdout = false;
     agent::Warnings warnings;
+    std::optional<FrontView> view;
     std::optional<agent::Screen> out, err;  ///< no err: both are the same terminal, pipe or file
     std::map<std::pair<int, FrameKind>, Stream> streams;
     std::pair<int, FrameKind> last{-1, FrameKind::errors};
@@ -199,10 +223,10 @@ struct FrontOutput::Thread {
     std::binary_semaphore has_ended{0};
 };
 
-FrontOutput::FrontOutput(base::Loop& control, bool raw, std::string log_folder, OnTaken on_taken)
+FrontOutput::FrontOutput(base::Loop& control, Options options, OnTaken on_taken)
     : control_(control), thread_(std::make_shared<Thread>()) {
     thread_->loop.measure_turns();
-    thread_->side.emplace(thread_->loop, control, raw, std::move(log_folder), std::move(on_taken));
+    thread_->side.emplace(thread_->loop, control, std::move(options), std::move(on_taken));
     const base::SignalsBlocked for_the_new_thread;
     thread_->thread = std::thread([thread = thread_] {
         thread->loop.run();
@@ -256,6 +280,13 @@ void FrontOutput::write_event(std::string line) {
 
 void FrontOutput::show_status(std::string text) {
     thread_->loop.post([side = &*thread_->side, text = std::move(text)] { side->show_status(text); });
+}
+
+void FrontOutput::set_background(bool is_in_background) {
+    if (std::exchange(is_in_background_, is_in_background) == is_in_background) return;
+    thread_->loop.post([side = &*thread_->side, is_in_background] {
+        if (side->view) is_in_background ? side->out->pause() : side->out->resume();
+    });
 }
 
 void FrontOutput::finish(std::function<void(bool)> done) {

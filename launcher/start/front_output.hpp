@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "launcher/start/front_view.hpp"
 #include "launcher/start/messages.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -21,9 +23,13 @@ public:
     /// Called on the control loop: bytes of a host's stream have been accepted.
     using OnTaken = std::function<void(int host, const Taken& taken)>;
 
-    /// `raw`: bytes pass at once, for a job of a single worker.
-    /// `log_folder`: for collected log files.
-    FrontOutput(base::Loop& control, bool raw, std::string log_folder, OnTaken on_taken);
+    struct Options {
+        bool raw = false;                        ///< bytes pass at once, for a job of a single worker
+        std::optional<FrontView::Options> view;  ///< the live view, on a terminal; none: line by line
+        std::string log_folder;                  ///< for collected log files
+        bool is_typed = false;                   ///< the user types the input: prompts are shown on a terminal
+    };
+    FrontOutput(base::Loop& control, Options options, OnTaken on_taken);
     /// Ends the thread; detaches one that is blocked by a disk.
     ~FrontOutput();
     FrontOutput(const FrontOutput&) = delete;
@@ -44,6 +50,8 @@ public:
     void open_events(std::string path);
     void write_event(std::string line);
     void show_status(std::string text);
+    /// The terminal belongs to another job: there is no live view meanwhile.
+    void set_background(bool is_in_background);
     /// Calls `done` when all output has left, or when no byte has left for 5 s; hurry() cuts that. `is_lost`: some has
     /// not.
     void finish(std::function<void(bool is_lost)> done);
@@ -60,7 +68,7 @@ private:
     std::shared_ptr<Thread> thread_;
     std::function<void(bool)> finished_;
     base::Timer finish_watch_;
-    bool is_hurried_ = false, is_stuck_ = false;
+    bool is_hurried_ = false, is_stuck_ = false, is_in_background_ = false;
 };
 
 }  // namespace dlaunch::launcher

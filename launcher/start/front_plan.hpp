@@ -46,6 +46,7 @@ struct FrontPlan {
     agent::Plan job;
     std::vector<FrontNode> nodes;  ///< in the order of their ranks; those beyond job.rendezvous.max_nodes are spares
     JobWords words;
+    std::string token_file;        ///< on the hosts, where the launcher passes no input; the token is in `job`
     std::string discovery_script;  ///< --host-discovery-script, in place of `nodes`
     int workers_per_host = 0;      ///< with it: as many on each host; 0: its slots
     Starter launcher = Starter::ssh;
@@ -56,6 +57,11 @@ struct FrontPlan {
     bool collects_logs = false;  ///< --collect-logs, into job.logs.directory
     Export sent;
     std::string folder;  ///< working directory on the nodes
+
+    /// Its output passes at once, as without a front end: it may be a prompt.
+    [[nodiscard]] bool is_lone_worker() const {
+        return discovery_script.empty() && nodes.size() == 1 && nodes.front().workers == 1;
+    }
 };
 
 /// The plan as JSON: --dry-run.

@@ -1,6 +1,5 @@
 #include "launcher/start/front_search.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <netinet/in.h>
@@ -12,11 +11,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "rendezvous/base/connect.hpp"
 #include "rendezvous/base/exit_status.hpp"
-#include "rendezvous/base/receive.hpp"
 #include "rendezvous/net/addresses.hpp"
+#include "rendezvous/net/refusal.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -24,17 +25,31 @@ namespace {
 using base::Error;
 using base::Result;
 using base::UniqueFd;
+using Received = net::Stream::Received::Kind;
 
-constexpr std::size_t kFrameHead = 5;
+constexpr std::size_t kReadBytes = 64 << 10;
+constexpr auto kFrontIsGone = "the front end has ended";
 
 struct Dial {
     std::string address;  ///< without the port
-    UniqueFd socket;
+    std::shared_ptr<net::Stream> stream;
+    std::shared_ptr<wire::Frames> frames = std::make_shared<wire::Frames>(kMostFrame);
     bool is_connected = false;
+    bool is_refused = false;  ///< for its token
     std::string problem;
+    std::string unsent;  ///< of the hello
+
+    [[nodiscard]] short awaited() const {
+        if (!is_connected) return POLLOUT;
+        return stream->has_unsent() || (stream->is_open() && !unsent.empty()) ? POLLIN | POLLOUT : POLLIN;
+    }
+    void fail(std::string_view why) {
+        problem = fmt::format("{}: {}", address, why);
+        stream.reset();
+    }
 };
 
-void begin(Dial& dial, const rendezvous::Endpoint& place) {
+void begin(Dial& dial, const rendezvous::Endpoint& place, const auth::TlsContextPtr& tls) {
     dial.address = place.host;
     const auto address = rendezvous::socket_address(place.host, place.port);
     if (!address) return void(dial.problem = fmt::format("{}: {}", place.text(), address.error().text));
@@ -45,102 +60,138 @@ void begin(Dial& dial, const rendezvous::Endpoint& place) {
     if (done != 0 && errno != EINPROGRESS)
         dial.problem = fmt::format("{}: {}", place.text(), std::strerror(errno));
     else
-        dial.socket = std::move(made);
+        dial.stream = std::make_shared<net::Stream>(
+            std::move(made), tls ? std::make_unique<auth::Tls>(tls, auth::Tls::Side::client) : nullptr);
 }
 
-/// The socket is writable for the first time.
-void greet(Dial& dial, const std::string& hello) {
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(dial.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    const auto length = static_cast<ssize_t>(hello.size());
-    if (error == 0 && send(dial.socket.get(), hello.data(), hello.size(), MSG_NOSIGNAL) == length) {
+/// The socket is writable.
+void send_some(Dial& dial) {
+    if (!dial.is_connected) {
+        int error = 0;
+        socklen_t size = sizeof error;
+        getsockopt(dial.stream->fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+        if (error != 0) return dial.fail(std::strerror(error));
         dial.is_connected = true;
-        return;
     }
-    dial.problem = fmt::format("{}: {}", dial.address, std::strerror(error ? error : errno));
-    dial.socket.reset();
+    const auto sent = dial.stream->send(dial.unsent);
+    dial.unsent.erase(0, sent.bytes);
+    if (sent.error != 0) dial.fail(std::strerror(sent.error));
+}
+
+void end_failed(Dial& dial, bool was_open) {
+    const auto refusal = was_open ? rendezvous::Refusal() : rendezvous::refusal_of(*dial.stream);
+    dial.is_refused = refusal.by_coordinator;
+    dial.fail(refusal.text.empty() ? "it has closed the connection" : refusal.text);
 }
 
 /// True: the front end has sent its welcome.
 bool is_welcome(Dial& dial) {
-    std::array<char, kFrameHead> head{};
-    const ssize_t got = recv(dial.socket.get(), head.data(), head.size(), MSG_PEEK);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    const std::string expected = encode(FrameKind::welcome);
-    if (got > 0 && std::string_view(head.data(), static_cast<std::size_t>(got)) !=
-                       expected.substr(0, static_cast<std::size_t>(got)))
-        dial.problem = dial.address + ": another service listens there";
-    else if (got <= 0)
-        dial.problem = dial.address + ": it has closed the connection";
-    if (!dial.problem.empty()) dial.socket.reset();
-    if (got < static_cast<ssize_t>(kFrameHead) || !dial.socket) return false;
-    return recv(dial.socket.get(), head.data(), head.size(), 0) == got;
+    std::array<char, kReadBytes> bytes;
+    const bool was_open = dial.stream->is_open();
+    const auto received = dial.stream->receive(bytes);
+    if (received.kind == Received::nothing) return false;
+    if (received.kind != Received::bytes) {
+        end_failed(dial, was_open);
+        return false;
+    }
+    dial.frames->feed(received.bytes);
+    wire::Frame frame;
+    const auto outcome = dial.frames->next(frame);
+    const bool is_frame = outcome == wire::Frames::Outcome::frame;
+    const bool is_welcome = is_frame && static_cast<FrameKind>(frame.number) == FrameKind::welcome;
+    dial.frames->keep();
+    if (outcome == wire::Frames::Outcome::refused || (is_frame && !is_welcome))
+        dial.fail("another service listens there");
+    return is_welcome;
 }
 
-/// Reads end after kLease without a byte.
-void make_blocking(int socket) {
-    fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) & ~O_NONBLOCK);
-    const timeval patience{std::chrono::duration_cast<std::chrono::seconds>(kLease).count(), 0};
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+/// None: no frame that has arrived is the order.
+Result<std::optional<NodeOrder>> take_order(wire::Frames& frames) {
+    wire::Frame frame;
+    for (;;) {
+        const auto outcome = frames.next(frame);
+        if (outcome == wire::Frames::Outcome::more) return std::optional<NodeOrder>();
+        if (outcome == wire::Frames::Outcome::refused) return Error{kFrontIsGone, exit_status::kCoordinatorLost};
+        if (static_cast<FrameKind>(frame.number) != FrameKind::begin) continue;
+        auto order = decode_order(frame.payload);
+        if (!order) return Error{"the front end's order cannot be read: its version differs", exit_status::kRefused};
+        return order;
+    }
 }
 
 }  // namespace
 
 Result<FrontConnection> find_front(const std::vector<rendezvous::Endpoint>& places, const NodeHello& hello,
-                                   base::Time deadline) {
+                                   const auth::TlsContextPtr& tls, base::Time deadline) {
     std::vector<Dial> dials(places.size());
-    for (std::size_t at = 0; at < dials.size(); ++at) begin(dials[at], places[at]);
-    const std::string greeting = encode(hello);
+    for (std::size_t at = 0; at < dials.size(); ++at) {
+        begin(dials[at], places[at], tls);
+        dials[at].unsent = encode(hello);
+    }
     for (;;) {
         std::vector<pollfd> what;
         for (const Dial& dial : dials)
-            what.push_back({dial.socket.get(), static_cast<short>(dial.is_connected ? POLLIN : POLLOUT), 0});
-        const bool any = std::ranges::any_of(dials, [](const Dial& dial) { return static_cast<bool>(dial.socket); });
+            what.push_back({dial.stream ? dial.stream->fd() : -1, dial.stream ? dial.awaited() : short{0}, 0});
+        const bool any = std::ranges::any_of(dials, [](const Dial& dial) { return dial.stream != nullptr; });
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - base::Clock::now()).count();
         if (!any || left <= 0) break;
         poll(what.data(), what.size(), static_cast<int>(std::min<std::int64_t>(left, 60'000)));
         for (std::size_t at = 0; at < dials.size(); ++at) {
-            if (what[at].revents == 0 || !dials[at].socket) continue;
-            if (!dials[at].is_connected) {
-                greet(dials[at], greeting);
-            } else if (is_welcome(dials[at])) {
-                make_blocking(dials[at].socket.get());
-                return FrontConnection{std::move(dials[at].socket), dials[at].address};
-            }
+            Dial& dial = dials[at];
+            const bool is_readable = dial.is_connected && (what[at].revents & ~POLLOUT) != 0;
+            if (dial.stream && (what[at].revents & POLLOUT || !dial.is_connected) && what[at].revents != 0)
+                send_some(dial);
+            if (dial.stream && is_readable && is_welcome(dial))
+                return FrontConnection{std::move(dial.stream), std::move(dial.frames), dial.address};
         }
     }
     std::vector<std::string> problems;
     for (const Dial& dial : dials)
         problems.push_back(dial.problem.empty() ? dial.address + ": no answer" : dial.problem);
+    const bool is_refused = std::ranges::any_of(dials, &Dial::is_refused);
     return Error{fmt::format("the front end cannot be reached: {}", fmt::join(problems, "; ")),
-                 exit_status::kCoordinatorLost};
+                 is_refused ? exit_status::kRefused : exit_status::kCoordinatorLost};
 }
 
-Result<NodeOrder> await_order(int socket) {
-    const Error gone{"the front end has ended", exit_status::kCoordinatorLost};
-    base::Time heard_at = base::Clock::now();
+Result<NodeOrder> await_order(const FrontConnection& front) {
+    std::array<char, kReadBytes> bytes;
+    base::Time heard_at = base::Clock::now(), beat_at = heard_at + kBeatEvery;
     while (base::Clock::now() - heard_at < kLease) {
-        pollfd what{socket, POLLIN, 0};
-        if (poll(&what, 1, static_cast<int>(kBeatEvery.count())) <= 0) {
-            const std::string beat = encode(FrameKind::beat);
-            if (send(socket, beat.data(), beat.size(), MSG_NOSIGNAL) < 0) return gone;
-            continue;
+        auto order = take_order(*front.frames);
+        front.frames->keep();
+        if (!order) return order.error();
+        if (*order) return std::move(**order);
+        if (base::Clock::now() >= beat_at) {
+            if (front.stream->send(encode(FrameKind::beat)).error != 0) break;
+            beat_at = base::Clock::now() + kBeatEvery;
         }
-        std::array<unsigned char, kFrameHead> head{};
-        if (!base::receive_all(socket, head.data(), head.size())) return gone;
-        std::size_t size = 0;
-        for (std::size_t byte = 0; byte < 4; ++byte) size |= std::size_t{head[1 + byte]} << (8 * byte);
-        if (size > kMostFrame) return gone;
-        std::string payload(size, '\0');
-        if (!base::receive_all(socket, payload.data(), size)) return gone;
+        if (!base::await_ready(front.stream->fd(), POLLIN, beat_at)) continue;
+        const auto received = front.stream->receive(bytes);
+        if (received.kind == Received::nothing) continue;
+        if (received.kind != Received::bytes) break;
         heard_at = base::Clock::now();
-        if (static_cast<FrameKind>(head[0]) != FrameKind::begin) continue;
-        auto order = decode_order(payload);
-        if (!order) return Error{"the front end's order cannot be read: its version differs", exit_status::kRefused};
-        return std::move(*order);
+        front.frames->feed(received.bytes);
     }
-    return gone;
+    return Error{kFrontIsGone, exit_status::kCoordinatorLost};
+}
+
+void send_last(const FrontConnection& front, const NodeEnd& end) {
+    std::array<char, kReadBytes> bytes;
+    const std::string frame = encode(end);
+    std::string_view left = frame;
+    for (base::Time until = base::Clock::now() + kLease;;) {
+        if (!left.empty() || front.stream->has_unsent()) {
+            const auto sent = front.stream->send(left);
+            if (sent.error != 0) return;
+            left.remove_prefix(sent.bytes);
+        }
+        const bool has_unsent = !left.empty() || front.stream->has_unsent();
+        const auto events = static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN);
+        if (!base::await_ready(front.stream->fd(), events, until)) return;
+        const auto received = front.stream->receive(bytes);
+        if (received.kind == Received::end || received.kind == Received::failed) return;
+        if (received.kind == Received::bytes) until = base::Clock::now() + kLease;
+    }
 }
 
 }  // namespace dlaunch::launcher

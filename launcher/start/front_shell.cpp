@@ -1,7 +1,6 @@
 #include "launcher/start/front_shell.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,21 +9,23 @@
 #include <utility>
 
 #include "agent/errors/report.hpp"
+#include "agent/job_result.hpp"
 #include "agent/membership/hosting.hpp"
 #include "agent/membership/net_options.hpp"
 #include "agent/membership/recorded_result.hpp"
 #include "agent/process/limits.hpp"
+#include "agent/process/window_size.hpp"
 #include "agent/status/write_reports.hpp"
 #include "launcher/start/collected_logs.hpp"
 #include "launcher/start/front_end.hpp"
 #include "launcher/start/front_listeners.hpp"
+#include "launcher/start/make_starter_plan.hpp"
 #include "launcher/start/status_line.hpp"
 #include "rendezvous/base/coordinator_seat.hpp"
 #include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/files.hpp"
 #include "rendezvous/base/host.hpp"
-#include "rendezvous/base/random.hpp"
 #include "rendezvous/base/signal_names.hpp"
 #include "rendezvous/coordinate/record_file.hpp"
 #include "rendezvous/net/addresses.hpp"
@@ -33,21 +34,13 @@
 namespace dlaunch::launcher {
 namespace {
 
-constexpr std::size_t kMostProgramBytes = 256 << 20;
-constexpr std::chrono::milliseconds kQuietStart{500};    // without a status line
-constexpr std::chrono::milliseconds kOthersRefuse{500};  // nodes often refuse for the same reason
-constexpr std::chrono::milliseconds kLastCall{1'000};    // agents that are there at once join within it
-
-std::string own_program() {
-    std::array<char, 4096> path{};
-    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
-    return length > 0 ? path.data() : "dlaunch";
-}
-
-/// Output of a single worker passes at once, as without a front end: it may be a prompt.
-bool is_raw(const FrontPlan& plan) {
-    return plan.discovery_script.empty() && plan.nodes.size() == 1 && plan.nodes.front().workers == 1;
-}
+constexpr std::chrono::milliseconds kQuietStart{500};     // without a status line
+constexpr std::chrono::milliseconds kOthersRefuse{500};   // nodes often refuse for the same reason
+constexpr std::chrono::milliseconds kAgentsEndIn{1'500};  // after the end of the job, those that still run it
+constexpr std::chrono::milliseconds kSrunEndsIn{10'000};
+constexpr std::chrono::milliseconds kHurriedSrunEndsIn{1'000};
+constexpr int kWaitsForNobody = 3;                     // signals
+constexpr std::chrono::milliseconds kLastCall{1'000};  // agents that are there at once join within it
 
 std::vector<NodeState> node_states(const FrontPlan& plan) {
     std::vector<NodeState> states(plan.nodes.size());
@@ -65,20 +58,14 @@ StartUp::Options start_options(const FrontPlan& plan) {
             .may_grow = !plan.discovery_script.empty()};
 }
 
-/// Built with glibc 2.36 or an older one, the program needs no symbol newer than 2.34, as a test checks.
-std::string oldest_glibc() {
-    constexpr int kPromised = 34, kCheckedUpTo = 36;
-    return fmt::format("{}.{}", __GLIBC__, __GLIBC_MINOR__ <= kCheckedUpTo ? kPromised : __GLIBC_MINOR__);
-}
-
 std::chrono::seconds whole_seconds(base::Duration time) {
     return std::chrono::duration_cast<std::chrono::seconds>(time);
 }
 
 /// Of the terminal, but for the last one, at which a line would wrap; 0: no terminal. A new size counts at once.
 std::size_t status_columns() {
-    winsize size{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 0;
+    const auto size = agent::window_size(STDERR_FILENO);
+    return size ? size->columns - 1 : 0;
 }
 
 }  // namespace
@@ -90,37 +77,40 @@ base::Result<void> FrontShell::prepare() {
     agent::ignore_write_signals();
     agent::keep_descriptors();
     static_cast<void>(agent::raise_open_files());
+    if (plan_.collects_logs)
+        if (auto made = make_folder_for_logs(plan_.job.logs.directory); !made) return made;
+    auto tls = agent::tls_of(plan_.job.rendezvous);
+    if (!tls) return tls.error();
     const auto addresses = front_addresses(rendezvous::own_addresses(), plan_.launcher == Starter::fork,
                                            plan_.job.rendezvous.local_addr, base::CoordinatorSeat::kMostListeners);
     auto listeners = listen_at(addresses);
     if (!listeners) return listeners.error();
     listeners_ = std::move(*listeners);
-    starter_plan_ = {.kind = plan_.launcher,
-                     .extra = plan_.launcher_args,
-                     .own_program = own_program(),
-                     .remote_program = plan_.remote_program.empty() ? own_program() : plan_.remote_program,
-                     .key = fmt::format("{:016x}{:016x}", base::random_number(), base::random_number()),
-                     .glibc = oldest_glibc(),
-                     .srun_external = plan_.job.host.variable("HYDRA_LAUNCHER_EXTRA_ARGS") == "--external-launcher"};
-    for (const store::Listener& listener : listeners_) starter_plan_.addresses.push_back(listener.endpoint);
-    if (plan_.copies) {
-        std::string program = base::text_of(own_program(), kMostProgramBytes);
-        if (program.empty())
-            return base::Error{"--copy: " + own_program() + " cannot be read", exit_status::kCannotExecute};
-        starter_plan_.copied_program = std::make_shared<const std::string>(std::move(program));
-    }
-    output_ = std::make_unique<FrontOutput>(loop_, is_raw(plan_), plan_.job.logs.directory,
-                                            [this](int host, const Taken& taken) {
-                                                if (FrameSocket* socket = nodes_[index(host)].socket.get())
-                                                    socket->send(encode(taken));
-                                            });
+    tls_ = std::move(*tls);
+    auto starters = make_starter_plan(plan_, listeners_);
+    if (!starters) return starters.error();
+    starter_plan_ = std::move(*starters);
+    auto view = view_options(plan_);
+    has_view_ = view.has_value();
+    FrontOutput::Options options{plan_.is_lone_worker(), std::move(view), plan_.job.logs.directory,
+                                 typed_terminals(plan_) != 0};
+    output_ = std::make_unique<FrontOutput>(loop_, std::move(options), [this](int host, const Taken& taken) {
+        if (FrameSocket* socket = nodes_[index(host)].socket.get()) socket->send(encode(taken));
+    });
+    output_->set_background(terminal_.is_in_background());
     if (const std::string& path = plan_.job.event_log; !path.empty()) {
         output_->open_events(path);
         events_ = agent::EventLog(plan_.job.rendezvous.job_id,
                                   [this](std::string line) { output_->write_event(std::move(line)); });
     }
+    job_status_ = std::make_unique<FrontStatus>(loop_, plan_, link_, [this] {
+        return ending_signals_ > 0 ? "stopping" : start_up_.has_begun() ? "running" : "waiting";
+    });
     link_.register_nodes();
     link_.ready(plan_.job.host.is_set("SLURM_JOB_ID"));
+    last_record_ = agent::LastRecord::of(plan_.job);
+    last_record_.add_round(1, 0, plan_.job.restarts.max_restarts);
+    if (last_record_.file() >= 0) link_.keep_last_record(last_record_.file());
     return {};
 }
 
@@ -130,9 +120,14 @@ int FrontShell::run() {
         agent::SignalIntake::Handlers{
             .signals = [this](const sigset_t& set) { on_signals(set); },
             .child = [this] { children_.reap_others(); },
-            .guard_died = [this] { finish(exit_status::kSignalBase + SIGKILL, "the guard died"); }});
-    for (const store::Listener& listener : listeners_)
-        dials_.push_back(loop_.readable(listener.socket.get(), [this, &listener] { on_dial(listener); }));
+            .guard_died =
+                [this] { finish(exit_status::kSignalBase + SIGKILL, agent::death_of_guard(link_.guard())); }});
+    door_ = std::make_unique<FrontDoor>(
+        loop_, listeners_, FrontDoor::Admission{tls_, starter_plan_.key},
+        FrontDoor::Handlers{
+            .agent = [this](const NodeHello& hello,
+                            std::unique_ptr<FrameSocket> socket) { on_agent(hello, std::move(socket)); },
+            .refused = [this](const std::string& line) { print(line); }});
     events_.write("job_started", {{"hosts", std::ssize(nodes_)},
                                   {"pid", std::int64_t{getpid()}},
                                   {"host", std::string_view(plan_.job.host.name)}});
@@ -176,6 +171,10 @@ std::string FrontShell::status_text() const {
         return line("starting", names, began_);
     }
     for (const NodeState& node : nodes_)
+        if (node.has_order && !node.has_joined && !node.end) names.push_back(node.plan.host.name);
+    if (!names.empty() && ending_signals_ == 0 && !stop_ && !decided_at_) return line("joining", names, began_);
+    names.clear();
+    for (const NodeState& node : nodes_)
         if (node.has_order && !node.end) names.push_back(node.plan.host.name);
     if (ending_signals_ > 0) return line("stopping", names, asked_at_);
     if (stop_ && now - stop_->seen_at >= kQuietStart)
@@ -214,7 +213,6 @@ void FrontShell::end_by_signal(int number) {
     events_.write("signal", {{"signal", std::string_view(name)}});
     if (!ended_by_) ended_by_ = number;
     if (is_over_) return requeue_.has_asked() ? void() : output_->hurry();
-    constexpr int kWaitsForNobody = 3;
     if (!start_up_.has_begun() || ending_signals_ >= kWaitsForNobody)
         return finish(exit_status::kSignalBase + ended_by_, name + " received, ending");
     print(ending_signals_ == 1 ? fmt::format("{} received, stopping the workers of all hosts (again: kill them)", name)
@@ -241,15 +239,25 @@ base::Result<void> FrontShell::host_coordinator() {
         if (address.starts_with('[')) address = address.substr(1, address.size() - 2);
     auto places = listen_at(addresses);
     if (!places) return places.error();
-    rendezvous::CoordinatorJob job{agent::coordinator_options(plan_.job, base::host_name(), 0), std::nullopt};
+    rendezvous::CoordinatorJob job{agent::coordinator_options(plan_.job, base::host_name(), 0), std::nullopt,
+                                   plan_.job.rendezvous.token};
     // Agents that have connected join now; the last call for later ones is over.
     job.options.last_call = std::min(job.options.last_call, kLastCall);
-    job.options.is_closed = plan_.discovery_script.empty() && start_up_.missing().empty();
+    awaits_hosts_ = plan_.discovery_script.empty();  // such a script may name any number of others
+    if (awaits_hosts_) job.options.more_hosts = rendezvous::MoreHosts::awaited;
     auto record = agent::host_in_guard(link_, job, *places);
     if (!record) return record.error();
     record_ = std::move(*record);
     coordinator_port_ = places->front().port;
     return {};
+}
+
+/// The coordinator ends a job that has lost a host and can get no other one.
+void FrontShell::look_for_awaited_hosts() {
+    const auto may_join = [](const NodeState& node) { return node.socket && !node.has_joined && !node.end; };
+    if (!awaits_hosts_ || !start_up_.missing().empty() || std::ranges::any_of(nodes_, may_join)) return;
+    awaits_hosts_ = false;
+    link_.no_more_hosts();
 }
 
 std::optional<rendezvous::Snapshot> FrontShell::latest_snapshot() const {
@@ -266,13 +274,20 @@ std::optional<int> FrontShell::hosts_before_begin() const {
     return static_cast<int>(std::ranges::count_if(nodes_, may_take_part) + std::ssize(start_up_.missing()));
 }
 
-/// With the status of a node that could not begin, which has printed the reason.
-void FrontShell::end_before_begin() {
-    const auto left = hosts_before_begin();
-    if (is_over_ || !left) return;
+/// Of the first host that ended badly.
+std::optional<int> FrontShell::first_failed_status() const {
     const auto failed = [](const NodeState& node) { return node.end && node.end->status != 0; };
     const auto first = std::ranges::find_if(nodes_, failed);
-    finish(first == nodes_.end() ? exit_status::kRendezvousTimeout : first->end->status,
+    return first == nodes_.end() ? std::nullopt : std::optional(first->end->status);
+}
+
+/// With the status of a node that could not begin, which has printed the reason.
+void FrontShell::end_before_begin() {
+    refusal_ = {};
+    if (is_over_) return;
+    const auto left = hosts_before_begin();
+    if (!left || *left >= plan_.job.rendezvous.min_nodes) return look_for_end();
+    finish(first_failed_status().value_or(exit_status::kRendezvousTimeout),
            fmt::format("{} of {} hosts can take part, expected {} at least", *left, nodes_.size(),
                        plan_.job.rendezvous.min_nodes));
 }
@@ -292,14 +307,7 @@ void FrontShell::look_for_end() {
     const bool others_may_come = !start_up_.missing().empty() || !plan_.discovery_script.empty();
     if (!is_decided && others_may_come && ending_signals_ == 0) return;
     if (is_decided) return finish(snapshot->verdict->status, {});
-    int status = 0;
-    std::string reason;
-    for (std::size_t at = 0; at < nodes_.size(); ++at)
-        if (const auto& end = nodes_[at].end; end && end->status != 0 && status == 0) {
-            status = end->status;
-            if (!end->reason.empty()) reason = fmt::format("{}: {}", nodes_[at].plan.host.name, end->reason);
-        }
-    finish(ended_by_ ? exit_status::kSignalBase + ended_by_ : status, reason);
+    finish(ended_by_ ? exit_status::kSignalBase + ended_by_ : first_failed_status().value_or(0), {});
 }
 
 void FrontShell::finish(int status, const std::string& reason) {
@@ -311,43 +319,58 @@ void FrontShell::finish(int status, const std::string& reason) {
     input_.reset();
     timer_ = {};
     script_timer_ = {};
-    for (NodeState& node : nodes_) node.socket.reset();  // agents without an end kill what they run
-    for (NodeState& node : nodes_)
-        if (node.starter && !node.end) node.starter->kill_now();
+    for (NodeState& node : nodes_) {
+        const bool has_agent = node.socket != nullptr;
+        node.socket.reset();  // an agent without an end kills what it runs, and removes its files
+        if (node.starter && !node.end && !has_agent) node.starter->end();
+    }
     const auto snapshot = latest_snapshot();
     agent::JobResult result = snapshot ? agent::recorded_result(*snapshot) : agent::JobResult();
     if (plan_.collects_logs)
         for (agent::Failure& failure : result.failures) name_collected_files(failure, plan_.job.logs.directory);
-    result.job_id = plan_.job.rendezvous.job_id;
-    result.program = plan_.job.program_names();
+    for (agent::Failure& failure : result.failures)
+        failure.is_on_screen = plan_.job.logs.is_on_console(failure.local_rank, agent::kStderr);
+    agent::describe_job(plan_.job, seconds, result);
     result.exit_status = status;
     result.max_restarts = plan_.job.restarts.max_restarts;
-    result.seconds = seconds;
     if (!reason.empty()) result.reason = reason;
     if (status != 0) {
-        const std::string text = result.failures.empty() ? std::string() : agent::text_report(result, latest_line_);
+        const std::string text = result.failures.empty()
+                                     ? std::string()
+                                     : agent::text_report(result, latest_line_, agent::report_style(plan_.job));
         if (!text.empty())
             output_->print(text);
-        else if (!result.reason.empty() && result.reason != latest_line_)
+        else if (!result.reason.empty() && result.reason != latest_line_ && !(reason.empty() && is_own_signal(status)))
             print(result.reason);
     }
     if (plan_.job.report_file == agent::Plan::kStandardOutput) output_->print_on_stdout(agent::json_report(result));
     for (const std::string& warning : agent::write_reports(plan_.job, result)) print(warning);
+    link_.keep_last_record(-1);
     requeue_.after({status, reason}, result, [this](const std::string& line) {
         if (!line.empty()) print(line);
         output_->finish([this](bool is_lost) {
             if (is_lost) last_line_ = "output was lost: its reader does not read";
-            loop_.stop();
+            const bool is_srun = plan_.launcher == Starter::srun, waits = ending_signals_ < kWaitsForNobody;
+            const base::Duration patience = is_srun ? (waits ? kSrunEndsIn : kHurriedSrunEndsIn)
+                                            : waits ? kAgentsEndIn
+                                                    : base::Duration::zero();
+            agents_end_ = loop_.after(patience, [this] { loop_.stop(); });
+            stop_when_agents_have_ended();
         });
     });
 }
 
+/// Their starters end with them. A starter that is killed may take an agent with it that still removes files; an srun
+/// that made an allocation gives it back at its end.
+void FrontShell::stop_when_agents_have_ended() {
+    const bool is_srun = plan_.launcher == Starter::srun;
+    const auto runs = [is_srun](const NodeState& node) {
+        return node.starter && (is_srun || !node.end) && node.starter->is_running();
+    };
+    if (agents_end_ && std::ranges::none_of(nodes_, runs)) loop_.stop();
+}
+
 int run_front_end(const FrontPlan& plan, agent::GuardLink link) {
-    // The guard restarts a process that hosted a coordinator. This one does not begin anew: its nodes have ended.
-    if (link.hosts_coordinator()) {
-        link.announce_end(exit_status::kSignalBase + SIGKILL, "the front end was killed; every worker was killed");
-        return exit_status::kSignalBase + SIGKILL;
-    }
     FrontShell shell(plan, link);
     if (auto ready = shell.prepare(); !ready) {
         link.announce_end(ready.error().status, base::printable(ready.error().text));

@@ -51,6 +51,7 @@ std::optional<std::string> HelperProcess::spawn(Command& command, const std::str
     fcntl(input_.get(), F_SETFL, O_NONBLOCK);
 
     agent::SpawnRequest request;
+    request.death_signal = end_signal_ = command.end_signal;
     request.paths = agent::candidates(command.words.front(), path);
     request.arguments = command.words;
     set_environment(request, std::move(command.variables));

@@ -16,7 +16,7 @@
 namespace dlaunch::launcher {
 
 /// A program that works for the front end: a launcher (ssh), or the script that prints hosts. It has a session of its
-/// own: a terminal's Ctrl-C must not end an ssh before the workers' grace is over. The kernel kills it when the front
+/// own: a terminal's Ctrl-C must not end an ssh before the workers' grace is over. The kernel ends it when the front
 /// end dies.
 class HelperProcess {
 public:
@@ -25,6 +25,7 @@ public:
         std::vector<std::string> variables{};          ///< "NAME=VALUE", on top of the front end's
         std::shared_ptr<const std::string> program{};  ///< for its standard input, before `input`; null: none
         std::string input{};
+        int end_signal = SIGKILL;   ///< of end(), and from the kernel when the front end dies
         bool merges_errors = true;  ///< its standard error is read like its output; else it is the front end's
     };
     struct End {
@@ -41,8 +42,9 @@ public:
 
     /// `path`: the PATH in which to look for the program. An error reaches Handlers::ended, later.
     void begin(Command command, const std::string& path);
-    /// Kills its children, too.
-    void kill_now() { child_.signal(SIGKILL); }
+    [[nodiscard]] bool is_running() const { return handlers_.ended != nullptr; }
+    /// Sends Command::end_signal, also to its children.
+    void end() { child_.signal(end_signal_); }
 
 private:
     std::optional<std::string> spawn(Command& command, const std::string& path);
@@ -55,6 +57,7 @@ private:
     Handlers handlers_;
     agent::ChildProgram child_;
     std::string name_;
+    int end_signal_ = SIGKILL;
     base::UniqueFd output_, input_;
     std::shared_ptr<const std::string> program_;
     std::string rest_;         ///< of the input, after program_

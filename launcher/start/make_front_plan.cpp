@@ -13,6 +13,7 @@
 #include "launcher/plan.hpp"
 #include "launcher/plan_ranks.hpp"
 #include "launcher/start/front_mpi.hpp"
+#include "launcher/start/front_token.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -24,7 +25,7 @@ using base::Result;
 constexpr std::array<std::string_view, 16> kOfFrontEnd{"nnodes",     "nproc-per-node", "rdzv-backend", "rdzv-endpoint",
                                                        "rdzv-id",    "standalone",     "node-rank",    "master-addr",
                                                        "local-addr", "report",         "event-log",    "dry-run",
-                                                       "config",     "quiet",          "verbose",      "requeue"};
+                                                       "config",     "verbose",        "requeue",      "token-file"};
 
 /// Options that have a meaning only where several hosts are listed.
 constexpr std::array<std::string_view, 4> kOfHosts{"include", "exclude", "num-nodes", "num-gpus"};
@@ -165,6 +166,7 @@ Result<agent::Plan> coordinators_plan(ContextRequest context, const Deps& deps, 
     settings.plan.rendezvous.min_nodes = placement.nodes.min;
     settings.plan.rendezvous.max_nodes = placement.nodes.max;
     settings.plan.rendezvous.backend = agent::Backend::c10d;
+    settings.etcd_backend = false;
     settings.plan.rendezvous.node_rank.reset();
     settings.standalone = false;
     settings.endpoint = "127.0.0.1:1";  // the ports are chosen at the start
@@ -280,13 +282,22 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     if (!placement) return placement.error();
     auto job = coordinators_plan(contexts.front(), deps, *placement);
     if (!job) return job.error();
+    auto token = front_token(settings, deps, job->rendezvous, warnings);
+    if (!token) return token.error();
     if (auto done = check_ranks(contexts, *placement, warnings); !done) return done.error();
     const auto mpi = front_mpi(contexts, deps, *job);
     if (!mpi) return mpi.error();
     FrontPlan plan;
     plan.job = std::move(*job);
+    // Programs that a user starts without a word about tokens find group rank 0's own address in MASTER_ADDR.
+    const bool opens_store =
+        token->token && !token->is_of_user && plan.job.rendezvous.store == agent::StorePath::automatic;
+    if (opens_store) plan.job.rendezvous.store = agent::StorePath::open;
+    plan.job.rendezvous.token = std::move(token->token);
+    plan.token_file = std::move(token->file);
     for (agent::Context& context : plan.job.contexts) context.program.mpi = *mpi;
     plan.words = job_words(contexts, plan.job.rendezvous, *mpi);
+    if (opens_store) plan.words.options.emplace_back("--store=open");
     for (const auto* hosts : {&placement->hosts, &placement->spares})
         for (const PlacedHost& host : *hosts)
             plan.nodes.push_back(front_node(plan.words, {host.host.name, host.host.user}, host.shares,

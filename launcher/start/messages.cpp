@@ -91,6 +91,7 @@ std::string encode(const NodeOrder& order) {
     write(order.name), write(order.order_key), write(order.folder), write(order.words), write(order.variables);
     write(std::uint64_t{order.keeps_own_variables}), write(order.coordinator_port);
     write(std::uint64_t{order.prints}), write(std::uint64_t{order.has_input});
+    write(std::uint64_t{order.relays_output}), write(std::uint64_t{order.terminals});
     write(std::uint64_t{order.collects_logs});
     return encode(FrameKind::begin, write.bytes());
 }
@@ -103,6 +104,7 @@ std::optional<NodeOrder> decode_order(std::string_view payload) {
     order.keeps_own_variables = read.number() != 0;
     order.coordinator_port = static_cast<std::uint16_t>(read.number());
     order.prints = read.number() != 0, order.has_input = read.number() != 0;
+    order.relays_output = read.number() != 0, order.terminals = static_cast<std::uint8_t>(read.number());
     order.collects_logs = read.number() != 0;
     return whole(read, std::move(order));
 }
@@ -136,16 +138,17 @@ std::optional<NodeEnd> decode_end(std::string_view payload) {
     return whole(read, std::move(end));
 }
 
-std::string encode(const agent::InputNotice& notice) {
+std::string encode(const agent::FrontNotice& notice) {
     Writer write;
-    for (const std::int32_t number : {notice.round, notice.nodes, notice.reads})
+    for (const std::int32_t number : {static_cast<std::int32_t>(notice.kind), notice.round, notice.nodes, notice.reads})
         write(std::uint64_t{static_cast<std::uint32_t>(number)});
-    return encode(FrameKind::reads, write.bytes());
+    return encode(FrameKind::notice, write.bytes());
 }
 
-std::optional<agent::InputNotice> decode_reads(std::string_view payload) {
+std::optional<agent::FrontNotice> decode_notice(std::string_view payload) {
     Reader read(payload);
-    agent::InputNotice notice;
+    agent::FrontNotice notice;
+    notice.kind = static_cast<agent::FrontNotice::Kind>(read.number());
     for (std::int32_t* number : {&notice.round, &notice.nodes, &notice.reads})
         *number = static_cast<std::int32_t>(read.number());
     return whole(read, std::move(notice));

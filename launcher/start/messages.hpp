@@ -4,8 +4,8 @@
 /// The agent connects and sends `hello`. The front end answers with `welcome`, and with `begin` when enough agents are
 /// there. From then on the agent sends the output of its node, as far as `taken` allows, and at last `ended`. After
 /// `reads` the front end sends `input`, as far as `taken` allows. Both sides send a `beat` every kBeatEvery; a side
-/// that receives nothing for kLease gives up the other one. Frames are those of wire::Decoder: `u8 kind, u32 length`,
-/// and as many bytes. Strings are `u64 length` and their bytes.
+/// that receives nothing for kLease gives up the other one. Frames are those of wire::Frames. Strings
+/// are `u64 length` and their bytes.
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/services/input_notice.hpp"
+#include "agent/process/front_notice.hpp"
 #include "rendezvous/wire/tcpstore.hpp"
 
 namespace dlaunch::launcher {
@@ -39,13 +39,13 @@ enum class FrameKind : std::uint8_t {
     errors,        ///< agent: bytes of the standard error
     data,          ///< agent: bytes of the log file that `file` has named
     file,          ///< agent: path of a log file below its run folder, for --collect-logs
-    reads,         ///< agent: agent::InputNotice
+    notice,        ///< agent: agent::FrontNotice
     ended,         ///< agent: NodeEnd, the last frame
 };
 
 struct NodeHello {
     std::string version;  ///< of dlaunch
-    std::string key;      ///< of the job, from the front end
+    std::string key;      ///< of an open job, from the front end; empty: TLS proves that the agent has the token
     std::string name;     ///< the node's, as the front end knows it
     bool operator==(const NodeHello&) const = default;
 };
@@ -61,6 +61,8 @@ struct NodeOrder {
     std::uint16_t coordinator_port = 0;  ///< at the address by which the agent reached the front end
     bool prints = false;                 ///< this node prints the messages that all nodes have
     bool has_input = false;              ///< `input` frames may follow
+    bool relays_output = false;          ///< `output` has the records of agent/logs/live/relay.hpp
+    std::uint8_t terminals = 0;          ///< agent::LogPlan::front_terminals
     bool collects_logs = false;          ///< the log files go to the front end before `ended`
     bool operator==(const NodeOrder&) const = default;
 };
@@ -74,7 +76,7 @@ struct Taken {
 
 struct NodeEnd {
     std::int32_t status = 0;
-    std::string reason;  ///< if no dlaunch ran on the node; else empty
+    std::string reason;  ///< if no dlaunch ran on the node, or it was killed; else empty
     bool operator==(const NodeEnd&) const = default;
 };
 
@@ -83,13 +85,13 @@ struct NodeEnd {
 [[nodiscard]] std::string encode(const NodeOrder& order);
 [[nodiscard]] std::string encode(const Taken& taken);
 [[nodiscard]] std::string encode(const NodeEnd& end);
-[[nodiscard]] std::string encode(const agent::InputNotice& notice);
+[[nodiscard]] std::string encode(const agent::FrontNotice& notice);
 
 /// Each is none unless the payload is complete and has no further bytes.
 [[nodiscard]] std::optional<NodeHello> decode_hello(std::string_view payload);
 [[nodiscard]] std::optional<NodeOrder> decode_order(std::string_view payload);
 [[nodiscard]] std::optional<Taken> decode_taken(std::string_view payload);
 [[nodiscard]] std::optional<NodeEnd> decode_end(std::string_view payload);
-[[nodiscard]] std::optional<agent::InputNotice> decode_reads(std::string_view payload);
+[[nodiscard]] std::optional<agent::FrontNotice> decode_notice(std::string_view payload);
 
 }  // namespace dlaunch::launcher

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,15 +13,21 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <utility>
 
+#include "agent/process/limits.hpp"
 #include "launcher/print_error.hpp"
 #include "launcher/start/exported.hpp"
 #include "launcher/start/front_search.hpp"
 #include "launcher/start/log_sender.hpp"
 #include "launcher/start/node_relay.hpp"
+#include "rendezvous/auth/hidden_memory.hpp"
+#include "rendezvous/auth/tls_context.hpp"
+#include "rendezvous/auth/token.hpp"
 #include "rendezvous/base/address.hpp"
+#include "rendezvous/base/base64.hpp"
 #include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/files.hpp"
@@ -34,16 +41,19 @@ using base::Result;
 
 constexpr auto kReachesFrontBy = std::chrono::seconds(30);
 constexpr auto kKeyBy = std::chrono::seconds(60);
-constexpr std::size_t kMostKeyBytes = 256;
+constexpr std::size_t kMostKeyBytes = 4 * auth::Token::kMost / 3 + 4;  // in base64
 
 struct Arguments {
     std::vector<rendezvous::Endpoint> front;
-    std::string name, key;
+    std::string name;
+    std::string key;                ///< of an open job; "-": on standard input
+    std::string token, token_file;  ///< of another: the first is "-"
 };
 
 /// The first line of standard input.
 Result<std::string> read_key() {
     std::string key;
+    key.reserve(kMostKeyBytes);  // one copy in memory
     const base::Time deadline = base::Clock::now() + kKeyBy;
     while (key.size() < kMostKeyBytes) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - base::Clock::now()).count();
@@ -68,15 +78,44 @@ Result<Arguments> parse(const std::vector<std::string>& words) {
             found.name = value;
         } else if (word.starts_with("--key=")) {
             found.key = value;
+        } else if (word == "--token=-") {
+            found.token = value;
+        } else if (word.starts_with("--token-file=")) {
+            found.token_file = value;
         } else {
-            return Error{fmt::format("agent: {}: expected --front, --name or --key", base::printable(word))};
+            return Error{
+                fmt::format("agent: {}: expected --front, --name, --key, --token=- or --token-file; is the front end's "
+                            "dlaunch of another version than {}?",
+                            base::printable(word), DLAUNCH_VERSION)};
         }
     }
-    if (found.front.empty() || found.key.empty())
+    if (found.front.empty() || (found.key.empty() && found.token.empty() && found.token_file.empty()))
         return Error{"agent: started by hand, expected the command that a front end (dlaunch --hosts) prints or runs"};
     if (const char* node = std::getenv("SLURMD_NODENAME"); node && found.name.empty()) found.name = node;
     if (found.name.empty()) return Error{"agent: no name, expected --name or SLURMD_NODENAME"};
     return found;
+}
+
+/// Null: an open job.
+Result<auth::TokenPtr> token_of(const Arguments& arguments) {
+    if (!arguments.token_file.empty()) return auth::read_token(arguments.token_file);
+    if (arguments.token.empty()) return auth::TokenPtr();
+    auto line = read_key();
+    if (!line) return line.error();
+    auto bytes = base::from_base64(*line);
+    explicit_bzero(line->data(), line->size());
+    if (!bytes) return Error{"the line on standard input is no token", exit_status::kRefused};
+    auto token = std::make_shared<const auth::Token>(*bytes);
+    explicit_bzero(bytes->data(), bytes->size());
+    return token;
+}
+
+/// Sends the hello, inside TLS if there is a token.
+Result<FrontConnection> reach_front(const Arguments& arguments, const auth::TokenPtr& token) {
+    auto tls = token ? auth::TlsContext::of(*token) : Result<auth::TlsContextPtr>(auth::TlsContextPtr());
+    if (!tls) return tls.error();
+    return find_front(arguments.front, {DLAUNCH_VERSION, arguments.key, arguments.name}, *tls,
+                      base::Clock::now() + kReachesFrontBy);
 }
 
 std::vector<std::string> own_environment() {
@@ -93,23 +132,32 @@ void replace_environment(std::vector<std::string> variables) {
     for (std::string& text : texts) putenv(text.data());
 }
 
+/// For the node's dlaunch: the front end's address, and the job's token.
+struct FrontWay {
+    std::string address;
+    auth::TokenPtr token;
+};
+
 /// In the child: the guard of the node's dlaunch.
-[[noreturn]] void become_dlaunch(const NodeOrder& order, const std::string& front, const RunJob& run_job,
-                                 const std::array<int, 3>& files, int input_notices, pid_t parent) {
+[[noreturn]] void become_dlaunch(const NodeOrder& order, const FrontWay& front, const RunJob& run_job,
+                                 const std::array<int, 3>& files, int front_notices, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(exit_status::kCoordinatorLost);
     setpgid(0, 0);  // a signal to the group of the agent process reaches the guard once, through the relay
     for (int target = 0; target < 3; ++target) dup2(files[static_cast<std::size_t>(target)], target);
-    close_range(3, static_cast<unsigned>(input_notices) - 1, 0);
-    close_range(static_cast<unsigned>(input_notices) + 1, ~0U, 0);
+    close_range(3, static_cast<unsigned>(front_notices) - 1, 0);
+    close_range(static_cast<unsigned>(front_notices) + 1, ~0U, 0);
     std::vector<std::string> words = order.words;
-    words.insert(words.begin() + 1, "--rdzv-endpoint=" + base::endpoint_text(front, order.coordinator_port));
+    words.insert(words.begin() + 1, "--rdzv-endpoint=" + base::endpoint_text(front.address, order.coordinator_port));
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     exit(run_job(argv, {.name = order.name,
                         .order_key = order.order_key,
                         .prints = order.prints,
-                        .input_notices = order.has_input ? input_notices : -1}));
+                        .relays_output = order.relays_output,
+                        .front_terminals = order.terminals,
+                        .front_notices = front_notices,
+                        .token = front.token}));
 }
 
 struct Pipe {
@@ -124,7 +172,7 @@ std::optional<Pipe> make_pipe() {
 
 void make_nonblocking(const base::UniqueFd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
-Result<NodeChild> start(const NodeOrder& order, const std::string& front, const RunJob& run_job) {
+Result<NodeChild> start(const NodeOrder& order, const FrontWay& front, const RunJob& run_job) {
     auto out = make_pipe(), err = make_pipe(), in = make_pipe(), notices = make_pipe();
     if (!out || !err || !in || !notices)
         return Error{fmt::format("pipe: {}", std::strerror(errno)), exit_status::kCannotExecute};
@@ -140,16 +188,12 @@ Result<NodeChild> start(const NodeOrder& order, const std::string& front, const 
                     {std::move(out->reads), std::move(err->reads)}};
     for (const auto& fd : child.output) make_nonblocking(fd);
     if (child.input) make_nonblocking(child.input);
-    make_nonblocking(child.input_notices);
+    make_nonblocking(child.front_notices);
     return child;
 }
 
-/// The front end closes the connection when it has read the reason.
-int end_unable(int socket, int status, const std::string& reason) {
-    const std::string frame = encode(NodeEnd{status, reason});
-    send(socket, frame.data(), frame.size(), MSG_NOSIGNAL);
-    char rest[4096];
-    while (recv(socket, rest, sizeof rest, 0) > 0) {}
+int end_unable(const FrontConnection& front, int status, const std::string& reason) {
+    send_last(front, {status, reason});
     return status;
 }
 
@@ -163,13 +207,17 @@ int run_node_agent(const std::vector<std::string>& words, const RunJob& run_job)
         if (!key) return print_error(key.error().within("agent"));
         arguments->key = std::move(*key);
     }
-    const auto front = find_front(arguments->front, {DLAUNCH_VERSION, arguments->key, arguments->name},
-                                  base::Clock::now() + kReachesFrontBy);
+    const auto token = token_of(*arguments);
+    if (!token) return print_error(token.error().within("agent"));
+    if (*token) auth::hide_memory();
+    const auto front = reach_front(*arguments, *token);
     if (!front) return print_error(front.error().within("agent"));
-    auto order = await_order(front->socket.get());
+    auto order = await_order(*front);
     if (!order) return print_error(order.error().within("agent"));
+    if (const std::string error = agent::too_few_open_files(false); !error.empty())
+        return end_unable(*front, exit_status::kCannotExecute, error);
     if (chdir(order->folder.c_str()) != 0)
-        return end_unable(front->socket.get(), exit_status::kCannotExecute,
+        return end_unable(*front, exit_status::kCannotExecute,
                           fmt::format("chdir {}: {}", base::printable(order->folder), std::strerror(errno)));
     replace_environment(merged(own_environment(), {order->variables, order->keeps_own_variables}));
     setenv("PWD", order->folder.c_str(), 1);
@@ -177,13 +225,19 @@ int run_node_agent(const std::vector<std::string>& words, const RunJob& run_job)
     if (order->collects_logs) {
         logs = LogSender::make_folder();
         if (logs.empty())
-            return end_unable(front->socket.get(), exit_status::kCannotExecute,
+            return end_unable(*front, exit_status::kCannotExecute,
                               fmt::format("a folder for log files cannot be made: {}", std::strerror(errno)));
         order->words.insert(order->words.begin() + 1, "--log-dir=" + logs.string());
     }
-    auto child = start(*order, front->address, run_job);
-    if (!child) return end_unable(front->socket.get(), child.error().status, child.error().text);
-    return NodeRelay(base::UniqueFd(fcntl(front->socket.get(), F_DUPFD_CLOEXEC, 0)), std::move(*child), logs).run();
+    auto child = start(*order, {front->address, *token}, run_job);
+    if (!child) return end_unable(*front, child.error().status, child.error().text);
+    const pid_t pid = child->pid;
+    try {
+        return NodeRelay(*front, std::move(*child), logs).run();
+    } catch (const std::exception& error) {  // Asio: no more open files
+        kill(pid, SIGKILL);
+        return end_unable(*front, exit_status::kCannotExecute, error.what());
+    }
 }
 
 }  // namespace dlaunch::launcher

@@ -13,6 +13,7 @@
 #include "agent/process/sweep.hpp"
 #include "rendezvous/base/end_signals.hpp"
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/base/signal_names.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -42,16 +43,22 @@ int exit_status_of(const siginfo_t& end) {
     return end.si_code == CLD_EXITED ? end.si_status : exit_status::kSignalBase + end.si_status;
 }
 
+/// The node's dlaunch prints its reasons itself, unless it is killed.
+std::string killed_by(const siginfo_t& end) {
+    if (end.si_code == CLD_EXITED || base::asks_to_end(end.si_status)) return {};
+    return "its dlaunch was killed by " + base::signal_name(end.si_status);
+}
+
 }  // namespace
 
-NodeRelay::NodeRelay(base::UniqueFd socket, NodeChild child, std::filesystem::path logs)
+NodeRelay::NodeRelay(const FrontConnection& front, NodeChild child, std::filesystem::path logs)
     : child_(std::move(child)),
       streams_{Stream{FrameKind::output, std::move(child_.output[0]), kOutputCredit, {}},
                Stream{FrameKind::errors, std::move(child_.output[1]), kOutputCredit, {}}} {
     signal(SIGPIPE, SIG_IGN);
     agent::become_subreaper();  // for an agent whose guard was killed
     socket_.emplace(
-        loop_, std::move(socket), kMostFrame,
+        loop_, front.stream, front.frames,
         FrameSocket::Handlers{.frame = [this](FrameKind kind, std::string_view payload) { on_frame(kind, payload); },
                               .closed = [this](const std::string&) { on_closed(); }});
     if (!logs.empty()) logs_.emplace(std::move(logs), [this](std::string_view frame) { socket_->send(frame); });
@@ -62,7 +69,7 @@ NodeRelay::NodeRelay(base::UniqueFd socket, NodeChild child, std::filesystem::pa
     signals_ = base::UniqueFd(signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK));
     signal_watch_ = loop_.readable(signals_.get(), [this] { on_signal(); });
     exit_watch_ = loop_.readable(child_.pidfd.get(), [this] { on_exit(); });
-    notice_watch_ = loop_.readable(child_.input_notices.get(), [this] { on_input_notice(); });
+    notice_watch_ = loop_.readable(child_.front_notices.get(), [this] { on_notice(); });
     for (Stream& stream : streams_) watch(stream);
     on_beat();
 }
@@ -160,19 +167,21 @@ void NodeRelay::write_input() {
 }
 
 /// The pipe keeps notices whole: each is written at once, and is shorter than PIPE_BUF.
-void NodeRelay::on_input_notice() {
-    agent::InputNotice notice;
-    const ssize_t count = read(child_.input_notices.get(), &notice, sizeof notice);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count != static_cast<ssize_t>(sizeof notice)) return void(notice_watch_ = {});
-    socket_->send(encode(notice));
+void NodeRelay::on_notice() {
+    agent::FrontNotice notice;
+    ssize_t count = 0;
+    while ((count = read(child_.front_notices.get(), &notice, sizeof notice)) == static_cast<ssize_t>(sizeof notice))
+        socket_->send(encode(notice));
+    if (count >= 0 || (errno != EAGAIN && errno != EINTR)) notice_watch_ = {};
 }
 
 void NodeRelay::on_exit() {
     exit_watch_ = {};
+    on_notice();  // its last ones
     siginfo_t end{};
     while (waitid(P_PID, static_cast<id_t>(child_.pid), &end, WEXITED) != 0 && errno == EINTR) {}
     status_ = exit_status_of(end);
+    end_reason_ = killed_by(end);
     end_timer_ = loop_.after(kReadsOn, [this] { send_logs(); });
     end_when_read();
 }
@@ -191,7 +200,7 @@ void NodeRelay::send_logs() {
 void NodeRelay::finish() {
     if (std::exchange(is_ended_, true)) return;
     logs_.reset();  // removes their folder: the last frame ends this process
-    socket_->send(encode(NodeEnd{*status_, {}}));
+    socket_->send(encode(NodeEnd{*status_, end_reason_}));
     end_timer_ = loop_.after(kDeliversFor, [this] { loop_.stop(); });
 }
 

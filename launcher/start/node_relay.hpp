@@ -9,6 +9,7 @@
 #include <string>
 
 #include "launcher/start/frame_socket.hpp"
+#include "launcher/start/front_search.hpp"
 #include "launcher/start/log_sender.hpp"
 #include "launcher/start/messages.hpp"
 #include "rendezvous/base/fd.hpp"
@@ -21,7 +22,7 @@ struct NodeChild {
     pid_t pid = 0;
     base::UniqueFd pidfd;
     base::UniqueFd input;          ///< none without NodeOrder::has_input
-    base::UniqueFd input_notices;  ///< agent::Plan::input_notices
+    base::UniqueFd front_notices;  ///< agent::Plan::front_notices
     std::array<base::UniqueFd, 2> output;
 };
 
@@ -30,7 +31,7 @@ struct NodeChild {
 class NodeRelay {
 public:
     /// `logs`: the folder of the log files to send at the end; empty: none.
-    NodeRelay(base::UniqueFd socket, NodeChild child, std::filesystem::path logs);
+    NodeRelay(const FrontConnection& front, NodeChild child, std::filesystem::path logs);
 
     /// Runs to the end of the child, or of the connection; returns the exit status for this process.
     [[nodiscard]] int run();
@@ -52,7 +53,7 @@ private:
     void watch(Stream& stream);
     void on_output(Stream& stream);
     void write_input();
-    void on_input_notice();
+    void on_notice();
     void end_when_read();
     void send_logs();
     void finish();
@@ -65,7 +66,8 @@ private:
     std::string unwritten_;    ///< input for the child
     bool input_ends_ = false;  ///< after `unwritten_`
     std::optional<int> status_;
-    bool is_ended_ = false;  ///< NodeEnd is queued
+    std::string end_reason_;  ///< with status_
+    bool is_ended_ = false;   ///< NodeEnd is queued
     base::UniqueFd signals_;
     struct {
         int front = 0, own = 0;

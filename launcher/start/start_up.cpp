@@ -108,9 +108,9 @@ void StartUp::decide(std::vector<Action>& actions, base::Time now) {
         if (now < *fails_at_ && count(Host::starting) > 0) return;
         state_ = State::failed;
         const auto first = std::ranges::find(hosts_, Host::failed, &Entry::state);
-        actions.push_back(
-            {Action::Kind::fail, static_cast<int>(first - hosts_.begin()),
-             fmt::format("{} of {} hosts can be started, expected {} at least", left, hosts_.size(), options_.least)});
+        actions.push_back({Action::Kind::fail, static_cast<int>(first - hosts_.begin()),
+                           fmt::format("{} of {} hosts cannot be started, the job needs {}", count(Host::failed),
+                                       hosts_.size(), options_.least)});
         return;
     }
     if (there < options_.least) {

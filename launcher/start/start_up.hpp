@@ -57,6 +57,10 @@ public:
     [[nodiscard]] std::optional<base::Time> next_deadline() const;
     [[nodiscard]] bool has_begun() const { return state_ != State::starting; }
     [[nodiscard]] int count_connected() const;
+    /// An agent of such a host comes too late: its login has ended.
+    [[nodiscard]] bool has_failed(int host) const {
+        return hosts_[static_cast<std::size_t>(host)].state == Host::failed;
+    }
     /// Hosts without an agent and without an end, in order.
     [[nodiscard]] std::vector<int> missing() const;
 

@@ -3,21 +3,32 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <csignal>
+
 namespace dlaunch::launcher {
 namespace {
 
-/// Options of `dlaunch agent`. The key goes over standard input, which no other user of the host can read, where the
-/// launcher passes it on.
-std::vector<std::string> agent_words(const StarterPlan& plan, const std::string& program, const std::string& name,
-                                     bool has_input) {
+/// Options of `dlaunch agent`. Token and key go over standard input, which no other user of the host can read, where
+/// the launcher passes it on. An agent of a version that knows no tokens refuses the option, and sends nothing
+/// anywhere.
+std::vector<std::string> agent_words(const StarterPlan& plan, const std::string& program, const std::string& name) {
     std::vector<std::string> words{program, "agent"};
     words.push_back(fmt::format("--front={}", fmt::join(plan.addresses, ",")));
     if (!name.empty()) words.push_back("--name=" + name);
-    words.push_back("--key=" + (has_input ? "-" : plan.key));
+    const bool has_input = passes_input(plan.kind);
+    if (plan.token_line.empty())
+        words.push_back("--key=" + (has_input ? "-" : plan.key));
+    else
+        words.push_back(has_input ? "--token=-" : "--token-file=" + plan.token_file);
     return words;
 }
 
-/// Receives the program before the key, and removes the file before the job begins: the running program needs none.
+std::string input_line(const StarterPlan& plan) {
+    return (plan.token_line.empty() ? plan.key : plan.token_line) + "\n";
+}
+
+/// Receives the program before the line of input, and removes the file before the job begins: a running program needs
+/// none.
 constexpr std::string_view kCopyScript =
     "umask 077; n={size}; v=$(getconf GNU_LIBC_VERSION 2>/dev/null); v=${{v#glibc }}; "
     "o=$(printf '%s\\n' {glibc} \"${{v:-0}}\" | sort -V | head -n 1); "
@@ -28,8 +39,8 @@ constexpr std::string_view kCopyScript =
     "head -c $n >\"$d/dlaunch\"; [ \"$(wc -c <\"$d/dlaunch\")\" -eq $n ] || exit 126; chmod 700 \"$d/dlaunch\"; "
     "exec 9<\"$d/dlaunch\"; rm -rf \"$d\"; trap - 0 1 2 15; exec /proc/self/fd/9 {rest}";
 
-std::string remote_command(const StarterPlan& plan, const std::string& name, bool has_input) {
-    const auto words = agent_words(plan, plan.remote_program, name, has_input);
+std::string remote_command(const StarterPlan& plan, const std::string& name) {
+    const auto words = agent_words(plan, plan.remote_program, name);
     if (!plan.copied_program) return "exec " + shell_command(words);
     return "exec sh -c " +
            shell_quoted(fmt::format(fmt::runtime(kCopyScript), fmt::arg("size", plan.copied_program->size()),
@@ -44,9 +55,9 @@ StarterCommand by_ssh(const StarterPlan& plan, const StarterHost& host) {
     command.words.insert(command.words.end(), plan.extra.begin(), plan.extra.end());
     command.words.emplace_back("--");
     command.words.push_back(host.user.empty() ? host.name : host.user + "@" + host.name);
-    command.words.push_back(remote_command(plan, host.name, true));
+    command.words.push_back(remote_command(plan, host.name));
     command.program = plan.copied_program;
-    command.input = plan.key + "\n";
+    command.input = input_line(plan);
     return command;
 }
 
@@ -80,7 +91,7 @@ StarterCommand by_pdsh(const StarterPlan& plan, const StarterHost& host, const P
     command.words.insert(command.words.end(), {"-w", host.name});
     const std::string_view named = named_module(plan.extra);
     const bool execs = (named.empty() ? std::string_view(variables.module) : named) == "exec";
-    const auto words = agent_words(plan, plan.remote_program, host.name, false);
+    const auto words = agent_words(plan, plan.remote_program, host.name);
     if (execs)
         for (const std::string& word : words) command.words.push_back(without_percent(word));
     else
@@ -92,6 +103,8 @@ StarterCommand by_pdsh(const StarterPlan& plan, const StarterHost& host, const P
 }
 
 }  // namespace
+
+bool passes_input(Starter kind) { return kind != Starter::pdsh && kind != Starter::manual; }
 
 std::string shell_quoted(std::string_view word) {
     constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
@@ -116,9 +129,8 @@ StarterCommand starter_command(const StarterPlan& plan, const StarterHost& host,
     switch (plan.kind) {
         case Starter::ssh: return by_ssh(plan, host);
         case Starter::pdsh: return by_pdsh(plan, host, pdsh);
-        case Starter::fork:
-            return {.words = agent_words(plan, plan.own_program, host.name, true), .input = plan.key + "\n"};
-        case Starter::manual: return {.words = agent_words(plan, plan.remote_program, host.name, false)};
+        case Starter::fork: return {.words = agent_words(plan, plan.own_program, host.name), .input = input_line(plan)};
+        case Starter::manual: return {.words = agent_words(plan, plan.remote_program, host.name)};
         case Starter::srun: break;
     }
     return srun_command(plan, {host});
@@ -139,9 +151,10 @@ StarterCommand srun_command(const StarterPlan& plan, const std::vector<StarterHo
                      "--mpi=none",
                      "--export=ALL"};
     command.words.insert(command.words.end(), plan.extra.begin(), plan.extra.end());
-    const auto words = agent_words(plan, plan.remote_program, "", true);
+    const auto words = agent_words(plan, plan.remote_program, "");
     command.words.insert(command.words.end(), words.begin(), words.end());
-    command.input = plan.key + "\n";
+    command.input = input_line(plan);
+    command.end_signal = SIGTERM;  // by which srun gives back an allocation of its own, or withdraws the request
     return command;
 }
 

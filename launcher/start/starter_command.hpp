@@ -14,15 +14,20 @@ namespace dlaunch::launcher {
 /// What all starters of a job share.
 struct StarterPlan {
     Starter kind = Starter::ssh;
-    std::vector<std::string> extra;                       ///< --launcher-args, after our options
-    std::string own_program;                              ///< path of this dlaunch
-    std::string remote_program;                           ///< path of dlaunch on the hosts
-    std::vector<std::string> addresses;                   ///< "10.0.0.1:41234", where the front end listens
-    std::string key;                                      ///< agents prove by it that they belong to the job
-    std::string glibc;                                    ///< "2.36", which a copied program needs
+    std::vector<std::string> extra;      ///< --launcher-args, after our options
+    std::string own_program;             ///< path of this dlaunch
+    std::string remote_program;          ///< path of dlaunch on the hosts
+    std::vector<std::string> addresses;  ///< "10.0.0.1:41234", where the front end listens
+    std::string key;                     ///< agents of an open job prove by it that they belong to the job
+    std::string token_line;  ///< the job's token, as a line for the agents' standard input; empty: an open job
+    std::string token_file;  ///< where agents without such an input read it
+    std::string glibc;       ///< "2.36", which a copied program needs
     std::shared_ptr<const std::string> copied_program{};  ///< --copy: content of this dlaunch's file; else null
     bool srun_external = false;                           ///< SLURM's own launchers use --external-launcher here
 };
+
+/// Whether a launcher passes the front end's bytes to the standard input of the agents.
+[[nodiscard]] bool passes_input(Starter kind);
 
 using StarterCommand = HelperProcess::Command;
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -39,6 +40,11 @@ bool write_all(int fd, std::string_view bytes) {
         if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
     }
     return true;
+}
+
+bool is_own_folder(const std::string& path) {
+    struct stat about {};
+    return ::lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid();
 }
 
 }  // namespace dlaunch::base

@@ -20,4 +20,7 @@ inline constexpr std::size_t kSmallFile = std::size_t{4} << 20;
 /// Writes all bytes to a descriptor. False: errno has the reason.
 bool write_all(int fd, std::string_view bytes);
 
+/// Whether the path is a folder of this user, and no link.
+[[nodiscard]] bool is_own_folder(const std::string& path);
+
 }  // namespace dlaunch::base

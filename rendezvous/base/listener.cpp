@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "rendezvous/base/address.hpp"
 
@@ -43,6 +44,22 @@ bool notice_dead_peers(int fd) {
            set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledged_ms);
 }
 
+base::Result<base::UniqueFd> bound_socket(const std::string& address, int port, Names names) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV | (names == Names::refused ? AI_NUMERICHOST : 0);
+    addrinfo* list = nullptr;
+    if (const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &list); error != 0)
+        return base::Error{fmt::format("{}: {}, expected an address of this host", address, gai_strerror(error))};
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
+    base::UniqueFd socket(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int yes = 1;
+    if (!socket || setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+        bind(socket.get(), list->ai_addr, list->ai_addrlen) != 0)
+        return failed(base::endpoint_text(address, port), errno);
+    return socket;
+}
+
 }  // namespace
 
 int bound_port(int socket) {
@@ -53,20 +70,13 @@ int bound_port(int socket) {
 }
 
 base::Result<Listener> open_listener(const std::string& address, int port, Names names) {
-    const std::string wanted = base::endpoint_text(address, port);
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV | (names == Names::refused ? AI_NUMERICHOST : 0);
-    addrinfo* list = nullptr;
-    if (const int error = getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &list); error != 0)
-        return base::Error{fmt::format("{}: {}, expected an address of this host", wanted, gai_strerror(error))};
-    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
-    base::UniqueFd socket(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int yes = 1;
-    if (!socket || setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
-        bind(socket.get(), list->ai_addr, list->ai_addrlen) != 0 || ::listen(socket.get(), kBacklog) != 0)
-        return failed(wanted, errno);
-    return adopt_listener(std::move(socket));
+    auto socket = bound_socket(address, port, names);
+    if (!socket) return socket.error();
+    return adopt_listener(std::move(*socket));
+}
+
+base::Result<base::UniqueFd> bind_free_port(const std::string& address) {
+    return bound_socket(address, 0, Names::refused);
 }
 
 base::Result<Listener> adopt_listener(base::UniqueFd socket) {

@@ -21,6 +21,9 @@ enum class Names { refused, resolved };
 /// Listens on a numeric address, or on the first address of a name; port 0 is a free one.
 [[nodiscard]] base::Result<Listener> open_listener(const std::string& address, int port, Names names = Names::refused);
 
+/// Binds a free port of a numeric address; dials are refused until adopt_listener().
+[[nodiscard]] base::Result<base::UniqueFd> bind_free_port(const std::string& address);
+
 /// Takes a bound socket, which may listen already. Accepted connections have TCP_NODELAY and detect the loss of the
 /// peer's host within a minute.
 [[nodiscard]] base::Result<Listener> adopt_listener(base::UniqueFd socket);

@@ -2,8 +2,12 @@
 
 #include <utility>
 
+#include "rendezvous/auth/key.hpp"
+#include "rendezvous/auth/openssl.hpp"
+#include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/wire/rounds.hpp"
+#include "rendezvous/wire/trunk.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -18,29 +22,44 @@ constexpr std::size_t kMostHalfOpen = 16'384;
 
 }  // namespace
 
-CoordinatorHost::CoordinatorHost(base::Loop& loop, Coordinator::Options options, OnRecord on_record)
+CoordinatorHost::CoordinatorHost(base::Loop& loop, Coordinator::Options options, OnRecord on_record, Print print)
     : loop_(loop),
       worker_port_(options.master_port),
+      relays_store_(options.relays_store),
+      version_(options.version),
+      job_id_(options.job_id),
       on_record_(std::move(on_record)),
+      print_(std::move(print)),
       coordinator_(std::move(options), base::Clock::now()) {}
 
 base::Result<std::unique_ptr<CoordinatorHost>> CoordinatorHost::adopt(base::Loop& loop, base::UniqueFd listener,
-                                                                      Coordinator::Options options,
-                                                                      OnRecord on_record) {
-    std::unique_ptr<CoordinatorHost> host(new CoordinatorHost(loop, std::move(options), std::move(on_record)));
+                                                                      Coordinator::Options options, OnRecord on_record,
+                                                                      auth::TlsContextPtr tls, Print print) {
+    std::unique_ptr<CoordinatorHost> host(
+        new CoordinatorHost(loop, std::move(options), std::move(on_record), std::move(print)));
     store::ServerHooks hooks;
     hooks.extension = [self = host.get()](base::ConnectionId peer, std::uint8_t number, std::string_view payload) {
         self->on_message(peer, number, payload);
     };
     hooks.closed = [self = host.get()](base::ConnectionId peer, bool by_fin) {
+        self->goodbyes_.erase(peer);
         self->coordinator_.closed(base::Clock::now(), peer, by_fin);
         self->act();
+    };
+    hooks.trailing = [self = host.get()](base::ConnectionId peer, std::string_view bytes) {
+        self->on_trailing(peer, bytes);
     };
     hooks.warn = [self = host.get()](const std::string& text) {
         self->coordinator_.warn(text);
         self->act();
     };
-    hooks.serves_requests = host->worker_port_ == store::bound_port(listener.get());
+    hooks.tls = std::move(tls);
+    hooks.stranger = [self = host.get()](const std::string& address, store::Stranger kind) {
+        return self->on_stranger(address, kind);
+    };
+    const bool is_shared = host->worker_port_ == store::bound_port(listener.get());
+    hooks.serves_requests = is_shared && !host->relays_store_;
+    hooks.takes_trunks = is_shared && host->relays_store_;
     store::ServerLimits limits;
     limits.half_open = kMostHalfOpen;
     auto server = store::Server::adopt(loop, std::move(listener), std::move(hooks), limits);
@@ -70,11 +89,41 @@ void CoordinatorHost::end_job(int status, const std::string& reason, bool at_onc
     act();
 }
 
+void CoordinatorHost::no_more_hosts() {
+    coordinator_.no_more_hosts(base::Clock::now());
+    act();
+}
+
+/// A secret is worth nothing on another connection, so it may pass in plain.
+void CoordinatorHost::on_trailing(base::ConnectionId peer, std::string_view bytes) {
+    const auto found = goodbyes_.find(peer);
+    const auto ssl = auth::OpenSsl::load();
+    if (found == goodbyes_.end() || !ssl) return;
+    const std::string hash = auth::sha256(**ssl, bytes);
+    const bool returns = hash == found->second.returns;
+    if (returns || hash == found->second.gone) coordinator_.received(base::Clock::now(), peer, Gone{returns});
+}
+
 void CoordinatorHost::on_message(base::ConnectionId peer, std::uint8_t number, std::string_view payload) {
     const auto message = wire::decode(number, payload);
     if (!message) return server_->close(peer);
+    const auto* join = std::get_if<Join>(&*message);
+    if (join && !join->goodbye.gone.empty()) goodbyes_[peer] = join->goodbye;
     coordinator_.received(base::Clock::now(), peer, *message);
     act();
+}
+
+/// The answer of a job without a token is in plain, because the stranger speaks TLS and this job has no key.
+std::string CoordinatorHost::on_stranger(const std::string& address, store::Stranger kind) {
+    if (const std::string line = stranger_lines_.line(base::Clock::now(), address, kind); !line.empty() && print_)
+        print_(line);
+    if (kind == store::Stranger::of_another_token) return {};
+    return wire::encode(Refused{false, exit_status::kRefused,
+                                kind == store::Stranger::with_token
+                                    ? "this node has a token and that job has none, expected no token, or the job's on "
+                                      "all of its nodes"
+                                    : "this node has no token and that job has one, expected --token-file with the "
+                                      "token of that job"});
 }
 
 /// Must precede the Assigned messages: workers of the new round on other nodes may use the store at once. While nodes
@@ -84,7 +133,9 @@ void CoordinatorHost::renew_worker_store() {
     if (is_shared) server_->expect_requests(coordinator_.phase() != Coordinator::Phase::gathering);
     if (coordinator_.phase() != Coordinator::Phase::running || coordinator_.round() == round_) return;
     round_ = coordinator_.round();
-    if (is_shared) server_->clear();
+    if (!is_shared) return;
+    server_->clear();
+    if (relays_store_) server_->take_trunks(wire::trunk_key(version_, job_id_, round_));
 }
 
 void CoordinatorHost::act() {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "rendezvous/wire/rounds.hpp"
@@ -40,12 +42,64 @@ public:
         good_ = good_ && error == std::errc() && end == digits.data() + digits.size();
         return value;
     }
+    Time time() { return Time(Milliseconds(static_cast<std::int64_t>(number()))); }
     [[nodiscard]] bool good() const { return good_; }
 
 private:
     std::string_view left_;
     bool good_ = true;
 };
+
+std::string text_of(Time time) {
+    return std::to_string(std::chrono::duration_cast<Milliseconds>(time.time_since_epoch()).count());
+}
+
+void put(std::string& out, const HeldClaim& claim) {
+    put(out, std::to_string(claim.index()));
+    if (const auto* folder = std::get_if<FolderSeat>(&claim)) {
+        for (const std::string& text :
+             {folder->path, folder->content, std::to_string(folder->number), text_of(folder->asked)})
+            put(out, text);
+        return;
+    }
+    const auto& seat = std::get<EtcdSeat>(claim);
+    const EtcdPlace& at = seat.at;
+    for (const std::string& text : {seat.prefix, seat.content, at.authorities, at.certificate, at.key, at.user})
+        put(out, text);
+    put(out, std::to_string(at.https ? 1 : 0));
+    put(out, std::to_string(seat.node_timeout.count()));
+    put(out, text_of(seat.asked));
+    put(out, std::to_string(at.members.size()));
+    for (const Endpoint& member : at.members) {
+        put(out, member.host);
+        put(out, std::to_string(member.port));
+    }
+}
+
+HeldClaim claim_of(Fields& fields) {
+    if (fields.number() == 0) {
+        FolderSeat seat;
+        seat.path = fields.text();
+        seat.content = fields.text();
+        seat.number = fields.number();
+        seat.asked = fields.time();
+        return seat;
+    }
+    EtcdSeat seat;
+    EtcdPlace& at = seat.at;
+    for (std::string* text : {&seat.prefix, &seat.content, &at.authorities, &at.certificate, &at.key, &at.user})
+        *text = fields.text();
+    at.https = fields.number() != 0;
+    seat.node_timeout = Milliseconds(static_cast<std::int64_t>(fields.number()));
+    seat.asked = fields.time();
+    for (std::uint64_t members = fields.number(); members > 0 && fields.good(); --members) {
+        Endpoint member;
+        member.host = fields.text();
+        member.port = static_cast<int>(fields.number());
+        at.members.push_back(std::move(member));
+    }
+    return seat;
+}
 
 }  // namespace
 
@@ -54,21 +108,20 @@ std::string encode(const CoordinatorJob& job) {
     Snapshot config;
     config.config = options;
     std::string out;
-    for (const std::string& text :
-         {options.version, options.job_id, options.host, options.role, options.program, wire::encode(config)})
+    for (const std::string& text : {options.version, options.job_id, options.host, options.role, options.program,
+                                    options.place, wire::encode(config)})
         put(out, text);
-    for (const std::uint64_t number : {options.epoch, std::uint64_t{options.succeeds}, std::uint64_t{options.is_closed},
-                                       options.expected_hosts.size()})
+    for (const std::uint64_t number : {options.epoch, std::uint64_t{options.succeeds},
+                                       static_cast<std::uint64_t>(options.more_hosts), options.expected_hosts.size()})
         put(out, std::to_string(number));
     for (const std::string& host : options.expected_hosts) put(out, host);
     put(out, options.snapshot ? wire::encode(*options.snapshot) : std::string());
     put(out, std::to_string(job.claim ? 1 : 0));
     if (job.claim) {
-        put(out, job.claim->path);
-        put(out, job.claim->content);
-        put(out, std::to_string(job.claim->number));
+        put(out, *job.claim);
     }
-    put(out, std::to_string(std::chrono::duration_cast<Milliseconds>(job.began.time_since_epoch()).count()));
+    put(out, job.token ? job.token->bytes() : std::string_view());
+    put(out, text_of(job.began));
     return out;
 }
 
@@ -76,25 +129,26 @@ std::optional<CoordinatorJob> decode_job(std::string_view bytes) {
     Fields fields(bytes);
     CoordinatorJob job;
     Coordinator::Options& options = job.options;
-    for (std::string* text : {&options.version, &options.job_id, &options.host, &options.role, &options.program})
+    for (std::string* text :
+         {&options.version, &options.job_id, &options.host, &options.role, &options.program, &options.place})
         *text = fields.text();
     const auto config = wire::decode_snapshot(fields.text());
     if (!config) return std::nullopt;
     static_cast<JobConfig&>(options) = config->config;
     options.epoch = fields.number();
     options.succeeds = fields.number() != 0;
-    options.is_closed = fields.number() != 0;
+    options.more_hosts = static_cast<MoreHosts>(fields.number());
     for (std::uint64_t hosts = fields.number(); hosts > 0 && fields.good(); --hosts)
         options.expected_hosts.push_back(fields.text());
     options.snapshot = wire::decode_snapshot(fields.text());
     if (fields.number() != 0) {
-        HeldClaim claim;
-        claim.path = fields.text();
-        claim.content = fields.text();
-        claim.number = fields.number();
-        job.claim = std::move(claim);
+        job.claim = claim_of(fields);
     }
-    job.began = Time(Milliseconds(static_cast<std::int64_t>(fields.number())));
+    if (std::string token = fields.text(); !token.empty()) {
+        job.token = std::make_shared<const auth::Token>(token);
+        explicit_bzero(token.data(), token.size());
+    }
+    job.began = fields.time();
     if (!fields.good()) return std::nullopt;
     return job;
 }

@@ -20,6 +20,8 @@ public:
     void connect() override;
     void disconnect() override;
     void retarget(const std::vector<ResolvedEndpoint>&) override {}
+    void set_standbys(const std::vector<ResolvedEndpoint>&) override {}
+    [[nodiscard]] ResolvedEndpoint place() const override { return {}; }
     void send(const Message& message) override;
     [[nodiscard]] int socket() const override { return -1; }
 

@@ -1,17 +1,23 @@
 #include "rendezvous/coordinate/process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "rendezvous/auth/hidden_memory.hpp"
+#include "rendezvous/auth/tls_context.hpp"
 #include "rendezvous/base/background.hpp"
+#include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/base/signal_names.hpp"
@@ -46,15 +52,28 @@ void raise_descriptor_limit() {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/// For the user of this node. A line that the terminal or pipe does not take at once is dropped: a coordinator must not
+/// wait for it.
+void print(const std::string& line) {
+    pollfd room{STDERR_FILENO, POLLOUT, 0};
+    const std::string text = "dlaunch: " + base::printable(line) + "\n";
+    if (text.size() <= PIPE_BUF && poll(&room, 1, 0) == 1) [[maybe_unused]]
+        const auto ignored = write(STDERR_FILENO, text.data(), text.size());
+}
+
 class Process {
 public:
     Process(const base::CoordinatorSeat& seat, CoordinatorJob job) : seat_(seat), job_(std::move(job)) {
-        if (job_.claim) claim_ = make_claim(*job_.claim);
+        if (!job_.claim) return;
+        if (const auto asked = seat_.page->claim_asked.load()) asked_of(*job_.claim) = Time(Time::duration(asked));
+        granted_from_ = asked_of(*job_.claim);
+        claim_ = make_claim(*job_.claim);
     }
 
     int run(const OnEnd& on_end);
 
 private:
+    bool load_tls();
     bool serve();
     [[nodiscard]] Claim::State ask_for_claim();
     void beat();
@@ -66,6 +85,7 @@ private:
     const base::CoordinatorSeat& seat_;
     CoordinatorJob job_;
     base::Loop loop_;
+    auth::TlsContextPtr tls_;  ///< null: a job without a token
     std::unique_ptr<CoordinatorHost> host_;
     std::shared_ptr<Claim> claim_;  ///< shared with a background thread that may hang
     base::Background renewing_, releasing_;
@@ -73,11 +93,23 @@ private:
     base::UniqueFd signals_;
     base::Watch signal_watch_;
     int end_signal_ = 0;
+    bool has_all_hosts_ = false;  ///< as on the page when it was last read
     base::Time asked_at_{}, continued_at_{};
     int status_ = CoordinatorExit::kGivenUp;
     base::Time granted_from_{};
     bool leaving_ = false;
 };
+
+/// A node that hosts has loaded OpenSSL before.
+bool Process::load_tls() {
+    if (!job_.token) return true;
+    auth::hide_memory();
+    auto tls = auth::TlsContext::of(*job_.token);
+    if (!tls) print(tls.error().text);
+    job_.token.reset();
+    if (tls) tls_ = std::move(*tls);
+    return tls_ != nullptr;
+}
 
 bool Process::serve() {
     Coordinator::Options options = job_.options;
@@ -87,13 +119,15 @@ bool Process::serve() {
         options.succeeds = true;
         options.snapshot = wire::decode_snapshot(read_record(seat_.record));
     }
-    auto host = CoordinatorHost::adopt(loop_, copy_of(seat_.listeners[0]), std::move(options),
-                                       [this](const Snapshot& snapshot) {
-                                           static_cast<void>(write_record(seat_.record, wire::encode(snapshot)));
-                                           if (!snapshot.verdict) return;
-                                           seat_.page->status = snapshot.verdict->status;
-                                           seat_.page->is_over = true;
-                                       });
+    auto host = CoordinatorHost::adopt(
+        loop_, copy_of(seat_.listeners[0]), std::move(options),
+        [this](const Snapshot& snapshot) {
+            static_cast<void>(write_record(seat_.record, wire::encode(snapshot)));
+            if (!snapshot.verdict) return;
+            seat_.page->status = snapshot.verdict->status;
+            seat_.page->is_over = true;
+        },
+        tls_, print);
     if (!host) return false;
     host_ = std::move(*host);
     for (int at = 1; at < seat_.listener_count; ++at)
@@ -103,14 +137,16 @@ bool Process::serve() {
 
 /// If the guard was stalled, the claim may have expired. Therefore a successor renews the claim before it serves.
 Claim::State Process::ask_for_claim() {
+    if (!claim_ || seat_.generation == 0) return Claim::State::held;
     granted_from_ = Clock::now();
-    return claim_ && seat_.generation > 0 ? claim_->renew() : Claim::State::held;
+    return claim_->renew();
 }
 
 void Process::beat() {
     const auto limit = longest_stall(host_->coordinator().config().node_timeout);
     seat_.page->alive(Clock::now() + limit);
     if (host_->coordinator().deposed()) return leave(CoordinatorExit::kGivenUp);
+    if (seat_.page->no_more_hosts && !std::exchange(has_all_hosts_, true)) host_->no_more_hosts();
     beat_timer_ = loop_.after(limit / 5, [this] { beat(); });
 }
 
@@ -123,8 +159,10 @@ void Process::renew_claim() {
         return [this, state, asked] {
             renewing_ = {};
             if (state == Claim::State::lost) return leave(CoordinatorExit::kGivenUp);
-            if (state == Claim::State::held)
+            if (state == Claim::State::held) {
+                seat_.page->claim_asked.store(asked.time_since_epoch().count());
                 host_->granted(asked + claim_lease(host_->coordinator().config().node_timeout));
+            }
             renew_timer_ = loop_.after(Claim::kRenewEvery, [this] { renew_claim(); });
         };
     });
@@ -180,7 +218,7 @@ int Process::run(const OnEnd& on_end) {
     raise_descriptor_limit();
     const Claim::State state = ask_for_claim();
     if (state == Claim::State::unknown) return EXIT_FAILURE;  // the guard starts another one
-    if (state == Claim::State::lost || !serve()) return CoordinatorExit::kGivenUp;
+    if (state == Claim::State::lost || !load_tls() || !serve()) return CoordinatorExit::kGivenUp;
     seat_.page->hands_over = claim_ != nullptr;
     sigset_t ending;
     sigemptyset(&ending);
@@ -203,7 +241,9 @@ int Process::run(const OnEnd& on_end) {
 }  // namespace
 
 int run_coordinator_process(const base::CoordinatorSeat& seat, const OnEnd& on_end) {
-    auto job = decode_job(bytes_of(seat.job));
+    std::string bytes = bytes_of(seat.job);
+    auto job = decode_job(bytes);
+    explicit_bzero(bytes.data(), bytes.size());
     if (!job) return CoordinatorExit::kGivenUp;
     return Process(seat, std::move(*job)).run(on_end);
 }

@@ -1,5 +1,6 @@
 // A head with the snapshot's position, and two alternating slots. The head is written last, by one system call within
-// one page, which a signal cannot interrupt.
+// one page, which a signal cannot interrupt. A reader of another process looks at the head again after it has read: a
+// writer that was faster has emptied the slot.
 
 #include "rendezvous/coordinate/record_file.hpp"
 
@@ -17,7 +18,8 @@ namespace dlaunch::rendezvous {
 namespace {
 
 struct Head {
-    std::uint64_t at = 0, size = 0;
+    std::uint64_t at = 0, size = 0, number = 0;
+    bool operator==(const Head&) const = default;
 };
 constexpr std::uint64_t kFirstPlace = 4096, kSecondPlace = std::uint64_t{1} << 32;
 
@@ -65,13 +67,18 @@ std::string bytes_of(int file) {
 }
 
 std::string read_record(int file) {
-    const Head head = head_of(file);
-    return read_at(file, head.at, head.size);
+    Head head = head_of(file);
+    while (true) {
+        std::string bytes = read_at(file, head.at, head.size);
+        const Head after = head_of(file);
+        if (after == head) return bytes;
+        head = after;
+    }
 }
 
 bool write_record(int file, std::string_view bytes) {
     const Head before = head_of(file);
-    const Head now{before.at == kFirstPlace ? kSecondPlace : kFirstPlace, bytes.size()};
+    const Head now{before.at == kFirstPlace ? kSecondPlace : kFirstPlace, bytes.size(), before.number + 1};
     if (!write_all(file, bytes, now.at)) return false;
     if (pwrite(file, &now, sizeof now, 0) != static_cast<ssize_t>(sizeof now)) return false;
     if (before.size > 0)

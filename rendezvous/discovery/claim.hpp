@@ -5,17 +5,35 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "rendezvous/base/time.hpp"
+#include "rendezvous/net/endpoint.hpp"
 
 namespace dlaunch::rendezvous {
 
-/// An acquired claim, for the process that renews it.
-struct HeldClaim {
+/// An acquired claim, for the process that renews it: a file in a folder.
+struct FolderSeat {
     std::string path;     ///< of the file
     std::string content;  ///< the whole file; holds a random number that identifies the owner
     std::uint64_t number = 0;
+    Time asked = std::chrono::steady_clock::now();  ///< before the request that made or renewed the claim
 };
+
+/// Likewise, keys in etcd.
+struct EtcdSeat {
+    EtcdPlace at;
+    std::string prefix;   ///< of the job's keys
+    std::string content;  ///< the claim's value; holds a random number that identifies the owner
+    Milliseconds node_timeout{};
+    Time asked = std::chrono::steady_clock::now();  ///< likewise
+};
+
+using HeldClaim = std::variant<FolderSeat, EtcdSeat>;
+
+[[nodiscard]] inline Time& asked_of(HeldClaim& claim) {
+    return std::visit([](auto& seat) -> Time& { return seat.asked; }, claim);
+}
 
 /// Validity of a renewal, counted from before the renewal's request. For standbys a claim is dead after half of the
 /// node time-out without a renewal, which is later.
@@ -46,6 +64,12 @@ public:
     /// knew, encoded, for a successor in the next moments; empty: the owner cannot say.
     virtual void release(const std::string& snapshot) = 0;
 };
+
+/// Time after the latest renewal in which the owner of a vanished claim may claim again. Later, another owner may have
+/// served and released the job in between.
+inline constexpr auto kMayClaimAgain = 3 * Claim::kRenewEvery;
+/// A claim that has been missing for so long does not come again, if its owner lives.
+inline constexpr auto kMissingForGood = kMayClaimAgain + Claim::kRenewEvery;
 
 [[nodiscard]] std::unique_ptr<Claim> make_claim(HeldClaim claim);
 

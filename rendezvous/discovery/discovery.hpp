@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/auth/tls_context.hpp"
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/base/time.hpp"
@@ -30,6 +31,7 @@ struct DiscoveryRequest {
     std::string host_name;                   ///< this node's
     std::string local_addr;                  ///< address to advertise; empty: choose one
     std::string version, job_id;             ///< a coordinator accepts only equal ones
+    auth::TlsContextPtr tls;                 ///< of a job with a token
     std::string option = "--rdzv-endpoint";  ///< the option that named the endpoint, for messages
     Hosting hosting = Hosting::at_own_place;
     bool only_look = false;      ///< `dlaunch check`: claim nothing
@@ -56,6 +58,7 @@ struct DiscoveryResult {
     std::string why;                              ///< the reason for this address, for users
     std::string problem;                          ///< of the first name without an address; may be resolved later
     bool name_is_loopback = false;  ///< the endpoint's name is this host's, and resolves to loopback only on this host
+    std::string port_owner;         ///< the process on this node that has the coordinator's port, if another service
     std::string warning;            ///< for the user: the options probably contain a mistake
 
     [[nodiscard]] bool has_no_address() const;  ///< no name has resolved yet
@@ -79,11 +82,15 @@ public:
     /// Records an epoch that this node has seen. Before this node takes over, it lets others do so for that time.
     virtual void learn(std::uint64_t, Milliseconds) {}
 
+    /// The port at which a take-over by this node will serve, if the coordinator's place may move: bound to this
+    /// numeric address until then, but without a listener. 0: none.
+    [[nodiscard]] virtual int reserve_port(const std::string& /*address*/) { return 0; }
+
     /// A standby without workers: whether find() should be called, because the claim is free or was not renewed lately.
     [[nodiscard]] virtual bool may_be_vacant() { return false; }
 
     // A standby that does nothing else looks most often, and so takes over first, a spare before members of the round.
-    static constexpr Milliseconds kLookEvery{500}, kLookAlwaysEvery{100};
+    static constexpr Milliseconds kLookEvery{250}, kLookAlwaysEvery{100};
     static constexpr Milliseconds kSparesWait{200}, kMembersWait{400};
 };
 

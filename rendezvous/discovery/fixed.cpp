@@ -7,8 +7,10 @@
 #include <thread>
 
 #include "rendezvous/base/address.hpp"
+#include "rendezvous/discovery/etcd.hpp"
 #include "rendezvous/discovery/folder.hpp"
 #include "rendezvous/net/addresses.hpp"
+#include "rendezvous/net/port_owner.hpp"
 #include "rendezvous/net/probe.hpp"
 
 namespace dlaunch::rendezvous {
@@ -25,9 +27,15 @@ void add_of_its_version(std::vector<std::string>& all, std::string address) {
     if (!address.empty() && std::none_of(all.begin(), all.end(), is_like)) all.push_back(std::move(address));
 }
 
+std::string silent_owner_of(int port) {
+    const std::string owner = port_owner(port);
+    return owner.empty() ? "a process that does not answer" : owner + ", which does not answer";
+}
+
 }  // namespace
 
 std::unique_ptr<Discovery> make_discovery(DiscoveryRequest request) {
+    if (!request.at.etcd.members.empty()) return std::make_unique<EtcdDiscovery>(std::move(request));
     if (!request.at.folder.empty()) return std::make_unique<FolderDiscovery>(std::move(request));
     return std::make_unique<FixedDiscovery>(std::move(request));
 }
@@ -42,7 +50,7 @@ base::Result<void> choose_address(const DiscoveryRequest& request, const std::st
     found.bind_to = base::reachable_address();
     if (!request.local_addr.empty()) {
         auto numbers = addresses_of(request.local_addr);
-        if (!numbers) return numbers.error().within("--local-addr");
+        if (!numbers) return base::Error{numbers.error().within("--local-addr").text};
         found.advertised = request.local_addr;
         found.bind_to = numbers->front();
         found.why = "--local-addr names it";
@@ -109,7 +117,7 @@ bool FixedDiscovery::hosts_elsewhere(DiscoveryResult& found) const {
     if (!is_forced && request_.hosting != Hosting::as_first) return false;
     if (there.address.empty()) return is_forced;
     const auto answer_at = [&](const std::string& address) {
-        return probe(address, there.endpoint.port, request_.version, request_.job_id, kAnswerIn).kind;
+        return probe(address, there.endpoint.port, request_.version, request_.job_id, kAnswerIn, request_.tls).kind;
     };
     const Kind answer = answer_at(there.address);
     if (is_forced) {  // a relay in front of this node may accept connections before the coordinator listens
@@ -147,12 +155,20 @@ base::Result<DiscoveryResult> FixedDiscovery::host(DiscoveryResult found, const 
             return found;
         }
         if (!listener.error().text.ends_with("Address already in use")) return listener.error().within(request_.option);
-        const Kind there = probe(address, port, request_.version, request_.job_id, kAnswerIn).kind;
-        if (there == Kind::coordinator || there == Kind::refused || there == Kind::silent) return found;
+        const Kind there = probe(address, port, request_.version, request_.job_id, kAnswerIn, request_.tls).kind;
+        if (there == Kind::coordinator || there == Kind::refused) return found;
+        if (there == Kind::silent) {
+            found.warning = fmt::format("{}: {}, by {}, expected a free port, or the coordinator", request_.option,
+                                        listener.error().text, silent_owner_of(port));
+            return found;
+        }
         if (std::chrono::steady_clock::now() < end) continue;
-        if (there == Kind::foreign_service) return found;
-        return base::Error{fmt::format("{}: {}, by a process that does not answer, expected a free port",
-                                       request_.option, listener.error().text),
+        if (there == Kind::foreign_service) {
+            found.port_owner = port_owner(port);
+            return found;
+        }
+        return base::Error{fmt::format("{}: {}, by {}, expected a free port", request_.option, listener.error().text,
+                                       silent_owner_of(port)),
                            exit_status::kRefused};
     }
 }

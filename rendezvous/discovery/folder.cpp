@@ -6,13 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "rendezvous/base/files.hpp"
-#include "rendezvous/base/random.hpp"
+#include "rendezvous/discovery/claim_text.hpp"
 #include "rendezvous/discovery/fixed.hpp"
 #include "rendezvous/discovery/folder_claim.hpp"
 #include "rendezvous/discovery/part_file.hpp"
@@ -25,39 +23,13 @@ namespace {
 constexpr auto kAnswerIn = Milliseconds(200);      // meanwhile the claim may be released, and others take it
 constexpr auto kClosedPort = Milliseconds(1'000);  // two renewals of a living owner
 constexpr auto kLookAgain = Milliseconds(100);
-constexpr auto kMissing = kMayClaimAgain + Claim::kRenewEvery;  // the owner, if it lives, has claimed again by then
-constexpr std::size_t kLongestName = 100;
-constexpr std::int64_t kEpochsStart_ms = 1'704'067'200'000;  // 2024-01-01, 0:00 UTC
-
-/// 0 for a text that is no claim.
-std::uint64_t epoch_in(std::string_view claim) {
-    constexpr std::string_view kLine = "\nepoch ";
-    const std::size_t at = claim.find(kLine);
-    std::uint64_t epoch = 0;
-    if (at != std::string_view::npos)
-        std::from_chars(claim.data() + at + kLine.size(), claim.data() + claim.size(), epoch);
-    return epoch;
-}
 
 }  // namespace
 
-std::string file_name_of_job(const std::string& job_id) {
-    std::string name;
-    std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
-    for (const char c : job_id) {
-        const auto byte = static_cast<unsigned char>(c);
-        hash = (hash ^ byte) * 1'099'511'628'211U;
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        name += plain ? std::string(1, c) : fmt::format("-{:02x}", byte);
-    }
-    if (name.size() <= kLongestName) return name;
-    return fmt::format("{}-{:016x}", name.substr(0, kLongestName), hash);
-}
-
 FolderDiscovery::FolderDiscovery(DiscoveryRequest request)
-    : request_(std::move(request)),
-      prefix_(claim_prefix(request_.at.folder, request_.job_id)),
-      known_epoch_(request_.known_epoch) {}
+    : MovingDiscovery(request.known_epoch),
+      request_(std::move(request)),
+      prefix_(claim_prefix(request_.at.folder, request_.job_id)) {}
 
 base::Error FolderDiscovery::failed(const char* what, const std::string& why) const {
     return {fmt::format("--rdzv-endpoint: {} file://{}: {}, expected a folder that all nodes share and may write to",
@@ -65,8 +37,7 @@ base::Error FolderDiscovery::failed(const char* what, const std::string& why) co
 }
 
 std::string FolderDiscovery::content(const Endpoint& place, std::uint64_t epoch) const {
-    return fmt::format("{}\nhost {}\npid {}\nclaim {:016x}\nepoch {}\n", place.text(), request_.host_name, getpid(),
-                       base::random_number(), epoch);
+    return claim_text(place, request_.host_name, epoch);
 }
 
 base::Result<std::optional<FolderDiscovery::Latest>> FolderDiscovery::latest() {
@@ -85,8 +56,7 @@ base::Result<std::optional<FolderDiscovery::Latest>> FolderDiscovery::latest() {
     found.path = prefix_ + std::to_string(found.number);
     const std::string text = base::text_of(found.path);
     found.epoch = epoch_in(text);
-    if (auto place = parse_endpoints(text.substr(0, text.find('\n')), 0); place && place->places.size() == 1)
-        found.place = place->places.front();
+    found.place = place_in(text);
     return std::optional<Latest>(found);
 }
 
@@ -112,7 +82,7 @@ Time FolderDiscovery::last_change() const {
 /// Whether the claim has been missing for so long that its owner does not claim again.
 bool FolderDiscovery::is_missing() const {
     const std::lock_guard lock(seen_mutex_);
-    return missing_since_ && std::chrono::steady_clock::now() - *missing_since_ >= kMissing;
+    return missing_since_ && std::chrono::steady_clock::now() - *missing_since_ >= kMissingForGood;
 }
 
 bool FolderDiscovery::is_vacant() {
@@ -132,7 +102,7 @@ bool FolderDiscovery::is_gone() {
 }
 
 bool FolderDiscovery::stays_gone() {
-    const auto end = std::chrono::steady_clock::now() + kMissing;
+    const auto end = std::chrono::steady_clock::now() + kMissingForGood;
     while (is_gone()) {
         if (std::chrono::steady_clock::now() >= end) return true;
         std::this_thread::sleep_for(kLookAgain);
@@ -145,9 +115,9 @@ bool FolderDiscovery::is_dead(const Latest& claim) {
     using Kind = Answer::Kind;
     (void)unchanged_for(claim);
     for (const Time first_seen = last_change();;) {
-        const Answer answer =
-            claim.place.port ? probe(claim.place.host, claim.place.port, request_.version, request_.job_id, kAnswerIn)
-                             : Answer{Kind::closed_port, {}};
+        const Answer answer = claim.place.port ? probe(claim.place.host, claim.place.port, request_.version,
+                                                       request_.job_id, kAnswerIn, request_.tls)
+                                               : Answer{Kind::closed_port, {}};
         const auto unchanged = unchanged_for(claim);
         if (unchanged == Milliseconds::max()) return true;
         if (answer.kind == Kind::coordinator || last_change() != first_seen) return false;
@@ -224,23 +194,22 @@ std::optional<HandedOver> FolderDiscovery::released_as(const Latest& claim) {
 /// that a newcomer in a folder that was emptied under a living job repeats no epoch. The result has no listener if
 /// another node was first.
 base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, const Latest& after) {
-    auto listener = store::open_listener(found.bind_to, 0);
-    if (!listener) return listener.error();
-    const Endpoint place{found.bind_to, listener->port};
-    HeldClaim claim;
+    const auto place = own_place(found.bind_to);
+    if (!place) return place.error();
+    FolderSeat claim;
     claim.number = after.number + 1;
     claim.path = prefix_ + std::to_string(claim.number);
     std::int64_t claimed_at_ms = 0;
     auto first = create_claim(claim.path, [&](std::int64_t now_ms) {
         claimed_at_ms = now_ms;
-        const auto since_start = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms - kEpochsStart_ms, 0));
-        const std::uint64_t seen = claim_of_epoch(std::max<std::uint64_t>(known_epoch_, after.epoch));
-        found.epoch = epoch_of_claim(std::max(seen + 1, since_start));
-        claim.content = content(place, found.epoch);
+        found.epoch = epoch_after(std::max<std::uint64_t>(known_epoch_, after.epoch), now_ms);
+        claim.content = content(*place, found.epoch);
         return claim.content;
     });
     if (!first) return failed("cannot write to", first.error().text);
     if (!*first) return found;
+    auto listener = listen();
+    if (!listener) return listener.error();
     found.succeeds = after.number > 0 || known_epoch_ > 0;
     if (auto released = released_as(after)) {
         if (released->is_unused()) found.succeeds = false;
@@ -250,7 +219,7 @@ base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, 
     }
     for (std::uint64_t old = after.number; old > 0; --old)
         if (unlink((prefix_ + std::to_string(old)).c_str()) != 0) break;
-    found.places = {{place, found.bind_to}};
+    found.places = {{*place, found.bind_to}};
     found.listener = std::move(*listener);
     found.claim = std::move(claim);
     return found;

@@ -11,31 +11,24 @@
 /// of the job treat the missing claim as dead only when the owner may no longer claim again. No epoch is used twice,
 /// because an epoch is at least the time of its claim.
 
-#include <algorithm>
-#include <atomic>
 #include <ctime>
 #include <mutex>
 #include <optional>
 #include <string>
 
-#include "rendezvous/discovery/discovery.hpp"
 #include "rendezvous/discovery/handed_over.hpp"
+#include "rendezvous/discovery/moving.hpp"
 
 namespace dlaunch::rendezvous {
 
-class FolderDiscovery : public Discovery {
+class FolderDiscovery : public MovingDiscovery {
 public:
     explicit FolderDiscovery(DiscoveryRequest request);
 
     [[nodiscard]] base::Result<DiscoveryResult> find() override;
-    [[nodiscard]] bool moves() const override { return true; }
     [[nodiscard]] bool is_vacant() override;
     [[nodiscard]] bool stays_gone() override;
     [[nodiscard]] bool may_be_vacant() override;
-    void learn(std::uint64_t epoch, Milliseconds waits) override {
-        known_epoch_ = std::max(known_epoch_.load(), epoch);
-        waits_ = waits;
-    }
 
 private:
     struct Latest {
@@ -64,15 +57,10 @@ private:
     [[nodiscard]] base::Result<void> try_to_write(const Endpoint& place) const;
 
     const DiscoveryRequest request_;
-    const std::string prefix_;  ///< of the claims' paths
-    std::atomic<std::uint64_t> known_epoch_ = 0;
-    std::atomic<Milliseconds> waits_{Milliseconds(0)};  ///< for others to take over
+    const std::string prefix_;       ///< of the claims' paths
     mutable std::mutex seen_mutex_;  ///< a standby's look and a find() may overlap while the file server is slow
     Seen seen_;
     std::optional<Time> missing_since_;  ///< the first look without a claim after the latest look with one
 };
-
-/// Encodes a job id for a file name; different ids have different names.
-[[nodiscard]] std::string file_name_of_job(const std::string& job_id);
 
 }  // namespace dlaunch::rendezvous

@@ -16,7 +16,7 @@
 
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/files.hpp"
-#include "rendezvous/discovery/folder.hpp"
+#include "rendezvous/discovery/claim_text.hpp"
 #include "rendezvous/discovery/handed_over.hpp"
 #include "rendezvous/discovery/part_file.hpp"
 
@@ -65,8 +65,6 @@ std::optional<timespec> renewed_at(const std::string& path) {
     if (!file || fstat(file.get(), &about) != 0) return std::nullopt;
     return about.st_mtim;
 }
-
-std::unique_ptr<Claim> make_claim(HeldClaim claim) { return std::make_unique<FolderClaim>(std::move(claim)); }
 
 bool FolderClaim::is_last() const {
     const auto all = claims_in(prefix_of(held_.path));

@@ -13,13 +13,9 @@
 
 namespace dlaunch::rendezvous {
 
-/// Time after the latest renewal in which the owner of a vanished claim may claim again. Later, another owner may have
-/// served and released the job in between.
-inline constexpr auto kMayClaimAgain = 3 * Claim::kRenewEvery;
-
 class FolderClaim : public Claim {
 public:
-    explicit FolderClaim(HeldClaim held) : held_(std::move(held)), held_at_(std::chrono::steady_clock::now()) {}
+    explicit FolderClaim(FolderSeat held) : held_(std::move(held)), held_at_(held_.asked) {}
 
     [[nodiscard]] State renew() override;
     void remove() override;
@@ -29,7 +25,7 @@ private:
     [[nodiscard]] State claim_again();
     [[nodiscard]] bool is_last() const;
 
-    HeldClaim held_;
+    FolderSeat held_;
     Time held_at_;  ///< start of the latest successful renewal
 };
 

@@ -60,16 +60,29 @@ base::Result<std::vector<std::string>> addresses_of(const std::string& host) {
     return found;
 }
 
-std::vector<std::string> own_addresses() {
+namespace {
+
+/// Of one interface, or of all with an empty name.
+std::vector<std::string> addresses_of_interfaces(std::string_view name) {
     std::vector<std::string> found;
     ifaddrs* list = nullptr;
     if (getifaddrs(&list) != 0) return found;
     for (const ifaddrs* at = list; at; at = at->ifa_next) {
         if (!at->ifa_addr || (at->ifa_addr->sa_family != AF_INET && at->ifa_addr->sa_family != AF_INET6)) continue;
-        found.push_back(base::address_text(at->ifa_addr));
+        if (name.empty() || name == at->ifa_name) found.push_back(base::address_text(at->ifa_addr));
     }
     freeifaddrs(list);
     return found;
+}
+
+}  // namespace
+
+std::vector<std::string> own_addresses() { return addresses_of_interfaces({}); }
+
+std::string address_of_interface(const std::string& name) {
+    auto found = name.empty() ? std::vector<std::string>() : addresses_of_interfaces(name);
+    std::stable_partition(found.begin(), found.end(), is_version_4);
+    return found.empty() ? std::string() : found.front();
 }
 
 bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }

@@ -18,6 +18,9 @@ namespace dlaunch::rendezvous {
 /// Addresses of this host's interfaces, including loopback.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
+/// The first address of an interface, IPv4 before IPv6; empty: none has this name and an address.
+[[nodiscard]] std::string address_of_interface(const std::string& name);
+
 /// Whether `host` is a numeric address, with a scope or without.
 [[nodiscard]] bool is_numeric(const std::string& host);
 

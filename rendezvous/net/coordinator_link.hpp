@@ -30,6 +30,10 @@ public:
     virtual void connect() = 0;
     /// Drops the connection. Later connects dial these endpoints.
     virtual void retarget(const std::vector<ResolvedEndpoint>& places) = 0;
+    /// Where else a coordinator may serve later: dialed in turn after the address of the present connection.
+    virtual void set_standbys(const std::vector<ResolvedEndpoint>& standbys) = 0;
+    /// The address that was dialed last.
+    [[nodiscard]] virtual ResolvedEndpoint place() const = 0;
     /// Closes the connection with FIN, without a call of the observer.
     virtual void disconnect() = 0;
     virtual void send(const Message& message) = 0;

@@ -10,7 +10,7 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-constexpr std::string_view kFolder = "file://";
+constexpr std::string_view kFolder = "file://", kEtcd = "etcd://";
 
 std::optional<int> port_of(std::string_view text) {
     int port = -1;
@@ -57,13 +57,17 @@ base::Result<Endpoints> parse_endpoints(std::string_view text, int default_port)
             return base::Error{"expected file:///FOLDER, the full path of a folder that all nodes share"};
         return found;
     }
+    const bool is_etcd = text.starts_with(kEtcd);
+    if (is_etcd) text.remove_prefix(kEtcd.size());
+    std::vector<Endpoint>& places = is_etcd ? found.etcd.members : found.places;
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
-        auto one = parse_one(base::trimmed(text.substr(at, end - at)), default_port);
+        auto one = parse_one(base::trimmed(text.substr(at, end - at)), is_etcd ? EtcdPlace::kPort : default_port);
         if (!one)
-            return base::Error{
-                "expected HOST, HOST:PORT or [IPV6]:PORT, several separated by commas, or file:///FOLDER"};
-        found.places.push_back(std::move(*one));
+            return base::Error{is_etcd ? "expected etcd://HOST:PORT, several HOST:PORT separated by commas"
+                                       : "expected HOST, HOST:PORT or [IPV6]:PORT, several separated by commas, "
+                                         "etcd://HOST:PORT or file:///FOLDER"};
+        places.push_back(std::move(*one));
         at = end + 1;
     }
     return found;

@@ -15,6 +15,7 @@
 
 #include "rendezvous/net/addresses.hpp"
 #include "rendezvous/net/probe.hpp"
+#include "rendezvous/net/refusal.hpp"
 
 namespace dlaunch::rendezvous {
 
@@ -23,8 +24,9 @@ namespace dlaunch::rendezvous {
 constexpr int kMostSilentCloses = 3;
 constexpr std::size_t kFirstBytes = 64;
 
-MemberLink::MemberLink(base::Loop& loop, const std::vector<ResolvedEndpoint>& places, Observer observer)
-    : loop_(loop), observer_(std::move(observer)) {
+MemberLink::MemberLink(base::Loop& loop, const std::vector<ResolvedEndpoint>& places, Observer observer,
+                       auth::TlsContextPtr tls)
+    : loop_(loop), observer_(std::move(observer)), tls_(std::move(tls)) {
     retarget(places);
 }
 
@@ -36,13 +38,24 @@ void MemberLink::retarget(const std::vector<ResolvedEndpoint>& places) {
     cycle_failed_ = false;
 }
 
+/// All addresses of the present endpoint's name stay.
+void MemberLink::set_standbys(const std::vector<ResolvedEndpoint>& standbys) {
+    const ResolvedEndpoint present = place();
+    std::erase_if(targets_, [&](const Target& target) { return target.place.endpoint != present.endpoint; });
+    current_ = static_cast<std::size_t>(
+        std::ranges::find(targets_, present, [](const Target& target) { return target.place; }) - targets_.begin());
+    next_ = current_;
+    for (const ResolvedEndpoint& standby : standbys)
+        if (standby.endpoint != present.endpoint) targets_.push_back({standby, {}});
+}
+
 MemberLink::~MemberLink() { disconnect(); }
 
 void MemberLink::drop() {
     readable_ = {};
     writable_ = {};
     second_.reset();
-    socket_.reset();
+    stream_.reset();
     reader_.reset();
     unsent_.clear();
     first_bytes_.clear();
@@ -54,14 +67,15 @@ bool MemberLink::all_hopeless() const {
     return std::all_of(targets_.begin(), targets_.end(), [](const Target& target) { return target.hopeless; });
 }
 
+/// The next connect() dials the address after the present one.
+void MemberLink::try_another() {
+    if (!targets_.empty()) next_ = (current_ + 1) % targets_.size();
+}
+
 void MemberLink::disconnect() {
-    if (socket_) {
-        // With unread input the kernel would send RST instead of FIN.
-        std::array<char, 4096> unread;
-        while (recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0) {}
-        shutdown(socket_.get(), SHUT_WR);
-    }
+    if (stream_) stream_->end();
     drop();
+    try_another();
 }
 
 /// Records the current endpoint's problem. Returns the problems of all endpoints tried so far.
@@ -77,13 +91,12 @@ std::string MemberLink::note_problem(const std::string& why) {
 }
 
 void MemberLink::connect() {
-    if (socket_) {
+    if (stream_) {
         if (!got_message_) {
-            next_ = (current_ + 1) % targets_.size();
+            try_another();
             static_cast<void>(note_problem("no answer"));
         }
-        const linger reset{1, 0};
-        setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        stream_->reset();
     }
     drop();
     if (std::exchange(cycle_failed_, false)) forget_addresses();
@@ -122,6 +135,7 @@ void MemberLink::look_up(std::size_t which) {
         const bool has_address = found && !found->empty();
         if (has_address) take_addresses(static_cast<std::size_t>(target - targets_.begin()), *found);
         if (life != life_) return;
+        next_ = (current_ + 1) % targets_.size();  // the cycle includes the addresses that were just found
         if (!targets_[current_].place.address.empty()) return dial();
         fail(false, found ? "it has no address" : found.error().text);
     };
@@ -142,12 +156,14 @@ void MemberLink::dial() {
     const ResolvedEndpoint& place = targets_[current_].place;
     auto address = socket_address(place.address, place.endpoint.port);
     if (!address) return fail(false, address.error().text);
-    socket_ = base::UniqueFd(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    base::UniqueFd socket(::socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) return fail(errno);
     const int yes = 1;
-    setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const int done = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address->storage), address->size);
+    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    const int done = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address->storage), address->size);
     if (done != 0 && errno != EINPROGRESS) return fail(errno);
-    writable_ = loop_.writable(socket_.get(), [this] { on_connected(); });
+    stream_.emplace(std::move(socket), tls_ ? std::make_unique<auth::Tls>(tls_, auth::Tls::Side::client) : nullptr);
+    writable_ = loop_.writable(stream_->fd(), [this] { on_connected(); });
 }
 
 void MemberLink::fail(int error) { fail(error == ECONNREFUSED, std::strerror(error)); }
@@ -155,8 +171,9 @@ void MemberLink::fail(int error) { fail(error == ECONNREFUSED, std::strerror(err
 void MemberLink::fail(bool refused, const std::string& why) {
     drop();
     targets_[current_].hopeless = refused;
-    const ConnectFailure failure{refused && all_hopeless(), note_problem(why)};
-    loop_.post([this, failure, life = life_] {
+    ConnectFailure failure{refused && all_hopeless(), note_problem(why)};
+    failure.has_more = !cycle_failed_;
+    loop_.post([this, failure = std::move(failure), life = life_] {
         if (life == life_) observer_.failed(failure);
     });
 }
@@ -165,21 +182,35 @@ void MemberLink::fail_as_foreign_service(const std::string& how) {
     drop();
     silent_closes_ = 0;
     targets_[current_].hopeless = true;
-    next_ = (current_ + 1) % targets_.size();
-    observer_.failed({false, note_problem("another service listens there: " + how), all_hopeless()});
+    try_another();
+    const std::string problem = note_problem("another service listens there: " + how);
+    observer_.failed({.text = problem, .foreign_service = all_hopeless(), .has_more = !cycle_failed_});
+}
+
+/// Nothing that a handshake shows is proven. A coordinator that has answered once was there, so a later failure is a
+/// failed dial: anybody on the way could send it.
+void MemberLink::fail_handshake(int error) {
+    const Refusal refusal = refusal_of(*stream_);
+    if (has_been_open_ || refusal.text.empty())
+        return fail(false, refusal.text.empty() ? std::strerror(error) : refusal.text);
+    if (!refusal.by_coordinator) return fail_as_foreign_service(refusal.text);
+    const std::string problem = note_problem(refusal.text);
+    drop();
+    observer_.failed({.text = problem, .refusal = problem});
 }
 
 void MemberLink::on_connected() {
     int error = 0;
     socklen_t size = sizeof error;
-    getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    getsockopt(stream_->fd(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) return fail(error);
     writable_ = {};
     next_ = current_;
     for (Target& target : targets_) target.problem.clear();
     reader_ = std::make_unique<wire::FrameReader>();
     unsent_ = wire::kGreeting;
-    readable_ = loop_.readable(socket_.get(), [this] { on_readable(); });
+    readable_ = loop_.readable(stream_->fd(), [this] { on_readable(); });
+    if (!stream_->is_open()) flush();
     observer_.connected();
 }
 
@@ -190,15 +221,11 @@ void MemberLink::send(const Message& message) {
 }
 
 void MemberLink::flush() {
-    while (!unsent_.empty()) {
-        const ssize_t count = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
-        if (count > 0) {
-            unsent_.erase(0, static_cast<std::size_t>(count));
-        } else if (errno == EAGAIN) {
-            return await_room();
-        } else if (errno != EINTR) {
-            unsent_.clear();  // on_readable() reports the end and its reason
-        }
+    while ((!unsent_.empty() && stream_->is_open()) || stream_->has_unsent()) {
+        const auto sent = stream_->send(unsent_);
+        unsent_.erase(0, sent.bytes);
+        if (sent.blocked) return await_room();
+        if (sent.error != 0) unsent_.clear();  // on_readable() reports the end and its reason
     }
     writable_ = {};
     second_.reset();
@@ -207,24 +234,29 @@ void MemberLink::flush() {
 /// Uses a duplicate of the descriptor, because the loop allows one Watch per descriptor and readable_ has the first.
 void MemberLink::await_room() {
     if (writable_) return;
-    second_ = base::UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
+    second_ = base::UniqueFd(fcntl(stream_->fd(), F_DUPFD_CLOEXEC, 0));
     writable_ = loop_.writable(second_.get(), [this] { flush(); });
 }
 
 void MemberLink::on_readable() {
     std::array<char, 16'384> bytes;
-    const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
-    if (count > 0) {
+    const bool was_open = stream_->is_open();
+    const auto received = stream_->receive(bytes);
+    using Kind = net::Stream::Received::Kind;
+    if (!was_open && received.kind == Kind::failed) return fail_handshake(received.error);
+    if (stream_->is_open()) has_been_open_ = true;
+    if (!was_open || stream_->has_unsent()) flush();
+    if (received.kind == Kind::nothing) return;
+    if (received.kind == Kind::bytes) {
         silent_closes_ = 0;
-        if (first_bytes_.size() < kFirstBytes) first_bytes_.append(bytes.data(), static_cast<std::size_t>(count));
-        reader_->feed({bytes.data(), static_cast<std::size_t>(count)});
+        if (first_bytes_.size() < kFirstBytes) first_bytes_.append(received.bytes);
+        reader_->feed(received.bytes);
         return take_messages();
     }
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (first_bytes_.empty() && ++silent_closes_ >= kMostSilentCloses)
+    if (!tls_ && first_bytes_.empty() && ++silent_closes_ >= kMostSilentCloses)
         return fail_as_foreign_service("it closes every connection without sending a byte");
     drop();
-    observer_.closed(count == 0);
+    observer_.closed(received.kind == Kind::end);
 }
 
 void MemberLink::take_messages() {

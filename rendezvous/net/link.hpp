@@ -2,6 +2,7 @@
 /// A member's TCP connection to the coordinator: dials, and sends and receives frames.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,14 +11,17 @@
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/net/coordinator_link.hpp"
 #include "rendezvous/net/endpoint.hpp"
+#include "rendezvous/net/stream.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
 namespace dlaunch::rendezvous {
 
 class MemberLink : public CoordinatorLink {
 public:
-    /// Dials the endpoints in turn. When all have failed, looks their names up again in the background.
-    MemberLink(base::Loop& loop, const std::vector<ResolvedEndpoint>& places, Observer observer);
+    /// Dials the endpoints in turn. When all have failed, looks their names up again in the background. With `tls`
+    /// every connection is inside TLS.
+    MemberLink(base::Loop& loop, const std::vector<ResolvedEndpoint>& places, Observer observer,
+               auth::TlsContextPtr tls = nullptr);
     ~MemberLink() override;
     MemberLink(const MemberLink&) = delete;
     MemberLink& operator=(const MemberLink&) = delete;
@@ -25,8 +29,10 @@ public:
     void connect() override;
     void disconnect() override;
     void retarget(const std::vector<ResolvedEndpoint>& places) override;
+    void set_standbys(const std::vector<ResolvedEndpoint>& standbys) override;
+    [[nodiscard]] ResolvedEndpoint place() const override { return targets_[current_].place; }
     void send(const Message& message) override;
-    [[nodiscard]] int socket() const override { return socket_.get(); }
+    [[nodiscard]] int socket() const override { return stream_ ? stream_->fd() : -1; }
 
 private:
     struct Target {
@@ -38,12 +44,14 @@ private:
     };
 
     void forget_addresses();
+    void try_another();
     void look_up(std::size_t which);
     void take_addresses(std::size_t which, const std::vector<std::string>& found);
     void dial();
     void fail(int error);
     void fail(bool refused, const std::string& why);
     void fail_as_foreign_service(const std::string& how);
+    void fail_handshake(int error);
     void on_connected();
     void on_readable();
     void take_messages();
@@ -60,7 +68,10 @@ private:
     std::size_t next_ = 0, current_ = 0;
     bool cycle_failed_ = false;  ///< every endpoint has been tried since the names were looked up
     Observer observer_;
-    base::UniqueFd socket_, second_;  ///< second_: a duplicate, while the socket's send buffer is full
+    const auth::TlsContextPtr tls_;
+    bool has_been_open_ = false;  ///< a coordinator with the job's token has answered once
+    std::optional<net::Stream> stream_;
+    base::UniqueFd second_;  ///< a duplicate, while the socket's send buffer is full
     base::Watch readable_, writable_;
     std::unique_ptr<wire::FrameReader> reader_;
     std::string unsent_;

@@ -54,6 +54,7 @@ Assignments assign_ranks(const std::vector<Node*>& nodes, const Assigned& common
         assigned.ranks = std::move(place.ranks);
         assigned.master_addr = address;
         assigned.master_port = job.master_port.value_or(host.store_port);
+        assigned.relayed = job.relays_store;
         assigned.jax_addr = jax_address;
         assigned.jax_port = jax_host.jax_port;
     }

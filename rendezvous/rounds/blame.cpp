@@ -10,6 +10,15 @@ void Blame::failed(Time now, const std::string& node, const Cause& cause) {
     causes_.add(node, cause);
 }
 
+void Blame::succeeded(const std::string& node, const Cause& exit) {
+    exits_.emplace_back(node, exit);
+    if (exits_.size() > Causes::kMost) exits_.pop_front();
+}
+
+void Blame::add_early_exits() {
+    for (const auto& [node, exit] : exits_) causes_.add_early_exit(node, exit);
+}
+
 void Blame::ended(const RankOutcomes& outcomes) {
     unite(outcomes_.stopped, outcomes.stopped);
     unite(outcomes_.finished, outcomes.finished);

@@ -5,8 +5,11 @@
 /// A failure counts only if it came first. Failures after a loss or during a stop are excused: peers of a lost node
 /// fail because of the loss, and stopped workers may exit with any status.
 
+#include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "rendezvous/base/time.hpp"
 #include "rendezvous/rounds/causes.hpp"
@@ -25,6 +28,11 @@ public:
     void begin_round() { *this = {}; }
     /// A worker failed; its node knows no other cause.
     void failed(Time now, const std::string& node, const Cause& cause);
+    /// The workers of a node have ended well. `exit`: the latest.
+    void succeeded(const std::string& node, const Cause& exit);
+    /// Adds the exits of nodes that have ended well, where only lost peers are known as causes.
+    void add_early_exits();
+    void name(std::int32_t rank, std::string summary) { causes_.name(rank, std::move(summary)); }
     /// The workers of a node have ended.
     void ended(const RankOutcomes& outcomes);
     /// A member was lost; its last message arrived at `last_received`.
@@ -60,6 +68,7 @@ public:
 
 private:
     Causes causes_;
+    std::deque<Causes::Reported> exits_;  ///< the latest Causes::kMost of nodes that have ended well
     RankOutcomes outcomes_;
     Time caused_at_{};
     std::string lost_host_;

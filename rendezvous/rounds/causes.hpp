@@ -1,20 +1,25 @@
 #pragma once
 /// The failures of a round, one per node, in the order of their reports. The first cause is the strongest one; of
-/// equally strong ones the one that was reported first.
+/// equally strong ones the one that was reported first, but of early exits the earliest.
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rendezvous/base/time.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 
 class Causes {
 public:
+    /// The longest time from an exit with 0 to the failures of its peers: a rank that exited before had finished its
+    /// part.
+    static constexpr Milliseconds kShortly{1000};
     static constexpr std::size_t kMost = 16;  ///< causes, one per node: a report shows no more
     /// Limit of all records together: each of ten thousand agents receives them. The first record is sent at any size.
     static constexpr std::size_t kMostBytes = 256 << 10;
@@ -34,12 +39,32 @@ public:
         all_.emplace_back(node, cause);
     }
 
-    void clear() { all_.clear(); }
-    /// The node has reported a cause, but another node's is the first cause.
-    [[nodiscard]] bool is_later(const std::string& node) const {
-        return std::any_of(all_.begin(), all_.end(), [&](const auto& known) { return known.first == node; }) &&
-               strongest()->first != node;
+    /// The messages of lost peers name this rank by its host: it is the first cause, with the status and the record of
+    /// the one before.
+    void name(std::int32_t rank, std::string summary) {
+        named_rank_ = rank;
+        Cause& first = all_[static_cast<std::size_t>(strongest() - all_.begin())].second;
+        first.summary = std::move(summary);
+        first.message.clear();
+        first.strength = Cause::kUnclear;
     }
+    /// A node that exited with 0 shortly before the first cause, a lost peer, or before another early exit: the
+    /// earliest is the first cause, with the status of the one before.
+    void add_early_exit(const std::string& node, const Cause& exit) {
+        const Cause& before = first();
+        const bool is_earlier =
+            before.strength > Cause::kEarlyExit || (before.strength == Cause::kEarlyExit && exit.after < before.after);
+        if (!is_earlier || exit.after < before.after - kShortly) return;
+        Cause made = exit;
+        made.status = before.status;
+        add(node, made);
+    }
+    [[nodiscard]] std::int32_t named_rank() const { return named_rank_; }
+
+    using Reported = std::pair<std::string, Cause>;
+    /// By node, in the order of the reports.
+    [[nodiscard]] const std::vector<Reported>& all() const { return all_; }
+
     [[nodiscard]] bool empty() const { return all_.empty(); }
     [[nodiscard]] const Cause& first() const { return strongest()->second; }
 
@@ -60,9 +85,9 @@ public:
     }
 
 private:
-    using Reported = std::pair<std::string, Cause>;
-
     static bool is_stronger(const Reported& one, const Reported& other) {
+        if (one.second.strength == Cause::kEarlyExit && other.second.strength == Cause::kEarlyExit)
+            return one.second.after < other.second.after;
         return one.second.strength < other.second.strength;
     }
     [[nodiscard]] std::vector<Reported>::const_iterator strongest() const {
@@ -70,6 +95,7 @@ private:
     }
 
     std::vector<Reported> all_;
+    std::int32_t named_rank_ = -1;
 };
 
 }  // namespace dlaunch::rendezvous

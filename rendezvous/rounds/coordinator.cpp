@@ -19,7 +19,8 @@ Coordinator::Coordinator(Options options, Time now, std::unique_ptr<const Rules>
       now_(now),
       had_members_(rounds_.number() >= 0),
       last_message_(now),
-      next_look_(now + config().node_timeout / 20) {}
+      next_look_(now + config().node_timeout / 20),
+      standbys_(options_.host) {}
 
 // --- the coordinator's own lease ------------------------------------------------------------------------------------
 
@@ -61,6 +62,10 @@ void Coordinator::end_job(Time now, int status, const std::string& reason, bool 
     if (may_act(now)) rounds_.end_job(now, status, reason, at_once);
 }
 
+void Coordinator::no_more_hosts(Time now) {
+    if (may_act(now)) rounds_.no_more_hosts(now);
+}
+
 void Coordinator::warn(const std::string& text) {
     if (!deposed_) outbox_.broadcast(roster_, Notice{rounds_.stamp(), text});
 }
@@ -69,12 +74,16 @@ void Coordinator::warn(const std::string& text) {
 
 void Coordinator::received(Time now, ConnectionId connection, const Message& message) {
     if (!may_act(now)) return outbox_.close(connection);
-    if (Node* node = roster_.node_of(connection)) return on_member(now, connection, *node, message);
+    if (Node* node = roster_.node_of(connection)) {
+        on_member(now, connection, *node, message);
+        return name_standbys();
+    }
     if (const auto* hello = std::get_if<Hello>(&message)) return on_hello(connection, *hello);
     if (!roster_.greeted(connection)) {
         outbox_.close(connection);
     } else if (const auto* join = std::get_if<Join>(&message)) {
         on_join(now, connection, *join);
+        name_standbys();
     } else if (const auto* beat = std::get_if<Beat>(&message)) {
         outbox_.send(connection, Beat{rounds_.stamp(), beat->number});  // a probe
     }
@@ -100,7 +109,7 @@ void Coordinator::refuse(ConnectionId connection, bool rejoin, int status, std::
 
 void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
     highest_epoch_ = std::max(highest_epoch_, join.stamp.epoch);
-    if (join.stamp.epoch > options_.epoch)
+    if (rules_->is_replaced(join.stamp.epoch, options_.epoch))
         return depose(fmt::format("{} reports a coordinator of epoch {}; this one has epoch {}", join.record.host,
                                   join.stamp.epoch, options_.epoch));
     if (join.stamp.epoch == options_.epoch && join.coordinator != 0 && join.coordinator != options_.incarnation)
@@ -126,8 +135,10 @@ void Coordinator::on_join(Time now, ConnectionId connection, const Join& join) {
         return refuse(connection, false, exit_status::kRefused,
                       fmt::format("the job would have more than {} workers", INT32_MAX));
     if (rounds_.was_removed(join)) return refuse(connection, true, 0, "this node was removed from the round");
-    if (join.running && join.running->alive && !rounds_.may_be_adopted(join))
+    if (join.running && join.running->alive && !rounds_.may_be_adopted(join)) {
+        rounds_.meets_foreign_round(now);
         return refuse(connection, true, 0, "the coordinator does not know the round that this node runs");
+    }
     admit(now, connection, join);
 }
 
@@ -162,6 +173,14 @@ const Node* Coordinator::holder_of(Time now, const NodeRecord& newcomer) const {
 
 void Coordinator::welcome(ConnectionId connection, const Join& join) {
     outbox_.send(connection, Welcome{rounds_.stamp(), join.beat, config(), options_.host});
+    if (!standbys_.empty()) outbox_.send(connection, Standbys{rounds_.stamp(), standbys_.places(roster_)});
+}
+
+/// At a fixed address no other node can take over.
+void Coordinator::name_standbys() {
+    if (deposed_ || lease_until_ == kNever || phase() == Phase::over) return;
+    if (standbys_.renew(roster_, rounds_.number()))
+        outbox_.broadcast(roster_, Standbys{rounds_.stamp(), standbys_.places(roster_)});
 }
 
 /// Reports options of this node that differ from the job's, and a program that no other node runs.
@@ -184,14 +203,17 @@ void Coordinator::report_differences(const Node& node, const Join& join) {
                         : fmt::format(" --nnodes={}:{}", config.min_nodes, config.max_nodes);
         if (config.restarts.max_restarts != other.restarts.max_restarts)
             words += fmt::format(" --max-restarts={}", config.restarts.max_restarts);
+        if (config.relays_store != other.relays_store)
+            words += config.relays_store ? " --store=relay" : " --store=open";
         return words;
     };
     const std::string theirs = differences(*join.own_config, config());
     if (theirs.empty()) return;
-    outbox_.send(
-        node.connection,
-        Notice{rounds_.stamp(), fmt::format("this node has{}; the job runs with{} of {}, which hosts the coordinator",
-                                            theirs, differences(config(), *join.own_config), options_.host)});
+    outbox_.send(node.connection,
+                 Notice{rounds_.stamp(),
+                        fmt::format("this node has{}; the job runs with{} of {}, which hosts the coordinator", theirs,
+                                    differences(config(), *join.own_config), options_.host),
+                        true});
 }
 
 void Coordinator::on_member(Time now, ConnectionId connection, Node& node, const Message& message) {
@@ -246,6 +268,7 @@ void Coordinator::tick(Time now) {
     }
     if (now >= next_look_) evict_silent(now);
     rounds_.tick(now);
+    name_standbys();
 }
 
 Time Coordinator::deadline() const {

@@ -20,6 +20,7 @@
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/rounds/rounds.hpp"
 #include "rendezvous/rounds/rules.hpp"
+#include "rendezvous/rounds/standby_list.hpp"
 #include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
@@ -49,6 +50,8 @@ public:
     void resign(Time now);
     /// The operator ends the job on all nodes. `at_once`: without grace for workers.
     void end_job(Time now, int status, const std::string& reason, bool at_once = false);
+    /// All hosts of the front end have joined or failed.
+    void no_more_hosts(Time now);
     /// Prints a line on every node.
     void warn(const std::string& text);
 
@@ -89,6 +92,7 @@ private:
     void admit(Time now, ConnectionId connection, const Join& join);
     void resume(Time now, ConnectionId connection, Node& node, const Join& join);
     void welcome(ConnectionId connection, const Join& join);
+    void name_standbys();
     void refuse(ConnectionId connection, bool rejoin, int status, std::string reason);
     void report_differences(const Node& node, const Join& join);
     void evict_silent(Time now);
@@ -109,6 +113,7 @@ private:
     Time last_message_;  ///< of any member
     Time next_look_;     ///< for silent nodes
     std::uint64_t highest_epoch_ = 0;
+    StandbyList standbys_;
     Programs programs_;  ///< of the nodes that have joined
 };
 

@@ -11,6 +11,13 @@
 
 namespace dlaunch::rendezvous {
 
+/// Hosts that have not joined yet.
+enum class MoreHosts : std::uint8_t {
+    possible,  ///< any host may join at any time
+    awaited,   ///< a front end starts each host once, and not all of them have joined or failed
+    none,      ///< all of them have
+};
+
 struct CoordinatorOptions : JobConfig {
     std::string version, job_id;
     std::string host;           ///< name of the coordinator's node
@@ -19,9 +26,11 @@ struct CoordinatorOptions : JobConfig {
     std::uint64_t incarnation = 0;
     bool succeeds = false;                    ///< another coordinator of this job may have served before
     std::optional<Snapshot> snapshot;         ///< the latest Record of that coordinator, if known
-    Milliseconds progress{10'000};            ///< between two lines about missing nodes
+    Milliseconds first_progress{3'000};       ///< until the first line about missing nodes
+    Milliseconds progress{10'000};            ///< between two of them
+    std::string place;                        ///< for these lines: where this coordinator listens, for which nodes
     std::vector<std::string> expected_hosts;  ///< if they are known
-    bool is_closed = false;                   ///< no further host joins: a front end starts each host once
+    MoreHosts more_hosts = MoreHosts::possible;
 };
 
 }  // namespace dlaunch::rendezvous

@@ -2,13 +2,15 @@
 
 namespace dlaunch::rendezvous {
 
-void Gathering::begin(Time now, const JobConfig& job, bool is_first_round, Milliseconds progress) {
+void Gathering::begin(Time now, const JobConfig& job, bool is_first_round, Milliseconds first_progress,
+                      Milliseconds progress) {
+    began_ = now;
     min_nodes_ = static_cast<std::size_t>(job.min_nodes);
     last_call_ = job.last_call;
     is_first_round_ = is_first_round;
     progress_ = progress;
     timed_out_at_ = now + job.join_timeout;
-    next_progress_ = now + progress;
+    next_progress_ = now + first_progress;
     last_call_until_ = kNever;
 }
 

@@ -23,7 +23,7 @@ public:
         std::size_t expected = 0;   ///< members of a predecessor's round, while some may still join
     };
 
-    void begin(Time now, const JobConfig& job, bool is_first_round, Milliseconds progress);
+    void begin(Time now, const JobConfig& job, bool is_first_round, Milliseconds first_progress, Milliseconds progress);
     /// Earliest start of the round: a back-off, or members that may not have fenced themselves yet.
     void not_before(Time time) { not_before_ = std::max(not_before_, time); }
     /// All members have joined: no missing member must fence itself before the round starts.
@@ -34,6 +34,7 @@ public:
     [[nodiscard]] bool progress_is_due(Time now);
 
     [[nodiscard]] Time not_before() const { return not_before_; }
+    [[nodiscard]] Time::duration waited(Time now) const { return now - began_; }
     /// Time until the end of the last call; none if none is running.
     [[nodiscard]] std::optional<Time::duration> last_call(Time now) const;
     /// The next time at which the result of step() or progress_is_due() can change without an event.
@@ -45,7 +46,7 @@ private:
     std::size_t min_nodes_ = 1;
     Milliseconds last_call_{0}, progress_{0};
     bool is_first_round_ = true;  ///< only the first round has a last call
-    Time not_before_{}, timed_out_at_ = kNever, last_call_until_ = kNever, next_progress_ = kNever;
+    Time began_{}, not_before_{}, timed_out_at_ = kNever, last_call_until_ = kNever, next_progress_ = kNever;
 };
 
 }  // namespace dlaunch::rendezvous

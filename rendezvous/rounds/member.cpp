@@ -18,7 +18,7 @@ Member::Member(Options options, Time now, std::uint64_t jitter)
     : options_(std::move(options)),
       random_(jitter),
       give_up_at_(now + options_.join_timeout),
-      next_progress_(now + options_.progress) {
+      next_progress_(now + options_.first_progress) {
     dial(now);
 }
 
@@ -59,11 +59,13 @@ void Member::received(Time now, const Message& message) {
     }
     if (const auto* assigned = std::get_if<Assigned>(&message)) on_assigned(now, *assigned);
     if (const auto* stop = std::get_if<StopRound>(&message)) on_stop(now, *stop);
-    if (const auto* notice = std::get_if<Notice>(&message)) actions_.emplace_back(PrintLine{notice->text});
+    if (const auto* standbys = std::get_if<Standbys>(&message)) on_standbys(*standbys);
+    if (const auto* notice = std::get_if<Notice>(&message))
+        actions_.emplace_back(PrintLine{notice->text, notice->about_receiver, notice->cause, notice->message});
 }
 
 void Member::on_welcome(Time now, const Welcome& welcome) {
-    if (welcome.stamp.epoch < epoch_) {  // the coordinator has been replaced
+    if (is_stale(welcome.stamp.epoch)) {  // the coordinator has been replaced
         actions_.emplace_back(Disconnect{});
         link_ = Link::down;
         dial_at_ = now + jittered(options_.most_retry);
@@ -72,7 +74,7 @@ void Member::on_welcome(Time now, const Welcome& welcome) {
     if (coordinator_ != 0 && welcome.stamp.epoch == epoch_ && welcome.stamp.incarnation != coordinator_)
         return give_incarnation_up(now, "another coordinator of the same epoch has answered");
     link_ = Link::welcome;
-    if (ever_welcomed_ && !welcomed_) actions_.emplace_back(PrintLine{"joined the job again"});
+    if (ever_welcomed_ && !welcomed_) actions_.emplace_back(PrintLine{"joined the job again", true});
     welcomed_ = ever_welcomed_ = true;
     lease_over_ = false;
     epoch_ = welcome.stamp.epoch;
@@ -95,7 +97,19 @@ void Member::on_welcome(Time now, const Welcome& welcome) {
     }
 }
 
+void Member::on_standbys(const Standbys& standbys) {
+    const StandbyPlace own{options_.record.address, options_.record.standby_port};
+    NameStandbys named{standbys.places};
+    named.is_one = std::erase(named.others, own) > 0;
+    actions_.emplace_back(std::move(named));
+}
+
+/// A standby's address may meanwhile belong to another job, which refuses this node.
 void Member::on_refused(Time now, const Refused& refused) {
+    if (!refused.rejoin && ever_welcomed_ && !options_.fixed_coordinator) {
+        actions_.emplace_back(Disconnect{});
+        return connect_failed(now, {.text = refused.reason});
+    }
     if (!refused.rejoin)
         return end_by_itself(refused.status, fmt::format("refused by {}: {}", coordinator_name(), refused.reason));
     give_incarnation_up(now, refused.reason);
@@ -123,9 +137,10 @@ void Member::on_stop(Time now, const StopRound& stop) {
     if (stop.stamp.round < round_) return;
     if (stop.stamp.round == round_) {
         if (runs_ && stop.at_once)
-            actions_.emplace_back(KillWorkers{stop.reason});
+            actions_.emplace_back(KillWorkers{stop.reason, stop.signal});
         else if (runs_)
-            actions_.emplace_back(StopWorkers{stop.reason, stop.lost, stop.signal, stop.timed_out, stop.unclear});
+            actions_.emplace_back(StopWorkers{stop.reason, stop.lost, stop.signal, stop.timed_out, stop.unclear,
+                                              stop.for_failure, stop.hung});
         else
             actions_.emplace_back(CloseRound{});
         return;
@@ -271,7 +286,9 @@ void Member::tick(Time now) {
     }
     if (now >= next_progress_) {
         next_progress_ = now + options_.progress;
-        actions_.emplace_back(PrintLine{fmt::format("waiting for {}", unreachable())});
+        actions_.emplace_back(PrintLine{fmt::format("waiting for {}, {:.0f} s more at most", unreachable(),
+                                                    std::chrono::duration<double>(give_up_at_ - now).count()),
+                                        true});
     }
     keep_link(now);
 }

@@ -34,6 +34,8 @@ struct ConnectFailure {
     bool refused = false;          ///< every address refused: no process listens there
     std::string text;              ///< "node1:29400: Connection refused"
     bool foreign_service = false;  ///< another service listens there; retries are useless
+    std::string refusal{};         ///< a coordinator refuses this node for its token; empty: none does
+    bool has_more = false;         ///< another address has not been tried yet
 };
 
 class Member {
@@ -43,13 +45,14 @@ public:
         NodeRecord record;
         std::optional<JobConfig> own_config = std::nullopt;  ///< the job's options as this node's user gave them
         std::string coordinator;                             ///< its address, for messages
+        std::string port_owner;  ///< the process on this node that has the coordinator's port; empty: none is known
         bool fixed_coordinator = true;       ///< static discovery: a dead coordinator has no successor elsewhere
         Milliseconds join_timeout{600'000};  ///< until the first answer
         Milliseconds rejoin_timeout{60'000};
         Milliseconds dial_timeout{1'000};    ///< until connected
         Milliseconds answer_timeout{1'000};  ///< until the first answer: a frozen host's kernel still accepts
         Milliseconds first_retry{5}, most_retry{500};
-        Milliseconds progress{10'000};
+        Milliseconds first_progress{3'000}, progress{10'000};  ///< until the first line about the wait, between two
     };
 
     struct Connect {};     ///< dial; an earlier connection is reset
@@ -63,30 +66,41 @@ public:
     struct StopWorkers {
         std::string reason;
         LostRanks lost{};
-        std::int32_t signal = 0;  ///< to the workers; 0: the one for a failure elsewhere
-        bool timed_out = false;   ///< StopRound::timed_out
-        bool unclear = false;     ///< StopRound::unclear
+        std::int32_t signal = 0;   ///< to the workers; 0: the one for a failure elsewhere
+        bool timed_out = false;    ///< StopRound::timed_out
+        bool unclear = false;      ///< StopRound::unclear
+        bool for_failure = false;  ///< StopRound::for_failure
+        bool hung = false;         ///< StopRound::hung
     };
     struct CloseRound {};  ///< the round has ended on all nodes, after its end here: its worker store may close
     struct KillWorkers {   ///< without grace
         std::string reason;
+        int signal = 0;  ///< StopRound::signal
     };
     struct PrintLine {
         std::string text;
+        bool about_node = false;  ///< and not about the job
+        std::string cause{};      ///< Notice::cause
+        std::string message{};    ///< Notice::message
+    };
+    struct NameStandbys {
+        std::vector<StandbyPlace> others;  ///< without this node: to be dialed after the coordinator's address
+        bool is_one = false;               ///< this node watches the claim
     };
     struct EndJob {  ///< the last action; nothing runs here
         std::int32_t status = 0;
         std::string reason;
         std::vector<std::string> records;
         RankOutcomes outcomes{};
+        std::int32_t named_rank = -1;  ///< Verdict::named_rank
     };
     using Action = std::variant<Connect, Disconnect, SendOut, StartWorkers, StopWorkers, CloseRound, KillWorkers,
-                                PrintLine, EndJob>;
+                                PrintLine, NameStandbys, EndJob>;
 
     /// `jitter` spreads beats and retries of many members; any number.
     Member(Options options, Time now, std::uint64_t jitter);
 
-    void connected(Time now);
+    void connected(Time now, const GoodbyeHashes& goodbye = {});
     void connect_failed(Time now, const ConnectFailure& failure);
     void received(Time now, const Message& message);
     /// `by_fin`: with FIN, by the coordinator or its kernel; else by an error.
@@ -103,6 +117,8 @@ public:
         options_.record.store_port = store;
         options_.record.jax_port = jax;
     }
+    /// NodeRecord::standby_port of later joins.
+    void set_standby_port(std::int32_t port) { options_.record.standby_port = port; }
     void round_over(Time now, bool succeeded, const std::optional<Cause>& cause, const RankOutcomes& outcomes = {});
     /// Requests to leave. EndJob follows at the coordinator's answer (it may first stop the workers of other nodes), or
     /// at the end of the lease; at once if this node has not joined.
@@ -114,7 +130,7 @@ public:
     void gone();
     /// The verdict of this node's own coordinator, which may have exited.
     void job_is_over(const Verdict& verdict) {
-        end({verdict.status, verdict.reason, verdict.records, verdict.outcomes});
+        end({verdict.status, verdict.reason, verdict.records, verdict.outcomes, verdict.named_rank});
     }
     /// No further coordinator can follow: ends with 81.
     void lose_coordinator();
@@ -139,6 +155,7 @@ public:
 protected:
     // Overridden by mutated machines in tests.
     [[nodiscard]] virtual Milliseconds lease() const { return member_lease(node_timeout()); }
+    [[nodiscard]] virtual bool is_stale(std::uint64_t epoch) const { return epoch < epoch_; }
     [[nodiscard]] Milliseconds node_timeout() const { return job_ ? job_->node_timeout : kUnknownTimeout; }
 
 private:
@@ -150,6 +167,7 @@ private:
     void on_refused(Time now, const Refused& refused);
     void on_assigned(Time now, const Assigned& assigned);
     void on_stop(Time now, const StopRound& stop);
+    void on_standbys(const Standbys& standbys);
     void renew(Time now, std::uint64_t beat);
     void fence(Time now, const std::string& reason);
     void give_incarnation_up(Time now, const std::string& reason);
@@ -167,6 +185,7 @@ private:
     [[nodiscard]] std::optional<JobProgress> progress(Time now) const;
     void pace_beats(Time now, Milliseconds pause);
     [[nodiscard]] Milliseconds dial_timeout() const;
+    [[nodiscard]] Milliseconds most_retry() const;
     [[nodiscard]] Milliseconds patience() const;
     [[nodiscard]] std::string coordinator_name() const;
     [[nodiscard]] std::string unreachable() const;

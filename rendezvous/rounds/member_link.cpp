@@ -29,12 +29,20 @@ Milliseconds Member::jittered(Milliseconds time) {
     return time + time * static_cast<int>(random_ >> 56) / 1024;
 }
 
-/// Under a lease the dial time-out is T/10 (at least 200 ms), because the kernel repeats a lost SYN only after 1 s.
-/// Otherwise it starts at 250 ms, since an address that is not served may never answer, and doubles with each dial in a
-/// row up to options_.dial_timeout.
+/// Under a lease the dial time-out is T/10 (at least 200 ms), because the kernel repeats a lost SYN only after 1 s;
+/// half of that where a standby may have taken over for a lost host. Otherwise it starts at 250 ms, since an address
+/// that is not served may never answer, and doubles with each dial in a row up to options_.dial_timeout.
 Milliseconds Member::dial_timeout() const {
-    if (welcomed_) return std::clamp(node_timeout() / 10, Milliseconds(200), options_.dial_timeout);
+    const int part = options_.fixed_coordinator ? 10 : 20;
+    if (welcomed_) return std::clamp(node_timeout() / part, Milliseconds(200), options_.dial_timeout);
     return std::min(options_.dial_timeout, kFirstDial * (1 << std::min(dials_, kMostDoublings)));
+}
+
+/// The longest pause between two dials. Members with several addresses must find a standby that has taken over while
+/// their leases last.
+Milliseconds Member::most_retry() const {
+    if (options_.fixed_coordinator || !welcomed_) return options_.most_retry;
+    return std::min(std::max(node_timeout() / 40, options_.first_retry), options_.most_retry);
 }
 
 /// Silence after which the member redials. Before the Welcome it doubles with each unanswered connection: redials at a
@@ -61,7 +69,7 @@ void Member::dial(Time now) {
     actions_.emplace_back(Connect{});
 }
 
-void Member::connected(Time now) {
+void Member::connected(Time now, const GoodbyeHashes& goodbye) {
     if (ended_ || link_ != Link::dialing) return;
     link_ = Link::open;
     closed_by_fin_ = accepts_nothing_ = false;
@@ -71,7 +79,7 @@ void Member::connected(Time now) {
     last_failure_ = "it does not answer as a coordinator does";
     send(Hello{options_.version, options_.job_id, incarnation_});
     send(Join{stamp(), options_.record, last_group_rank_, running_round(now), latest_round_, number_of(now),
-              options_.own_config, job_, progress(now), coordinator_, coordinator_host_});
+              options_.own_config, job_, progress(now), coordinator_, coordinator_host_, goodbye});
 }
 
 /// The ages of losses are those of now.
@@ -100,10 +108,17 @@ void Member::connect_failed(Time now, const ConnectFailure& failure) {
     last_failure_ = failure.text;
     if (failure.foreign_service && !ever_welcomed_)
         return end_by_itself(exit_status::kRefused,
-                             fmt::format("no coordinator: {}, expected a dlaunch that hosts this job", failure.text));
+                             fmt::format("no coordinator: {}{}{}, expected a dlaunch that hosts this job", failure.text,
+                                         options_.port_owner.empty() ? "" : ", by ", options_.port_owner));
+    if (!failure.refusal.empty() && !ever_welcomed_)
+        return end_by_itself(exit_status::kRefused, "refused by the coordinator at " + failure.refusal);
     if ((failure.refused || failure.foreign_service) && ever_welcomed_ && options_.fixed_coordinator)
         return lose_coordinator();
-    retry_ = std::clamp(retry_ * 2, options_.first_retry, options_.most_retry);
+    if (failure.has_more) {
+        dial_at_ = now;
+        return;
+    }
+    retry_ = std::clamp(retry_ * 2, options_.first_retry, most_retry());
     dial_at_ = now + jittered(retry_);
 }
 
@@ -116,7 +131,7 @@ void Member::closed(Time now, bool by_fin) {
     link_ = Link::down;
     next_beat_ = kNever;
     const Milliseconds spread = std::min(lease() / 32, kMostSpread);
-    dial_at_ = now + (answered ? (jittered(spread) - spread) * 4 : jittered(std::max(retry_, options_.most_retry)));
+    dial_at_ = now + (answered ? (jittered(spread) - spread) * 4 : jittered(std::max(retry_, most_retry())));
 }
 
 void Member::moved(Time now, std::uint64_t epoch) {
@@ -142,7 +157,7 @@ void Member::keep_link(Time now) {
         case Link::welcome:
             if (now - last_received_ < patience_) break;
             if (link_ == Link::open && !std::exchange(reported_silence_, true))
-                actions_.emplace_back(PrintLine{fmt::format("waiting for {}", unreachable())});
+                actions_.emplace_back(PrintLine{fmt::format("waiting for {}", unreachable()), true});
             dial(now);
             break;
     }

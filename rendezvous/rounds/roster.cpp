@@ -26,6 +26,7 @@ Node& Roster::add(Time now, ConnectionId connection, const Join& join) {
     node.record = join.record;
     node.incarnation = join.stamp.incarnation;
     node.arrival = ++arrivals_;
+    ++revision_;
     node.last_rank = join.last_group_rank;
     ++states_[static_cast<std::size_t>(MemberState::none)];
     workers_ += node.record.workers();
@@ -57,6 +58,7 @@ void Roster::detach(Node& node) {
 }
 
 Node Roster::remove(Time now, Node& gone) {
+    ++revision_;
     const auto at = nodes_.find(gone.record.id);
     --states_[static_cast<std::size_t>(gone.state)];
     if (gone.leaving) --leaving_;
@@ -80,10 +82,12 @@ void Roster::set_state(Node& node, MemberState state) {
 
 void Roster::set_leaving(Node& node, const Leave& leave) {
     if (!node.leaving) ++leaving_;
+    ++revision_;
     node.leaving = leave;
 }
 
 void Roster::clear_states() {
+    ++revision_;
     for (auto& [id, node] : nodes_) set_state(node, MemberState::none);
 }
 

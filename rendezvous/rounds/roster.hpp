@@ -81,6 +81,8 @@ public:
     /// Nodes of the current round that have not been removed.
     [[nodiscard]] std::size_t members() const { return nodes_.size() - count(MemberState::none); }
     [[nodiscard]] std::int64_t workers() const { return workers_; }
+    /// Changes when a node joins, leaves or is removed, and when a round starts.
+    [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
     /// Compares counters with the nodes; for tests.
     [[nodiscard]] bool is_consistent() const;
@@ -98,7 +100,7 @@ private:
     std::array<std::size_t, 4> states_{};
     std::size_t connected_ = 0, leaving_ = 0;
     std::int64_t workers_ = 0;
-    std::uint64_t arrivals_ = 0;
+    std::uint64_t arrivals_ = 0, revision_ = 0;
 };
 
 }  // namespace dlaunch::rendezvous

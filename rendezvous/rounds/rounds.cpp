@@ -14,7 +14,7 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-constexpr std::size_t kToldHosts = 16;  // whose losses each member hears of
+constexpr std::size_t kToldHosts = 16;  // each member receives the losses of so many hosts
 
 }  // namespace
 
@@ -24,6 +24,7 @@ Rounds::Rounds(const CoordinatorOptions& options, const Rules& rules, Roster& ro
       roster_(roster),
       outbox_(outbox),
       job_(options_.snapshot ? options_.snapshot->config : static_cast<const JobConfig&>(options_)),
+      more_hosts_(options_.more_hosts),
       restarts_(job_.restarts),
       cooldowns_(job_.cooldown),
       now_(now),
@@ -126,7 +127,7 @@ std::string Rounds::waiting() const {
     for (const auto& [id, node] : roster_.all())
         if (node.connection && !admission_.is_cooling(id)) present.push_back(node.record.host);
     if (const auto left = gathering_.last_call(now_))
-        return fmt::format("{} of at most {} nodes, starting in {:.0f} s", present.size(), limit(),
+        return fmt::format("{} of at most {} nodes, which is enough: starting in {:.0f} s", present.size(), limit(),
                            std::chrono::duration<double>(*left).count());
     const auto missing =
         options_.expected_hosts.empty() ? lost_hosts_.names() : missing_hosts(options_.expected_hosts, present);
@@ -134,9 +135,17 @@ std::string Rounds::waiting() const {
     return waiting_text(present.size(), present.size() < least ? least : limit(), missing);
 }
 
+/// Where the nodes are awaited, since when and for how long.
+std::string Rounds::patience(Time now) const {
+    if (gathering_.last_call(now)) return {};
+    return fmt::format(" ({}{:.0f} s of at most {:g} s)", options_.place.empty() ? "" : options_.place + ", ",
+                       std::chrono::duration<double>(gathering_.waited(now)).count(),
+                       std::chrono::duration<double>(job_.join_timeout).count());
+}
+
 void Rounds::begin_gathering(Time now) {
     phase_ = Phase::gathering;
-    gathering_.begin(now, job_, number() < 0, options_.progress);
+    gathering_.begin(now, job_, number() < 0, options_.first_progress, options_.progress);
 }
 
 void Rounds::gather(Time now) {
@@ -232,7 +241,7 @@ void Rounds::tick(Time now) {
     try_start(now);
     if (phase_ != Phase::gathering || !gathering_.progress_is_due(now)) return;
     const bool for_nodes = nodes(now).ready < static_cast<std::size_t>(job_.min_nodes);  // else for a pause to end
-    if (for_nodes || now >= earliest_start()) broadcast(Notice{stamp(), waiting()});
+    if (for_nodes || now >= earliest_start()) broadcast(Notice{stamp(), waiting() + patience(now)});
 }
 
 Time Rounds::deadline() const {

@@ -71,6 +71,8 @@ public:
     void tick(Time now);
     [[nodiscard]] Time deadline() const;
 
+    /// All awaited hosts have joined or failed.
+    void no_more_hosts(Time now);
     /// The operator ends the job on all nodes. `at_once`: without grace for workers.
     void end_job(Time now, int status, const std::string& reason, bool at_once);
 
@@ -84,6 +86,8 @@ public:
     [[nodiscard]] Stamp stamp() const { return {options_.epoch, number(), options_.incarnation}; }
     /// Whether the round that a joining node runs may continue under this coordinator.
     [[nodiscard]] bool may_be_adopted(const Join& join) const;
+    /// Workers of a round of another coordinator live: no round starts before they must have been killed.
+    void meets_foreign_round(Time now) { gathering_.not_before(now + job_.node_timeout); }
     /// Whether the predecessor removed the joining node from the round, and expects it no more.
     [[nodiscard]] bool was_removed(const Join& join) const;
     /// The job is over, and every live node has received the verdict.
@@ -110,6 +114,7 @@ private:
     [[nodiscard]] Gathering::Nodes nodes(Time now) const;
     [[nodiscard]] std::size_t limit() const;
     [[nodiscard]] std::string waiting() const;
+    [[nodiscard]] std::string patience(Time now) const;
 
     // rounds_newcomers.cpp: nodes that join while a round runs
     void begin_cooldown(Time now, const Node& node);
@@ -132,9 +137,9 @@ private:
     void miss_nodes(Time now);
     void judge(Time now);
     void judge_failure(Time now);
+    void find_lost_peer();
     void judge_loss(Time now);
     void next_round(Time now, Milliseconds pause);
-    void report_restart(const Cause& cause, const std::string& what);
     void decide(int status, const std::string& reason, bool with_causes);
     void end_as_decided(Time now);
     void end_if_hopeless(Time now);
@@ -179,6 +184,7 @@ private:
     Roster& roster_;
     Outbox& outbox_;
     JobConfig job_;
+    MoreHosts more_hosts_;
     Restarts restarts_;
     Cooldowns cooldowns_;
     Blame blame_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rendezvous/base/exit_status.hpp"
+#include "rendezvous/rounds/named_host.hpp"
 #include "rendezvous/rounds/rounds.hpp"
 
 namespace dlaunch::rendezvous {
@@ -43,7 +44,10 @@ void Rounds::reported(Time now, Node& node, const Report& report) {
     if (report.jax_port > 0) node.record.jax_port = report.jax_port;
     if (node.state != MemberState::running) return;  // reported before
     const bool goes_alone = node.leaving && (phase_ == Phase::running || phase_ == Phase::adopting);
-    if (report.cause && !goes_alone) blame_.failed(now, node.record.id, *report.cause);
+    if (report.cause && report.succeeded)
+        blame_.succeeded(node.record.id, *report.cause);
+    else if (report.cause && !goes_alone)
+        blame_.failed(now, node.record.id, *report.cause);
     if (report.phase == Report::Phase::over) {
         blame_.ended(report.outcomes);
         roster_.set_state(node, report.succeeded ? MemberState::done : MemberState::stopped);
@@ -92,7 +96,10 @@ StopRound Rounds::order_to_stop(bool at_once) const {
         order.signal = exit_status::signal_of(decided->status);
         order.timed_out = decided->status == exit_status::kHang;
     }
-    order.unclear = !blame_.causes().empty() && blame_.causes().first().strength >= Cause::kUnclear;
+    if (blame_.causes().empty()) return order;
+    order.unclear = blame_.causes().first().strength >= Cause::kUnclear;
+    order.for_failure = restart_reason_ == blame_.causes().first().summary;
+    order.hung = blame_.causes().first().status == exit_status::kHang;
     return order;
 }
 
@@ -107,8 +114,18 @@ void Rounds::judge(Time now) {
     }
 }
 
+/// Lost peers do not tell by themselves which rank they have lost.
+void Rounds::find_lost_peer() {
+    if (blame_.causes().first().strength <= Cause::kUnclear) return;
+    if (const auto named = rank_named_by_host(blame_.causes(), roster_))
+        blame_.name(named->rank, fmt::format("rank {} ({}) was named as lost by its peers", named->rank, named->host));
+    else
+        blame_.add_early_exits();
+}
+
 void Rounds::judge_failure(Time now) {
     using Kind = RestartDecision::Kind;
+    find_lost_peer();
     const Cause cause = blame_.causes().first();
     const RestartDecision decision = restarts_.on_failure({lasted(blame_.caused_at()), cause.kind, cause.permanent});
     if (decision.kind == Kind::crash_loop) return finish(now, exit_status::kGiveUp, restarts_.line(decision), true);
@@ -116,7 +133,7 @@ void Rounds::judge_failure(Time now) {
         return finish(now, failure_status(cause.status), cause.record.empty() ? cause.summary : std::string(), true);
     restart_reason_ = cause.summary;
     record();
-    report_restart(cause, restarts_.line(decision));
+    broadcast(Notice{stamp(), restarts_.line(decision), false, cause.summary, cause.message});
     next_round(now, decision.pause);
 }
 
@@ -138,15 +155,6 @@ void Rounds::judge_loss(Time now) {
 void Rounds::next_round(Time now, Milliseconds pause) {
     gathering_.not_before(now + pause);
     gather(now);
-}
-
-/// Stopped members already know the cause. Members that had finished or had a failure of their own, and spares, do not.
-void Rounds::report_restart(const Cause& cause, const std::string& what) {
-    const auto knows = [this](const Node& node) {
-        return node.state == MemberState::stopped && !blame_.causes().is_later(node.record.id);
-    };
-    outbox_.send(roster_, Notice{stamp(), what}, knows);
-    outbox_.send(roster_, Notice{stamp(), cause.summary + ": " + what}, [&](const Node& node) { return !knows(node); });
 }
 
 // --- a node is lost -------------------------------------------------------------------------------------------------
@@ -225,6 +233,7 @@ void Rounds::finish(Time now, int status, std::string reason, bool with_causes) 
     if (with_causes) {
         verdict_->records = blame_.causes().records();
         verdict_->outcomes = blame_.outcomes();
+        verdict_->named_rank = blame_.causes().named_rank();
     }
     over_since_ = now;
     record();
@@ -258,11 +267,12 @@ bool Rounds::finished() const {
 }
 
 /// Ends a job that has lost a member, has too few, and cannot get another one: a job of fixed size without a spare and
-/// a restart, or one whose hosts are all started once. A host does not count as lost while its guard restarts the
-/// agent.
+/// a restart, or one whose hosts are all started once and have joined or failed. A host does not count as lost while
+/// its guard restarts the agent.
 void Rounds::end_if_hopeless(Time now) {
     const bool is_whole = roster_.size() >= static_cast<std::size_t>(job_.min_nodes);
-    const bool others_may_join = !options_.is_closed && (is_elastic() || !restarts_.spent());
+    const bool others_may_join = more_hosts_ == MoreHosts::awaited ||
+                                 (more_hosts_ == MoreHosts::possible && (is_elastic() || !restarts_.spent()));
     if (number() < 0 || is_whole || others_may_join) return;
     if (!lost_hosts_.any() && !missed_nodes_) return;
     if (lost_hosts_.any_returns() || phase_ == Phase::over || phase_ == Phase::adopting) return;
@@ -271,6 +281,12 @@ void Rounds::end_if_hopeless(Time now) {
                     roster_.size(), job_.min_nodes, restarts_.spent() ? "and no restart " : "");
     if (phase_ == Phase::gathering) return finish(now, exit_status::kRendezvousTimeout, reason, false);
     decide(exit_status::kRendezvousTimeout, reason, false);
+}
+
+/// Only a round that cannot start depends on these hosts.
+void Rounds::no_more_hosts(Time now) {
+    more_hosts_ = MoreHosts::none;
+    if (phase_ == Phase::gathering) end_if_hopeless(now);
 }
 
 void Rounds::end_job(Time now, int status, const std::string& reason, bool at_once) {

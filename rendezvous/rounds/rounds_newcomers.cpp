@@ -45,20 +45,22 @@ void Rounds::begin_cooldowns(Time now, const std::string& but) {
 void Rounds::note_newcomer(Time now, const Node& node) {
     if (admission_.is_cooling(node.record.id)) return;
     if (!may_admit_newcomers())
-        return send(node, Notice{stamp(), fmt::format("waiting as a spare: job \"{}\" runs on {}{}", options_.job_id,
-                                                      nodes_text(group_size_),
-                                                      options_.job_id == kUnnamedJob
-                                                          ? "; a separate job needs its own port and --rdzv-id"
-                                                          : "")});
+        return send(
+            node, Notice{stamp(),
+                         fmt::format(
+                             "waiting as a spare: job \"{}\" runs on {}{}", options_.job_id, nodes_text(group_size_),
+                             options_.job_id == kUnnamedJob ? "; a separate job needs its own port and --rdzv-id" : ""),
+                         true});
     if (group_size_ + newcomers() >= limit()) return admit_newcomers(now);
     admission_.wait(now, node.record.id, job_.last_call);
     if (admission_.is_due(now)) return admit_newcomers(now);
     const double last_call = static_cast<double>(job_.last_call.count()) / 1e3;
     send(node,
-         Notice{stamp(), fmt::format("waiting as a newcomer: job \"{}\" runs on {}; admitted when no further node "
-                                     "has joined for {:g} s, in {:g} s at the latest",
-                                     options_.job_id, nodes_text(group_size_), last_call,
-                                     Admission::kMostLastCalls * last_call)});
+         Notice{stamp(),
+                fmt::format("waiting as a newcomer: job \"{}\" runs on {}; admitted when no further node "
+                            "has joined for {:g} s, in {:g} s at the latest",
+                            options_.job_id, nodes_text(group_size_), last_call, Admission::kMostLastCalls * last_call),
+                true});
 }
 
 /// The nodes that waited under the predecessor wait on.

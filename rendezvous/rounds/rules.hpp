@@ -3,6 +3,7 @@
 /// break it and check that the break is detected.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "rendezvous/base/time.hpp"
 #include "rendezvous/rounds/blame.hpp"
@@ -17,6 +18,10 @@ public:
     [[nodiscard]] virtual Milliseconds silence_limit(Milliseconds node_timeout) const { return node_timeout; }
     /// After its lease a coordinator sends nothing more, because another one may serve.
     [[nodiscard]] virtual bool lease_has_ended(Time now, Time lease_until) const { return now >= lease_until; }
+    /// A member has been welcomed by a later coordinator.
+    [[nodiscard]] virtual bool is_replaced(std::uint64_t reported_epoch, std::uint64_t own_epoch) const {
+        return reported_epoch > own_epoch;
+    }
     /// No worker of the round lives.
     [[nodiscard]] virtual bool has_stopped(std::size_t running, bool expects_members) const {
         return running == 0 && !expects_members;

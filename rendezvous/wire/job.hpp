@@ -42,6 +42,7 @@ struct JobConfig {
     bool fixed_ranks = false;        ///< static: each rank belongs to one node; there are no spares
     std::string master_addr;         ///< of the worker store; empty: the address of group rank 0's node
     std::optional<int> master_port;  ///< none: group rank 0 chooses a free port
+    bool relays_store = false;       ///< workers reach the store through their agents only
     bool operator==(const JobConfig&) const = default;
 };
 
@@ -84,6 +85,7 @@ struct Verdict {
     std::string reason;                ///< for users; empty when the first cause explains the end
     std::vector<std::string> records;  ///< Cause::record of each node that sent one, first cause first
     RankOutcomes outcomes{};           ///< of all nodes, in the last round; empty: not known
+    std::int32_t named_rank = -1;      ///< that lost peers name by its host; -1: none
     bool operator==(const Verdict&) const = default;
 };
 

@@ -50,7 +50,8 @@ struct NodeRecord {
     std::string order_key;                  ///< its index in the scheduler's allocation (SLURM_NODEID); empty: none
     std::optional<std::int32_t> node_rank;  ///< --node-rank
     bool hosts_coordinator = false;
-    std::int32_t jax_port = 0;  ///< kept free for JAX's coordinator in the next round, which rank 0 runs; 0: none
+    std::int32_t jax_port = 0;      ///< kept free for JAX's coordinator in the next round, which rank 0 runs; 0: none
+    std::int32_t standby_port = 0;  ///< at which this node serves if it takes over the coordinator; 0: it does not
 
     [[nodiscard]] std::int64_t workers() const {
         std::int64_t total = 0;
@@ -69,6 +70,13 @@ struct RunningRound {
 };
 
 /// Follows Hello.
+/// Inside TLS a guard says good-bye for its dead agent with one of two secrets of this connection, which follows the
+/// last sealed bytes: only their SHA-256 is known to the coordinator before. Empty: the connection is plain.
+struct GoodbyeHashes {
+    std::string gone, returns;  ///< as Gone::returns
+    bool operator==(const GoodbyeHashes&) const = default;
+};
+
 struct Join {
     Stamp stamp;
     NodeRecord record;
@@ -82,6 +90,7 @@ struct Join {
     std::optional<JobProgress> progress;  ///< as of the latest Assigned, for a successor
     std::uint64_t coordinator = 0;        ///< incarnation of the coordinator of the stamp's epoch; 0: none
     std::string coordinator_host;         ///< of the latest coordinator; empty: none
+    GoodbyeHashes goodbye;
     bool operator==(const Join&) const = default;
 };
 
@@ -96,10 +105,16 @@ struct Cause {
     bool permanent = false;   ///< a restart cannot help
     std::string record;       ///< the agent's failure records, opaque here; may be empty until the round is over
     LostRanks lost{};
+    /// Words of lost peers' messages that may name hosts, where they name no rank; at most kMostLostHosts.
+    std::vector<std::string> lost_hosts{};
+    static constexpr std::size_t kMostLostHosts = 8;
     /// As evidence for the first cause, 0 the strongest. From kUnclear on the failure may follow from another one.
     std::uint8_t strength = 0;
+    std::chrono::milliseconds after{};  ///< since the round began on the node
+    std::string message{};              ///< first line of its error; empty: none, or all nodes' console has shown it
     static constexpr std::uint8_t kUnclear = 2;
-    static constexpr std::uint8_t kNoFailure = 5;  ///< the record holds workers that did not fail
+    static constexpr std::uint8_t kEarlyExit = 3;  ///< a rank exited with 0 and is missed by its peers
+    static constexpr std::uint8_t kNoFailure = 6;  ///< the record holds workers that did not fail
 
     bool operator==(const Cause&) const = default;
 };
@@ -110,7 +125,7 @@ struct Report {
     Stamp stamp;
     Phase phase = Phase::over;
     bool succeeded = false;
-    std::optional<Cause> cause;   ///< the first one on this node, if any
+    std::optional<Cause> cause;   ///< the first one on this node, if any; after success its latest exit
     std::int32_t store_port = 0;  ///< replaces NodeRecord's: each round has a port of its own
     std::int32_t jax_port = 0;    ///< likewise
     RankOutcomes outcomes{};      ///< of this node's ranks, when the round is over
@@ -183,6 +198,7 @@ struct Assigned {
     JobProgress progress;
     std::string jax_addr;       ///< of the node of rank 0; empty: master_addr
     std::int32_t jax_port = 0;  ///< on that node; 0: none
+    bool relayed = false;       ///< as JobConfig::relays_store
     bool operator==(const Assigned&) const = default;
 };
 
@@ -190,11 +206,13 @@ struct Assigned {
 struct StopRound {
     Stamp stamp;
     std::string reason;
-    LostRanks lost{};         ///< for the workers that still run, which must not wait for these ranks
-    bool at_once = false;     ///< without a grace time
-    std::int32_t signal = 0;  ///< that ends the job, for its workers; 0: none does
-    bool timed_out = false;   ///< the job has reached its time limit: workers that still run are causes
-    bool unclear = false;     ///< no failure explains the stop: each node reports its other workers, too
+    LostRanks lost{};          ///< for the workers that still run, which must not wait for these ranks
+    bool at_once = false;      ///< without a grace time
+    std::int32_t signal = 0;   ///< that ends the job, for its workers; 0: none does
+    bool timed_out = false;    ///< the job has reached its time limit: workers that still run are causes
+    bool unclear = false;      ///< no failure explains the stop: each node reports its other workers, too
+    bool for_failure = false;  ///< `reason` is the first failure that was reported, which need not be the first cause
+    bool hung = false;         ///< a worker missed a deadline of its own: each node reports where its workers are
     bool operator==(const StopRound&) const = default;
 };
 
@@ -202,7 +220,26 @@ struct StopRound {
 struct Notice {
     Stamp stamp;
     std::string text;
+    bool about_receiver = false;  ///< and not about the job; among lines of other nodes it needs the node's name
+    std::string cause{};          ///< the failure behind it, named before `text` where it was not yet; empty: none
+    std::string message{};        ///< Cause::message of that failure
     bool operator==(const Notice&) const = default;
+};
+
+/// Where a node serves if it takes over the coordinator; before that, the port refuses connections.
+struct StandbyPlace {
+    std::string host;  ///< a name or an address
+    std::int32_t port = 0;
+    bool operator==(const StandbyPlace&) const = default;
+};
+
+/// The nodes that watch the coordinator's claim, in the order in which they take over. All other members dial them when
+/// the coordinator is lost. Follows Welcome, and each change.
+struct Standbys {
+    static constexpr std::size_t kMost = 3;
+    Stamp stamp;
+    std::vector<StandbyPlace> places;  ///< at most kMost
+    bool operator==(const Standbys&) const = default;
 };
 
 /// The job is over, on all nodes.
@@ -213,6 +250,6 @@ struct End {
 };
 
 using Message =
-    std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Notice, End, Gone>;
+    std::variant<Hello, Join, Report, Leave, Beat, Welcome, Refused, Assigned, StopRound, Notice, End, Gone, Standbys>;
 
 }  // namespace dlaunch::rendezvous

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "rendezvous/wire/frames.hpp"
 #include "rendezvous/wire/messages.hpp"
 #include "rendezvous/wire/tcpstore.hpp"
 
@@ -36,19 +37,17 @@ inline constexpr std::size_t kMaxFrame = kMaxRecords * (kMaxRecord + 4) + (16 <<
 [[nodiscard]] std::string encode(const rendezvous::Snapshot& snapshot);
 [[nodiscard]] std::optional<rendezvous::Snapshot> decode_snapshot(std::string_view bytes);
 
-/// Splits a stream into messages. Allocates for bytes that arrived, never for a claimed length.
+/// Splits a stream into messages.
 class FrameReader {
 public:
     enum class Outcome : std::uint8_t { message, more, refused };
-
-    FrameReader() { decoder_.limit_payload(kMaxFrame); }
 
     void feed(std::string_view bytes);
     /// refused: the bytes are not the protocol's; there is no next message.
     [[nodiscard]] Outcome next(rendezvous::Message& message);
 
 private:
-    Decoder decoder_{Decoder::Takes::frames};
+    Frames frames_{kMaxFrame};
     bool refused_ = false;
 };
 

@@ -13,6 +13,7 @@ JOB = "bench"
 PROCESSES = 4
 SPARE_DESCRIPTORS = 1000  # beside a coordinator's connections to its agents
 WORKER = '[ "$DLAUNCH_ROUND" = 1 ] || exec sleep 600'  # of the one real agent: the second round succeeds at once
+STATUS = 3  # of agents_load's failures
 
 
 def cpu_seconds(pid):
@@ -50,13 +51,14 @@ def most_of_one_coordinator(count):
 class Agents:
     """`count` simulated agents in several processes, and a dlaunch that waits for them."""
 
-    def __init__(self, options, count, more=()):
+    def __init__(self, options, count, more=(), token=None, worker=WORKER):
         if not allow_descriptors(count + SPARE_DESCRIPTORS):
             raise SystemExit(f"{count} agents need {count + SPARE_DESCRIPTORS} open files: run it as root")
         self.count, self.port = count, free_port()
         words = [options.build.resolve() / "bin" / "dlaunch", f"--nnodes={count + 1}", "--nproc-per-node=1",
                  "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{self.port}", f"--rdzv-id={JOB}",
-                 "--max-restarts=1", *more, "--no-python", "/bin/sh", "-c", WORKER]
+                 "--max-restarts=1", *more, *([f"--token-file={token}"] if token else []), "--no-python", "/bin/sh",
+                 "-c", worker]
         self.dlaunch = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         self.loads = []
@@ -64,7 +66,8 @@ class Agents:
             self.await_listener()
             shares = [count * (n + 1) // PROCESSES - count * n // PROCESSES for n in range(PROCESSES)]
             for n, share in enumerate(shares):
-                words = [options.programs / "agents_load", self.port, JOB, sum(shares[:n]), share, f"127.0.0.{n + 2}"]
+                words = [options.programs / "agents_load", self.port, JOB, sum(shares[:n]), share, f"127.0.0.{n + 2}",
+                         *([token] if token else [])]
                 self.loads.append(subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE,
                                                    stdout=subprocess.PIPE, text=True))
             self.receive("ready")
@@ -120,23 +123,28 @@ class Agents:
         reports = self.receive("welcomed")
         return (max(line[1] for line in reports) - killed) / 1e6, sum(line[2] for line in reports)
 
-    def fail_and_end(self):
-        """Milliseconds: one agent's failure to all; from the last stop until all are assigned; the verdict to all."""
+    def fail(self):
+        """Milliseconds from one agent's failure until all have received the stop."""
         start = time.monotonic_ns()
         self.send("fail", self.loads[:1])
-        stop = (max(line[1] for line in self.receive("stopped")) - start) / 1e6
+        return (max(line[1] for line in self.receive("stopped")) - start) / 1e6
+
+    def start_again(self):
+        """Milliseconds from the last stop until all are assigned; bytes of one agent, sent and received."""
         start = time.monotonic_ns()
-        self.send("over")
+        self.send("over 0")
         reports = self.receive("assigned")
-        again = (max(line[1] for line in reports) - start) / 1e6
+        return (max(line[1] for line in reports) - start) / 1e6, *(sum(line[n] for line in reports) / self.count
+                                                                   for n in (2, 3))
+
+    def end(self, command, status):
+        """Milliseconds from the last agent's report until all have the job's end, dlaunch's own with `status`."""
         start = time.monotonic_ns()
-        self.send("succeed")
-        end = (max(time for [time] in self.receive("ended")) - start) / 1e6
-        if self.dlaunch.wait(30) != 0 or any(load.wait(30) != 0 for load in self.loads):
-            raise SystemExit(f"dlaunch ended with {self.dlaunch.returncode}")
-        return {"stop_ms": stop, "again_ms": again, "end_ms": end,
-                "again_sent": sum(line[2] for line in reports) / self.count,
-                "again_received": sum(line[3] for line in reports) / self.count}
+        self.send(command)
+        ms = (max(time for [time] in self.receive("ended")) - start) / 1e6
+        if self.dlaunch.wait(30) != status or any(load.wait(30) != 0 for load in self.loads):
+            raise SystemExit(f"dlaunch ended with {self.dlaunch.returncode} instead of {status}")
+        return ms
 
     def close(self):
         for process in [self.dlaunch, *self.loads]:
@@ -158,14 +166,22 @@ def core_share(jobs, seconds):
     return (sum(map(cpu_seconds, pids)) - before) / (time.monotonic() - start)
 
 
+def memory_kib(pid):
+    return next(int(line.split()[1]) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+                if line.startswith("VmRSS"))
+
+
 def failures(options):
-    """Of each figure of fail_and_end(), the median, by number of agents."""
+    """Of each figure of a failure, a restart and an end, the median, by number of agents."""
     result = {}
     for count in COUNTS:
         runs = []
         for _ in range(options.repeats):
             with Agents(options, count, ["--node-timeout=60"]) as agents:
                 agents.join_all()
-                runs.append(agents.fail_and_end())
+                stop = agents.fail()
+                again, sent, received = agents.start_again()
+                runs.append({"stop_ms": stop, "again_ms": again, "end_ms": agents.end("succeed", 0),
+                             "again_sent": sent, "again_received": received})
         result[count] = {name: median([run[name] for run in runs]) for name in runs[0]}
     return result

@@ -1,13 +1,13 @@
 // Many agents in one process, each with a connection and a Member of its own, so they act as real agents: dial,
 // beat, redial, report their state. agents.py starts several of these processes and sends commands as lines.
 //
-//   agents_load PORT JOB FIRST COUNT SOURCE_ADDRESS
+//   agents_load PORT JOB FIRST COUNT SOURCE_ADDRESS [TOKEN_FILE]
 //
-// The coordinator is at 127.0.0.1:PORT. Connections come from SOURCE_ADDRESS, as a port of one address has at most
-// 28,000 clients. Commands on stdin, one a line:
+// The coordinator is at 127.0.0.1:PORT; with a token all connections are inside TLS. Connections come from
+// SOURCE_ADDRESS, as a port of one address has at most 28,000 clients. Commands on stdin, one a line:
 //   go         all agents dial at the same moment
 //   fail       the first agent reports a failure of its round
-//   over       every agent reports that its workers have ended, as they were stopped
+//   over BYTES every agent reports that its workers have ended, as they were stopped, with records of so many bytes
 //   succeed    every agent reports that its workers have ended well
 // On stdout, one a line, with the monotonic clock in nanoseconds: "ready", "began TIME", and when the last agent has
 // it:
@@ -31,13 +31,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rendezvous/auth/tls.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
+#include "rendezvous/net/stream.hpp"
 #include "rendezvous/rounds/member.hpp"
 #include "rendezvous/wire/rounds.hpp"
 
@@ -57,10 +60,12 @@ struct Load {
     std::string job;
     std::size_t first = 0, count = 0;
     in_addr_t source = 0;
+    dlaunch::auth::TlsContextPtr tls{};
 };
 
 struct Agent {
-    UniqueFd socket;
+    std::optional<dlaunch::net::Stream> stream;
+    std::string unsent;  ///< until a handshake is over
     bool connecting = false;
     std::unique_ptr<dlaunch::wire::FrameReader> reader;
     std::unique_ptr<Member> member;
@@ -95,6 +100,7 @@ public:
 
 private:
     static constexpr std::uint64_t kCommands = ~std::uint64_t{0};
+    static constexpr int kStatus = 3;  ///< of a failure
 
     static void print(const std::string& line) {
         std::puts(line.c_str());
@@ -117,18 +123,21 @@ private:
     }
 
     void carry_out(const std::string& command) {
-        const Cause cause{3, "rank exited with 3", "rank 7 (node7, pid 4711) exited with 3 after 1.0 s", false, {}};
-        const auto over = [&](bool succeeded) {
+        Cause cause{kStatus, "rank exited with 3", "rank 7 (node7, pid 4711) exited with 3 after 1.0 s", false, {}};
+        const auto over = [&](bool succeeded, const std::optional<Cause>& why) {
             for (Agent& agent : all_)
-                change(agent, [&](Member& member, Time now) { member.round_over(now, succeeded, {}); });
+                change(agent, [&](Member& member, Time now) { member.round_over(now, succeeded, why); });
         };
         if (command == "go") {
             print(fmt::format("began {}", nanoseconds()));
             for (std::size_t each = 0; each < all_.size(); ++each) begin(each);
         } else if (command == "fail") {
             change(all_.front(), [&](Member& member, Time now) { member.failed(now, cause); });
-        } else if (command == "over" || command == "succeed") {
-            over(command == "succeed");
+        } else if (command.starts_with("over ")) {
+            cause.record.resize(static_cast<std::size_t>(std::atoll(command.c_str() + 5)), 'x');
+            over(false, cause.record.empty() ? std::nullopt : std::optional(cause));
+        } else if (command == "succeed") {
+            over(true, {});
         } else {
             fail("unknown command " + command);
         }
@@ -170,7 +179,7 @@ private:
         if (std::holds_alternative<Member::Connect>(action)) {
             dial(agent);
         } else if (std::holds_alternative<Member::Disconnect>(action)) {
-            agent.socket.reset();
+            agent.stream.reset();
         } else if (const auto* out = std::get_if<Member::SendOut>(&action)) {
             send_bytes(agent, dlaunch::wire::encode(out->message));
         } else if (const auto* start = std::get_if<Member::StartWorkers>(&action)) {
@@ -185,65 +194,73 @@ private:
         } else if (std::holds_alternative<Member::KillWorkers>(action)) {
             ++touched_;
         } else if (const auto* end = std::get_if<Member::EndJob>(&action)) {
-            if (end->status != 0) fail(fmt::format("an agent ended with {}: {}", end->status, end->reason));
+            if (end->status != 0 && end->status != kStatus)
+                fail(fmt::format("an agent ended with {}: {}", end->status, end->reason));
             if (++ended_ == all_.size()) print(fmt::format("ended {}", nanoseconds()));
         }
     }
 
     void dial(Agent& agent) {
-        const linger reset{1, 0};
-        if (agent.socket) setsockopt(agent.socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-        agent.socket = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        if (!agent.socket) fail(fmt::format("socket: {}", std::strerror(errno)));
+        if (agent.stream) agent.stream->reset();
+        UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (!socket) fail(fmt::format("socket: {}", std::strerror(errno)));
         const int yes = 1;
-        setsockopt(agent.socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        setsockopt(agent.socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
+        setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        setsockopt(socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
         sockaddr_in from{}, to{};
         from.sin_family = to.sin_family = AF_INET;
         from.sin_addr.s_addr = load_.source;
         to.sin_port = htons(static_cast<std::uint16_t>(load_.port));
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (bind(agent.socket.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0)
+        if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0)
             fail(fmt::format("bind: {}", std::strerror(errno)));
         agent.connecting = true;
         agent.reader = std::make_unique<dlaunch::wire::FrameReader>();
-        const int done = connect(agent.socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+        const int done = connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+        const int error = done == 0 ? 0 : errno;
+        using dlaunch::auth::Tls;
+        agent.unsent = dlaunch::wire::kGreeting;  // leaves with the first message, as MemberLink sends them
+        agent.stream.emplace(std::move(socket),
+                             load_.tls ? std::make_unique<Tls>(load_.tls, Tls::Side::client) : nullptr);
         epoll_event event{};
         event.events = EPOLLIN | EPOLLOUT | EPOLLET;
         event.data.u64 = static_cast<std::uint64_t>(&agent - all_.data());
-        epoll_ctl(set_, EPOLL_CTL_ADD, agent.socket.get(), &event);
-        if (done != 0 && errno != EINPROGRESS) fail_to_connect(agent, errno);
+        epoll_ctl(set_, EPOLL_CTL_ADD, agent.stream->fd(), &event);
+        if (error != 0 && error != EINPROGRESS) fail_to_connect(agent, error);
     }
 
     void fail_to_connect(Agent& agent, int error) {
-        agent.socket.reset();
+        agent.stream.reset();
         change(agent, [&](Member& member, Time now) {
             member.connect_failed(now, {error == ECONNREFUSED, std::strerror(error)});
         });
     }
 
     void serve(Agent& agent) {
-        if (!agent.socket) return;
+        using Kind = dlaunch::net::Stream::Received::Kind;
+        if (!agent.stream) return;
         if (std::exchange(agent.connecting, false)) {
             int error = 0;
             socklen_t size = sizeof error;
-            getsockopt(agent.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+            getsockopt(agent.stream->fd(), SOL_SOCKET, SO_ERROR, &error, &size);
             if (error != 0) return fail_to_connect(agent, error);
-            unsent_ = dlaunch::wire::kGreeting;  // leaves with the first message, as MemberLink sends them
+            static_cast<void>(agent.stream->flush());
             change(agent, [](Member& member, Time now) { member.connected(now); });
         }
         std::array<char, 16'384> bytes;
-        while (agent.socket) {
-            const ssize_t count = recv(agent.socket.get(), bytes.data(), bytes.size(), 0);
-            if (count < 0 && errno == EAGAIN) return;
-            if (count <= 0) {
-                agent.socket.reset();
-                return change(agent, [&](Member& member, Time now) { member.closed(now, count == 0); });
+        while (agent.stream) {
+            const bool was_open = agent.stream->is_open();
+            const auto received = agent.stream->receive(bytes);
+            if (!was_open && agent.stream->is_open()) send_bytes(agent, {});
+            if (received.kind == Kind::nothing) return;
+            if (received.kind != Kind::bytes) {
+                agent.stream.reset();
+                return change(agent, [&](Member& member, Time now) { member.closed(now, received.kind == Kind::end); });
             }
-            received_ += static_cast<std::size_t>(count);
-            agent.reader->feed({bytes.data(), static_cast<std::size_t>(count)});
+            received_ += received.bytes.size();
+            agent.reader->feed(received.bytes);
             Message message;
-            while (agent.socket && agent.reader->next(message) == dlaunch::wire::FrameReader::Outcome::message) {
+            while (agent.stream && agent.reader->next(message) == dlaunch::wire::FrameReader::Outcome::message) {
                 if (const auto* welcome = std::get_if<Welcome>(&message)) note_welcome(agent, welcome->stamp.epoch);
                 change(agent, [&](Member& member, Time now) { member.received(now, message); });
             }
@@ -256,10 +273,10 @@ private:
     }
 
     void send_bytes(Agent& agent, const std::string& message) {
-        const std::string bytes = std::exchange(unsent_, {}) + message;
-        if (!agent.socket) return;
-        if (send(agent.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()))
-            sent_ += bytes.size();  // else its end is read
+        agent.unsent += message;
+        if (!agent.stream || !agent.stream->is_open()) return;
+        const std::string bytes = std::exchange(agent.unsent, {});
+        if (agent.stream->send(bytes).bytes == bytes.size()) sent_ += bytes.size();  // else its end is read
     }
 
     [[nodiscard]] int timeout() const {
@@ -284,7 +301,7 @@ private:
     std::vector<Agent> all_;
     const int set_ = epoll_create1(EPOLL_CLOEXEC);
     std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
-    std::string command_, unsent_;
+    std::string command_;
     std::map<std::int32_t, std::size_t> assigned_, stopped_;  // agents, by round
     std::map<std::uint64_t, std::size_t> welcomed_;           // by epoch
     std::size_t ended_ = 0, touched_ = 0, sent_ = 0, received_ = 0;
@@ -293,12 +310,18 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 6) fail("expected PORT JOB FIRST COUNT SOURCE_ADDRESS");
+    if (argc != 6 && argc != 7) fail("expected PORT JOB FIRST COUNT SOURCE_ADDRESS [TOKEN_FILE]");
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
-    Agents({std::atoi(argv[1]), argv[2], static_cast<std::size_t>(std::atoll(argv[3])),
-            static_cast<std::size_t>(std::atoll(argv[4])), inet_addr(argv[5])})
-        .run();
+    Load load{std::atoi(argv[1]), argv[2], static_cast<std::size_t>(std::atoll(argv[3])),
+              static_cast<std::size_t>(std::atoll(argv[4])), inet_addr(argv[5])};
+    if (argc == 7) {
+        const auto token = dlaunch::auth::read_token(argv[6]);
+        const auto tls = token ? dlaunch::auth::TlsContext::of(**token) : token.error();
+        if (!tls) fail(tls.error().text);
+        load.tls = *tls;
+    }
+    Agents(std::move(load)).run();
 }

@@ -1,4 +1,5 @@
-"""Compares dlaunch's store server with Redis and torch's two servers, under one load generator.
+"""Compares dlaunch's store server with Redis and torch's two servers, under one load generator. "relay" is the same store
+through a node's relay, as with --store=relay or a token.
 
 set_wait_get sends the requests of set() and get() of torch's client; set_get leaves its WAIT out, which Redis has not.
 The speed of one client depends more on sleeping processors than on servers: trust the figures of 16 and 64. torch's
@@ -33,6 +34,8 @@ MEETS = [(f"connect {n} clients", ["connect", n, turns]) for n, turns in ((64, 3
 def servers(options):
     """name -> command line with a placeholder {port}."""
     found = {"dlaunch": [options.build.resolve() / "bin" / "dlaunch", "store", "--bind", "127.0.0.1:{port}"]}
+    relay = options.programs / "store_relay"
+    found |= {"relay": [relay, "{port}"], "relay, TLS": [relay, "{port}", "a-token-of-this-benchmark"]}
     if shutil.which("redis-server"):
         found["redis"] = "redis-server --port {port} --bind 127.0.0.1 --save  --appendonly no --loglevel warning".split(" ")
     if python := os.environ.get("DLAUNCH_TORCH_PYTHON"):

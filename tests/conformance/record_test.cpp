@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -200,6 +202,41 @@ TEST(SectionTest, the_end_of_a_section_waits_for_a_full_pipe) {
     EXPECT_TRUE(context.join());
     close(pipe);
     unlink(path.c_str());
+}
+
+/// Without torch's FIFO, as in most jobs. A fork has a connection of its own.
+TEST(SectionTest, deadlines_reach_the_agents_socket_in_order) {
+    const std::string path = testing::TempDir() + "dlaunch-agent-" + std::to_string(getpid());
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    ASSERT_LT(path.copy(address.sun_path, sizeof address.sun_path - 1), sizeof address.sun_path - 1);
+    const int agent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(bind(agent, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(listen(agent, 8), 0);
+    spawn(
+        [&](int) {
+            unsetenv("TORCHELASTIC_TIMER_FILE");
+            setenv("DLAUNCH_AGENT_SOCKET", path.c_str(), 1);
+            { const Section one("step", std::chrono::minutes(1)); }
+            spawn([](int) { heartbeat(); }, 1);
+            heartbeat();
+        },
+        1);
+    const auto lines_of_next = [&] {
+        const int client = accept4(agent, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        std::string text(4096, '\0');
+        text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(client, text.data(), text.size()))));
+        close(client);
+        return text;
+    };
+    const std::string parent = lines_of_next(), child = lines_of_next();
+    close(agent);
+    unlink(path.c_str());
+    EXPECT_TRUE(parent.starts_with("timers\n{"));
+    EXPECT_EQ(std::count(parent.begin(), parent.end(), '\n'), 4);
+    EXPECT_LT(parent.find("\"expiration_time\": 1"), parent.find("\"expiration_time\": -1"));
+    EXPECT_LT(parent.find("\"expiration_time\": -1"), parent.find("heartbeat"));
+    EXPECT_TRUE(child.starts_with("timers\n{"));
+    EXPECT_EQ(std::count(child.begin(), child.end(), '\n'), 2);
 }
 
 TEST(SectionTest, any_duration_and_any_name_are_accepted) {

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import time
 
 import pytest
 
 from processes import children, comm, until
+from running import kill
 from workers import STAY
 
 
@@ -33,10 +35,26 @@ def running(start, shell_worker):
 
 def test_the_front_end_process(running, tmpdir_of_job):
     run = running("--launcher=fork")
-    os.kill(run.agent(), signal.SIGKILL)
-    assert run.wait(10).rc == 137
-    run.nothing_left(8)
+    agent = run.agent()
+    os.kill(agent, signal.SIGKILL)
+    result = run.wait(10)
+    assert result.rc == 137
+    assert result.err == f"dlaunch: the front end (pid {agent}) was killed by signal 9 (Killed); every worker was killed\n"
+    run.nothing_left(2)
     assert list(tmpdir_of_job.iterdir()) == [], "the hosts' files on this machine"
+
+
+@pytest.mark.parametrize("launcher", ["fork", "ssh"])
+@pytest.mark.parametrize("pause_ms", [0, 5, 10, 20, 50, 100])
+def test_the_front_end_process_and_then_its_coordinator(running, fake_ssh, launcher, pause_ms):
+    """No successor decides the end of a job that has no node left, and waits for nodes to receive it."""
+    run = running(f"--launcher={launcher}", env=fake_ssh.env)
+    coordinator = run.coordinator()
+    os.kill(run.agent(), signal.SIGKILL)
+    time.sleep(pause_ms / 1000)
+    kill(coordinator, signal.SIGKILL)
+    assert run.wait(2).rc == 137
+    run.nothing_left(2)
 
 
 def test_its_guard(running):

@@ -5,12 +5,16 @@ import signal
 
 import pytest
 
-from processes import children, until
+from processes import alive, children, comm, parent, until
 
 
 def relays(run):
     """The agents of the nodes, in the order of their start."""
     return children(run.agent())
+
+
+def agents_of(guard):
+    return [pid for pid in children(guard) if comm(pid) == "dlaunch-agent"]
 
 
 @pytest.mark.parametrize("restarts", [0, 2])
@@ -30,6 +34,81 @@ def test_a_lost_host_with_a_spare(start, tmp_path):
     until(lambda: run.out().count("up") == 4, 15, "the next round")
     (tmp_path / "go").touch()
     assert run.wait(15).rc == 0
+
+
+@pytest.fixture
+def lost_before_the_spare_joins(start, fake_ssh, shell_worker):
+    """A job on na and nb has lost nb, and its other workers are stopped, while the login on nc lasts."""
+    fake_ssh.behave("nc", "wait")
+    run = start("--hosts=na,nb,nc", "--nnodes=2", "--no-python", shell_worker("ready\nawait go\n"), env=fake_ssh.env)
+    workers = run.ready(2)
+    os.kill(parent(workers[1]), signal.SIGKILL)
+    until(lambda: not any(map(alive, workers)), 15, "the end of the round")
+    return run, workers
+
+
+def test_a_spare_that_joins_after_the_loss(lost_before_the_spare_joins, fake_ssh):
+    run, workers = lost_before_the_spare_joins
+    (fake_ssh.folder / "nc.go").touch()
+    until(lambda: not {*workers} & {*run.ready(2)}, 15, "the next round")
+    run.go()
+    assert run.wait(15).rc == 0, run.err()
+
+
+def test_a_spare_whose_login_ends_after_the_loss(lost_before_the_spare_joins, fake_ssh):
+    run, _ = lost_before_the_spare_joins
+    os.kill(fake_ssh.calls("nc")[0]["pid"], signal.SIGKILL)
+    result = run.wait(15)
+    assert result.rc == 80 and "nb was lost: 1 of 2 nodes, no spare and no restart left" in result.err, result.err
+    assert "host nc: ssh was killed by SIGKILL before an agent came" in result.err
+    run.nothing_left()
+
+
+LINES = {
+    "relay": "dlaunch: host {host}: its agent has ended",
+    "guard": "dlaunch: host {host}: its dlaunch was killed by SIGKILL",
+    "agent": "dlaunch: host {host}: the agent (pid {pid}) was killed by signal 9 (Killed); every worker was killed",
+}
+
+
+@pytest.mark.parametrize("which", LINES)
+@pytest.mark.parametrize("role", ["spare", "finished"])
+def test_a_host_is_named_that_is_killed_while_the_job_needs_it_not(start, tmp_path, role, which):
+    options = ["--nnodes=2"] if role == "spare" else []
+    script = f"echo up $PPID; [ $RANK = {'x' if role == 'spare' else 1} ] || until [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    run = start("--launcher=fork", "--hosts=a,b,c", *options, "sh", "-c", script)
+    until(lambda: run.out().count("up") == (2 if role == "spare" else 3), 15, "the workers")
+    guards = [children(relay)[0] for relay in relays(run)]
+    until(lambda: all(agents_of(guard) for guard in guards), 15, "the agents")
+    agents = [agents_of(guard)[0] for guard in guards]
+    used = [int(pid) for pid in run.out().split() if pid.isdigit()]
+    if role == "spare":
+        number = next(at for at, pid in enumerate(agents) if pid not in used)
+    else:
+        until(lambda: [pid for pid in agents if not children(pid)], 15, "the end of a worker")
+        number = next(at for at, pid in enumerate(agents) if not children(pid))
+    os.kill({"relay": relays(run), "guard": guards, "agent": agents}[which][number], signal.SIGKILL)
+    line = LINES[which].format(host="abc"[number], pid=agents[number])
+    until(lambda: line in run.err().splitlines(), 15, "the line")
+    (tmp_path / "go").touch()
+    assert run.wait(15).rc == 0
+
+
+@pytest.mark.parametrize("which", LINES)
+@pytest.mark.parametrize("options", [["--hosts=a,b,c", "--nnodes=2"], ["--hosts=a,b", "--nnodes=1:2"]], ids=["spare", "member"])
+def test_a_host_is_named_that_a_signal_makes_leave(start, tmp_path, which, options):
+    run = start("--launcher=fork", *options, "sh", "-c", f"echo up $PPID; until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    until(lambda: run.out().count("up") == 2, 15, "the workers")
+    guards = [children(relay)[0] for relay in relays(run)]
+    until(lambda: all(agents_of(guard) for guard in guards), 15, "the agents")
+    agents = [agents_of(guard)[0] for guard in guards]
+    used = [int(pid) for pid in run.out().split() if pid.isdigit()]
+    number = next((at for at, pid in enumerate(agents) if pid not in used), 1)
+    os.kill({"relay": relays(run), "guard": guards, "agent": agents}[which][number], signal.SIGTERM)
+    line = f"dlaunch: host {'abc'[number]}: SIGTERM received, it has left the job"
+    until(lambda: line in run.err().splitlines(), 15, "the line")
+    (tmp_path / "go").touch()
+    assert run.wait(15).rc == 0, run.err()
 
 
 @pytest.mark.parametrize("hosts", ["a:2", "a:2,b:2", "a:1,b:1,c:1,d:1"])

@@ -82,6 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     words.insert(words.begin(), "dlaunch");
     launcher::Deps deps = launcher::small_machine(std::move(environment));
     deps.presence = [](const std::string&) { return dlaunch::launcher::Presence::unknown; };
+    deps.console_is_terminal = [] { return false; };
     deps.current_folder = [] { return std::string("/folder"); };
     deps.read_file = [&](const std::string&) { return base::text_result(file); };
     const auto invocation = launcher::read_command_line(words, deps);

@@ -55,7 +55,8 @@ void handle(Core& core, std::size_t who, const wire::Request& request) {
     }
     if (waits) client.answers_due -= output.size();
     if (request.operation == wire::StoreOperation::cancel_wait) client.answers_due = 0;
-    for (const auto woken : core.woken()) {
+    for (const Core::Woken& one : core.woken()) {
+        const auto woken = one.connection;
         if (woken >= kClients || woken == who || clients[woken]->answers_due == 0) std::abort();
         --clients[woken]->answers_due;
     }

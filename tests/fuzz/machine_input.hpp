@@ -109,7 +109,7 @@ public:
             case 6: return Refused{flag(), number(), text()};
             case 7: return assigned();
             case 8: return StopRound{stamp(), text(), lost(), flag()};
-            case 9: return Notice{stamp(), text()};
+            case 9: return Notice{stamp(), text(), flag()};
             case 10: return End{stamp(), verdict()};
             default: return Gone{flag()};
         }

@@ -48,6 +48,14 @@ def test_it_keeps_to_our_own_mask(bound):
     assert bound("--nproc-per-node=2", "--bind=cores", prefix=("taskset", "-c", str(one))) == [{one}] * 2
 
 
+@pytest.mark.needs("taskset")
+@pytest.mark.parametrize("workers, line", [(1, ""), (2, "dlaunch: --bind=cores: 2 workers share 1 processor\n")])
+def test_too_few_processors_are_reported(dlaunch, workers, line):
+    one = min(os.sched_getaffinity(0))
+    result = dlaunch("--bind=cores", f"--nproc-per-node={workers}", "--no-python", "true", prefix=("taskset", "-c", str(one)))
+    assert (result.rc, result.err) == (0, line)
+
+
 @pytest.mark.parametrize("name", ["node", "socket", "exclusive", "core-complex"])
 def test_torchruns_names(bound, name):
     assert all(bound("--nproc-per-node=2", f"--numa-binding={name}"))

@@ -30,7 +30,7 @@ def refused(dlaunch, tmp_path):
         "--max-restarts=-1",
         "--master-port=0",
         "--master-port=http",
-        "--rdzv-backend=etcd",
+        "--rdzv-backend=zookeeper",
         "--rdzv-endpoint=127.0.0.1:notaport",
         "--rdzv-conf=join_timeout",
         "--rdzv-conf=is_host=perhaps",

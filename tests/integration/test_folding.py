@@ -77,3 +77,15 @@ def test_one_rank_keeps_its_order(dlaunch, shell_worker):
         )
     )
     assert [text for _, text in lines] == [f"step {n}" for n in range(1, 6)]
+
+
+def test_bars_of_several_ranks_are_a_line_each_now_and_then(dlaunch, shell_worker):
+    text = r"""{together}n=0
+while [ $n -lt 40 ]; do n=$((n + 1)); printf "\rrank $RANK: $n/40" >&2; done
+echo >&2
+""".format(together=TOGETHER)
+    result = dlaunch("--nproc-per-node=4", "-t", "2", "--fold", "--no-python", shell_worker(text))
+    lines = result.err.splitlines()
+    assert "\r" not in result.err and len(lines) <= 4 * (2 + result.seconds), result.err
+    for rank in range(4):
+        assert [line for line in lines if line.endswith(f"]:rank {rank}: 40/40")], result.err

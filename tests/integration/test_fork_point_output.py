@@ -47,4 +47,4 @@ def test_a_new_template_has_files_of_its_own(dlaunch, program, tmp_path):
 
 def test_files_of_a_template_that_failed_are_named(dlaunch, program, tmp_path):
     result = dlaunch("--start-method=fork", "--nproc-per-node=2", "-r3", f"--log-dir={tmp_path}/logs", program, "ends")
-    assert "/attempt_0/template/stderr.log" in result.err and "warned once" in result.err
+    assert "/latest/attempt_0/template/\n" in result.err and "warned once" in result.err

@@ -24,10 +24,17 @@ def test_without_a_folder_it_is_refused(dlaunch):
     assert result.rc == 2 and "--collect-logs: expected --log-dir" in result.err
 
 
-def test_a_folder_that_cannot_be_made_is_a_warning(dlaunch, tmp_path):
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_starts(dlaunch, tmp_path):
     (tmp_path / "logs").write_text("a file")
-    result = dlaunch("--launcher=fork", "--hosts=a", "-r", 3, f"--log-dir={tmp_path}/logs", "--collect-logs", *SAY)
-    assert result.rc == 0 and result.err.count("--collect-logs: ") == 1
+    result = dlaunch("--launcher=fork", "--hosts=a", f"--log-dir={tmp_path}/logs", "--collect-logs", "--no-python", "echo", "up")
+    assert result.rc == 2 and result.out == "" and f"log directory {tmp_path}/logs: Not a directory; " in result.err
+
+
+def test_a_start_that_fails_leaves_nothing_on_the_other_hosts(start, fake_ssh, tmp_path, tmpdir_of_job):
+    fake_ssh.behave("nb", "12 files")
+    result = start("--hosts=na,nb,nc", "-r", 3, f"--log-dir={tmp_path}/logs", "--collect-logs", *SAY,
+                   env={**fake_ssh.env, "TMPDIR": str(tmpdir_of_job)}).wait(20)
+    assert result.rc == 126 and list(tmpdir_of_job.iterdir()) == [], result.err
 
 
 def test_the_report_names_the_collected_files(dlaunch, tmp_path):
@@ -35,5 +42,5 @@ def test_the_report_names_the_collected_files(dlaunch, tmp_path):
     fails = ["--no-python", "sh", "-c", "echo why >&2; exit 3"]
     result = dlaunch("--launcher=fork", "--hosts=a,b", "-r", 3, f"--log-dir={logs}", f"--report={report}", "--collect-logs", *fails)
     first = json.loads(report.read_text())["failures"][0]
-    assert result.rc == 3 and first["stderr_file"] in result.err
+    assert result.rc == 3 and str(Path(first["stderr_file"]).parent) in result.err
     assert Path(first["stderr_file"]).read_text() == "why\n" and Path(first["stdout_file"]).read_text() == ""

@@ -1,5 +1,6 @@
 """--host-discovery-script: hosts come and go while the job runs."""
 
+import json
 import signal
 
 import pytest
@@ -53,6 +54,18 @@ def test_a_host_that_fails_is_started_again(elastic, seen, fake_ssh):
     until(lambda: "2" in worlds(seen), 30, "a world of both")
     run.signal(signal.SIGTERM)
     assert run.wait().rc == 143
+
+
+def test_a_host_that_has_done_its_part_is_not_started_again(start, tmp_path):
+    """While the end of the job waits for a frozen agent."""
+    events = tmp_path / "events"
+    worker = '[ "$GROUP_RANK" = 1 ] && kill -STOP $PPID; exit 0'
+    run = start("--launcher=fork", "--host-discovery-script=printf 'a:1\\nb:1\\n'", "--nnodes=1:2", f"--event-log={events}",
+                "--node-timeout=2", "--rdzv-conf=last_call_timeout=5", "--no-python", "sh", "-c", worker)
+    assert run.wait(60).rc == 0, run.err()
+    assert [line for line in run.err().splitlines() if "host a" in line] == []
+    started = [json.loads(line)["host"] for line in events.read_text().splitlines() if '"host_started"' in line]
+    assert started.count("a") == 1, started
 
 
 def test_a_script_that_fails_at_first_ends_the_job(dlaunch):

@@ -38,3 +38,9 @@ def test_a_reader_that_stops_holds_up_no_beat(start, tmp_path, seen):
     run = start("--launcher=fork", "--hosts=a,b", "--no-python", "sh", "-c",
                 'yes "0123456789" | head -n 400000', prefix=["sh", "-c", '"$@" | { sleep 12; wc -l; }', "-"])
     assert run.wait(60).out.strip() == "800000"
+
+
+def test_the_report_names_the_log_folder_by_the_hosts_link(dlaunch, tmp_path):
+    result = dlaunch("--launcher=fork", "--hosts=a,b", "--log-dir=logs", "-r", 3, "sh", "-c", "exit $((RANK * 3))")
+    assert result.rc == 3 and "  logs:          logs/latest-b/attempt_0/0/" in result.err.splitlines(), result.err
+    assert (tmp_path / "logs/latest-b/attempt_0/0/stderr.log").exists()

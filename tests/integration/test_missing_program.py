@@ -32,7 +32,15 @@ def test_a_missing_script_on_a_host(dlaunch, tmp_path):
     assert result.rc == 127 and "missing.py: no such file" in result.err and "host a: missing.py" in result.err, result.err
 
 
-def test_a_program_beside_the_user(dlaunch, script):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_script_without_its_ending(dlaunch, script, workers):
+    script("ring.py", "exit(0)\n")
+    result = dlaunch(f"--nproc-per-node={workers}", "ring")
+    assert (result.rc, result.err) == (127, "dlaunch: ring: not found in PATH, but there is ./ring.py: expected dlaunch ring.py\n")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_program_beside_the_user(dlaunch, script, workers):
     script("ring", "#!/bin/sh\nexit 0\n")
-    result = dlaunch("--nproc-per-node=2", "ring")
+    result = dlaunch(f"--nproc-per-node={workers}", "ring")
     assert (result.rc, result.err) == (127, "dlaunch: ring: not found in PATH, but there is ./ring: expected dlaunch ./ring\n")

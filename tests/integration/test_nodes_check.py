@@ -110,3 +110,9 @@ def test_options_of_jobs_are_refused(dlaunch, option):
 def test_warnings_are_kept(dlaunch):
     result = dlaunch("check", "--rdzv-conf=jion_timeout=3")
     assert result.rc == 0 and "unknown key jion_timeout is ignored; did you mean join_timeout?" in result.err
+
+
+def test_the_program_may_be_missing(dlaunch, binary):
+    with serving(binary) as server:
+        result = dlaunch("check", "--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{server.port}", "missing.py")
+    assert result.rc == 83 and "no dlaunch coordinator" in result.out

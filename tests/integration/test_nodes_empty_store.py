@@ -29,8 +29,16 @@ ELASTIC = ["--rdzv-backend=c10d", "--rdzv-endpoint=node1:29400"]
 @pytest.mark.parametrize(
     "how", [STATIC, ELASTIC, [*ELASTIC, "--master-port=29555"]], ids=["static", "elastic", "own-port"]
 )
-def test_the_store_is_empty_in_every_round(hosts, python_worker, seen, how):
+@pytest.mark.parametrize("store", ["open", "relay", "token"])
+def test_the_store_is_empty_in_every_round(hosts, python_worker, seen, how, store, tmp_path):
     net, program = hosts(2), python_worker(WORKER)
+    option = f"--store={store}"
+    if store == "token":
+        path = tmp_path / "token"
+        path.write_text("a-token-of-this-job")
+        path.chmod(0o600)
+        option = f"--token-file={path}"
+    how = [*how, option]
     runs = [
         host.start("--nnodes=2", *(word.format(rank=rank) for word in how), "--max-restarts=1", "--no-python", program)
         for rank, host in enumerate(net)

@@ -8,13 +8,18 @@ import pytest
 from processes import state, until
 
 
-@pytest.fixture
-def with_a_spare(cluster):
+@pytest.fixture(params=["open", "token"])
+def with_a_spare(cluster, request, tmp_path):
     """Three hosts, the job on two of them, node3 as a spare: (cluster, its runs, the world)."""
-    job = cluster(3)
-    runs = job.begin("2", hosts=job.net.all[:2])
+    job, options = cluster(3), []
+    if request.param == "token":
+        path = tmp_path / "token"
+        path.write_text("a-token-of-this-job")
+        path.chmod(0o600)
+        options = [f"--token-file={path}"]
+    runs = job.begin("2", *options, hosts=job.net.all[:2])
     world = job.world(2)
-    runs.append(job.join(job.net["node3"], "2"))
+    runs.append(job.join(job.net["node3"], "2", *options))
     job.net["node3"].await_connection(job.net["node1"])
     return job, runs, world
 

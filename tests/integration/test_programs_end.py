@@ -31,7 +31,7 @@ def test_a_failure_of_any_program_ends_the_job_with_its_status(job, seen, rank, 
     (seen / f"status.{rank}").write_text(str(status))
     run.go(f"go.{rank}")
     result = run.wait()
-    assert result.rc == status and f"rank {rank} " in result.first_line and f"role {role}" in result.err
+    assert result.rc == status and f"rank {rank} " in result.first_line and f"role:          {role}\n" in result.err
 
 
 def test_a_restart_starts_all_programs(job, seen):

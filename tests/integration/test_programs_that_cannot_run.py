@@ -31,6 +31,15 @@ def test_reason_and_status(dlaunch, tmp_path, fault):
     assert result.seconds < 5 and '"restarts": 0' in (tmp_path / "report.json").read_text().replace('":0', '": 0')
 
 
+def test_a_worker_that_never_ran_its_program_has_no_exit_status(dlaunch, tmp_path):
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF, but not really")
+    program.chmod(0o755)
+    for _ in range(8):
+        result = dlaunch("--launcher=fork", "--hosts=a:2,b:2", "--no-python", program)
+        assert result.rc == 126 and "exited with" not in result.err, result.err
+
+
 def test_a_name_outside_the_path(dlaunch):
     result = dlaunch("--no-python", "there-is-no-such-program")
     assert result.rc == 127 and "there-is-no-such-program" in result.first_line and "did you mean" not in result.err

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -9,7 +10,9 @@ import pytest
 
 from packages import USES_MODULE
 
-WATCHED = {**USES_MODULE, "TORCHELASTIC_ENABLE_FILE_TIMER": "1"}
+WATCHED = USES_MODULE
+UNREAD = "dlaunch: the agent does not read timers, section heartbeat is not watched\n"
+THROUGH_FILE = {**USES_MODULE, "TORCHELASTIC_ENABLE_FILE_TIMER": "1"}
 
 
 @pytest.fixture
@@ -28,6 +31,18 @@ def worker(dlaunch, script, tmp_path):
 def test_a_section_that_takes_too_long(worker, time):
     result, failure = worker(f"with dlaunch.section('l\u00f6ad \"it\"', timeout={time}): time.sleep(600)")
     assert result.rc == 84 and failure["rank"] == 1 and 'l\u00f6ad "it"' in result.err, result.err
+
+
+def test_a_section_through_the_file_of_torchs_timers(worker):
+    result, _ = worker("assert os.environ['TORCHELASTIC_TIMER_FILE']\nwith dlaunch.section('step', 0.3): time.sleep(600)", THROUGH_FILE)
+    assert result.rc == 84 and "step" in result.err, result.err
+
+
+def test_a_section_of_a_forked_child(worker):
+    """The child has a connection of its own; its end takes nothing from the parent's."""
+    text = "dlaunch.heartbeat(60)\nif os.fork() == 0:\n    with dlaunch.section('child', 60): os._exit(0)\nos.wait()\ndlaunch.heartbeat(0.3)\ntime.sleep(600)"
+    result, _ = worker(text)
+    assert result.rc == 84 and "heartbeat" in result.first_line, result.err
 
 
 def test_a_function_as_a_section(worker):
@@ -75,4 +90,14 @@ def test_a_full_pipe_costs_a_second_and_a_line(tmp_path):
     done = subprocess.run([sys.executable, "-c", "import dlaunch; dlaunch.heartbeat()"], capture_output=True, text=True,
                           env={**USES_MODULE, "TORCHELASTIC_TIMER_FILE": str(fifo)}, timeout=30)
     os.close(end)
-    assert done.stderr == "dlaunch: the timer file is full, section heartbeat is not watched\n"
+    assert done.stderr == UNREAD
+
+
+def test_an_agent_that_does_not_read_costs_a_second_and_a_line(tmp_path):
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind(str(tmp_path / "socket"))
+        agent.listen()
+        program = "import dlaunch\nfor _ in range(400): dlaunch.heartbeat()"  # more than a connection holds
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path,
+                              env={**USES_MODULE, "DLAUNCH_AGENT_SOCKET": "socket"}, timeout=60)
+        assert done.returncode == 0 and done.stderr and set(done.stderr.splitlines(True)) == {UNREAD}

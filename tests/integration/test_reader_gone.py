@@ -9,7 +9,7 @@ FLOOD = (
 )
 
 
-@pytest.mark.parametrize("options", [[], ["-t", "3"]], ids=["plain", "tee"])
+@pytest.mark.parametrize("options", [[], ["-t", "3", "--log-dir=logs"]], ids=["plain", "tee"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_job_goes_on(start, python_worker, seen, options, workers):
     reader, writer = os.pipe()

@@ -31,6 +31,13 @@ def test_all_read_the_same(dlaunch, shell_worker):
     assert sorted(result.out.splitlines()) == [f"{rank} read a,b," for rank in range(3)]
 
 
+def test_the_rest_is_for_the_next_round(dlaunch, script):
+    worker = script("reader", '#!/bin/sh\nread line; echo "$RANK $line"; [ $RANK = 1 ] && exit 3; exec sleep 600\n')
+    result = dlaunch("--stdin=all", "--max-restarts=1", "--nproc-per-node=2", "--no-python", worker, stdin="one\ntwo\n")
+    line = "dlaunch: --stdin=all: the workers of this round read what earlier rounds left of standard input"
+    assert result.rc == 3 and result.err.splitlines().count(line) == 1, result.err
+
+
 def test_much_for_all(dlaunch, shell_worker):
     text = b"".join(b"line %d\n" % n for n in range(100_000))
     result = dlaunch("--nproc-per-node=3", "--stdin=all", "--no-python", shell_worker("wc -c\n"), stdin=text)

@@ -12,7 +12,7 @@ def test_prefixes_are_coloured_there(terminal):
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_the_users_variables_disable_colours(terminal, env):
-    rc, text = terminal("--nproc-per-node=2", "-t", "1", "--no-python", "echo", "word", env=env).finish()
+    rc, text = terminal("--ui=plain", "--nproc-per-node=2", "-t", "1", "--no-python", "echo", "word", env=env).finish()
     assert rc == 0 and ESCAPE not in text and "[default0]:word" in text
 
 
@@ -63,7 +63,7 @@ def test_a_line_of_another_rank_does_not_overwrite_it(terminal, shell_worker, se
 printf "half way\r"
 await 0.go
 """)
-    tty = terminal("--nproc-per-node=2", "--no-python", worker)
+    tty = terminal("--ui=plain", "--nproc-per-node=2", "--no-python", worker)
     tty.expect("half way")
     (seen / "1.go").touch()
     rc, text = tty.finish()

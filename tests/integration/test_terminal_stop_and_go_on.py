@@ -51,7 +51,7 @@ def test_a_stopped_job_can_be_killed(at_a_shell, shell_worker):
 
 
 def test_without_a_shell_no_process_stops(terminal, python_worker, seen):
-    alone = terminal("--nproc-per-node=2", "--no-python", python_worker("ready()\nawait_note('go')\nprint('went on')\n"))
+    alone = terminal("--ui=plain", "--nproc-per-node=2", "--no-python", python_worker("ready()\nawait_note('go')\nprint('went on')\n"))
     workers = alone.ready(2)
     alone.send("\x1a")
     alone.expect(r"\^Z")  # the terminal may discard output at this key

@@ -51,6 +51,7 @@ def test_variables_of_the_job_are_equal_for_all_workers(environments):
         "TORCHELASTIC_RUN_ID",
         "DLAUNCH_JOB_ID",
         "DLAUNCH_NODE_ID",
+        "DLAUNCH_MASTER_HOST",
         "TORCHELASTIC_USE_AGENT_STORE",
     ):
         assert envs[0][name] and len({env[name] for env in envs}) == 1, name

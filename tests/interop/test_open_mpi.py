@@ -79,8 +79,13 @@ def test_a_world_of_three(dlaunch, program, options):
 
 
 def test_without_a_protocol_each_rank_is_a_world(start, program):
-    """Open MPI then starts a daemon for each rank, and leaves empty folders."""
-    assert told([start("-n", 2, "--mpi=none", program).wait(30)]) == ["rank 0 of 1, sum 0, universe 1"] * 2
+    """Open MPI then starts a daemon for the rank, and leaves empty folders."""
+    assert told([start("-n", 1, "--mpi=none", program).wait(30)]) == ["rank 0 of 1, sum 0, universe 1"]
+    several = start("-n", 2, "--mpi=none", program).wait(30)
+    assert told([several]) == ["rank 0 of 1, sum 0, universe 1"] * 2
+    assert re.match(r"dlaunch: --mpi=none: each MPI process is rank 0 of 1, as .*; --mpi=auto makes", several.err)
+    refused = start("-n", 2, program, env={"DLAUNCH_MPI": "none"}).wait(30)
+    assert refused.rc == 2 and refused.out == "" and "several would each be rank 0 of 1" in refused.err
 
 
 def test_a_script_runs_one_program_after_the_other(dlaunch, program, script):
@@ -127,8 +132,9 @@ def test_a_rank_of_another_node_that_never_joins(hosts, program):
         assert re.search(r"^dlaunch: rank 3 .* without MPI_Init", result.err, re.MULTILINE), result.err
 
 
-def test_a_rank_alone_on_its_node_that_never_joins(dlaunch, program):
-    result = dlaunch("--launcher=fork", "--hosts=a,b", program, "early", 1)
+@pytest.mark.parametrize("store", ["open", "relay"])
+def test_a_rank_alone_on_its_node_that_never_joins(dlaunch, program, store):
+    result = dlaunch("--launcher=fork", "--hosts=a,b", f"--store={store}", program, "early", 1)
     assert result.rc == 1
     assert "waits for rank 1, which exited with 0 without MPI_Init" in result.err, result.err
 

@@ -1,5 +1,9 @@
 """dlaunch --launcher=srun in a batch script: a front end over the nodes of the allocation."""
 
+import signal
+
+from processes import until
+
 SHOW = 'echo "$(hostname) $GROUP_RANK $RANK/$WORLD_SIZE $SLURM_JOB_ID"'
 
 
@@ -30,3 +34,14 @@ def test_a_failure_gives_the_status_and_one_report(slurm):
 def test_outside_of_an_allocation_it_is_refused(dlaunch):
     result = dlaunch("--launcher=srun", "true")
     assert result.rc == 2 and "no allocation (SLURM_JOB_NODELIST is not set)" in result.err
+
+
+def test_an_interrupt_withdraws_the_request_of_an_srun_that_waits_for_nodes(slurm):
+    cluster = slurm(1)
+    cluster.sbatch("sleep 600", "--exclusive")
+    until(lambda: cluster.ask("squeue", "-h", "-t", "R"), 40, "the job that takes the node")
+    run = cluster.login.start("--launcher=srun", "--hosts=node1", "true", env=cluster.environment)
+    until(lambda: cluster.ask("squeue", "-h", "-t", "PD"), 40, "the request")
+    run.signal(signal.SIGINT)
+    assert run.wait(15).rc == 130
+    assert not cluster.ask("squeue", "-h", "-t", "PD")

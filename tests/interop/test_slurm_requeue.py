@@ -21,7 +21,28 @@ def test_a_job_that_is_terminated_runs_again(slurm, seen, shell_worker, how):
     until(lambda: restarts(cluster, job) == "1", 30, "the requeue")
     assert {path.name for path in seen.glob("*.saved")} == {"0.saved", "1.saved"}
     if how == "script":  # of a step srun may drop the last line: the requeue kills it
-        assert "scontrol requeue" in cluster.output(job)
+        until(lambda: "scontrol requeue" in cluster.output(job), 10, "the line after the answer of scontrol")
+
+
+@pytest.mark.parametrize("how", ["step", "script", "front end"])
+def test_a_cancelled_job_does_not_run_again(slurm, seen, shell_worker, how):
+    cluster = slurm(1)
+    words = f"--requeue --nproc-per-node=2 {shell_worker(SAVE)}"
+    script = {"step": "srun dlaunch", "script": "exec dlaunch", "front end": "exec dlaunch --launcher=srun"}[how]
+    job = cluster.sbatch(f"{script} {words}", "--requeue")
+    until(lambda: len(list(seen.glob("*.ready"))) == 2, 40, "the workers")
+    cluster.ask("scancel", job)
+    cluster.ended(job)
+    assert restarts(cluster, job) == "0" and cluster.job(job)["JobState"] == "CANCELLED"
+    assert {path.name for path in seen.glob("*.saved")} == {"0.saved", "1.saved"}
+
+
+def test_a_job_runs_again_after_its_time_limit(slurm, seen, shell_worker):
+    cluster = slurm(1)
+    job = cluster.sbatch(f"srun dlaunch --requeue {shell_worker(SAVE)}", "--requeue", "--time=60")
+    until(lambda: len(list(seen.glob("*.ready"))) == 1, 40, "the worker")
+    cluster.ask("scontrol", "update", f"JobId={job}", "EndTime=now+2seconds")
+    until(lambda: restarts(cluster, job) == "1", 60, "the requeue")
 
 
 def test_a_failure_ends_the_job(slurm, shell_worker):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 PROGRAM = f"#!{sys.executable} -SE\n" + r'''
-import json, os, subprocess, sys, time
+import json, os, signal, subprocess, sys, time
 folder, words = "FOLDER", sys.argv[1:]
 place, command = words[words.index("--") + 1:]
 host = place.rpartition("@")[2]
@@ -24,13 +24,34 @@ if way == "noise hang":
     print("Welcome", flush=True)
 if way.endswith("hang"):
     time.sleep(600)
+while way == "wait" and not os.path.exists(f"{folder}/{host}.go"):
+    time.sleep(0.01)
 if way == "noise":
     command = "echo Welcome; echo quota >&2; printf unfinished; " + command
-if way == "few files":
-    command = "ulimit -n 16; " + command
+if way == "leave":  # the command to itself
+    go, done = f"{folder}/{host}.go", f"{folder}/{host}.done"
+    command = f"(until [ -e {go} ]; do sleep 0.01; done; {command}); touch {done}"
+if way.endswith(" files"):
+    command = f"ulimit -n {way.split()[0]}; " + command
 login = {"PATH": "/usr/bin:/bin", "HOME": folder, "OF_THE_NODE": host, "SSH_CONNECTION": "127.0.0.1 1 127.0.0.1 22",
          "TEST_RUN_MARK": os.environ["TEST_RUN_MARK"]}
-sys.exit(subprocess.run(["/bin/sh", "-c", command], env=login, cwd=folder).returncode)
+login_shell = subprocess.Popen(["/bin/sh", "-c", command], env=login, cwd=folder)
+
+if way == "leave":
+    sys.exit(0)
+
+def child_of(pid):
+    try:
+        while not (children := open(f"/proc/{pid}/task/{pid}/children").read().split()):
+            pass
+        return int(children[0])
+    except OSError:
+        sys.exit(login_shell.wait())
+
+if " before it joins" in way:  # most often: the job may be faster
+    agent = child_of(guard := child_of(login_shell.pid))
+    os.kill(guard if "guard" in way else agent, signal.SIGSTOP if "stop" in way else signal.SIGKILL)
+sys.exit(login_shell.wait())
 '''
 
 

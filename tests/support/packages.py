@@ -39,6 +39,7 @@ project(consumer CXX)
 find_package(dlaunch REQUIRED)
 add_executable(consumer main.cpp)
 target_link_libraries(consumer PRIVATE dlaunch::worker)
+install(TARGETS consumer)
 """
 
 

@@ -98,3 +98,11 @@ def marked(mark):
 
 def describe(pids):
     return [f"{pid} ({state(pid)}): {command_line(pid)}" for pid in pids]
+
+
+def opened(pipe):
+    """The pipe's writing end; None until it is read."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None

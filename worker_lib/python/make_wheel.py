@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PAGES = ["dlaunch.1", "dlaunch-env.7", "dlaunch-python.7", "dlaunch-store.1"]
+PAGES = ["dlaunch.1", "dlaunch-env.7", "dlaunch-python.7", "dlaunch-store.1", "dlaunch-systemd.7", "dlaunch-torchrun.7", "dlaunch-upgrade.7"]
 OF_GLIBC = re.compile(r"(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[-\w]*)\.so\.\d+$")
 MACHINES = {"Advanced Micro Devices X86-64": "x86_64", "AArch64": "aarch64"}
 

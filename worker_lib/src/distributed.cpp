@@ -5,6 +5,7 @@
 #include "worker_lib/src/bootstrap/environment.hpp"
 #include "worker_lib/src/core/group.hpp"
 #include "worker_lib/src/core/liveness_check.hpp"
+#include "worker_lib/src/process/standard_output.hpp"
 
 namespace dlaunch {
 namespace {
@@ -49,6 +50,7 @@ ProcessGroup join_process_group(const InitOptions& options) {
 }
 
 ProcessGroup init_process_group(const InitOptions& options) {
+    worker::write_stdout_by_lines();
     {
         const std::lock_guard lock(world().mutex);
         if (world().group)

@@ -196,7 +196,7 @@ Received ProcessGroup::recv(MutableBuffer data, int from, const RecvOptions& opt
     return finish(group->post(transfer, options.timeout));
 }
 
-Work ProcessGroup::isend(ConstBuffer data, int to, const SendOptions& options) const {
+Work ProcessGroup::isend(AsyncConstBuffer data, int to, const SendOptions& options) const {
     auto* group = member(group_);
     return group ? Work(group->post(make_transfer(true, data, to, options.tag, true), options.timeout), group_)
                  : Work();
@@ -266,7 +266,8 @@ void ProcessGroup::all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, co
 Work ProcessGroup::all_reduce_async(MutableBuffer data, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_START(reduce_call(*group, Op::all_reduce, data, data, -1, op));
 }
-Work ProcessGroup::all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
+Work ProcessGroup::all_reduce_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op,
+                                    const CallOptions& options) const {
     DLAUNCH_START(reduce_call(*group, Op::all_reduce, in, out, -1, op));
 }
 
@@ -283,7 +284,7 @@ Work ProcessGroup::reduce_async(MutableBuffer data, int root, ReduceOp op, const
 void ProcessGroup::gather(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
     DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, {}, root));
 }
-Work ProcessGroup::gather_async(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
+Work ProcessGroup::gather_async(AsyncConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
     DLAUNCH_START(gather_call(*group, Op::gather, in, out, {}, root));
 }
 void ProcessGroup::gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
@@ -294,7 +295,7 @@ void ProcessGroup::gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int
 void ProcessGroup::scatter(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
     DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, {}, root));
 }
-Work ProcessGroup::scatter_async(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
+Work ProcessGroup::scatter_async(AsyncConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
     DLAUNCH_START(scatter_call(*group, Op::scatter, in, out, {}, root));
 }
 void ProcessGroup::scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
@@ -305,7 +306,7 @@ void ProcessGroup::scatterv(ConstBuffer in, MutableBuffer out, Counts counts, in
 void ProcessGroup::all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
     DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, {}, -1));
 }
-Work ProcessGroup::all_gather_async(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
+Work ProcessGroup::all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options) const {
     DLAUNCH_START(gather_call(*group, Op::all_gather, in, out, {}, -1));
 }
 void ProcessGroup::all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options) const {
@@ -315,7 +316,7 @@ void ProcessGroup::all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts,
 void ProcessGroup::reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
 }
-Work ProcessGroup::reduce_scatter_async(ConstBuffer in, MutableBuffer out, ReduceOp op,
+Work ProcessGroup::reduce_scatter_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op,
                                         const CallOptions& options) const {
     DLAUNCH_START(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
 }
@@ -328,7 +329,7 @@ void ProcessGroup::reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts cou
 void ProcessGroup::all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
     DLAUNCH_RUN(all_to_all_call(*group, in, out));
 }
-Work ProcessGroup::all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
+Work ProcessGroup::all_to_all_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options) const {
     DLAUNCH_START(all_to_all_call(*group, in, out));
 }
 void ProcessGroup::all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,

@@ -1,4 +1,5 @@
 #include "rendezvous/store/client/file_store.hpp"
+#include "rendezvous/wire/may_change.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,20 +22,6 @@ using wire::StoreOperation;
 
 constexpr Duration kFirstLook = std::chrono::milliseconds(1), kLastLook = std::chrono::milliseconds(50);
 constexpr Duration kFirstTry = std::chrono::microseconds(50), kLastTry = std::chrono::milliseconds(5);
-
-/// Whether a request may change the store, and so needs the exclusive lock.
-bool may_change(StoreOperation operation) {
-    switch (operation) {
-        case StoreOperation::get:
-        case StoreOperation::check:
-        case StoreOperation::wait:
-        case StoreOperation::num_keys:
-        case StoreOperation::multi_get:
-        case StoreOperation::queue_len:
-        case StoreOperation::list_keys: return false;
-        default: return true;
-    }
-}
 
 /// Sleeps, longer each time; false when the deadline has passed.
 bool pause(Duration& length, Duration most, Time deadline) {
@@ -117,7 +104,7 @@ Result<LocalCore::Reply> FileStore::carry_out(Slot call, const wire::Request& re
 
 /// Polls, because a blocking fcntl() has no deadline.
 Result<void> FileStore::lock(const wire::Request& request, Time deadline) {
-    const short type = may_change(request.operation) ? F_WRLCK : F_RDLCK;
+    const short type = wire::may_change(request.operation) ? F_WRLCK : F_RDLCK;
     Duration length = kFirstTry;
     while (set_lock(file_.get(), type) != 0) {
         if (errno == EINTR) continue;

@@ -19,7 +19,7 @@ void LocalCore::end(Slot call) {
 Result<LocalCore::Reply> LocalCore::handle(Slot call, const wire::Request& request) {
     Output output;
     const auto verdict = core_.handle(call, request, output);
-    for (const Slot woken : core_.woken()) calls_[woken] = true;
+    for (const Core::Woken& woken : core_.woken()) calls_[woken.connection] = true;
     core_.clear_woken();
     if (verdict != Core::Verdict::refused) return Reply{output.text(), verdict == Core::Verdict::changed};
     const bool growth = request.operation == wire::StoreOperation::append;

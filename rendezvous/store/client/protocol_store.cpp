@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "rendezvous/wire/reply_reader.hpp"
+
 namespace dlaunch::store {
 namespace {
 
@@ -88,41 +90,12 @@ base::Error late(const Request& request) {
 
 Result<std::string> ProtocolStore::collect_reply(const Request& request, const Take& take) {
     std::string reply;
-    const auto add = [&](std::size_t bytes) -> Result<void> {
-        auto more = take(bytes);
+    for (wire::ReplyReader reader(request); !reader.done();) {
+        auto more = take(reader.needs());
         if (!more) return more.error();
+        reader.take(*more);
         reply += *more;
-        return {};
-    };
-    const auto add_vectors = [&](std::uint64_t count) -> Result<void> {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            if (auto done = add(8); !done) return done;
-            if (auto done = add(wire::get_u64(std::string_view(reply).substr(reply.size() - 8))); !done) return done;
-        }
-        return {};
-    };
-    Result<void> done;
-    switch (request.operation) {
-        case StoreOperation::add:
-        case StoreOperation::num_keys:
-        case StoreOperation::delete_key:
-        case StoreOperation::queue_len: done = add(8); break;
-        case StoreOperation::check: done = add(1); break;
-        case StoreOperation::ping: done = add(4); break;
-        case StoreOperation::get:
-        case StoreOperation::compare_set: done = add_vectors(1); break;
-        case StoreOperation::multi_get: done = add_vectors(request.words.size()); break;
-        case StoreOperation::queue_pop:
-            done = add(8);
-            if (done && wire::get_u64(reply) > 0) done = add_vectors(1);
-            break;
-        case StoreOperation::list_keys:
-            done = add(8);
-            if (done) done = add_vectors(wire::get_u64(reply));
-            break;
-        default: break;  // no reply
     }
-    if (!done) return done.error();
     return base::text_result(std::move(reply));
 }
 

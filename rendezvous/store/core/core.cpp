@@ -71,7 +71,9 @@ Core::Verdict Core::handle(Slot from, const wire::Request& request, Output& repl
         case StoreOperation::cancel_wait:
             // An answer that is still queued comes first: after kWaitCanceled the client would take it for the answer
             // to a later request.
-            for (auto answers = std::erase(woken_, from); answers > 0; --answers) replies.byte(wire::kStopWaiting);
+            for (auto answers = std::erase_if(woken_, [&](const Woken& woken) { return woken.connection == from; });
+                 answers > 0; --answers)
+                replies.byte(wire::kStopWaiting);
             give_up(from);
             replies.byte(wire::kWaitCanceled);
             return Verdict::unchanged;
@@ -287,7 +289,7 @@ void Core::wake_all(std::string_view key) {
     while (!tickets.empty()) {
         Wait& wait = *tickets.front().wait;
         tickets.pop_front();
-        if (--wait.missing == 0) answer(wait);
+        if (--wait.missing == 0) answer(wait, false);
     }
     pending_bytes_ -= line_bytes(key);
     lines_.erase(found);
@@ -307,9 +309,16 @@ void Core::wake_one(std::string_view key) {
             ++at;
             continue;
         }
+        if (wait.missing == 1 && wait.waiters > 1) {
+            --wait.waiters;
+            woken_.push_back({wait.connection, true, false});
+            answered = true;
+            ++at;
+            continue;
+        }
         at = tickets.erase(at);
         if (--wait.missing > 0) continue;
-        answer(wait);
+        answer(wait, true);
         answered = true;
     }
     if (!tickets.empty()) return;
@@ -318,15 +327,29 @@ void Core::wake_one(std::string_view key) {
 }
 
 /// All tickets of the wait have left their lines.
-void Core::answer(Wait& wait) {
+void Core::answer(Wait& wait, bool by_item) {
     if (wait.connection == current_)
         replies_->byte(wire::kStopWaiting);
     else
-        woken_.push_back(wait.connection);
+        woken_.push_back({wait.connection, by_item, true});
     Waiter& waiter = waiters_[wait.connection];
     waiter.keys -= wait.keys;
     pending_bytes_ -= wait.keys * sizeof(Ticket);
     waiter.waits.erase(wait.self);
+}
+
+void Core::join(Slot connection) {
+    if (connection < waiters_.size() && !waiters_[connection].waits.empty())
+        ++waiters_[connection].waits.back().waiters;
+}
+
+void Core::leave(Slot connection) {
+    if (connection >= waiters_.size() || waiters_[connection].waits.empty()) return;
+    Wait& wait = waiters_[connection].waits.back();
+    if (wait.waiters > 1)
+        --wait.waiters;
+    else
+        give_up(connection);
 }
 
 bool Core::give_up(Slot connection) {

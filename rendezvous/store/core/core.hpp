@@ -51,9 +51,18 @@ public:
 
     /// Connections, other than the requesting ones, with a WAIT or BARRIER answered since clear_woken(). The caller
     /// sends one kStopWaiting for each entry.
-    [[nodiscard]] const std::vector<Slot>& woken() const { return woken_; }
+    struct Woken {
+        Slot connection;
+        bool by_item;  ///< of a queue, which is for one waiter alone
+        bool is_over;  ///< false: others of a joined WAIT wait on
+    };
+    [[nodiscard]] const std::vector<Woken>& woken() const { return woken_; }
     void clear_woken() { woken_.clear(); }
 
+    /// The only pending WAIT of a connection has one waiter more, or one less. A new key answers it once for all
+    /// waiters, and an item of a queue once for one of them. No effect without a pending WAIT.
+    void join(Slot connection);
+    void leave(Slot connection);
     /// Cancels the pending WAITs and BARRIERs of a connection; true if there were any. A BARRIER stays counted.
     bool give_up(Slot connection);
     /// The connection has closed.
@@ -95,6 +104,7 @@ private:
     struct Wait {
         Slot connection = 0;
         std::size_t missing = 0, keys = 0;
+        std::size_t waiters = 1;
         std::unique_ptr<Ticket[]> tickets;
         std::list<Wait>::iterator self;
     };
@@ -125,14 +135,14 @@ private:
     void take_place(Ticket& ticket, std::string_view key);
     void wake_all(std::string_view key);
     void wake_one(std::string_view key);
-    void answer(Wait& wait);
+    void answer(Wait& wait, bool by_item);
     void unlink(Ticket& ticket);
 
     boost::unordered_flat_map<std::string, Value, Hash, std::equal_to<>> values_;
     boost::unordered_flat_map<std::string, Queue, Hash, std::equal_to<>> queues_;
     std::unordered_map<std::string, Line> lines_;  // tickets point into it: its nodes must not move
     std::vector<Waiter> waiters_;                  // by connection
-    std::vector<Slot> woken_;
+    std::vector<Woken> woken_;
     const std::size_t most_pending_bytes_;
     std::size_t pending_bytes_ = 0;  // of tickets and lines
     std::size_t kept_bytes_ = 0, most_kept_bytes_ = SIZE_MAX;

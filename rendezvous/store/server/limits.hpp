@@ -17,6 +17,9 @@ struct ServerLimits {
     base::Duration half_open_time = std::chrono::seconds(10);
     /// The same while new connections wait. Real clients send their first message right after they connect.
     base::Duration hurried_half_open_time = std::chrono::seconds(3);
+    /// Handshakes of TLS in progress, each with 44 KiB of memory; more wait unread. And the time for one.
+    std::size_t handshakes = 256;
+    base::Duration handshake_time = std::chrono::seconds(3);
     /// From a message's first byte to its last, while the server reads from that client.
     base::Duration message_time = std::chrono::seconds(10);
 

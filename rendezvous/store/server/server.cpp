@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "rendezvous/store/server/server_impl.hpp"
 
@@ -69,7 +70,20 @@ void Server::close(ConnectionId connection) {
     if (Client* client = impl_->find(connection)) impl_->end(*client);
 }
 
+void Server::hold(ConnectionId connection, bool on) {
+    Client* client = impl_->find(connection);
+    if (client && std::exchange(client->on_hold, on) && !on && !client->stuck) impl_->touch(*client);
+}
+
+void Server::hold_all(bool on) {
+    if (!std::exchange(impl_->all_on_hold, on) || on) return;
+    for (const auto& client : impl_->clients)
+        if (client && client->full && !client->dead && !client->stuck) impl_->touch(*client);
+}
+
 void Server::clear() { impl_->clear(); }
+
+void Server::take_trunks(std::string key) { impl_->take_trunks(std::move(key)); }
 
 void Server::expect_requests(bool expected) { impl_->expect_requests(expected); }
 

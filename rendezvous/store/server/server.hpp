@@ -8,21 +8,31 @@
 /// The coordinator is such a server with hooks: it receives the extension messages (from 0x40 up, framed as in
 /// wire/tcpstore.hpp), and may send bytes to any client at any time.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "rendezvous/auth/tls_context.hpp"
 #include "rendezvous/base/connection_id.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/store/core/value.hpp"
 #include "rendezvous/store/server/limits.hpp"
+#include "rendezvous/wire/tcpstore.hpp"
 
 namespace dlaunch::store {
 
 using base::ConnectionId;
+
+/// A client whose token does not fit.
+enum class Stranger : std::uint8_t {
+    without_token,     ///< sends extension messages in plain
+    with_token,        ///< speaks TLS, and this server has no token
+    of_another_token,  ///< its key is not this server's
+};
 
 /// Called from the loop. A hook may call send(), admit() and close() for any connection, but not stop().
 struct ServerHooks {
@@ -32,10 +42,30 @@ struct ServerHooks {
     /// A connection that sent an extension message has ended. `by_fin`: the peer sent FIN, from its process or from
     /// the kernel after its death; false: a reset, a protocol error, or close().
     std::function<void(ConnectionId gone, bool by_fin)> closed;
+    /// Before `closed`, of a client inside TLS that did not end in order: the last bytes that it sent, sealed or not.
+    std::function<void(ConnectionId gone, std::string_view trailing)> trailing;
     /// A line for the user about a limit that clients have reached; at most one a minute.
     std::function<void(const std::string& text)> warn;
     /// Whether store requests are served, too; else they close their connection.
     bool serves_requests = true;
+    /// Set: extension messages are accepted inside TLS only. Store requests come in plain, for torch's clients cannot
+    /// speak TLS.
+    auth::TlsContextPtr tls;
+    /// Whether trunks (wire/trunk.hpp) are accepted, once take_trunks() was called.
+    bool takes_trunks = false;
+    /// Set: store requests go here instead of to a store of this server; false: the request is refused. The replies are
+    /// sent with send(). `closed` is called for every client then.
+    std::function<bool(ConnectionId from, const wire::Request&, wire::Numbering)> request;
+    /// With `request`: no further requests come from this client. It has ended its stream, sent none of the protocol's,
+    /// or was refused. Must close() it when its replies are sent.
+    std::function<void(ConnectionId)> finished;
+    /// Nothing that was sent to this client waits any more. Must not send.
+    std::function<void(ConnectionId)> drained;
+    /// Whether an accepted connection may stay; else it is closed without a byte.
+    std::function<bool(int socket)> admits;
+    /// A client that this server refuses for its token, or for none. Returns the bytes to send in plain before the
+    /// connection closes; TLS has alerts for the other cases. Without this hook, such clients are closed in silence.
+    std::function<std::string(const std::string& address, Stranger)> stranger;
 };
 
 class Server {
@@ -71,9 +101,18 @@ public:
     /// Closes a connection after its queued bytes are sent, at the latest after half_open_time.
     void close(ConnectionId connection);
 
+    /// While a client is on hold, its further requests wait, and it is not read from.
+    void hold(ConnectionId connection, bool on);
+    /// Likewise for all clients.
+    void hold_all(bool on);
+
     /// Empties the store. Closes every connection that sent no extension message, including those that wait to be
     /// accepted, so that requests of an earlier round cannot take effect in the next.
     void clear();
+
+    /// Accepts trunks whose hello has this key, and closes those with another one. Each channel of a trunk is a client
+    /// of the store.
+    void take_trunks(std::string key);
 
     /// Whether workers that use the store may live now; true at first. While `expected` is false, the store is empty at
     /// first and may keep little, and its clients count as silent: they are closed when members wait for descriptors.

@@ -80,7 +80,8 @@ void Server::Impl::accept_some() {
             draining = false;
             return;
         }
-        if (socket && !(draining && has_hung_up(socket.get()))) add(std::move(socket), std::move(address));
+        if (socket && !(draining && has_hung_up(socket.get())) && (!hooks.admits || hooks.admits(socket.get())))
+            add(std::move(socket), std::move(address));
         if (!is_short) continue;
         accept_again = base::Clock::now() + kNoDescriptorsPause;
         return renew_accepting();
@@ -114,19 +115,25 @@ void Server::Impl::renew_accepting() {
     arm_timer();
 }
 
+/// Makes one if all are taken, up to kSlotBits.
+bool Server::Impl::has_free_slot() {
+    if (!free_slots.empty()) return true;
+    if (clients.size() >> kSlotBits) return false;
+    free_slots.push_back(static_cast<Slot>(clients.size()));
+    clients.emplace_back();
+    return true;
+}
+
 void Server::Impl::add(base::UniqueFd socket, std::string address) {
-    if (free_slots.empty()) {
-        if (clients.size() >> kSlotBits) return;
-        free_slots.push_back(static_cast<Slot>(clients.size()));
-        clients.emplace_back();
-    }
+    if (!has_free_slot()) return;
     const Slot slot = free_slots.back();
     if (!watch_for(socket.get(), EPOLL_CTL_ADD, EPOLLIN, slot)) return;
     free_slots.pop_back();
     const ConnectionId id = ++accepted << kSlotBits | slot;
     half_open.enter(slot, address, base::Clock::now());
     using Takes = wire::Decoder::Takes;
-    const Takes takes = !hooks.extension ? Takes::requests : hooks.serves_requests ? Takes::both : Takes::extensions;
+    const bool takes_frames = hooks.extension || hooks.takes_trunks;
+    const Takes takes = !takes_frames ? Takes::requests : hooks.serves_requests ? Takes::both : Takes::extensions;
     clients[slot] = std::make_unique<Client>(std::move(socket), id, std::move(address), takes);
     clients[slot]->decoder.limit_payload(limits.first_payload_bytes);
     arm_timer();

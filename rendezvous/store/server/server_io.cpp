@@ -1,10 +1,9 @@
 // Reading, serving, writing.
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <span>
 
+#include "rendezvous/auth/client_hello.hpp"
 #include "rendezvous/store/server/server_impl.hpp"
 
 namespace dlaunch::store {
@@ -12,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kStopEvent = kListenerEvent - 1;
 constexpr int kRounds = 16;                                   // epoll_wait() calls per turn of the loop
+constexpr auto kTurn = std::chrono::milliseconds(20);         // about; the loop's timers wait for its end
 constexpr auto kForever = std::chrono::milliseconds(60'000);  // an upper bound of a wait; waking early is harmless
 
 }  // namespace
@@ -23,12 +23,17 @@ bool Server::Impl::watch_for(int fd, int operation, std::uint32_t events, std::u
     return epoll_ctl(set.get(), operation, fd, &event) == 0;
 }
 
-/// The epoll set is ready.
+/// The epoll set is ready. A turn takes long where other processes leave little of the processor.
 void Server::Impl::turn() {
-    for (int count = 0; count < kRounds && round(0) > 1; ++count) {
+    const base::Time until = base::Clock::now() + kTurn;
+    for (int count = 0; count < kRounds && round(0) > 1 && base::Clock::now() < until; ++count) {
         // After a single event, another epoll_wait() would most likely find nothing.
     }
-    if (!unfinished.empty()) next_turn = loop.after(base::Duration::zero(), [this] { turn(); });
+    if (is_busy()) turn_again();
+}
+
+void Server::Impl::turn_again() {
+    if (!alone) next_turn = loop.after(base::Duration::zero(), [this] { turn(); });
 }
 
 /// Waits here instead of in the loop; nothing in this object uses the loop meanwhile.
@@ -41,7 +46,7 @@ void Server::Impl::serve_until(int stop) {
         const auto next = next_time();
         const auto left = next ? std::chrono::ceil<std::chrono::milliseconds>(*next - base::Clock::now()) : kForever;
         const auto wait = std::clamp(left, std::chrono::milliseconds(0), kForever);
-        round(unfinished.empty() ? static_cast<int>(wait.count()) : 0);
+        round(is_busy() ? 0 : static_cast<int>(wait.count()));
         if (next && base::Clock::now() >= *next) check_times();
     }
 }
@@ -51,6 +56,7 @@ int Server::Impl::round(int timeout_ms) {
     std::array<epoll_event, 256> events;
     const int count = epoll_wait(set.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
     turning = true;
+    hellos = 0;
     for (const Slot slot : std::exchange(unfinished, {}))
         if (clients[slot] && !clients[slot]->dead) touch(*clients[slot]);
     for (int i = 0; i < count; ++i) {
@@ -66,6 +72,7 @@ int Server::Impl::round(int timeout_ms) {
     settle_all();
     reap();
     resume();
+    next_handshakes();
     renew_accepting();
     turning = false;
     if (!touched.empty()) settle_all();  // by a `closed` hook
@@ -78,20 +85,31 @@ void Server::Impl::on_event(Client& client, std::uint32_t events) {
         touch(client);
     else if (client.events & EPOLLIN)
         read(client);
+    else if ((client.waits || is_held(client)) && events & kFailed)
+        kill(client);
 }
 
 void Server::Impl::read(Client& client) {
-    if (suspend(client)) return;
-    const std::size_t most = is_crowded() && client.id != favoured ? kShare : buffer.size();
-    const ssize_t count = recv(client.socket.get(), buffer.data(), most, 0);
-    if (count > 0) {
-        client.decoder.feed({buffer.data(), static_cast<std::size_t>(count)});
+    if (suspend(client) || (is_awaited(client) && hellos >= kHellos)) return;
+    std::size_t most = is_crowded() && client.id != favoured ? kShare : buffer.size();
+    if (is_awaited(client)) most = auth::kMostClientHello;
+    take(client, client.stream.receive(std::span(buffer).first(most)));
+}
+
+void Server::Impl::take(Client& client, const net::Stream::Received& received) {
+    using Kind = net::Stream::Received::Kind;
+    if (client.shakes_hands) end_handshake(client);
+    if (received.kind == Kind::bytes) {
+        if (client.is_new) return read_first(client, received.bytes);
+        client.decoder.feed(received.bytes);
         serve(client);
         touch(client);
-    } else if (count == 0) {
+    } else if (received.kind == Kind::nothing) {
+        if (client.stream.has_unsent()) touch(client);
+    } else if (received.kind == Kind::end) {
         client.by_fin = true;
-        end(client);
-    } else if (errno != EAGAIN && errno != EINTR) {
+        finish(client);
+    } else if (received.kind == Kind::failed) {
         kill(client);
     }
 }
@@ -101,7 +119,7 @@ void Server::Impl::serve(Client& client) {
     wire::Request request;
     bool made_progress = false;
     for (;;) {
-        client.full = client.output.size() > room() || !answer_keys(client);
+        client.full = is_held(client) || client.output.size() > room() || !answer_keys(client);
         if (client.full || client.ending || client.dead) break;
         const auto outcome = client.decoder.next(request);
         const bool is_request = outcome == wire::Decoder::Outcome::request;
@@ -115,8 +133,8 @@ void Server::Impl::serve(Client& client) {
         if (outcome == wire::Decoder::Outcome::more) break;
         made_progress = true;
         // A client of 1.13 cannot cancel a WAIT; its next request implies that its WAIT timed out.
-        if (is_request && is_old) core.give_up(slot_of(client.id));
-        if (!is_request || !carry_out(client, request)) end(client);
+        if (is_request && is_old && !hooks.request) core.give_up(slot_of(client.id));
+        if (!is_request || !carry_out(client, request)) finish(client);
     }
     client.decoder.keep();
     time_message(client, made_progress);
@@ -139,6 +157,7 @@ bool Server::Impl::carry_out(Client& client, const wire::Request& request) {
         client.silent = false;
         silences.stop(slot_of(client.id));
     }
+    if (hooks.request) return hooks.request(client.id, request, *client.decoder.numbering());
     if (request.operation == wire::StoreOperation::multi_get) {
         std::size_t answered = 0;
         for (; answered < request.words.size() && client.output.size() <= room(); ++answered)
@@ -152,6 +171,12 @@ bool Server::Impl::carry_out(Client& client, const wire::Request& request) {
         if (verdict == Core::Verdict::full) report_full(request);
         return verdict == Core::Verdict::changed || verdict == Core::Verdict::unchanged;
     }
+    if (hooks.tls && !client.stream.is_secure()) {
+        refuse(client, Stranger::without_token);
+        return true;
+    }
+    if (hooks.takes_trunks && wire::is_of_trunk(request.number)) return take_frame(client, request);
+    if (!hooks.extension) return false;
     if (!client.extended && client.greeted) {
         joins.start(slot_of(client.id), base::Clock::now());
         arm_timer();
@@ -159,6 +184,17 @@ bool Server::Impl::carry_out(Client& client, const wire::Request& request) {
     client.extended = true;
     hooks.extension(client.id, request.number, request.value);
     return true;
+}
+
+/// Of WAITs and BARRIERs.
+void Server::Impl::send_answers() {
+    for (const Core::Woken& woken : core.woken()) {
+        Client& client = *clients[woken.connection];
+        client.output.byte(answer_byte(client, woken));
+        if (client.inner) flush_inner(client);
+        touch(client);
+    }
+    core.clear_woken();
 }
 
 /// Queues the client for settle() at the end of the round; outside a round, settles now.
@@ -171,13 +207,10 @@ void Server::Impl::touch(Client& client) {
 void Server::Impl::settle_all() {
     const bool outer = std::exchange(turning, true);
     for (;;) {
-        for (const Slot slot : core.woken()) {
-            clients[slot]->output.byte(wire::kStopWaiting);
-            touch(*clients[slot]);
-        }
-        core.clear_woken();
+        send_answers();
         if (touched.empty()) break;
-        for (const Slot slot : std::exchange(touched, {})) settle(*clients[slot]);
+        for (const Slot slot : std::exchange(touched, {}))
+            if (clients[slot]) settle(*clients[slot]);
     }
     turning = outer;
     if (!turning && !dead.empty()) reap_later();
@@ -188,11 +221,11 @@ void Server::Impl::settle_all() {
 void Server::Impl::settle(Client& client) {
     client.touched = false;
     for (std::size_t written = 0; !client.dead;) {
-        written += flush(client);
-        if (client.dead || !client.full || client.output.size() > room() / 2) break;
+        written += client.inner ? flush_inner(client) : flush(client);
+        if (client.dead || !client.full || is_held(client) || client.output.size() > room() / 2) break;
         if (written > kWriteBytes) {
             unfinished.push_back(slot_of(client.id));
-            if (!turning && !alone && !next_turn) next_turn = loop.after(base::Duration::zero(), [this] { turn(); });
+            if (!turning && !next_turn) turn_again();
             break;
         }
         serve(client);
@@ -206,36 +239,35 @@ void Server::Impl::settle(Client& client) {
 std::size_t Server::Impl::flush(Client& client) {
     std::size_t written = 0;
     const bool was_stuck = std::exchange(client.stuck, false);
-    while (!client.output.empty()) {
+    while ((!client.output.empty() && client.stream.is_open()) || client.stream.has_unsent()) {
         std::array<iovec, 64> parts;
-        msghdr message{};
-        message.msg_iov = parts.data();
-        message.msg_iovlen = client.output.gather(parts);
-        const int fd = client.socket.get();
-        const ssize_t count = message.msg_iovlen == 1 ? ::send(fd, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL)
-                                                      : sendmsg(fd, &message, MSG_NOSIGNAL);
-        if (count >= 0) {
-            client.output.consume(static_cast<std::size_t>(count));
-            written += static_cast<std::size_t>(count);
-        } else if (errno == EAGAIN) {
-            if (!was_stuck) client.unread_since = base::Clock::now();
-            client.stuck = true;
-            return written;
-        } else if (errno != EINTR) {
+        const auto sent = client.stream.send(std::span(parts).first(client.output.gather(parts)));
+        client.output.consume(sent.bytes);
+        written += sent.bytes;
+        if (sent.error != 0) {
             kill(client);
             return written;
         }
+        if (sent.blocked) {
+            if (!was_stuck) client.unread_since = base::Clock::now();
+            client.stuck = true;
+            if (client.trunk) unblock(client);
+            return written;
+        }
     }
+    if (client.trunk) unblock(client);
+    if (written > 0 && hooks.drained) hooks.drained(client.id);
     if (client.ending) kill(client);
     return written;
 }
 
 void Server::Impl::renew_watch(Client& client) {
-    const bool reads = !client.full && !client.ending && !client.suspended;
+    if (client.inner) return;
+    const bool reads = !client.full && !client.ending && !client.suspended && !client.waits;
     const std::uint32_t events = (reads ? EPOLLIN : 0U) | (client.stuck ? EPOLLOUT : 0U);
     if (events == client.events) return;
     client.events = events;
-    watch_for(client.socket.get(), EPOLL_CTL_MOD, events, slot_of(client.id));
+    watch_for(client.stream.fd(), EPOLL_CTL_MOD, events, slot_of(client.id));
 }
 
 }  // namespace dlaunch::store

@@ -1,7 +1,5 @@
 // Closing connections; deadlines and memory limits of clients.
 
-#include <sys/socket.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +25,15 @@ void Server::Impl::admit(Client& client) {
     if (!std::exchange(client.greeted, true)) half_open.greet(slot_of(client.id), false);
     joins.stop(slot_of(client.id));
     client.decoder.limit_payload(wire::kMaxValueBytes);
+}
+
+/// The client sends nothing more that is of use.
+void Server::Impl::finish(Client& client) {
+    if (!hooks.request) return end(client);
+    if (client.finished || client.ending || client.dead) return;
+    client.finished = client.full = true;
+    hooks.finished(client.id);
+    touch(client);
 }
 
 /// Stops reading; closes the connection when its output is sent.
@@ -59,26 +66,37 @@ void Server::Impl::reap() {
     for (std::size_t i = 0; i < dead.size(); ++i) {  // a hook may add some
         const Slot slot = dead[i];
         const auto client = std::move(clients[slot]);
-        half_open.leave(slot);
+        if (!client->inner) half_open.leave(slot);
         joins.stop(slot);
         silences.stop(slot);
         messages.stop(slot);
         endings.stop(slot);
+        if (client->shakes_hands) --handshakes;
+        handshake_times.stop(slot);
         held_bytes -= client->held;
         free_slots.push_back(slot);
-        // With unread input the kernel would send RST, which may destroy the last reply.
-        [[maybe_unused]] const auto ignored = recv(client->socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-        if (client->extended && hooks.closed) hooks.closed(client->id, client->by_fin);
+        if (client->inner) {
+            leave_trunk(*client);
+            continue;
+        }
+        client->stream.end();
+        if (client->trunk)
+            for (const auto& [channel, id] : client->trunk->clients)
+                if (Client* inner = find(id)) kill(*inner);
+        if (client->extended && hooks.trailing && !client->by_fin && client->stream.is_secure())
+            hooks.trailing(client->id, client->stream.trailing());
+        if ((client->extended || hooks.request) && hooks.closed) hooks.closed(client->id, client->by_fin);
     }
     dead.clear();
     if (turning) return;
     resume();
+    next_handshakes();
     renew_accepting();
 }
 
 void Server::Impl::check_times() {
     const auto now = base::Clock::now();
-    for (Deadlines* deadlines : {&joins, &messages, &endings})
+    for (Deadlines* deadlines : {&joins, &messages, &endings, &handshake_times})
         for (const Slot slot : deadlines->overdue(now)) kill(*clients[slot]);
     for (const Slot slot : half_open.overdue(now)) kill(*clients[slot]);
     if (accept_again)
@@ -94,7 +112,7 @@ void Server::Impl::check_times() {
 /// The next deadline of check_times().
 std::optional<base::Time> Server::Impl::next_time() const {
     std::optional<base::Time> next = accept_again;
-    for (const auto& each : {half_open.next(), joins.next(), messages.next(), endings.next()})
+    for (const auto& each : {half_open.next(), joins.next(), messages.next(), endings.next(), handshake_times.next()})
         if (each && (!next || *each < *next)) next = each;
     return next;
 }
@@ -119,14 +137,15 @@ Client* Server::Impl::find(ConnectionId id) const {
 
 void Server::Impl::count(Client& client) {
     const std::size_t before = client.held;
-    client.held =
-        client.decoder.pending() + client.output.owned_bytes() + (client.unanswered ? client.unanswered->bytes() : 0);
+    client.held = client.hello.size() + client.decoder.pending() + client.output.owned_bytes() +
+                  (client.unanswered ? client.unanswered->bytes() : 0);
     held_bytes += client.held - before;
 }
 
 /// The deadline of a message counts from its first byte. It is suspended while the server does not read from the
 /// client.
 void Server::Impl::time_message(Client& client, bool made_progress) {
+    if (client.inner) return;  // the relay sends what it has, and its trunk is timed
     const bool is_late = client.decoder.pending() > 0 && !client.full && !client.ending && !client.suspended;
     if (is_late && (!client.late || made_progress)) {
         messages.start(slot_of(client.id), base::Clock::now());

@@ -42,23 +42,26 @@ ThreadedServer::ThreadedServer(std::unique_ptr<Impl> impl) : impl_(std::move(imp
 ThreadedServer::~ThreadedServer() = default;
 
 /// Starts the thread first: a server that has accepted clients cannot be moved to another loop.
-base::Result<std::unique_ptr<ThreadedServer>> ThreadedServer::adopt(base::UniqueFd listener,
-                                                                    std::function<void(const std::string&)> warn,
-                                                                    base::Loop* without_thread) {
+base::Result<std::unique_ptr<ThreadedServer>> ThreadedServer::adopt(base::UniqueFd listener, ThreadedOptions options) {
     auto impl = std::make_unique<Impl>();
     if (!impl->stop) return base::Error{fmt::format("eventfd: {}", std::strerror(errno))};
     try {
         const base::SignalsBlocked for_the_new_thread;
         impl->thread = std::thread([impl = impl.get()] { impl->run(); });
     } catch (const std::system_error&) {
-        if (!without_thread) throw;
+        if (!options.without_thread) throw;
     }
     ServerHooks hooks;
-    hooks.warn = std::move(warn);
-    base::Loop& loop = impl->thread.joinable() ? impl->loop : *without_thread;
+    hooks.warn = std::move(options.warn);
+    hooks.admits = std::move(options.admits);
+    hooks.takes_trunks = !options.trunk_key.empty();
+    hooks.serves_requests = !hooks.takes_trunks;
+    hooks.tls = std::move(options.tls);
+    base::Loop& loop = impl->thread.joinable() ? impl->loop : *options.without_thread;
     auto server = Server::adopt(loop, std::move(listener), std::move(hooks));
     if (!server) return server.error();
     impl->server = std::move(*server);
+    impl->server->take_trunks(options.trunk_key);
     impl->begin.release();
     return std::unique_ptr<ThreadedServer>(new ThreadedServer(std::move(impl)));
 }

@@ -45,6 +45,7 @@ private:
         bool unkillable = false, deaf = false;
         bool asked = false;    ///< it lived when it was sent a signal to end
         bool message = false;  ///< its last message is unread
+        bool lost_peer = false;
         [[nodiscard]] bool lives() const { return process == Process::made || process == Process::runs; }
     };
     enum class Below { absent, preparing, ready };  // the template
@@ -200,7 +201,7 @@ private:
         worker.process = Process::dead;
         WorkerGroup::End end{.well = well, .may_hold = !well && chance(30), .asked = worker.asked};
         if (!well && !worker.asked) {
-            end.lost_peer = chance(30);
+            end.lost_peer = worker.lost_peer = chance(30);
             worker.message = end.message_follows = chance(30);
         }
         if (!well) bad(local);
@@ -216,7 +217,10 @@ private:
     bool read_message() {
         for (std::size_t index = 0; index < workers_.size(); ++index) {
             if (!std::exchange(workers_[index].message, false)) continue;
-            feed([this, local = static_cast<int>(index), lost = chance(50)] { group_.message(local, lost, now_); });
+            workers_[index].lost_peer = chance(50);
+            feed([this, local = static_cast<int>(index)] {
+                group_.message(local, workers_[static_cast<std::size_t>(local)].lost_peer, now_);
+            });
             return true;
         }
         return false;
@@ -258,7 +262,8 @@ private:
                 break;
             case Kind::fail:
                 if (failures_++ == 0 && command.failure == FailureKind::ended && first_bad_ >= 0)
-                    must(command.worker == *first_bad_, "the first cause stays first");
+                    must(command.worker == *first_bad_ || workers_[static_cast<std::size_t>(*first_bad_)].lost_peer,
+                         "the first cause stays first, but for a lost peer");
                 if (command.failure == FailureKind::ended)
                     must(!workers_[static_cast<std::size_t>(command.worker)].lives(), "only an end is an end");
                 break;

@@ -55,7 +55,8 @@ public:
                        "",
                        claimed,
                        node == 0,
-                       5000 + node};
+                       5000 + node,
+                       may_stand_by ? 6000 + node : 0};
         join.own_config = own_config;
         join.job = this->job;
         send(node, join);
@@ -92,6 +93,10 @@ public:
     }
     /// The guard, or the node itself, sends Gone.
     void dies(int node, bool returns = false) { send(node, Gone{returns}); }
+    void no_more_hosts() {
+        coordinator.no_more_hosts(now);
+        listen();
+    }
     void hangs_up(int node, bool by_fin = true) {
         coordinator.closed(now, connection_of(node), by_fin);
         listen();
@@ -137,6 +142,7 @@ public:
     JobProgress progress;                 ///< likewise
     Milliseconds age{};                   ///< of the round of a rejoining node
     std::string earlier_host;             ///< of the earlier coordinator, in comes_back()
+    bool may_stand_by = false;            ///< the nodes that join from now on
     int slots = 2;
     std::vector<WorkerBlock> blocks;  ///< of the nodes that join from now on; empty: one block of `slots`
     std::string job_id = "job", role = "default", program, address, other_address;  ///< likewise

@@ -31,7 +31,9 @@ Simulation::Simulation(std::uint64_t seed, Machines machines) : machines_(std::m
     options_.restarts.most = Milliseconds(400);
     options_.cooldown = {Milliseconds(1'000), Milliseconds(4'000)};
     options_.scale_up = chance(60) ? ScaleUp::immediate : chance(50) ? ScaleUp::on_restart : ScaleUp::never;
-    fixed_ = chance(60);
+    fixed_ = chance(50);
+    etcd_ = !fixed_ && chance(60);
+    etcd_clock_ = any_clock();
     options_.node_timeout = Milliseconds(!fixed_ ? 10'000 : chance(80) ? 5'000 : 2'000);
     failure_percent_ = chance(30) ? 0 : chance(50) ? 15 : 40;
     faults_end_ = now_ + ms(1'000, 15'000);
@@ -45,6 +47,8 @@ Simulation::Simulation(std::uint64_t seed, Machines machines) : machines_(std::m
     after(ms(0, 300), [this, host] {
         if (fixed_) {
             start_process(add_seat(host, 1, 0, false));
+        } else if (etcd_) {
+            begin_in_etcd(host);
         } else {
             claim_ = {.exists = true, .number = 1, .seat = seats_.size(), .renewed = now_};
             start_process(add_seat(host, epoch_of_claim(1), 1, false));
@@ -125,6 +129,7 @@ std::size_t Simulation::add_agent(std::size_t node) {
 /// Where the place is fixed an agent knows it; else it looks for a claim first.
 void Simulation::begin_agent(std::size_t at) {
     Agent& agent = agents_[at];
+    if (nodes_[agent.node].lost) agent.dead = true;
     if (agent.dead) return;
     agent.clock = any_clock();
     const bool is_elastic = options_.min_nodes < options_.max_nodes;
@@ -145,6 +150,7 @@ void Simulation::make_member(std::size_t at) {
     options.record.host = fmt::format("node{}", agent.node);
     options.record.address = fmt::format("10.0.0.{}", agent.node);
     options.record.store_port = 1000 + static_cast<int>(at);
+    options.record.standby_port = fixed_ ? 0 : bind_port(agent);
     const auto role = [this] { return chance(70) ? "default" : "other"; };
     agent.blocks.clear();
     const auto contexts = static_cast<std::int32_t>(draw(0, 3));
@@ -172,6 +178,7 @@ void Simulation::act(std::size_t at) {
             dial(at);
         } else if (std::holds_alternative<Member::Disconnect>(action)) {
             if (agent.wire) hang_up(std::exchange(agent.wire, 0), true);
+            try_another(agent);
             ++agent.dial;
             agent.answered = false;
         } else if (auto* send = std::get_if<Member::SendOut>(&action)) {
@@ -186,6 +193,8 @@ void Simulation::act(std::size_t at) {
             stop_workers(at, kill_time());
         } else if (const auto* line = std::get_if<Member::PrintLine>(&action)) {
             note(fmt::format("agent{} prints: {}", at, line->text));
+        } else if (const auto* named = std::get_if<Member::NameStandbys>(&action)) {
+            name_standbys(at, *named);
         } else if (auto* end = std::get_if<Member::EndJob>(&action)) {
             ended(at, *end);
         }

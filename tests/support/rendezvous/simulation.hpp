@@ -1,14 +1,14 @@
 #pragma once
-/// One job on a simulated network: agents with workers and guards, coordinators in processes of their own, the `file`
-/// discovery, delays, cuts, resets, frozen and killed processes, all drawn from one seed. Each process has a clock of
-/// its own that differs from the others' by a constant and by up to 2 % in rate. Every message and every snapshot is
-/// encoded and decoded on its way. A process may die after any single action of its machine. Each schedule draws from
-/// a random subset of the faults.
+/// One job on a simulated network: agents with workers and guards, coordinators in processes of their own, the
+/// discovery by a folder or etcd, delays, cuts, resets, frozen and killed processes, all drawn from one seed. Each
+/// process has a clock of its own that differs from the others' by a constant and by up to 2 % in rate. Every message
+/// and every snapshot is encoded and decoded on its way. A process may die after any single action of its machine. Each
+/// schedule draws from a random subset of the faults.
 ///
 /// run() plays the schedule until every agent has ended, and returns the first property that did not hold:
 // clang-format off
 ///   overlap      no worker of a round lives when a worker of another starts, on any node
-///   epochs       no coordinator sends anything once a later one has begun
+///   epochs       no coordinator sends anything once a later one has begun, and no agent follows an earlier one again
 ///   ranks        group ranks are 0..n-1, each once; sizes, first ranks, store and restart count agree
 ///   budget       never more restarts than allowed, nor than rounds in which a worker failed by itself; in quiet times
 ///                each failed round spends one; a failure ends the job only when the budget is spent
@@ -34,6 +34,9 @@
 #include <set>
 #include <string>
 
+#include "rendezvous/discovery/claim.hpp"
+#include "rendezvous/discovery/etcd_keys.hpp"
+#include "tests/support/rendezvous/simulated_etcd.hpp"
 #include "tests/support/rendezvous/simulation_world.hpp"
 
 namespace dlaunch::rendezvous::simulation {
@@ -52,6 +55,16 @@ struct Machines {
     std::function<bool(Member::Action&)> member_acts;
     /// A coordinator takes every closed connection for a death.
     bool cut_is_death = false;
+    /// Claims in etcd have epochs above all that their claimants know.
+    bool claims_above_known = true;
+    /// The coordinator's own lease counts from the answer, not from the request.
+    bool lease_from_answer = false;
+    /// A coordinator sends first, and records what it has decided afterwards.
+    bool records_last = false;
+    /// A claim in etcd whose port has refused for so long is dead.
+    Milliseconds closed_port{1'000};
+    /// What the owner of a claim in etcd does, where it should do `step`.
+    std::function<OwnersStep(OwnersStep step)> owner = [](OwnersStep step) { return step; };
     /// Of the fence margin: how long fenced workers may take to die.
     int slowest_kill_percent = 50;
 };
@@ -118,7 +131,8 @@ private:
 
     // simulation_seats.cpp: coordinator processes, their guards, the claim
     std::size_t add_seat(std::size_t node, std::uint64_t epoch, std::uint64_t claim, bool succeeds);
-    void start_process(std::size_t seat);
+    /// `held_for`: since the request by which its claim was renewed or made.
+    void start_process(std::size_t seat, Milliseconds held_for = Milliseconds(0));
     void end_process(std::uint64_t number, bool is_silent);
     void crash_process(std::uint64_t number);
     void replace_process(std::size_t seat, Milliseconds pause);
@@ -136,12 +150,44 @@ private:
     [[nodiscard]] Process* process(std::uint64_t number);
     [[nodiscard]] std::size_t current_seat() const;
 
+    // simulation_etcd*.cpp: claims in etcd
+    using Keys = std::optional<EtcdKeys>;  ///< none: etcd has not answered
+    void ask_etcd(std::size_t node, std::function<void()> work, std::function<void(bool answered)> then);
+    void read_keys(std::size_t node, std::function<void(Keys)> then);
+    void claim_in_etcd(std::size_t node, const std::string& content, const EtcdKeys& seen,
+                       std::function<void(std::optional<bool>)> then);
+    void when_awake(std::uint64_t process, std::function<void(Process&)> what);
+    void renew_in_etcd(std::uint64_t process);
+    void renew(std::size_t node, const std::string& content, Milliseconds since_held,
+               std::function<void(Claim::State)> then);
+    void replace_in_etcd(std::size_t seat);
+    void release_in_etcd(std::uint64_t process, bool job_is_over);
+    void begin_in_etcd(std::size_t node);
+    void watch_etcd(std::size_t at);
+    void find_in_etcd(std::size_t at);
+    void look_in_etcd(std::size_t at);
+    void on_keys(std::size_t at, const Keys& keys);
+    void on_claim(std::size_t at, const etcd::KeyValue& claim);
+    void claim_for(std::size_t at, const EtcdKeys& seen);
+    void host(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked);
+    void fault_of_etcd(Fault kind);
+    [[nodiscard]] bool may_have_two_owners() const {
+        return keys_lost_at_ && now_ < *keys_lost_at_ + options_.node_timeout;
+    }
+    [[nodiscard]] bool refuses(std::size_t node, const SimulatedPort& port) const;
+    [[nodiscard]] std::string claim_content(std::size_t node, int port, std::uint64_t above);
+    [[nodiscard]] Time etcd_time() const { return etcd_clock_.at(now_); }
+
     // simulation_network.cpp
     void push(std::uint64_t wire, bool up, Wire::Item item);
     void deliver(std::uint64_t wire, bool up);
     void to_coordinator(std::uint64_t number, Wire& wire, const Wire::Item& item);
     void to_agent(std::uint64_t number, Wire& wire, const Wire::Item& item);
     void dial(std::size_t at);
+    void dialed(std::size_t at);
+    void try_another(Agent& agent);
+    void name_standbys(std::size_t at, const Member::NameStandbys& named);
+    int bind_port(Agent& agent);
     void bind(std::uint64_t wire, std::uint64_t process);
     [[nodiscard]] Milliseconds cut_until(const Wire& wire, bool up) const;
     [[nodiscard]] Milliseconds cut_until(std::size_t agent_node, std::size_t seat_node, bool up) const;
@@ -190,6 +236,7 @@ private:
 
     Coordinator::Options options_;
     bool fixed_ = true;  ///< the place of the coordinator
+    bool etcd_ = false;  ///< else the claim is in etcd, else in a folder
     int failure_percent_ = 15;
     std::vector<Fault> enabled_;
     std::deque<SimulatedNode> nodes_;
@@ -197,9 +244,15 @@ private:
     std::deque<Seat> seats_{1};  ///< the first one is none
     std::map<std::uint64_t, Process> processes_;
     std::uint64_t process_numbers_ = 0;
+    std::uint64_t latest_process_ = 0;  ///< that has begun with a valid lease
     std::map<std::uint64_t, Wire> wires_;
     std::uint64_t wire_numbers_ = 0;
-    SimulatedClaim claim_;
+    SimulatedClaim claim_;  ///< in the folder
+    SimulatedEtcd store_;
+    ProcessClock etcd_clock_;
+    Milliseconds etcd_away_until_{0}, etcd_loses_replies_until_{0};
+    std::optional<Milliseconds> keys_lost_at_;
+    std::map<int, SimulatedPort> ports_;
     int coordinator_crash_in_ = 0, agent_crash_in_ = 0;  ///< actions; 0: none is planned
 
     std::map<Round, RoundFacts> rounds_;

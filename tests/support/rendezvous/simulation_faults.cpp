@@ -61,6 +61,7 @@ void Simulation::fault() {
 }
 
 void Simulation::fault_of_coordinator(Fault kind) {
+    if (kind >= Fault::etcd_away) return fault_of_etcd(kind);
     if (current_seat() == 0) return;
     Seat& seat = seats_[current_seat()];
     const std::uint64_t number = seat.process;

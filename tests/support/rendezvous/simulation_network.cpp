@@ -83,8 +83,12 @@ void Simulation::to_agent(std::uint64_t number, Wire& wire, const Wire::Item& it
     Agent& agent = agents_[wire.agent];
     if (!wire.at_agent || agent.wire != number || !agent.acts()) return;
     if (item.kind == Wire::Item::Kind::message) {
+        agent.got_message = true;
         if (std::holds_alternative<Welcome>(item.message)) agent.admitted = agent.answered = true;
         agent.member->received(clock(agent), item.message);
+        if (agent.member->epoch() < agent.highest_epoch)
+            violated("epochs", fmt::format("agent{} follows a coordinator of an earlier epoch again", wire.agent));
+        agent.highest_epoch = agent.member->epoch();
     } else {
         wire.at_agent = agent.answered = false;
         agent.wire = 0;
@@ -110,36 +114,69 @@ void Simulation::hang_up(std::uint64_t number, bool in_order) {
     push(number, true, {in_order ? Wire::Item::Kind::end : Wire::Item::Kind::reset, {}});
 }
 
+/// A port of its own, at which a take-over will serve.
+int Simulation::bind_port(Agent& agent) {
+    agent.standby_port = 20'000 + static_cast<int>(ports_.size());
+    ports_[agent.standby_port] = {agent.node, 0};
+    return agent.standby_port;
+}
+
+void Simulation::name_standbys(std::size_t at, const Member::NameStandbys& named) {
+    Agent& agent = agents_[at];
+    if (!agent.wire) return;
+    agent.seat = wires_[agent.wire].seat;
+    agent.place = agent.next_place = 0;
+    agent.is_standby = named.is_one;
+    agent.ask_pauses.joined(named.is_one);
+    agent.standby_ports.clear();
+    for (const StandbyPlace& place : named.others) agent.standby_ports.push_back(place.port);
+}
+
+void Simulation::try_another(Agent& agent) { agent.next_place = (agent.place + 1) % (agent.standby_ports.size() + 1); }
+
 void Simulation::dial(std::size_t at) {
     Agent& agent = agents_[at];
     agent.answered = false;
+    if (agent.wire && !agent.got_message) try_another(agent);
     if (agent.wire) hang_up(std::exchange(agent.wire, 0), false);
+    agent.place = agent.next_place;
+    try_another(agent);
     const auto attempt = ++agent.dial;
     after(ms(0, 3), [this, at, attempt] {
-        Agent& caller = agents_[at];
-        if (caller.dial != attempt || !caller.acts() || now_ < caller.frozen_until) return;
-        if (caller.seat >= seats_.size()) {
-            caller.member->connect_failed(clock(caller), {true, "node0:29400: Connection refused"});
-            return act(at);
-        }
-        const Seat& seat = seats_[caller.seat];
-        const bool is_cut =
-            now_ < std::max(cut_until(caller.node, seat.node, true), cut_until(caller.node, seat.node, false));
-        if (is_cut || nodes_[seat.node].lost) return;
-        if (!seat.listening) {
-            caller.member->connect_failed(clock(caller), {true, "node0:29400: Connection refused"});
-            return act(at);
-        }
-        caller.wire = ++wire_numbers_;
-        Wire& wire = wires_[caller.wire];
-        wire.agent = at;
-        wire.seat = caller.seat;
-        wire.at_agent = wire.at_coordinator = true;
-        wire.up_due = wire.down_due = now_;
-        if (seat.process) bind(caller.wire, seat.process);
-        caller.member->connected(clock(caller));
-        act(at);
+        const Agent& caller = agents_[at];
+        if (caller.dial == attempt && caller.acts() && now_ >= caller.frozen_until) dialed(at);
     });
+}
+
+void Simulation::dialed(std::size_t at) {
+    Agent& caller = agents_[at];
+    SimulatedPort port;
+    if (caller.place > 0)
+        port = ports_.at(caller.standby_ports[caller.place - 1]);
+    else if (caller.seat < seats_.size())
+        port = {seats_[caller.seat].node, caller.seat};
+    else
+        port = {caller.node, 0};
+    const bool is_cut =
+        now_ < std::max(cut_until(caller.node, port.node, true), cut_until(caller.node, port.node, false));
+    if (is_cut || nodes_[port.node].lost) return;
+    if (port.seat == 0 || !seats_[port.seat].listening) {
+        caller.member->connect_failed(clock(caller), {.refused = caller.standby_ports.empty(),
+                                                      .text = "node0:29400: Connection refused",
+                                                      .has_more = caller.next_place > caller.place});
+        return act(at);
+    }
+    caller.next_place = caller.place;
+    caller.got_message = false;
+    caller.wire = ++wire_numbers_;
+    Wire& wire = wires_[caller.wire];
+    wire.agent = at;
+    wire.seat = port.seat;
+    wire.at_agent = wire.at_coordinator = true;
+    wire.up_due = wire.down_due = now_;
+    if (const auto process = seats_[port.seat].process) bind(caller.wire, process);
+    caller.member->connected(clock(caller));
+    act(at);
 }
 
 }  // namespace dlaunch::rendezvous::simulation

@@ -20,6 +20,7 @@ Simulation::Process* Simulation::process(std::uint64_t number) {
 }
 
 std::size_t Simulation::current_seat() const {
+    if (etcd_) return seats_.size() - 1;  // the latest
     return fixed_ ? std::min<std::size_t>(1, seats_.size() - 1) : claim_.seat;
 }
 
@@ -35,7 +36,7 @@ std::size_t Simulation::add_seat(std::size_t node, std::uint64_t epoch, std::uin
     return seats_.size() - 1;
 }
 
-void Simulation::start_process(std::size_t at) {
+void Simulation::start_process(std::size_t at, Milliseconds held_for) {
     Seat& seat = seats_[at];
     seat.process = ++process_numbers_;
     Process& process = processes_[seat.process];
@@ -52,15 +53,18 @@ void Simulation::start_process(std::size_t at) {
     process.coordinator = machines_.coordinator(options, clock(process));
     for (auto& [number, wire] : wires_)
         if (wire.seat == at && wire.process == 0 && wire.at_coordinator) bind(number, seat.process);
-    if (seat.claim) {
-        process.coordinator->granted(clock(process) + claim_lease(options_.node_timeout));
-        renew_claim(seat.process);
-    }
+    if (!fixed_) process.coordinator->granted(clock(process) - held_for + claim_lease(options_.node_timeout));
+    seat.asked = now_ - held_for;
+    if (fixed_ || held_for < claim_lease(options_.node_timeout)) latest_process_ = seat.process;
+    if (!fixed_) etcd_ ? renew_in_etcd(seat.process) : renew_claim(seat.process);
     act_process(seat.process);
 }
 
 void Simulation::act_process(std::uint64_t number) {
-    for (Coordinator::Action& action : process(number)->coordinator->take_actions()) {
+    auto actions = process(number)->coordinator->take_actions();
+    if (machines_.records_last && !actions.empty() && std::holds_alternative<Coordinator::Record>(actions.front()))
+        std::rotate(actions.begin(), actions.begin() + 1, actions.end());
+    for (Coordinator::Action& action : actions) {
         if (machines_.acts && !machines_.acts(action)) continue;
         perform(number, action);
         if (coordinator_crash_in_ > 0 && --coordinator_crash_in_ == 0) {
@@ -146,6 +150,7 @@ void Simulation::replace_process(std::size_t at, Milliseconds pause) {
     this->at(awake, [this, at, generation] {
         Seat& seat = seats_[at];
         if (!seat.listening || seat.process || seat.generation != generation || nodes_[seat.node].lost) return;
+        if (etcd_) return replace_in_etcd(at);
         // A frozen guard may have lost the claim meanwhile: the process renews the claim before it serves.
         if (seat.claim && (!claim_.exists || claim_.number != seat.claim)) return close_seat(at, false);
         if (seat.claim) claim_.renewed = now_;
@@ -169,6 +174,7 @@ void Simulation::leave_seat(std::uint64_t number, bool job_is_over) {
     if (now_ < leaving->frozen_until)
         return at(leaving->frozen_until, [this, number, job_is_over] { leave_seat(number, job_is_over); });
     const std::size_t at = leaving->seat;
+    if (etcd_) return release_in_etcd(number, job_is_over);
     if (seats_[at].claim && claim_.exists && claim_.number == seats_[at].claim) {
         if (job_is_over) claim_.exists = false;
         claim_.released = true;
@@ -206,13 +212,19 @@ void Simulation::claim_answered(std::uint64_t number, Time asked) {
     after(Claim::kRenewEvery, [this, number] { renew_claim(number); });
 }
 
-/// Again and again while the agent lives: soon where no coordinator answers, else as a standby does.
+/// Again and again while the agent lives: a standby watches the claim, and an agent asks where no coordinator answers.
 void Simulation::look(std::size_t at) {
     Agent& agent = agents_[at];
     if (!agent.acts()) return;
-    after(agent.answered ? Milliseconds(500) : Milliseconds(200), [this, at] { look(at); });
+    after(agent.answered ? Milliseconds(250) : Milliseconds(50), [this, at] { look(at); });
+    if (agent.answered) agent.asks_at.reset();
     if (now_ < agent.frozen_until || now_ < nodes_[agent.node].discovery_silent_until) return;
-    if (!agent.answered || is_vacant(agent)) locate(at);
+    if (agent.answered && !agent.is_standby) return;
+    if (agent.answered) return etcd_ ? watch_etcd(at) : is_vacant(agent) ? locate(at) : void();
+    if (!agent.asks_at) agent.asks_at = now_ + agent.ask_pauses.next(options_.node_timeout, draw());
+    if (now_ < *agent.asks_at) return;
+    agent.asks_at.reset();
+    locate(at);
 }
 
 bool Simulation::is_vacant(Agent& agent) {
@@ -229,6 +241,7 @@ bool Simulation::is_vacant(Agent& agent) {
 void Simulation::locate(std::size_t at) {
     Agent& agent = agents_[at];
     if (agent.dead || agent.status) return;
+    if (etcd_) return find_in_etcd(at);
     if (!claim_.exists) {
         if (verdict_) {  // the job has ended, and its claim was removed: a later claim is of another job
             agent.dead = !agent.workers.alive;
@@ -244,6 +257,7 @@ void Simulation::locate(std::size_t at) {
     }
     if (agent.seat == claim_.seat) return;
     agent.seat = claim_.seat;
+    agent.place = agent.next_place = 0;
     agent.member->moved(clock(agent), epoch_of_claim(claim_.number));
     act(at);
 }
@@ -260,6 +274,10 @@ void Simulation::take_over(std::size_t at) {
     const bool is_unused = handed_over && HandedOver{0, *handed_over}.is_unused();
     const std::size_t seat = add_seat(agent.node, epoch_of_claim(number), number, !is_unused);
     if (is_recent && !is_unused) seats_[seat].record = std::move(handed_over);
+    if (agent.member) {
+        ports_[agent.standby_port].seat = seat;
+        agent.member->set_standby_port(bind_port(agent));
+    }
     start_process(seat);
     locate(at);
 }

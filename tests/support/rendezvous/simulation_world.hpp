@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "rendezvous/rounds/ask_pauses.hpp"
 #include "rendezvous/rounds/coordinator.hpp"
 #include "rendezvous/rounds/member.hpp"
 
@@ -35,6 +36,11 @@ enum class Fault : unsigned char {
     host_loss,   ///< of the coordinator and its guard; with the node's power or without
     hand_over,   ///< SIGTERM to the coordinator
     silent_discovery,
+    etcd_away,  ///< for all nodes
+    etcd_loses_replies,
+    etcd_leader_lost,
+    etcd_emptied,
+    etcd_key_deleted,
     count,
 };
 
@@ -77,9 +83,24 @@ struct SimulatedAgent {
     std::vector<WorkerBlock> blocks;
     bool dead = false, disturbed = false, left = false, admitted = false;
     bool answered = false;  ///< on this connection
+    std::uint64_t highest_epoch = 0;
     std::optional<int> status;
 
-    std::size_t seat = 0;  ///< where it dials; 0: it does not know yet
+    std::size_t seat = 0;                   ///< where it dials first; 0: it does not know yet
+    std::vector<int> standby_ports;         ///< where it dials next
+    std::size_t place = 0, next_place = 0;  ///< 0: its seat, else one of these ports
+    bool got_message = false;               ///< on this connection
+    bool is_standby = false;
+    AskPauses ask_pauses;
+    std::optional<Milliseconds> asks_at;  ///< the discovery, while no coordinator answers
+    int standby_port = 0;                 ///< its own, at which it will serve
+    struct {
+        bool busy = false;
+        std::optional<Time> missing_since;       ///< no key of the job has been there
+        std::optional<std::int64_t> waited_for;  ///< a record's revision
+        std::int64_t refused = 0;                ///< revision of a claim whose port refuses
+        Time refused_since;
+    } finding;  ///< in etcd
     struct {
         std::uint64_t claim = 0;
         Milliseconds renewed{0};
@@ -106,10 +127,18 @@ struct SimulatedSeat {
     std::uint64_t process = 0;  ///< 0: none now
     std::uint64_t generation = 0;
     std::uint64_t epoch = 0;  ///< of the first generation
-    std::uint64_t claim = 0;  ///< 0: the place is fixed
+    std::uint64_t claim = 0;  ///< 0: the place is fixed, or claimed in etcd
+    std::string content;      ///< of the claim in etcd
+    Milliseconds asked{0};    ///< the latest renewal of that claim
     bool succeeds = false;
     Milliseconds frozen_until{0};
     std::optional<Snapshot> record;
+};
+
+/// A port that an agent has bound: refuses dials until the agent has taken over.
+struct SimulatedPort {
+    std::size_t node = 0;
+    std::size_t seat = 0;  ///< 0: it does not listen
 };
 
 /// One TCP connection; each side knows for itself whether it is open.

@@ -51,6 +51,26 @@ TEST(PlanMpi, TheNamedFamilyServesEveryProgramOfItOrOfNone) {
     EXPECT_EQ(families({"--mpi=none", "./ompi"}), Families{MpiFamily::none});
 }
 
+TEST(PlanMpi, SeveralProcessesWithoutAFamilyGetAWarning) {
+    const auto warnings = [](const Words& words) { return planned(words, machine()).warnings; };
+    EXPECT_EQ(
+        warnings({"-n", "2", "--mpi=none", "./ompi"}),
+        Words{"--mpi=none: each MPI process is rank 0 of 1, as ./ompi is linked with libmpi.so.40, a library of Open "
+              "MPI; --mpi=auto makes them one world"});
+    EXPECT_EQ(warnings({"--nnodes=2", "--mpi=none", "./ompi"}).size(), 1u);
+    EXPECT_EQ(warnings({"-n", "2", "--mpi=none", "./tool"}), Words{});
+    EXPECT_EQ(warnings({"-n", "2", "--mpi=none", "ompi.py"}), Words{});
+}
+
+TEST(PlanMpi, SeveralProcessesWithoutAFamilyOfTheEnvironmentAreRefused) {
+    const Deps deps = machine({{"DLAUNCH_MPI", "none"}});
+    const auto refused = read_command_line({"dlaunch", "-n", "2", "./ompi"}, deps);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().text.starts_with("DLAUNCH_MPI=none: expected auto or one worker, as ./ompi is linked "))
+        << refused.error().text;
+    EXPECT_TRUE(read_command_line({"dlaunch", "./ompi"}, deps));
+}
+
 TEST(PlanMpi, ProgramsOfAJobShareAFamily) {
     EXPECT_EQ(families({"-n", "1", "./tool", ":", "-n", "2", "./ompi"}), (Families{MpiFamily::pmix, MpiFamily::pmix}));
     EXPECT_EQ(families({"-n", "1", "./ompi", ":", "-n", "2", "./ompi"}), (Families{MpiFamily::pmix, MpiFamily::pmix}));

@@ -100,7 +100,37 @@ TEST(PlanRendezvous, AFolderIsForC10d) {
               "--rdzv-endpoint=h:1,[::]:1: expected the name or address of one node");
     EXPECT_TRUE(planned({"--nnodes=1:4", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0", "p"}).plan);
     EXPECT_EQ(planned({"--nnodes=2", "--rdzv-backend=static", "--rdzv-endpoint=file:///x", "p"}).error(),
-              "--rdzv-backend=static: expected c10d with an endpoint that is a folder");
+              "--rdzv-backend=static: expected c10d with an endpoint that is a folder or etcd");
+}
+
+TEST(PlanRendezvous, AnEtcdIsNamedByTheEndpointOrTheBackend) {
+    const auto etcd = [](const Words& words, const Deps& machine = small_machine()) {
+        const auto result = planned(words, machine);
+        EXPECT_TRUE(result.plan) << result.error();
+        EXPECT_EQ(result.plan->rendezvous.backend, agent::Backend::c10d);
+        EXPECT_EQ(result.plan->rendezvous.node_timeout, 10s);
+        return result.plan->rendezvous.endpoints.etcd;
+    };
+    const std::vector<rendezvous::Endpoint> members{{"e1", 2379}, {"e2", 4}};
+    EXPECT_EQ(etcd({"--nnodes=2", "--rdzv-endpoint=etcd://e1,e2:4", "p"}).members, members);
+    EXPECT_EQ(etcd({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=etcd://e1,e2:4", "p"}).members, members);
+    EXPECT_EQ(etcd({"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-endpoint=e1,e2:4", "p"}).members, members);
+    EXPECT_EQ(etcd({"--nnodes=2", "--rdzv-backend=etcd-v2", "--rdzv-endpoint=etcd://e1,e2:4", "p"}).members, members);
+    const auto conf = etcd({"--nnodes=2", "--rdzv-endpoint=etcd://e1", "--rdzv-conf=protocol=https,cacert=/ca", "p"},
+                           small_machine({{"ETCDCTL_USER", "root:secret"}}));
+    EXPECT_TRUE(conf.https);
+    EXPECT_EQ(conf.authorities, "/ca");
+    EXPECT_EQ(conf.user, "root:secret");
+    EXPECT_EQ(conf.prefix, "/dlaunch");
+}
+
+TEST(PlanRendezvous, AnEtcdNeedsItsEndpoint) {
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-backend=etcd", "p"}).error(),
+              "--rdzv-backend=etcd: expected --rdzv-endpoint=HOST:PORT, a member of an etcd cluster");
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-backend=etcd", "--rdzv-endpoint=file:///x", "p"}).error(),
+              "--rdzv-backend=etcd: expected --rdzv-endpoint=HOST:PORT, a member of an etcd cluster");
+    EXPECT_EQ(planned({"--nnodes=2", "--rdzv-backend=static", "--rdzv-endpoint=etcd://e1", "p"}).error(),
+              "--rdzv-backend=static: expected c10d with an endpoint that is a folder or etcd");
 }
 
 TEST(PlanRendezvous, NodeTimeoutAndScaleUp) {

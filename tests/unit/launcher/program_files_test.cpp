@@ -20,7 +20,7 @@ std::string error_of(const agent::Program& program, const std::map<std::string, 
         const auto found = files.find(path);
         return found == files.end() ? Presence::missing : found->second;
     };
-    auto checked = check_programs(plan, deps);
+    auto checked = check_programs(plan, deps, true);
     if (checked) return {};
     EXPECT_EQ(checked.error().status, 127);
     return checked.error().text;
@@ -62,6 +62,10 @@ TEST(CheckPrograms, AModuleAndAScriptBehindAWrapperMayBeAnywhere) {
 TEST(CheckPrograms, AProgramOfTheWorkingDirectoryNeedsItsPath) {
     const std::map<std::string, Presence> here{{"/jobs/ring", Presence::there}};
     EXPECT_EQ(error_of(program("ring"), here), "ring: not found in PATH, but there is ./ring: expected dlaunch ./ring");
+    EXPECT_EQ(error_of(program("ring"), {{"/jobs/ring.py", Presence::there}}),
+              "ring: not found in PATH, but there is ./ring.py: expected dlaunch ring.py");
+    EXPECT_EQ(error_of(program("ring"), {{"/jobs/ring.py", Presence::there}, {"/jobs/ring", Presence::there}}),
+              "ring: not found in PATH, but there is ./ring: expected dlaunch ./ring");
     EXPECT_EQ(error_of(program("./ring"), here), "");
     EXPECT_EQ(error_of(program("ring"), {}), "") << "the start of the worker tells why";
     EXPECT_EQ(error_of(program("ring"), {{"/jobs/ring", Presence::there}, {"/usr/bin/ring", Presence::there}}), "");

@@ -5,7 +5,9 @@
 #include <concepts>
 #include <memory>
 #include <ranges>
+#include <utility>
 
+#include <dlaunch/mistakes.hpp>
 #include <dlaunch/types.hpp>
 
 namespace dlaunch {
@@ -50,8 +52,13 @@ struct ConstBuffer {
     template <Element T>
     ConstBuffer(const T& one) : ConstBuffer(std::addressof(one), 1, kDTypeOf<T>) {}
     template <class T>
-    ConstBuffer(DeviceSpan<T> span)
+    requires Element<std::remove_const_t<T>> ConstBuffer(DeviceSpan<T> span)
         : ConstBuffer(span.data, span.count, kDTypeOf<std::remove_const_t<T>>, Device::cuda, span.stream) {}
+    /// Anything else is a compile error that says what to pass.
+    template <detail::Mistaken<ConstBuffer, detail::Use::reads> T>
+    ConstBuffer(T&&) {
+        static_cast<void>(detail::Refused<std::remove_cvref_t<T>, detail::mistake_of<T, detail::Use::reads>()>());
+    }
 };
 
 struct MutableBuffer {
@@ -71,8 +78,27 @@ struct MutableBuffer {
     MutableBuffer(T& one) : MutableBuffer(std::addressof(one), 1, kDTypeOf<T>) {}
     template <Element T>
     MutableBuffer(DeviceSpan<T> span) : MutableBuffer(span.data, span.count, kDTypeOf<T>, Device::cuda, span.stream) {}
+    template <detail::Mistaken<MutableBuffer, detail::Use::writes> T>
+    MutableBuffer(T&&) {
+        static_cast<void>(detail::Refused<std::remove_cvref_t<T>, detail::mistake_of<T, detail::Use::writes>()>());
+    }
 
     operator ConstBuffer() const { return {data, count, type, device, stream}; }
+};
+
+/// The ConstBuffer of an asynchronous call, which reads it after the call has returned: no single temporary number.
+struct AsyncConstBuffer : ConstBuffer {
+    AsyncConstBuffer() = default;
+    AsyncConstBuffer(ConstBuffer buffer) : ConstBuffer(buffer) {}
+    AsyncConstBuffer(const void* where, std::size_t elements, DType of, Device on = Device::cpu,
+                     void* ordered_by = nullptr)
+        : ConstBuffer(where, elements, of, on, ordered_by) {}
+    template <class T>
+    requires(!std::derived_from<std::remove_cvref_t<T>, ConstBuffer> && std::convertible_to<T, ConstBuffer>)
+        AsyncConstBuffer(T&& argument)
+        : ConstBuffer(std::forward<T>(argument)) {
+        if constexpr (Element<T>) static_cast<void>(detail::Refused<T, detail::Mistake::temporary>());
+    }
 };
 
 // NOLINTEND(google-explicit-constructor, bugprone-forwarding-reference-overload)

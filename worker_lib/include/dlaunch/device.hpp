@@ -53,8 +53,11 @@ protected:
 };
 
 /// Elements in device memory.
-template <Element T>
+template <class T>
 class DeviceBuffer : DeviceMemory {
+    static_assert(detail::mistake_of_element<T>() == detail::Mistake::none,
+                  "no element type: use a DeviceBuffer<std::byte> of count * sizeof(T) bytes");
+
 public:
     /// Uninitialized elements. Copies and calls run in the order of `stream`.
     explicit DeviceBuffer(std::size_t count, void* stream = nullptr) : DeviceMemory(count * sizeof(T), stream) {}

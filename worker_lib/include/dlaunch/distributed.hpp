@@ -1,12 +1,15 @@
 #pragma once
 /// The default group and functions on it, in the style of torch.distributed.
 
+#include <dlaunch/mistakes.hpp>  // first: compile errors show a short chain of headers
+
 #include <dlaunch/process_group.hpp>
 
 namespace dlaunch {
 
 /// Creates the default group, the world, together with all other ranks. Returns when all ranks have joined. Throws
-/// Error that names the missing ranks, or the missing environment variable and how to start the program.
+/// Error that names the missing ranks, or the missing environment variable and how to start the program. Sets C's
+/// stdout, and std::cout with it, to line buffering, so that lines reach the log when they end.
 ProcessGroup init_process_group(const InitOptions& options = {});
 /// Creates a group in the same way, but does not make it the default: a process may join several worlds.
 [[nodiscard]] ProcessGroup join_process_group(const InitOptions& options);
@@ -31,7 +34,7 @@ inline void send(ConstBuffer data, int to, const SendOptions& options = {}) { de
 inline Received recv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) {
     return default_group().recv(data, from, options);
 }
-inline Work isend(ConstBuffer data, int to, const SendOptions& options = {}) {
+inline Work isend(AsyncConstBuffer data, int to, const SendOptions& options = {}) {
     return default_group().isend(data, to, options);
 }
 inline Work irecv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) {
@@ -60,7 +63,7 @@ inline void all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp
                        const CallOptions& options = {}) {
     default_group().all_reduce(in, out, op, options);
 }
-inline Work all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+inline Work all_reduce_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                              const CallOptions& options = {}) {
     return default_group().all_reduce_async(in, out, op, options);
 }
@@ -78,7 +81,7 @@ inline void reduce(ConstBuffer in, MutableBuffer out, int root = 0, ReduceOp op 
 inline void gather(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
     default_group().gather(in, out, root, options);
 }
-inline Work gather_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
+inline Work gather_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
     return default_group().gather_async(in, out, root, options);
 }
 inline void gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) {
@@ -87,7 +90,7 @@ inline void gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root =
 inline void scatter(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
     default_group().scatter(in, out, root, options);
 }
-inline Work scatter_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
+inline Work scatter_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
     return default_group().scatter_async(in, out, root, options);
 }
 inline void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) {
@@ -96,7 +99,7 @@ inline void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root 
 inline void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     default_group().all_gather(in, out, options);
 }
-inline Work all_gather_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
+inline Work all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     return default_group().all_gather_async(in, out, options);
 }
 inline void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) {
@@ -106,7 +109,7 @@ inline void reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op = Redu
                            const CallOptions& options = {}) {
     default_group().reduce_scatter(in, out, op, options);
 }
-inline Work reduce_scatter_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+inline Work reduce_scatter_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                                  const CallOptions& options = {}) {
     return default_group().reduce_scatter_async(in, out, op, options);
 }
@@ -117,7 +120,7 @@ inline void reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, Re
 inline void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     default_group().all_to_all(in, out, options);
 }
-inline Work all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
+inline Work all_to_all_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     return default_group().all_to_all_async(in, out, options);
 }
 inline void all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,

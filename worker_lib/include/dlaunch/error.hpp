@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <dlaunch/standard.hpp>
+
 namespace dlaunch {
 
 enum class ErrorCode {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <dlaunch/standard.hpp>
+
 namespace dlaunch {
 
 /// The time-out of groups unless another is given.

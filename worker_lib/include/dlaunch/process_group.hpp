@@ -11,6 +11,8 @@
 /// group run one at a time in the order of the calls, in either form; messages may overtake them. Several threads may
 /// use one group if the order of their calls is the same on all ranks; different groups need no common order.
 
+#include <dlaunch/mistakes.hpp>  // first: compile errors show a short chain of headers
+
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -69,7 +71,7 @@ public:
 
     void send(ConstBuffer data, int to, const SendOptions& options = {}) const;
     Received recv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) const;
-    Work isend(ConstBuffer data, int to, const SendOptions& options = {}) const;
+    Work isend(AsyncConstBuffer data, int to, const SendOptions& options = {}) const;
     Work irecv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) const;
     [[nodiscard]] std::vector<Work> batch_isend_irecv(std::span<const P2POp> ops,
                                                       const CallOptions& options = {}) const;
@@ -89,7 +91,7 @@ public:
     void all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                     const CallOptions& options = {}) const;
     Work all_reduce_async(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
-    Work all_reduce_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+    Work all_reduce_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                           const CallOptions& options = {}) const;
 
     /// Stores the result at the root; buffers of other ranks remain unchanged. `out` is used at the root only.
@@ -101,32 +103,32 @@ public:
 
     /// Concatenates `in` of all ranks in the root's `out`; `out` is ignored on other ranks.
     void gather(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
-    Work gather_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
+    Work gather_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     /// gather() with different lengths; every rank passes the counts of all ranks.
     void gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) const;
 
     /// Sends the r-th block of the root's `in` to `out` of rank r; `in` is ignored on other ranks.
     void scatter(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
-    Work scatter_async(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
+    Work scatter_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
                   const CallOptions& options = {}) const;
 
     /// Concatenates `in` of all ranks in `out` of every rank. In place: `in` is this rank's block of `out`.
     void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
-    Work all_gather_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
+    Work all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) const;
 
     /// Reduces `in` of all ranks element by element; rank r gets the r-th block of the result.
     void reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                         const CallOptions& options = {}) const;
-    Work reduce_scatter_async(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+    Work reduce_scatter_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
                               const CallOptions& options = {}) const;
     void reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op = ReduceOp::sum(),
                          const CallOptions& options = {}) const;
 
     /// Sends the j-th block of `in` to rank j, which stores it as the r-th block of `out` (r: the sender's rank).
     void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
-    Work all_to_all_async(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
+    Work all_to_all_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     void all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
                      const CallOptions& options = {}) const;
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include <dlaunch/standard.hpp>
+
 namespace dlaunch {
 
 /// A reduction of elements, one per rank. Elements are combined in rank order (backend auto on several hosts: within

@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include <dlaunch/standard.hpp>
+
 namespace dlaunch {
 
 using SpawnFunction = void (*)(int rank, const std::vector<std::string>& args);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <dlaunch/standard.hpp>
+
 namespace dlaunch {
 
 enum class DType : std::uint8_t {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 
+#include <dlaunch/standard.hpp>
+
 namespace dlaunch {
 
 namespace worker {

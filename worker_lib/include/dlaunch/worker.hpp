@@ -6,11 +6,14 @@
 #include <functional>
 #include <string>
 
+#include <dlaunch/standard.hpp>
+
 namespace dlaunch {
 
 /// Calls `main` and returns its result. An exception is written to stderr and to the worker's error file
 /// ($TORCHELASTIC_ERROR_FILE, in torch's format), which the launcher's report quotes; record() then returns 1. A fatal
-/// signal writes its name and a backtrace to the error file.
+/// signal writes its name and a backtrace to the error file. Sets stdout to line buffering, as init_process_group()
+/// does.
 int record(const std::function<int()>& main);
 int record(int argc, char** argv, int (*main)(int, char**));
 
@@ -35,9 +38,9 @@ void on_stop(std::function<void()> callback);
 [[nodiscard]] bool is_stopping();
 
 /// A scope that must not last longer than `timeout`; otherwise the launcher kills this worker and names the section in
-/// its report. Sections are identified by name: the first end ends all open sections of that name. The launcher watches
-/// sections, like torch's timers, only if it was started with TORCHELASTIC_ENABLE_FILE_TIMER=1; it then sets
-/// $TORCHELASTIC_TIMER_FILE. Without the variable a section has no effect.
+/// its report. Sections are identified by name: the first end ends all open sections of that name. dlaunch watches
+/// always, torchrun if it was started with TORCHELASTIC_ENABLE_FILE_TIMER=1. Without a launcher a section has no
+/// effect.
 class Section {
 public:
     explicit Section(const std::string& name, std::chrono::milliseconds timeout = std::chrono::minutes(30));

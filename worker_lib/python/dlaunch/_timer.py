@@ -1,7 +1,7 @@
 """Heartbeats and sections: deadlines that the launcher watches.
 
-A line of JSON to the agent's FIFO sets a deadline, another one of the same scope moves or removes it. The launcher
-makes the FIFO if it was started with TORCHELASTIC_ENABLE_FILE_TIMER=1.
+A line of JSON to the agent sets a deadline, another one of the same scope moves or removes it. The lines go to the FIFO
+of torch's file timers, which torchrun has, too, else through a connection to the agent's socket.
 """
 
 import contextlib
@@ -12,8 +12,12 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
-from typing import Iterator, Union
+from typing import TYPE_CHECKING, Iterator, Optional, Union
+
+if TYPE_CHECKING:
+    import socket
 
 Seconds = Union[int, float, datetime.timedelta]
 
@@ -49,24 +53,29 @@ def _deadline(after: Seconds) -> float:
 
 
 def _write(scope: str, expires: float, number: int) -> None:
-    path = os.environ.get("TORCHELASTIC_TIMER_FILE")
-    if not path:
-        return
     scope = scope.encode(errors="replace")[:_LONGEST_SCOPE].decode(errors="replace")
     request = {"version": 1, "pid": os.getpid(), "scope_id": scope, "expiration_time": expires, "signal": int(number)}
     line = json.dumps(request, ensure_ascii=False).encode() + b"\n"
+    with _lock:
+        fifo = _open_fifo()
+        if fifo is None:
+            written = _write_socket(line)
+        else:
+            with open(fifo, "wb", buffering=0) as file:
+                written = _write_fifo(file.fileno(), line)
+    if not written:
+        print(f"dlaunch: the agent does not read timers, section {scope} is not watched", file=sys.stderr, flush=True)
+
+
+def _open_fifo() -> Optional[int]:
     try:
         # Opened for reading, too, so that a write raises no SIGPIPE when the agent closes its end.
-        fifo = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return  # the agent is gone
-    try:
-        _write_whole(fifo, line, scope)
-    finally:
-        os.close(fifo)
+        return os.open(os.environ["TORCHELASTIC_TIMER_FILE"], os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (KeyError, OSError):
+        return None
 
 
-def _write_whole(fifo: int, line: bytes, scope: str) -> None:
+def _write_fifo(fifo: int, line: bytes) -> bool:
     """Waits for space: if the end of a section is lost, the agent takes the worker for hung."""
     writable = select.poll()
     writable.register(fifo, select.POLLOUT)
@@ -74,10 +83,50 @@ def _write_whole(fifo: int, line: bytes, scope: str) -> None:
     while True:
         try:
             os.write(fifo, line)
-            return
+            return True
         except BlockingIOError:
             left = end - time.monotonic()
             if left <= 0:
-                print(f"dlaunch: the timer file is full, section {scope} is not watched", file=sys.stderr, flush=True)
-                return
+                return False
             writable.poll(1000 * left)
+
+
+_lock = threading.Lock()
+_connection: Optional["socket.socket"] = None  # keeps the order of the lines
+
+
+def _forget() -> None:
+    """A child has lines of its own; the lock may have been held by another thread."""
+    global _lock, _connection
+    _lock, _connection = threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def _write_socket(line: bytes) -> bool:
+    """False: the agent does not read. True without an agent."""
+    import socket  # most programs have no sections
+    import struct
+
+    global _connection
+    if _connection is None:
+        path = os.environ.get("DLAUNCH_AGENT_SOCKET")
+        if not path:
+            return True
+        connection = socket.socket(socket.AF_UNIX)
+        # With a timeout of Python's, connect() would fail at once while the agent's queue is full.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", int(_WRITE_TIMEOUT), 0))
+        try:
+            connection.connect(path)
+        except OSError as error:
+            connection.close()
+            return not isinstance(error, BlockingIOError)  # the agent is gone
+        _connection, line = connection, b"timers\n" + line
+    try:
+        _connection.sendall(line)
+        return True
+    except OSError as error:
+        _connection.close()  # a part of the line may have been sent
+        _connection = None
+        return not isinstance(error, BlockingIOError)

@@ -38,7 +38,7 @@ std::shared_ptr<store::ThreadedServer> serve_store(const std::string& host, int 
     auto listener = store::open_listener(host, port);
     if (!listener) throw refused(listener.error());
     const auto warn = [](const std::string& text) { fmt::print(stderr, "dlaunch: {}\n", text); };
-    auto server = store::ThreadedServer::adopt(std::move(listener->socket), warn);
+    auto server = store::ThreadedServer::adopt(std::move(listener->socket), {.warn = warn});
     if (!server) throw refused(server.error());
     return std::move(*server);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <numeric>
+#include <optional>
 #include <sstream>
 
 #include "rendezvous/base/host.hpp"
@@ -66,6 +67,31 @@ Error unpack_error(const std::string& text, const Error::Where& where) {
     return {static_cast<ErrorCode>(code), what, ranks, where};
 }
 
+namespace {
+
+/// The Error of a rank that gave up, if one has. Throws Error if the store fails.
+std::optional<std::string> given_up_value(const StoreHandle& store, std::span<const std::string> keys, Time deadline) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (!store.check(keys.subspan(i, 1), deadline)) continue;
+        if (std::string value = store.multi_get(keys.subspan(i, 1), deadline).front(); is_given_up(value)) return value;
+    }
+    return std::nullopt;
+}
+
+/// A rank that gave up ends, which the other ranks may notice before they read its Error.
+void prefer_given_up(const StoreHandle& store, const Error::Where& where, std::span<const std::string> keys,
+                     Time deadline) {
+    std::optional<std::string> value;
+    try {
+        value = given_up_value(store.with_liveness_check({}, {}), keys, deadline);
+    } catch (const Error&) {
+        // The store is gone; the caller uses its own finding.
+    }
+    if (value) throw unpack_error(*value, where);
+}
+
+}  // namespace
+
 /// After a failed wait a rank stores the Error under the keys of the missing ranks. This ends the waits of all other
 /// ranks at once and with the same Error, on every host; a missing rank that arrives later finds the Error under its
 /// own key.
@@ -87,6 +113,7 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
         deadline = Clock::now() + std::chrono::seconds(5);
         std::vector<int> blamed = error.ranks();
         std::string what = error.what();
+        if (error.code() == ErrorCode::peer_lost) prefer_given_up(store, where, keys, deadline);
         if (error.code() == ErrorCode::timeout) {
             for (std::size_t i = 0; i < keys.size(); ++i)
                 if (!store.check(std::span(&keys[i], 1), deadline)) blamed.push_back(ranks[i]);

@@ -24,8 +24,10 @@ LivenessCheck::LivenessCheck(const char* op, const Group& group)
         const bool here = group.members[i].host_id == group.members[static_cast<std::size_t>(rank_)].host_id;
         if (!here || i == static_cast<std::size_t>(rank_)) continue;
         try {
-            watches_.push_back(
-                PidWatcher::instance().watch(group.members[i].pid, [gone = lost_, i] { *gone = static_cast<int>(i); }));
+            watches_.push_back(PidWatcher::instance().watch(group.members[i].pid, [first = lost_, i] {
+                int none = -1;
+                first->compare_exchange_strong(none, static_cast<int>(i));
+            }));
         } catch (const Error&) {
             // The process cannot be watched; the agent's loss notice and the time-out remain.
         }

@@ -39,7 +39,7 @@ private:
     const Error::Where where_;
     const int rank_;
     const std::vector<int> ranks_, in_job_;
-    const std::shared_ptr<std::atomic<int>> lost_;  // index of the lost member; -1: none
+    const std::shared_ptr<std::atomic<int>> lost_;  // index of the first lost member; -1: none
     std::vector<PidWatcher::Id> watches_;
 };
 

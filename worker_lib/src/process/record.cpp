@@ -23,6 +23,7 @@
 
 #include <dlaunch/worker.hpp>
 #include "worker_lib/src/process/error_record.hpp"
+#include "worker_lib/src/process/standard_output.hpp"
 
 namespace dlaunch {
 namespace {
@@ -189,6 +190,7 @@ void worker::renew_error_file() {
 
 int record(const std::function<int()>& main) {
     catch_fatal_signals();
+    worker::write_stdout_by_lines();
     try {
         return main();
     } catch (const std::exception& error) {

@@ -1,13 +1,9 @@
 #include <dlaunch/worker.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -18,38 +14,10 @@
 #include "rendezvous/base/signal_names.hpp"
 #include "rendezvous/base/signals_blocked.hpp"
 #include "worker_lib/src/bootstrap/environment.hpp"
-#include "worker_lib/src/process/error_record.hpp"
+#include "worker_lib/src/process/deadlines.hpp"
 
 namespace dlaunch {
 namespace {
-
-constexpr int kWriteTimeoutMs = 1000;       // for an agent that is slow to read
-constexpr std::size_t kLongestScope = 500;  // in bytes, each of which may be six in JSON
-
-/// Writes a line to the agent's timer FIFO. The kernel writes lines shorter than PIPE_BUF atomically.
-void write_timer(const std::string& scope, double expires, int signal) {
-    const auto path = worker::variable("TORCHELASTIC_TIMER_FILE");
-    if (!path) return;
-    // Opened for reading too, so that a write raises no SIGPIPE when the agent closes its end.
-    const int fifo = open(path->c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (fifo < 0) return;  // the agent is gone
-    const std::string line =
-        fmt::format(R"({{"version": 1, "pid": {}, "scope_id": {}, "expiration_time": {:.3f}, "signal": {}}})", getpid(),
-                    worker::json_string(scope.substr(0, kLongestScope)), expires, signal) +
-        "\n";
-    // Wait for space: if the end of a section is lost, the agent takes the worker for hung.
-    pollfd writable{fifo, POLLOUT, 0};
-    ssize_t written = -1;
-    while ((written = write(fifo, line.data(), line.size())) < 0 && errno == EAGAIN &&
-           poll(&writable, 1, kWriteTimeoutMs) > 0) {}
-    if (written < 0) fmt::print(stderr, "dlaunch: the timer file is full, section {} is not watched\n", scope);
-    close(fifo);
-}
-
-double seconds_from_now(std::chrono::milliseconds time) {
-    using Seconds = std::chrono::duration<double>;  // floating point cannot overflow here
-    return (Seconds(std::chrono::system_clock::now().time_since_epoch()) + Seconds(time)).count();
-}
 
 // --- stopping --------------------------------------------------------------------------------------------------------
 
@@ -128,10 +96,10 @@ void on_stop(std::function<void()> function) {
 bool is_stopping() { return stop && stop.load()->requested; }
 
 Section::Section(const std::string& name, std::chrono::milliseconds timeout) : name_(name) {
-    write_timer(name_, seconds_from_now(timeout), SIGKILL);
+    worker::set_deadline(name_, timeout);
 }
-Section::~Section() { write_timer(name_, -1, 0); }
+Section::~Section() { worker::clear_deadline(name_); }
 
-void heartbeat(std::chrono::milliseconds next) { write_timer("heartbeat", seconds_from_now(next), SIGKILL); }
+void heartbeat(std::chrono::milliseconds next) { worker::set_deadline("heartbeat", next); }
 
 }  // namespace dlaunch

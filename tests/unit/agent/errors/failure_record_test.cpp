@@ -23,6 +23,7 @@ Failure segfault() {
     failure.usage = {2048, 1.5, 0.25};
     failure.stderr_tail = {"one", "two \xff"};
     failure.stderr_file = "/tmp/x/stderr.log";
+    failure.log_folder = "x/latest/attempt_0/1";
     return failure;
 }
 

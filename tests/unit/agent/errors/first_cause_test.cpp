@@ -84,6 +84,18 @@ TEST(FirstCause, IsNoAbortThatReportsALostPeer) {
               (Judgement{3, 1, Strength::own_error, {1}}));
 }
 
+TEST(FirstCause, IsNoCallOfMpiAbortThatReportsALostPeer) {
+    const auto aborted = [](const std::string& message) {
+        Failure made = exited(1, 15, message);
+        made.how = ExitKind::judged;
+        made.text = "called MPI_Abort with 15";
+        return made;
+    };
+    EXPECT_EQ(judge({aborted("Fatal error in internal_Barrier: Communication error with rank 2"), killed(2, SIGSEGV)}),
+              (Judgement{2, 139, Strength::crash, {1}}));
+    EXPECT_EQ(judge({aborted("the mesh is broken"), killed(2, SIGSEGV)}), (Judgement{1, 15, Strength::crash, {2}}));
+}
+
 TEST(FirstCause, ASignalFromElsewhereIsNoCrash) {
     EXPECT_EQ(judge({exited(1, 4, "KeyError"), killed(2, SIGKILL)}), (Judgement{1, 4, Strength::own_error, {2}}));
     Failure out_of_memory = killed(2, SIGKILL);
@@ -133,6 +145,18 @@ TEST(FirstCause, NobodyMissesAnExitWith0IfARankFailedByItself) {
 
 TEST(FirstCause, IsElseTheEarliestExit) {
     EXPECT_EQ(judge({lost(1), lost(0), stopped(2)}), (Judgement{1, 11, Strength::lost_peer, {0, 2}}));
+}
+
+TEST(FirstCause, IsARankWithoutMessagesOnlyIfAllOthersLostAPeer) {
+    Failure unread = exited(2, 9, "", 5.0);
+    unread.is_unread = true;
+    EXPECT_EQ(judge({lost(0, 4.0), unread, stopped(1)}), (Judgement{2, 9, Strength::unread, {0, 1}}));
+    EXPECT_EQ(judge({unread, exited(1, 4, "KeyError", 5.1)}), (Judgement{1, 4, Strength::own_error, {2}}));
+    EXPECT_EQ(judge({unread, exited(0, 7, "rank 1 has left the group"), stopped(1)}),
+              (Judgement{1, 9, Strength::named, {2, 0}}));
+    EXPECT_EQ(judge({unread, exited_with_0(1, 4.9)}), (Judgement{2, 9, Strength::unread, {1}}));
+    unread.record = ErrorRecord{"ValueError: loss is NaN", "", "{}"};
+    EXPECT_EQ(judge({exited(1, 4, "KeyError"), unread}), (Judgement{2, 9, Strength::crash, {1}}));
 }
 
 TEST(FirstCause, OfStoppedWorkersThereIsNone) {

@@ -77,6 +77,9 @@ TEST(JsonReport, ContainsEveryFieldOfTheJob) {
     end.restarts = 2;
     end.max_restarts = 4;
     end.seconds = 1.5;
+    end.command_line = {"dlaunch", "./train", "\xFF"};
+    end.started = std::chrono::system_clock::time_point(std::chrono::milliseconds(1'700'000'000'123));
+    end.ended = end.started + std::chrono::milliseconds(1500);
     end.reason = "SIGTERM received";
     end.log_directory = "/l";
     WorkerResult worker;
@@ -90,6 +93,10 @@ TEST(JsonReport, ContainsEveryFieldOfTheJob) {
     end.workers = {worker};
     const json expected = {{"job_id", "job \"7\""},
                            {"program", "./train"},
+                           {"command_line", {"dlaunch", "./train", "\\xff"}},
+                           {"version", DLAUNCH_VERSION},
+                           {"started", "2023-11-14T22:13:20.123Z"},
+                           {"ended", "2023-11-14T22:13:21.623Z"},
                            {"exit_status", 143},
                            {"summary", "SIGTERM received"},
                            {"reason", "SIGTERM received"},

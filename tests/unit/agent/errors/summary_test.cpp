@@ -164,5 +164,20 @@ TEST(Summary, IsOneSafeLine) {
     EXPECT_EQ(summary(made), "rank 3 (node2, pid 4711) could not be executed: ./a\\x0ab\\x1b[2J: No such file");
 }
 
+TEST(Summary, FitsANarrowScreen) {
+    Failure failure;
+    failure.rank = 12;
+    failure.host = "a-host-with-a-long-name.of.the.example.org";
+    failure.pid = 4711;
+    failure.code = 3;
+    failure.round = 2;
+    failure.after = std::chrono::duration<double>(12.3);
+    for (const std::size_t columns : {80U, 60U, 50U}) {
+        const std::string text = "dlaunch: " + summary(failure, columns);
+        EXPECT_LE(text.size(), columns);
+        EXPECT_NE(text.find("exited with 3"), std::string::npos) << text;
+    }
+}
+
 }  // namespace
 }  // namespace dlaunch::agent

@@ -71,60 +71,107 @@ TEST(TextReport, DoesNotRepeatTheLineJustPrinted) {
     EXPECT_EQ(text_report(end, summary(end.failures[0])), whole.substr(whole.find('\n') + 1));
 }
 
-TEST(TextReport, QuotesTheRecordLineByLine) {
+TEST(TextReport, QuotesTheMessageAndTheStackOfARecord) {
     Failure failure = exited(1, 1);
     failure.record = ErrorRecord{"E: said \"no\" and \\ 100% of %s {rank} ${x}\nzu gro\xC3\x9F \x1b[2J",
                                  "Trace\n  in f\n\n\tin g\r\nE: x\n", ""};
     const std::string text = text_report(ended({failure}));
-    EXPECT_NE(text.find("\n  E: said \"no\" and \\ 100% of %s {rank} ${x}\n  zu gro\xC3\x9F \\x1b[2J\n"
-                        "  callstack:\n    Trace\n      in f\n\n    \tin g\n    E: x\n"),
+    EXPECT_NE(text.find("\n    E: said \"no\" and \\ 100% of %s {rank} ${x}\n    zu gro\xC3\x9F \\x1b[2J\n"
+                        "    Trace\n      in f\n    \tin g\n    E: x\n"),
               std::string::npos)
         << text;
 }
 
-TEST(TextReport, NeverCutsARecord) {
+TEST(TextReport, CutsARecordOnATerminalOnly) {
     Failure failure = exited(1, 1);
     const std::string lengthy = std::string(20'000, 'x') + " tail end";
-    failure.record = ErrorRecord{lengthy, lengthy, ""};
+    failure.record = ErrorRecord{lengthy, "at " + lengthy, ""};
     const std::string text = text_report(ended({failure}));
-    EXPECT_TRUE(has_line(text, "  " + lengthy));
     EXPECT_TRUE(has_line(text, "    " + lengthy));
+    EXPECT_TRUE(has_line(text, "    at " + lengthy));
+    for (const std::string& each : lines(text_report(ended({failure}), {}, {.columns = 60})))
+        EXPECT_LT(each.size(), 60U);
+}
+
+TEST(TextReport, HighlightsTheFirstLine) {
+    const auto found = lines(text_report(ended({exited(1, 2)}), {}, {.columns = 80, .highlight = true}));
+    EXPECT_EQ(found[0], "\x1b[1;31mdlaunch: rank 1 (node2, pid 4701) exited with 2 after 12.3 s\x1b[0m");
+    EXPECT_EQ(found[1], "  exit status:   2");
+}
+
+TEST(TextReport, HasTwelveLinesAtMost) {
+    Failure first = exited(0, 1);
+    for (int number = 0; number < 40; ++number) first.stderr_tail.push_back("line " + std::to_string(number));
+    first.stderr_file = "/logs/0/stderr.log";
+    std::vector<Failure> failures{first};
+    for (int rank = 1; rank < 40; ++rank) {
+        failures.push_back(exited(rank, 1 + rank));
+        failures.back().message = "rank 0 has left the group";
+    }
+    JobResult end = ended(failures);
+    end.others = OtherRanks{{50, 51}, {60}, {}};
+    end.max_restarts = 3;
+    const auto found = lines(text_report(end));
+    EXPECT_EQ(found.size(), 12U) << text_report(end);
+    end.failures.resize(2);
+    const std::string text = text_report(end);
+    EXPECT_EQ(lines(text).size(), 12U) << text;
+    EXPECT_TRUE(has_line(text, "    line 39"));
+}
+
+TEST(TextReport, ShowsTheInnermostFrameAndTheMessage) {
+    Failure failure = exited(2, 1);
+    failure.stderr_tail = {"loading",
+                           "Traceback (most recent call last):",
+                           "  File \"t.py\", line 9, in <module>",
+                           "    main()",
+                           "  File \"t.py\", line 2, in inner",
+                           "    raise ValueError(\"NaN\")",
+                           "    ^^^^^^",
+                           "ValueError: NaN"};
+    failure.message = "ValueError: NaN";
+    EXPECT_EQ(text_report(ended({failure})),
+              "dlaunch: rank 2 (node2, pid 4702) exited with 1 after 12.3 s\n"
+              "    File \"t.py\", line 2, in inner\n"
+              "      raise ValueError(\"NaN\")\n"
+              "    ValueError: NaN\n"
+              "  exit status:   1\n");
+    failure.is_on_screen = true;
+    EXPECT_EQ(text_report(ended({failure})),
+              "dlaunch: rank 2 (node2, pid 4702) exited with 1 after 12.3 s\n"
+              "  exit status:   1\n");
+}
+
+TEST(TextReport, ShowsARecordThatTheScreenHasNot) {
+    Failure failure = exited(2, 1);
+    failure.is_on_screen = true;
+    failure.stderr_tail = {"loading"};
+    failure.record = ErrorRecord{"ValueError: NaN", "", ""};
+    EXPECT_TRUE(has_line(text_report(ended({failure})), "    ValueError: NaN"));
+    failure.stderr_tail = {"ValueError: NaN"};
+    EXPECT_FALSE(has_line(text_report(ended({failure})), "    ValueError: NaN"));
 }
 
 TEST(TextReport, QuotesTheStderrTailAsDisplayed) {
     Failure failure = exited(1, 1);
     failure.stderr_tail = {"\x1b[1;31mred\x1b[0m words\x1b[K", " 10%\r 20%\r", "bad \xFF byte", "", "the \x1b[2J last"};
     const std::string text = text_report(ended({failure}));
-    EXPECT_NE(text.find("\n  last lines of rank 1 on stderr:\n    red words\n     20%\n    bad \\xff byte\n\n    the "
-                        "\\x1b[2J last\n"),
-              std::string::npos)
+    EXPECT_NE(text.find("\n    red words\n     20%\n    bad \\xff byte\n    the \\x1b[2J last\n"), std::string::npos)
         << text;
 }
 
-TEST(TextReport, PrintsATracebackOnce) {
+TEST(TextReport, NamesTheFolderOfTheLogs) {
     Failure failure = exited(1, 1);
-    failure.record = ErrorRecord{"E: x", "Trace\n  in f\nE: x", ""};
-    failure.stderr_tail = {"Trace", "  in f", "E: x"};
-    EXPECT_EQ(text_report(ended({failure})).find("stderr"), std::string::npos);
-    failure.stderr_tail.emplace_back("and more");
-    EXPECT_NE(text_report(ended({failure})).find("stderr"), std::string::npos);
-}
-
-TEST(TextReport, NamesTheFiles) {
-    Failure failure = exited(1, 1);
-    failure.stderr_file = "/logs/1/stderr.log";
-    failure.stdout_file = "/logs/1/stdout.log";
-    failure.error_file = "/logs/1/error.json";
-    failure.record = ErrorRecord{"E", "", ""};
     JobResult end = ended({failure});
-    EXPECT_EQ(text_report(end).find("error.json"), std::string::npos)
-        << "is removed with the job when no logs are kept";
-    end.log_directory = "/logs";
-    const std::string text = text_report(end);
-    EXPECT_TRUE(has_line(text, "  stderr:        /logs/1/stderr.log"));
-    EXPECT_TRUE(has_line(text, "  stdout:        /logs/1/stdout.log"));
-    EXPECT_TRUE(has_line(text, "  error file:    /logs/1/error.json"));
-    EXPECT_TRUE(has_line(text, "  all logs:      /logs"));
+    EXPECT_EQ(text_report(end).find("logs:"), std::string::npos);
+    end.log_directory = "/logs/job_abc";
+    EXPECT_TRUE(has_line(text_report(end), "  logs:          /logs/job_abc/"));
+    end.log_name = "logs/latest";
+    EXPECT_TRUE(has_line(text_report(end), "  logs:          logs/latest/"));
+    end.failures[0].stdout_file = "/logs/job_abc/attempt_2/1/stdout.log";
+    EXPECT_TRUE(has_line(text_report(end), "  logs:          /logs/job_abc/attempt_2/1/"));
+    end.failures[0].log_folder = "logs/latest-node3/attempt_2/1";
+    EXPECT_TRUE(has_line(text_report(end), "  logs:          logs/latest-node3/attempt_2/1/"));
 }
 
 TEST(TextReport, ListsOtherCausesAndCoalescesCollateralFailures) {
@@ -142,7 +189,7 @@ TEST(TextReport, ListsOtherCausesAndCoalescesCollateralFailures) {
     }
     const std::string text = text_report(end);
     EXPECT_NE(text.find("  also failed:   rank 5 exited with 2: E: y\n"
-                        "                 rank 6 exited with 1: the same error\n"
+                        "  also failed:   rank 6 exited with 1: the same error\n"
                         "  stopped by us: ranks 0, 2-4, 7\n"
                         "  ended well:    rank 8\n"),
               std::string::npos)
@@ -154,8 +201,8 @@ TEST(TextReport, ListsOnlySomeOfVeryMany) {
     failures.reserve(500);
     for (int rank = 0; rank < 500; ++rank) failures.push_back(exited(rank, 1 + rank % 250));
     const std::string text = text_report(ended(failures));
-    EXPECT_TRUE(has_line(text, "                 ranks 5-250, 255-499 otherwise"));
-    EXPECT_LT(lines(text).size(), 20U);
+    EXPECT_TRUE(has_line(text, "  also failed:   ranks 3-250, 253-499 otherwise"));
+    EXPECT_LE(lines(text).size(), 12U);
 }
 
 TEST(TextReport, NamesRanksWithTheSameErrorInOneLine) {
@@ -168,22 +215,41 @@ TEST(TextReport, NamesRanksWithTheSameErrorInOneLine) {
         has_line(text_report(ended(failures)), "  also failed:   ranks 1-8 exited with 1: Connection reset by peer"));
 }
 
-TEST(TextReport, PrintsTheResourcesOfTheFailedWorker) {
-    JobResult end = ended({exited(1, 1)});
-    end.failures[0].usage = {std::int64_t{900} * 1024, 61.5, 0.02};
-    EXPECT_TRUE(
-        has_line(text_report(end), "  used:          900 MiB of memory at most, CPU 61.5 s (user) + 20 ms (system)"));
+TEST(TextReport, SaysOfSeveralRanksThatTheyWereKilled) {
+    std::vector<Failure> failures{exited(0, 1), exited(1, 1), exited(2, 1), exited(4, 1), exited(5, 0), exited(6, 0)};
+    for (const std::size_t at : {1U, 2U, 3U}) {
+        failures[at].how = ExitKind::signalled;
+        failures[at].signal = SIGSEGV;
+    }
+    const std::string text = text_report(ended(failures));
+    EXPECT_TRUE(has_line(text, "  also failed:   ranks 1-2, 4 were killed by SIGSEGV"));
+    EXPECT_TRUE(has_line(text, "  also failed:   ranks 5-6 exited with 0 while their peers needed it"));
+    failures.resize(2);
+    EXPECT_TRUE(has_line(text_report(ended(failures)), "  also failed:   rank 1 was killed by SIGSEGV"));
 }
 
-TEST(TextReport, PrintsTimeAndRole) {
-    EXPECT_TRUE(has_line(text_report(ended({exited(1, 1)})),
-                         "  when:          2023-11-14T22:13:20.000Z, 12.3 s into round 0; local rank 1, role default"));
+TEST(TextReport, NamesTheExceptionOfACppProgram) {
+    std::vector<Failure> failures{exited(0, 1), exited(1, 1), exited(2, 1)};
+    failures[1].message = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no data";
+    failures[2].message = "terminate called after throwing an instance of 'int'";
+    const std::string text = text_report(ended(failures));
+    EXPECT_TRUE(has_line(text, "  also failed:   rank 1 exited with 1: std::runtime_error: no data"));
+    EXPECT_TRUE(has_line(text, "  also failed:   rank 2 exited with 1: " + failures[2].message));
 }
 
-TEST(TextReport, NamesTheProgram) {
+TEST(TextReport, NamesTheRoleWhereTheUserHas) {
     JobResult end = ended({exited(1, 1)});
-    end.program = "./train";
-    EXPECT_TRUE(has_line(text_report(end), "  program:       ./train"));
+    EXPECT_EQ(text_report(end).find("role:"), std::string::npos);
+    end.failures[0].role = "trainer";
+    EXPECT_TRUE(has_line(text_report(end), "  role:          trainer"));
+}
+
+TEST(TextReport, QuotesAMessageThatNamesRanksInALineOfItsOwn) {
+    std::vector<Failure> failures{exited(0, 1), exited(1, 4), exited(2, 4)};
+    failures[1].message = failures[2].message = "error: rank 0 has left the group";
+    EXPECT_NE(text_report(ended(failures))
+                  .find("  also failed:   ranks 1-2 exited with 4\n    \"error: rank 0 has left the group\"\n"),
+              std::string::npos);
 }
 
 TEST(TextReport, PrintsRestartsOnlyIfTheJobAllowsThem) {
@@ -209,6 +275,18 @@ TEST(TextReport, ShowsWhereEachRankWasAtTheTimeLimit) {
     EXPECT_TRUE(has_line(text, "    rank 0, 2.1 s ago: step 40"));
     EXPECT_TRUE(has_line(text, "    ranks 1-2, 1.9 s ago: waiting for rank 0"));
     EXPECT_TRUE(has_line(text, "    rank 3, no output"));
+}
+
+TEST(TextReport, ListsRanksOfSeveralHostsInOrderAtTheTimeLimit) {
+    std::vector<Failure> failures;
+    for (const int rank : {2, 3, 0, 1}) {
+        failures.push_back(exited(rank, 0));
+        failures.back().how = ExitKind::timed_out;
+        failures.back().last_line = "step " + std::to_string(rank);
+    }
+    const std::string text = text_report(ended(failures));
+    EXPECT_LT(text.find("rank 0,"), text.find("rank 1,"));
+    EXPECT_LT(text.find("rank 1,"), text.find("rank 2,"));
 }
 
 TEST(TextReport, OfAnExecErrorIsShort) {
@@ -244,30 +322,48 @@ TEST(TextReport, OfATimeOutNamesTheRunningRanks) {
     }
     JobResult end = ended(failures);
     end.reason = "the job outlived --timeout=30";
-    EXPECT_EQ(text_report(end), "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n");
+    EXPECT_EQ(text_report(end),
+              "dlaunch: the job outlived --timeout 30 s; ranks 0-2, 5 were still running\n  exit status:   84\n");
     failures.resize(1);
     EXPECT_EQ(text_report(ended(failures)),
-              "dlaunch: rank 0 (node2, pid 4700) was still running when the job outlived --timeout 30 s\n");
+              "dlaunch: rank 0 (node2, pid 4700) was still running when the job outlived --timeout 30 s\n"
+              "  exit status:   84\n");
     failures.clear();
     for (int rank = 0; rank < 200; rank += 2) {
         failures.push_back(exited(rank, 0));
         failures.back().how = ExitKind::timed_out;
     }
     const std::string text = text_report(ended(failures));
-    EXPECT_LE(text.size(), 101U);
-    EXPECT_TRUE(text.ends_with("98 were still running\n")) << text;
+    EXPECT_LE(lines(text)[0].size(), 100U);
+    EXPECT_TRUE(lines(text)[0].ends_with("98 were still running")) << text;
 }
 
 TEST(TextReport, AdvisesWhenTheWorkerLeftNoEvidence) {
-    Failure failure = exited(1, 1);
-    EXPECT_NE(text_report(ended({failure})).find("@record"), std::string::npos);
+    JobResult end = ended({exited(1, 1)});
+    Failure& failure = end.failures[0];
+    EXPECT_EQ(text_report(end).find("@record"), std::string::npos) << "no program of Python";
+    end.is_python = true;
+    EXPECT_NE(text_report(end).find("@record"), std::string::npos);
     failure.how = ExitKind::signalled;
     failure.signal = SIGSEGV;
-    EXPECT_NE(text_report(ended({failure})).find("PYTHONFAULTHANDLER"), std::string::npos);
+    EXPECT_NE(text_report(end).find("PYTHONFAULTHANDLER"), std::string::npos);
+    end.is_python = false;
+    EXPECT_NE(text_report(end).find("ulimit -c"), std::string::npos);
     failure.signal = SIGKILL;
-    EXPECT_NE(text_report(ended({failure})).find("dmesg"), std::string::npos);
+    EXPECT_NE(text_report(end).find("dmesg"), std::string::npos);
     failure.stderr_tail = {"words"};
-    EXPECT_EQ(text_report(ended({failure})).find("dmesg"), std::string::npos);
+    EXPECT_EQ(text_report(end).find("dmesg"), std::string::npos);
+}
+
+TEST(TextReport, AdvisesHowToConnectStandardInput) {
+    JobResult end = ended({exited(3, 1)});
+    end.failures[0].stderr_tail = {"EOFError: EOF when reading a line"};
+    end.failures[0].message = "EOFError: EOF when reading a line";
+    EXPECT_EQ(text_report(end).find("--stdin"), std::string::npos) << "the rank has the input";
+    end.lacks_input = true;
+    EXPECT_TRUE(has_line(text_report(end), "  standard input is empty: --stdin=3 connects it to rank 3"));
+    end.failures[0].message = "bdb.BdbQuit";
+    EXPECT_NE(text_report(end).find("--stdin=3"), std::string::npos);
 }
 
 TEST(TextReport, KeepsADeclaredReasonBesideTheCause) {

@@ -73,6 +73,7 @@ TEST(WorkerVariables, identify_the_worker) {
                        {"DLAUNCH_ROUND", "3"},
                        {"DLAUNCH_APPNUM", "0"},
                        {"DLAUNCH_NODE_ID", "node2-77"},
+                       {"DLAUNCH_MASTER_HOST", "node1"},
                        {"DLAUNCH_WORKER_STOP_SIGNAL", "SIGTERM"},
                        {"DLAUNCH_AGENT_SOCKET", "/run/s"},
                        {"DLAUNCH_RESTART_REASON", "rank 0 failed"}};

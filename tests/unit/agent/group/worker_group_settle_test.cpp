@@ -27,6 +27,34 @@ TEST_F(WorkerGroupTest, a_lost_peer_stops_no_worker_before_the_settle_time_is_ov
     EXPECT_EQ(commands(), (Strings{"collateral 0", "look for orphans"}));
 }
 
+TEST_F(WorkerGroupTest, a_lost_peer_is_judged_when_all_workers_have_started) {
+    group.assign(2, now);
+    group.made(0);
+    group.executed(0, now);
+    commands();
+    lose_peer(0);
+    EXPECT_EQ(commands(), Strings{}) << "the one that it has lost may not have started";
+    EXPECT_FALSE(group.next_deadline());
+    group.proceed(now);
+    group.made(1);
+    group.executed(1, now);
+    group.proceed(now);
+    EXPECT_EQ(commands(), (Strings{"start 1", "-> running, started", "started", "fail 0", "-> settling, lost_peer"}));
+}
+
+TEST_F(WorkerGroupTest, any_other_failure_during_the_start_is_judged_before_a_lost_peer) {
+    group.assign(3, now);
+    for (int worker = 0; worker < 2; ++worker) {
+        group.made(worker);
+        group.executed(worker, now);
+        group.proceed(now);
+    }
+    commands();
+    lose_peer(0);
+    end(1, false);
+    EXPECT_EQ(commands(), (Strings{"fail 1", "-> stopping, exited_badly", "collect", "announce", "stop 15", "fail 0"}));
+}
+
 TEST_F(WorkerGroupTest, any_other_failure_ends_the_settle_time) {
     run(3);
     lose_peer(1);

@@ -129,7 +129,7 @@ TEST_F(Lines, a_silent_owner_gives_the_console_up_after_its_patience) {
 TEST_F(Lines, an_owner_that_was_not_read_is_excused) {
     mixer({.hold_limit = 8, .patience = seconds(5)});
     a("1234567890");
-    mixer_->excuse_owner(now_ + seconds(60));
+    mixer_->excuse(now_ + seconds(60));
     mixer_->advance(now_ + seconds(60));
     EXPECT_EQ(mixer_->owner(), a_);
 }
@@ -220,16 +220,29 @@ TEST_F(Coalesced, a_source_that_floods_is_ahead_until_the_others_catch_up) {
     EXPECT_EQ(shown().size(), flood.size() / 41 * 45);
 }
 
-TEST_F(Coalesced, states_of_progress_bars_are_lines) {
-    a("\r1%\r2%\r3%");
-    b("\r1%\r");
+TEST_F(Coalesced, the_latest_state_that_progress_bars_share_is_a_line_once_per_update) {
+    a("\r1%\r2%\r3%\r4%");
+    b("\r1%\r2%\r");
     mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "[01]1%\n");
-    mixer_->advance(now_ += seconds(1));
-    EXPECT_EQ(shown(), "[0]2%\n");
+    EXPECT_EQ(shown(), "[01]2%\n");
+    EXPECT_FALSE(mixer_->deadline());
     a("\n");
-    b("3%\n");
-    EXPECT_EQ(shown(), "[01]3%\n");
+    b("3%\r4%\n");
+    EXPECT_EQ(shown(), "[01]4%\n");
+}
+
+TEST_F(Coalesced, bars_that_share_no_state_show_the_latest_of_each) {
+    for (int step = 0; step < 40; ++step) {
+        a("\ra " + std::to_string(step) + "/40");
+        b("\rb " + std::to_string(step) + "/40");
+    }
+    mixer_->advance(now_ += seconds(1));
+    mixer_->advance(now_ += seconds(1));
+    EXPECT_EQ(shown(), "[0]a 38/40\n[1]b 38/40\n");
+    a("\ra 40/40\n");
+    b("\rb 40/40\r\n");
+    mixer_->advance(now_ += seconds(1));
+    EXPECT_EQ(shown(), "[0]a 40/40\n[1]b 40/40\r\n");
 }
 
 TEST_F(Coalesced, streams_are_coalesced_apart) {

@@ -112,11 +112,12 @@ TEST_F(LogFileTest, a_full_disk_causes_one_warning) {
     LogFile other;
     other.open("/dev/full", {}, warnings_);
     for (int i = 0; i < 3; ++i) {
-        file_.write("lost\n");
-        other.write("lost\n");
+        EXPECT_EQ(file_.write("lost\n"), "lost\n");
+        EXPECT_EQ(other.write("lost\n"), "lost\n");
     }
     EXPECT_EQ(warnings_.take(),
-              std::vector<std::string>{"log files: No space left on device (/dev/full); going on without them"});
+              std::vector<std::string>{
+                  "log files: No space left on device (/dev/full); what they cannot take goes to the console"});
 }
 
 TEST_F(LogFileTest, writing_goes_on_when_there_is_space_again) {
@@ -153,7 +154,7 @@ TEST_F(LogFileTest, too_many_open_files_cause_a_warning_at_the_first_write) {
     file_.write("lost\n");
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(warnings_.take(), std::vector<std::string>{"log files: Too many open files (" + path_.string() +
-                                                         "); going on without them"});
+                                                         "); what they cannot take goes to the console"});
 }
 
 TEST(LogFileDefault, writes_nothing) {

@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <regex>
 #include <set>
+#include <vector>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -34,11 +37,16 @@ TEST(SafeFileName, is_short_and_keeps_characters_whole) {
 
 class RunDirectoryTest : public testing::Test {
 protected:
-    static RunDirectory::Wanted wanted(const fs::path& folder, const std::string& temporary, const std::string& job,
-                                       bool keeps_files) {
-        return {.log_directory = folder, .temporary = temporary, .job_id = job, .host = "", .keeps_files = keeps_files};
+    /// The plan of the answer lives until the next call.
+    RunDirectory::Wanted wanted(const fs::path& folder, const std::string& temporary, const std::string& job,
+                                bool keeps_files) {
+        plan_ = {};
+        plan_.directory = folder;
+        plan_.redirects.others = keeps_files ? 3 : 0;
+        return {.plan = plan_, .temporary = temporary, .job_id = job, .program = "prog", .host = ""};
     }
 
+    LogPlan plan_;
     Warnings warnings_;
     const TemporaryFolder temporary_;
     const fs::path folder_ = temporary_.path();
@@ -100,16 +108,54 @@ TEST_F(RunDirectoryTest, an_attempt_has_folders_of_workers_and_links) {
     EXPECT_TRUE(warnings_.take().empty());
 }
 
-TEST_F(RunDirectoryTest, without_a_log_directory_the_tree_lies_in_tmpdir_and_is_removed) {
-    ASSERT_TRUE(directory_.make(wanted("", folder_.string(), "job", true)));
+TEST_F(RunDirectoryTest, without_a_log_directory_the_run_lies_in_tmpdir_under_date_and_program) {
+    auto in_tmpdir = wanted("", folder_.string(), "job", true);
+    in_tmpdir.program = "my train.py";
+    ASSERT_TRUE(directory_.make(in_tmpdir));
     ASSERT_TRUE(directory_.is_temporary());
-    EXPECT_EQ(fs::path(directory_.paths().folder()).parent_path().parent_path(), folder_);
-    EXPECT_EQ(fs::path(directory_.paths().folder()).parent_path().filename().string().substr(0, 8), "dlaunch_");
-    directory_.make_attempt(0, true);
-    directory_.make_worker(0, "0-h");
-    directory_.remove();
-    EXPECT_TRUE(fs::is_empty(folder_));
-    EXPECT_EQ(directory_.paths().folder(), "");
+    const fs::path run = directory_.paths().folder();
+    EXPECT_EQ(run.parent_path(), folder_);
+    EXPECT_TRUE(
+        std::regex_match(run.filename().string(), std::regex("dlaunch-20[0-9]{6}-[0-9]{6}-my_train\\.py-[a-z0-5]{8}")))
+        << run;
+    EXPECT_EQ(fs::status(run).permissions(), fs::perms::owner_all);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "no link";
+}
+
+TEST_F(RunDirectoryTest, the_oldest_runs_are_removed) {
+    std::vector<std::unique_ptr<RunDirectory>> runs;
+    for (int n = 0; n < 4; ++n) {
+        runs.push_back(std::make_unique<RunDirectory>(warnings_));
+        const auto in_tmpdir = wanted("", folder_.string(), "job", true);
+        plan_.keep_runs = 2;
+        ASSERT_TRUE(runs.back()->make(in_tmpdir));
+        runs.back()->make_attempt(0, false);
+        const auto began = fs::file_time_type::clock::now() - std::chrono::hours(9 - n);
+        fs::last_write_time(runs.back()->paths().folder(), began);
+    }
+    runs[3]->close();
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4) << "three of them still run";
+    std::vector<fs::path> folders;
+    for (const auto& run : runs) folders.emplace_back(run->paths().folder());
+    for (const std::size_t n : {1, 2}) runs[n].reset();
+    runs[0]->close();  // the first run ends last, and is the newest from now on
+    EXPECT_TRUE(fs::exists(folders[0]));
+    EXPECT_FALSE(fs::exists(folders[1]));
+    EXPECT_FALSE(fs::exists(folders[2]));
+    EXPECT_TRUE(fs::exists(folders[3]));
+}
+
+TEST_F(RunDirectoryTest, a_users_log_directory_keeps_all_runs_unless_a_number_is_given) {
+    for (int keep : {0, 0, 1}) {
+        RunDirectory run(warnings_);
+        const auto users = wanted(folder_, "", "job", true);
+        plan_.keep_runs = keep;
+        const auto entries = std::distance(fs::directory_iterator(folder_), {});
+        ASSERT_TRUE(run.make(users));
+        run.make_attempt(0, false);
+        run.close();
+        EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), keep ? 2 : entries + (entries ? 1 : 2));
+    }
 }
 
 TEST_F(RunDirectoryTest, a_job_without_files_has_one_folder_for_all_error_files) {

@@ -15,10 +15,10 @@ TEST(Warnings, each_kind_is_reported_once) {
     warnings.about_files(ENOSPC, "/b");
     warnings.about_files(EIO, "/b");
     warnings.add("standard output", ENOSPC, "", "some output is lost");
-    EXPECT_EQ(warnings.take(),
-              (std::vector<std::string>{"log files: No space left on device (/a); going on without them",
-                                        "log files: Input/output error (/b); going on without them",
-                                        "standard output: No space left on device; some output is lost"}));
+    EXPECT_EQ(warnings.take(), (std::vector<std::string>{
+                                   "log files: No space left on device (/a); what they cannot take goes to the console",
+                                   "log files: Input/output error (/b); what they cannot take goes to the console",
+                                   "standard output: No space left on device; some output is lost"}));
     warnings.about_files(ENOSPC, "/c");
     EXPECT_TRUE(warnings.take().empty());
     EXPECT_EQ(calls, 3);

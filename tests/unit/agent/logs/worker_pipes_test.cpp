@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
 
 #include <string>
 
@@ -33,6 +35,32 @@ TEST(WorkerPipes, too_many_open_files_is_an_error_that_names_the_limit) {
     EXPECT_EQ(pipes.error().text, "cannot make its pipes: Too many open files (the limit is " +
                                       std::to_string(few.rlim_cur) + "; raise it with ulimit -n)");
     EXPECT_EQ(pipes.error().status, 1);
+}
+
+TEST(WorkerTerminals, PassBytesUnchanged) {
+    auto made = make_worker_terminals({.columns = 100, .rows = 30});
+    ASSERT_TRUE(made) << made.error().text;
+    EXPECT_TRUE(made->readers.are_terminals);
+    const int worker = made->writers.out.get();
+    EXPECT_EQ(isatty(worker), 1);
+    EXPECT_EQ(window_size(worker), (WindowSize{.columns = 100, .rows = 30}));
+    const std::string text("a\tb\r\n\0\xFF\n", 8);
+    ASSERT_EQ(write(worker, text.data(), text.size()), std::ssize(text));
+    std::string got(100, ' ');
+    const ssize_t count = read(made->readers.out.get(), got.data(), got.size());
+    EXPECT_EQ(got.substr(0, static_cast<std::size_t>(std::max<ssize_t>(count, 0))), text);
+    EXPECT_EQ(read(made->readers.out.get(), got.data(), got.size()), -1);
+    EXPECT_EQ(errno, EAGAIN);
+    made->writers.out.reset();
+    EXPECT_EQ(read(made->readers.out.get(), got.data(), got.size()), -1);
+    EXPECT_EQ(errno, EIO);
+}
+
+TEST(WorkerTerminals, TakeANewSize) {
+    auto made = make_worker_terminals({});
+    ASSERT_TRUE(made) << made.error().text;
+    set_window_size(made->readers.err.get(), {.columns = 40, .rows = 10});
+    EXPECT_EQ(window_size(made->writers.err.get()), (WindowSize{.columns = 40, .rows = 10}));
 }
 
 }  // namespace

@@ -21,25 +21,25 @@ struct Node {
         WorkerStore store(loop, [this](const std::string& text) { printed.push_back(text); });
         JobMembership membership(loop, plan, "node1", guard, store, nullptr);
         JobVerdict verdict;
-        membership.join({[&](const Assignment& assignment) {
-                             rounds.push_back(assignment);
-                             runs = true;
-                             store.prepare(assignment);
-                             const auto round = static_cast<std::size_t>(assignment.round);
-                             if (fails_first) membership.failed(ends.at(round).failures.front());
-                             if (leave_in == assignment.round)
-                                 membership.leave(LeaveReason::signal, 143, "SIGTERM received");
-                             after_turns(turns_before_end, [this, &membership, end = ends.at(round)] {
-                                 runs = false;
-                                 membership.round_over(end);
-                             });
-                         },
-                         [&](const std::string&, const auto&, int) { late_stops += runs ? 0 : 1; },
-                         [&](const std::string& text) { printed.push_back(text); },
-                         [&](const JobVerdict& end) {
-                             verdict = end;
-                             loop.stop();
-                         }});
+        membership.join(
+            {[&](const Assignment& assignment) {
+                 rounds.push_back(assignment);
+                 runs = true;
+                 store.prepare(assignment);
+                 const auto round = static_cast<std::size_t>(assignment.round);
+                 if (fails_first) membership.failed(ends.at(round).failures.front());
+                 if (leave_in == assignment.round) membership.leave(LeaveReason::signal, 143, "SIGTERM received");
+                 after_turns(turns_before_end, [this, &membership, end = ends.at(round)] {
+                     runs = false;
+                     membership.round_over(end);
+                 });
+             },
+             [&](const std::string&, const auto&, int) { late_stops += runs ? 0 : 1; },
+             [&](const std::string& text, const std::string&, const std::string&) { printed.push_back(text); },
+             [&](const JobVerdict& end) {
+                 verdict = end;
+                 loop.stop();
+             }});
         loop.run();
         return verdict;
     }

@@ -67,7 +67,9 @@ public:
                               stop_signal = signal;
                               stopped(reason);
                           },
-                          [this](const std::string& text) { printed.push_back(text); },
+                          [this](const std::string& text, const std::string& cause, const std::string&) {
+                              printed.push_back(cause.empty() ? text : cause + ": " + text);
+                          },
                           [this](const JobVerdict& how) {
                               verdict = how;
                               if (on_end) on_end();
@@ -220,6 +222,10 @@ TEST(JobMembership, a_failure_stops_the_peers_and_all_restart) {
     ASSERT_EQ(job[0].stops.size(), 1U);
     EXPECT_EQ(job[0].stops[0], "rank 2 (node2, pid 4711) exited with 3 after 0 ms");
     EXPECT_TRUE(job[1].stops.empty());
+    const std::string line =
+        "rank 2 (node2, pid 4711) exited with 3 after 0 ms: restarting all workers (restart 1 of 1)";
+    EXPECT_EQ(std::ranges::count(job[0].printed, line), 1);
+    EXPECT_EQ(std::ranges::count(job[0].printed, job[0].stops[0]), 0) << "a quick stop needs no line of its own";
     for (auto& node : job.nodes) {
         ASSERT_EQ(node->rounds.size(), 2U);
         EXPECT_EQ(node->rounds[1].restart_count, 1);

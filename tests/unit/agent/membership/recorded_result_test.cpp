@@ -32,7 +32,6 @@ TEST(RecordedResult, holds_what_the_reports_of_the_nodes_hold) {
     ASSERT_EQ(end.failures.size(), 2U);
     EXPECT_EQ(end.failures[1].rank, 5);
     const std::string text = text_report(end);
-    EXPECT_NE(text.find("program:       ./train\n"), std::string::npos);
     EXPECT_NE(text.find("restarts:      1 of 3 were used"), std::string::npos);
 }
 

@@ -96,19 +96,23 @@ TEST_F(NodeFenceTest, the_world_is_gathered) {
     second.gather_world(MpiFamily::pmi1, plan, round_of(1), take);
     while (worlds.size() < 2) await_callback(loop);
     EXPECT_NE(worlds[0].here, worlds[1].here);
+    EXPECT_NE(worlds[0].number, 0U);
+    EXPECT_EQ(worlds[0].number, worlds[1].number);
     for (const MpiWorld& world : worlds) {
         EXPECT_EQ(world.nodes, (std::vector<NodeRanks>{{"node", {{0, 1, 0}}}, {"node", {{1, 2, 0}}}}));
     }
 }
 
 TEST_F(NodeFenceTest, ranks_that_are_no_world_are_an_error) {
-    NodeFence first(loop, round_of(0), "f"), second(loop, round_of(1), "f");
-    std::string error;
-    first.gather_world(MpiFamily::pmi1, {}, round_of(0),
-                       [&](const base::Result<MpiWorld>& world) { error = world.error().text; });
-    second.enter("rubbish", [](const auto&) {});
-    while (error.empty()) await_callback(loop);
-    EXPECT_EQ(error, "the round's store has no ranks of a node, but other bytes");
+    for (const char* bytes : {"rubbish", "pmi1 rubbish", "pmi1 7", "pmi1 7 rubbish"}) {
+        NodeFence first(loop, round_of(0), bytes), second(loop, round_of(1), bytes);
+        std::string error;
+        first.gather_world(MpiFamily::pmi1, {}, round_of(0),
+                           [&](const base::Result<MpiWorld>& world) { error = world.error().text; });
+        second.enter(bytes, [](const auto&) {});
+        while (error.empty()) await_callback(loop);
+        EXPECT_EQ(error, "the round's store has no ranks of a node, but other bytes");
+    }
 }
 
 TEST_F(NodeFenceTest, a_node_with_another_protocol_is_an_error) {

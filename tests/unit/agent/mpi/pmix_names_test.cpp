@@ -139,6 +139,34 @@ TEST_F(PmixNamesTest, a_wait_may_have_a_limit) {
     EXPECT_EQ(status, PMIX_ERR_TIMEOUT);
 }
 
+TEST_F(PmixNamesTest, a_wait_for_a_port_that_none_can_open_ends_at_once) {
+    for (const char* port : {"garbage", "", ":", "3.:7", "3.0:x", ".0:7", "tag#0$port#1", "30:7"}) {
+        status.reset();
+        look_up({std::string(port) + ":accept"}, {number(PMIX_WAIT, 0), number(PMIX_TIMEOUT, 60)});
+        EXPECT_EQ(status, PMIX_ERR_NOT_FOUND) << port;
+    }
+    EXPECT_TRUE(questions.empty());
+    look_up({"3565965622.0:1753775532:accept"}, {number(PMIX_WAIT, 0)});
+    look_up({"space@1.12:7:connect"}, {number(PMIX_WAIT, 0)});
+    look_up({"garbage:accept"});
+    EXPECT_EQ(questions.size(), 3U);
+}
+
+TEST_F(PmixNamesTest, a_side_of_another_jobs_port_is_refused) {
+    const char* self = "3565965622.3:dlaunch-1";
+    for (const char* name : {"3565965623.0:7:connect", "356.0:7:accept"}) {
+        status.reset();
+        publish({info(name, self), persistence(PMIX_PERSIST_FIRST_READ)});
+        EXPECT_EQ(status, PMIX_ERR_NOT_FOUND) << name;
+    }
+    EXPECT_TRUE(questions.empty());
+    publish({info("3565965622.0:7:connect", self)});
+    publish({info("3565965622.0:7:nextcid:recv:0", "6.3:x")});
+    publish({info("space@1.0:7:connect", "other form")});
+    publish({info("356.0:7", self)});
+    EXPECT_EQ(questions.size(), 4U);
+}
+
 TEST_F(PmixNamesTest, names_are_unpublished_whether_they_are_known_or_not) {
     char name[] = "sea";
     char* list[] = {name, nullptr};

@@ -58,6 +58,20 @@ TEST_F(PublishedNamesTest, a_name_is_seen_on_all_nodes_until_it_is_unpublished) 
     EXPECT_EQ(results, (std::vector<std::string>{"yes", "port", "port", "yes", "no", "none"}));
 }
 
+TEST_F(PublishedNamesTest, a_value_may_be_unpublished_by_its_beginning) {
+    one.publish(1, "sea", "1 port", Use::always, note_done());
+    await_results(1);
+    two.unpublish_if(2, "sea", "2 ", note_done());
+    two.unpublish_if(2, "lake", "2 ", note_done());
+    two.look_up(2, "sea", note());
+    await_results(4);
+    one.unpublish_if(1, "sea", "1 ", note_done());
+    await_results(5);
+    one.look_up(1, "sea", note());
+    await_results(6);
+    EXPECT_EQ(results, (std::vector<std::string>{"yes", "no", "no", "1 port", "yes", "none"}));
+}
+
 TEST_F(PublishedNamesTest, a_name_has_one_value) {
     one.publish(1, "sea", "port", Use::always, note_done());
     one.publish(1, "sea", "other", Use::always, note_done());

@@ -13,17 +13,18 @@
 #include <fstream>
 
 #include "tests/support/temporary_folder.hpp"
+#include "tests/unit/agent/services/socket_fixture.hpp"
 
 namespace dlaunch::agent {
 namespace {
 
-class TimerServiceTest : public testing::Test {
+class TimerServiceTest : public AgentSocketTest {
 protected:
     base::Result<std::unique_ptr<TimerService>> open(const std::string& path) {
         auto made = TimerFifo::make(path, "/tmp");
         if (!made) return made.error();
         return std::make_unique<TimerService>(
-            loop_, std::make_shared<TimerFifo>(std::move(*made)),
+            loop_, socket_, std::make_shared<TimerFifo>(std::move(*made)),
             [this](pid_t pid, const std::string& scope, int signal) {
                 due_.push_back(std::to_string(pid) + "/" + scope + "/" + std::to_string(signal));
                 loop_.stop();
@@ -32,9 +33,13 @@ protected:
 
     [[nodiscard]] std::string path() const { return folder_ + "/timers"; }
 
+    static std::string request(pid_t pid, const std::string& scope, double expiration) {
+        return R"({"version":1,"pid":)" + std::to_string(pid) + R"(,"scope_id":")" + scope + R"(","expiration_time":)" +
+               std::to_string(expiration) + R"(,"signal":15})" + "\n";
+    }
+
     void write(pid_t pid, const std::string& scope, double expiration) const {
-        const std::string line = R"({"version":1,"pid":)" + std::to_string(pid) + R"(,"scope_id":")" + scope +
-                                 R"(","expiration_time":)" + std::to_string(expiration) + R"(,"signal":15})" + "\n";
+        const std::string line = request(pid, scope, expiration);
         const base::UniqueFd service(::open(path().c_str(), O_WRONLY | O_NONBLOCK));
         ASSERT_EQ(::write(service.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
     }
@@ -43,7 +48,6 @@ protected:
         return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     }
 
-    base::Loop loop_;
     std::vector<std::string> due_;
     const TemporaryFolder temporary_;
     const std::string folder_ = temporary_.path();
@@ -57,6 +61,33 @@ TEST_F(TimerServiceTest, ReportsADeadlineWhenItPasses) {
     write(::getpid(), "step", now() + 0.02);
     loop_.run();
     EXPECT_EQ(due_, std::vector<std::string>{std::to_string(::getpid()) + "/step/15"});
+}
+
+TEST_F(TimerServiceTest, TakesDeadlinesFromTheAgentsSocket) {
+    const TimerService service(loop_, socket_, std::make_shared<TimerFifo>(),
+                               [this](pid_t, const std::string& scope, int) {
+                                   due_.push_back(scope);
+                                   loop_.stop();
+                               });
+    const base::UniqueFd early = connect(), late = connect();
+    send(early, "timers\n" + request(::getpid(), "with the request", now() + 600) + R"({"version":1,)");
+    send(late, "timers\n");
+    turn();
+    send(late, request(::getpid(), "with the request", -1) + request(::getpid(), "step", now() + 0.02));
+    send(early, "\n");
+    loop_.run();
+    EXPECT_EQ(due_, std::vector<std::string>{"step"});
+}
+
+TEST_F(TimerServiceTest, KeepsADeadlineWhenItsWriterHasClosedTheConnection) {
+    const TimerService service(loop_, socket_, std::make_shared<TimerFifo>(),
+                               [this](pid_t, const std::string& scope, int) {
+                                   due_.push_back(scope);
+                                   loop_.stop();
+                               });
+    send(connect(), "timers\n" + request(::getpid(), "step", now() + 0.05));
+    loop_.run();
+    EXPECT_EQ(due_, std::vector<std::string>{"step"});
 }
 
 TEST_F(TimerServiceTest, IgnoresDeadlinesOfDeadProcesses) {
@@ -75,7 +106,7 @@ TEST_F(TimerServiceTest, MayBeDestroyedByItsCallback) {
     std::unique_ptr<TimerService> service;
     auto made = TimerFifo::make(path(), "/tmp");
     ASSERT_TRUE(made);
-    service = std::make_unique<TimerService>(loop_, std::make_shared<TimerFifo>(std::move(*made)),
+    service = std::make_unique<TimerService>(loop_, socket_, std::make_shared<TimerFifo>(std::move(*made)),
                                              [&](pid_t, const std::string&, int) {
                                                  service.reset();
                                                  loop_.stop();
@@ -108,11 +139,11 @@ TEST_F(TimerServiceTest, ReplacesAFifoAndNothingElse) {
 }
 
 TEST_F(TimerServiceTest, ChoosesANameOfItsOwn) {
-    const auto one = open(""), two = open("");
+    const auto one = TimerFifo::make("", "/tmp"), two = TimerFifo::make("", "/tmp");
     ASSERT_TRUE(one);
     ASSERT_TRUE(two);
-    EXPECT_NE((*one)->path(), (*two)->path());
-    EXPECT_NE((*one)->path().find("/watchdog_timer_"), std::string::npos);
+    EXPECT_NE(one->path(), two->path());
+    EXPECT_NE(one->path().find("/watchdog_timer_"), std::string::npos);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string request(int pid, const std::string& scope, double seconds_from_now, 
 
 class TimerTableTest : public testing::Test {
 protected:
-    void feed(std::string_view bytes) { table_.feed(bytes, kWall, kNow); }
+    void feed(std::string_view bytes) { table_.feed(writer_, bytes, kWall, kNow); }
 
     /// "pid/scope/signal" of the timers due after so many seconds.
     std::vector<std::string> due(std::chrono::seconds from_now, pid_t dead = 0) {
@@ -30,6 +30,7 @@ protected:
     }
     using Due = std::vector<std::string>;
     TimerTable table_;
+    TimerTable::Writer writer_;
 };
 
 TEST_F(TimerTableTest, ReportsAPassedDeadlineOnce) {
@@ -72,13 +73,13 @@ TEST_F(TimerTableTest, DropsDeadAndForgottenProcesses) {
 }
 
 TEST_F(TimerTableTest, ADeadlineThatPassedOnItsWayIsDueAtOnce) {
-    table_.feed(request(7, "a", 10), kWall + 60s, kNow);
+    table_.feed(writer_, request(7, "a", 10), kWall + 60s, kNow);
     EXPECT_EQ(due(0s), (Due{"7/a/9"}));
 }
 
 TEST_F(TimerTableTest, IsNotMovedByAClockThatIsSetLater) {
     feed(request(7, "a", 10));
-    table_.feed("\n", kWall + 3600s, kNow + 1s);
+    table_.feed(writer_, "\n", kWall + 3600s, kNow + 1s);
     EXPECT_EQ(due(9s), Due{});
     EXPECT_EQ(due(11s), (Due{"7/a/9"}));
 }
@@ -87,8 +88,11 @@ TEST_F(TimerTableTest, TakesBytesSplitAnywhere) {
     const std::string text = request(7, "a", 10) + request(8, "b", 10);
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {
         TimerTable table;
-        table.feed(std::string_view(text).substr(0, cut), kWall, kNow);
-        table.feed(std::string_view(text).substr(cut), kWall, kNow);
+        TimerTable::Writer writer, another;
+        table.feed(another, "{", kWall, kNow);
+        table.feed(writer, std::string_view(text).substr(0, cut), kWall, kNow);
+        table.feed(another, "}", kWall, kNow);
+        table.feed(writer, std::string_view(text).substr(cut), kWall, kNow);
         EXPECT_EQ(table.size(), 2U) << cut;
     }
 }

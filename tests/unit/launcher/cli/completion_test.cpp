@@ -40,7 +40,9 @@ TEST(Completion, OffersTheTable) {
 
 TEST(Completion, OffersTheSubcommands) {
     for (const char* shell : {"bash", "zsh", "fish"})
-        EXPECT_NE(completion_script(shell).find("backends check coordinator hosts store version"), std::string::npos)
+        EXPECT_NE(
+            completion_script(shell).find("backends check coordinator hosts logs ps status stop store token version"),
+            std::string::npos)
             << shell;
 }
 

@@ -12,13 +12,18 @@ TEST(Host, NamesAndAddresses) {
     for (const char* text : {"", " ", "a b", "a/b"}) EXPECT_FALSE(parse_host(text)) << text;
 }
 
-TEST(Backend, OnlyTwoAreServed) {
-    EXPECT_EQ(*parse_backend("static"), agent::Backend::fixed_address);
-    EXPECT_EQ(*parse_backend("c10d"), agent::Backend::c10d);
-    for (const char* text : {"etcd", "etcd-v2", "nonsense", ""}) {
+TEST(Backend, EtcdIsC10dWithAnotherEndpoint) {
+    EXPECT_EQ(parse_backend("static")->backend, agent::Backend::fixed_address);
+    EXPECT_EQ(parse_backend("c10d")->backend, agent::Backend::c10d);
+    EXPECT_FALSE(parse_backend("c10d")->etcd);
+    for (const char* text : {"etcd", "etcd-v2", " etcd "}) {
+        EXPECT_EQ(parse_backend(text)->backend, agent::Backend::c10d) << text;
+        EXPECT_TRUE(parse_backend(text)->etcd) << text;
+    }
+    for (const char* text : {"nonsense", ""}) {
         auto wrong = parse_backend(text);
         ASSERT_FALSE(wrong) << text;
-        EXPECT_NE(wrong.error().text.find("expected c10d or static"), std::string::npos);
+        EXPECT_EQ(wrong.error().text, "expected static, c10d or etcd");
     }
 }
 

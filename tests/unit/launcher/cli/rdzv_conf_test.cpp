@@ -28,6 +28,18 @@ TEST(RdzvConf, takes_every_key_of_torchruns_backends) {
         EXPECT_EQ(error_of(text), "none") << text;
 }
 
+TEST(RdzvConf, tells_how_etcd_is_reached) {
+    const auto conf = parse_rdzv_conf("protocol=https,cacert=/ca,cert=/c,key=/k,etcd_prefix=/jobs/");
+    EXPECT_TRUE(conf->https);
+    EXPECT_EQ(conf->authorities, "/ca");
+    EXPECT_EQ(conf->certificate, "/c");
+    EXPECT_EQ(conf->key, "/k");
+    EXPECT_EQ(conf->etcd_prefix, "/jobs");
+    EXPECT_EQ(parse_rdzv_conf("ssl_cert=/c,ssl_cert_key=/k,ca_cert=/ca")->authorities, "/ca");
+    EXPECT_EQ(error_of("protocol=ftp"), "protocol=ftp: expected http or https");
+    EXPECT_EQ(error_of("etcd_prefix=jobs"), "etcd_prefix=jobs: expected a prefix of keys, as /jobs");
+}
+
 TEST(RdzvConf, truth_values_are_written_in_many_ways) {
     for (const char* yes : {"1", "true", "True", "TRUE", "t", "yes", "Y", "on"})
         EXPECT_EQ(parse_rdzv_conf(std::string("is_host=") + yes)->is_host, true) << yes;

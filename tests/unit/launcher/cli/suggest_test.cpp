@@ -31,11 +31,15 @@ TEST(Suggestion, FromTheTable) {
 }
 
 TEST(Suggestion, OfNamesUsedByOtherLaunchers) {
-    for (const char* typed : {"ppn", "ppn4", "ntasks_per_node", "num_processes"})
+    for (const char* typed : {"ppn", "ppn4", "ntasks_per_node"})
         EXPECT_EQ(suggestion(typed), "; did you mean --nproc-per-node?") << typed;
+    EXPECT_EQ(suggestion("num_processes"), "; did you mean -n (workers of all nodes)?");
     EXPECT_EQ(suggestion("N2"), "; did you mean --nnodes?");
     EXPECT_EQ(suggestion("H"), "; did you mean --hosts?");
     EXPECT_EQ(suggestion("machinefile"), "; did you mean --hostfile?");
+    EXPECT_EQ(suggestion("x"), "; did you mean --env NAME=VALUE?");
+    EXPECT_EQ(suggestion("map_by"), "; workers are placed host by host; --hosts gives the order");
+    EXPECT_EQ(suggestion("ppn", ""), "") << "no other launcher reads the file of --config";
     EXPECT_EQ(suggestion("4"), "");
 }
 

@@ -101,7 +101,7 @@ TEST(Table, EveryVariableLeadsBackToItsOption) {
 
 TEST(Table, NoOptionReadsAVariableOfWorkers) {
     for (const char* name : {"DLAUNCH_JOB_ID", "DLAUNCH_ROUND", "DLAUNCH_AGENT_SOCKET", "DLAUNCH_RESTART_REASON",
-                             "DLAUNCH_NODE_ID", "DLAUNCH_BACKEND", "DLAUNCH_APPNUM"})
+                             "DLAUNCH_NODE_ID", "DLAUNCH_BACKEND", "DLAUNCH_APPNUM", "DLAUNCH_MASTER_HOST"})
         EXPECT_EQ(find_variable(name), nullptr) << "a dlaunch inside a worker would take it for an option: " << name;
 }
 

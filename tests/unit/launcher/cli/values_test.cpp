@@ -96,6 +96,13 @@ TEST(Port, Range) {
     for (const char* text : {"70000", "http", "-1", ""}) EXPECT_FALSE(parse_port(text, 0)) << text;
 }
 
+TEST(Values, runs_to_keep_are_a_number_or_all) {
+    EXPECT_EQ(*parse_keep_runs("1"), 1);
+    EXPECT_EQ(*parse_keep_runs("all"), std::numeric_limits<int>::max());
+    for (const char* wrong : {"0", "-1", "none", "", "99999999999"})
+        EXPECT_EQ(parse_keep_runs(wrong).error().text, "expected a number of runs from 1, or all") << wrong;
+}
+
 TEST(Rotate, SizesAndKeep) {
     EXPECT_EQ(parse_rotation("1M")->bytes, 1U << 20);
     EXPECT_EQ(parse_rotation("500K")->bytes, 500U << 10);

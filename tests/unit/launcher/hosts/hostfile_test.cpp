@@ -32,6 +32,7 @@ TEST(Hostfile, BlanksCommentsAndLineEnds) {
                    "a\n"),
               "a");
     EXPECT_EQ(read("a#b\n"), "a");
+    EXPECT_EQ(read("a slots=2 max_slots=4\nb slots=1 max-slots=1\n"), "a:2 b:1") << "of Open MPI";
 }
 
 TEST(Hostfile, ABadLineIsNamedByItsNumber) {
@@ -41,7 +42,10 @@ TEST(Hostfile, ABadLineIsNamedByItsNumber) {
         EXPECT_EQ(read("a slots=2\n\n# c\nb " + std::string(word) + "\n"),
                   "hostfile:4: " + std::string(word) +
                       ", expected slots=N with N from 1 to 65536 after the host, or nothing");
-    EXPECT_EQ(read("a slots=2 x\n"), "hostfile:1: x, expected nothing after slots=N");
+    EXPECT_EQ(read("a slots=2 x\n"), "hostfile:1: x, expected nothing after slots=N, or max_slots=M from N on");
+    EXPECT_EQ(read("a slots=2 max_slots=1\n"),
+              "hostfile:1: max_slots=1, expected nothing after slots=N, or max_slots=M from N on");
+    EXPECT_EQ(read("a slots=2 max_slots=4 x\n"), "hostfile:1: x, expected nothing after max_slots=M");
     EXPECT_EQ(read("a:2 slots=2\n"), "hostfile:1: a:2 and slots=2, expected one of them");
     EXPECT_TRUE(read("a slots=1\nn[3-1] slots=2\n").starts_with("hostfile:2: n[3-1]: range 3-1"));
     EXPECT_TRUE(read("a:two\n").starts_with("hostfile:1: a:two: expected HOST:SLOTS"));

@@ -58,7 +58,7 @@ TEST(Placement, ANumberPerHost) {
     EXPECT_EQ(placed("a:4,b:4", {per_host(2)}), "a=2 b=2");
     EXPECT_EQ(placed("a,b:3", {per_host(3)}), "a=3 b=3") << "a host without slots has no limit";
     EXPECT_EQ(placed("a:2,b:4", {per_host(3)}),
-              "--nproc-per-node=X: 3 workers for 2 free slots of a, expected at most one worker per slot");
+              "--nproc-per-node=X: 3 workers for 2 free slots of a, expected no more workers than slots");
     EXPECT_EQ(placed("a", {per_host(1'000'000)}),
               "--nproc-per-node=X: 1000000 workers on a, expected at most 65536 on a host");
     EXPECT_EQ(placed("a,b", {{Kind::host_knows, 0, {}}}), "a=0 b=0");
@@ -70,7 +70,7 @@ TEST(Placement, ATotalFillsSlotsHostByHost) {
     EXPECT_EQ(placed("a:4,b:4,c:4", {total(3)}), "a=3") << "hosts without workers do not start";
     EXPECT_EQ(placed("a,b:3", {total(3)}), "a=1 b=2") << "beside hosts with slots a host without counts 1";
     EXPECT_EQ(placed("a:2,b:4", {total(7)}),
-              "--nproc-per-node=X: 7 workers for 6 free slots, expected at most one worker per slot");
+              "--nproc-per-node=X: 7 workers for 6 free slots, expected no more workers than slots");
 }
 
 TEST(Placement, HostsWithoutSlotsShareATotalEvenly) {
@@ -114,7 +114,7 @@ TEST(Placement, ATotalOnANumberOfNodesIsSharedEvenly) {
     EXPECT_EQ(placed("a,b,c", {total(2)}, NodeLimits{3, 3}),
               "--nproc-per-node=X: workers for 2 of 3 nodes, expected one worker per node at least");
     EXPECT_EQ(placed("a:2,b:2,c:9", {total(5)}, NodeLimits{2, 2}),
-              "--nproc-per-node=X: 5 workers for 4 free slots, expected at most one worker per slot");
+              "--nproc-per-node=X: 5 workers for 4 free slots, expected no more workers than slots");
 }
 
 TEST(Placement, ContextsFillTheSlotsOfTheJobInOrder) {
@@ -124,7 +124,7 @@ TEST(Placement, ContextsFillTheSlotsOfTheJobInOrder) {
     EXPECT_EQ(placed("a:3,b:3", {per_host(1), total(3)}), "a=0:1+1:2 b=0:1+1:1");
     EXPECT_EQ(placed("a:4,b:2", {total(1), by_slots()}), "a=0:1+1:3 b=1:2") << "what is free";
     EXPECT_EQ(placed("a:2,b:2", {total(3), total(2)}),
-              "-n of the program number 2: 2 workers for 1 free slots, expected at most one worker per slot");
+              "-n of the program number 2: 2 workers for 1 free slot, expected no more workers than slots");
     EXPECT_EQ(placed("a:2", {by_slots(), by_slots()}),
               "--nproc-per-node=X: no slots are left for the program number 2, expected more slots or -n");
 }

@@ -49,9 +49,10 @@ TEST(FrontPlanContexts, ANodeGetsThoseThatHaveWorkersThere) {
     words.insert(words.end(), {":", "-n", "3", "--role=w", "./worker"});
     EXPECT_EQ(
         nodes(words),
-        (std::vector<Words>{{"--max-restarts=1", "--nproc-per-node=1", "--appnum=0", "--env=K=V", "--", "./ps", "x",
-                             ":", "--nproc-per-node=1", "--appnum=1", "--role=w", "--", "./worker"},
-                            {"--max-restarts=1", "--nproc-per-node=2", "--appnum=1", "--role=w", "--", "./worker"}}));
+        (std::vector<Words>{
+            {"--max-restarts=1", "--store=open", "--nproc-per-node=1", "--appnum=0", "--env=K=V", "--", "./ps", "x",
+             ":", "--nproc-per-node=1", "--appnum=1", "--role=w", "--", "./worker"},
+            {"--max-restarts=1", "--store=open", "--nproc-per-node=2", "--appnum=1", "--role=w", "--", "./worker"}}));
 }
 
 TEST(FrontPlanContexts, MayHaveHostsOfTheirOwn) {
@@ -74,18 +75,18 @@ TEST(FrontPlanContexts, OthersShareTheHostsOfTheFirst) {
 
 TEST(FrontPlanContexts, AVariableNamesTheHostsOfTheJob) {
     EXPECT_EQ(nodes({"-n", "1", "a", ":", "-n", "1", "b"}, {{"DLAUNCH_HOSTS", "na:1,nb:1"}}),
-              (std::vector<Words>{{"--nproc-per-node=1", "--appnum=0", "--", "a"},
-                                  {"--nproc-per-node=1", "--appnum=1", "--", "b"}}));
+              (std::vector<Words>{{"--store=open", "--nproc-per-node=1", "--appnum=0", "--", "a"},
+                                  {"--store=open", "--nproc-per-node=1", "--appnum=1", "--", "b"}}));
 }
 
 TEST(FrontPlanContexts, ShareTheProtocolOfMpiOnAllNodes) {
     EXPECT_EQ(nodes({"--hosts=na:1,nb:1", "-n", "1", "./tool", ":", "-n", "1", "./ompi"}),
-              (std::vector<Words>{{"--mpi=pmix", "--nproc-per-node=1", "--appnum=0", "--", "./tool"},
-                                  {"--mpi=pmix", "--nproc-per-node=1", "--appnum=1", "--", "./ompi"}}));
+              (std::vector<Words>{{"--mpi=pmix", "--store=open", "--nproc-per-node=1", "--appnum=0", "--", "./tool"},
+                                  {"--mpi=pmix", "--store=open", "--nproc-per-node=1", "--appnum=1", "--", "./ompi"}}));
     EXPECT_EQ(nodes({"--hosts=na:1", "--mpi=auto", "./mpich"}),
-              (std::vector<Words>{{"--mpi=pmi1", "--nproc-per-node=1", "--", "./mpich"}}));
+              (std::vector<Words>{{"--mpi=pmi1", "--store=open", "--nproc-per-node=1", "--", "./mpich"}}));
     EXPECT_EQ(nodes({"--hosts=na:1", "--mpi=none", "./mpich"}),
-              (std::vector<Words>{{"--mpi=none", "--nproc-per-node=1", "--", "./mpich"}}));
+              (std::vector<Words>{{"--mpi=none", "--store=open", "--nproc-per-node=1", "--", "./mpich"}}));
     const std::string two_libraries = hosts({"--hosts=na:1,nb:1", "-n", "1", "./mpich", ":", "-n", "1", "./ompi"});
     EXPECT_NE(two_libraries.find("expected programs of one MPI library in a job"), std::string::npos) << two_libraries;
     const std::string not_the_named =

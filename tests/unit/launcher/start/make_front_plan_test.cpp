@@ -114,9 +114,9 @@ TEST(FrontPlanHosts, NumbersOfWorkersAndNodes) {
     EXPECT_EQ(shown({"--hosts=a:2,b:4", "-n", "5"}), "a=2 b=3");
     EXPECT_EQ(shown({"--hosts=a,b", "-n5"}), "a=3 b=2");
     EXPECT_EQ(shown({"--hosts=a:2,b:4", "-n", "7"}),
-              "-n 7: 7 workers for 6 free slots, expected at most one worker per slot");
+              "-n 7: 7 workers for 6 free slots, expected no more workers than slots");
     EXPECT_EQ(shown({"--hosts=a:2,b:4", "--nproc-per-node=3"}),
-              "--nproc-per-node=3: 3 workers for 2 free slots of a, expected at most one worker per slot");
+              "--nproc-per-node=3: 3 workers for 2 free slots of a, expected no more workers than slots");
     EXPECT_EQ(shown({"--hosts=a,b,c,d", "--nnodes=2"}), "a=1 b=1 | c=1 d=1");
     EXPECT_EQ(shown({"--hosts=a,b,c,d", "--nnodes=2:3"}), "a=1 b=1 c=1 | d=1");
     EXPECT_EQ(shown({"--hosts=a,b", "--nnodes=3"}), "--nnodes=3: 3 nodes, expected at most 2, the number of hosts");

@@ -23,6 +23,8 @@ const NodeOrder kOrder{.name = "nb",
                        .coordinator_port = 65535,
                        .prints = true,
                        .has_input = true,
+                       .relays_output = true,
+                       .terminals = 3,
                        .collects_logs = true};
 
 TEST(Messages, an_order_arrives_byte_for_byte) {
@@ -35,9 +37,9 @@ TEST(Messages, the_others_arrive) {
     const NodeHello hello{"0.1", "key", "na"};
     const Taken taken{FrameKind::errors, 70'000};
     const NodeEnd end{-1, "chdir /gone: No such file or directory"};
-    const agent::InputNotice notice{7, 3, 1};
+    const agent::FrontNotice notice{agent::FrontNotice::Kind::input, 7, 3, 1};
     EXPECT_EQ(decode_hello(passed(encode(hello)).second), hello);
-    EXPECT_EQ(decode_reads(passed(encode(notice)).second), notice);
+    EXPECT_EQ(decode_notice(passed(encode(notice)).second), notice);
     EXPECT_EQ(decode_taken(passed(encode(taken)).second), taken);
     EXPECT_EQ(decode_end(passed(encode(end)).second), end);
     EXPECT_EQ(passed(encode(FrameKind::output, "text\n")), (std::pair{FrameKind::output, std::string("text\n")}));

@@ -28,13 +28,23 @@ TEST(StartUp, a_fixed_job_begins_when_all_agents_are_there) {
     EXPECT_TRUE(start.has_begun());
 }
 
+TEST(StartUp, a_host_has_failed_until_it_is_started_again) {
+    StartUp start({.hosts = 2, .least = 1, .most = 2, .may_grow = true});
+    static_cast<void>(start.start(t0));
+    EXPECT_FALSE(start.has_failed(1));
+    static_cast<void>(start.failed(1, "refused", t0));
+    EXPECT_TRUE(start.has_failed(1));
+    static_cast<void>(start.retry(1, t0 + 1s));
+    EXPECT_FALSE(start.has_failed(1));
+}
+
 TEST(StartUp, a_failed_host_of_a_fixed_job_ends_the_start) {
     StartUp start({.hosts = 2, .least = 2, .most = 2});
     static_cast<void>(start.start(t0));
     EXPECT_EQ(start.connected(0, t0), Actions{});
     EXPECT_EQ(
         start.failed(1, "refused", t0 + 1s),
-        (Actions{{Kind::name, 1, "refused"}, {Kind::fail, 1, "1 of 2 hosts can be started, expected 2 at least"}}));
+        (Actions{{Kind::name, 1, "refused"}, {Kind::fail, 1, "1 of 2 hosts cannot be started, the job needs 2"}}));
     EXPECT_EQ(start.next_deadline(), std::nullopt);
 }
 
@@ -46,7 +56,7 @@ TEST(StartUp, hosts_that_fail_soon_after_the_first_are_named_too) {
     EXPECT_EQ(start.failed(3, "unknown", t0 + 100ms), (Actions{{Kind::name, 3, "unknown"}}));
     EXPECT_EQ(start.connected(2, t0 + 200ms), Actions{});
     EXPECT_EQ(start.tick(t0 + 499ms), Actions{});
-    EXPECT_EQ(start.tick(t0 + 500ms), (Actions{{Kind::fail, 1, "3 of 5 hosts can be started, expected 5 at least"}}));
+    EXPECT_EQ(start.tick(t0 + 500ms), (Actions{{Kind::fail, 1, "2 of 5 hosts cannot be started, the job needs 5"}}));
     EXPECT_EQ(start.connected(0, t0 + 2s), Actions{});
     EXPECT_EQ(start.next_deadline(), std::nullopt);
 }
@@ -105,7 +115,7 @@ TEST(StartUp, all_logins_that_hang_are_named_before_the_start_fails) {
             return action.kind == StartUp::Action::Kind::name && action.host == host;
         }));
     EXPECT_EQ(actions.back().kind, StartUp::Action::Kind::fail);
-    EXPECT_EQ(actions.back().text, "0 of 3 hosts can be started, expected 3 at least");
+    EXPECT_EQ(actions.back().text, "3 of 3 hosts cannot be started, the job needs 3");
 }
 
 TEST(StartUp, no_more_logins_are_open_than_allowed) {

@@ -72,6 +72,23 @@ TEST(StarterCommand, the_module_of_pdsh_may_be_joined_to_its_option_or_come_from
     EXPECT_FALSE(runs_words({}, "ssh"));
 }
 
+TEST(StarterCommand, a_token_goes_over_the_input_or_lies_in_a_file_on_the_hosts) {
+    const auto command = [](Starter kind) {
+        StarterPlan given = plan(kind);
+        given.key = {};
+        given.token_line = "dG9rZW4=";
+        given.token_file = "/etc/to ken";
+        return kind == Starter::srun ? srun_command(given, {{"nb", ""}}) : starter_command(given, {"nb", ""});
+    };
+    for (const Starter kind : {Starter::ssh, Starter::srun, Starter::fork}) {
+        EXPECT_TRUE(command(kind).words.back().ends_with(" --token=-") || command(kind).words.back() == "--token=-");
+        EXPECT_EQ(command(kind).input, "dG9rZW4=\n");
+    }
+    EXPECT_TRUE(command(Starter::pdsh).words.back().ends_with(" '--token-file=/etc/to ken'"));
+    EXPECT_EQ(command(Starter::pdsh).input, "");
+    EXPECT_EQ(command(Starter::manual).words.back(), "--token-file=/etc/to ken");
+}
+
 TEST(StarterCommand, fork_runs_this_program) {
     const StarterCommand command = starter_command(plan(Starter::fork), {"na", ""});
     EXPECT_EQ(command.words,
@@ -87,6 +104,8 @@ TEST(StarterCommand, srun_starts_all_hosts_in_one_step) {
               (Words{"srun", "--overlap", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--nodelist=n2,n1",
                      "--kill-on-bad-exit=0", "--cpu-bind=none", "--mpi=none", "--export=ALL", "--mem=0",
                      "/opt/some where/dlaunch", "agent", "--front=10.0.0.1:4000,127.0.0.1:4000", "--key=-"}));
+    EXPECT_EQ(command.end_signal, SIGTERM) << "a killed srun leaves its allocation behind";
+    EXPECT_EQ(starter_command(plan(Starter::fork), {"na", ""}).end_signal, SIGKILL);
     given.srun_external = true;
     EXPECT_EQ(srun_command(given, {{"n1", ""}}).words[1], "--external-launcher");
 }

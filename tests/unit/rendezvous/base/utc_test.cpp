@@ -17,5 +17,9 @@ TEST(UtcText, RoundsDownBefore1970Too) {
     EXPECT_EQ(utc_text(system_clock::time_point(milliseconds(-1))), "1969-12-31T23:59:59.999Z");
 }
 
+TEST(UtcText, fits_into_a_file_name) {
+    EXPECT_EQ(utc_file_name(system_clock::time_point(milliseconds(1'700'000'000'042))), "20231114-221320");
+}
+
 }  // namespace
 }  // namespace dlaunch::base

@@ -41,6 +41,12 @@ TEST(Addresses, own_name_at_127_0_1_1_stands_for_the_advertised_address) {
 
 TEST(Addresses, loopback_is_reached_from_loopback) { EXPECT_EQ(own_address_towards("127.0.0.1"), "127.0.0.1"); }
 
+TEST(Addresses, an_interface_has_its_first_address) {
+    EXPECT_EQ(address_of_interface("lo"), "127.0.0.1");
+    EXPECT_EQ(address_of_interface("none7"), "");
+    EXPECT_EQ(address_of_interface(""), "");
+}
+
 TEST(Addresses, numbers_stand_for_themselves) {
     EXPECT_EQ(*addresses_of("127.0.0.1"), Texts{"127.0.0.1"});
     EXPECT_EQ(*addresses_of("::ffff:10.0.0.1"), Texts{"10.0.0.1"});

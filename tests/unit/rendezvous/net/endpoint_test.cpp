@@ -22,6 +22,14 @@ TEST(Endpoint, may_be_a_folder) {
     EXPECT_FALSE(parse_endpoints("file://dir", 9));
 }
 
+TEST(Endpoint, may_be_an_etcd) {
+    EXPECT_EQ(parse_endpoints("etcd://a,b:1,[::1]", 9)->etcd.members,
+              (std::vector<Endpoint>{{"a", 2379}, {"b", 1}, {"::1", 2379}}));
+    EXPECT_TRUE(parse_endpoints("etcd://a", 9)->places.empty());
+    for (const char* text : {"etcd://", "etcd://a,", "etcd:///a", "etcd://a:x"})
+        EXPECT_FALSE(parse_endpoints(text, 9)) << text;
+}
+
 TEST(Endpoint, anything_else_is_refused) {
     for (const char* text : {"", "a,", ",a", "a:", "a:x", "a:-1", "a:65536", "a:1:2", "::1", "[::1", "[::1]1", "[]:1",
                              "a b", "a/b", ":1", "a,,b", "ho\nst", "host:"})

@@ -7,6 +7,7 @@
 
 #include "rendezvous/base/listener.hpp"
 #include "tests/unit/rendezvous/rounds/agent_fixture.hpp"
+#include "tests/unit/rendezvous/rounds/served_fixture.hpp"
 
 namespace dlaunch::rendezvous {
 namespace {
@@ -286,6 +287,68 @@ TEST(MemberLink, tries_addresses_in_turn_and_keeps_the_one_that_answers) {
     EXPECT_EQ(calls.names,
               (std::vector<std::string>{"failed", "connected", "closed in order", "connected", "received"}));
     EXPECT_FALSE(calls.failures.at(0).refused) << "one refusing address of several proves nothing";
+}
+
+/// A link with a token at the port of a server; runs until it has been called `name`.
+Calls calls_until(const std::string& name, int port, base::Loop& loop, const char* token) {
+    Calls calls;
+    MemberLink link(loop, {here(port)}, calls.observer(), *auth::TlsContext::of(auth::Token(token)));
+    calls.then = [&] {
+        if (calls.names.back() == "connected") link.send(Hello{"1", "job", 1}), link.send(Beat{{}, 7});
+        if (calls.names.back() == name) loop.stop();
+    };
+    link.connect();
+    loop.run();
+    calls.then = nullptr;
+    return calls;
+}
+
+/// The coordinator is lost; the second of two standbys has taken over.
+TEST(MemberLink, dials_the_standbys_after_the_address_that_was_lost) {
+    Line line;
+    store::Listener successor = *store::open_listener("127.0.0.1", 0);
+    const base::UniqueFd closed = *store::bind_free_port("127.0.0.1");
+    line.run(
+        [&](Calls& calls) {
+            if (calls.messages.size() == 1 && calls.names.back() == "received")
+                line.link.set_standbys(
+                    {here(line.port.port), here(store::bound_port(closed.get())), here(successor.port)});
+            if (calls.messages.size() == 2) return line.loop.stop();
+            if (calls.names.back() == "closed in order" || calls.names.back() == "failed") line.link.connect();
+        },
+        [&] {
+            MessagePeer coordinator = line.accepted();
+            coordinator.send(kBeat);
+            line.port.socket.reset();
+            coordinator.peer().leave();
+            std::swap(line.port.socket, successor.socket);
+            line.accepted().send(kBeat);
+        });
+    EXPECT_EQ(line.calls.names, (std::vector<std::string>{"connected", "received", "closed in order", "failed",
+                                                          "failed", "connected", "received"}));
+    for (const ConnectFailure& failure : line.calls.failures) EXPECT_TRUE(failure.has_more);
+    EXPECT_EQ(line.link.place(), here(successor.port));
+}
+
+TEST(MemberLink, sends_inside_of_tls_what_was_sent_before_the_handshake) {
+    const auto tls = *auth::TlsContext::of(auth::Token("a-token-of-this-test"));
+    Served job({.version = "1", .job_id = "job"}, tls);
+    const Calls calls = calls_until("received", job.port(), job.loop, "a-token-of-this-test");
+    EXPECT_EQ(calls.names, (std::vector<std::string>{"connected", "received"}));
+    ASSERT_TRUE(std::holds_alternative<Beat>(calls.messages.at(0)));
+    EXPECT_EQ(std::get<Beat>(calls.messages[0]).number, 7U);
+}
+
+TEST(MemberLink, is_refused_by_a_coordinator_with_another_token_or_none) {
+    const auto tls = *auth::TlsContext::of(auth::Token("a-token-of-this-test"));
+    Served closed({.version = "1", .job_id = "job"}, tls);
+    const Calls another = calls_until("failed", closed.port(), closed.loop, "quite-another-token");
+    EXPECT_NE(another.failures.at(0).refusal.find("the job there has another token"), std::string::npos);
+    EXPECT_FALSE(another.failures[0].foreign_service);
+
+    Served open({.version = "1", .job_id = "job"});
+    const Calls none = calls_until("failed", open.port(), open.loop, "quite-another-token");
+    EXPECT_NE(none.failures.at(0).refusal.find("that job has none"), std::string::npos);
 }
 
 }  // namespace

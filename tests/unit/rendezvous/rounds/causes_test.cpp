@@ -22,10 +22,6 @@ TEST(Causes, TheFirstIsTheStrongestAndOfThoseTheEarliest) {
     causes.add("b", cause("own error", 1));
     causes.add("c", cause("another error", 1));
     EXPECT_EQ(causes.first().summary, "own error");
-    EXPECT_TRUE(causes.is_later("a"));
-    EXPECT_TRUE(causes.is_later("c"));
-    EXPECT_FALSE(causes.is_later("b"));
-    EXPECT_FALSE(causes.is_later("d")) << "it has reported none";
 }
 
 TEST(Causes, ALaterReportOfANodeReplacesTheEarlierOne) {
@@ -48,6 +44,43 @@ TEST(Causes, AStrongerOneReplacesTheLatestOfTheWeakest) {
     EXPECT_EQ(records[0], "strong");
     EXPECT_EQ(records[1], "0") << "the earliest of the weak ones stays";
     EXPECT_EQ(records.back(), std::to_string(Causes::kMost - 2));
+}
+
+Cause at(Milliseconds after, std::uint8_t strength, std::int32_t status) {
+    Cause made = cause("after " + std::to_string(after.count()), strength);
+    made.after = after;
+    made.status = status;
+    return made;
+}
+
+TEST(Causes, ANamedRankDoesNotTakeTheMessageOfTheOneThatNamesIt) {
+    Causes causes;
+    Cause lost = cause("lost a peer", 4);
+    lost.message = "Connection closed by peer";
+    causes.add("a", lost);
+    causes.name(2, "rank 2 was named as lost");
+    EXPECT_EQ(causes.first().message, "");
+}
+
+TEST(Causes, AnExitWith0ShortlyBeforeALostPeerIsTheFirstCauseWithItsStatus) {
+    Causes causes;
+    causes.add("a", at(Milliseconds(2000), 4, 7));
+    causes.add_early_exit("b", at(Milliseconds(999), Cause::kEarlyExit, 0));
+    EXPECT_EQ(causes.first().summary, "after 2000") << "long before";
+    causes.add_early_exit("c", at(Milliseconds(1900), Cause::kEarlyExit, 0));
+    EXPECT_EQ(causes.first().summary, "after 1900");
+    EXPECT_EQ(causes.first().status, 7);
+    causes.add_early_exit("d", at(Milliseconds(1800), Cause::kEarlyExit, 0));
+    causes.add_early_exit("e", at(Milliseconds(1850), Cause::kEarlyExit, 0));
+    EXPECT_EQ(causes.first().summary, "after 1800") << "the earliest";
+    EXPECT_EQ(causes.first().status, 7);
+}
+
+TEST(Causes, AnExitWith0BesideAnErrorIsNoCause) {
+    Causes causes;
+    causes.add("a", at(Milliseconds(2000), 1, 7));
+    causes.add_early_exit("b", at(Milliseconds(1900), Cause::kEarlyExit, 0));
+    EXPECT_EQ(causes.first().summary, "after 2000");
 }
 
 }  // namespace

@@ -223,5 +223,19 @@ TEST(CoordinatorAdoption, the_signal_that_ends_the_job_goes_to_all_workers) {
     EXPECT_EQ(job.received<StopRound>(0)->signal, 0);
 }
 
+/// The claim was lost, and another coordinator has begun a round in between.
+TEST(CoordinatorAdoption, no_round_starts_while_workers_of_a_foreign_one_may_live) {
+    auto options = Job::options(1, 1, 0);
+    options.epoch = 2;
+    Job job(options);
+    job.comes_back(0, 0, 2);
+    EXPECT_TRUE(job.received<Refused>(0)->rejoin);
+    job.join(1);
+    job.pass(4'900ms, {1});
+    EXPECT_FALSE(job.received<Assigned>(1));
+    job.pass(200ms, {1});
+    EXPECT_TRUE(job.received<Assigned>(1));
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

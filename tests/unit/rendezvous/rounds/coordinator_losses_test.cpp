@@ -111,7 +111,7 @@ TEST(CoordinatorLosses, a_closed_job_without_spare_ends_with_80_though_restarts_
     for (const int least : {3, 2}) {
         auto options = Job::options(3, 3, 5);
         options.min_nodes = least;
-        options.is_closed = true;
+        options.more_hosts = MoreHosts::none;
         Job job(options);
         for (int node : {0, 1, 2}) job.join(node);
         job.dies(2);
@@ -128,6 +128,48 @@ TEST(CoordinatorLosses, a_closed_job_without_spare_ends_with_80_though_restarts_
         EXPECT_EQ(end->verdict.reason, is_enough ? "node1 was lost: 1 of 2 nodes, no spare left"
                                                  : "node2 was lost: 2 of 3 nodes, no spare left");
     }
+}
+
+TEST(CoordinatorLosses, a_host_that_has_not_joined_yet_may_replace_a_lost_one) {
+    auto options = Job::options(2, 2, 0);
+    options.more_hosts = MoreHosts::awaited;
+    Job joins(options);
+    joins.join(0), joins.join(1);
+    joins.dies(1);
+    joins.over(0);
+    joins.pass(60s, {0});
+    EXPECT_FALSE(joins.received<End>(0));
+    joins.join(2);
+    joins.no_more_hosts();
+    EXPECT_TRUE(joins.received<Assigned>(2));
+    EXPECT_FALSE(joins.received<End>(0));
+
+    Job fails(options);
+    fails.join(0), fails.join(1);
+    fails.dies(1);
+    fails.no_more_hosts();
+    EXPECT_FALSE(fails.received<End>(0)) << "a worker lives";
+    fails.over(0);
+    EXPECT_EQ(fails.received<End>(0)->verdict.reason, "node1 was lost: 1 of 2 nodes, no spare and no restart left");
+
+    Job fails_late(options);
+    fails_late.join(0), fails_late.join(1);
+    fails_late.dies(1);
+    fails_late.over(0);
+    fails_late.no_more_hosts();
+    EXPECT_EQ(fails_late.received<End>(0)->verdict.status, 80);
+}
+
+TEST(CoordinatorLosses, the_last_awaited_host_ends_no_running_round) {
+    auto options = Job::options(2, 2, 0);
+    options.more_hosts = MoreHosts::awaited;
+    Job job(options);
+    job.join(0), job.join(1);
+    job.over(1, true);
+    job.dies(1);
+    job.no_more_hosts();
+    EXPECT_FALSE(job.received<End>(0)) << "node 1 had finished";
+    EXPECT_FALSE(job.received<StopRound>(0));
 }
 
 TEST(CoordinatorLosses, a_failure_long_before_the_loss_keeps_its_status) {

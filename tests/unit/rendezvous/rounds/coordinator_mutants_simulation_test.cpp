@@ -107,6 +107,57 @@ TEST(Mutants, a_coordinator_that_acts_after_the_end_of_its_lease) {
     EXPECT_TRUE(breaks("epochs", with_rules<Undying>()));
 }
 
+/// As if the process had not noticed that its claim is another one's now.
+TEST(Mutants, a_coordinator_that_keeps_a_claim_that_it_has_lost) {
+    Machines machines;
+    machines.owner = [](OwnersStep) { return OwnersStep::keep_alive; };
+    EXPECT_TRUE(breaks("epochs", machines));
+}
+
+TEST(Mutants, a_coordinator_whose_lease_counts_from_the_answer) {
+    Machines machines;
+    machines.lease_from_answer = true;
+    EXPECT_TRUE(breaks("epochs", machines));
+}
+
+TEST(Mutants, a_claimant_that_takes_a_port_that_refuses_once_for_a_death) {
+    Machines machines;
+    machines.closed_port = Milliseconds(0);
+    EXPECT_TRUE(breaks("epochs", machines));
+}
+
+TEST(Mutants, a_claim_with_an_epoch_that_is_not_above_those_of_members) {
+    Machines machines;
+    machines.claims_above_known = false;
+    EXPECT_TRUE(breaks("changes", machines));
+}
+
+TEST(Mutants, a_successor_that_uses_numbers_of_rounds_again) {
+    EXPECT_TRUE(breaks("epochs", with_options([](auto& options) {
+                           if (options.snapshot) options.snapshot->round = -1;
+                       })));
+}
+
+struct Stubborn : Rules {
+    bool is_replaced(std::uint64_t, std::uint64_t) const override { return false; }
+};
+TEST(Mutants, a_coordinator_that_does_not_step_down_at_a_later_epoch) {
+    EXPECT_TRUE(breaks("progress", with_rules<Stubborn>()));
+}
+
+struct Faithful : Member {
+    using Member::Member;
+    bool is_stale(std::uint64_t) const override { return false; }
+};
+/// Where the earlier coordinator steps down, no member is welcomed by it.
+TEST(Mutants, a_member_that_follows_an_earlier_coordinator_which_does_not_step_down) {
+    Machines machines = with_rules<Stubborn>();
+    machines.member = [](auto options, Time now, std::uint64_t jitter) {
+        return std::make_unique<Faithful>(std::move(options), now, jitter);
+    };
+    EXPECT_TRUE(breaks("epochs", machines));
+}
+
 // --- ranks ----------------------------------------------------------------------------------------------------------
 
 TEST(Mutants, a_coordinator_that_assigns_one_rank_twice) {
@@ -118,6 +169,14 @@ TEST(Mutants, a_coordinator_that_assigns_one_rank_twice) {
 
 TEST(Mutants, a_coordinator_that_restarts_too_often) {
     EXPECT_TRUE(breaks("budget", with_options([](auto& options) { ++options.restarts.max_restarts; })));
+}
+
+TEST(Mutants, a_successor_whose_own_options_count) {
+    EXPECT_TRUE(breaks("budget", with_options([](auto& options) {
+                           if (!options.succeeds) return;
+                           options.restarts.max_restarts += 3;
+                           if (options.snapshot) options.snapshot->config = options;
+                       })));
 }
 
 TEST(Mutants, a_coordinator_that_gives_up_while_budget_is_left) {
@@ -179,6 +238,12 @@ TEST(Mutants, a_coordinator_that_does_not_record_why_it_stops_a_round) {
         if (auto* record = std::get_if<Coordinator::Record>(&action)) record->snapshot.stop.reset();
         return true;
     };
+    EXPECT_TRUE(breaks("verdict", machines));
+}
+
+TEST(Mutants, a_coordinator_that_records_a_decision_after_it_was_sent) {
+    Machines machines;
+    machines.records_last = true;
     EXPECT_TRUE(breaks("verdict", machines));
 }
 

@@ -25,9 +25,12 @@ struct Alone : Job {
 TEST(CoordinatorNewcomers, wait_until_no_further_node_has_joined_for_the_last_call) {
     Alone job(5);
     job.join(1);
-    EXPECT_EQ(job.received<Notice>(1)->text,
+    const auto notice = job.received<Notice>(1);
+    ASSERT_TRUE(notice);
+    EXPECT_EQ(notice->text,
               "waiting as a newcomer: job \"job\" runs on 1 node; admitted when no further node has joined for 4 s, in "
               "16 s at the latest");
+    EXPECT_TRUE(notice->about_receiver);
     job.pass(3s, {0, 1});
     job.join(2);
     job.pass(3s, {0, 1, 2});

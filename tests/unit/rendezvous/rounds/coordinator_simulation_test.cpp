@@ -15,10 +15,10 @@ std::uint64_t number(const char* variable, std::uint64_t otherwise) {
     return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// Fifty thousand take about ten seconds in a release build; where everything is slower, fewer.
+/// A hundred thousand take about fifteen seconds in a release build; where everything is slower, fewer.
 std::uint64_t usual_schedules() {
 #ifdef NDEBUG
-    return std::getenv("DLAUNCH_SANITIZE") ? 1'500 : 50'000;
+    return std::getenv("DLAUNCH_SANITIZE") ? 1'500 : 100'000;
 #else
     return 3'000;
 #endif
@@ -55,9 +55,27 @@ TEST(Simulation, every_property_holds_in_every_schedule) {
     for (const auto& [name, count] : tally.faults) fmt::print("  {}: {}\n", name, count);
     if (schedules < 1'000) return;
     EXPECT_GT(tally.rounds, schedules) << "the schedules are too dull";
-    for (const char* fault : {"cut", "cut one way", "reset", "freeze", "killed", "power loss", "newcomer", "leave",
-                              "coordinator crash", "coordinator stall", "coordinator crash point", "host stall",
-                              "host loss", "hand over", "silent discovery", "take-over"})
+    for (const char* fault : {"cut",
+                              "cut one way",
+                              "reset",
+                              "freeze",
+                              "killed",
+                              "power loss",
+                              "newcomer",
+                              "leave",
+                              "coordinator crash",
+                              "coordinator stall",
+                              "coordinator crash point",
+                              "host stall",
+                              "host loss",
+                              "hand over",
+                              "silent discovery",
+                              "etcd away",
+                              "etcd loses replies",
+                              "etcd leader lost",
+                              "etcd emptied",
+                              "etcd key deleted",
+                              "take-over"})
         EXPECT_GT(tally.faults[fault], 0) << fault;
     EXPECT_GT(tally.statuses[0], 0);
     EXPECT_GT(tally.adopted, 0U);

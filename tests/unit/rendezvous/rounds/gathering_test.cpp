@@ -23,7 +23,7 @@ JobConfig config(int min_nodes, Milliseconds last_call = 3s) {
 
 Gathering gathering(int min_nodes, bool is_first_round = true) {
     Gathering gathering;
-    gathering.begin(kBegan, config(min_nodes), is_first_round, 10s);
+    gathering.begin(kBegan, config(min_nodes), is_first_round, 10s, 10s);
     return gathering;
 }
 

@@ -213,5 +213,73 @@ TEST(MemberCuts, sends_gone_when_its_guard_is_dead) {
     EXPECT_TRUE(node.member.ended());
 }
 
+/// A member of a job whose coordinator may move, and its own place among the standbys.
+struct MovableNode : MemberNode {
+    MovableNode() {
+        auto options = MemberNode::options();
+        options.fixed_coordinator = false;
+        options.record.address = "10.0.0.7";
+        options.record.standby_port = 6007;
+        member = Member(std::move(options), now, 1);
+        listen();
+        welcome();
+    }
+};
+
+TEST(MemberStandbys, a_standby_is_told_the_others) {
+    MovableNode node;
+    node.receive(Standbys{node.from, {{"10.0.0.1", 6001}, {"10.0.0.7", 6007}, {"10.0.0.7", 6008}}});
+    const auto named = node.did<Member::NameStandbys>();
+    ASSERT_TRUE(named);
+    EXPECT_TRUE(named->is_one);
+    EXPECT_EQ(named->others, (std::vector<StandbyPlace>{{"10.0.0.1", 6001}, {"10.0.0.7", 6008}}));
+    node.receive(Standbys{node.from, {{"10.0.0.1", 6001}}});
+    EXPECT_FALSE(node.did<Member::NameStandbys>()->is_one);
+}
+
+TEST(MemberStandbys, another_coordinators_standbys_are_ignored) {
+    MovableNode node;
+    node.receive(Standbys{{node.from.epoch + 1, -1, 78}, {{"10.0.0.1", 6001}}});
+    EXPECT_FALSE(node.did<Member::NameStandbys>());
+}
+
+TEST(MemberStandbys, the_next_address_is_dialed_at_once_and_all_again_after_a_pause) {
+    MovableNode node;
+    node.member.closed(node.now, true);
+    node.pass(1'000ms, false);
+    ASSERT_TRUE(node.did<Member::Connect>());
+    for (int refused = 0; refused < 3; ++refused) {
+        node.member.connect_failed(node.now, {.refused = false, .text = "refused", .has_more = true});
+        EXPECT_EQ(node.member.deadline(), node.now);
+        node.member.tick(node.now);
+        node.listen();
+        ASSERT_TRUE(node.did<Member::Connect>());
+    }
+    node.member.connect_failed(node.now, {.refused = false, .text = "refused"});
+    EXPECT_GT(node.member.deadline(), node.now);
+}
+
+TEST(MemberStandbys, pauses_between_dials_are_short_while_workers_must_be_fenced) {
+    MovableNode node;
+    node.member.closed(node.now, true);
+    for (int dials = 0; dials < 20; ++dials) {
+        node.pass(200ms, true);
+        ASSERT_TRUE(node.did<Member::Connect>()) << dials;
+        node.member.connect_failed(node.now, {.text = "refused"});
+    }
+}
+
+TEST(MemberStandbys, an_address_that_belongs_to_another_job_is_left) {
+    MovableNode node;
+    node.member.closed(node.now, true);
+    node.pass(1'000ms, false);
+    node.member.connected(node.now);
+    node.receive(Refused{false, 83, "this is job \"job\", the coordinator serves job \"other\""});
+    EXPECT_FALSE(node.did<Member::EndJob>());
+    EXPECT_TRUE(node.did<Member::Disconnect>());
+    node.pass(500ms, false);
+    EXPECT_TRUE(node.did<Member::Connect>());
+}
+
 }  // namespace
 }  // namespace dlaunch::rendezvous

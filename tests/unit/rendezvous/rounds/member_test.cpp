@@ -128,7 +128,9 @@ TEST(Member, a_fence_by_the_guard_counts_as_the_end_of_the_lease) {
     node.listen();
     node.welcome();
     EXPECT_EQ(node.sent<Hello>()->incarnation, 2U);
-    EXPECT_EQ(node.did<Member::PrintLine>()->text, "joined the job again");
+    const auto line = node.did<Member::PrintLine>();
+    EXPECT_EQ(line->text, "joined the job again");
+    EXPECT_TRUE(line->about_node);
 }
 
 TEST(Member, buffered_messages_are_ignored_after_a_freeze) {
@@ -202,7 +204,7 @@ TEST(Member, reports_once_that_no_coordinator_answers_at_the_endpoint) {
     EXPECT_EQ(node.did<Member::PrintLine>()->text,
               "waiting for the coordinator at 10.0.0.1:29400: it does not answer as a coordinator does");
     node.member.connected(node.now);
-    node.now += 2s;
+    node.now += 500ms;
     node.member.tick(node.now);
     node.listen();
     EXPECT_FALSE(node.did<Member::PrintLine>());

@@ -11,8 +11,10 @@
 namespace dlaunch::rendezvous {
 
 struct Served {
-    explicit Served(const Coordinator::Options& options)
-        : host(*CoordinatorHost::adopt(loop, std::move(store::open_listener("127.0.0.1", 0)->socket), options)) {}
+    explicit Served(const Coordinator::Options& options, auth::TlsContextPtr tls = nullptr,
+                    CoordinatorHost::Print print = {})
+        : host(*CoordinatorHost::adopt(loop, std::move(store::open_listener("127.0.0.1", 0)->socket), options, {},
+                                       std::move(tls), std::move(print))) {}
     [[nodiscard]] int port() const { return host->server().port(); }
 
     base::Loop loop;

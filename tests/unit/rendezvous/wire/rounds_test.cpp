@@ -21,14 +21,23 @@ r::JobConfig some_config() {
     config.fixed_ranks = true;
     config.master_addr = "node1";
     config.master_port = 29'500;
+    config.relays_store = true;
     return config;
 }
 
 std::vector<r::Message> one_of_each() {
     const r::NodeRecord node{"n1-17", "node1", "10.0.0.1", "fd00::1", 41234, {{0, 2, "chief"}, {2, 6, "trainer"}},
-                             "ps.py", "3",     2,          true,      41236};
-    const r::Cause cause{
-        139, "3 signal 11", "rank 3 (node1, pid 9) was killed by SIGSEGV", true, "{\"rank\":3}", {{3, 1}}, 4};
+                             "ps.py", "3",     2,          true,      41236, 41237};
+    const r::Cause cause{139,
+                         "3 signal 11",
+                         "rank 3 (node1, pid 9) was killed by SIGSEGV",
+                         true,
+                         "{\"rank\":3}",
+                         {{3, 1}},
+                         {"node2", "10.0.0.2"},
+                         4,
+                         12ms,
+                         "ValueError: loss is NaN"};
     const r::JobProgress progress{{2, 3, 1, std::chrono::milliseconds(400), "1 7 0"}, 4};
     return {r::Hello{"0.1.0", "job", 2},
             r::Join{kStamp, node, 1, r::RunningRound{1, 4, false, 3600s}, 5, 123456789, some_config(), some_config(),
@@ -53,10 +62,13 @@ std::vector<r::Message> one_of_each() {
                         "10.0.0.2",
                         41236},
             r::StopRound{kStamp, "node2 was lost", {{3, 1}, {8, 4}}, true},
-            r::StopRound{.stamp = kStamp, .timed_out = true, .unclear = true},
+            r::StopRound{.stamp = kStamp, .timed_out = true, .unclear = true, .for_failure = true, .hung = true},
             r::Notice{kStamp, "7 of 8 nodes"},
-            r::End{kStamp, {139, "", {"{}", ""}}},
-            r::Gone{true}};
+            r::Notice{kStamp, "restarting all workers", false, "rank 3 exited with 1", "ValueError: loss is NaN"},
+            r::Notice{kStamp, "waiting as a spare", true},
+            r::End{kStamp, {139, "", {"{}", ""}, {}, 7}},
+            r::Gone{true},
+            r::Standbys{kStamp, {{"10.0.0.1", 41237}, {"fd00::2", 41238}}}};
 }
 
 std::optional<r::Message> decode_frame(const std::string& frame) {

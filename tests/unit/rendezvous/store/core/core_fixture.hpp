@@ -20,7 +20,7 @@ public:
         Output output;
         const auto verdict = core_.handle(client, request, output);
         replies_[client] += output.text();
-        for (const Slot woken : core_.woken()) replies_[woken] += '\0';
+        for (const Core::Woken& woken : core_.woken()) replies_[woken.connection] += '\0';
         core_.clear_woken();
         return verdict;
     }

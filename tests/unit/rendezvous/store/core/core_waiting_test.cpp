@@ -192,6 +192,34 @@ TEST_F(CoreWaiting, a_push_wakes_no_waiter_that_still_lacks_another_key) {
     EXPECT_EQ(replies(2), "");
 }
 
+TEST_F(CoreWaiting, a_push_wakes_one_waiter_of_a_joined_wait) {
+    wait(1, {"/q"});
+    core().join(1);
+    core().join(1);
+    core().leave(1);
+    wait(2, {"/q"});
+    for (const Slot client : {1U, 1U, 2U}) {
+        push(3, "/q");
+        for (const Slot other : {1U, 2U}) EXPECT_EQ(replies(other), other == client ? kStop : "");
+    }
+    push(3, "/q");
+    EXPECT_EQ(replies(1) + replies(2), "");
+}
+
+TEST_F(CoreWaiting, a_new_key_answers_a_joined_wait_once) {
+    wait(1, {"/a"});
+    core().join(1);
+    set(2, "/a", "");
+    EXPECT_EQ(replies(1), kStop);
+    core().join(1);  // came too late
+    wait(1, {"/b"});
+    core().leave(1);
+    set(2, "/b", "");
+    EXPECT_EQ(replies(1), "");
+    core().leave(1);
+    core().leave(99);
+}
+
 TEST_F(CoreWaiting, a_filled_queue_counts_for_a_wait) {
     push(1, "/q");
     wait(2, {"/q", "/k"});

@@ -6,6 +6,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <functional>
+#include <thread>
+
 #include "rendezvous/base/listener.hpp"
 #include "tests/unit/rendezvous/peer_fixture.hpp"
 #include "tests/unit/rendezvous/wire/tcpstore_fixture.hpp"
@@ -116,6 +120,40 @@ TEST(Server, may_push_from_outside_of_a_hook) {
         EXPECT_EQ(peer.receive(4), "late");
         EXPECT_TRUE(peer.closed());
     });
+}
+
+TEST(Server, lets_timers_run_while_messages_take_long) {
+    constexpr int kClients = 4, kMessages = 20, kAtOnce = 6 * kClients;
+    base::Loop loop;
+    base::Timer timer;
+    int since_timer = 0, most = 0, all = 0;
+    const std::function<void()> tick = [&] {
+        since_timer = 0;
+        timer = loop.after(milliseconds(1), tick);
+    };
+    ServerHooks hooks;
+    hooks.extension = [&](ConnectionId, std::uint8_t, std::string_view) {
+        ++all;
+        most = std::max(most, ++since_timer);
+        std::this_thread::sleep_for(milliseconds(5));  // the length of a slow message
+    };
+    const auto server = *Server::listen(loop, "127.0.0.1", 0, hooks);
+    tick();
+    with_clients(loop, [&] {
+        const std::string message = hex("40 00C00000") + std::string(0xC000, 'x');  // one read takes one of them
+        std::vector<std::thread> clients;
+        for (int client = 0; client < kClients; ++client)
+            clients.emplace_back([&] {
+                Peer peer(server->port());
+                peer.send(kHello);
+                for (int count = 0; count < kMessages; ++count) peer.send(message);
+                peer.send(hex("0D 01020304"));
+                EXPECT_EQ(peer.receive(4), hex("01020304"));
+            });
+        for (std::thread& client : clients) client.join();
+    });
+    EXPECT_EQ(all, kClients * kMessages);
+    EXPECT_LE(most, kAtOnce);
 }
 
 TEST(Server, closes_on_a_coordinator_message_without_a_hook) {

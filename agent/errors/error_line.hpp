@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "agent/errors/failure.hpp"
+
+namespace dlaunch::agent {
+
+/// The error of a failure in one line of at most 94 columns; empty if its process gave no message.
+[[nodiscard]] std::string error_line(const Failure& failure);
+
+}  // namespace dlaunch::agent

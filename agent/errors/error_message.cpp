@@ -1,0 +1,139 @@
+#include "agent/errors/error_message.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "agent/errors/log_line.hpp"
+#include "agent/errors/peer_loss.hpp"
+
+namespace dlaunch::agent {
+namespace {
+
+using Lines = std::vector<LogLine>;
+
+constexpr std::string_view kDuring = "During handling of the above exception, another exception occurred:";
+constexpr std::string_view kFrom = "The above exception was the direct cause of the following exception:";
+
+bool is_loss(std::string_view message) { return peer_loss(message, kNoRank).has_value(); }
+
+/// Types that programs raise around another error, with or without `from`.
+bool wraps(std::string_view exception) {
+    constexpr std::array kTypes = std::to_array<std::string_view>({"RuntimeError", "Exception", "OSError"});
+    const std::string_view type = exception.substr(0, exception.find_first_of(":\n"));
+    return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+}
+
+/// From `first` to the next blank line.
+std::string paragraph(const Lines& lines, std::size_t first) {
+    std::string text;
+    for (std::size_t at = first; at < lines.size() && !lines[at].text.empty(); ++at) {
+        if (lines[at].text.starts_with("Exception ignored")) break;
+        if (at > first && lines[at].is_remark()) continue;
+        text += (text.empty() ? "" : "\n") + lines[at].text;
+    }
+    return text;
+}
+
+bool is_traceback(const Lines& lines, std::size_t at) {
+    if (lines[at].text.find(kTraceback) == std::string::npos) return false;
+    return at == 0 || !lines[at - 1].text.starts_with("Exception ignored");
+}
+
+std::size_t last_text_before(const Lines& lines, std::size_t at) {
+    while (at > 0 && lines[--at].text.empty()) {}
+    return at;
+}
+
+/// Where the exception below the traceback at `at` begins.
+std::size_t end_of_traceback(const Lines& lines, std::size_t at) {
+    const auto is_inside = [](const std::string& text) { return text.empty() || text[0] == ' ' || text[0] == '\t'; };
+    for (++at; at < lines.size() && is_inside(lines[at].text);) ++at;
+    return at;
+}
+
+/// The exception below the traceback at `at`, or the one of its chain that counts.
+std::string exception_of(const Lines& lines, std::size_t at) {
+    std::string counts = paragraph(lines, end_of_traceback(lines, at));
+    while (at > 0) {
+        std::size_t before = last_text_before(lines, at);
+        const std::string_view link = lines[before].text;
+        if (link != kDuring && link != kFrom) break;
+        const std::size_t end = last_text_before(lines, before);
+        while (before > 0 && !is_traceback(lines, before)) --before;
+        const bool has_begin = is_traceback(lines, before);  // else the tail begins within it
+        std::string earlier = has_begin ? paragraph(lines, end_of_traceback(lines, before)) : lines[end].text;
+        const bool is_own = link == kDuring && !wraps(counts) && !is_loss(counts);
+        if (!is_own || !is_loss(earlier)) counts = std::move(earlier);
+        if (!has_begin) break;
+        at = before;
+    }
+    return counts;
+}
+
+/// Of the exceptions of a group the last one that is no loss of a peer, else the last one.
+std::string exception_of_group(const Lines& lines, std::size_t last) {
+    std::string found = exception_of(lines, last);
+    for (std::size_t at = last; is_loss(found) && at-- > 0 && lines[at].is_boxed;) {
+        if (!is_traceback(lines, at)) continue;
+        std::string other = exception_of(lines, at);
+        const bool is_group = other.find("ExceptionGroup:") != std::string::npos;
+        if (!is_group && !is_loss(other)) found = std::move(other);
+    }
+    return found;
+}
+
+/// A logged exception that the process survived: its traceback follows a warning of Python's logging, and other lines
+/// follow it.
+bool is_survived(const Lines& lines, std::size_t traceback) {
+    if (traceback == 0 || !lines[traceback - 1].is_remark() || lines[traceback - 1].is_of_glog()) return false;
+    std::size_t at = end_of_traceback(lines, traceback);
+    while (at < lines.size() && !lines[at].text.empty() && is_loss(lines[at].text)) ++at;
+    return std::any_of(lines.begin() + static_cast<std::ptrdiff_t>(std::min(at, lines.size())), lines.end(),
+                       [](const LogLine& line) { return line.states_something(); });
+}
+
+/// Whether a message begins here that ends its process.
+bool is_fatal(const LogLine& line) {
+    const std::string& text = line.text;
+    return line.is_logged_as_fatal() || text.starts_with("terminate called") || text.starts_with("Fatal error in ") ||
+           text.starts_with("Abort(") || text.find("watchdog thread terminated with exception") != std::string::npos ||
+           text.find("*** An error occurred in") != std::string::npos;
+}
+
+/// With the lines before it that belong to it: C++ names the type of an exception in a line of its own, and Open MPI's
+/// transport says why before the call that fails.
+std::string fatal_message(const Lines& lines, std::size_t at) {
+    const std::string& text = lines[at].text;
+    const std::string message = paragraph(lines, at);
+    std::size_t first = at;
+    if (text.starts_with("terminate called")) {
+        if (message.find("what():") == std::string::npos && at > 0 && !lines[at - 1].text.empty()) first = at - 1;
+    } else if (text.find("*** An error occurred in") != std::string::npos) {
+        while (first > 0 && lines[first - 1].text.starts_with('[') && is_loss(lines[first - 1].text)) --first;
+    }
+    std::string before;
+    for (; first < at; ++first) before += lines[first].text + "\n";
+    return before + message;
+}
+
+}  // namespace
+
+std::string error_message(const std::vector<std::string>& stderr_tail) {
+    Lines lines;
+    for (const std::string& line : stderr_tail) lines.push_back(plain_line(line));
+    for (std::size_t at = lines.size(); at-- > 0;) {
+        if (is_traceback(lines, at) && !is_survived(lines, at))
+            return lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
+        if (is_fatal(lines[at])) return fatal_message(lines, at);
+    }
+    const auto last = [&](auto counts) {
+        const auto found = std::find_if(lines.rbegin(), lines.rend(), counts);
+        return found == lines.rend() ? std::nullopt : std::optional(found->text);
+    };
+    if (auto text = last([](const LogLine& line) { return line.states_something(); })) return *text;
+    return last([](const LogLine& line) { return !line.text.empty() && !line.is_remark(); }).value_or("");
+}
+
+}  // namespace dlaunch::agent

@@ -1,0 +1,21 @@
+#pragma once
+/// Finds the statement of a process's error in the last lines of its stderr.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlaunch::agent {
+
+/// Begins a Python traceback.
+inline constexpr std::string_view kTraceback = "Traceback (most recent call last):";
+
+/// The part of a stderr tail that states the error of its process: the exception that a Python traceback ends with,
+/// what() of an uncaught C++ exception, a fatal error of MPI, else the last line. Without the prefix of torch
+/// ("[rank1]: "), warnings, and lines that only say that the process ends ("giving up"). Empty: there is none.
+///
+/// Of chained Python exceptions it is the first one, which `raise ... from` and a `finally` only follow. If the first
+/// one is the loss of a peer and an error of the program's own came up while it was handled, it is that error.
+[[nodiscard]] std::string error_message(const std::vector<std::string>& stderr_tail);
+
+}  // namespace dlaunch::agent

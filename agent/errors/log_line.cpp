@@ -1,0 +1,106 @@
+#include "agent/errors/log_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace dlaunch::agent {
+namespace {
+
+std::string in_lower_case(std::string_view text) {
+    std::string made(text);
+    std::transform(made.begin(), made.end(), made.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return made;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+bool has_four_digits(std::string_view text) {
+    return text.size() >= 4 && std::all_of(text.begin(), text.begin() + 4, is_digit);
+}
+
+std::string without_colours(std::string_view line) {
+    std::string made;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+        const std::size_t end = line.substr(at).starts_with("\x1b[") ? line.find_first_not_of("0123456789;", at + 2)
+                                                                     : std::string_view::npos;
+        if (end == std::string_view::npos)
+            made += line[at];
+        else
+            at = end;
+    }
+    return made;
+}
+
+/// Finds the level in lines that begin with it, with a date or with a bracket: "12:00:01 - root - INFO - done".
+bool has_low_level(std::string_view line) {
+    constexpr std::array kLevels =
+        std::to_array<std::string_view>({"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING"});
+    constexpr std::size_t kHead = 80;
+    if (line.empty() || is_letter(line[0])) return false;
+    const std::string_view head = line.substr(0, kHead);
+    for (std::size_t at = 0; at < head.size();) {
+        if (!is_letter(head[at])) {
+            ++at;
+            continue;
+        }
+        const std::size_t begin = at;
+        while (at < head.size() && is_letter(head[at])) ++at;
+        const std::string_view word = head.substr(begin, at - begin);
+        if (word == "ERROR" || word == "FATAL" || word == "CRITICAL") return false;
+        if (std::find(kLevels.begin(), kLevels.end(), word) != kLevels.end()) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool LogLine::is_remark() const {
+    const std::string low = in_lower_case(text);
+    for (const std::string_view begin : {"warning", "info", "debug", "note:", "hint:", "help:"})
+        if (low.starts_with(begin)) return true;
+    for (const std::string_view part : {"warning:", "[warning]", "[warn]", "[info]", "[debug]", "[trace]"})
+        if (low.find(part) != std::string::npos) return true;
+    if (has_low_level(text)) return true;
+    return is_of_glog() && text.find_first_of("WI") <= 1;
+}
+
+bool LogLine::is_of_glog() const {
+    const std::string_view line = std::string_view(text).substr(text.starts_with('[') ? 1 : 0);
+    return line.size() > 5 && line.find_first_of("IWEF") == 0 && has_four_digits(line.substr(1)) && line[5] == ' ';
+}
+
+bool LogLine::is_farewell() const {
+    constexpr std::array kWords = std::to_array<std::string_view>(
+        {"giving up", "shutting down", "cleaning up", "exiting", "terminating", "stopping", "quitting", "aborting"});
+    const std::string low = in_lower_case(text);
+    std::size_t begin = 0;  // behind "main: " and "[rank 2] "
+    for (const std::string_view end : {": ", "] "})
+        if (const std::size_t at = low.rfind(end); at != std::string::npos) begin = std::max(begin, at + end.size());
+    const std::string_view words = std::string_view(low).substr(begin);
+    return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return words.starts_with(word); });
+}
+
+bool LogLine::is_logged_as_fatal() const { return text.starts_with('F') && is_of_glog(); }
+
+LogLine plain_line(std::string_view line) {
+    LogLine made{without_colours(line)};
+    std::string& text = made.text;
+    const std::size_t bracket = text.find("]:");
+    if (text.starts_with("[rank") && bracket != std::string::npos) {
+        text.erase(0, bracket + 2);
+        if (text.starts_with(' ')) text.erase(0, 1);
+    }
+    const std::size_t box = text.find_first_not_of(' ');
+    if (box != std::string::npos && box > 0 && (text[box] == '|' || text[box] == '+')) {
+        made.is_boxed = true;
+        const bool is_rule = text.compare(box, 2, "+-") == 0;
+        text.erase(0, is_rule ? text.size() : std::min(box + 2, text.size()));
+    }
+    text.erase(text.find_last_not_of(" \t\r") + 1);
+    return made;
+}
+
+}  // namespace dlaunch::agent

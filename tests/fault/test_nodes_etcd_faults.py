@@ -1,0 +1,95 @@
+"""etcd fails under a running job: killed, frozen, emptied, one of three members lost. And the host of the coordinator is lost."""
+
+import pytest
+
+from processes import until
+
+pytestmark = pytest.mark.needs("etcd", "etcdctl")
+
+
+def goes_on(job, world, runs):
+    """No worker was touched: a failure leads to the first counted restart, in the next round."""
+    assert job.rounds() == 1
+    job.order(0, "exit 3")
+    after = job.world(len(world.hosts), after=world)
+    assert after.restarts == {1} and after.round == world.round + 1
+    job.end_well(after, *runs)
+
+
+def test_three_seconds_of_silence(by_etcd):
+    job, etcd = by_etcd(2)
+    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
+    world = job.world(2)
+    etcd.members[0].freeze()
+    with pytest.raises(AssertionError):  # nobody notices in that time
+        until(lambda: job.rounds() > 1 or any(run.ended() for run in runs), 3, "a reaction")
+    etcd.members[0].thaw()
+    goes_on(job, world, runs)
+
+
+def test_killed_and_restarted_with_its_data(by_etcd):
+    job, etcd = by_etcd(2)
+    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
+    world = job.world(2)
+    etcd.members[0].kill()
+    etcd.start()
+    goes_on(job, world, runs)
+
+
+def test_the_leader_of_three_is_killed(by_etcd):
+    job, etcd = by_etcd(2, members=3)
+    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
+    world = job.world(2)
+    leader = until(etcd.leader, 10, "a leader")
+    leader.kill()
+    left = [each for each in etcd.members if each is not leader]
+    until(lambda: all(each.serves() for each in left), 20, "a new leader")
+    goes_on(job, world, runs)
+
+
+def test_the_leader_of_three_is_frozen(by_etcd):
+    job, etcd = by_etcd(2, members=3)
+    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
+    world = job.world(2)
+    leader = until(etcd.leader, 10, "a leader")
+    leader.freeze()
+    try:
+        left = [each for each in etcd.members if each is not leader]
+        until(lambda: all(each.serves() for each in left), 20, "a new leader")
+        goes_on(job, world, runs)
+    finally:
+        leader.thaw()
+
+
+def test_emptied(by_etcd):
+    job, etcd = by_etcd(2)
+    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
+    world = job.world(2)
+    etcd.empty()
+    until(lambda: "/dlaunch/job/claim" in etcd.members[0].keys(), 20, "a new claim")
+    job.order(0, "exit 3")
+    after = job.world(2, after=world)
+    assert after.restarts == {1}
+    job.end_well(after, *runs)
+
+
+def test_the_key_is_deleted_by_hand(by_etcd):
+    job, etcd = by_etcd(2)
+    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
+    world = job.world(2)
+    assert etcd.members[0].ctl("del", "/dlaunch/job/claim").returncode == 0
+    until(lambda: "/dlaunch/job/claim" in etcd.members[0].keys(), 20, "a new claim")
+    goes_on(job, world, runs)
+
+
+def test_the_host_of_the_coordinator_is_lost(by_etcd):
+    job, etcd = by_etcd(3)
+    hosts = list(job.net)
+    runs = [job.join(hosts[0], "2:3", endpoint=etcd.endpoint)]
+    until(lambda: "/dlaunch/job/claim" in etcd.members[0].keys(), 10, "the claim of node1")
+    runs += [job.join(host, "2:3", endpoint=etcd.endpoint) for host in hosts[1:]]
+    world = job.world(3)
+    hosts[0].lose()
+    after = job.world(2, after=world, seconds=30)
+    assert sorted(after.hosts) == ["node2", "node3"] and after.restarts == {0}
+    job.end_well(after, *runs[1:], may_overlap=True)

@@ -1,0 +1,149 @@
+#include "agent/errors/error_message.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlaunch::agent {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr const char* kDuring = "During handling of the above exception, another exception occurred:";
+constexpr const char* kFrom = "The above exception was the direct cause of the following exception:";
+const std::string kReset = "ConnectionResetError: [Errno 104] Connection reset by peer";
+
+Lines traceback(const std::string& exception) {
+    return {"Traceback (most recent call last):", "  File \"/home/you/train.py\", line 41, in <module>", "    main()",
+            exception};
+}
+
+Lines joined(Lines first, const Lines& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+TEST(ErrorMessage, IsTheExceptionOfATraceback) {
+    EXPECT_EQ(error_message(traceback("ValueError: loss is NaN")), "ValueError: loss is NaN");
+    EXPECT_EQ(error_message({"[rank1]: Traceback (most recent call last):", "[rank1]:   File \"x\", line 1",
+                             "[rank1]: KeyError: 'a'"}),
+              "KeyError: 'a'");
+}
+
+TEST(ErrorMessage, IsTheLastExceptionNotAnEarlierOne) {
+    EXPECT_EQ(error_message(joined(traceback("ConnectionResetError: [Errno 104] Connection reset by peer"),
+                                   joined({"trying again"}, traceback("ValueError: loss is NaN")))),
+              "ValueError: loss is NaN");
+}
+
+TEST(ErrorMessage, OfChainedExceptionsIsTheFirst) {
+    const Lines chained = joined(traceback("KeyError: 'shard-17'"),
+                                 joined({"", "During handling of the above exception, another exception occurred:", ""},
+                                        traceback("ConnectionResetError: [Errno 104] Connection reset by peer")));
+    EXPECT_EQ(error_message(chained), "KeyError: 'shard-17'");
+    const Lines cut(chained.begin() + 3, chained.end());  // the tail begins after the first traceback's header
+    EXPECT_EQ(error_message(cut), "KeyError: 'shard-17'");
+}
+
+TEST(ErrorMessage, KeepsTheLinesOfOneMessage) {
+    EXPECT_EQ(error_message(joined(traceback("torch.distributed.DistBackendError: NCCL error"),
+                                   {"ncclRemoteError: A call failed", "", "frame #0: c10::Error"})),
+              "torch.distributed.DistBackendError: NCCL error\nncclRemoteError: A call failed");
+}
+
+TEST(ErrorMessage, SkipsExceptionsThatPythonIgnores) {
+    const Lines tail = joined(traceback("ValueError: loss is NaN"),
+                              joined({"Exception ignored in: <_io.TextIOWrapper name='<stdout>'>"},
+                                     traceback("BrokenPipeError: [Errno 32] Broken pipe")));
+    EXPECT_EQ(error_message(tail), "ValueError: loss is NaN");
+}
+
+TEST(ErrorMessage, SkipsWarnings) {
+    EXPECT_EQ(error_message({"error: cannot read shard 17", "WARNING: Connection reset by peer, trying again",
+                             "[rank1]:[W1122 19:15:48.1 TCPStore.cpp:125] recvValue failed"}),
+              "error: cannot read shard 17");
+    EXPECT_EQ(error_message({"warning: Connection reset by peer"}), "");
+    EXPECT_EQ(error_message({}), "");
+}
+
+TEST(ErrorMessage, OfAnUncaughtCppException) {
+    EXPECT_EQ(
+        error_message({"step 3", "terminate called after throwing an instance of 'std::system_error'",
+                       "  what():  Connection reset by peer"}),
+        "terminate called after throwing an instance of 'std::system_error'\n  what():  Connection reset by peer");
+    EXPECT_EQ(error_message({"watchdog thread terminated with exception: NCCL error: remote process exited",
+                             "terminate called after throwing an instance of 'c10::DistBackendError'"}),
+              "watchdog thread terminated with exception: NCCL error: remote process exited\n"
+              "terminate called after throwing an instance of 'c10::DistBackendError'");
+}
+
+TEST(ErrorMessage, OfMpi) {
+    EXPECT_EQ(error_message({"step 3", "Fatal error in internal_Allreduce: Unknown error class, error stack:",
+                             "MPIDU_Socki_handle_read(649).: connection failure (errno=104:Connection reset by peer)",
+                             "MPIDI_CH3I_Progress_handle_sock_event(422): Communication error with rank 2"})
+                  .substr(0, 33),
+              "Fatal error in internal_Allreduce");
+}
+
+TEST(ErrorMessage, ElseTheLastLineWithoutColours) {
+    EXPECT_EQ(error_message({"step 3", "\x1b[31mall_reduce: read: Connection reset by peer\x1b[0m", ""}),
+              "all_reduce: read: Connection reset by peer");
+}
+
+TEST(ErrorMessage, OfAChainIsTheErrorThatCameUpWhileALossWasHandled) {
+    const auto chain = [](const std::string& first, const char* link, const std::string& second) {
+        return error_message(joined(traceback(first), joined({"", link, ""}, traceback(second))));
+    };
+    EXPECT_EQ(chain(kReset, kDuring, "KeyError: 'shard-17'"), "KeyError: 'shard-17'");
+    EXPECT_EQ(chain(kReset, kDuring, "RuntimeError: step 7 failed"), kReset);  // it wraps the loss
+    EXPECT_EQ(chain(kReset, kFrom, "TrainingError: step 7 failed"), kReset);
+    EXPECT_EQ(chain(kReset, kDuring, "BrokenPipeError: [Errno 32] Broken pipe"), kReset);
+    EXPECT_EQ(chain("ValueError: loss is NaN", kDuring, "KeyError: 'a'"), "ValueError: loss is NaN");
+}
+
+TEST(ErrorMessage, OfAGroupIsTheExceptionThatIsNoLoss) {
+    const auto group = [](const std::vector<std::string>& exceptions) {
+        Lines tail = {
+            "  + Exception Group Traceback (most recent call last):", "  |   File \"a.py\", line 1, in <module>",
+            "  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)"};
+        for (std::size_t at = 0; at < exceptions.size(); ++at)
+            tail = joined(tail, {at == 0 ? "  +-+---------------- 1 ----------------"
+                                         : "    +---------------- 2 ----------------",
+                                 "    | Traceback (most recent call last):", "    |   File \"a.py\", line 2, in f",
+                                 "    | " + exceptions[at]});
+        return error_message(joined(tail, {"    +------------------------------------"}));
+    };
+    EXPECT_EQ(group({kReset}), kReset);
+    EXPECT_EQ(group({"ValueError: loss is NaN", kReset}), "ValueError: loss is NaN");
+    EXPECT_EQ(group({kReset, "ValueError: loss is NaN"}), "ValueError: loss is NaN");
+}
+
+TEST(ErrorMessage, SkipsAnExceptionThatTheProgramSurvived) {
+    const Lines retried = joined({"WARNING:root:the cache is away"}, traceback(kReset));
+    EXPECT_EQ(error_message(joined(retried, {"error: shard 17 is corrupt"})), "error: shard 17 is corrupt");
+    EXPECT_EQ(error_message(retried), kReset);
+    EXPECT_EQ(
+        error_message(joined(joined({"ERROR:root:training failed"}, traceback(kReset)), {"", "3 steps were done"})),
+        kReset);
+}
+
+TEST(ErrorMessage, SkipsLinesThatOnlySayThatTheProcessEnds) {
+    const std::string lost = "error: all_reduce #21 in group world: rank 1 has left the group";
+    for (const Lines& after : {Lines{"giving up"}, Lines{"[info] shutting down"}, Lines{"rank 3: exiting"},
+                               Lines{"2026-11-26 16:11:02,123 - root - INFO - cleaning up"}, Lines{"INFO:root:done"},
+                               Lines{"[2026-11-26 16:11:02.123] [train] [info] 21 steps", "giving up"},
+                               Lines{"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace"}})
+        EXPECT_EQ(error_message(joined({"step 21", lost}, after)), lost) << after.front();
+    for (const std::string own : {"fatal: loss is NaN, giving up", "2026-11-26 16:11:02 ERROR no INFO in shard 17",
+                                  "KeyError: 'INFO'", "step 22"})
+        EXPECT_EQ(error_message({lost, own}), own);
+    EXPECT_EQ(error_message({"giving up"}), "giving up");
+}
+
+TEST(ErrorMessage, OfOpenMpiHasTheReasonOfItsTransport) {
+    const std::string why = "[node1][[1,1],0][btl_tcp_frag.c:241] readv failed: Connection reset by peer (104)";
+    const Lines tail = {"step 3", why, "[node1:4711] *** An error occurred in MPI_Allreduce",
+                        "[node1:4711] *** MPI_ERR_OTHER: known error not in list"};
+    EXPECT_EQ(error_message(tail), why + "\n" + tail[2] + "\n" + tail[3]);
+}
+
+}  // namespace
+}  // namespace dlaunch::agent
