@@ -4,15 +4,10 @@
 #include <array>
 #include <cctype>
 
+#include "rendezvous/base/text.hpp"
+
 namespace dlaunch::agent {
 namespace {
-
-std::string in_lower_case(std::string_view text) {
-    std::string made(text);
-    std::transform(made.begin(), made.end(), made.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return made;
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
@@ -58,7 +53,7 @@ bool has_low_level(std::string_view line) {
 }  // namespace
 
 bool LogLine::is_remark() const {
-    const std::string low = in_lower_case(text);
+    const std::string low = base::in_lower_case(text);
     for (const std::string_view begin : {"warning", "info", "debug", "note:", "hint:", "help:"})
         if (low.starts_with(begin)) return true;
     for (const std::string_view part : {"warning:", "[warning]", "[warn]", "[info]", "[debug]", "[trace]"})
@@ -75,7 +70,7 @@ bool LogLine::is_of_glog() const {
 bool LogLine::is_farewell() const {
     constexpr std::array kWords = std::to_array<std::string_view>(
         {"giving up", "shutting down", "cleaning up", "exiting", "terminating", "stopping", "quitting", "aborting"});
-    const std::string low = in_lower_case(text);
+    const std::string low = base::in_lower_case(text);
     std::size_t begin = 0;  // behind "main: " and "[rank 2] "
     for (const std::string_view end : {": ", "] "})
         if (const std::size_t at = low.rfind(end); at != std::string::npos) begin = std::max(begin, at + end.size());

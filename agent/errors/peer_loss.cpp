@@ -9,6 +9,7 @@
 
 #include "agent/errors/error_message.hpp"
 #include "agent/errors/hosts_in.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -105,16 +106,8 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"end of file [asio", "Boost.Asio"},
 });
 
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
 bool has_capital(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::isupper(c) != 0; });
-}
-
-std::string in_lower_case(std::string_view text) {
-    std::string made(text);
-    std::transform(made.begin(), made.end(), made.begin(), lower);
-    return made;
 }
 
 /// Whether `text` begins with the pattern.
@@ -142,7 +135,7 @@ bool contains(std::string_view text, std::string_view pattern, const std::string
 
 /// Numbers after "rank " and, of JAX, "task:". Brackets hold the rank of the process itself: "[PG ID 0 Rank 1]".
 std::vector<int> ranks_in(std::string_view message, int own_rank) {
-    const std::string low = in_lower_case(message);
+    const std::string low = base::in_lower_case(message);
     std::vector<int> ranks;
     const auto add = [&](int rank) {
         if (rank >= 0 && rank != own_rank && std::find(ranks.begin(), ranks.end(), rank) == ranks.end())
@@ -172,7 +165,7 @@ std::vector<int> ranks_in(std::string_view message, int own_rank) {
 std::span<const PeerLossPattern> peer_loss_patterns() { return kPatterns; }
 
 std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
-    const std::string lines = std::string(message) + "\n", low = in_lower_case(lines);
+    const std::string lines = std::string(message) + "\n", low = base::in_lower_case(lines);
     const std::string own = std::to_string(own_rank);
     const bool found = std::any_of(kPatterns.begin(), kPatterns.end(), [&](const PeerLossPattern& pattern) {
         return contains(has_capital(pattern.text) ? lines : low, pattern.text, own);

@@ -27,6 +27,13 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+std::string in_lower_case(std::string_view text) {
+    std::string made(text);
+    for (char& c : made)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return made;
+}
+
 std::vector<std::string_view> split(std::string_view text, char at) {
     std::vector<std::string_view> parts;
     for (;;) {

@@ -12,6 +12,9 @@ namespace dlaunch::base {
 /// Without blanks at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
+/// With the small ones in place of ASCII's capital letters.
+[[nodiscard]] std::string in_lower_case(std::string_view text);
+
 /// Splits at every `at`. Adjacent separators enclose an empty part, and an empty text is one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char at);
 

@@ -10,6 +10,8 @@ TEST(Trimmed, blanks_at_the_ends_only) {
     EXPECT_EQ(trimmed(" \n"), "");
 }
 
+TEST(Text, in_lower_case) { EXPECT_EQ(in_lower_case("Caf\u00c9 Z[@9"), "caf\u00c9 z[@9"); }
+
 TEST(Split, keeps_empty_parts) {
     EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string_view>{"a", "", "b", ""}));
     EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
