@@ -258,7 +258,7 @@ void Agent::on_end(const JobVerdict& verdict) {
     status_ = verdict.status;
     time_limit_ = {};
     const double seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
-    events_.write("job_ended", {{"status", std::int64_t{status_}}, {"seconds", seconds}});
+    events_.write_job_ended(status_, seconds, verdict.reason);
     auto last = reporter_.final_output(verdict, {.rounds = rounds_, .seconds = seconds}, *round_);
     requeue_.after(verdict, last.report, [this, last](const std::string& line) mutable {
         if (!line.empty()) last.lines.push_back(line);

@@ -97,7 +97,7 @@ void write_last_record(int file, int status, std::string_view reason) {
     if (const std::string log = facts.value("event_log", ""); !log.empty())
         EventLog(end.job_id, [&](const std::string& line) {
             add_event(log, line);
-        }).write("job_ended", {{"status", std::int64_t{status}}, {"seconds", end.seconds}, {"reason", reason}});
+        }).write_job_ended(status, end.seconds, reason);
     if (const std::string report = facts.value("report", ""); !report.empty()) write_to(report, json_report(end));
 }
 

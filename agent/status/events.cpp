@@ -56,4 +56,8 @@ void EventLog::write(std::string_view event, std::initializer_list<Field> fields
     sink_(std::move(line));
 }
 
+void EventLog::write_job_ended(int status, double seconds, std::string_view reason) {
+    write("job_ended", {{"status", std::int64_t{status}}, {"seconds", seconds}, {"reason", reason}});
+}
+
 }  // namespace dlaunch::agent

@@ -27,6 +27,8 @@ public:
 
     /// `more` follows `fields`.
     void write(std::string_view event, std::initializer_list<Field> fields, std::initializer_list<Field> more = {});
+    /// The last event of a job. `reason`: of an end without a failed worker, else empty.
+    void write_job_ended(int status, double seconds, std::string_view reason);
 
 private:
     std::string job_id_;  ///< as JSON

@@ -314,8 +314,6 @@ void FrontShell::finish(int status, const std::string& reason) {
     if (std::exchange(is_over_, true)) return;
     status_ = status;
     const double seconds = std::chrono::duration<double>(base::Clock::now() - began_).count();
-    events_.write("job_ended",
-                  {{"status", std::int64_t{status}}, {"seconds", seconds}, {"reason", std::string_view(reason)}});
     input_.reset();
     timer_ = {};
     script_timer_ = {};
@@ -334,6 +332,7 @@ void FrontShell::finish(int status, const std::string& reason) {
     result.exit_status = status;
     result.max_restarts = plan_.job.restarts.max_restarts;
     if (!reason.empty()) result.reason = reason;
+    events_.write_job_ended(status, seconds, result.reason);
     if (status != 0) {
         const std::string text = result.failures.empty()
                                      ? std::string()

@@ -72,6 +72,16 @@ def test_a_front_end_writes_which_hosts_fail(start, fake_ssh, tmp_path):
     assert lines[-1]["event"] == "job_ended" and lines[-1]["status"] == 0
 
 
+@pytest.mark.parametrize("where", [[], ["--launcher=fork", "--hosts=a"]], ids=["one node", "a front end"])
+def test_the_last_event_has_the_reason_of_the_report(dlaunch, tmp_path, where):
+    files = [f"--event-log={tmp_path}/events", f"--report={tmp_path}/report"]
+    result = dlaunch(*where, "--timeout=0.3", *files, "--no-python", "sleep", "60")
+    report = json.loads((tmp_path / "report").read_text())
+    last = json.loads((tmp_path / "events").read_text().splitlines()[-1])
+    assert (last["event"], last["status"]) == ("job_ended", result.rc) and result.rc != 0
+    assert last["reason"] == report["reason"] and "0.3" in last["reason"]
+
+
 def states(lines):
     return [line["state"] for line in lines if line["event"] == "group_state"]
 
