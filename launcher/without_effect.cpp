@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "launcher/cli/normalize.hpp"
+#include "launcher/cli/suggest.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -97,6 +98,9 @@ std::vector<std::string_view> unknown_names(std::string_view prefix) {
 void warn_without_effect(const Settings& settings, const agent::Plan& plan, const Deps& deps, bool starts_hosts,
                          std::vector<std::string>& warnings) {
     const Facts facts{plan, settings, deps, starts_hosts};
+    for (const auto& variable : deps.host.environment)
+        if (const std::string meant = variable_suggestion(variable.first); !meant.empty())
+            warnings.push_back(fmt::format("{} has no effect; did you mean {}?", variable.first, meant));
     for (const auto& [option, spelling] : settings.spellings) {
         if (!spelling.starts_with('-')) continue;  // a variable, or a line of a file
         if (const std::string_view missing = missing_for(option, facts); !missing.empty())

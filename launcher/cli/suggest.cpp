@@ -5,6 +5,7 @@
 #include "launcher/cli/other_launchers.hpp"
 #include "launcher/cli/split.hpp"
 #include "launcher/cli/table.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -61,6 +62,19 @@ std::string suggestion(std::string_view typed, std::string_view dashes) {
     if (!hint.empty()) return "; " + std::string(hint);
     const std::string_view best = nearest(name, names);
     return best.empty() ? std::string() : "; did you mean " + std::string(dashes) + std::string(best) + "?";
+}
+
+std::string variable_suggestion(std::string_view name) {
+    constexpr std::string_view kPrefix = "DLAUNCH_", kNoOption = "DLAUNCH_TOKEN";
+    constexpr std::size_t kShortest = 5;  // of two shorter names each is near the other
+    if (!name.starts_with(kPrefix) || name == kNoOption || find_variable(name)) return {};
+    const std::string typed = with_dashes(base::in_lower_case(name.substr(kPrefix.size())));
+    for (const Option& option : all_options()) {
+        const bool is_slip = typed.size() >= kShortest && edit_distance(typed, option.name) == 1;
+        if (!option.only_on_command_line && (is_slip || option.name.starts_with(typed + "-")))
+            return option.variable(kPrefix);
+    }
+    return {};
 }
 
 std::string command_suggestion(std::string_view program) {

@@ -19,6 +19,10 @@ namespace dlaunch::launcher {
 /// names of other launchers: -ppn, --ntasks.
 [[nodiscard]] std::string suggestion(std::string_view typed, std::string_view dashes = "--");
 
+/// "DLAUNCH_NPROC_PER_NODE" for DLAUNCH_NPROC, a variable without a meaning that is one slip from an option's, or its
+/// first words; else empty.
+[[nodiscard]] std::string variable_suggestion(std::string_view name);
+
 /// "; did you mean dlaunch check?" for a missing program with a name near a command's; else empty.
 [[nodiscard]] std::string command_suggestion(std::string_view program);
 

@@ -7,10 +7,11 @@
 namespace dlaunch::launcher {
 namespace {
 
-Words warnings(const Words& words, bool starts_hosts = false, bool is_terminal = false) {
+Words warnings(const Words& words, bool starts_hosts = false, bool is_terminal = false,
+               std::vector<std::pair<std::string, std::string>> environment = {{"TERM", "xterm"}}) {
     Words found;
     const auto settings = parse(normalize_contexts(words)->front().options);
-    Deps machine = small_machine({{"TERM", "xterm"}});
+    Deps machine = small_machine(std::move(environment));
     machine.console_is_terminal = [is_terminal] { return is_terminal; };
     warn_without_effect(*settings, *planned(words, machine).plan, machine, starts_hosts, found);
     return found;
@@ -89,6 +90,11 @@ TEST(WithoutEffect, DependsOnTheNodes) {
     EXPECT_EQ(warnings({"--node-cooldown=5", "p"}),
               Words{"--node-cooldown=5 has no effect without several nodes: add --nnodes"});
     EXPECT_EQ(warnings({"--node-cooldown=5", "--nnodes=2", nodes[0], nodes[1], "p"}), Words{});
+}
+
+TEST(WithoutEffect, AMistypedVariableIsNamed) {
+    EXPECT_EQ(warnings({"p"}, false, false, {{"DLAUNCH_NPROC", "2"}, {"DLAUNCH_OF_MINE", "3"}}),
+              Words{"DLAUNCH_NPROC has no effect; did you mean DLAUNCH_NPROC_PER_NODE?"});
 }
 
 TEST(WithoutEffect, UnknownNamesInAPrefixAreNamed) {

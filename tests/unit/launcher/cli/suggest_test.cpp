@@ -43,6 +43,15 @@ TEST(Suggestion, OfNamesUsedByOtherLaunchers) {
     EXPECT_EQ(suggestion("4"), "");
 }
 
+TEST(Suggestion, OfVariables) {
+    for (const char* typed : {"DLAUNCH_NPROC", "DLAUNCH_NPROC_PER_NODES", "DLAUNCH_NPORC_PER_NODE"})
+        EXPECT_EQ(variable_suggestion(typed), "DLAUNCH_NPROC_PER_NODE") << typed;
+    EXPECT_EQ(variable_suggestion("DLAUNCH_MAX_RESTART"), "DLAUNCH_MAX_RESTARTS");
+    for (const char* other : {"DLAUNCH_NPROC_PER_NODE", "DLAUNCH_TOKEN", "DLAUNCH_TOKEN_FILE", "DLAUNCH_APPNUM",
+                              "DLAUNCH_MASTER_HOST", "DLAUNCH_MY_OWN", "DLAUNCH_", "PET_NPROC", "NPROC"})
+        EXPECT_EQ(variable_suggestion(other), "") << other;
+}
+
 TEST(Suggestion, OfCommands) {
     for (const char* typed : {"check", "chek", "hceck", "checks"})
         EXPECT_EQ(command_suggestion(typed), "; did you mean dlaunch check?") << typed;
