@@ -195,6 +195,7 @@ struct RendezvousPlan {
     std::vector<std::string> expected_hosts;            ///< all nodes of a scheduler's allocation; else empty
     bool standalone = true;                             ///< a job of one node, which no other can join
     auth::TokenPtr token;                               ///< null: an open job
+    bool may_be_open = false;                           ///< by the user's word: no line says that it is
     StorePath store = StorePath::automatic;
 
     [[nodiscard]] bool relays_store() const {

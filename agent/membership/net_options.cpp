@@ -92,7 +92,7 @@ std::string place_of(const RendezvousPlan& plan, const std::string& listens_at) 
 }
 
 std::string open_job_line(const RendezvousPlan& plan, const r::DiscoveryResult& found) {
-    if (plan.token || found.succeeds || !found.listener || r::is_loopback(found.bind_to)) return {};
+    if (plan.token || plan.may_be_open || found.succeeds || !found.listener || r::is_loopback(found.bind_to)) return {};
     return fmt::format(
         "the job is open to everybody who reaches {}; to close it, give all nodes the same --token-file, which dlaunch "
         "token FILE makes",

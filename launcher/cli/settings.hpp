@@ -40,6 +40,7 @@ struct Settings {
     std::optional<int> master_port;
     std::optional<std::chrono::milliseconds> node_timeout;
     std::string token_file;
+    bool no_token = false;
     HostOptions hosts;
     std::string devices;       ///< chosen by the front end among this node's; empty: all
     std::optional<int> slots;  ///< of this node, from the front end: the most workers that may be counted

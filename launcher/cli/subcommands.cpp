@@ -39,9 +39,10 @@ constexpr Option kRank{
 constexpr Option kJson{.name = "json", .group = Group::general, .help = "print a line of JSON"};
 
 /// dlaunch's options that apply to a coordinator without workers.
-constexpr std::array<std::string_view, 14> kCoordinatorOptions{
-    "nnodes",          "rdzv-backend", "rdzv-endpoint", "rdzv-id",       "rdzv-conf", "local-addr", "max-restarts",
-    "restart-backoff", "crash-loop",   "node-timeout",  "node-cooldown", "scale-up",  "token-file", "store"};
+constexpr std::array<std::string_view, 15> kCoordinatorOptions{
+    "nnodes",        "rdzv-backend", "rdzv-endpoint",   "rdzv-id",    "rdzv-conf",
+    "local-addr",    "max-restarts", "restart-backoff", "crash-loop", "node-timeout",
+    "node-cooldown", "scale-up",     "token-file",      "no-token",   "store"};
 
 std::vector<const Option*> coordinator_options() {
     std::vector<const Option*> options;

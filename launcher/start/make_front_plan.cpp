@@ -22,10 +22,10 @@ using base::Error;
 using base::Result;
 
 /// Options that the front end itself carries out, beside those of Group::hosts.
-constexpr std::array<std::string_view, 16> kOfFrontEnd{"nnodes",     "nproc-per-node", "rdzv-backend", "rdzv-endpoint",
-                                                       "rdzv-id",    "standalone",     "node-rank",    "master-addr",
-                                                       "local-addr", "report",         "event-log",    "dry-run",
-                                                       "config",     "verbose",        "requeue",      "token-file"};
+constexpr std::array<std::string_view, 17> kOfFrontEnd{
+    "nnodes",    "nproc-per-node", "rdzv-backend", "rdzv-endpoint", "rdzv-id",   "standalone",
+    "node-rank", "master-addr",    "local-addr",   "report",        "event-log", "dry-run",
+    "config",    "verbose",        "requeue",      "token-file",    "no-token"};
 
 /// Options that have a meaning only where several hosts are listed.
 constexpr std::array<std::string_view, 4> kOfHosts{"include", "exclude", "num-nodes", "num-gpus"};

@@ -21,9 +21,12 @@ bool find(void* library, const char* name, Function& to) {
 }
 
 Error missing(const std::string& why) {
-    return {fmt::format("a token or https needs {}, which this host lacks: install OpenSSL 3 (Debian: libssl3): {}",
-                        kLibrary, why),
-            exit_status::kCannotExecute};
+    return {
+        fmt::format(
+            "a token or https needs {}, which this host lacks: install OpenSSL 3 (Debian: libssl3), or start the job "
+            "with --no-token: {}",
+            kLibrary, why),
+        exit_status::kCannotExecute};
 }
 
 base::Result<OpenSsl> load_once() {

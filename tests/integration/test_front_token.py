@@ -155,6 +155,16 @@ def test_without_openssl_the_job_is_open_or_refuses_a_token(dlaunch, no_openssl,
     assert result.rc == 126 and result.out == "" and "libssl3" in result.err and result.err.count("\n") == 1
 
 
+@pytest.mark.root
+@pytest.mark.needs("unshare")
+def test_a_host_without_openssl_is_named_and_needs_an_open_job(dlaunch, fake_ssh, no_openssl):
+    fake_ssh.behave("nb", "under " + shlex.join(no_openssl))
+    result = dlaunch("--hosts=na,nb", *SAY, env=fake_ssh.env)
+    assert result.rc == 80 and result.out == "" and "nb: " in result.err and "--no-token" in result.err
+    result = dlaunch("--hosts=na,nb", "--no-token", *SAY, env=fake_ssh.env)
+    assert ranks(result) == ["0/2", "1/2"] and result.err == ""
+
+
 def test_only_the_users_own_word_hides_the_workers_store(dlaunch, token_file):
     ports = "--hosts=a,b", "--launcher=fork", "--no-python", "sh", "-c", "echo $MASTER_PORT"
 

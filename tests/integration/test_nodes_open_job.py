@@ -1,6 +1,9 @@
 """A job of several nodes without a token: the node that hosts the coordinator says once how to close it."""
 
-from running import OPEN, until
+import pytest
+
+from processes import until
+from running import OPEN
 
 
 def told(run):
@@ -19,9 +22,10 @@ def test_the_host_says_it_once(cluster):
     assert line.startswith(OPEN + "10.86.0.1:") and "--token-file" in line
 
 
-def test_quiet_says_nothing(cluster):
+@pytest.mark.parametrize("option", ["--quiet", "--no-token"])
+def test_the_user_can_spare_the_line(cluster, option):
     job = cluster(2)
-    runs = job.begin("2", "--quiet")
+    runs = job.begin("2", option)
     job.end_well(job.world(2), *runs)
     assert [told(run) for run in runs] == [[], []]
 

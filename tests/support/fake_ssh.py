@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 PROGRAM = f"#!{sys.executable} -SE\n" + r'''
-import json, os, signal, subprocess, sys, time
+import json, os, shlex, signal, subprocess, sys, time
 folder, words = "FOLDER", sys.argv[1:]
 place, command = words[words.index("--") + 1:]
 host = place.rpartition("@")[2]
@@ -31,6 +31,8 @@ if way == "noise":
 if way == "leave":  # the command to itself
     go, done = f"{folder}/{host}.go", f"{folder}/{host}.done"
     command = f"(until [ -e {go} ]; do sleep 0.01; done; {command}); touch {done}"
+if way.startswith("under "):
+    command = f"{way[6:]} /bin/sh -c {shlex.quote(command)}"
 if way.endswith(" files"):
     command = f"ulimit -n {way.split()[0]}; " + command
 login = {"PATH": "/usr/bin:/bin", "HOME": folder, "OF_THE_NODE": host, "SSH_CONNECTION": "127.0.0.1 1 127.0.0.1 22",

@@ -40,6 +40,31 @@ TEST(JobToken, AnErrorNamesFileOrVariable) {
     EXPECT_TRUE(error.starts_with("DLAUNCH_TOKEN: has 15 bytes")) << error;
 }
 
+TEST(JobToken, NoneIsTheUsersWord) {
+    Deps machine = machine_with_file();
+    machine.token_variable = "secret-of-the-variable";
+    const auto open = planned({"--no-token", "p"}, machine);
+    EXPECT_EQ(token_of_plan(open), "none");
+    EXPECT_TRUE(open.plan->rendezvous.may_be_open);
+    EXPECT_EQ(planned({"--no-token", "--token-file=/secret", "p"}, machine).error(),
+              "--no-token: expected no --token-file=/secret beside it");
+}
+
+std::string openness(const char* no_token, const char* token_file) {
+    Settings settings;
+    settings.no_token = true;
+    settings.spellings = {{"no-token", no_token}, {"token-file", token_file}};
+    const auto result = has_no_token(settings);
+    return result ? (*result ? "open" : "closed") : result.error().text;
+}
+
+TEST(JobToken, WhatIsTypedCountsMoreThanAVariable) {
+    EXPECT_EQ(openness("--no-token", "DLAUNCH_TOKEN_FILE=/secret"), "open");
+    EXPECT_EQ(openness("DLAUNCH_NO_TOKEN=1", "--token-file=/secret"), "closed");
+    EXPECT_EQ(openness("DLAUNCH_NO_TOKEN=1", "DLAUNCH_TOKEN_FILE=/secret"),
+              "DLAUNCH_NO_TOKEN=1: expected no DLAUNCH_TOKEN_FILE=/secret beside it");
+}
+
 TEST(JobToken, WorkersInheritNeitherVariable) {
     const auto result =
         planned({"p"}, small_machine({{"DLAUNCH_TOKEN", ""}, {"DLAUNCH_TOKEN_FILE", "/x"}, {"A", "b"}}));

@@ -62,6 +62,16 @@ TEST(FrontToken, AWarningSaysHowAnOpenJobIsClosed) {
     EXPECT_TRUE(chosen(Starter::manual, nullptr, {}, "127.0.0.1").warnings.empty());
 }
 
+TEST(FrontToken, IsNotMadeAgainstTheUsersWord) {
+    Deps machine = small_machine();
+    machine.fresh_token = [] { return auth::token_of("a-fresh-random-token"); };
+    agent::RendezvousPlan job;
+    job.may_be_open = true;
+    std::vector<std::string> warnings;
+    EXPECT_EQ(front_token({}, machine, job, warnings)->token, nullptr);
+    EXPECT_TRUE(warnings.empty());
+}
+
 TEST(FrontToken, AHostWithoutOpenSslHasAnOpenJobAndAWarning) {
     Deps machine = small_machine();
     machine.fresh_token = [] { return base::Result<auth::TokenPtr>(base::Error{"a token needs libssl.so.3"}); };
