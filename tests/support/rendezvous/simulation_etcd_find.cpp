@@ -15,7 +15,7 @@
 namespace dlaunch::rendezvous::simulation {
 namespace {
 
-constexpr Milliseconds kLookAgain{100};
+constexpr Milliseconds kLookAgain{100}, kSilentHost{500};
 
 bool knows_the_job(const SimulatedAgent& agent) { return agent.member && agent.member->epoch() > 0; }
 
@@ -55,7 +55,7 @@ void Simulation::on_keys(std::size_t at, const Keys& keys) {
     auto& finding = agent.finding;
     if (!keys) {
         finding.busy = false;
-        if (!agent.member) after(Milliseconds(500), [this, at] { find_in_etcd(at); });
+        if (!agent.member) after(kSilentHost, [this, at] { find_in_etcd(at); });
         return;
     }
     const auto again = [this, at](Milliseconds pause) { after(pause, [this, at] { look_in_etcd(at); }); };
@@ -103,7 +103,10 @@ void Simulation::on_claim(std::size_t at, const etcd::KeyValue& claim) {
     }
     finding.refused = 0;
     finding.busy = false;
-    if (port.seat == 0) return;
+    if (port.seat == 0) {  // who has claimed starts no coordinator, and its host does not refuse
+        if (!agent.member) after(kSilentHost, [this, at] { find_in_etcd(at); });
+        return;
+    }
     if (!agent.member) {
         agent.seat = port.seat;
         return make_member(at);
