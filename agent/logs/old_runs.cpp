@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,12 +38,22 @@ bool for_each_entry(const std::string& folder, const std::function<bool(std::str
     return true;
 }
 
+/// Whether the folder has entries, all of them such.
+bool has_only(const std::string& folder, const std::function<bool(std::string_view)>& is_such) {
+    bool any = false, other = false;
+    const bool is_readable = for_each_entry(folder, [&](std::string_view name) {
+        (is_such(name) ? any : other) = true;
+        return !other;
+    });
+    return is_readable && any && !other;
+}
+
 /// None: the folder is no run of this user.
 std::optional<PastRun> past_run(const std::string& folder, std::string_view name) {
     const std::string path = folder + "/" + std::string(name);
     struct stat about {};
     if (lstat(path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid()) return std::nullopt;
-    if (!is_run(path)) return std::nullopt;
+    if (!is_run(path) && !is_run_of_hosts(path)) return std::nullopt;
     return PastRun{std::string(name), std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
 }
 
@@ -69,12 +80,11 @@ bool has_title(std::string_view run, std::string_view title) {
 }
 
 bool is_run(const std::string& folder) {
-    bool any = false, other = false;
-    const bool is_readable = for_each_entry(folder, [&](std::string_view name) {
-        (name.starts_with("attempt_") ? any : other) = true;
-        return !other;
-    });
-    return is_readable && any && !other;
+    return has_only(folder, [](std::string_view name) { return name.starts_with("attempt_"); });
+}
+
+bool is_run_of_hosts(const std::string& folder) {
+    return has_only(folder, [&](std::string_view name) { return is_run(fmt::format("{}/{}", folder, name)); });
 }
 
 std::vector<PastRun> past_runs(const std::string& folder, bool (*has_name_of_run)(std::string_view name)) {

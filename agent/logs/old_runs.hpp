@@ -27,6 +27,8 @@ struct PastRun {
 
 /// Whether the folder has attempts, and nothing else.
 [[nodiscard]] bool is_run(const std::string& folder);
+/// Whether the folder has a run's folder for each host, and nothing else: --collect-logs.
+[[nodiscard]] bool is_run_of_hosts(const std::string& folder);
 
 /// The runs of this user in `folder` whose name `has_name_of_run` accepts.
 [[nodiscard]] std::vector<PastRun> past_runs(const std::string& folder, bool (*has_name_of_run)(std::string_view name));

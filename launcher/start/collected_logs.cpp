@@ -24,22 +24,15 @@ bool is_safe_below(std::string_view path) {
     return true;
 }
 
-void name_collected_files(agent::Failure& failure, const std::string& folder) {
+void name_collected_files(agent::Failure& failure, const agent::RunPaths& run) {
     failure.log_folder.clear();
-    for (std::string* const path : {&failure.stdout_file, &failure.stderr_file, &failure.error_file})
-        if (const auto below = path->find("/attempt_"); below != std::string::npos)
-            *path = fmt::format("{}/{}{}", folder, failure.host, path->substr(below));
-}
-
-base::Result<void> make_folder_for_logs(const std::string& folder) {
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    int error = failed.value();
-    if (!failed && access(folder.c_str(), W_OK | X_OK) != 0) error = errno;
-    if (!failed && error == 0 && !fs::is_directory(folder, failed)) error = ENOTDIR;
-    if (error == 0) return {};
-    return base::Error{fmt::format("log directory {}: {}; name one that can be written with --log-dir",
-                                   base::printable(folder), std::strerror(error))};
+    for (std::string* const path : {&failure.stdout_file, &failure.stderr_file, &failure.error_file}) {
+        const auto below = path->find("/attempt_");
+        if (below == std::string::npos) continue;
+        const std::string file = fmt::format("/{}{}", failure.host, path->substr(below));
+        *path = run.folder() + file;
+        if (!run.short_name().empty()) failure.log_folder = run.short_name() + fs::path(file).parent_path().string();
+    }
 }
 
 std::string CollectedLogs::begin_file(int number, const std::string& host, const std::string& path) {

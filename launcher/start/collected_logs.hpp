@@ -5,17 +5,16 @@
 #include <string_view>
 
 #include "agent/errors/failure.hpp"
+#include "agent/logs/run_paths.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/result.hpp"
 
 namespace dlaunch::launcher {
 
-/// Makes the folder for them, unless it is there. An error (2) if no file can be made in it.
-[[nodiscard]] base::Result<void> make_folder_for_logs(const std::string& folder);
-
-/// Writes the log files that nodes send into FOLDER/HOST/attempt_N/LOCAL_RANK/. Blocks as long as the disk does.
+/// Writes the log files that nodes send into RUN/HOST/attempt_N/LOCAL_RANK/. Blocks as long as the disk does.
 class CollectedLogs {
 public:
+    /// `folder`: of the run, agent::RunDirectory.
     explicit CollectedLogs(std::string folder) : folder_(std::move(folder)) {}
 
     /// The following bytes of this host belong to the file. Returns a warning, or an empty text.
@@ -31,7 +30,7 @@ private:
 };
 
 /// The failure's files as they are named here; on the node they are gone when the job has ended.
-void name_collected_files(agent::Failure& failure, const std::string& folder);
+void name_collected_files(agent::Failure& failure, const agent::RunPaths& run);
 
 /// Whether a path from a node stays below the folder to which it is appended.
 [[nodiscard]] bool is_safe_below(std::string_view path);

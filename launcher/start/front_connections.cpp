@@ -122,7 +122,9 @@ void FrontShell::on_closed(int host, const std::string& why) {
 
 /// The coordinator decides what a lost host means; when no host is left, the job has lost its nodes.
 void FrontShell::lose_node(int host, const std::string& why) {
-    if (!nodes_[index(host)].end) write_event("host_lost", host, {{"reason", std::string_view(why)}});
+    const NodeState& node = nodes_[index(host)];
+    if (!node.end) write_event("host_lost", host, {{"reason", std::string_view(why)}});
+    if (!node.end && node.has_order && plan_.collects_logs) print(name_of(host) + ": its log files are lost with it");
     take_end(host, {exit_status::kRendezvousTimeout, why});
     look_for_end();
 }

@@ -78,7 +78,7 @@ base::Result<void> FrontShell::prepare() {
     agent::keep_descriptors();
     static_cast<void>(agent::raise_open_files());
     if (plan_.collects_logs)
-        if (auto made = make_folder_for_logs(plan_.job.logs.directory); !made) return made;
+        if (auto made = run_.make({plan_.job.logs, {}, plan_.job.rendezvous.job_id, {}, {}}); !made) return made;
     auto tls = agent::tls_of(plan_.job.rendezvous);
     if (!tls) return tls.error();
     const auto addresses = front_addresses(rendezvous::own_addresses(), plan_.launcher == Starter::fork,
@@ -92,7 +92,7 @@ base::Result<void> FrontShell::prepare() {
     starter_plan_ = std::move(*starters);
     auto view = view_options(plan_);
     has_view_ = view.has_value();
-    FrontOutput::Options options{plan_.is_lone_worker(), std::move(view), plan_.job.logs.directory,
+    FrontOutput::Options options{plan_.is_lone_worker(), std::move(view), run_.paths().folder(),
                                  typed_terminals(plan_) != 0};
     output_ = std::make_unique<FrontOutput>(loop_, std::move(options), [this](int host, const Taken& taken) {
         if (FrameSocket* socket = nodes_[index(host)].socket.get()) socket->send(encode(taken));
@@ -325,7 +325,7 @@ void FrontShell::finish(int status, const std::string& reason) {
     const auto snapshot = latest_snapshot();
     agent::JobResult result = snapshot ? agent::recorded_result(*snapshot) : agent::JobResult();
     if (plan_.collects_logs)
-        for (agent::Failure& failure : result.failures) name_collected_files(failure, plan_.job.logs.directory);
+        for (agent::Failure& failure : result.failures) name_collected_files(failure, run_.paths());
     for (agent::Failure& failure : result.failures)
         failure.is_on_screen = plan_.job.logs.is_on_console(failure.local_rank, agent::kStderr);
     agent::describe_job(plan_.job, seconds, result);
@@ -348,6 +348,7 @@ void FrontShell::finish(int status, const std::string& reason) {
     requeue_.after({status, reason}, result, [this](const std::string& line) {
         if (!line.empty()) print(line);
         output_->finish([this](bool is_lost) {
+            run_.close();
             if (is_lost) last_line_ = "output was lost: its reader does not read";
             const bool is_srun = plan_.launcher == Starter::srun, waits = ending_signals_ < kWaitsForNobody;
             const base::Duration patience = is_srun ? (waits ? kSrunEndsIn : kHurriedSrunEndsIn)

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "agent/last_record.hpp"
+#include "agent/logs/run_directory.hpp"
+#include "agent/logs/warnings.hpp"
 #include "agent/process/children.hpp"
 #include "agent/process/guard.hpp"
 #include "agent/process/signals.hpp"
@@ -114,6 +116,8 @@ private:
     StarterPlan starter_plan_;
     agent::Terminal terminal_{link_.guard()};
     std::unique_ptr<FrontOutput> output_;
+    agent::Warnings log_warnings_;
+    agent::RunDirectory run_{log_warnings_};  ///< for --collect-logs
     bool has_view_ = false;
     std::map<int, agent::RelayReader> relays_;  ///< by host, with the live view: for note_line()
     agent::EventLog events_;                    ///< of hosts; workers' are on their nodes

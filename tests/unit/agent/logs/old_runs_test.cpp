@@ -62,6 +62,16 @@ TEST_F(OldRunsTest, a_running_job_stays_and_counts) {
     EXPECT_TRUE(fs::exists(newest));
 }
 
+TEST_F(OldRunsTest, the_runs_of_several_hosts_count) {
+    const auto oldest = make("job_aaaaaaaa", 3, "host/attempt_0"), mixed = make("job_bbbbbbbb", 2, "host/attempt_0");
+    std::ofstream(mixed / "remark.txt") << "the good one";
+    const auto newest = make("job_cccccccc", 1, "host/attempt_0");
+    remove_old_runs(folder_, 1, is_run_below_log_dir);
+    EXPECT_FALSE(fs::exists(oldest));
+    EXPECT_TRUE(fs::exists(mixed));
+    EXPECT_TRUE(fs::exists(newest));
+}
+
 TEST_F(OldRunsTest, whatever_is_not_a_run_stays) {
     make("job_zzzzzzzz", 0);
     std::vector<fs::path> others{make("results", 9), make("job_aaaaaaaa", 9, "notes"), make("job_bbbbbbbb", 9, "")};
