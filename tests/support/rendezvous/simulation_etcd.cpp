@@ -3,7 +3,7 @@
 ///
 /// A request may be lost, or carried out while its reply is lost, or carried out long after the client has given up.
 /// Data that is lost, or a key that is deleted by hand, may leave two owners until the first one has looked: `epochs`
-/// and `verdict` make an exception for that time.
+/// and `verdict` make an exception for that time, in which no schedule loses anything again.
 
 #include <fmt/format.h>
 
@@ -211,6 +211,9 @@ void Simulation::fault_of_etcd(Fault kind) {
             if (!agent.admitted) agent.disturbed = true;  // it may not join in time
         faults_end_ = std::max(faults_end_, etcd_away_until_);
     };
+    // Before the owners have looked, a second loss could bring back a claim beside its successor's.
+    const bool is_loss = kind == Fault::etcd_emptied || kind == Fault::etcd_key_deleted;
+    if (is_loss && may_have_two_owners()) return;
     switch (kind) {
         case Fault::etcd_away: ++tally_.faults["etcd away"]; return away(ms(200, 15'000));
         case Fault::etcd_loses_replies:
