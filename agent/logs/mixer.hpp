@@ -60,6 +60,8 @@ public:
 
     /// compose() has work now.
     [[nodiscard]] virtual bool must_compose(base::Time /*now*/) const { return false; }
+    /// The bytes wait for compose(), so that the view is not seen to go and come.
+    [[nodiscard]] virtual bool waits_for_view(base::Time /*now*/) const { return false; }
     /// To be called before bytes are written to the console.
     virtual void compose(base::Time /*now*/) {}
     virtual void resize(WindowSize /*size*/) {}

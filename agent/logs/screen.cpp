@@ -149,6 +149,7 @@ void Screen::flush_composed() {
         if (const auto size = window_size(fd_)) mixer_->resize(*size);
         mixer_->compose(base::Clock::now());
         set_timer();
+        if (mixer_->waits_for_view(base::Clock::now())) return;
     }
     console_.flush();
     if (must_hold_ && console_.queue().empty()) hold();

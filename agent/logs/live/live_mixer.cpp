@@ -214,6 +214,10 @@ base::Time LiveMixer::next_draw() const {
 
 bool LiveMixer::must_compose(base::Time now) const { return !is_paused_ && now >= next_draw(); }
 
+bool LiveMixer::waits_for_view(base::Time now) const {
+    return !is_paused_ && text_bytes_ > 0 && now < next_draw() && now >= rules_.began + rules_.begins_after;
+}
+
 void LiveMixer::compose(base::Time now) {
     if (!must_compose(now) || out_.size() > kMostQueued) return;
     const Stream* const typed = typed_at();

@@ -39,7 +39,8 @@ public:
         base::Duration block_pause = std::chrono::milliseconds(50);   ///< silence that ends a block of stderr
         base::Duration block_lasts = std::chrono::milliseconds(500);  ///< at most
         base::Duration between_draws = std::chrono::milliseconds(33);
-        base::Duration text_waits = std::chrono::milliseconds(10);  ///< for the block below it; much text not at all
+        base::Duration text_waits =
+            std::chrono::milliseconds(10);  ///< for the block below it, both in one write; much text not at all
         base::Duration between_looks = std::chrono::milliseconds(200);  ///< at the terminal's size
         base::Duration silence = std::chrono::seconds(2);               ///< a shorter one is not shown
         base::Duration begins_after = std::chrono::milliseconds(300);   ///< without a block in short jobs
@@ -65,6 +66,7 @@ public:
     void advance(base::Time now) override;
 
     [[nodiscard]] bool must_compose(base::Time now) const override;
+    [[nodiscard]] bool waits_for_view(base::Time now) const override;
     void compose(base::Time now) override;
     void resize(WindowSize size) override;
     void show_progress(const JobProgress& progress) override;

@@ -252,5 +252,20 @@ TEST_F(LiveMixerTest, NeedsNoBlockInAShortJob) {
     EXPECT_EQ(shown(), "");
 }
 
+TEST_F(LiveMixerTest, TextThatFollowsADrawWaitsForTheBlockBelowIt) {
+    mixer_->print("text\n", now_);
+    EXPECT_FALSE(mixer_->waits_for_view(now_)) << "there is no block yet";
+    mixer_->compose(now_ += 1s);
+    mixer_->print("text\n", now_);
+    EXPECT_TRUE(mixer_->waits_for_view(now_ + 9ms));
+    EXPECT_FALSE(mixer_->waits_for_view(now_ + 10ms));
+    EXPECT_TRUE(mixer_->must_compose(now_ + 10ms));
+    mixer_->print(std::string(LiveMixer::kMuchText, 'x') + "\n", now_);
+    EXPECT_FALSE(mixer_->waits_for_view(now_)) << "much text is not held up";
+    mixer_->pause();
+    mixer_->print("text\n", now_);
+    EXPECT_FALSE(mixer_->waits_for_view(now_));
+}
+
 }  // namespace
 }  // namespace dlaunch::agent
