@@ -87,7 +87,8 @@ void add_memory(Lines& out, const Failure& failure) {
 
 /// Whether the process ended because its standard input was empty: Python's input(), and pdb at a breakpoint().
 bool misses_input(const Failure& failure) {
-    return failure.message.starts_with("EOFError") || failure.message.find("bdb.BdbQuit") != std::string::npos;
+    return failure.message.starts_with("EOFError: EOF when reading a line") ||
+           failure.message.find("bdb.BdbQuit") != std::string::npos;
 }
 
 /// Advice for a worker that wanted to read, or that has left no output on stderr.
@@ -219,7 +220,19 @@ std::string timeout_line(const JobResult& end, const std::vector<const Failure*>
 }
 
 /// The lines below the words of the first cause.
-Lines facts(const JobResult& end, const std::vector<const Failure*>& causes, bool timed_out, std::size_t most_others) {
+/// In two lines where one is wider than `width`; 0: there is no width.
+void add_logs(Lines& out, const std::string& folder, std::size_t width) {
+    constexpr std::string_view kTitle = "logs:          ";
+    const std::size_t attempt = folder.rfind("/attempt_");
+    const bool fits = width == 0 || kMargin.size() + kTitle.size() + folder.size() <= width;
+    if (folder.empty()) return;
+    if (fits || attempt == std::string::npos) return line(out, kMargin, "{}{}", kTitle, folder);
+    line(out, kMargin, "{}{}", kTitle, folder.substr(0, attempt + 1));
+    line(out, kMargin, "{:{}}{}", "", kTitle.size(), folder.substr(attempt + 1));
+}
+
+Lines facts(const JobResult& end, const std::vector<const Failure*>& causes, bool timed_out, std::size_t most_others,
+            std::size_t width) {
     const Failure& first = *causes.front();
     Lines out;
     if (first.role != Failure().role) line(out, kMargin, "role:          {}", printable(first.role));
@@ -234,7 +247,7 @@ Lines facts(const JobResult& end, const std::vector<const Failure*>& causes, boo
     if (end.max_restarts > 0)
         line(out, kMargin, "restarts:      {} of {} were used, the job ran {}", end.restarts, end.max_restarts,
              duration_text(end.seconds));
-    if (const std::string logs = logs_of(first, end); !logs.empty()) line(out, kMargin, "logs:          {}", logs);
+    add_logs(out, logs_of(first, end), width);
     if (first.how != ExitKind::not_executed) line(out, kMargin, "exit status:   {}", end.exit_status);
     if (const std::string text = advice(first, end); !text.empty()) out.push_back(std::string(kMargin) + text);
     return out;
@@ -259,8 +272,10 @@ std::string text_report(const JobResult& end, std::string_view printed, const Re
         quote(above, kMargin,
               "this process was the template of --start-method=fork, from which workers are forked\n"
               "(with --start-method=spawn each worker runs the program from its start)");
-    Lines below = facts(end, causes, timed_out, kMostOthers);
-    if (1 + above.size() + below.size() + kLeastWords > kMostLines) below = facts(end, causes, timed_out, 1);
+    const std::size_t most_columns = style.columns > 0 ? width : 0;
+    Lines below = facts(end, causes, timed_out, kMostOthers, most_columns);
+    if (1 + above.size() + below.size() + kLeastWords > kMostLines)
+        below = facts(end, causes, timed_out, 1, most_columns);
     const std::size_t space = kMostLines - std::min(kMostLines - 1, 1 + above.size() + below.size());
     Lines words = late_stack(causes, std::min(space, kMostStack));
     if (words.empty() && !timed_out) words = words_of(first, is_late(first) ? std::min(space, kMostStack) : space);

@@ -174,6 +174,16 @@ TEST(TextReport, NamesTheFolderOfTheLogs) {
     EXPECT_TRUE(has_line(text_report(end), "  logs:          logs/latest-node3/attempt_2/1/"));
 }
 
+TEST(TextReport, BreaksThePathOfTheLogsBelowTheRunRatherThanCuttingIt) {
+    JobResult end = ended({exited(1, 1)});
+    const std::string run = "/tmp/dlaunch-20261126-194020-train_transformer_lm.py-uj25npm3/";
+    end.failures[0].stderr_file = run + "attempt_0/1/stderr.log";
+    const std::string text = text_report(end, {}, {.columns = 80});
+    EXPECT_TRUE(has_line(text, "  logs:          " + run)) << text;
+    EXPECT_TRUE(has_line(text, "                 attempt_0/1/")) << text;
+    EXPECT_TRUE(has_line(text_report(end), "  logs:          " + run + "attempt_0/1/")) << "no terminal";
+}
+
 TEST(TextReport, ListsOtherCausesAndCoalescesCollateralFailures) {
     Failure collateral = exited(0, 99);
     collateral.collateral = true;
@@ -362,6 +372,8 @@ TEST(TextReport, AdvisesHowToConnectStandardInput) {
     EXPECT_EQ(text_report(end).find("--stdin"), std::string::npos) << "the rank has the input";
     end.lacks_input = true;
     EXPECT_TRUE(has_line(text_report(end), "  standard input is empty: --stdin=3 connects it to rank 3"));
+    end.failures[0].message = "EOFError: Ran out of input";
+    EXPECT_EQ(text_report(end).find("--stdin"), std::string::npos) << "an empty file of pickle";
     end.failures[0].message = "bdb.BdbQuit";
     EXPECT_NE(text_report(end).find("--stdin=3"), std::string::npos);
 }
