@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
 
+#include "agent/errors/last_statement.hpp"
 #include "agent/errors/log_line.hpp"
 #include "agent/errors/peer_loss.hpp"
 
@@ -98,6 +98,7 @@ bool is_survived(const Lines& lines, std::size_t traceback) {
 bool is_fatal(const LogLine& line) {
     const std::string& text = line.text;
     return line.is_logged_as_fatal() || text.starts_with("terminate called") || text.starts_with("Fatal error in ") ||
+           text.starts_with("panic: ") || text.find("' panicked at ") != std::string::npos ||
            text.starts_with("Abort(") || text.find("watchdog thread terminated with exception") != std::string::npos ||
            text.find("*** An error occurred in") != std::string::npos;
 }
@@ -128,12 +129,10 @@ std::string error_message(const std::vector<std::string>& stderr_tail) {
             return lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
         if (is_fatal(lines[at])) return fatal_message(lines, at);
     }
-    const auto last = [&](auto counts) {
-        const auto found = std::find_if(lines.rbegin(), lines.rend(), counts);
-        return found == lines.rend() ? std::nullopt : std::optional(found->text);
-    };
-    if (auto text = last([](const LogLine& line) { return line.states_something(); })) return *text;
-    return last([](const LogLine& line) { return !line.text.empty() && !line.is_remark(); }).value_or("");
+    if (std::string text = last_statement(lines); !text.empty()) return text;
+    const auto farewell = std::find_if(lines.rbegin(), lines.rend(),
+                                       [](const LogLine& line) { return !line.text.empty() && !line.is_remark(); });
+    return farewell == lines.rend() ? "" : farewell->text;
 }
 
 }  // namespace dlaunch::agent

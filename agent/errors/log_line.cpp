@@ -67,6 +67,21 @@ bool LogLine::is_of_glog() const {
     return line.size() > 5 && line.find_first_of("IWEF") == 0 && has_four_digits(line.substr(1)) && line[5] == ' ';
 }
 
+namespace {
+
+/// What a shell, time(1), a runtime or a leak checker adds below the last words of a program, in small letters.
+bool is_of_other_programs(std::string_view low) {
+    constexpr std::array kBegins = std::to_array<std::string_view>(
+        {"real\t", "user\t", "sys\t", "real ", "user ", "sys ", "command exited with ", "exit status ",
+         "stack backtrace:", "stacktrace:", "node.js v", "}", "goroutine ", "direct leak of ", "indirect leak of ",
+         "summary: addresssanitizer: ", "====="});
+    return std::any_of(kBegins.begin(), kBegins.end(),
+                       [&](std::string_view begin) { return low.starts_with(begin); }) ||
+           low.find("leaksanitizer: detected") != std::string::npos;
+}
+
+}  // namespace
+
 bool LogLine::is_farewell() const {
     constexpr std::array kWords = std::to_array<std::string_view>(
         {"giving up", "shutting down", "cleaning up", "exiting", "terminating", "stopping", "quitting", "aborting"});
@@ -75,6 +90,7 @@ bool LogLine::is_farewell() const {
     for (const std::string_view end : {": ", "] "})
         if (const std::size_t at = low.rfind(end); at != std::string::npos) begin = std::max(begin, at + end.size());
     const std::string_view words = std::string_view(low).substr(begin);
+    if (is_of_other_programs(low)) return true;
     return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return words.starts_with(word); });
 }
 

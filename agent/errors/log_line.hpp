@@ -12,7 +12,7 @@ struct LogLine {
 
     /// A line of a log below the level of an error: a program that retries says such things and lives.
     [[nodiscard]] bool is_remark() const;
-    /// "giving up", "main: shutting down": that the process ends, not why.
+    /// "giving up", "main: shutting down", "exit status 2", times of a shell: that the process ends, not why.
     [[nodiscard]] bool is_farewell() const;
     /// glog, absl and torch's C++ logs: "W1122 19:15:48.1", also within brackets.
     [[nodiscard]] bool is_of_glog() const;

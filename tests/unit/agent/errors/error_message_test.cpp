@@ -138,6 +138,54 @@ TEST(ErrorMessage, SkipsLinesThatOnlySayThatTheProcessEnds) {
     EXPECT_EQ(error_message({"giving up"}), "giving up");
 }
 
+TEST(ErrorMessage, OfALossStandsAboveWhatAShellOrTheProgramSaysOfTheEnd) {
+    const std::string lost = "recv: Connection reset by peer";
+    for (const Lines& after :
+         {Lines{"worker exiting"}, Lines{"closing files"}, Lines{"[rank 2] Training stopped."},
+          Lines{"job step failed"}, Lines{"", "real\t0m1.204s", "user\t0m0.010s", "sys\t0m0.002s"},
+          Lines{"Command exited with non-zero status 1"}, Lines{"exit status 2"}, Lines{"Additional information:"},
+          Lines{"=================================================================",
+                "==4711==ERROR: LeakSanitizer: detected memory leaks", "",
+                "Direct leak of 8 byte(s) in 1 object(s) allocated from:", "    #0 0x7f in malloc", "",
+                "SUMMARY: AddressSanitizer: 8 byte(s) leaked in 1 allocation(s)."}})
+        EXPECT_EQ(error_message(joined({"step 21", lost}, after)), lost) << after.back();
+    for (const std::string own : {"shard 17 missing, exiting", "main: stopped: cannot read shard 17",
+                                  "assertion x > 0 failed: shard 17", "the loader of shard 17 has stopped in step 22"})
+        EXPECT_EQ(error_message({lost, own}), own);
+    EXPECT_EQ(error_message({"job step failed"}), "job step failed");
+    EXPECT_EQ(error_message({"read 3 of 4 shards", "connection closed"}), "connection closed");
+}
+
+TEST(ErrorMessage, HasTheStackBelowIt) {
+    const Lines java{"Exception in thread \"main\" java.net.SocketException: Connection reset",
+                     "\tat java.base/sun.nio.ch.NioSocketImpl.implRead(NioSocketImpl.java:328)",
+                     "\tat C.main(C.java:9)"};
+    EXPECT_EQ(error_message(java), java[0] + "\n" + java[1] + "\n" + java[2]);
+    EXPECT_EQ(
+        error_message({"Exception in thread \"main\" java.lang.RuntimeException: no batch", "\tat C.main(C.java:9)",
+                       "Caused by: java.net.SocketException: Connection reset", "\t... 1 more"}),
+        "Caused by: java.net.SocketException: Connection reset\n\t... 1 more");
+    EXPECT_EQ(
+        error_message({"node:events:497", "      throw er; // Unhandled 'error' event", "      ^", "",
+                       "Error: read ECONNRESET", "    at TCP.onStreamRead (node:internal/stream_base_commons:216:20)",
+                       "Emitted 'error' event on Socket instance at:", "    at emitErrorNT {", "  errno: -104",
+                       "  code: 'ECONNRESET',", "}", "", "Node.js v20.11.0"}),
+        "Error: read ECONNRESET\n    at TCP.onStreamRead (node:internal/stream_base_commons:216:20)");
+    EXPECT_EQ(error_message({"ERROR: LoadError: IOError: read: connection reset by peer (ECONNRESET)",
+                             "Stacktrace:", " [1] wait_readnb(x::Sockets.TCPSocket)"}),
+              "ERROR: LoadError: IOError: read: connection reset by peer (ECONNRESET)");
+}
+
+TEST(ErrorMessage, OfAPanic) {
+    EXPECT_EQ(error_message({"panic: read tcp 127.0.0.1:5: use of closed network connection", "",
+                             "goroutine 1 [running]:", "main.main()", "\t/home/you/c.go:9 +0x1d", "exit status 2"}),
+              "panic: read tcp 127.0.0.1:5: use of closed network connection");
+    const Lines rust{"thread 'main' panicked at c.rs:9:5:",
+                     "called `Result::unwrap()` on an `Err` value: Os { code: 104, kind: ConnectionReset }",
+                     "stack backtrace:", "   0: rust_begin_unwind"};
+    EXPECT_TRUE(error_message(rust).starts_with(rust[0] + "\n" + rust[1]));
+}
+
 TEST(ErrorMessage, OfOpenMpiHasTheReasonOfItsTransport) {
     const std::string why = "[node1][[1,1],0][btl_tcp_frag.c:241] readv failed: Connection reset by peer (104)";
     const Lines tail = {"step 3", why, "[node1:4711] *** An error occurred in MPI_Allreduce",

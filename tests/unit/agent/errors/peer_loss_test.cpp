@@ -51,6 +51,14 @@ TEST(PeerLoss, IsFoundInTheMessagesOfFrameworks) {
             "dlaunch::Error: rank 1 waited 1 s for rank 2 (timeout)",
             "RuntimeError: [Rank 0]: Ranks 2, 3 failed to pass monitoredBarrier in 1000 ms",
             "read: End of file [asio.misc:2]",
+            "Error: read ECONNRESET",
+            "Error: socket hang up",
+            "java.io.EOFException\n\tat java.base/java.io.DataInputStream.readFully(DataInputStream.java:210)",
+            "panic: read tcp 127.0.0.1:5->127.0.0.1:6: use of closed network connection",
+            "server closed connection at c.pl line 9.",
+            "eof (this error originated at tensorpipe/transport/uv/connection_impl.cc:302)",
+            "threading.BrokenBarrierError",
+            "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
         })
         EXPECT_TRUE(lost_a_peer(message)) << message;
 }
