@@ -184,7 +184,8 @@ void Rounds::note_gone(const Node& node, bool was_needed) {
     if (node.state == MemberState::none || !node.last_rank) return;
     removed_.insert(*node.last_rank);
     if (is_settling()) adoption_.accounted_for(*node.last_rank);
-    if (was_needed || phase_ == Phase::stopping) return;
+    const bool has_failed = node.state == MemberState::stopped && !node.leaving;
+    if (has_failed || was_needed || phase_ == Phase::stopping) return;
     finished_.insert(*node.last_rank);
     record();
 }

@@ -210,6 +210,24 @@ TEST(CoordinatorAdoption, a_finished_member_that_is_gone_is_not_waited_for) {
     for (int node : {0, 1}) EXPECT_EQ(next.received<End>(node)->verdict.status, 0);
 }
 
+/// The failure is known to a coordinator that dies before it could act on it.
+TEST(CoordinatorAdoption, a_failed_member_that_is_gone_has_not_finished) {
+    Job job(1, 3, 1);
+    for (int node : {0, 1, 2}) job.join(node);
+    Job second = replacement_of(job);
+    second.comes_back(2, 0, 3, false);
+    second.fails(2);
+    second.over(2);
+    second.dies(2);
+    Job third = replacement_of(second);
+    for (int node : {0, 1}) third.comes_back(node, 0, 3);
+    for (int node : {0, 1}) third.over(node, true);
+    third.pass(6s, {0, 1});
+    EXPECT_FALSE(third.received<End>(0));
+    EXPECT_EQ(third.coordinator.phase(), Coordinator::Phase::running);
+    EXPECT_EQ(third.coordinator.round(), 1);
+}
+
 TEST(CoordinatorAdoption, the_signal_that_ends_the_job_goes_to_all_workers) {
     for (const int status : {130, 143, 124}) {
         Job job(2, 2, 1);
