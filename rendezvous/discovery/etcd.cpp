@@ -168,6 +168,10 @@ Result<DiscoveryResult> EtcdDiscovery::take_over(DiscoveryResult found, const Et
     if (!*first) return found;
     auto listener = listen();
     if (!listener) return listener.error();
+    // Before it listened, the port refused: to others a node that was frozen for so long was dead.
+    const auto now = look();
+    if (!now) return unanswered(now.error());
+    if (!now->claim || now->claim->value != seat.content) return found;
     found.succeeds = after.record || known_epoch_ > 0;
     if (auto snapshot = after.handed ? wire::decode_snapshot(after.handed->value) : std::nullopt) {
         HandedOver handed{0, std::move(*snapshot)};

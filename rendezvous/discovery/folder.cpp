@@ -210,6 +210,10 @@ base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, 
     if (!*first) return found;
     auto listener = listen();
     if (!listener) return listener.error();
+    // Before it listened, the port refused: to others a node that was frozen for so long was dead.
+    const auto now = latest();
+    if (!now) return now.error();
+    if (!*now || (*now)->number != claim.number) return found;
     found.succeeds = after.number > 0 || known_epoch_ > 0;
     if (auto released = released_as(after)) {
         if (released->is_unused()) found.succeeds = false;

@@ -63,6 +63,8 @@ struct Machines {
     bool records_last = false;
     /// A claim in etcd whose port has refused for so long is dead.
     Milliseconds closed_port{1'000};
+    /// Who has claimed looks whether the claim is still its own when its port refuses no more.
+    bool looks_when_it_listens = true;
     /// What the owner of a claim in etcd does, where it should do `step`.
     std::function<OwnersStep(OwnersStep step)> owner = [](OwnersStep step) { return step; };
     /// Of the fence margin: how long fenced workers may take to die.
@@ -169,7 +171,10 @@ private:
     void on_keys(std::size_t at, const Keys& keys);
     void on_claim(std::size_t at, const etcd::KeyValue& claim);
     void claim_for(std::size_t at, const EtcdKeys& seen);
+    void listen(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked);
     void host(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked);
+    void take_seat(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked);
+    void when_agent_acts(std::size_t at, std::function<void(Agent&)> what);
     void fault_of_etcd(Fault kind);
     [[nodiscard]] bool may_have_two_owners() const {
         return keys_lost_at_ && now_ < *keys_lost_at_ + options_.node_timeout;

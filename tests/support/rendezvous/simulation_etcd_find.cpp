@@ -83,7 +83,7 @@ void Simulation::on_keys(std::size_t at, const Keys& keys) {
 
 bool Simulation::refuses(std::size_t node, const SimulatedPort& port) const {
     const bool is_cut = now_ < std::max(cut_until(node, port.node, true), cut_until(node, port.node, false));
-    return !is_cut && !nodes_[port.node].lost && (port.seat == 0 || !seats_[port.seat].listening);
+    return !is_cut && !nodes_[port.node].lost && (port.seat == 0 ? !port.listens : !seats_[port.seat].listening);
 }
 
 /// Joins the owner, unless its port has refused for long enough: then it is dead.
@@ -127,17 +127,42 @@ void Simulation::claim_for(std::size_t at, const EtcdKeys& seen) {
     const std::string content = claim_content(agent.node, agent.standby_port, std::max(known, before));
     claim_in_etcd(agent.node, content, seen, [this, at, content, seen, asked = now_](std::optional<bool> first) {
         if (!first) return on_keys(at, {});
-        *first ? host(at, content, seen, asked) : look_in_etcd(at);
+        *first ? listen(at, content, seen, asked) : look_in_etcd(at);
     });
 }
 
-/// The agent's guard starts the coordinator. The agent may have been frozen since it has claimed.
-void Simulation::host(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked) {
+/// The agent may have been frozen since it has claimed. While its port refused, it was dead to others.
+void Simulation::listen(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked) {
+    when_agent_acts(at, [this, at, content, seen, asked](Agent& agent) {
+        ports_[agent.standby_port].listens = true;
+        if (!machines_.looks_when_it_listens) return host(at, content, seen, asked);
+        read_keys(agent.node, [this, at, content, seen, asked](const Keys& keys) {
+            const bool is_own = keys && keys->claim && keys->claim->value == content;
+            if (is_own) return host(at, content, seen, asked);
+            ports_[agents_[at].standby_port].listens = false;
+            bind_port(agents_[at]);
+            keys ? look_in_etcd(at) : on_keys(at, {});
+        });
+    });
+}
+
+void Simulation::when_agent_acts(std::size_t at, std::function<void(Agent&)> what) {
     Agent& agent = agents_[at];
     if (agent.dead || agent.status) return;
-    if (now_ < agent.frozen_until)
-        return this->at(agent.frozen_until + ms(0, 3),
-                        [this, at, content, seen, asked] { host(at, content, seen, asked); });
+    if (now_ >= agent.frozen_until) return what(agent);
+    this->at(agent.frozen_until + ms(0, 3), [this, at, what = std::move(what)] { when_agent_acts(at, what); });
+}
+
+/// The agent's guard starts the coordinator.
+void Simulation::host(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked) {
+    when_agent_acts(at, [this, at, content, seen, asked](Agent&) {
+        take_seat(at, content, seen, asked);
+        look_in_etcd(at);
+    });
+}
+
+void Simulation::take_seat(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked) {
+    Agent& agent = agents_[at];
     note(fmt::format("agent{} has claimed epoch {}", at, epoch_in(content)));
     ++tally_.faults["take-over"];
     auto handed_over = seen.handed ? wire::decode_snapshot(seen.handed->value) : std::nullopt;
@@ -151,7 +176,6 @@ void Simulation::host(std::size_t at, const std::string& content, const EtcdKeys
     bind_port(agent);
     if (agent.member) agent.member->set_standby_port(agent.standby_port);
     start_process(seat, now_ - asked);
-    look_in_etcd(at);
 }
 
 }  // namespace dlaunch::rendezvous::simulation

@@ -135,10 +135,11 @@ struct SimulatedSeat {
     std::optional<Snapshot> record;
 };
 
-/// A port that an agent has bound: refuses dials until the agent has taken over.
+/// A port that an agent has bound: refuses dials until the agent has claimed it.
 struct SimulatedPort {
     std::size_t node = 0;
-    std::size_t seat = 0;  ///< 0: it does not listen
+    std::size_t seat = 0;  ///< whose coordinator serves it; 0: none yet
+    bool listens = false;
 };
 
 /// One TCP connection; each side knows for itself whether it is open.

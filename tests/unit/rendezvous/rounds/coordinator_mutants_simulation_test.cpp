@@ -120,9 +120,10 @@ TEST(Mutants, a_coordinator_whose_lease_counts_from_the_answer) {
     EXPECT_TRUE(breaks("epochs", machines));
 }
 
-TEST(Mutants, a_claimant_that_takes_a_port_that_refuses_once_for_a_death) {
+TEST(Mutants, a_claimant_whose_claim_was_revoked_before_it_listened) {
     Machines machines;
-    machines.closed_port = Milliseconds(0);
+    machines.closed_port = Milliseconds(0);  // else a matter of a freeze at one moment
+    machines.looks_when_it_listens = false;
     EXPECT_TRUE(breaks("epochs", machines));
 }
 
@@ -141,15 +142,12 @@ TEST(Mutants, a_successor_that_uses_numbers_of_rounds_again) {
 struct Stubborn : Rules {
     bool is_replaced(std::uint64_t, std::uint64_t) const override { return false; }
 };
-TEST(Mutants, a_coordinator_that_does_not_step_down_at_a_later_epoch) {
-    EXPECT_TRUE(breaks("progress", with_rules<Stubborn>()));
-}
 
 struct Faithful : Member {
     using Member::Member;
     bool is_stale(std::uint64_t) const override { return false; }
 };
-/// Where the earlier coordinator steps down, no member is welcomed by it.
+/// Either rule alone keeps members from an earlier coordinator: where it steps down, no member is welcomed by it.
 TEST(Mutants, a_member_that_follows_an_earlier_coordinator_which_does_not_step_down) {
     Machines machines = with_rules<Stubborn>();
     machines.member = [](auto options, Time now, std::uint64_t jitter) {
