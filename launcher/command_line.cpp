@@ -119,6 +119,7 @@ Result<Invocation> plan_nodes(const std::vector<ContextRequest>& contexts, const
     invocation.kind = settings.dry_run ? Invocation::Kind::print : Invocation::Kind::start_nodes;
     if (settings.dry_run) invocation.output = front_dry_run(*front);
     warn_without_effect(settings, front->job, deps, true, invocation.warnings);
+    if (auto unused = unused_components(deps.host, settings)) invocation.warnings.push_back(std::move(*unused));
     invocation.front = std::move(*front);
     return invocation;
 }

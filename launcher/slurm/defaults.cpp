@@ -90,6 +90,16 @@ std::optional<std::string> unused_nodes(const agent::Host& host, const Settings&
         *nodes);
 }
 
+std::optional<std::string> unused_components(const agent::Host& host, const Settings& settings) {
+    const auto components = whole_number(host.variable("SLURM_HET_SIZE").value_or(""), 2, kMostAllocated);
+    const bool is_mentioned = gives_any(settings, {"hosts", "hostfile"});
+    if (!components || is_mentioned || settings.hosts.starter != Starter::srun) return std::nullopt;
+    return fmt::format(
+        "SLURM's job has {} components and --launcher=srun uses the nodes of one; srun --het-group=0-{} dlaunch ... "
+        "uses all of them",
+        *components, *components - 1);
+}
+
 std::optional<std::string> narrow_affinity(const agent::Host& host, int workers) {
     if (!host.set_variable("SLURM_JOB_ID") || workers <= host.usable_cores) return std::nullopt;
     return fmt::format(

@@ -27,6 +27,10 @@ void apply_step(const SlurmStep& step, Settings& settings);
 /// The line for a job of one node in an allocation of several nodes that the user has not mentioned; else none.
 [[nodiscard]] std::optional<std::string> unused_nodes(const agent::Host& host, const Settings& settings);
 
+/// The line for a front end that starts its hosts by srun in a heterogeneous job, of which it sees one component; else
+/// none.
+[[nodiscard]] std::optional<std::string> unused_components(const agent::Host& host, const Settings& settings);
+
 /// The line for a node of SLURM with more workers than usable cores; else none.
 [[nodiscard]] std::optional<std::string> narrow_affinity(const agent::Host& host, int workers);
 

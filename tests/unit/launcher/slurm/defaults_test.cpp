@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "launcher/cli/normalize.hpp"
+#include "launcher/cli/parse.hpp"
 #include "launcher/command_line.hpp"
 #include "tests/unit/launcher/deps_for_tests.hpp"
 
@@ -182,6 +184,21 @@ TEST(SlurmDefaults, GpusOfTheNode) {
     const auto outside = read_command_line({"dlaunch", "--nproc-per-node=gpu", "./prog"},
                                            small_machine({{"CUDA_VISIBLE_DEVICES", "0"}}));
     EXPECT_FALSE(outside) << "the driver decides outside of SLURM";
+}
+
+TEST(SlurmDefaults, ComponentsThatAFrontEndDoesNotSeeAreNamed) {
+    const auto line = [](const Words& options, agent::Variables environment) {
+        const auto settings = parse(normalize(options)->options);
+        return unused_components(small_machine(std::move(environment)).host, *settings).value_or("none");
+    };
+    const agent::Variables job{{"SLURM_JOB_ID", "71"}, {"SLURM_JOB_NODELIST", "n1"}, {"SLURM_HET_SIZE", "2"}};
+    EXPECT_EQ(
+        line({"--launcher=srun", "p"}, job),
+        "SLURM's job has 2 components and --launcher=srun uses the nodes of one; srun --het-group=0-1 dlaunch ... "
+        "uses all of them");
+    EXPECT_EQ(line({"--launcher=srun", "--hosts=n1", "p"}, job), "none");
+    EXPECT_EQ(line({"--launcher=ssh", "p"}, job), "none");
+    EXPECT_EQ(line({"--launcher=srun", "p"}, {job[0], job[1]}), "none");
 }
 
 }  // namespace
