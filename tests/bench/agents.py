@@ -39,13 +39,13 @@ def allow_descriptors(count):
     return True
 
 
-def most_of_one_coordinator(count):
-    """How many of `count` agents can be connected to one process."""
+def most_of_one_process(count, spare=SPARE_DESCRIPTORS):
+    """How many of `count` agents or relays can be connected to one process, which keeps `spare` open files."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if allow_descriptors(count + SPARE_DESCRIPTORS):
+    if allow_descriptors(count + spare):
         return count
     allow_descriptors(hard)  # an earlier call may have allowed fewer
-    return hard - SPARE_DESCRIPTORS
+    return hard - spare
 
 
 class Agents:

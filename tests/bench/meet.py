@@ -15,7 +15,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from agents import COUNTS, Agents, core_share, most_of_one_coordinator
+from agents import COUNTS, Agents, core_share, most_of_one_process
 from common import median, parse, show
 
 JOIN_MS, AGAIN_MS = 1000, 2000  # goals for 10000 agents
@@ -41,7 +41,7 @@ def bare_loops(options, jobs, count):
 
 
 def beat(options):
-    jobs = -(-options.beating // most_of_one_coordinator(options.beating))
+    jobs = -(-options.beating // most_of_one_process(options.beating))
     count = options.beating // jobs
     floor = bare_loops(options, jobs, count)
     with ExitStack() as stack:
