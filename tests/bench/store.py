@@ -2,6 +2,7 @@
 through a node's relay, as with --store=relay or a token.
 
 set_wait_get sends the requests of set() and get() of torch's client; set_get leaves its WAIT out, which Redis has not.
+add counts at a key of each client, add_one at one key of all, as a store-based barrier does.
 The speed of one client depends more on sleeping processors than on servers: trust the figures of 16 and 64. torch's
 servers are measured where DLAUNCH_TORCH_PYTHON names an interpreter with a current torch, Redis where it is installed.
 """
@@ -24,7 +25,7 @@ store = dist.TCPStore("127.0.0.1", port, None, True, wait_for_workers=False, use
                       master_listen_fd=listener.detach())
 threading.Event().wait()
 """
-LOADS = [(f"{op}, {n} clients", ["load", op, n, 0.5]) for op in ("set_wait_get", "set_get", "add", "ping") for n in (1, 16, 64)]
+LOADS = [(f"{op}, {n} clients", ["load", op, n, 0.5]) for op in ("set_wait_get", "set_get", "add", "add_one", "ping") for n in (1, 16, 64)]
 WAKES = [(f"wake {n} waiters", ["wake", n, 30]) for n in (16, 256)]
 # 5000 are more than the store takes in half-open. A server may leave a quarter of its descriptors free.
 MEETS = [(f"connect {n} clients", ["connect", n, turns]) for n, turns in ((64, 3), (1000, 3), (5000, 1))

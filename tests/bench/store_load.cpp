@@ -1,7 +1,7 @@
 // Loads a store server from one thread and prints one line of JSON. The same operations are sent to servers of torch's
 // store protocol and to Redis.
 //
-//   store_load store|redis PORT load OP CLIENTS SECONDS     OP: set_get, set_wait_get, add, ping
+//   store_load store|redis PORT load OP CLIENTS SECONDS     OP: set_get, set_wait_get, add, add_one, ping
 //   store_load store|redis PORT wake CLIENTS TURNS          all wait for one key; from the SET until the last wake-up
 //   store_load store|redis PORT connect CLIENTS TURNS       connect and a first reply
 //
@@ -71,6 +71,10 @@ struct Protocol {
     [[nodiscard]] Steps add(const std::string& key, long count) const {
         if (redis) return {{command({"INCR", key}), 3 + std::to_string(count + 1).size()}};
         return {{"\4" + text(key) + u64(1), 8}};
+    }
+    [[nodiscard]] Steps set(const std::string& key, const std::string& value) const {
+        if (redis) return {{command({"SET", key, value}), 5}};
+        return {{"\1" + text(key) + text(value), 0}};
     }
     [[nodiscard]] Steps set_get(const std::string& key, bool wait) const {
         if (redis) return {{command({"SET", key, kValue}), 5}, {command({"GET", key}), 8 + kValue.size()}};
@@ -204,9 +208,15 @@ void print(std::vector<double> times, double per_second) {
 void load(Protocol protocol, int port, const std::string& op, std::size_t count, double seconds) {
     Crowd crowd(protocol, port, count);
     const std::string mark = "/" + std::to_string(getpid()) + "/";
+    constexpr long kFirstSum = 1'000'000'000'000;  // so many that Redis's replies keep their length
+    if (op == "add_one") {
+        crowd.clients.front()->start(protocol.set(mark, std::to_string(kFirstSum)));
+        crowd.until([&] { return crowd.all_idle(); });
+    }
     const auto next = [&](Client& client) {
         const std::string own = mark + std::to_string(reinterpret_cast<std::uintptr_t>(&client) % 100'000'007);
         if (op == "ping") return protocol.ping();
+        if (op == "add_one") return protocol.add(mark, kFirstSum);
         if (op == "add") return protocol.add(own, client.rounds);
         return protocol.set_get(own + "/" + std::to_string(client.rounds % 1000), op == "set_wait_get");
     };

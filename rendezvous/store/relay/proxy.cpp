@@ -40,6 +40,7 @@ bool Proxy::request(Local from, const wire::Request& request, wire::Numbering nu
     Client& client = clients_[from];
     if (numbering == wire::Numbering::torch_1_13) give_up_waits(from, client);
     if (wire::may_change(request.operation)) gets_.clear();
+    if (request.operation != StoreOperation::add) send_adds();
     if (request.operation == StoreOperation::delete_key || request.operation == StoreOperation::queue_pop)
         waits_.clear();
     switch (request.operation) {
@@ -49,6 +50,7 @@ bool Proxy::request(Local from, const wire::Request& request, wire::Numbering nu
             wait(from, client, request);
             break;
         case StoreOperation::get: get(from, client, request); break;
+        case StoreOperation::add: add(from, client, request); break;
         case StoreOperation::cancel_wait:
             give_up_waits(from, client);
             client.due.push_back({.source = Due::Source::text,
@@ -70,7 +72,7 @@ void Proxy::wait(Local from, Client& client, const wire::Request& request) {
     std::string bytes = encoded(request);
     const auto pending = may_join ? waits_.find(bytes) : waits_.end();
     if (pending != waits_.end()) {
-        calls_.at(pending->second).clients.push_back(from);
+        calls_.at(pending->second).callers.push_back({from});
         wire::put_join(frames_, pending->second);
         client.waits.push_back(pending->second);
         return;
@@ -87,7 +89,7 @@ void Proxy::get(Local from, Client& client, const wire::Request& request) {
     const auto found = gets_.find(bytes);
     if (found != gets_.end()) {
         client.call = found->second;
-        calls_.at(client.call).clients.push_back(from);
+        calls_.at(client.call).callers.push_back({from});
     } else {
         client.call = begin_call(from, request, bytes);
         gets_.emplace(std::move(bytes), client.call);
@@ -114,13 +116,14 @@ Channel Proxy::begin_call(Local from, const wire::Request& request, std::string 
     const auto [channel, owed] = idle_.back();
     idle_.pop_back();
     wire::put_data(frames_, channel, bytes);
-    calls_.emplace(channel, Call{request.operation, std::move(bytes), {from}, wire::ReplyReader(request), owed});
+    calls_.emplace(channel, Call{request.operation, std::move(bytes), {{from}}, wire::ReplyReader(request), owed});
     return channel;
 }
 
 // --- ends -----------------------------------------------------------------------------------------------------------
 
 void Proxy::finished(Local id) {
+    send_adds();
     const auto found = clients_.find(id);
     if (found != clients_.end() && !found->second.due.empty()) {
         give_up_waits(id, found->second);
@@ -131,6 +134,7 @@ void Proxy::finished(Local id) {
 }
 
 void Proxy::closed(Local id) {
+    send_adds();
     const auto found = clients_.find(id);
     if (found == clients_.end()) return;
     Client& client = found->second;
@@ -149,17 +153,18 @@ void Proxy::give_up_waits(Local from, Client& client) {
     for (const Channel channel : std::exchange(client.waits, {})) leave_call(from, channel);
 }
 
-/// A call that nobody waits for any more: a WAIT is canceled, a GET's reply is dropped when it comes.
+/// A call without callers: a WAIT is canceled, a GET's or ADD's reply is dropped when it comes.
 void Proxy::leave_call(Local client, Channel channel) {
     Call& call = calls_.at(channel);
-    call.clients.erase(std::ranges::find(call.clients, client));
-    if (!call.clients.empty()) {
+    call.callers.erase(std::ranges::find(call.callers, client, &Caller::client));
+    if (!call.callers.empty()) {
         if (call.operation == StoreOperation::wait) wire::put_leave(frames_, channel);
         return;
     }
     forget(waits_, call.request, channel);
     forget(gets_, call.request, channel);
-    if (call.operation == StoreOperation::get) return grant(channel, call.owed);
+    if (call.operation == StoreOperation::get || call.operation == StoreOperation::add)
+        return grant(channel, call.owed);
     call.canceled = true;
     wire::put_data(frames_, channel, encoded_cancel());
 }
@@ -171,6 +176,7 @@ void Proxy::lost() {
     calls_.clear();
     waits_.clear();
     gets_.clear();
+    adds_.clear();
     idle_.clear();
     frames_.clear();
 }
@@ -202,7 +208,7 @@ bool Proxy::received(const wire::TrunkFrame& frame) {
 void Proxy::drop_call(Channel channel, Call& call) {
     forget(waits_, call.request, channel);
     forget(gets_, call.request, channel);
-    for (const Local id : std::exchange(call.clients, {})) {
+    for (const auto [id, sum] : std::exchange(call.callers, {})) {
         const auto client = clients_.find(id);
         if (client == clients_.end()) continue;
         std::erase(client->second.waits, channel);
@@ -241,6 +247,7 @@ bool Proxy::take_call(Channel channel, Call& call, std::string_view bytes) {
         if (static_cast<std::uint8_t>(bytes.back()) == wire::kWaitCanceled) end_call(channel);
         return true;
     }
+    if (call.operation == StoreOperation::add) return take_sum(channel, call, bytes);
     if (call.operation != StoreOperation::get) {
         for (const char answer : bytes.substr(0, bytes.size() - 1))
             if (static_cast<std::uint8_t>(answer) != wire::kItemCame) return false;
@@ -249,39 +256,43 @@ bool Proxy::take_call(Channel channel, Call& call, std::string_view bytes) {
     }
     if (call.reader.take(bytes) != bytes.size()) return false;
     const bool is_done = call.reader.done();
-    for (const Local id : call.clients) {
-        Client& client = clients_.at(id);
-        deliver(id, bytes);
+    for (const Caller& caller : call.callers) {
+        Client& client = clients_.at(caller.client);
+        deliver(caller.client, bytes);
         client.due.front().has_begun = true;
-        if (!is_done) continue;
-        client.call = 0;
-        client.due.pop_front();
-        end_due(id, client);
-        if (!take_reply(id, client, std::exchange(client.early, {}))) return false;
+        if (is_done && !end_reply(caller.client, client)) return false;
     }
     if (is_done)
         end_call(channel);
-    else if (call.clients.empty())
+    else if (call.callers.empty())
         grant(channel, call.owed);
     return true;
+}
+
+/// The reply of a call is complete: the replies that have come early are next.
+bool Proxy::end_reply(Local to, Client& client) {
+    client.call = 0;
+    client.due.pop_front();
+    end_due(to, client);
+    return take_reply(to, client, std::exchange(client.early, {}));
 }
 
 /// After the last item the store waits for nobody any more. Workers that have joined too late for it to know wait anew.
 void Proxy::end_wait(Channel channel, Call& call, std::uint8_t by) {
     const bool by_item = by == wire::kItemCame || by == wire::kLastItemCame;
-    std::vector<Local> clients = std::exchange(call.clients, {});
+    std::vector<Caller> callers = std::exchange(call.callers, {});
     const auto first_left =
-        clients.begin() + (by_item ? std::min<std::ptrdiff_t>(1, std::ssize(clients)) : std::ssize(clients));
-    for (auto at = clients.begin(); at != first_left; ++at) answer(*at, channel);
-    clients.erase(clients.begin(), first_left);
+        callers.begin() + (by_item ? std::min<std::ptrdiff_t>(1, std::ssize(callers)) : std::ssize(callers));
+    for (auto at = callers.begin(); at != first_left; ++at) answer(at->client, channel);
+    callers.erase(callers.begin(), first_left);
     if (by == wire::kItemCame) {
-        call.clients = std::move(clients);
+        call.callers = std::move(callers);
         return;
     }
-    if (clients.empty()) return end_call(channel);
+    if (callers.empty()) return end_call(channel);
     wire::put_data(frames_, channel, call.request);
-    for (std::size_t more = 1; more < clients.size(); ++more) wire::put_join(frames_, channel);
-    call.clients = std::move(clients);
+    for (std::size_t more = 1; more < callers.size(); ++more) wire::put_join(frames_, channel);
+    call.callers = std::move(callers);
 }
 
 /// The answer of a WAIT may overtake replies, but not stand within one.
@@ -337,6 +348,7 @@ void Proxy::review_hold(Local id, Client& client) {
 }
 
 std::string Proxy::take_frames() {
+    send_adds();
     gets_.clear();
     return std::exchange(frames_, {});
 }

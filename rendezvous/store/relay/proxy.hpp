@@ -1,7 +1,7 @@
 #pragma once
 /// Decides how the requests of a node's workers share one trunk (wire/trunk.hpp) to the round's store. No I/O.
 ///
-/// Each worker's connection has a channel of its own, in which its requests travel in order. Three kinds of requests
+/// Each worker's connection has a channel of its own, in which its requests travel in order. Four kinds of requests
 /// are *calls* instead, each in a channel that it borrows:
 ///
 ///   WAIT      joins an equal WAIT that is pending, if no worker of the node has removed a key since: the store sees
@@ -12,6 +12,10 @@
 ///   BARRIER   likewise, but is never joined: the store counts each.
 ///   GET       joins an equal GET that has not left yet, if nothing was changed in between. One that has left is not
 ///             joined: its value may be older than a SET that this worker knows of.
+///   ADD       joins an ADD to the same key that has not left yet, if only ADDs to other keys came in between: the
+///   store
+///             receives their sum, once. Each worker receives the sum that the key had after its own share, as if the
+///             ADDs had left one by one. A share counts even if its worker has gone, as at the store itself.
 ///
 /// All others are passed on exactly as they are. The store executes frames in their order, so a worker finds its own
 /// changes. A worker of torch 1.13 gives its WAITs up with its next request.
@@ -70,11 +74,13 @@ public:
     [[nodiscard]] std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
     /// The frames for the store, in order. They count as having left.
     [[nodiscard]] std::string take_frames();
-    [[nodiscard]] bool has_frames() const { return !frames_.empty(); }
+    [[nodiscard]] bool has_frames() const { return !frames_.empty() || !adds_.empty(); }
     [[nodiscard]] std::size_t frame_bytes() const { return frames_.size(); }
 
     /// Most pending WAITs and BARRIERs of one worker, and most requests whose replies are due.
     static constexpr std::size_t kMostWaits = 1024, kMostDue = 64;
+    /// Most ADDs that are compared with each other.
+    static constexpr std::size_t kMostAdds = 64;
 
 private:
     /// A reply that is due, in the order of the requests.
@@ -94,17 +100,30 @@ private:
         std::string early;                 ///< replies in its channel, while a call's reply is due first
         std::size_t owed = 0;              ///< delivered bytes of its channel, without a credit yet
         std::size_t late_answers = 0;      ///< of WAITs, behind the reply that has begun
-        wire::Channel call = 0;            ///< of the GET that is due first; 0: none
+        wire::Channel call = 0;            ///< of the GET or ADD that is due first; 0: none
+        bool adds = false;                 ///< has one in adds_
         bool on_hold = false;
         bool finished = false;
     };
+    struct Caller {
+        Local client;
+        std::uint64_t sum = 0;  ///< of the shares in an ADD, up to its own
+    };
     struct Call {
         wire::StoreOperation operation;
-        std::string request;         ///< encoded
-        std::vector<Local> clients;  ///< that wait for it
-        wire::ReplyReader reader;    ///< of a GET
-        std::size_t owed = 0;        ///< as of a client
-        bool canceled = false;       ///< its answer and then kWaitCanceled come, or the latter alone
+        std::string request;          ///< encoded; of a WAIT, BARRIER or GET
+        std::vector<Caller> callers;  ///< that wait for it
+        wire::ReplyReader reader;     ///< of a GET or ADD
+        std::size_t owed = 0;         ///< as of a client
+        bool canceled = false;        ///< its answer and then kWaitCanceled come, or the latter alone
+        std::uint64_t sum = 0;        ///< of an ADD: of all shares
+        std::string reply{};          ///< of an ADD, incomplete
+    };
+    struct Add {
+        Local from;
+        std::string key;
+        std::uint64_t share;
+        bool is_sent = false;
     };
 
     struct Idle {
@@ -114,6 +133,9 @@ private:
 
     void wait(Local from, Client& client, const wire::Request& request);
     void get(Local from, Client& client, const wire::Request& request);
+    void add(Local from, Client& client, const wire::Request& request);
+    void send_adds();
+    void send_sum(std::size_t first);
     void pass_on(Local from, Client& client, const wire::Request& request);
     wire::Channel begin_call(Local from, const wire::Request& request, std::string bytes);
     void drop_call(wire::Channel channel, Call& call);
@@ -121,6 +143,8 @@ private:
     void give_up_waits(Local from, Client& client);
     bool take_reply(Local to, Client& client, std::string_view bytes);
     bool take_call(wire::Channel channel, Call& call, std::string_view bytes);
+    bool take_sum(wire::Channel channel, Call& call, std::string_view bytes);
+    bool end_reply(Local to, Client& client);
     void end_wait(wire::Channel channel, Call& call, std::uint8_t by);
     void answer(Local to, wire::Channel channel);
     void end_due(Local to, Client& client);
@@ -135,7 +159,8 @@ private:
     std::unordered_map<wire::Channel, Call> calls_;
     std::unordered_map<std::string, wire::Channel> waits_;  ///< pending WAITs that may be joined, by request
     std::unordered_map<std::string, wire::Channel> gets_;   ///< GETs that have not left, likewise
-    std::vector<Idle> idle_;                                ///< borrowed channels that were given back
+    std::vector<Add> adds_;   ///< not in frames_ yet; one of a client, whose `due` is empty
+    std::vector<Idle> idle_;  ///< borrowed channels that were given back
     wire::Channel last_ = 0;
     std::string frames_;
     std::vector<Action> actions_;

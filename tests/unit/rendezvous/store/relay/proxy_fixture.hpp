@@ -92,6 +92,9 @@ public:
     void set(Proxy::Local worker, std::string_view key, std::string_view value) {
         ask(worker, wire::about(StoreOperation::set, key, value));
     }
+    void add(Proxy::Local worker, std::string_view key, std::int64_t share) {
+        ask(worker, wire::with_integer(StoreOperation::add, key, share));
+    }
     void get(Proxy::Local worker, std::string_view key) { ask(worker, wire::about(StoreOperation::get, key)); }
     void wait(Proxy::Local worker, std::vector<std::string_view> keys) {
         ask(worker, wire::with_words(StoreOperation::wait, keys));
