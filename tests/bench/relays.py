@@ -2,17 +2,15 @@
 import subprocess
 import time
 
-from agents import PROCESSES, allow_descriptors, cpu_seconds, memory_kib
-
-SPARE_OF_STORE = 5000  # open files: the store leaves 4096 of them free for starting workers
+from agents import PROCESSES, SPARE_DESCRIPTORS, allow_descriptors, cpu_seconds, memory_kib
 
 
 class Relays:
     """`count` relays of `ranks` workers each in several processes, and a round's store in another."""
 
     def __init__(self, options, count, ranks, token=None):
-        if not allow_descriptors(count + SPARE_OF_STORE):
-            raise SystemExit(f"{count} relays need {count + SPARE_OF_STORE} open files: run it as root")
+        if not allow_descriptors(count + SPARE_DESCRIPTORS):
+            raise SystemExit(f"{count} relays need {count + SPARE_DESCRIPTORS} open files: run it as root")
         self.program, self.token = options.programs / "relays_load", [token] if token else []
         self.processes = []
         try:

@@ -12,7 +12,7 @@ agents or relays as it may, which its row says.
 """
 from agents import SPARE_DESCRIPTORS, STATUS, Agents, core_share, memory_kib, most_of_one_process
 from common import median, parse, show
-from relays import SPARE_OF_STORE, Relays
+from relays import Relays
 
 AGENTS = (1000, 10000, 50000)
 RELAYS = (1000, 12500)
@@ -42,13 +42,13 @@ def initialize(options, count):
         return relays.initialize()
 
 
-def measure(options, what, sizes, run, spare):
+def measure(options, what, sizes, run):
     """Size -> medians. A size beyond the open files of a process becomes the largest one that they permit."""
     result = {}
     for wanted in sizes:
-        count = most_of_one_process(wanted, spare)
+        count = most_of_one_process(wanted)
         if count < wanted:
-            print(f"{wanted} {what} need {wanted + spare} open files of one process; here {count} are connected")
+            print(f"{wanted} {what} need {wanted + SPARE_DESCRIPTORS} open files of one process; here {count} are connected")
         runs = [run(options, count) for _ in range(options.repeats)]
         result[count] = {name: median([each[name] for each in runs]) for name in runs[0]}
     return result
@@ -60,7 +60,7 @@ def main():
         parser.add_argument("--relays", type=int, nargs="*", default=RELAYS, help="sizes (default %(default)s)")
         parser.add_argument("--token", metavar="FILE", help="inside TLS")
     options = parse(__doc__, 3, add)
-    agents = measure(options, "agents", options.agents, life, SPARE_DESCRIPTORS)
+    agents = measure(options, "agents", options.agents, life)
     names = ["join_ms", "adopted_ms", "stop_ms", "again_ms", "end_ms"]
     rows = [[count, *(f"{its[name]:.0f} ms" for name in names), f"{100 * its['share']:.1f} %",
              f"{its['memory_mib']:.0f} MiB"] for count, its in agents.items()]
@@ -69,7 +69,7 @@ def main():
              ["agents", "all assigned", "adopted", "all stopped", "assigned again", "all ended", "beats: of a core",
               "memory"], rows, {"agents": agents})
         print()
-    relays = measure(options, "relays", options.relays, initialize, SPARE_OF_STORE)
+    relays = measure(options, "relays", options.relays, initialize)
     rows = [[f"{count} of {count * RANKS} ranks", f"{its['initialized_ms']:.0f} ms", f"{its['store_cpu_ms']:.0f} ms",
              f"{its['store_mib']:.0f} MiB"] for count, its in relays.items()]
     if rows:
