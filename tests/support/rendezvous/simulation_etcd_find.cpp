@@ -71,10 +71,11 @@ void Simulation::on_keys(std::size_t at, const Keys& keys) {
     if (keys->claim) return on_claim(at, *keys->claim);
     if (keys->are_missing() && knows_the_job(agent) && clock(agent) - *finding.missing_since < kMissingForGood)
         return again(kLookAgain);
-    // A newcomer to a store that was emptied would begin the job anew. No schedule has one while a member lives.
-    const bool has_members =
-        std::ranges::any_of(agents_, [](const Agent& other) { return other.acts() && knows_the_job(other); });
-    if (keys->are_missing() && !knows_the_job(agent) && keys_lost_at_ && has_members) return again(kLookAgain);
+    // A newcomer to a store that was emptied would begin the job anew. No schedule has one while the job lives.
+    const bool lives = !processes_.empty() || std::ranges::any_of(agents_, [](const Agent& other) {
+        return other.acts() && knows_the_job(other);
+    });
+    if (keys->are_missing() && !knows_the_job(agent) && keys_lost_at_ && lives) return again(kLookAgain);
     const std::int64_t record = keys->record ? keys->record->mod_revision : 0;
     if (knows_the_job(agent) && std::exchange(finding.waited_for, record) != record)
         return again(agent.workers.alive ? Discovery::kMembersWait : Discovery::kSparesWait);
