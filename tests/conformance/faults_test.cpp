@@ -56,10 +56,10 @@ TEST_P(FaultsTest, mismatching_calls_are_named_on_all_ranks) {
             world.all_reduce(one);
             check(one == static_cast<float>(world.size()), "the call after a mismatch");
         };
-        std::vector<float> data(world.size() * 10ULL), large(100000);
+        std::vector<float> data(world.size() * 10ULL), ten(10), large(100000);
         std::vector<std::int32_t> others(10);
-        const std::span<float> ten(data.data(), 10), eleven(data.data(), world.size() * 1ULL);
-        differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(std::span(data).first(9)); });
+        const std::span<float> eleven(data.data(), world.size() * 1ULL);
+        differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(std::span(ten).first(9)); });
         differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(large); });
         differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(others); });
         differ([&] { world.all_reduce(ten); }, [&] { world.all_reduce(ten, ReduceOp::max()); });

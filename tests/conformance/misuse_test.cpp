@@ -62,6 +62,30 @@ TEST_P(MisuseTest, a_wrong_number_of_counts) {
     });
 }
 
+TEST_P(MisuseTest, buffers_that_overlap) {
+    run([](const ProcessGroup& world) {
+        const std::size_t rank = static_cast<std::size_t>(world.rank());
+        for (const std::size_t n : {std::size_t{1}, std::size_t{40000}}) {
+            std::vector<int> data(2 * n + 1);
+            const std::size_t counts[] = {n, n};
+            const auto all = std::span(data).first(2 * n), next = std::span(data).last(2 * n);
+            const auto peers = all.subspan((1 - rank) * n, n);
+            refuses(world, [&] { world.all_to_all(all, all); });
+            refuses(world, [&] { world.all_to_allv(all, counts, all, counts); });
+            refuses(world, [&] { world.all_reduce(all, next); });
+            refuses(world, [&] { world.all_gather(peers, all); });
+            refuses(world, [&] { world.all_gatherv(peers, all, counts); });
+            refuses(world, [&] { world.reduce_scatter(all, peers); });
+            refuses(world, [&] { world.reduce_scatterv(all, peers, counts); });
+            refuses(world, [&] { world.all_reduce_async(all, next).wait(); });
+            const int root = world.rank();  // every rank calls as a root
+            refuses(world, [&] { world.reduce(all, next, root); });
+            refuses(world, [&] { world.gather(peers, all, root); });
+            refuses(world, [&] { world.scatter(all, peers, root); });
+        }
+    });
+}
+
 TEST_P(MisuseTest, infinite_time_outs) {
     run_world(2, WorldOptions{.backend = GetParam().backend, .timeout = kForEver}, [](const ProcessGroup& world) {
         float one = 1;

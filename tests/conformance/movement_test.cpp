@@ -111,6 +111,44 @@ TEST_P(MovementTest, blocks_of_different_lengths) {
     });
 }
 
+/// In place: this rank's block of the longer buffer is the shorter one.
+TEST_P(MovementTest, in_place) {
+    run([](const ProcessGroup& world) {
+        const auto rank = static_cast<std::size_t>(world.rank()), ranks = static_cast<std::size_t>(world.size());
+        for (const std::size_t base : {1, 30000}) {
+            std::vector<std::size_t> counts;
+            for (std::size_t r = 0; r < ranks; ++r) counts.push_back(base + r);
+            const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+            const std::size_t begin = std::accumulate(counts.begin(), counts.begin() + world.rank(), std::size_t{0});
+            const Buffer<int> all(sum), same(base * ranks);
+            const auto mine = all.span().subspan(begin, counts[rank]), block = same.span().subspan(rank * base, base);
+            std::fill(mine.begin(), mine.end(), world.rank());
+            std::fill(block.begin(), block.end(), world.rank());
+            world.gatherv(mine, all.span(), counts, world.size() - 1);
+            world.all_gatherv(mine, all.span(), counts);
+            world.gather(block, same.span(), 0);
+            world.all_gather(block, same.span());
+            for (std::size_t r = 0, at = 0; r < ranks; at += counts[r++])
+                check(all[at] == static_cast<int>(r) && all[at + counts[r] - 1] == static_cast<int>(r) &&
+                          same[r * base] == static_cast<int>(r) && same[r * base + base - 1] == static_cast<int>(r),
+                      "gathered in place");
+            world.reduce_scatterv(all.span(), mine, counts);
+            world.reduce_scatter(same.span(), block);
+            const int expected = world.rank() * world.size();
+            check(mine.front() == expected && mine.back() == expected && block.front() == expected &&
+                      block.back() == expected,
+                  "reduce_scatter in place");
+            world.all_gatherv(mine, all.span(), counts);
+            world.scatterv(all.span(), mine, counts, world.size() - 1);
+            world.all_gather(block, same.span());
+            world.scatter(same.span(), block, 0);
+            check(mine.front() == expected && mine.back() == expected && block.front() == expected &&
+                      block.back() == expected,
+                  "scattered in place");
+        }
+    });
+}
+
 TEST_P(MovementTest, strings) {
     run([](const ProcessGroup& world) {
         std::string text = "from rank " + std::to_string(world.rank());

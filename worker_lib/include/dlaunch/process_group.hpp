@@ -6,6 +6,10 @@
 /// time-out, a lost peer or abort() ends the group: later calls throw Error (aborted) with the cause, and the remaining
 /// ranks may create a new group.
 ///
+/// `in` and `out` of a call must not overlap, except in place: the same range in all_reduce and reduce; `in` as this
+/// rank's block of `out` in all_gather and, at the root, gather; `out` as this rank's block of `in` in reduce_scatter
+/// and, at the root, scatter; the same for the v-forms. Other overlaps throw Error (invalid_argument).
+///
 /// Ranks, roots, sources and destinations are ranks in the group. Counts are numbers of elements. Every call has a
 /// blocking form and one that returns a Work, named with `_async` (collectives) or `i` (messages). The collectives of a
 /// group run one at a time in the order of the calls, in either form; messages may overtake them. Several threads may
@@ -113,7 +117,7 @@ public:
     void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
                   const CallOptions& options = {}) const;
 
-    /// Concatenates `in` of all ranks in `out` of every rank. In place: `in` is this rank's block of `out`.
+    /// Concatenates `in` of all ranks in `out` of every rank.
     void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     Work all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 namespace dlaunch::worker {
 namespace {
@@ -18,7 +19,29 @@ std::uint64_t hash(std::span<const std::size_t> numbers) {
 
 bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter; }
 
+std::size_t sum(const std::vector<std::size_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
 }  // namespace
+
+Extent extent(const Call& call, int rank, int ranks) {
+    const std::size_t all = call.counts.empty() ? call.count * static_cast<std::size_t>(ranks) : sum(call.counts);
+    const std::size_t own = call.count_of(rank);
+    const bool root = call.root < 0 || call.root == rank;
+    switch (call.op) {
+        case Op::barrier: return {};
+        case Op::broadcast: return {call.root == rank ? call.count : 0, call.count};
+        case Op::reduce:
+        case Op::all_reduce: return {call.count, root ? call.count : 0};
+        case Op::gather:
+        case Op::all_gather: return {own, root ? all : 0};
+        case Op::scatter:
+        case Op::reduce_scatter: return {root ? all : 0, own};
+        case Op::all_to_all: return {all, call.counts.empty() ? all : sum(call.out_counts)};
+    }
+    return {};
+}
 
 /// The counts of an all_to_allv differ between ranks by design; the algorithm itself checks that they fit together.
 Signature::Signature(const Call& call)

@@ -66,6 +66,12 @@ struct Call {
     [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type); }
 };
 
+/// Number of elements that a rank reads from `in` and writes to `out`.
+struct Extent {
+    std::size_t in = 0, out = 0;
+};
+[[nodiscard]] Extent extent(const Call& call, int rank, int ranks);
+
 /// The part of a call that must be equal on all ranks. Stored in shared memory and sent between hosts byte by byte.
 struct Signature {
     std::uint64_t sequence = 0;

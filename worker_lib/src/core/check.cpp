@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 
 #include "worker_lib/src/core/group.hpp"
 #include "worker_lib/src/reduce/kernels.hpp"
@@ -11,6 +12,34 @@ namespace {
 [[noreturn]] void refuse(const char* op, const GroupParts& group, const std::string& what) {
     throw Error(ErrorCode::invalid_argument, fmt::format("{} in group {}: {}", op, group.name, what), {},
                 {op, 0, group.name});
+}
+
+/// The offset at which `in` and `out` of different lengths may share memory: this rank's block in the longer one.
+std::size_t block_begin(const Call& call, int rank) {
+    std::size_t begin = 0;
+    for (int r = 0; r < rank; ++r) begin += call.bytes(call.count_of(r));
+    return begin;
+}
+
+/// True: `in` and `out` of a call of the program overlap otherwise than in one of the documented in-place forms. The
+/// result would depend on the backend and on sizes.
+bool overlaps(const Call& call, int rank, int ranks) {
+    if (call.op == Op::barrier || call.op == Op::broadcast) return false;
+    const bool same_length = call.op == Op::reduce || call.op == Op::all_reduce;
+    if (same_length && call.in == call.out) return false;
+    const Extent elements = extent(call, rank, ranks);
+    const std::byte *const in_end = call.in + call.bytes(elements.in), *const out_end =
+                                                                           call.out + call.bytes(elements.out);
+    if (call.in == in_end || call.out == out_end || std::less_equal<>()(in_end, call.out) ||
+        std::less_equal<>()(out_end, call.in))
+        return false;
+    switch (call.op) {
+        case Op::gather:
+        case Op::all_gather: return call.in != call.out + block_begin(call, rank);
+        case Op::scatter:
+        case Op::reduce_scatter: return call.out != call.in + block_begin(call, rank);
+        default: return true;
+    }
 }
 
 }  // namespace
@@ -33,6 +62,8 @@ void check(const Call& call, const GroupParts& group) {
         refuse(op, group, fmt::format("{} counts for a group of {}", call.counts.size(), ranks));
     if (!call.out_counts.empty() && call.out_counts.size() != ranks)
         refuse(op, group, fmt::format("{} counts for a group of {}", call.out_counts.size(), ranks));
+    if (overlaps(call, group.rank, static_cast<int>(ranks)))
+        refuse(op, group, "in and out overlap, but not as in the call's in-place form: pass memory of its own for out");
     if (call.op != Op::reduce && call.op != Op::all_reduce && call.op != Op::reduce_scatter) return;
     if (!kernel(call.type, call.reduce))
         refuse(op, group, fmt::format("{} does not exist for {}", call.reduce.name(), name_of(call.type)));

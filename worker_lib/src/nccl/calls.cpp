@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstring>
-#include <numeric>
 
 #include <dlaunch/types.hpp>
 
@@ -34,10 +33,6 @@ constexpr Reduction kReductions[] = {0, 1, 3, 2, 4, kUnsupported, kUnsupported, 
 
 bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter; }
 Type type_of(const Call& call) { return static_cast<Type>(kTypes[static_cast<int>(call.type)]); }
-
-std::size_t sum(const std::vector<std::size_t>& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-}
 
 /// Keeps the first result of a sequence that is not a success.
 class First {
@@ -167,24 +162,6 @@ Blocks blocks(const Channel& channel, const Call& call, const std::vector<std::s
 bool is_native(const Call& call) {
     return !reduces(call.op) || (kTypes[static_cast<int>(call.type)] != kUnsupported &&
                                  kReductions[static_cast<int>(call.reduce.kind())] != kUnsupported);
-}
-
-Extent extent(const Call& call, int rank, int ranks) {
-    const std::size_t all = call.counts.empty() ? call.count * static_cast<std::size_t>(ranks) : sum(call.counts);
-    const std::size_t own = call.count_of(rank);
-    const bool root = call.root < 0 || call.root == rank;
-    switch (call.op) {
-        case Op::barrier: return {};
-        case Op::broadcast: return {call.root == rank ? call.count : 0, call.count};
-        case Op::reduce:
-        case Op::all_reduce: return {call.count, root ? call.count : 0};
-        case Op::gather:
-        case Op::all_gather: return {own, root ? all : 0};
-        case Op::scatter:
-        case Op::reduce_scatter: return {root ? all : 0, own};
-        case Op::all_to_all: return {all, call.counts.empty() ? all : sum(call.out_counts)};
-    }
-    return {};
 }
 
 Result issue(const Channel& channel, const Call& call) {

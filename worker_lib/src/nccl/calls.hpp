@@ -11,12 +11,6 @@ namespace dlaunch::worker::nccl {
 /// False for reductions that NCCL lacks: bitwise ones, and those of int16, uint16 and bool.
 [[nodiscard]] bool is_native(const Call& call);
 
-/// Number of elements that this rank reads from `in` and writes to `out`.
-struct Extent {
-    std::size_t in = 0, out = 0;
-};
-[[nodiscard]] Extent extent(const Call& call, int rank, int ranks);
-
 /// A communicator with its stream, and this rank's position in it.
 struct Channel {
     const NcclTable& table;

@@ -64,6 +64,64 @@ TEST(CheckTest, the_operation_exists_for_the_type) {
     EXPECT_NE(refusal(reducing(DType::int64, ReduceOp::premul_sum(1e300))), "");
 }
 
+/// A call of rank 0 among three ranks, with blocks of two elements.
+Call moving(Op op, const std::int32_t* in, std::int32_t* out) {
+    Call call;
+    call.op = op;
+    call.type = DType::int32;
+    call.root = op == Op::gather || op == Op::scatter || op == Op::reduce ? 0 : -1;
+    call.in = reinterpret_cast<const std::byte*>(in);
+    call.out = reinterpret_cast<std::byte*>(out);
+    call.count = 2;
+    return call;
+}
+
+TEST(CheckTest, buffers_overlap_in_the_documented_forms_only) {
+    std::int32_t place[20] = {};
+    std::int32_t* const at = place + 8;
+    for (const Op op : {Op::all_reduce, Op::reduce}) {
+        EXPECT_EQ(refusal(moving(op, at, at)), "");
+        EXPECT_EQ(refusal(moving(op, at, at + 2)), "") << "adjacent";
+        EXPECT_NE(refusal(moving(op, at, at + 1)), "");
+        EXPECT_NE(refusal(moving(op, at, at - 1)), "");
+    }
+    for (const Op op : {Op::gather, Op::all_gather}) {  // 2 elements to 6
+        EXPECT_EQ(refusal(moving(op, at, at)), "");
+        EXPECT_EQ(refusal(moving(op, at, at + 2)), "") << "adjacent";
+        EXPECT_NE(refusal(moving(op, at + 2, at)), "") << "the block of rank 1";
+        EXPECT_NE(refusal(moving(op, at, at + 1)), "");
+    }
+    for (const Op op : {Op::scatter, Op::reduce_scatter}) {  // 6 elements to 2
+        EXPECT_EQ(refusal(moving(op, at, at)), "");
+        EXPECT_EQ(refusal(moving(op, at, at + 6)), "") << "adjacent";
+        EXPECT_NE(refusal(moving(op, at, at + 4)), "") << "the block of rank 2";
+        EXPECT_NE(refusal(moving(op, at, at - 1)), "");
+    }
+    EXPECT_EQ(refusal(moving(Op::all_to_all, at, at + 6)), "") << "adjacent";
+    EXPECT_EQ(
+        refusal(moving(Op::all_to_all, at, at)),
+        "all_to_all in group world: in and out overlap, but not as in the call's in-place form: pass memory of its "
+        "own for out");
+    Call empty = moving(Op::all_to_all, at, at);
+    empty.count = 0;
+    EXPECT_EQ(refusal(empty), "");
+    Call one_buffer = moving(Op::broadcast, at, at);
+    one_buffer.root = 1;
+    EXPECT_EQ(refusal(one_buffer), "");
+}
+
+TEST(CheckTest, in_place_blocks_follow_the_counts) {
+    std::int32_t place[20] = {};
+    GroupParts last = three_ranks();
+    last.rank = 2;
+    Call call = moving(Op::all_gather, place + 5, place);
+    call.counts = {4, 1, 3};
+    call.count = 3;
+    EXPECT_NO_THROW(check(call, last));
+    call.in += 4;
+    EXPECT_THROW(check(call, last), Error);
+}
+
 TEST(CheckTest, messages_have_a_peer_and_a_tag) {
     int place = 0;
     Transfer transfer{.sends = true, .data = &place, .count = 1, .type = DType::int32, .peer = 1, .tag = 5};
