@@ -39,14 +39,20 @@ int main() {
     void* const stream = nullptr;
     using namespace dlaunch;
 """
-BYTES = r"as_writable_bytes.*as_bytes"
+FUNCTION = r"reduce others with a function"
 WRONG = {
-    "own type": ("broadcast(points);", BYTES),
-    "own types in two places": ("all_reduce(points, more);", BYTES),
-    "one object": ("Point point{}; send(point, 1);", BYTES),
-    "enum": ("Colour colour{}; broadcast(colour);", BYTES),
-    "complex": ("std::vector<std::complex<float>> c(2); broadcast(c);", BYTES),
-    "long double": ("long double x = 1; world.all_reduce(x);", BYTES),
+    "own type": ("all_reduce(points);", FUNCTION),
+    "own types in two places": ("all_reduce(points, more);", FUNCTION),
+    "own type in a later reduction": ("Work w = all_reduce_async(points, more);", FUNCTION),
+    "one object": ("Point point{}; reduce(point, 1);", FUNCTION),
+    "enum": ("Colour colour{}; all_reduce(colour);", FUNCTION),
+    "array of arrays": ("std::vector<std::array<float, 3>> rows(2); all_reduce(rows);", FUNCTION),
+    "long double": ("long double x = 1; world.all_reduce(x);", FUNCTION),
+    "own type of the device": ("all_reduce(DeviceSpan<Point>{points.data(), 3, stream});", FUNCTION),
+    "pointers": ("std::vector<float*> p(3); broadcast(p);", "elements that own memory"),
+    "views": ("std::vector<std::span<float>> v(3); broadcast(v);", "flat"),
+    "empty class": ("struct {} nothing; broadcast(nothing);", "range of elements"),
+    "temporary object": ("Work w = isend(Point{1, 2}, 1);", "temporary.*variable"),
     "list": ("std::list<int> l(3); broadcast(l);", "contiguous.*std::vector"),
     "deque": ("std::deque<int> d(3); world.send(d, 1);", "contiguous.*std::vector"),
     "vector of bool": ("std::vector<bool> bits(3); broadcast(bits);", r"contiguous.*not of bool"),
@@ -60,8 +66,6 @@ WRONG = {
     "const span": ("recv(std::span(fixed), 1);", "const"),
     "const number": ("world.all_reduce(constant);", "const"),
     "const device memory": ("broadcast(DeviceSpan<const float>{&number, 1, stream});", "const"),
-    "own type on the device": ("broadcast(DeviceSpan<Point>{points.data(), 3, stream});", "DeviceSpan<std::byte>"),
-    "own type in a device buffer": ("DeviceBuffer<Point> b(3);", "DeviceBuffer<std::byte>"),
     "temporary": ("broadcast(std::vector<int>(3));", "temporary.*variable"),
     "temporary number": ("broadcast(3);", "temporary.*variable"),
     "temporary in a message": ("Work w = isend(number + 1, 1);", "temporary.*variable"),
@@ -88,6 +92,11 @@ RIGHT = """
     std::array ops{P2POp{P2POp::Kind::send, data, 1}, P2POp{P2POp::Kind::recv, {data.data(), 4, DType::float32}, 1, 7}};
     for (Work& work : batch_isend_irecv(ops)) work.wait();
     std::vector<MutableBuffer> several{data, all}; std::vector<ConstBuffer> read{fixed, several[0]};
+    broadcast(points); Point point{}; send(point, 1); send(Point{1, 2}, 1); recv(point, 0); Colour colour{}; broadcast(colour); Work n = isend(point, 1);
+    std::vector<std::array<float, 3>> rows(2); broadcast(rows); all_gather(rows[0], rows); long double wide = 1; broadcast(wide);
+    std::vector<std::complex<float>> z(2); all_reduce(z); all_reduce(z, z, ReduceOp::avg()); Work o = all_reduce_async(z);
+    broadcast(DeviceSpan<Point>{points.data(), 3, stream}); DeviceBuffer<Point> there(3);
+    all_reduce({&number, 1, DType::float32}); reduce_scatter(all, data); Work p = reduce_scatter_async(all, data);
     std::string text; broadcast(text); std::vector<Float16> halves(3); broadcast(halves); bool flag = true; all_reduce(flag);
 """
 

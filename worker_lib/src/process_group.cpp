@@ -19,10 +19,20 @@ using worker::Op;
                 {op, 0, group.parts().name});
 }
 
+/// Counts a buffer's numbers as arrays of them, if `type` is one and there are no numbers left over. all_gather(row,
+/// rows) passes N numbers and elements std::array<T, N>.
+template <class Buffer>
+void regroup(Buffer& buffer, ElementType type) {
+    const std::size_t bytes = buffer.count * size_of(buffer.type);
+    const bool fits = buffer.type.is_number() && buffer.type.kind() == type.kind() && bytes % size_of(type) == 0;
+    if (fits) buffer.count = bytes / size_of(type), buffer.type = type;
+}
+
 /// A call that reads `in` and writes `out`.
-Call make_call(const Group& group, Op op, const ConstBuffer& in, const MutableBuffer& out) {
+Call make_call(const Group& group, Op op, ConstBuffer& in, MutableBuffer& out) {
     if (!worker::is_valid(in)) refuse(name_of(op), group, worker::why_invalid(in));
     if (!worker::is_valid(out)) refuse(name_of(op), group, worker::why_invalid(out));
+    if (in.type != out.type) regroup(in, out.type), regroup(out, in.type);
     if (in.type != out.type)
         refuse(name_of(op), group,
                fmt::format("{} in, {} out: the types must be equal", name_of(in.type), name_of(out.type)));
@@ -69,7 +79,8 @@ Counts one_each(const Group& group, Op op, Counts counts) {
 // Functions that build a Call from a member's arguments. Arguments outside the group are not examined.
 
 Call broadcast_call(const Group& group, MutableBuffer data, int root) {
-    Call call = make_call(group, Op::broadcast, data, data);
+    ConstBuffer in = data;
+    Call call = make_call(group, Op::broadcast, in, data);
     call.count = data.count;
     call.root = root;
     return call;
@@ -231,15 +242,13 @@ std::vector<Work> ProcessGroup::batch_isend_irecv(std::span<const P2POp> ops, co
     if (!group) return {};             \
     return group->start((call_expression), options.timeout)
 
-void ProcessGroup::barrier(const CallOptions& options) const { DLAUNCH_RUN(make_call(*group, Op::barrier, {}, {})); }
-Work ProcessGroup::barrier_async(const CallOptions& options) const {
-    DLAUNCH_START(make_call(*group, Op::barrier, {}, {}));
-}
+void ProcessGroup::barrier(const CallOptions& options) const { DLAUNCH_RUN(Call()); }
+Work ProcessGroup::barrier_async(const CallOptions& options) const { DLAUNCH_START(Call()); }
 void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
     try {
         auto* group = member(group_);
         if (!group) return;
-        Call call = make_call(*group, Op::barrier, {}, {});
+        Call call;
         call.monitored = true;
         group->run(call, options.timeout);
     } catch (const Error& error) {
@@ -257,27 +266,29 @@ Work ProcessGroup::broadcast_async(MutableBuffer data, int root, const CallOptio
     DLAUNCH_START(broadcast_call(*group, data, root));
 }
 
-void ProcessGroup::all_reduce(MutableBuffer data, ReduceOp op, const CallOptions& options) const {
+void ProcessGroup::all_reduce(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, data, data, -1, op));
 }
-void ProcessGroup::all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
+void ProcessGroup::all_reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
+                              const CallOptions& options) const {
     DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, in, out, -1, op));
 }
-Work ProcessGroup::all_reduce_async(MutableBuffer data, ReduceOp op, const CallOptions& options) const {
+Work ProcessGroup::all_reduce_async(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_START(reduce_call(*group, Op::all_reduce, data, data, -1, op));
 }
-Work ProcessGroup::all_reduce_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op,
+Work ProcessGroup::all_reduce_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                                     const CallOptions& options) const {
     DLAUNCH_START(reduce_call(*group, Op::all_reduce, in, out, -1, op));
 }
 
-void ProcessGroup::reduce(MutableBuffer data, int root, ReduceOp op, const CallOptions& options) const {
+void ProcessGroup::reduce(Numbers<MutableBuffer> data, int root, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_RUN(reduce_call(*group, Op::reduce, data, data, root, op));
 }
-void ProcessGroup::reduce(ConstBuffer in, MutableBuffer out, int root, ReduceOp op, const CallOptions& options) const {
+void ProcessGroup::reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, int root, ReduceOp op,
+                          const CallOptions& options) const {
     DLAUNCH_RUN(reduce_call(*group, Op::reduce, in, out, root, op));
 }
-Work ProcessGroup::reduce_async(MutableBuffer data, int root, ReduceOp op, const CallOptions& options) const {
+Work ProcessGroup::reduce_async(Numbers<MutableBuffer> data, int root, ReduceOp op, const CallOptions& options) const {
     DLAUNCH_START(reduce_call(*group, Op::reduce, data, data, root, op));
 }
 
@@ -313,14 +324,15 @@ void ProcessGroup::all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts,
     DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, one_each(*group, Op::all_gather, counts), -1));
 }
 
-void ProcessGroup::reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op, const CallOptions& options) const {
+void ProcessGroup::reduce_scatter(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
+                                  const CallOptions& options) const {
     DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
 }
-Work ProcessGroup::reduce_scatter_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op,
+Work ProcessGroup::reduce_scatter_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                                         const CallOptions& options) const {
     DLAUNCH_START(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
 }
-void ProcessGroup::reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op,
+void ProcessGroup::reduce_scatterv(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, Counts counts, ReduceOp op,
                                    const CallOptions& options) const {
     DLAUNCH_RUN(
         scatter_call(*group, Op::reduce_scatter, in, out, one_each(*group, Op::reduce_scatter, counts), -1, op));

@@ -7,10 +7,15 @@
 namespace dlaunch {
 
 const char* name_of(DType type) {
-    static constexpr const char* kNames[kDTypes] = {"int8",    "uint8",   "int16",  "uint16",  "int32",
-                                                    "uint32",  "int64",   "uint64", "float16", "bfloat16",
-                                                    "float32", "float64", "bool"};
+    static constexpr const char* kNames[kDTypes] = {
+        "int8",    "uint8",    "int16",   "uint16",  "int32", "uint32",    "int64",      "uint64",
+        "float16", "bfloat16", "float32", "float64", "bool",  "complex64", "complex128", "bytes"};
     return kNames[static_cast<int>(type)];
+}
+
+std::string name_of(ElementType type) {
+    const std::string kind = name_of(type.kind());
+    return type.is_number() ? kind : kind + "[" + std::to_string(type.size() / size_of(type.kind())) + "]";
 }
 
 const char* name_of(ErrorCode code) {

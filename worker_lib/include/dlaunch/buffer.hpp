@@ -1,6 +1,6 @@
 #pragma once
-/// Arguments of calls: any contiguous range of elements, or a single element. The caller owns the memory and must keep
-/// it valid and unmodified until the call, or the Work that it returned, is done.
+/// Arguments of calls: any contiguous range of elements, or a single element (see Element and Number in types.hpp). The
+/// caller owns the memory and must keep it valid and unmodified until the call, or the Work that it returned, is done.
 
 #include <concepts>
 #include <memory>
@@ -39,21 +39,23 @@ concept MutableElementRange =
 struct ConstBuffer {
     const void* data = nullptr;
     std::size_t count = 0;  ///< elements
-    DType type = DType::uint8;
+    ElementType type = DType::uint8;
     Device device = Device::cpu;
     void* stream = nullptr;
 
     ConstBuffer() = default;
-    ConstBuffer(const void* where, std::size_t elements, DType of, Device on = Device::cpu, void* ordered_by = nullptr)
+    ConstBuffer(const void* where, std::size_t elements, ElementType of, Device on = Device::cpu,
+                void* ordered_by = nullptr)
         : data(where), count(elements), type(of), device(on), stream(ordered_by) {}
     template <ElementRange R>
     ConstBuffer(R&& range)
-        : ConstBuffer(std::ranges::data(range), std::ranges::size(range), kDTypeOf<std::ranges::range_value_t<R>>) {}
-    template <Element T>
-    ConstBuffer(const T& one) : ConstBuffer(std::addressof(one), 1, kDTypeOf<T>) {}
+        : ConstBuffer(std::ranges::data(range), std::ranges::size(range),
+                      kElementTypeOf<std::ranges::range_value_t<R>>) {}
+    template <detail::SingleElement T>
+    ConstBuffer(const T& one) : ConstBuffer(std::addressof(one), 1, kElementTypeOf<T>) {}
     template <class T>
     requires Element<std::remove_const_t<T>> ConstBuffer(DeviceSpan<T> span)
-        : ConstBuffer(span.data, span.count, kDTypeOf<std::remove_const_t<T>>, Device::cuda, span.stream) {}
+        : ConstBuffer(span.data, span.count, kElementTypeOf<std::remove_const_t<T>>, Device::cuda, span.stream) {}
     /// Anything else is a compile error that says what to pass.
     template <detail::Mistaken<ConstBuffer, detail::Use::reads> T>
     ConstBuffer(T&&) {
@@ -64,20 +66,23 @@ struct ConstBuffer {
 struct MutableBuffer {
     void* data = nullptr;
     std::size_t count = 0;  ///< elements
-    DType type = DType::uint8;
+    ElementType type = DType::uint8;
     Device device = Device::cpu;
     void* stream = nullptr;
 
     MutableBuffer() = default;
-    MutableBuffer(void* where, std::size_t elements, DType of, Device on = Device::cpu, void* ordered_by = nullptr)
+    MutableBuffer(void* where, std::size_t elements, ElementType of, Device on = Device::cpu,
+                  void* ordered_by = nullptr)
         : data(where), count(elements), type(of), device(on), stream(ordered_by) {}
     template <MutableElementRange R>
     MutableBuffer(R&& range)
-        : MutableBuffer(std::ranges::data(range), std::ranges::size(range), kDTypeOf<std::ranges::range_value_t<R>>) {}
+        : MutableBuffer(std::ranges::data(range), std::ranges::size(range),
+                        kElementTypeOf<std::ranges::range_value_t<R>>) {}
+    template <detail::SingleElement T>
+    MutableBuffer(T& one) : MutableBuffer(std::addressof(one), 1, kElementTypeOf<T>) {}
     template <Element T>
-    MutableBuffer(T& one) : MutableBuffer(std::addressof(one), 1, kDTypeOf<T>) {}
-    template <Element T>
-    MutableBuffer(DeviceSpan<T> span) : MutableBuffer(span.data, span.count, kDTypeOf<T>, Device::cuda, span.stream) {}
+    MutableBuffer(DeviceSpan<T> span)
+        : MutableBuffer(span.data, span.count, kElementTypeOf<T>, Device::cuda, span.stream) {}
     template <detail::Mistaken<MutableBuffer, detail::Use::writes> T>
     MutableBuffer(T&&) {
         static_cast<void>(detail::Refused<std::remove_cvref_t<T>, detail::mistake_of<T, detail::Use::writes>()>());
@@ -86,18 +91,34 @@ struct MutableBuffer {
     operator ConstBuffer() const { return {data, count, type, device, stream}; }
 };
 
-/// The ConstBuffer of an asynchronous call, which reads it after the call has returned: no single temporary number.
+/// The ConstBuffer of an asynchronous call, which reads it after the call has returned: no single temporary element.
 struct AsyncConstBuffer : ConstBuffer {
     AsyncConstBuffer() = default;
     AsyncConstBuffer(ConstBuffer buffer) : ConstBuffer(buffer) {}
-    AsyncConstBuffer(const void* where, std::size_t elements, DType of, Device on = Device::cpu,
+    AsyncConstBuffer(const void* where, std::size_t elements, ElementType of, Device on = Device::cpu,
                      void* ordered_by = nullptr)
         : ConstBuffer(where, elements, of, on, ordered_by) {}
     template <class T>
     requires(!std::derived_from<std::remove_cvref_t<T>, ConstBuffer> && std::convertible_to<T, ConstBuffer>)
         AsyncConstBuffer(T&& argument)
         : ConstBuffer(std::forward<T>(argument)) {
-        if constexpr (Element<T>) static_cast<void>(detail::Refused<T, detail::Mistake::temporary>());
+        if constexpr (detail::SingleElement<T>) static_cast<void>(detail::Refused<T, detail::Mistake::temporary>());
+    }
+};
+
+/// The buffer of a reduction: its elements are numbers. Buffer: ConstBuffer, AsyncConstBuffer or MutableBuffer.
+template <class Buffer>
+struct Numbers : Buffer {
+    Numbers() = default;
+    Numbers(Buffer buffer) : Buffer(buffer) {}
+    Numbers(decltype(Buffer::data) where, std::size_t elements, ElementType of, Device on = Device::cpu,
+            void* ordered_by = nullptr)
+        : Buffer(where, elements, of, on, ordered_by) {}
+    template <class T>
+    requires(!std::derived_from<std::remove_cvref_t<T>, Buffer> && std::convertible_to<T, Buffer>) Numbers(T&& argument)
+        : Buffer(std::forward<T>(argument)) {
+        if constexpr (Element<detail::ElementsOf<T>> && !Number<detail::ElementsOf<T>>)
+            static_cast<void>(detail::Refused<detail::ElementsOf<T>, detail::Mistake::no_number>());
     }
 };
 

@@ -56,7 +56,7 @@ protected:
 template <class T>
 class DeviceBuffer : DeviceMemory {
     static_assert(detail::mistake_of_element<T>() == detail::Mistake::none,
-                  "no element type: use a DeviceBuffer<std::byte> of count * sizeof(T) bytes");
+                  "no element type: neither a pointer, nor a view, nor a type that owns memory");
 
 public:
     /// Uninitialized elements. Copies and calls run in the order of `stream`.

@@ -53,28 +53,30 @@ inline void broadcast(MutableBuffer data, int root = 0, const CallOptions& optio
 inline Work broadcast_async(MutableBuffer data, int root = 0, const CallOptions& options = {}) {
     return default_group().broadcast_async(data, root, options);
 }
-inline void all_reduce(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+inline void all_reduce(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
     default_group().all_reduce(data, op, options);
 }
-inline Work all_reduce_async(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+inline Work all_reduce_async(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(),
+                             const CallOptions& options = {}) {
     return default_group().all_reduce_async(data, op, options);
 }
-inline void all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+inline void all_reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                        const CallOptions& options = {}) {
     default_group().all_reduce(in, out, op, options);
 }
-inline Work all_reduce_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+inline Work all_reduce_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                              const CallOptions& options = {}) {
     return default_group().all_reduce_async(in, out, op, options);
 }
-inline void reduce(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+inline void reduce(Numbers<MutableBuffer> data, int root = 0, ReduceOp op = ReduceOp::sum(),
+                   const CallOptions& options = {}) {
     default_group().reduce(data, root, op, options);
 }
-inline Work reduce_async(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(),
+inline Work reduce_async(Numbers<MutableBuffer> data, int root = 0, ReduceOp op = ReduceOp::sum(),
                          const CallOptions& options = {}) {
     return default_group().reduce_async(data, root, op, options);
 }
-inline void reduce(ConstBuffer in, MutableBuffer out, int root = 0, ReduceOp op = ReduceOp::sum(),
+inline void reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, int root = 0, ReduceOp op = ReduceOp::sum(),
                    const CallOptions& options = {}) {
     default_group().reduce(in, out, root, op, options);
 }
@@ -105,16 +107,16 @@ inline Work all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallO
 inline void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) {
     default_group().all_gatherv(in, out, counts, options);
 }
-inline void reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+inline void reduce_scatter(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                            const CallOptions& options = {}) {
     default_group().reduce_scatter(in, out, op, options);
 }
-inline Work reduce_scatter_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
-                                 const CallOptions& options = {}) {
+inline Work reduce_scatter_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out,
+                                 ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
     return default_group().reduce_scatter_async(in, out, op, options);
 }
-inline void reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op = ReduceOp::sum(),
-                            const CallOptions& options = {}) {
+inline void reduce_scatterv(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, Counts counts,
+                            ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
     default_group().reduce_scatterv(in, out, counts, op, options);
 }
 inline void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {

@@ -10,13 +10,6 @@
 
 namespace dlaunch {
 
-template <class T>
-struct DeviceSpan;
-class ReduceOp;
-struct CallOptions;
-struct SendOptions;
-struct RecvOptions;
-
 namespace detail {
 
 enum class Mistake {
@@ -27,8 +20,8 @@ enum class Mistake {
     nested,          ///< a range of ranges
     object,          ///< elements that own memory
     not_contiguous,  ///< a list, a deque, a lazy view, std::vector<bool>
-    own_type,        ///< bytes that could be moved, but no element
-    device_type,     ///< the same in device memory
+    own_type,        ///< a reference or too long: no element
+    no_number,       ///< an element that cannot be reduced
     read_only,       ///< the call writes into it
     temporary,       ///< is gone before the call's effect is seen
     no_range,        ///< of elements, nor one element
@@ -36,15 +29,6 @@ enum class Mistake {
 
 /// What a call does with the argument.
 enum class Use { reads, writes };
-
-template <class T>
-concept Option = std::same_as<T, ReduceOp> || std::same_as<T, CallOptions> || std::same_as<T, SendOptions> ||
-    std::same_as<T, RecvOptions>;
-
-template <class T>
-inline constexpr bool kIsDeviceSpan = false;
-template <class T>
-inline constexpr bool kIsDeviceSpan<DeviceSpan<T>> = true;
 
 /// What is wrong with elements of this type.
 template <class T>
@@ -57,6 +41,11 @@ consteval Mistake mistake_of_element() {
         return std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> ? Mistake::own_type : Mistake::object;
     }
 }
+
+template <class T, class Buffer>
+concept ConvertsItself = requires(T&& argument) {
+    argument.operator Buffer();
+};
 
 /// What is wrong with an argument that was passed as T&&, a forwarding reference.
 template <class T, Use kUse>
@@ -72,7 +61,7 @@ consteval Mistake mistake_of() {
         return Mistake::pointer;
     } else if constexpr (kIsDeviceSpan<Plain>) {
         using Value = std::remove_pointer_t<decltype(Plain::data)>;
-        if constexpr (!Element<std::remove_const_t<Value>>) return Mistake::device_type;
+        if constexpr (!Element<std::remove_const_t<Value>>) return mistake_of_element<std::remove_const_t<Value>>();
         return kUse == Use::writes && std::is_const_v<Value> ? Mistake::read_only : Mistake::none;
     } else if constexpr (std::ranges::range<Referred>) {
         constexpr Mistake element = mistake_of_element<std::ranges::range_value_t<Referred>>();
@@ -92,9 +81,31 @@ consteval Mistake mistake_of() {
         if (kUse == Use::writes && std::is_const_v<Referred>) return Mistake::read_only;
         return kUse == Use::writes && temporary ? Mistake::temporary : Mistake::none;
     } else {
-        return std::is_trivially_copyable_v<Plain> ? Mistake::own_type : Mistake::no_range;
+        return std::is_trivially_copyable_v<Plain> && !std::is_empty_v<Plain> ? Mistake::own_type : Mistake::no_range;
     }
 }
+
+/// An object that is an element itself, passed as T or T&: neither a range of elements, nor of a type that converts
+/// itself to a buffer.
+template <class T>
+concept SingleElement = Element<T> && !std::ranges::range<T> && !ConvertsItself<const T&, ConstBuffer> &&
+                        !ConvertsItself<T&, ConstBuffer> && !ConvertsItself<T&, MutableBuffer>;
+
+/// The elements of an argument, passed as T&&; void: it has none.
+template <class T>
+consteval auto elements_of() {
+    using Plain = std::remove_cvref_t<T>;
+    if constexpr (kIsDeviceSpan<Plain>)
+        return std::type_identity<std::remove_const_t<std::remove_pointer_t<decltype(Plain::data)>>>();
+    else if constexpr (std::ranges::range<std::remove_reference_t<T>>)
+        return std::type_identity<std::ranges::range_value_t<std::remove_reference_t<T>>>();
+    else if constexpr (SingleElement<Plain>)
+        return std::type_identity<Plain>();
+    else
+        return std::type_identity<void>();
+}
+template <class T>
+using ElementsOf = typename decltype(elements_of<T>())::type;
 
 /// An object of this class explains why an argument is refused, and what to pass. A class, because compilers print its
 /// errors once, however many arguments of a call have the same type.
@@ -112,25 +123,18 @@ struct Refused {
                   "gather_object(), which take std::string");
     static_assert(kMistake != Mistake::not_contiguous,
                   "elements must be contiguous in memory: pass a std::vector (not of bool), std::array or std::span");
-    static_assert(
-        kMistake != Mistake::own_type,
-        "no element type (an integer, float, double, Float16, BFloat16, bool, std::byte): to move others pass "
-        "their bytes, std::as_writable_bytes(std::span(v)), or std::as_bytes(...) where they are only read");
-    static_assert(
-        kMistake != Mistake::device_type,
-        "no element type (an integer, float, double, Float16, BFloat16, bool, std::byte): to move others pass "
-        "their bytes as a DeviceSpan<std::byte>");
+    static_assert(kMistake != Mistake::own_type,
+                  "no element: an empty class, a view of memory elsewhere, or an object of 128 MiB and more");
+    static_assert(kMistake != Mistake::no_number,
+                  "no number (an integer, float, double, Float16, BFloat16, bool, std::byte, std::complex of float or "
+                  "double): reduce others with a function, as in all_reduce(data, [](T* into, const T* from, "
+                  "std::size_t count) { ... })");
     static_assert(kMistake != Mistake::read_only, "the call writes into this argument, which is const");
     static_assert(kMistake != Mistake::temporary,
                   "a temporary would be lost before the call is done: pass a variable that outlives the call");
     static_assert(kMistake != Mistake::no_range,
                   "expected a range of elements, such as std::vector, or one element; of other containers pass "
                   "std::span(data, count)");
-};
-
-template <class T, class Buffer>
-concept ConvertsItself = requires(T&& argument) {
-    argument.operator Buffer();
 };
 
 /// An argument to explain: neither a buffer, nor of a type that converts itself to one.

@@ -91,18 +91,20 @@ public:
     Work broadcast_async(MutableBuffer data, int root = 0, const CallOptions& options = {}) const;
 
     /// Reduces in place, or from `in` to `out`; counts are equal on all ranks.
-    void all_reduce(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
-    void all_reduce(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+    void all_reduce(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
+    void all_reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                     const CallOptions& options = {}) const;
-    Work all_reduce_async(MutableBuffer data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
-    Work all_reduce_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+    Work all_reduce_async(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(),
+                          const CallOptions& options = {}) const;
+    Work all_reduce_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                           const CallOptions& options = {}) const;
 
     /// Stores the result at the root; buffers of other ranks remain unchanged. `out` is used at the root only.
-    void reduce(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
-    void reduce(ConstBuffer in, MutableBuffer out, int root = 0, ReduceOp op = ReduceOp::sum(),
+    void reduce(Numbers<MutableBuffer> data, int root = 0, ReduceOp op = ReduceOp::sum(),
                 const CallOptions& options = {}) const;
-    Work reduce_async(MutableBuffer data, int root = 0, ReduceOp op = ReduceOp::sum(),
+    void reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, int root = 0, ReduceOp op = ReduceOp::sum(),
+                const CallOptions& options = {}) const;
+    Work reduce_async(Numbers<MutableBuffer> data, int root = 0, ReduceOp op = ReduceOp::sum(),
                       const CallOptions& options = {}) const;
 
     /// Concatenates `in` of all ranks in the root's `out`; `out` is ignored on other ranks.
@@ -123,12 +125,12 @@ public:
     void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) const;
 
     /// Reduces `in` of all ranks element by element; rank r gets the r-th block of the result.
-    void reduce_scatter(ConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+    void reduce_scatter(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                         const CallOptions& options = {}) const;
-    Work reduce_scatter_async(AsyncConstBuffer in, MutableBuffer out, ReduceOp op = ReduceOp::sum(),
+    Work reduce_scatter_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                               const CallOptions& options = {}) const;
-    void reduce_scatterv(ConstBuffer in, MutableBuffer out, Counts counts, ReduceOp op = ReduceOp::sum(),
-                         const CallOptions& options = {}) const;
+    void reduce_scatterv(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, Counts counts,
+                         ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
 
     /// Sends the j-th block of `in` to rank j, which stores it as the r-th block of `out` (r: the sender's rank).
     void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;

@@ -10,9 +10,9 @@ namespace dlaunch {
 /// each host first), so that results are bitwise equal on all ranks and in every run. 16-bit floats are accumulated in
 /// float and rounded once.
 ///
-/// band, bor and bxor require integers or bool; avg and premul_sum are not defined for bool. On bool, sum and max are
-/// "or", product and min are "and". On integers avg rounds towards zero, and the factor of premul_sum must be an
-/// integer.
+/// band, bor and bxor require integers or bool; avg and premul_sum are not defined for bool, min and max not for
+/// complex numbers. On bool, sum and max are "or", product and min are "and". On integers avg rounds towards zero, of
+/// 8- and 16-bit integers it is taken of the exact sum, and the factor of premul_sum must be an integer.
 class ReduceOp {
 public:
     enum class Kind : std::uint8_t { sum, product, min, max, avg, band, bor, bxor, premul_sum };

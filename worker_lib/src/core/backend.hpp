@@ -17,7 +17,7 @@ struct Transfer {
     bool sends = false;
     void* data = nullptr;  ///< only read by a send
     std::size_t count = 0;
-    DType type = DType::uint8;
+    ElementType type = DType::uint8;
     Device device = Device::cpu;
     void* stream = nullptr;   ///< of device memory
     int peer = -1;            ///< kAnySource: a receive from any rank

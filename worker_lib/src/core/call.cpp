@@ -17,8 +17,6 @@ std::uint64_t hash(std::span<const std::size_t> numbers) {
     return value | 1;
 }
 
-bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter; }
-
 std::size_t sum(const std::vector<std::size_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
@@ -52,10 +50,11 @@ Signature::Signature(const Call& call)
                                          : hash(call.counts)),
       root(call.root),
       op(call.op),
-      type(call.type) {
+      type(call.type.kind()) {
+    if (!call.type.is_number()) detail = call.type.size();
     if (!reduces(op)) return;
     reduce = call.reduce.kind();
-    if (reduce == ReduceOp::Kind::premul_sum) factor = std::bit_cast<std::uint64_t>(call.reduce.factor());
+    if (reduce == ReduceOp::Kind::premul_sum) detail = std::bit_cast<std::uint64_t>(call.reduce.factor());
 }
 
 std::uint64_t Signature::digest() const {
@@ -70,7 +69,10 @@ std::uint64_t Signature::digest() const {
 
 std::string describe(const Signature& signature) {
     if (signature.op == Op::barrier) return "barrier";
-    std::string text = fmt::format("{}({}, ", name_of(signature.op), name_of(signature.type));
+    const bool scaled = signature.reduce == ReduceOp::Kind::premul_sum;
+    const ElementType type(signature.type,
+                           scaled || signature.detail == 0 ? size_of(signature.type) : signature.detail);
+    std::string text = fmt::format("{}({}, ", name_of(signature.op), name_of(type));
     if (signature.counts == 0)
         text += std::to_string(signature.count);
     else
@@ -79,8 +81,7 @@ std::string describe(const Signature& signature) {
         static constexpr const char* kNames[] = {"sum",  "product", "min",  "max",       "avg",
                                                  "band", "bor",     "bxor", "premul_sum"};
         text += fmt::format(", {}", kNames[static_cast<int>(signature.reduce)]);
-        if (signature.reduce == ReduceOp::Kind::premul_sum)
-            text += fmt::format(" {}", std::bit_cast<double>(signature.factor));
+        if (scaled) text += fmt::format(" {}", std::bit_cast<double>(signature.detail));
     }
     if (signature.root >= 0) text += fmt::format(", root {}", signature.root);
     return text + ")";

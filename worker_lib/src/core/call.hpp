@@ -24,6 +24,9 @@ enum class Op : std::uint8_t {
     reduce_scatter,
     all_to_all
 };
+[[nodiscard]] inline bool reduces(Op op) {
+    return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter;
+}
 [[nodiscard]] inline const char* name_of(Op op) {
     static constexpr const char* kNames[] = {"barrier", "broadcast",  "reduce",         "all_reduce", "gather",
                                              "scatter", "all_gather", "reduce_scatter", "all_to_all"};
@@ -43,7 +46,7 @@ enum class Op : std::uint8_t {
 /// check() has validated all that one rank can validate alone: non-null pointers, matching types and operations.
 struct Call {
     Op op = Op::barrier;
-    DType type = DType::uint8;
+    ElementType type = DType::uint8;
     ReduceOp reduce = ReduceOp::sum();
     Device device = Device::cpu;
     void* stream = nullptr;  ///< of device memory
@@ -77,7 +80,7 @@ struct Signature {
     std::uint64_t sequence = 0;
     std::uint64_t count = 0;
     std::uint64_t counts = 0;  ///< a hash of the v-form's counts; 0 for the plain form
-    std::uint64_t factor = 0;  ///< premul_sum's factor, as bits
+    std::uint64_t detail = 0;  ///< of premul_sum: the factor, as bits; of elements that are no numbers: their size
     std::int32_t root = -1;
     Op op = Op::barrier;
     DType type = DType::uint8;

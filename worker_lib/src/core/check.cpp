@@ -46,7 +46,7 @@ bool overlaps(const Call& call, int rank, int ranks) {
 
 std::string why_invalid(const ConstBuffer& buffer) {
     if (is_valid(buffer)) return "";
-    if (buffer.count > kMaxElements)
+    if (is_too_long(buffer))
         return fmt::format("{} elements of {} are more than there can be", buffer.count, name_of(buffer.type));
     return fmt::format("{} elements of {} at no address", buffer.count, name_of(buffer.type));
 }
@@ -64,11 +64,11 @@ void check(const Call& call, const GroupParts& group) {
         refuse(op, group, fmt::format("{} counts for a group of {}", call.out_counts.size(), ranks));
     if (overlaps(call, group.rank, static_cast<int>(ranks)))
         refuse(op, group, "in and out overlap, but not as in the call's in-place form: pass memory of its own for out");
-    if (call.op != Op::reduce && call.op != Op::all_reduce && call.op != Op::reduce_scatter) return;
+    if (!reduces(call.op)) return;
     if (!kernel(call.type, call.reduce))
         refuse(op, group, fmt::format("{} does not exist for {}", call.reduce.name(), name_of(call.type)));
     const double factor = call.reduce.factor();
-    const bool whole = call.type < DType::float16;
+    const bool whole = call.type.kind() < DType::float16;
     if (whole && (factor != std::trunc(factor) || std::abs(factor) > 0x1p53))
         refuse(op, group,
                fmt::format("premul_sum {} on {}: the factor must be a whole number", factor, name_of(call.type)));

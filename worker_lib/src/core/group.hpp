@@ -102,9 +102,13 @@ private:
 };
 
 /// More than any address space holds; the product with a number of ranks does not overflow.
-inline constexpr std::size_t kMaxElements = std::size_t{1} << 45;
+inline constexpr std::size_t kMaxBytes = std::size_t{1} << 48;
+[[nodiscard]] inline bool is_too_long(const ConstBuffer& buffer) {
+    std::size_t bytes = 0;
+    return __builtin_mul_overflow(buffer.count, size_of(buffer.type), &bytes) || bytes > kMaxBytes;
+}
 [[nodiscard]] inline bool is_valid(const ConstBuffer& buffer) {
-    return buffer.count <= kMaxElements && (buffer.data != nullptr || buffer.count == 0);
+    return !is_too_long(buffer) && (buffer.data != nullptr || buffer.count == 0);
 }
 /// Why a buffer is invalid; empty: it is valid.
 [[nodiscard]] std::string why_invalid(const ConstBuffer& buffer);

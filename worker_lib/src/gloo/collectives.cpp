@@ -157,8 +157,7 @@ private:
 }  // namespace
 
 void run_collective(const RankSubset& subset, const Call& call) {
-    const bool combines = call.op == Op::reduce || call.op == Op::all_reduce || call.op == Op::reduce_scatter;
-    combines ? run_reduction(subset, call) : Movement(subset, call).run();
+    reduces(call.op) ? run_reduction(subset, call) : Movement(subset, call).run();
 }
 
 }  // namespace dlaunch::worker::gloo_backend

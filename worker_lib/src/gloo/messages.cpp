@@ -54,7 +54,7 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     if (transfer.sends && transfer.peer == mesh_.rank()) {
         const auto* begin = static_cast<const std::byte*>(transfer.data);
         unexpected_.push_back({transfer.peer,
-                               {call->bytes(), transfer.tag, transfer.type, {}},
+                               {call->bytes(), transfer.tag, transfer.type},
                                std::vector<std::byte>(begin, begin + call->bytes())});
         call->finish();
         match_unexpected();
@@ -229,7 +229,7 @@ void Messages::write(int rank) {
             call->in_flight = true;
         }
         try {
-            const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type, {}};
+            const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type};
             auto head = mesh_.buffer(&envelope, sizeof envelope);
             head->send(rank, slot(number, false));
             await(rank, head, false, call->transfer.deadline);

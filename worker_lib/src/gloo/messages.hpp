@@ -32,8 +32,7 @@ private:
     struct Envelope {
         std::uint64_t bytes = 0;
         std::int32_t tag = 0;
-        DType type = DType::uint8;
-        std::uint8_t zero[3] = {};
+        ElementType type = DType::uint8;
     };
     struct Pending;
     using Call = std::shared_ptr<Pending>;

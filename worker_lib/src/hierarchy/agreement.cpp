@@ -45,9 +45,9 @@ class Agreement {
 public:
     Agreement(Levels& levels, const Call& call, const Call& whole)
         : levels_(levels), layout_(levels.layout), call_(call), whole_(whole), bytes_(whole.bytes(whole.count)) {
-        const bool reduces = whole.op == Op::all_reduce || whole.op == Op::reduce;
+        const bool sums = whole.op == Op::all_reduce || whole.op == Op::reduce;
         const std::size_t most = whole.op == Op::all_gather ? bytes_ * static_cast<std::size_t>(layout_.most) : bytes_;
-        small_ = (reduces || whole.op == Op::broadcast || (whole.op == Op::all_gather && whole.counts.empty())) &&
+        small_ = (sums || whole.op == Op::broadcast || (whole.op == Op::all_gather && whole.counts.empty())) &&
                  most <= kInlineBytes;
     }
 

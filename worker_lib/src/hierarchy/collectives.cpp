@@ -15,6 +15,8 @@
 
 #include "worker_lib/src/hierarchy/collectives.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -260,41 +262,65 @@ void run_wide(Levels& levels, const Call& call, const Call& wide, const std::str
     if (!agree(levels, call, wide, group)) Collective(levels, wide).run();
 }
 
-/// 16-bit floats are accumulated in float and rounded once, at the end.
-bool is_kept_wider(const Call& call) {
-    using Kind = ReduceOp::Kind;
-    const bool reduces = call.op == Op::reduce || call.op == Op::all_reduce || call.op == Op::reduce_scatter;
-    const Kind kind = call.reduce.kind();
-    return reduces && (call.type == DType::float16 || call.type == DType::bfloat16) && kind != Kind::min &&
-           kind != Kind::max;
-}
-
-void run_as_float(Levels& levels, const Call& call, const std::string& group) {
-    const bool scatters = call.op == Op::reduce_scatter;
-    std::size_t count = scatters ? 0 : call.count;
-    for (int r = 0; scatters && r < static_cast<int>(levels.layout.host_of.size()); ++r) count += call.count_of(r);
-    const std::size_t out_count = scatters                                    ? call.count_of(levels.rank)
-                                  : call.root < 0 || call.root == levels.rank ? call.count
-                                                                              : 0;
-    std::vector<float> in(count), out(out_count);
-    const auto* halves = reinterpret_cast<const std::uint16_t*>(call.in);
-    auto* results = reinterpret_cast<std::uint16_t*>(call.out);
-    const bool brain = call.type == DType::bfloat16;
-    for (std::size_t i = 0; i < count; ++i)
-        in[i] = brain ? std::bit_cast<float>(std::uint32_t{halves[i]} << 16) : float_from_half(halves[i]);
+/// Accumulates in a wider type and rounds or narrows once, at the end. T: the type of the elements.
+template <class T, class W, class Widen, class Narrow>
+void run_wider(Levels& levels, const Call& call, const std::string& group, Widen widen, Narrow narrow) {
+    const Extent elements = extent(call, levels.rank, static_cast<int>(levels.layout.host_of.size()));
+    std::vector<W> in(elements.in), out(elements.out);
+    std::transform(reinterpret_cast<const T*>(call.in), reinterpret_cast<const T*>(call.in) + elements.in, in.begin(),
+                   widen);
     Call wide = call;
-    wide.type = DType::float32;
+    wide.type = kElementTypeOf<W>;
     wide.in = reinterpret_cast<const std::byte*>(in.data());
     wide.out = reinterpret_cast<std::byte*>(out.data());
     run_wide(levels, call, wide, group);
-    for (std::size_t i = 0; i < out_count; ++i)
-        results[i] = brain ? bfloat_from_float(out[i]) : half_from_float(out[i]);
+    std::transform(out.begin(), out.end(), reinterpret_cast<T*>(call.out), narrow);
+}
+
+template <class T>
+void run_exact(Levels& levels, const Call& call, const std::string& group) {
+    run_wider<T, std::int64_t>(
+        levels, call, group, [](T value) { return std::int64_t{value}; },
+        [](std::int64_t value) { return static_cast<T>(value); });
+}
+
+/// 16-bit floats are accumulated in float, averages of short integers in 64 bits.
+void run_reduction(Levels& levels, const Call& call, const std::string& group) {
+    using Kind = ReduceOp::Kind;
+    const Kind kind = call.reduce.kind();
+    const bool rounds = kind != Kind::min && kind != Kind::max, averages = kind == Kind::avg;
+    switch (call.type.kind()) {
+        case DType::float16:
+            if (rounds) return run_wider<std::uint16_t, float>(levels, call, group, float_from_half, half_from_float);
+            break;
+        case DType::bfloat16:
+            if (rounds)
+                return run_wider<std::uint16_t, float>(
+                    levels, call, group,
+                    [](std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); },
+                    bfloat_from_float);
+            break;
+        case DType::int8:
+            if (averages) return run_exact<std::int8_t>(levels, call, group);
+            break;
+        case DType::uint8:
+            if (averages) return run_exact<std::uint8_t>(levels, call, group);
+            break;
+        case DType::int16:
+            if (averages) return run_exact<std::int16_t>(levels, call, group);
+            break;
+        case DType::uint16:
+            if (averages) return run_exact<std::uint16_t>(levels, call, group);
+            break;
+        default: break;
+    }
+    run_wide(levels, call, call, group);
 }
 
 }  // namespace
 
 void run_collective(Levels& levels, const Call& call, const std::string& group) {
-    is_kept_wider(call) ? run_as_float(levels, call, group) : run_wide(levels, call, call, group);
+    reduces(call.op) ? run_reduction(levels, call, group) : run_wide(levels, call, call, group);
 }
 
 }  // namespace dlaunch::worker::hierarchy

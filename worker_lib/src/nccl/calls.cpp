@@ -27,12 +27,15 @@ constexpr int kTypes[kDTypes] = {
     static_cast<int>(Type::float32),
     static_cast<int>(Type::float64),
     kUnsupported,
+    kUnsupported,
+    kUnsupported,
+    kUnsupported,
 };
 /// By ReduceOp::Kind: sum, product, min, max, avg, band, bor, bxor, premul_sum, which is made for each call.
 constexpr Reduction kReductions[] = {0, 1, 3, 2, 4, kUnsupported, kUnsupported, kUnsupported, 0};
 
-bool reduces(Op op) { return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter; }
-Type type_of(const Call& call) { return static_cast<Type>(kTypes[static_cast<int>(call.type)]); }
+int type_number(const Call& call) { return kTypes[static_cast<int>(call.type.kind())]; }
+Type type_of(const Call& call) { return static_cast<Type>(type_number(call)); }
 
 /// Keeps the first result of a sequence that is not a success.
 class First {
@@ -85,7 +88,10 @@ void put_factor(std::byte* to, DType type, double factor) {
         case DType::float64: return put<double>(to, factor);
         case DType::int16:
         case DType::uint16:
-        case DType::boolean: return;  // not native
+        case DType::boolean:
+        case DType::complex64:
+        case DType::complex128:
+        case DType::bytes: return;  // not native
     }
 }
 
@@ -108,7 +114,7 @@ Result reduce(const Channel& channel, const Call& call, Reduction reduction) {
 
 Result premul_sum(const Channel& channel, const Call& call) {
     alignas(8) std::byte factor[8]{};
-    put_factor(factor, call.type, call.reduce.factor());
+    put_factor(factor, call.type.kind(), call.reduce.factor());
     Reduction made = 0;
     First first;
     first(channel.table.create_premul_sum(&made, factor, type_of(call), kScalarOnHost, channel.comm));
@@ -160,8 +166,11 @@ Blocks blocks(const Channel& channel, const Call& call, const std::vector<std::s
 }  // namespace
 
 bool is_native(const Call& call) {
-    return !reduces(call.op) || (kTypes[static_cast<int>(call.type)] != kUnsupported &&
-                                 kReductions[static_cast<int>(call.reduce.kind())] != kUnsupported);
+    if (!reduces(call.op)) return true;
+    const bool averages_bytes =
+        call.reduce.kind() == ReduceOp::Kind::avg && size_of(call.type) == 1;  // NCCL's sum wraps
+    return type_number(call) != kUnsupported && kReductions[static_cast<int>(call.reduce.kind())] != kUnsupported &&
+           !averages_bytes;
 }
 
 Result issue(const Channel& channel, const Call& call) {

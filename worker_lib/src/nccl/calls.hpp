@@ -8,7 +8,8 @@
 
 namespace dlaunch::worker::nccl {
 
-/// False for reductions that NCCL lacks: bitwise ones, and those of int16, uint16 and bool.
+/// False for reductions that NCCL lacks: bitwise ones, those of int16, uint16, bool and complex numbers, and averages
+/// of 8-bit integers.
 [[nodiscard]] bool is_native(const Call& call);
 
 /// A communicator with its stream, and this rank's position in it.

@@ -54,6 +54,35 @@ struct Wide<BFloat16> {
     }
 };
 
+/// std::complex without its functions, which have external linkage, see above.
+template <class F>
+struct Complex {
+    F real, imaginary;
+
+    Complex() = default;
+    explicit Complex(double value) : real(static_cast<F>(value)), imaginary(0) {}
+    Complex(F a, F b) : real(a), imaginary(b) {}
+    friend Complex operator+(Complex a, Complex b) { return {a.real + b.real, a.imaginary + b.imaginary}; }
+    friend Complex operator*(Complex a, Complex b) {
+        return {a.real * b.real - a.imaginary * b.imaginary, a.real * b.imaginary + a.imaginary * b.real};
+    }
+    friend Complex operator/(Complex a, int b) { return {a.real / static_cast<F>(b), a.imaginary / static_cast<F>(b)}; }
+};
+template <class T>
+constexpr bool kIsComplex = false;
+template <class F>
+constexpr bool kIsComplex<Complex<F>> = true;
+
+/// The accumulator of averages of short integers, which holds the exact sum.
+template <class T>
+struct Exact {
+    using Type = std::int64_t;
+    static std::int64_t widen(T value) { return value; }
+    static T narrow(std::int64_t value) { return static_cast<T>(value); }
+};
+template <Kind K, class T>
+using Accumulated = std::conditional_t<K == Kind::avg && std::is_integral_v<T> && sizeof(T) <= 2, Exact<T>, Wide<T>>;
+
 /// Applies f in unsigned arithmetic, so that signed integers wrap around too.
 template <class W, class F>
 W wrapping(W a, W b, F f) {
@@ -91,33 +120,42 @@ W combine(W a, W b) {
     }
 }
 
+template <class W>
+W divide(W value, int ranks) {
+    if constexpr (kIsComplex<W>)
+        return value / ranks;
+    else
+        return static_cast<W>(value / static_cast<decltype(W{} + ranks)>(ranks));
+}
+
 template <Kind K, class T>
 constexpr bool exists() {
     constexpr bool bitwise = K == Kind::band || K == Kind::bor || K == Kind::bxor;
     constexpr bool scaled = K == Kind::avg || K == Kind::premul_sum;
+    constexpr bool ordered = K == Kind::min || K == Kind::max;
+    if constexpr (kIsComplex<T>) return !bitwise && !ordered;
     return bitwise ? std::is_integral_v<T> : !(scaled && std::is_same_v<T, bool>);
 }
 
 template <Kind K, class T>
 void reduce(void* out_bytes, const void* const* in, int inputs, std::size_t count, double factor, int ranks) {
-    using W = typename Wide<T>::Type;
+    using Wider = Accumulated<K, T>;
+    using W = typename Wider::Type;
     constexpr std::size_t kBlock = kBlockBytes / sizeof(W);
     // For integer elements the factor is an integer; out-of-range factors wrap around.
     using Factor = std::conditional_t<std::is_integral_v<W>, std::int64_t, W>;
     [[maybe_unused]] const W scale = static_cast<W>(static_cast<Factor>(factor));
-    [[maybe_unused]] const auto divisor =
-        static_cast<decltype(W{} + ranks)>(ranks);  // promoted: W may be too narrow for `ranks`
     const auto first = [&](T value) {
         if constexpr (K == Kind::premul_sum)
-            return wrapping(Wide<T>::widen(value), scale, [](auto x, auto y) { return x * y; });
+            return wrapping(Wider::widen(value), scale, [](auto x, auto y) { return x * y; });
         else
-            return Wide<T>::widen(value);
+            return Wider::widen(value);
     };
     const auto last = [&](W value) {
         if constexpr (K == Kind::avg)
-            return Wide<T>::narrow(static_cast<W>(value / divisor));
+            return Wider::narrow(divide(value, ranks));
         else
-            return Wide<T>::narrow(value);
+            return Wider::narrow(value);
     };
     T* out = static_cast<T*>(out_bytes);
     alignas(64) W sums[kBlock];  // not std::array: its functions have external linkage, see above
@@ -163,7 +201,7 @@ constexpr void fill(ReduceKernel (&row)[9], std::index_sequence<K...>) {
 
 template <class... T>
 constexpr KernelTable table() {
-    static_assert(sizeof...(T) == kDTypes);
+    static_assert(sizeof...(T) == kDTypes - 1);  // DType::bytes, the last one, has no kernels
     KernelTable made{};
     int row = 0;
     (fill<T>(made.at[row++], std::make_index_sequence<9>()), ...);
@@ -175,6 +213,6 @@ constexpr KernelTable table() {
 extern const KernelTable kTable;
 constinit const KernelTable kTable =
     table<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t,
-          std::uint64_t, Float16, BFloat16, float, double, bool>();
+          std::uint64_t, Float16, BFloat16, float, double, bool, Complex<float>, Complex<double>>();
 
 }  // namespace dlaunch::worker::DLAUNCH_KERNELS

@@ -20,8 +20,8 @@ struct KernelTable {
 /// The kernels for this processor; the same source is compiled for several instruction sets.
 [[nodiscard]] const KernelTable& kernels();
 
-[[nodiscard]] inline ReduceKernel kernel(DType type, ReduceOp op) {
-    return kernels().at[static_cast<int>(type)][static_cast<int>(op.kind())];
+[[nodiscard]] inline ReduceKernel kernel(ElementType type, ReduceOp op) {
+    return type.is_number() ? kernels().at[static_cast<int>(type.kind())][static_cast<int>(op.kind())] : nullptr;
 }
 
 }  // namespace dlaunch::worker

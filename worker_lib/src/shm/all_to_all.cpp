@@ -11,9 +11,16 @@ namespace {
 
 using Sizes = std::vector<std::size_t>;
 
-Sizes begins_of(const Sizes& counts) {
-    Sizes begins(counts.size() + 1);
-    std::partial_sum(counts.begin(), counts.end(), begins.begin() + 1);
+/// In bytes.
+Sizes sizes_of(const Call& call, const Sizes& counts) {
+    Sizes sizes(counts.size());
+    std::transform(counts.begin(), counts.end(), sizes.begin(), [&](std::size_t count) { return call.bytes(count); });
+    return sizes;
+}
+
+Sizes begins_of(const Sizes& sizes) {
+    Sizes begins(sizes.size() + 1);
+    std::partial_sum(sizes.begin(), sizes.end(), begins.begin() + 1);
     return begins;
 }
 
@@ -48,15 +55,16 @@ std::size_t agree_on_counts(Exchange& exchange, const Call& call) {
 void all_to_all(Exchange& exchange, const Call& call) {
     const int ranks = exchange.size(), rank = exchange.rank();
     const bool plain = call.counts.empty();
-    const std::size_t element = size_of(call.type), each = piece_elements(exchange, element);
+    const std::size_t each = piece_bytes(exchange);
     const Sizes equal(plain ? static_cast<std::size_t>(ranks) : 0, call.count);
-    const Sizes &out_counts = plain ? equal : call.counts, &in_counts = plain ? equal : call.out_counts;
-    const Sizes out_begins = begins_of(out_counts), in_begins = begins_of(in_counts);
+    const Sizes sent = sizes_of(call, plain ? equal : call.counts),
+                received = sizes_of(call, plain ? equal : call.out_counts);
+    const Sizes out_begins = begins_of(sent), in_begins = begins_of(received);
 
     exchange.begin_call(call);
-    std::size_t longest = call.count;
+    std::size_t longest = call.bytes(call.count);
     if (!plain) {
-        longest = agree_on_counts(exchange, call);
+        longest = call.bytes(agree_on_counts(exchange, call));
         exchange.next_epoch();
     }
     for (std::size_t at = 0; at < longest || at == 0; at += each) {
@@ -64,19 +72,17 @@ void all_to_all(Exchange& exchange, const Call& call) {
         for (int r = 0; r < ranks; ++r) {
             const auto i = static_cast<std::size_t>(r);
             if (r != rank)
-                copy_bytes(exchange.own_data() + i * each * element, call.in + (out_begins[i] + at) * element,
-                           clip(out_counts[i], at, each) * element);
+                copy_bytes(exchange.own_data() + i * each, call.in + out_begins[i] + at, clip(sent[i], at, each));
         }
         exchange.arrive();
         if (plain && at == 0) exchange.wait_and_compare();
         for (int k = 0; k < ranks; ++k) {
             const int r = (rank + k) % ranks;
             const auto i = static_cast<std::size_t>(r), own = static_cast<std::size_t>(rank);
-            std::byte* to = call.out + (in_begins[i] + at) * element;
+            std::byte* to = call.out + in_begins[i] + at;
             if (k > 0) exchange.wait_for(r);
-            const std::byte* from =
-                k > 0 ? exchange.data_of(r) + own * each * element : call.in + (out_begins[own] + at) * element;
-            copy_bytes(to, from, clip(in_counts[i], at, each) * element);
+            const std::byte* from = k > 0 ? exchange.data_of(r) + own * each : call.in + out_begins[own] + at;
+            copy_bytes(to, from, clip(received[i], at, each));
         }
     }
 }

@@ -30,13 +30,13 @@ struct Slices {
     std::size_t count, each;
 };
 
-/// Capacity of one half in elements per rank, if it holds one piece for each rank; whole cache lines.
-[[nodiscard]] std::size_t piece_elements(const Exchange& exchange, std::size_t element_bytes);
+/// Capacity of one half in bytes per rank, if it holds one piece for each rank; whole cache lines.
+[[nodiscard]] std::size_t piece_bytes(const Exchange& exchange);
 
-/// Offset of each rank's block in the concatenated buffer, in elements; the last entry is the total.
+/// Offset of each rank's block in the concatenated buffer, in bytes; the last entry is the total.
 [[nodiscard]] std::vector<std::size_t> offsets(const Call& call, int ranks);
 
-/// Number of epochs to transfer the longest block in pieces of `each` elements; at least one, because a call without
+/// Number of epochs to transfer the longest block in pieces of `each` bytes; at least one, because a call without
 /// elements synchronizes too.
 [[nodiscard]] std::size_t rounds(const Call& call, int ranks, std::size_t each);
 

@@ -123,7 +123,7 @@ bool Messages::push(int rank) {
         Pending& call = *peer.sends.front();
         if (!call.opened) {
             if (peer.out.writable() < sizeof(Envelope)) break;
-            const Envelope envelope{call.bytes(), call.transfer.tag, call.transfer.type, {}};
+            const Envelope envelope{call.bytes(), call.transfer.tag, call.transfer.type};
             peer.out.write(reinterpret_cast<const std::byte*>(&envelope), sizeof envelope);
             call.opened = true;
             moved = true;

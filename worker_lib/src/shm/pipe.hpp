@@ -10,8 +10,7 @@ namespace dlaunch::worker::shm {
 struct Envelope {
     std::uint64_t bytes = 0;
     std::int32_t tag = 0;
-    DType type = DType::uint8;
-    std::uint8_t zero[3] = {};
+    ElementType type = DType::uint8;
 };
 static_assert(sizeof(Envelope) == 16);
 

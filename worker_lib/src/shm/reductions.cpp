@@ -86,22 +86,19 @@ void reduce(Exchange& exchange, const Call& call) { all_reduce(exchange, call); 
 /// The first half of the two-shot algorithm; the slices are the ranks' blocks, in pieces.
 void reduce_scatter(Exchange& exchange, const Call& call) {
     const int ranks = exchange.size(), rank = exchange.rank();
-    const std::size_t element = size_of(call.type), each = piece_elements(exchange, element);
-    const std::size_t count = rounds(call, ranks, each);
+    const std::size_t each = piece_bytes(exchange), count = rounds(call, ranks, each);
     const auto begins = offsets(call, ranks);
     const Reducer reduce{exchange, call};
+    const auto size = [&](int r, std::size_t at) { return clip(call.bytes(call.count_of(r)), at, each); };
     for (std::size_t round = 0; round < count; ++round) {
         const std::size_t at = round * each;
         round == 0 ? exchange.begin_call(call) : exchange.next_epoch();
-        const auto part = [&](int r) { return call.in + (begins[static_cast<std::size_t>(r)] + at) * element; };
+        const auto part = [&](int r) { return call.in + begins[static_cast<std::size_t>(r)] + at; };
         for (int r = 0; r < ranks; ++r)
-            if (r != rank)
-                copy_bytes(exchange.own_data() + static_cast<std::size_t>(r) * each * element, part(r),
-                           clip(call.count_of(r), at, each) * element);
+            if (r != rank) copy_bytes(exchange.own_data() + static_cast<std::size_t>(r) * each, part(r), size(r, at));
         exchange.arrive();
         round == 0 ? exchange.wait_and_compare() : exchange.wait_all();
-        reduce(call.out + at * element, part(rank), static_cast<std::size_t>(rank) * each * element,
-               clip(call.count_of(rank), at, each));
+        reduce(call.out + at, part(rank), static_cast<std::size_t>(rank) * each, size(rank, at) / size_of(call.type));
     }
 }
 

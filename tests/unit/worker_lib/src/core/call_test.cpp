@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Call call(Op op, DType type, std::size_t count, int root = -1, ReduceOp reduce = ReduceOp::sum()) {
+Call call(Op op, ElementType type, std::size_t count, int root = -1, ReduceOp reduce = ReduceOp::sum()) {
     Call made;
     made.op = op;
     made.type = type;
@@ -29,6 +29,8 @@ TEST(CallTest, calls_are_described_with_their_arguments) {
     EXPECT_EQ(described(call(Op::reduce, DType::boolean, 1, 0, ReduceOp::max())), "reduce(bool, 1, max, root 0)");
     EXPECT_EQ(described(call(Op::reduce_scatter, DType::float16, 4, -1, ReduceOp::premul_sum(0.5))),
               "reduce_scatter(float16, 4, premul_sum 0.5)");
+    EXPECT_EQ(described(call(Op::broadcast, ElementType(DType::bytes, 24), 3, 1)), "broadcast(bytes[24], 3, root 1)");
+    EXPECT_EQ(described(call(Op::all_gather, ElementType(DType::float64, 24), 3)), "all_gather(float64[3], 3)");
     Call with_counts = call(Op::all_to_all, DType::int8, 0);
     with_counts.counts = {1, 2};
     EXPECT_EQ(described(with_counts), "all_to_all(int8, counts)");
@@ -44,6 +46,13 @@ TEST(CallTest, counts_of_a_v_form_are_compared_but_not_those_of_all_to_all) {
     EXPECT_EQ(Signature(one), Signature(other));
     other.counts.clear();
     EXPECT_NE(Signature(one), Signature(other)) << "the plain form is another call";
+}
+
+TEST(CallTest, elements_of_different_sizes_are_a_mismatch) {
+    const auto signature = [](ElementType type) { return Signature(call(Op::broadcast, type, 2, 0)); };
+    EXPECT_EQ(signature({DType::bytes, 24}), signature({DType::bytes, 24}));
+    EXPECT_NE(signature({DType::bytes, 24}), signature({DType::bytes, 16}));
+    EXPECT_NE(signature({DType::float32, 8}), signature(DType::float32));
 }
 
 TEST(CallTest, the_reduction_is_compared_for_reductions_only) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -52,6 +53,27 @@ TEST(KernelsTest, averages_of_integers_round_towards_zero) {
     EXPECT_EQ(reduced<std::uint8_t>(ReduceOp::avg(), {200, 50, 5}), 85) << "the sum fits";
 }
 
+TEST(KernelsTest, averages_of_short_integers_are_taken_of_the_exact_sum) {
+    EXPECT_EQ(reduced<std::int8_t>(ReduceOp::avg(), {100, 100}), 100);
+    EXPECT_EQ(reduced<std::int8_t>(ReduceOp::avg(), {-128, -128, -128}), -128);
+    EXPECT_EQ(reduced<std::uint8_t>(ReduceOp::avg(), {255, 255, 254}), 254);
+    EXPECT_EQ(reduced<std::int16_t>(ReduceOp::avg(), {-30000, -30000, -29998}), -29999);
+    EXPECT_EQ(reduced<std::uint16_t>(ReduceOp::avg(), {65535}), 65535);
+}
+
+TEST(KernelsTest, complex_numbers) {
+    using Number = std::complex<double>;
+    const Number a(1, 2), b(-3, 0.5);
+    EXPECT_EQ(reduced<Number>(ReduceOp::sum(), {a, b, a}), a + b + a);
+    EXPECT_EQ(reduced<Number>(ReduceOp::product(), {a, b}), a * b);
+    EXPECT_EQ(reduced<Number>(ReduceOp::avg(), {a, b}), (a + b) / 2.0);
+    EXPECT_EQ(reduced<Number>(ReduceOp::premul_sum(0.5), {a, b}), 0.5 * a + 0.5 * b);
+    for (const ReduceOp op : {ReduceOp::min(), ReduceOp::max(), ReduceOp::band()})
+        EXPECT_EQ(kernel(DType::complex64, op), nullptr);
+    EXPECT_EQ(kernel(ElementType(DType::float64, 24), ReduceOp::sum()), nullptr) << "an array";
+    EXPECT_EQ(kernel(DType::bytes, ReduceOp::sum()), nullptr);
+}
+
 TEST(KernelsTest, averages_over_more_ranks_than_the_type_holds) {
     const std::int8_t large = 100, none = 0;
     const std::uint8_t one = 1;
@@ -63,7 +85,7 @@ TEST(KernelsTest, averages_over_more_ranks_than_the_type_holds) {
     const std::vector<const void*> ones(256, &one);
     std::uint8_t sum = 7;
     kernel(DType::uint8, ReduceOp::avg())(&sum, ones.data(), 256, 1, 1, 256);
-    EXPECT_EQ(sum, 0) << "the sum wraps around, and nothing is divided by 0";
+    EXPECT_EQ(sum, 1) << "neither the sum nor the number of ranks wraps around";
 }
 
 TEST(KernelsTest, factors_wrap_around_as_integers_do) {
