@@ -14,8 +14,8 @@ void all_gather() {
     const dlaunch::DeviceStream stream;
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank();
-    const dlaunch::DeviceBuffer<float> own(std::vector<float>{static_cast<float>(rank)}, stream.handle());
-    const dlaunch::DeviceBuffer<float> all(static_cast<std::size_t>(dlaunch::get_world_size()), stream.handle());
+    dlaunch::DeviceBuffer<float> own(std::vector<float>{static_cast<float>(rank)}, stream.handle());
+    dlaunch::DeviceBuffer<float> all(static_cast<std::size_t>(dlaunch::get_world_size()), stream.handle());
     dlaunch::all_gather(own.span(), all.span());
     print("rank ", rank, ": ", rows(all.to_host(), 1));
 }

@@ -14,7 +14,7 @@ void all_reduce() {
     const dlaunch::DeviceStream stream;
     dlaunch::init_process_group();
     const int rank = dlaunch::get_rank();
-    const dlaunch::DeviceBuffer<float> matrix(std::vector<float>(4, static_cast<float>(rank)), stream.handle());
+    dlaunch::DeviceBuffer<float> matrix(std::vector<float>(4, static_cast<float>(rank)), stream.handle());
     dlaunch::Work work = dlaunch::all_reduce_async(matrix.span(), dlaunch::ReduceOp::sum());
     work.wait();  // makes the stream wait, not the host; later work of the stream sees the sum
     print("rank ", rank, ": ", rows(matrix.to_host(), 2));

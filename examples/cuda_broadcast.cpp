@@ -18,7 +18,7 @@ void broadcast() {
     const int rank = dlaunch::get_rank();
     const std::vector<float> start = rank == 0 ? random_numbers() : std::vector<float>(4);
     print("before rank ", rank, ": ", rows(start, 2));
-    const dlaunch::DeviceBuffer<float> matrix(start, stream.handle());
+    dlaunch::DeviceBuffer<float> matrix(start, stream.handle());
     dlaunch::broadcast(matrix.span(), 0);  // returns at once; the stream waits
     print("after rank ", rank, ": ", rows(matrix.to_host(), 2));
 }

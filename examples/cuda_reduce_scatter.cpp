@@ -19,7 +19,7 @@ void reduce_scatter() {
     std::vector<std::int64_t> powers;
     for (std::int64_t power = 1; powers.size() < static_cast<std::size_t>(ranks); power *= 10)
         powers.push_back(rank * power);
-    const dlaunch::DeviceBuffer<std::int64_t> input(powers, stream.handle()), own(1, stream.handle());
+    dlaunch::DeviceBuffer<std::int64_t> input(powers, stream.handle()), own(1, stream.handle());
     dlaunch::reduce_scatter(input.span(), own.span());
     print("rank ", rank, ": ", list(own.to_host()));
 }

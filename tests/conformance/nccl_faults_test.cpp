@@ -100,7 +100,7 @@ TEST(NcclFaultsTest, late_rank_is_named_and_the_group_ends) {
         const Error error = expect_ended(ErrorCode::timeout, [&] { world.all_reduce(one.buffer.span()); });
         check(error.ranks() == std::vector<int>{2}, error.what());
         const ProcessGroup again = made_anew(world);
-        const OneFloat fresh;
+        OneFloat fresh;
         again.all_reduce(fresh.buffer.span());
         check(fresh.buffer.to_host()[0] == 3, "the group made afterwards");
     });
@@ -114,7 +114,7 @@ TEST(NcclFaultsTest, a_call_behind_a_long_one_has_its_own_time_out) {
                 (void)store.get("gave up");
                 return;
             }
-            const OneFloat slow, quick;
+            OneFloat slow, quick;
             float on_host = 1;
             Work before = world.all_reduce_async(slow.buffer.span());
             const auto begin = std::chrono::steady_clock::now();
@@ -133,7 +133,7 @@ TEST(NcclFaultsTest, a_call_behind_a_long_one_has_its_own_time_out) {
 TEST(NcclFaultsTest, mismatching_calls_are_named_on_all_ranks) {
     run_unjoined(3, {{"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
-        const DeviceBuffer<float> ten(10), nine(9);
+        DeviceBuffer<float> ten(10), nine(9);
         const CallOptions soon{.timeout = 1s};
         Work work = world.rank() == 1 ? world.broadcast_async(nine.span(), 0, soon)
                                       : world.all_reduce_async(ten.span(), ReduceOp::sum(), soon);
@@ -146,7 +146,7 @@ TEST(NcclFaultsTest, mismatching_calls_are_named_on_all_ranks) {
 TEST(NcclFaultsTest, mismatching_calls_are_named_long_before_the_time_out) {
     run_unjoined(4, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
-        const DeviceBuffer<float> ten(10), nine(9);
+        DeviceBuffer<float> ten(10), nine(9);
         Store store = world.store();
         world.broadcast(ten.span());
         if (world.rank() == 3) {
@@ -169,7 +169,7 @@ TEST(NcclFaultsTest, mismatching_calls_are_named_long_before_the_time_out) {
 TEST(NcclFaultsTest, a_call_refused_by_nccl_on_one_rank_gets_no_sequence_number) {
     run_unjoined(2, {{"FAKE_NCCL_HANG_AFTER", "1"}}, [](const ProcessGroup&) {
         const ProcessGroup world = join_process_group(init_options());
-        const OneFloat one;
+        OneFloat one;
         float on_host = 0;
         const DeviceSpan<float> wrong{&on_host, 1, one.stream.handle()};
         if (world.rank() == 0) {
@@ -191,7 +191,7 @@ TEST(NcclFaultsTest, a_wait_for_a_rank_that_has_left_ends) {
         world->barrier();
         const auto begin = std::chrono::steady_clock::now();
         if (rank != 1) {
-            const OneFloat one;
+            OneFloat one;
             Work work = world->all_reduce_async(one.buffer.span());
             expect_text(expect_error(ErrorCode::aborted, {1}, [&] { work.wait_for(60s); }),
                         "rank 1 has left the group");
@@ -211,7 +211,7 @@ TEST(NcclFaultsTest, a_call_that_hangs_on_all_ranks) {
 
 TEST(NcclFaultsTest, a_receive_without_a_send) {
     run(2, [](const ProcessGroup& world) {
-        const OneFloat one;
+        OneFloat one;
         if (world.rank() == 0) {
             Work work = world.irecv(one.buffer.span(), 1, {.timeout = 100ms});
             expect_error(ErrorCode::timeout, {1}, [&] { work.wait_for(30s); });
@@ -235,7 +235,7 @@ TEST(NcclFaultsTest, asynchronous_error_ends_the_group_on_all_ranks) {
 
 TEST(NcclFaultsTest, abort_ends_pending_calls_on_all_ranks) {
     run(2, [](ProcessGroup world) {
-        const OneFloat one;
+        OneFloat one;
         world.barrier();  // all have joined
         if (world.rank() == 0) {
             Work work = world.irecv(one.buffer.span(), 1), message = world.irecv(one.buffer.span(), 1);
@@ -267,7 +267,7 @@ TEST(NcclFaultsTest, a_work_destroyed_by_an_exception_does_not_hang) {
     run_unjoined(2, {}, [](const ProcessGroup&) {
         if (*init_options().rank == 0) setenv("FAKE_NCCL_HANG_AFTER", "1", 1);
         const ProcessGroup world = join_process_group(init_options());
-        const OneFloat one;
+        OneFloat one;
         world.barrier();  // all have joined
         try {
             Work work = world.rank() == 0 ? world.all_reduce_async(one.buffer.span()) : Work();

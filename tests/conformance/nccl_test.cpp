@@ -81,7 +81,7 @@ TEST(NcclTest, every_call_on_device_memory) {
                     world.all_to_all(many->span(), whole->span());
                     for (std::size_t r = 0; r < n; ++r)
                         check(whole->to_host()[r] == 10 * static_cast<float>(r) + rank, "all_to_all");
-                    const DeviceBuffer<int> bits(std::vector<int>{1 << world.rank()}, stream.handle());
+                    DeviceBuffer<int> bits(std::vector<int>{1 << world.rank()}, stream.handle());
                     world.all_reduce(bits.span(), ReduceOp::bor());
                     check(bits.to_host()[0] == (1 << world.size()) - 1, "bor, which NCCL has not");
                     Work last_call = world.all_reduce_async(bits.span(), ReduceOp::bxor());
@@ -93,7 +93,7 @@ TEST(NcclTest, every_call_on_device_memory) {
 
 TEST(NcclTest, the_host_waits_neither_for_the_call_nor_for_its_work) {
     run(2, [](const ProcessGroup& world) {
-        const Numbers numbers(world.rank() + 1);
+        Numbers numbers(world.rank() + 1);
         Store store = world.store();
         if (world.rank() == 1) (void)store.get("rank 0 has gone on");
         world.all_reduce(numbers.buffer.span());
@@ -112,7 +112,7 @@ TEST(NcclTest, the_host_waits_neither_for_the_call_nor_for_its_work) {
 TEST(NcclTest, calls_are_ordered_with_the_work_of_their_streams) {
     run(2, [](const ProcessGroup& world) {
         // Two streams: only wait() orders the second call after the first one's result.
-        const Numbers first(1);
+        Numbers first(1);
         const DeviceStream other;
         const auto data = first.buffer.span();
         for (int i = 0; i < 20; ++i) {
@@ -129,7 +129,7 @@ TEST(NcclTest, calls_are_ordered_with_the_work_of_their_streams) {
 
 TEST(NcclTest, a_work_may_be_dropped_without_waiting) {
     run(2, [](const ProcessGroup& world) {
-        const Numbers numbers(1);
+        Numbers numbers(1);
         (void)world.all_reduce_async(numbers.buffer.span());
         numbers.check_all(2, "the stream waits all the same");
     });
@@ -138,7 +138,7 @@ TEST(NcclTest, a_work_may_be_dropped_without_waiting) {
 TEST(NcclTest, messages_between_devices) {
     run(3, [](const ProcessGroup& world) {
         const int next = (world.rank() + 1) % 3, before = (world.rank() + 2) % 3;
-        const Numbers mine(world.rank()), theirs(-1), large(world.rank(), 300000), larger(-1, 300000);
+        Numbers mine(world.rank()), theirs(-1), large(world.rank(), 300000), larger(-1, 300000);
         const std::vector<P2POp> ring{
             {P2POp::Kind::send, {mine.buffer.span()}, next},
             {P2POp::Kind::recv, {theirs.buffer.span()}, before},
@@ -169,14 +169,14 @@ TEST(NcclTest, under_auto_the_first_device_call_is_a_collective) {
     run(
         2,
         [](const ProcessGroup& world) {
-            const Numbers numbers(world.rank());
+            Numbers numbers(world.rank());
             const int other = 1 - world.rank();
             expect_error(ErrorCode::invalid_argument, [&] { world.send(numbers.buffer.span(), other); });
             int host = world.rank();
             world.all_reduce(host);
             check(host == 1 && world.backend() == "shm", "host memory goes by shm");
             world.all_reduce(numbers.buffer.span());
-            const Numbers theirs(-1);
+            Numbers theirs(-1);
             const std::vector<P2POp> both{{P2POp::Kind::send, {numbers.buffer.span()}, other},
                                           {P2POp::Kind::send, {host}, other},
                                           {P2POp::Kind::recv, {host}, other},
@@ -214,7 +214,7 @@ TEST(NcclTest, subgroups) {
             const std::vector<int> backwards{2, 0}, one{1};
             const ProcessGroup pair = world.new_group(backwards), single = world.new_group(one);
             check(single.is_member() == (world.rank() == 1), "membership");
-            const Numbers numbers(world.rank()), all(world.rank() + 1);
+            Numbers numbers(world.rank()), all(world.rank() + 1);
             pair.broadcast(numbers.buffer.span(), 0);
             numbers.check_all(world.rank() == 1 ? 1 : 2, "its first rank is the world's last");
             single.all_reduce(all.buffer.span());

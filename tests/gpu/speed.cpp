@@ -100,7 +100,7 @@ void compare(std::size_t most) {
                     world.size());
     for (const std::size_t bytes : {8, 65536, 1 << 20, 16 << 20, 256 << 20}) {
         if (bytes > most) break;
-        const dlaunch::DeviceBuffer<float> in(bytes / 4, stream.handle()), out(bytes / 4, stream.handle());
+        dlaunch::DeviceBuffer<float> in(bytes / 4, stream.handle()), out(bytes / 4, stream.handle());
         const int calls = bytes <= 65536 ? 200 : 20;
         const double theirs = measure(world, stream, calls, [&] { raw.all_reduce(in.span(), out.span()); });
         const double ours = measure(world, stream, calls, [&] { world.all_reduce(in.span(), out.span()); });

@@ -21,10 +21,12 @@ enum class Feature : std::uint8_t {
     reduce_scatter,
     all_to_all,
     counts,   ///< the v-forms: gatherv, all_to_allv, ...
-    bitwise,  ///< band, bor, bxor; and reductions of int16, uint16 and bool
+    bitwise,  ///< band, bor, bxor; and reductions of int16, uint16, bool and complex numbers
     barrier,
+    scan,      ///< scan and exscan
+    function,  ///< reductions by a function of the program
 };
-inline constexpr int kFeatures = 13;
+inline constexpr int kFeatures = 15;
 
 enum class Support : std::uint8_t {
     no,      ///< refused with Error (invalid_argument)

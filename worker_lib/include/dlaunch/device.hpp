@@ -42,6 +42,8 @@ public:
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
+    DeviceMemory(DeviceMemory&& other) noexcept;
+    DeviceMemory& operator=(DeviceMemory&& other) noexcept;
 
 protected:
     void write(const void* from);
@@ -52,7 +54,7 @@ protected:
     void* data_ = nullptr;
 };
 
-/// Elements in device memory.
+/// Elements in device memory. Movable: a buffer that was moved from is empty.
 template <class T>
 class DeviceBuffer : DeviceMemory {
     static_assert(detail::mistake_of_element<T>() == detail::Mistake::none,
@@ -67,9 +69,13 @@ public:
 
     [[nodiscard]] std::size_t size() const { return bytes_ / sizeof(T); }
     /// All elements, or a range of them, as an argument for calls.
-    [[nodiscard]] DeviceSpan<T> span() const { return span(0, size()); }
-    [[nodiscard]] DeviceSpan<T> span(std::size_t begin, std::size_t count) const {
+    [[nodiscard]] DeviceSpan<T> span() { return span(0, size()); }
+    [[nodiscard]] DeviceSpan<const T> span() const { return span(0, size()); }
+    [[nodiscard]] DeviceSpan<T> span(std::size_t begin, std::size_t count) {
         return {static_cast<T*>(data_) + begin, count, stream_};
+    }
+    [[nodiscard]] DeviceSpan<const T> span(std::size_t begin, std::size_t count) const {
+        return {static_cast<const T*>(data_) + begin, count, stream_};
     }
     /// A copy of the elements, taken after all present work of the stream.
     [[nodiscard]] std::vector<T> to_host() const {

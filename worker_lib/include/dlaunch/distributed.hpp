@@ -30,6 +30,10 @@ void destroy_process_group();
     return new_group(std::span(ranks.begin(), ranks.size()), options);
 }
 
+[[nodiscard]] inline ProcessGroup split(int color, int key = 0, const GroupOptions& options = {}) {
+    return default_group().split(color, key, options);
+}
+
 inline void send(ConstBuffer data, int to, const SendOptions& options = {}) { default_group().send(data, to, options); }
 inline Received recv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) {
     return default_group().recv(data, from, options);
@@ -89,6 +93,10 @@ inline Work gather_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, c
 inline void gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) {
     default_group().gatherv(in, out, counts, root, options);
 }
+inline Work gatherv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
+                          const CallOptions& options = {}) {
+    return default_group().gatherv_async(in, out, counts, root, options);
+}
 inline void scatter(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) {
     default_group().scatter(in, out, root, options);
 }
@@ -98,6 +106,10 @@ inline Work scatter_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, 
 inline void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) {
     default_group().scatterv(in, out, counts, root, options);
 }
+inline Work scatterv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
+                           const CallOptions& options = {}) {
+    return default_group().scatterv_async(in, out, counts, root, options);
+}
 inline void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     default_group().all_gather(in, out, options);
 }
@@ -106,6 +118,9 @@ inline Work all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallO
 }
 inline void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) {
     default_group().all_gatherv(in, out, counts, options);
+}
+inline Work all_gatherv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) {
+    return default_group().all_gatherv_async(in, out, counts, options);
 }
 inline void reduce_scatter(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
                            const CallOptions& options = {}) {
@@ -119,6 +134,38 @@ inline void reduce_scatterv(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out,
                             ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
     default_group().reduce_scatterv(in, out, counts, op, options);
 }
+inline Work reduce_scatterv_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, Counts counts,
+                                  ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    return default_group().reduce_scatterv_async(in, out, counts, op, options);
+}
+inline void scan(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    default_group().scan(data, op, options);
+}
+inline void scan(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+                 const CallOptions& options = {}) {
+    default_group().scan(in, out, op, options);
+}
+inline Work scan_async(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    return default_group().scan_async(data, op, options);
+}
+inline Work scan_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+                       const CallOptions& options = {}) {
+    return default_group().scan_async(in, out, op, options);
+}
+inline void exscan(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    default_group().exscan(data, op, options);
+}
+inline void exscan(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+                   const CallOptions& options = {}) {
+    default_group().exscan(in, out, op, options);
+}
+inline Work exscan_async(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) {
+    return default_group().exscan_async(data, op, options);
+}
+inline Work exscan_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+                         const CallOptions& options = {}) {
+    return default_group().exscan_async(in, out, op, options);
+}
 inline void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) {
     default_group().all_to_all(in, out, options);
 }
@@ -128,6 +175,27 @@ inline Work all_to_all_async(AsyncConstBuffer in, MutableBuffer out, const CallO
 inline void all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
                         const CallOptions& options = {}) {
     default_group().all_to_allv(in, in_counts, out, out_counts, options);
+}
+inline Work all_to_allv_async(AsyncConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
+                              const CallOptions& options = {}) {
+    return default_group().all_to_allv_async(in, in_counts, out, out_counts, options);
+}
+
+template <class Data, Combines<Data> F>
+void all_reduce(Data&& data, F&& fn, const CallOptions& options = {}) {
+    default_group().all_reduce(data, fn, options);
+}
+template <class Data, Combines<Data> F>
+void reduce(Data&& data, int root, F&& fn, const CallOptions& options = {}) {
+    default_group().reduce(data, root, fn, options);
+}
+template <class Data, Combines<Data> F>
+void scan(Data&& data, F&& fn, const CallOptions& options = {}) {
+    default_group().scan(data, fn, options);
+}
+template <class Data, Combines<Data> F>
+void exscan(Data&& data, F&& fn, const CallOptions& options = {}) {
+    default_group().exscan(data, fn, options);
 }
 
 inline void broadcast_object(std::string& object, int root = 0, const CallOptions& options = {}) {

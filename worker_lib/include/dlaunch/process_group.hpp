@@ -6,9 +6,9 @@
 /// time-out, a lost peer or abort() ends the group: later calls throw Error (aborted) with the cause, and the remaining
 /// ranks may create a new group.
 ///
-/// `in` and `out` of a call must not overlap, except in place: the same range in all_reduce and reduce; `in` as this
-/// rank's block of `out` in all_gather and, at the root, gather; `out` as this rank's block of `in` in reduce_scatter
-/// and, at the root, scatter; the same for the v-forms. Other overlaps throw Error (invalid_argument).
+/// `in` and `out` of a call must not overlap, except in place: the same range in all_reduce, reduce, scan and exscan;
+/// `in` as this rank's block of `out` in all_gather and, at the root, gather; `out` as this rank's block of `in` in
+/// reduce_scatter and, at the root, scatter; the same for the v-forms. Other overlaps throw Error (invalid_argument).
 ///
 /// Ranks, roots, sources and destinations are ranks in the group. Counts are numbers of elements. Every call has a
 /// blocking form and one that returns a Work, named with `_async` (collectives) or `i` (messages). The collectives of a
@@ -21,9 +21,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dlaunch/buffer.hpp>
+#include <dlaunch/combination.hpp>
 #include <dlaunch/error.hpp>
 #include <dlaunch/options.hpp>
 #include <dlaunch/reduce_op.hpp>
@@ -45,6 +47,11 @@ struct P2POp {
     int peer;            ///< kAnySource is allowed for a receive
     int tag = 0;
 };
+[[nodiscard]] P2POp send_op(AsyncConstBuffer data, int to, int tag = 0);
+[[nodiscard]] P2POp recv_op(MutableBuffer data, int from = kAnySource, int tag = kAnyTag);
+
+/// The color of a rank that belongs to none of the groups of split().
+inline constexpr int kNoColor = -1;
 
 /// A handle of a group; copies refer to the same group. On a rank outside the group calls return at once without
 /// effect.
@@ -67,6 +74,13 @@ public:
     [[nodiscard]] ProcessGroup new_group(std::initializer_list<int> ranks, const GroupOptions& options = {}) const {
         return new_group(std::span(ranks.begin(), ranks.size()), options);
     }
+    /// One group for each color, of the ranks that pass it, ordered by key, then by rank. All ranks of this group must
+    /// call it, like new_group(). The result is outside the group on ranks that pass kNoColor.
+    [[nodiscard]] ProcessGroup split(int color, int key = 0, const GroupOptions& options = {}) const;
+    /// The communicator of a backend, for calls of the backend's own: of "gloo" its gloo::Context*, fully connected and
+    /// free for use while no call of this group is under way; of "nccl" the ncclComm_t. Empty: the group's backend.
+    /// nullptr: there is none, as for shm, and for the part of auto that is not in use. Valid as long as the group.
+    [[nodiscard]] void* native_handle(std::string_view backend = {}) const;
     /// Ends pending and later calls with Error (aborted): on this rank at once, on other ranks when they wait for it.
     void abort(const std::string& why = "abort() was called");
 
@@ -112,17 +126,23 @@ public:
     Work gather_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     /// gather() with different lengths; every rank passes the counts of all ranks.
     void gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0, const CallOptions& options = {}) const;
+    Work gatherv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
+                       const CallOptions& options = {}) const;
 
     /// Sends the r-th block of the root's `in` to `out` of rank r; `in` is ignored on other ranks.
     void scatter(ConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     Work scatter_async(AsyncConstBuffer in, MutableBuffer out, int root = 0, const CallOptions& options = {}) const;
     void scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
                   const CallOptions& options = {}) const;
+    Work scatterv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts, int root = 0,
+                        const CallOptions& options = {}) const;
 
     /// Concatenates `in` of all ranks in `out` of every rank.
     void all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     Work all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     void all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options = {}) const;
+    Work all_gatherv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts,
+                           const CallOptions& options = {}) const;
 
     /// Reduces `in` of all ranks element by element; rank r gets the r-th block of the result.
     void reduce_scatter(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
@@ -132,11 +152,56 @@ public:
     void reduce_scatterv(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, Counts counts,
                          ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
 
+    Work reduce_scatterv_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, Counts counts,
+                               ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
+
+    /// Reduces `in` of the ranks 0 to this one: all of them (scan), or all before this one (exscan, which leaves `out`
+    /// of rank 0 unchanged). avg is taken over these ranks.
+    void scan(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
+    void scan(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+              const CallOptions& options = {}) const;
+    Work scan_async(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
+    Work scan_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+                    const CallOptions& options = {}) const;
+    void exscan(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(), const CallOptions& options = {}) const;
+    void exscan(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+                const CallOptions& options = {}) const;
+    Work exscan_async(Numbers<MutableBuffer> data, ReduceOp op = ReduceOp::sum(),
+                      const CallOptions& options = {}) const;
+    Work exscan_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op = ReduceOp::sum(),
+                      const CallOptions& options = {}) const;
+
     /// Sends the j-th block of `in` to rank j, which stores it as the r-th block of `out` (r: the sender's rank).
     void all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     Work all_to_all_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options = {}) const;
     void all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
                      const CallOptions& options = {}) const;
+    /// The counts are copied: they may be temporaries, as in every asynchronous call.
+    Work all_to_allv_async(AsyncConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
+                           const CallOptions& options = {}) const;
+
+    // --- reductions by a function of the program --------------------------------------------------------------------
+    // fn(T* into, const T* from, std::size_t count) computes into[i] = into[i] op from[i], for elements of any
+    // trivially copyable type T in host memory. It is called with the ranks' elements in rank order, so op must be
+    // associative and need not be commutative. All ranks must pass the same function. It must not call the library; an
+    // exception of it ends the group. Elements are at most 512 KiB long.
+
+    template <class Data, Combines<Data> F>
+    void all_reduce(Data&& data, F&& fn, const CallOptions& options = {}) const {
+        all_reduce_by(data, detail::Combination::of<detail::ElementsOf<Data>>(fn), options);
+    }
+    template <class Data, Combines<Data> F>
+    void reduce(Data&& data, int root, F&& fn, const CallOptions& options = {}) const {
+        reduce_by(data, root, detail::Combination::of<detail::ElementsOf<Data>>(fn), options);
+    }
+    template <class Data, Combines<Data> F>
+    void scan(Data&& data, F&& fn, const CallOptions& options = {}) const {
+        scan_by(data, detail::Combination::of<detail::ElementsOf<Data>>(fn), options);
+    }
+    template <class Data, Combines<Data> F>
+    void exscan(Data&& data, F&& fn, const CallOptions& options = {}) const {
+        exscan_by(data, detail::Combination::of<detail::ElementsOf<Data>>(fn), options);
+    }
 
     // --- strings of any length --------------------------------------------------------------------------------------
 
@@ -148,6 +213,11 @@ public:
                                                          const CallOptions& options = {}) const;
 
 private:
+    void all_reduce_by(MutableBuffer data, const detail::Combination& fn, const CallOptions& options) const;
+    void reduce_by(MutableBuffer data, int root, const detail::Combination& fn, const CallOptions& options) const;
+    void scan_by(MutableBuffer data, const detail::Combination& fn, const CallOptions& options) const;
+    void exscan_by(MutableBuffer data, const detail::Combination& fn, const CallOptions& options) const;
+
     std::shared_ptr<worker::Group> group_;
 };
 

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include <dlaunch/standard.hpp>
 
@@ -46,7 +48,14 @@ public:
     [[nodiscard]] Received received() const;
 
 private:
+    friend std::optional<std::size_t> wait_any(std::span<Work> works);
     std::shared_ptr<worker::WorkState> state_;
 };
+
+/// Waits until all calls have ended, then throws the Error of the first one in the span that has failed, if any.
+void wait_all(std::span<Work> works);
+/// Waits until a call has ended and returns its index, or throws its Error; the element becomes Work(). Elements that
+/// are Work() already are passed over; nullopt: there is no other. Blocks the host, also for device memory.
+[[nodiscard]] std::optional<std::size_t> wait_any(std::span<Work> works);
 
 }  // namespace dlaunch

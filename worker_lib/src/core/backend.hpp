@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker_lib/src/core/call.hpp"
@@ -62,6 +63,8 @@ public:
     [[nodiscard]] virtual Support supports(Feature feature, Device device) const {
         return dlaunch::supports(name(), feature, device);
     }
+    /// The communicator of the named backend ("gloo", "nccl") inside this one; nullptr: there is none. Any thread.
+    [[nodiscard]] virtual void* native_handle(std::string_view) { return nullptr; }
     struct Split;
     /// A backend for some of this backend's ranks; nullptr: this rank is no member, or the backend cannot be split and
     /// a new one must be made. Called by all ranks, members or not, in the order of collectives.

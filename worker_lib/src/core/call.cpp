@@ -31,7 +31,9 @@ Extent extent(const Call& call, int rank, int ranks) {
         case Op::barrier: return {};
         case Op::broadcast: return {call.root == rank ? call.count : 0, call.count};
         case Op::reduce:
-        case Op::all_reduce: return {call.count, root ? call.count : 0};
+        case Op::all_reduce:
+        case Op::scan:
+        case Op::exscan: return {call.count, root ? call.count : 0};
         case Op::gather:
         case Op::all_gather: return {own, root ? all : 0};
         case Op::scatter:
@@ -52,7 +54,8 @@ Signature::Signature(const Call& call)
       op(call.op),
       type(call.type.kind()) {
     if (!call.type.is_number()) detail = call.type.size();
-    if (!reduces(op)) return;
+    by_function = call.function != nullptr;
+    if (!reduces(op) || by_function) return;
     reduce = call.reduce.kind();
     if (reduce == ReduceOp::Kind::premul_sum) detail = std::bit_cast<std::uint64_t>(call.reduce.factor());
 }
@@ -77,7 +80,9 @@ std::string describe(const Signature& signature) {
         text += std::to_string(signature.count);
     else
         text += signature.op == Op::all_to_all ? "counts" : fmt::format("counts #{:04x}", signature.counts & 0xFFFF);
-    if (reduces(signature.op)) {
+    if (signature.by_function) {
+        text += ", a function";
+    } else if (reduces(signature.op)) {
         static constexpr const char* kNames[] = {"sum",  "product", "min",  "max",       "avg",
                                                  "band", "bor",     "bxor", "premul_sum"};
         text += fmt::format(", {}", kNames[static_cast<int>(signature.reduce)]);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <dlaunch/buffer.hpp>
+#include <dlaunch/combination.hpp>
 #include <dlaunch/error.hpp>
 #include <dlaunch/reduce_op.hpp>
 #include "worker_lib/src/core/deadline.hpp"
@@ -22,14 +23,17 @@ enum class Op : std::uint8_t {
     scatter,
     all_gather,
     reduce_scatter,
-    all_to_all
+    all_to_all,
+    scan,
+    exscan
 };
 [[nodiscard]] inline bool reduces(Op op) {
-    return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter;
+    return op == Op::reduce || op == Op::all_reduce || op == Op::reduce_scatter || op == Op::scan || op == Op::exscan;
 }
 [[nodiscard]] inline const char* name_of(Op op) {
-    static constexpr const char* kNames[] = {"barrier", "broadcast",  "reduce",         "all_reduce", "gather",
-                                             "scatter", "all_gather", "reduce_scatter", "all_to_all"};
+    static constexpr const char* kNames[] = {"barrier",    "broadcast", "reduce",     "all_reduce",
+                                             "gather",     "scatter",   "all_gather", "reduce_scatter",
+                                             "all_to_all", "scan",      "exscan"};
     return kNames[static_cast<int>(op)];
 }
 
@@ -41,6 +45,7 @@ enum class Op : std::uint8_t {
 ///   gather, scatter `count` elements per rank, or `counts`; the concatenation is the root's `out`, or its `in`
 ///   all_gather      `count` elements of each rank's `in`, or `counts`; the concatenation is `out`
 ///   reduce_scatter  `count` elements for each rank's `out`, or `counts`; the concatenation is `in`
+///   scan, exscan    `count` elements of `in`, result of the ranks up to this one, or before it, in `out`
 ///   all_to_all      `count` elements per pair; or `counts` to send to each rank, `out_counts` to receive from each
 ///
 /// check() has validated all that one rank can validate alone: non-null pointers, matching types and operations.
@@ -48,6 +53,7 @@ struct Call {
     Op op = Op::barrier;
     ElementType type = DType::uint8;
     ReduceOp reduce = ReduceOp::sum();
+    const detail::Combination* function = nullptr;  ///< of the program: reduces in place of `reduce`
     Device device = Device::cpu;
     void* stream = nullptr;  ///< of device memory
     int root = -1;           ///< -1: the operation has none
@@ -69,6 +75,9 @@ struct Call {
     [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type); }
 };
 
+/// The longest element of a reduction by a function; a slot of shared memory holds one.
+inline constexpr std::size_t kMaxCombinedBytes = std::size_t{512} << 10;
+
 /// Number of elements that a rank reads from `in` and writes to `out`.
 struct Extent {
     std::size_t in = 0, out = 0;
@@ -85,7 +94,7 @@ struct Signature {
     Op op = Op::barrier;
     DType type = DType::uint8;
     ReduceOp::Kind reduce = ReduceOp::Kind::sum;
-    std::uint8_t zero = 0;
+    bool by_function = false;  ///< reduces by a function of the program
 
     Signature() = default;
     explicit Signature(const Call& call);

@@ -17,29 +17,24 @@ constexpr auto kNo = Support::no, kYes = Support::yes, kCopied = Support::copied
 constexpr Capabilities kTable[] = {
     // clang-format off
     // Columns in the order of enum Feature.
-    {"shm",  Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
-    {"gloo", Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
+    {"shm",  Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
+    {"gloo", Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
     {"nccl", Device::cpu,  {kNo, kNo, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied,
-                           kCopied, kYes}},
-    {"nccl", Device::cuda, {kYes, kNo, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kCopied, kYes}},
-    {"auto", Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
-    {"auto", Device::cuda, {kYes, kNo, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kCopied, kYes}},
+                           kCopied, kYes, kNo, kNo}},
+    {"nccl", Device::cuda, {kYes, kNo, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kCopied, kYes, kNo, kNo}},
+    {"auto", Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
+    {"auto", Device::cuda, {kYes, kNo, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kCopied, kYes, kNo, kNo}},
     // clang-format on
 };
 
-constexpr const char* kNames[kFeatures] = {"send, recv",
-                                           "from any, tags, up to",
-                                           "broadcast",
-                                           "reduce",
-                                           "all_reduce",
-                                           "gather",
-                                           "scatter",
-                                           "all_gather",
-                                           "reduce_scatter",
-                                           "all_to_all",
-                                           "forms with counts",
-                                           "bitwise, 16 bit, bool",
-                                           "barrier"};
+constexpr const char* kNames[kFeatures] = {"send, recv",        "from any, tags, up to",
+                                           "broadcast",         "reduce",
+                                           "all_reduce",        "gather",
+                                           "scatter",           "all_gather",
+                                           "reduce_scatter",    "all_to_all",
+                                           "forms with counts", "bitwise, 16 bit, bool",
+                                           "barrier",           "scan, exscan",
+                                           "own functions"};
 
 const char* memory_name(Device device) { return device == Device::cpu ? "host" : "device"; }
 
@@ -100,9 +95,11 @@ std::string describe_backends() {
 namespace worker {
 
 Feature feature_of(const Call& call) {
-    static constexpr Feature kFeaturesOf[] = {Feature::barrier,    Feature::broadcast,      Feature::reduce,
-                                              Feature::all_reduce, Feature::gather,         Feature::scatter,
-                                              Feature::all_gather, Feature::reduce_scatter, Feature::all_to_all};
+    if (call.function) return Feature::function;
+    static constexpr Feature kFeaturesOf[] = {
+        Feature::barrier,    Feature::broadcast, Feature::reduce,     Feature::all_reduce,
+        Feature::gather,     Feature::scatter,   Feature::all_gather, Feature::reduce_scatter,
+        Feature::all_to_all, Feature::scan,      Feature::scan};
     return kFeaturesOf[static_cast<int>(call.op)];
 }
 

@@ -25,7 +25,7 @@ std::size_t block_begin(const Call& call, int rank) {
 /// result would depend on the backend and on sizes.
 bool overlaps(const Call& call, int rank, int ranks) {
     if (call.op == Op::barrier || call.op == Op::broadcast) return false;
-    const bool same_length = call.op == Op::reduce || call.op == Op::all_reduce;
+    const bool same_length = reduces(call.op) && call.op != Op::reduce_scatter;
     if (same_length && call.in == call.out) return false;
     const Extent elements = extent(call, rank, ranks);
     const std::byte *const in_end = call.in + call.bytes(elements.in), *const out_end =
@@ -65,6 +65,14 @@ void check(const Call& call, const GroupParts& group) {
     if (overlaps(call, group.rank, static_cast<int>(ranks)))
         refuse(op, group, "in and out overlap, but not as in the call's in-place form: pass memory of its own for out");
     if (!reduces(call.op)) return;
+    if (call.function) {
+        if (call.device != Device::cpu) refuse(op, group, "a reduction by a function takes host memory only");
+        if (size_of(call.type) > kMaxCombinedBytes)
+            refuse(op, group,
+                   fmt::format("elements of {} bytes are too long for a function, the most is {}", size_of(call.type),
+                               kMaxCombinedBytes));
+        return;
+    }
     if (!kernel(call.type, call.reduce))
         refuse(op, group, fmt::format("{} does not exist for {}", call.reduce.name(), name_of(call.type)));
     const double factor = call.reduce.factor();

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
+#include <sstream>
 
 #include "worker_lib/src/core/agent_link.hpp"
 #include "worker_lib/src/core/liveness_check.hpp"
@@ -195,19 +197,66 @@ void Group::agree_on(int number, std::span<const int> ranks, const GroupParts& s
                 {*first, odd}, where);
 }
 
+void* Group::native_handle(std::string_view backend) const {
+    return backend_ ? backend_->native_handle(backend.empty() ? backend_->name() : backend) : nullptr;
+}
+
 std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const GroupOptions& options) {
     check_process("new_group");
     const int number = ++subgroups_;
+    if (ranks.empty())
+        throw Error(ErrorCode::invalid_argument, "new_group: no ranks are given", {}, {"new_group", 0, parts_.name});
+    return make_subgroup(ranks, options, number, std::to_string(number), after(parts_.timeout));
+}
+
+/// The ranks exchange colors and keys through the store, so that each computes its own group.
+std::shared_ptr<Group> Group::split(int color, int key, const GroupOptions& options) {
+    check_process("split");
+    const Error::Where where{"split", 0, parts_.name};
+    if (color < kNoColor)
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("split in group {}: color {} is neither 0 or more nor kNoColor", parts_.name, color),
+                    {}, where);
+    const int number = ++subgroups_;
+    const Time deadline = after(parts_.timeout);
+    std::vector<std::pair<int, int>> mine;  // key, rank
+    if (is_member()) {
+        std::vector<int> everybody(parts_.ranks.size());
+        std::iota(everybody.begin(), everybody.end(), 0);
+        const auto liveness = std::make_shared<LivenessCheck>(
+            "split", LivenessCheck::Group{.name = parts_.name,
+                                          .rank = rank(),
+                                          .ranks = everybody,
+                                          .in_job = parts_.in_job ? parts_.ranks : std::vector<int>{},
+                                          .members = parts_.members});
+        const StoreHandle store = parts_.store.below(fmt::format("split/{}", number));
+        const auto received = roll_call(LivenessCheck::guarded(store, liveness), where, everybody, rank(),
+                                        fmt::format("{} {}", color, key), deadline);
+        for (const int r : everybody) {
+            std::istringstream words(received[static_cast<std::size_t>(r)]);
+            int its_color = kNoColor, its_key = 0;
+            words >> its_color >> its_key;
+            if (its_color == color) mine.emplace_back(its_key, r);
+        }
+    }
+    std::sort(mine.begin(), mine.end());
+    std::vector<int> ranks;
+    for (const auto& [its_key, r] : mine)
+        if (color != kNoColor) ranks.push_back(r);
+    return make_subgroup(ranks, options, number, fmt::format("{}.{}", number, color), deadline);
+}
+
+std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const GroupOptions& options, int number,
+                                            const std::string& label, Time deadline) {
     const auto refuse = [&](const std::string& what) {
         throw Error(ErrorCode::invalid_argument, "new_group: " + what, {}, {"new_group", 0, parts_.name});
     };
-    GroupParts parts{.name = options.name.empty() ? fmt::format("{}/{}", parts_.name, number) : options.name,
+    GroupParts parts{.name = options.name.empty() ? fmt::format("{}/{}", parts_.name, label) : options.name,
                      .backend = options.backend.empty() ? parts_.backend : options.backend,
                      .timeout = options.timeout.value_or(parts_.timeout),
-                     .store = parts_.store.below(fmt::format("group/{}", number)),
+                     .store = parts_.store.below("group/" + label),
                      .host = parts_.host,
                      .in_job = parts_.in_job};
-    if (ranks.empty()) refuse("no ranks are given");
     for (const int rank : ranks) {
         if (rank < 0 || rank >= size()) refuse(fmt::format("rank {} is not in a group of {}", rank, size()));
         if (std::count(ranks.begin(), ranks.end(), rank) > 1) refuse(fmt::format("rank {} is given twice", rank));
@@ -215,7 +264,6 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
         parts.ranks.push_back(parts_.ranks[static_cast<std::size_t>(rank)]);
         parts.members.push_back(parts_.members[static_cast<std::size_t>(rank)]);
     }
-    const Time deadline = after(parts_.timeout);
     if (parts.rank >= 0) agree_on(number, ranks, parts, deadline);
     auto group = hold(std::move(parts));
     std::unique_ptr<Backend> made;

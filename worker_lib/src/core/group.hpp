@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <dlaunch/options.hpp>
+#include <dlaunch/process_group.hpp>
 #include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/core/backend.hpp"
 #include "worker_lib/src/core/executor.hpp"
@@ -49,7 +50,10 @@ public:
     [[nodiscard]] std::string backend_name() const { return backend_ ? backend_->name() : parts_.backend; }
     [[nodiscard]] StoreHandle user_store() const { return parts_.store.below("user"); }
 
+    [[nodiscard]] void* native_handle(std::string_view backend) const;
+
     [[nodiscard]] std::shared_ptr<Group> make_subgroup(std::span<const int> ranks, const GroupOptions& options);
+    [[nodiscard]] std::shared_ptr<Group> split(int color, int key, const GroupOptions& options);
 
     /// run() and start() validate the call first; on a rank outside the group they do nothing.
     void run(Call& call, const std::optional<std::chrono::milliseconds>& timeout);
@@ -66,6 +70,9 @@ public:
 private:
     explicit Group(GroupParts parts) : parts_(std::move(parts)) {}
     static std::shared_ptr<Group> hold(GroupParts parts);
+    /// `label`: of the subgroup, in its keys and its name; unique in this group.
+    [[nodiscard]] std::shared_ptr<Group> make_subgroup(std::span<const int> ranks, const GroupOptions& options,
+                                                       int number, const std::string& label, Time deadline);
     /// Compares the arguments of new_group() among the subgroup's members; throws Error (mismatch). `ranks` are ranks
     /// of this group.
     void agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const;

@@ -1,6 +1,7 @@
 #include "worker_lib/src/core/work_state.hpp"
 
 #include <cstdio>
+#include <utility>
 
 #include "worker_lib/src/core/group.hpp"
 
@@ -44,20 +45,34 @@ Received WorkState::received() const {
     return received_;
 }
 
+void WorkState::finish_locked() {
+    done_ = true;
+    changed_.notify_all();
+    for (const auto& bell : bells_) bell->ring();
+}
+
+void WorkState::add_bell(const std::shared_ptr<Bell>& bell) {
+    const std::lock_guard lock(mutex_);
+    bells_.push_back(bell);
+}
+
+void WorkState::remove_bell(const std::shared_ptr<Bell>& bell) {
+    const std::lock_guard lock(mutex_);
+    std::erase(bells_, bell);
+}
+
 void WorkState::finish(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (done_) return;
-    done_ = true;
     error_ = std::move(error);
-    changed_.notify_all();
+    finish_locked();
 }
 
 void WorkState::finish(Received received) {
     const std::lock_guard lock(mutex_);
     if (done_) return;
-    done_ = true;
     received_ = received;
-    changed_.notify_all();
+    finish_locked();
 }
 
 void WorkState::will_receive(Received received) {
@@ -119,6 +134,47 @@ bool Work::wait_for(std::chrono::nanoseconds duration) {
 }
 
 bool Work::done() const { return !state_ || state_->done(); }
+void wait_all(std::span<Work> works) {
+    std::exception_ptr first;
+    for (Work& work : works) {
+        try {
+            work.wait();
+        } catch (const Error&) {
+            if (!first) first = std::current_exception();
+        }
+    }
+    if (first) std::rethrow_exception(first);
+}
+
+std::optional<std::size_t> wait_any(std::span<Work> works) {
+    /// Calls on device memory, and time-outs of messages, ring no bell: done() finds them.
+    constexpr std::chrono::milliseconds kPollInterval{1};
+    const auto bell = std::make_shared<worker::Bell>();
+    struct Bells {
+        ~Bells() {
+            for (const auto& state : states) state->remove_bell(bell);
+        }
+        const std::shared_ptr<worker::Bell>& bell;
+        std::vector<std::shared_ptr<worker::WorkState>> states{};
+    } bells{bell};
+    for (const Work& work : works) {
+        if (!work.state_) continue;
+        work.state_->check_process();
+        bells.states.push_back(work.state_);
+        work.state_->add_bell(bell);
+    }
+    while (!bells.states.empty()) {
+        for (std::size_t i = 0; i < works.size(); ++i) {
+            if (!works[i].state_ || !works[i].done()) continue;
+            Work ended = std::exchange(works[i], Work());
+            ended.wait();
+            return i;
+        }
+        bell->wait_until(worker::after(kPollInterval));
+    }
+    return std::nullopt;
+}
+
 Received Work::received() const { return state_ ? state_->received() : Received{}; }
 
 }  // namespace dlaunch

@@ -6,12 +6,34 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include <dlaunch/work.hpp>
 #include "worker_lib/src/core/call.hpp"
 #include "worker_lib/src/core/generation.hpp"
 
 namespace dlaunch::worker {
+
+/// Wakes a thread that waits for any of several calls.
+class Bell {
+public:
+    void ring() {
+        const std::lock_guard lock(mutex_);
+        rung_ = true;
+        changed_.notify_all();
+    }
+    /// Waits until the next ring() at most until `deadline`.
+    void wait_until(Time deadline) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_until(lock, deadline, [&] { return rung_; });
+        rung_ = false;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool rung_ = false;
+};
 
 /// The shared state behind a Work handle. The code that carries out the call holds it too and calls finish() once.
 class WorkState {
@@ -38,17 +60,24 @@ public:
     /// Sets received() in advance, for a receive with fixed source, tag and count.
     void will_receive(Received received);
 
+    /// finish() rings the bell until it is removed.
+    void add_bell(const std::shared_ptr<Bell>& bell);
+    void remove_bell(const std::shared_ptr<Bell>& bell);
+
     /// The last handle was destroyed: waits for the call and prints an error that no wait() has thrown. During stack
     /// unwinding, `abort` ends a pending call first.
     void abandon(const std::function<void()>& abort) noexcept;
 
 private:
+    void finish_locked();
+
     unsigned generation_ = 0;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     bool done_ = false, reported_ = false;
     std::exception_ptr error_;
     Received received_;
+    std::vector<std::shared_ptr<Bell>> bells_;  // of the threads in wait_any()
 };
 
 }  // namespace dlaunch::worker

@@ -51,6 +51,8 @@ public:
         mesh_.give_up(why);
     }
 
+    void* native_handle(std::string_view backend) override { return backend == "gloo" ? mesh_.context() : nullptr; }
+
     Runner subset(const std::vector<int>& ranks) override {
         return [this, subset = RankSubset(mesh_, ranks, kSubsetSlots)](const Call& call) {
             mesh_.check_usable();

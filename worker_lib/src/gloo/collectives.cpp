@@ -157,6 +157,7 @@ private:
 }  // namespace
 
 void run_collective(const RankSubset& subset, const Call& call) {
+    if (call.op == Op::scan || call.op == Op::exscan) return run_scan(subset, call);
     reduces(call.op) ? run_reduction(subset, call) : Movement(subset, call).run();
 }
 

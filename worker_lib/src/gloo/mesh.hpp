@@ -70,6 +70,8 @@ public:
     bool await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
     /// The same for messages; interrupt() does not end this wait.
     bool wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
+    /// For Gloo's own collectives, whose slots are none of ours.
+    [[nodiscard]] gloo::Context* context() const { return context_.get(); }
     /// The first messages of every call.
     [[nodiscard]] Frames& frames() const { return *frames_; }
     /// Uninitialized memory for the current collective. Allocated once and reused: page faults on new memory cost more
@@ -188,5 +190,6 @@ private:
 void run_collective(const RankSubset& subset, const Call& call);
 /// reduce, all_reduce, reduce_scatter.
 void run_reduction(const RankSubset& subset, const Call& call);
+void run_scan(const RankSubset& subset, const Call& call);
 
 }  // namespace dlaunch::worker::gloo_backend

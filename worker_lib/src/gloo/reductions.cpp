@@ -11,7 +11,7 @@
 #include <bit>
 
 #include "worker_lib/src/gloo/frames.hpp"
-#include "worker_lib/src/reduce/kernels.hpp"
+#include "worker_lib/src/reduce/combine.hpp"
 
 namespace dlaunch::worker::gloo_backend {
 namespace {
@@ -53,10 +53,6 @@ private:
     [[nodiscard]] std::size_t bytes_of(int r) const { return begins_[index(r) + 1] - begins_[index(r)]; }
     [[nodiscard]] bool gets_result(int r) const { return call_.root < 0 || call_.root == r; }
 
-    void combine(std::byte* out, const std::vector<const void*>& inputs, std::size_t bytes) const {
-        kernel(call_.type, call_.reduce)(out, inputs.data(), ranks_, bytes / element_, call_.reduce.factor(), ranks_);
-    }
-
     void reduce_in_frames() {
         Frames& frames = subset_.mesh().frames();
         const std::size_t bytes = call_.bytes(call_.count);
@@ -66,8 +62,11 @@ private:
         if (!gets_result_ || bytes == 0) return;
         std::vector<const void*> inputs(static_cast<std::size_t>(ranks_));
         for (int r = 0; r < ranks_; ++r) inputs[static_cast<std::size_t>(r)] = r == rank_ ? call_.in : frames.data(r);
-        combine(call_.out, inputs, bytes);
+        combine(call_, call_.out, inputs.data(), ranks_, bytes / element_, ranks_);
     }
+
+    /// Rounded down to whole elements.
+    [[nodiscard]] std::size_t whole(std::size_t bytes) const { return bytes / element_ * element_; }
 
     struct Segment {
         std::size_t offset, bytes;  // in its block; 0 where the block has no more
@@ -89,8 +88,9 @@ private:
 
     /// Combines this rank's block into `own`; with `all`, also sends it to the ranks that get the result.
     void reduce_segments(std::byte* own, bool all) {
-        length_ = std::clamp(std::bit_floor(kMaxSegments / index(ranks_)), kMinSegment, kMaxSegment);
-        first_ = in_frame_ ? std::min(capacity_, length_) : length_;
+        length_ = whole(std::clamp(std::bit_floor(kMaxSegments / index(ranks_)), kMinSegment, kMaxSegment));
+        length_ = std::max(length_, element_);
+        first_ = in_frame_ ? std::min(whole(capacity_), length_) : length_;
         std::size_t longest = 0;
         for (int r = 0; r < ranks_; ++r) longest = std::max(longest, bytes_of(r));
         const std::size_t numbers = longest == 0 ? 0 : longest <= first_ ? 1 : 2 + (longest - first_ - 1) / length_;
@@ -131,7 +131,7 @@ private:
                                    : in_frame ? subset_.mesh().frames().data(r)
                                               : peer.stage + number % kAhead * length_;
             }
-            if (bytes > 0) combine(own + offset, inputs, bytes);
+            if (bytes > 0) combine(call_, own + offset, inputs.data(), ranks_, bytes / element_, ranks_);
             for (const Peer& peer : peers)
                 if (peer.results_out) peer.results_out->begin(offset, bytes);
             if (number + kAhead < numbers) begin(number + kAhead);

@@ -48,7 +48,7 @@ public:
         const bool sums = whole.op == Op::all_reduce || whole.op == Op::reduce;
         const std::size_t most = whole.op == Op::all_gather ? bytes_ * static_cast<std::size_t>(layout_.most) : bytes_;
         small_ = (sums || whole.op == Op::broadcast || (whole.op == Op::all_gather && whole.counts.empty())) &&
-                 most <= kInlineBytes;
+                 most <= kInlineBytes && !whole.function;
     }
 
     void exchange() {

@@ -34,6 +34,8 @@ public:
 
     std::shared_ptr<WorkState> post(const Transfer& transfer) override { return levels_.post(transfer); }
 
+    void* native_handle(std::string_view backend) override { return levels_.native_handle(backend); }
+
     void abort(const std::string& why) override {
         give_up(
             {ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});

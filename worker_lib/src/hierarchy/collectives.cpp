@@ -5,7 +5,7 @@
 ///   broadcast        on the root's host: broadcast; per plane: broadcast of a slice; on the other hosts: all_gather
 ///   all_gather       per plane: all_gather of its ranks' blocks; per host: all_gather of the planes' results
 ///   reduce_scatter   per host: reduce_scatter, one block per host of the plane; per plane: reduce_scatter
-///   gather, scatter, all_to_all    directly between the ranks
+///   gather, scatter, all_to_all, scan, exscan, reductions by a function    directly between the ranks
 ///
 /// all_gather and reduce_scatter work like this if all hosts have equally many consecutive ranks. In other layouts a
 /// plane carries a slice of each host's blocks instead (blocks.hpp); the blocks are packed before the transfer and
@@ -34,6 +34,7 @@ public:
         : levels_(levels), layout_(levels.layout), call_(call), element_(size_of(call.type)) {}
 
     void run() {
+        if (call_.function) return levels_.everywhere(call_);
         switch (call_.op) {
             case Op::barrier: return;
             case Op::all_reduce: return all_reduce();
@@ -43,7 +44,9 @@ public:
             case Op::reduce_scatter: return reduce_scatter();
             case Op::gather:
             case Op::scatter:
-            case Op::all_to_all: return levels_.everywhere(call_);
+            case Op::all_to_all:
+            case Op::scan:
+            case Op::exscan: return levels_.everywhere(call_);
         }
     }
 
@@ -287,6 +290,7 @@ void run_exact(Levels& levels, const Call& call, const std::string& group) {
 /// 16-bit floats are accumulated in float, averages of short integers in 64 bits.
 void run_reduction(Levels& levels, const Call& call, const std::string& group) {
     using Kind = ReduceOp::Kind;
+    if (call.function || call.op == Op::scan || call.op == Op::exscan) return run_wide(levels, call, call, group);
     const Kind kind = call.reduce.kind();
     const bool rounds = kind != Kind::min && kind != Kind::max, averages = kind == Kind::avg;
     switch (call.type.kind()) {

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] bool has_plane() const { return static_cast<bool>(plane_); }
 
     [[nodiscard]] std::shared_ptr<WorkState> post(const Transfer& transfer) { return all_->post(transfer); }
+    [[nodiscard]] void* native_handle(std::string_view backend) { return all_->native_handle(backend); }
     /// give_up() on both levels; any thread.
     void give_up(const Error& why);
 

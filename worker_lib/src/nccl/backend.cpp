@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "worker_lib/src/nccl/nccl_backend.hpp"
-#include "worker_lib/src/reduce/kernels.hpp"
+#include "worker_lib/src/reduce/combine.hpp"
 
 namespace dlaunch::worker::nccl {
 namespace {
@@ -177,7 +177,7 @@ void NcclBackend::combine(const Call& call) {
     cuda().check(cuda().synchronize_stream(stream_), "copy from the GPU");
     std::vector<const void*> parts;
     for (std::size_t r = 0; r < ranks; ++r) parts.push_back(inputs.data() + r * bytes);
-    kernel(call.type, call.reduce)(result.data(), parts.data(), group_.size, count, call.reduce.factor(), group_.size);
+    worker::combine(call, result.data(), parts.data(), group_.size, count, group_.size);
     copy_to_device(call.out, result.data(), bytes, stream_);
     cuda().check(cuda().synchronize_stream(stream_), "copy to the GPU");
 }
@@ -212,6 +212,11 @@ std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transf
 
 void NcclBackend::abort(const std::string& why) {
     give_up({ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
+}
+
+void* NcclBackend::native_handle(std::string_view backend) {
+    const std::lock_guard lock(mutex_);
+    return backend == "nccl" && communicator_ && !why_ ? communicator_->handle() : nullptr;
 }
 
 void NcclBackend::give_up(const Error& why) {

@@ -197,6 +197,8 @@ Result issue(const Channel& channel, const Call& call) {
         case Op::all_to_all:
             return exchange(channel, call.in, blocks(channel, call, call.counts, true, -1), call.out,
                             blocks(channel, call, call.out_counts, true, -1));
+        case Op::scan:
+        case Op::exscan: break;  // refused: NCCL has none
     }
     return Result::internal_error;
 }

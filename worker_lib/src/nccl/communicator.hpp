@@ -44,6 +44,10 @@ public:
         const std::lock_guard lock(mutex_);
         judge(comm_ ? use(nccl(), comm_) : Result::invalid_usage);
     }
+    [[nodiscard]] Comm handle() const {
+        const std::lock_guard lock(mutex_);
+        return comm_;
+    }
     /// Waits until NCCL has accepted the operations issued so far.
     void settle(const Check& check);
     /// Throws if NCCL has an asynchronous error.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include <dlaunch/device.hpp>
 #include <dlaunch/error.hpp>
 #include "worker_lib/src/bootstrap/environment.hpp"
@@ -101,6 +103,15 @@ DeviceMemory::DeviceMemory(std::size_t bytes, void* stream) : bytes_(bytes), str
 }
 DeviceMemory::~DeviceMemory() {
     if (data_) release([&] { nccl::cuda().free(reinterpret_cast<nccl::DevicePointer>(data_)); });
+}
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, 0)), stream_(other.stream_), data_(std::exchange(other.data_, nullptr)) {}
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+    DeviceMemory moved(std::move(other));
+    std::swap(bytes_, moved.bytes_);
+    std::swap(stream_, moved.stream_);
+    std::swap(data_, moved.data_);
+    return *this;
 }
 void DeviceMemory::write(const void* from) {
     use_device();

@@ -39,6 +39,12 @@ public:
         return states;
     }
 
+    void* native_handle(std::string_view backend) override {
+        if (backend != "nccl") return host_->native_handle(backend);
+        const std::lock_guard lock(mutex_);
+        return device_ ? device_->native_handle(backend) : nullptr;
+    }
+
     void abort(const std::string& why) override {
         give_up({ErrorCode::aborted,
                  "rank " + std::to_string(parts_.rank) + ": " + why,

@@ -32,6 +32,7 @@ public:
     std::vector<std::shared_ptr<WorkState>> post(std::span<const Transfer> transfers) override;
     void abort(const std::string& why) override;
     void give_up(const Error& why) override;
+    void* native_handle(std::string_view backend) override;
     std::unique_ptr<Backend> split(const Split& what) override;
 
 private:

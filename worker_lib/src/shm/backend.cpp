@@ -21,8 +21,8 @@ public:
 
     void run(const Call& call) override {
         using Algorithm = void (*)(Exchange&, const Call&);
-        static constexpr Algorithm kAlgorithms[] = {barrier, broadcast,  reduce,         all_reduce, gather,
-                                                    scatter, all_gather, reduce_scatter, all_to_all};
+        static constexpr Algorithm kAlgorithms[] = {barrier,    broadcast,      reduce,     all_reduce, gather, scatter,
+                                                    all_gather, reduce_scatter, all_to_all, scan,       exscan};
         exchange_->prefetch_own_line();
         exchange_->check_usable();
         try {

@@ -15,7 +15,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 }
 
 Slices::Slices(std::size_t elements, int ranks, std::size_t element_bytes) : count(elements) {
-    const std::size_t line = kCacheLine / element_bytes,
+    const std::size_t line = std::max<std::size_t>(1, kCacheLine / element_bytes),
                       share = (elements + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
     each = (share + line - 1) / line * line;
 }

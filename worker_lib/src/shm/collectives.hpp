@@ -15,13 +15,15 @@ void scatter(Exchange& exchange, const Call& call);
 void all_gather(Exchange& exchange, const Call& call);
 void reduce_scatter(Exchange& exchange, const Call& call);
 void all_to_all(Exchange& exchange, const Call& call);
+void scan(Exchange& exchange, const Call& call);
+void exscan(Exchange& exchange, const Call& call);
 
 // --- shared helpers -------------------------------------------------------------------------------------------------
 
 /// Copies bytes; `to` and `from` may be equal.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 
-/// A partition of `count` elements into one slice per rank; every slice begins on a cache line.
+/// A partition of `count` elements into one slice per rank; every slice of numbers begins on a cache line.
 struct Slices {
     Slices(std::size_t elements, int ranks, std::size_t element_bytes);
     [[nodiscard]] std::size_t begin(int rank) const { return std::min(count, each * static_cast<std::size_t>(rank)); }

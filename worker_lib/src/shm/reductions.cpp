@@ -11,7 +11,7 @@
 
 #include <cstring>
 
-#include "worker_lib/src/reduce/kernels.hpp"
+#include "worker_lib/src/reduce/combine.hpp"
 #include "worker_lib/src/shm/collectives.hpp"
 
 namespace dlaunch::worker::shm {
@@ -23,7 +23,6 @@ constexpr std::size_t kOneShotBytes = 16 << 10;
 struct Reducer {
     Exchange& exchange;
     const Call& call;
-    ReduceKernel function = kernel(call.type, call.reduce);
 
     /// Combines the slots' bytes from `at` on into `out`, with `own` as this rank's input.
     void operator()(void* out, const void* own, std::size_t at, std::size_t count) const {
@@ -32,7 +31,7 @@ struct Reducer {
         auto& inputs = exchange.inputs();
         for (int r = 0; r < ranks; ++r)
             inputs[static_cast<std::size_t>(r)] = r == exchange.rank() ? own : exchange.data_of(r) + at;
-        function(out, inputs.data(), ranks, count, call.reduce.factor(), ranks);
+        combine(call, out, inputs.data(), ranks, count, ranks);
     }
 };
 
@@ -101,5 +100,26 @@ void reduce_scatter(Exchange& exchange, const Call& call) {
         reduce(call.out + at, part(rank), static_cast<std::size_t>(rank) * each, size(rank, at) / size_of(call.type));
     }
 }
+
+/// Every rank publishes its input, in pieces of one half, and combines those of the ranks up to itself.
+void scan(Exchange& exchange, const Call& call) {
+    const int rank = exchange.rank(), inputs = call.op == Op::scan ? rank + 1 : rank;
+    const std::size_t element = size_of(call.type), each = exchange.half_bytes() / element * element;
+    const std::size_t bytes = call.bytes(call.count);
+    for (std::size_t at = 0; at < bytes || at == 0; at += each) {
+        const std::size_t size = clip(bytes, at, each);
+        at == 0 ? exchange.begin_call(call, bytes) : exchange.next_epoch();
+        copy_bytes(exchange.own_data(), call.in + at, size);
+        exchange.arrive();
+        if (at == 0) exchange.wait_and_compare();
+        for (int r = 0; r < inputs; ++r) {
+            if (r != rank) exchange.wait_for(r);
+            exchange.inputs()[static_cast<std::size_t>(r)] = r == rank ? call.in + at : exchange.data_of(r);
+        }
+        if (inputs > 0) combine(call, call.out + at, exchange.inputs().data(), inputs, size / element, inputs);
+    }
+}
+
+void exscan(Exchange& exchange, const Call& call) { scan(exchange, call); }
 
 }  // namespace dlaunch::worker::shm

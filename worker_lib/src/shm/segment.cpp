@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 /// Sizes from 256 KiB to 1 MiB measure the same; smaller halves are slower.
 constexpr std::size_t kHalfBytes = 512 << 10;
+static_assert(kHalfBytes >= kMaxCombinedBytes);
 /// Size of a ring with its counters. Groups of more than kFewRanks use small rings, because the number of rings grows
 /// with the square of the number of ranks.
 constexpr std::size_t kRingBytes = 256 << 10, kSmallRingBytes = 64 << 10;
