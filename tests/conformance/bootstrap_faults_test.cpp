@@ -121,5 +121,23 @@ TEST_P(BootstrapFaultsTest, a_rank_that_joins_too_late) {
     });
 }
 
+/// Afterwards the ranks may try again.
+TEST(BackendsTest, ranks_that_name_different_backends_are_told_at_once) {
+    run_world(3, WorldOptions{.joins = false}, [](const ProcessGroup&) {
+        InitOptions options = init_options();
+        const bool odd = *options.rank == 1;
+        options.backend = odd ? "gloo" : "shm";
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            const Error error = expect_error(ErrorCode::mismatch, {0, 1}, [&] { (void)init_process_group(options); });
+            check(std::string(error.what()).find("gloo") != std::string::npos, error.what());
+        }
+        options.backend = "shm";
+        init_process_group(options);
+        int one = 1;
+        all_reduce(one);
+        check(one == 3, "the sum");
+    });
+}
+
 }  // namespace
 }  // namespace dlaunch::conformance

@@ -44,7 +44,7 @@ ProcessGroup join_process_group(const InitOptions& options) {
                                          .ranks = parts.ranks,
                                          .in_job = bootstrap.in_job ? parts.ranks : std::vector<int>{}});
         parts.members = worker::exchange_members(worker::LivenessCheck::guarded(parts.store, liveness), bootstrap.rank,
-                                                 bootstrap.world_size, deadline);
+                                                 bootstrap.world_size, parts.backend, deadline);
     }
     return ProcessGroup(worker::Group::make(std::move(parts), deadline));
 }

@@ -16,8 +16,8 @@ namespace {
     throw Error(ErrorCode::invalid_argument, "init_process_group: " + text);
 }
 
-/// Number of worlds that this process has joined at `place`. All ranks join equally often, so the number separates the
-/// keys of consecutive worlds in one store.
+/// Number of worlds that this process has tried to join at `place`. All ranks try equally often, so the number
+/// separates the keys of consecutive worlds in one store.
 int count_joins(const std::string& place) {
     static std::mutex mutex;
     static std::map<std::string, int> joins;
@@ -71,17 +71,19 @@ Bootstrap bootstrap(const InitOptions& options, Time deadline) {
         refuse(fmt::format("rank {} of a world of {} is impossible", made.rank, made.world_size));
     made.in_job = method.kind == InitMethod::Kind::env && variable("RANK") == std::to_string(made.rank) &&
                   variable("WORLD_SIZE") == std::to_string(made.world_size);
-    std::string place = method.place;
-    if (method.kind == InitMethod::Kind::file) {
+    if (method.kind == InitMethod::Kind::env) {
+        method.place = needed_variable("MASTER_ADDR");
+        method.port = needed_integer_variable("MASTER_PORT");
+        if (method.port < 1 || method.port > 65535)
+            refuse(fmt::format("MASTER_PORT is {}, expected a port from 1 to 65535", method.port));
+    }
+    const bool by_file = method.kind == InitMethod::Kind::file;
+    const std::string place = by_file ? method.place : fmt::format("{}:{}", method.place, method.port);
+    // Counted before the store can fail, so that ranks which try again after different errors find each other.
+    const int joins = count_joins(place + " " + options.group_name);
+    if (by_file) {
         made.store = StoreSource::file(method.place);
     } else {
-        if (method.kind == InitMethod::Kind::env) {
-            method.place = needed_variable("MASTER_ADDR");
-            method.port = needed_integer_variable("MASTER_PORT");
-            if (method.port < 1 || method.port > 65535)
-                refuse(fmt::format("MASTER_PORT is {}, expected a port from 1 to 65535", method.port));
-        }
-        place = fmt::format("{}:{}", method.place, method.port);
         if (made.rank == 0 && !agent_serves(method.place, method.port)) {
             static std::mutex mutex;
             static std::map<std::string, std::weak_ptr<store::ThreadedServer>>
@@ -93,8 +95,7 @@ Bootstrap bootstrap(const InitOptions& options, Time deadline) {
         made.store = StoreSource::tcp(method.place, method.port, deadline);
     }
     const std::string attempt = variable("TORCHELASTIC_RESTART_COUNT").value_or("0");
-    made.prefix =
-        fmt::format("dlaunch/{}/{}#{}", attempt, options.group_name, count_joins(place + " " + options.group_name));
+    made.prefix = fmt::format("dlaunch/{}/{}#{}", attempt, options.group_name, joins);
     return made;
 }
 

@@ -34,10 +34,15 @@ struct Bootstrap {
 struct Member {
     std::string host_id;  ///< equal for processes that can share memory
     int pid = 0;
-    std::string host;  ///< host name, for messages
+    std::string host;     ///< host name, for messages
+    std::string backend;  ///< as requested
 };
-/// Publishes this rank's Member and returns all members, by rank. Throws Error (timeout) that names the missing ranks.
-[[nodiscard]] std::vector<Member> exchange_members(const StoreHandle& store, int rank, int world_size, Time deadline);
+/// Publishes this rank's Member and returns all members, by rank. Throws Error: timeout, with the missing ranks;
+/// mismatch on all ranks, if some name another backend.
+[[nodiscard]] std::vector<Member> exchange_members(const StoreHandle& store, int rank, int world_size,
+                                                   const std::string& backend, Time deadline);
+/// Throws Error (mismatch) that names the ranks which requested each backend, unless all requested the same.
+void check_backends(std::span<const Member> members);
 
 /// Publishes `value` under this rank and returns the values of all `ranks`, in the order of `ranks`. Throws Error
 /// (timeout) that names the ranks that did not publish in time; also if another rank gave up waiting for this one.

@@ -30,15 +30,21 @@ std::string host_id() {
     return boot;
 }
 
-std::string pack(const Member& member) { return fmt::format("{}\n{}\n{}", member.host_id, member.pid, member.host); }
+std::string pack(const Member& member) {
+    return fmt::format("{}\n{}\n{}\n{}", member.host_id, member.pid, member.host, member.backend);
+}
 
 Member unpack(const std::string& text) {
     std::istringstream lines(text);
     Member member;
     std::getline(lines, member.host_id);
-    lines >> member.pid >> member.host;
+    lines >> member.pid >> member.host >> member.backend;
     return member;
 }
+
+const Error::Where kJoining{"init_process_group", 0, ""};
+/// How long a rank waits until the others have read the members, after a mismatch.
+constexpr std::chrono::seconds kReadTimeout{2};
 
 /// First character of a packed Error, in place of the value of a rank that the other ranks no longer wait for:
 /// "\nCODE RANK,RANK,... TEXT".
@@ -138,14 +144,48 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
     return received;
 }
 
-std::vector<Member> exchange_members(const StoreHandle& store, int rank, int world_size, Time deadline) {
+void check_backends(std::span<const Member> members) {
+    std::vector<std::pair<std::string, std::vector<int>>> ranks_by_backend;  // in the order of the first ranks
+    for (int r = 0; const Member& member : members) {
+        auto found = std::find_if(ranks_by_backend.begin(), ranks_by_backend.end(),
+                                  [&](const auto& entry) { return entry.first == member.backend; });
+        if (found == ranks_by_backend.end()) found = ranks_by_backend.insert(found, {member.backend, {}});
+        found->second.push_back(r++);
+    }
+    if (ranks_by_backend.size() < 2) return;
+    std::string text;
+    std::vector<int> odd{0};
+    for (const auto& [backend, ranks] : ranks_by_backend) {
+        text += fmt::format("{}{} asked for the backend {}", text.empty() ? "" : ", ", list_ranks(ranks), backend);
+        if (ranks[0] != 0) odd.insert(odd.end(), ranks.begin(), ranks.end());
+    }
+    throw Error(ErrorCode::mismatch,
+                fmt::format("init_process_group: {}; all ranks must name the same one, by the argument or "
+                            "DLAUNCH_BACKEND",
+                            text),
+                odd, kJoining);
+}
+
+std::vector<Member> exchange_members(const StoreHandle& store, int rank, int world_size, const std::string& backend,
+                                     Time deadline) {
     std::vector<int> ranks(static_cast<std::size_t>(world_size));
     std::iota(ranks.begin(), ranks.end(), 0);
-    const Member own{host_id(), getpid(), base::host_name()};
+    const Member own{host_id(), getpid(), base::host_name(), backend};
     std::vector<Member> members;
-    for (const std::string& text :
-         roll_call(store.below("member"), {"init_process_group", 0, ""}, ranks, rank, pack(own), deadline))
+    for (const std::string& text : roll_call(store.below("member"), kJoining, ranks, rank, pack(own), deadline))
         members.push_back(unpack(text));
+    try {
+        check_backends(members);
+    } catch (const Error&) {
+        // The store may live in a rank that leaves with this error: no rank leaves before all have read the members.
+        try {
+            (void)roll_call(store.below("read"), kJoining, ranks, rank, "read",
+                            std::min(deadline, after(kReadTimeout)));
+        } catch (const Error&) {
+            // A rank was late, or the store has gone with the first rank that left.
+        }
+        throw;
+    }
     return members;
 }
 

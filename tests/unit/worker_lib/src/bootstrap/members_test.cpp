@@ -52,5 +52,25 @@ TEST_F(RollCall, NamesTheRankThatALostRankGaveUpFor) {
     EXPECT_EQ(blamed_by_rank_1(guarded), std::vector{0});
 }
 
+TEST(CheckBackendsTest, names_the_ranks_of_each_backend) {
+    const auto members = [](std::vector<std::string> backends) {
+        std::vector<Member> made;
+        for (const std::string& backend : backends) made.push_back({"host", 1, "host", backend});
+        return made;
+    };
+    EXPECT_NO_THROW(check_backends(members({"auto", "auto"})));
+    try {
+        check_backends(members({"shm", "gloo", "shm", "gloo", "nccl"}));
+        ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::mismatch);
+        EXPECT_EQ(error.ranks(), (std::vector{0, 1, 3, 4}));
+        EXPECT_STREQ(error.what(),
+                     "init_process_group: ranks 0 and 2 asked for the backend shm, ranks 1 and 3 asked for the backend "
+                     "gloo, rank 4 asked for the backend nccl; all ranks must name the same one, by the argument or "
+                     "DLAUNCH_BACKEND");
+    }
+}
+
 }  // namespace
 }  // namespace dlaunch::worker
