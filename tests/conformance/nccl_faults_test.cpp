@@ -277,5 +277,24 @@ TEST(NcclFaultsTest, a_work_destroyed_by_an_exception_does_not_hang) {
     });
 }
 
+/// Under auto the two kinds go to different backends, which would wait for each other.
+TEST(NcclFaultsTest, host_memory_on_one_rank_and_device_memory_on_another) {
+    run_world(2, {.backend = "auto", .gpus = true}, [](const ProcessGroup& world) {
+        DeviceBuffer<float> there(std::vector<float>(10, 1));
+        std::vector<float> here(10, 1);
+        for (const bool asynchronous : {false, true}) {
+            const Error error = expect_error(ErrorCode::mismatch, {0, 1}, [&] {
+                const MutableBuffer data = world.rank() == 0 ? MutableBuffer(here) : MutableBuffer(there.span());
+                asynchronous ? world.all_reduce_async(data).wait() : world.all_reduce(data);
+            });
+            const std::string text = error.what();
+            check(text.find("rank 1 called all_reduce(float32, 10, sum) in device memory") != std::string::npos, text);
+        }
+        world.all_reduce(there.span());
+        world.all_reduce(here);
+        check(there.to_host()[9] == 2 && here[9] == 2, "the calls after the mismatches");
+    });
+}
+
 }  // namespace
 }  // namespace dlaunch::conformance

@@ -53,9 +53,14 @@ Signature::Signature(const Call& call)
       root(call.root),
       op(call.op),
       type(call.type.kind()) {
+    if (call.announced) {
+        *this = Signature(*call.announced);
+        flags |= kOnDevice;
+        return;
+    }
     if (!call.type.is_number()) detail = call.type.size();
-    by_function = call.function != nullptr;
-    if (!reduces(op) || by_function) return;
+    if (call.function) flags |= kByFunction;
+    if (!reduces(op) || call.function) return;
     reduce = call.reduce.kind();
     if (reduce == ReduceOp::Kind::premul_sum) detail = std::bit_cast<std::uint64_t>(call.reduce.factor());
 }
@@ -80,7 +85,7 @@ std::string describe(const Signature& signature) {
         text += std::to_string(signature.count);
     else
         text += signature.op == Op::all_to_all ? "counts" : fmt::format("counts #{:04x}", signature.counts & 0xFFFF);
-    if (signature.by_function) {
+    if ((signature.flags & Signature::kByFunction) != 0) {
         text += ", a function";
     } else if (reduces(signature.op)) {
         static constexpr const char* kNames[] = {"sum",  "product", "min",  "max",       "avg",
@@ -89,7 +94,7 @@ std::string describe(const Signature& signature) {
         if (scaled) text += fmt::format(" {}", std::bit_cast<double>(signature.detail));
     }
     if (signature.root >= 0) text += fmt::format(", root {}", signature.root);
-    return text + ")";
+    return text + ((signature.flags & Signature::kOnDevice) != 0 ? ") in device memory" : ")");
 }
 
 bool all_alike(std::span<const Signature> by_rank) {
@@ -125,7 +130,8 @@ Error ended_before(const Error& why, const std::string& group) {
 }
 
 Error::Where where(const Call& call, const std::string& group) {
-    const Call& program_call = call.part_of ? *call.part_of : call;
+    if (call.part_of) return where(*call.part_of, group);
+    const Call& program_call = call.announced ? *call.announced : call;
     return {program_call.monitored ? "monitored_barrier" : name_of(program_call.op), program_call.sequence, group};
 }
 

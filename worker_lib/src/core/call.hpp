@@ -67,6 +67,8 @@ struct Call {
     /// The program's call if this call is a step of it: errors name the program's call, and its signature has been
     /// compared across ranks already. nullptr: this is the program's call.
     const Call* part_of = nullptr;
+    /// The program's call on device memory if this call is a barrier that compares it on the host. nullptr: none.
+    const Call* announced = nullptr;
 
     /// Elements of rank r's block, in operations with one block per rank.
     [[nodiscard]] std::size_t count_of(int r) const {
@@ -86,6 +88,9 @@ struct Extent {
 
 /// The part of a call that must be equal on all ranks. Stored in shared memory and sent between hosts byte by byte.
 struct Signature {
+    static constexpr std::uint8_t kByFunction = 1;  ///< reduces by a function of the program
+    static constexpr std::uint8_t kOnDevice = 2;    ///< announced on the host
+
     std::uint64_t sequence = 0;
     std::uint64_t count = 0;
     std::uint64_t counts = 0;  ///< a hash of the v-form's counts; 0 for the plain form
@@ -94,7 +99,7 @@ struct Signature {
     Op op = Op::barrier;
     DType type = DType::uint8;
     ReduceOp::Kind reduce = ReduceOp::Kind::sum;
-    bool by_function = false;  ///< reduces by a function of the program
+    std::uint8_t flags = 0;  ///< kByFunction, kOnDevice
 
     Signature() = default;
     explicit Signature(const Call& call);

@@ -113,7 +113,12 @@ Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& tim
             call.deadline,
             [&] {
                 call.sequence = sequence_ + 1;
-                state = backend_->enqueue(call);
+                try {
+                    state = backend_->enqueue(call);
+                } catch (const Error& error) {
+                    if (error.code() == ErrorCode::mismatch) ++sequence_;  // all ranks have counted this call
+                    throw;
+                }
                 if (state) ++sequence_;
             },
             [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });

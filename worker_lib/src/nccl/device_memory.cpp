@@ -16,11 +16,9 @@ public:
         return device == Device::cpu ? host_->supports(feature, device) : dlaunch::supports("auto", feature, device);
     }
 
-    void run(const Call& call) override {
-        (call.device == Device::cpu ? *host_ : connected(call.deadline.at())).run(call);
-    }
+    void run(const Call& call) override { (call.device == Device::cpu ? *host_ : connected(call)).run(call); }
     std::shared_ptr<WorkState> enqueue(const Call& call) override {
-        return call.device == Device::cpu ? nullptr : connected(call.deadline.at()).enqueue(call);
+        return call.device == Device::cpu ? nullptr : connected(call).enqueue(call);
     }
 
     std::shared_ptr<WorkState> post(const Transfer& transfer) override { return post(std::span(&transfer, 1)).front(); }
@@ -59,14 +57,20 @@ public:
     }
 
 private:
-    /// Creates the nccl backend in the first collective on device memory, which all ranks call.
-    Backend& connected(Time deadline) {
+    /// Creates the nccl backend in the first collective on device memory, which all ranks call. The ranks compare it on
+    /// the host first: a rank with host memory in this call would never come to connect.
+    Backend& connected(const Call& call) {
         {
             const std::lock_guard lock(mutex_);
             if (device_) return *device_;
         }
+        Call announcement;
+        announcement.announced = &call;
+        announcement.deadline = call.deadline;
+        announcement.sequence = call.sequence;
+        host_->run(announcement);
         // Without the lock: connecting may take long and abort() must not wait for it. Collectives never overlap.
-        auto made = nccl::make_backend(parts_, deadline);
+        auto made = nccl::make_backend(parts_, call.deadline.at());
         const std::lock_guard lock(mutex_);
         device_ = std::move(made);
         if (why_) device_->give_up(*why_);

@@ -55,6 +55,15 @@ TEST(CallTest, elements_of_different_sizes_are_a_mismatch) {
     EXPECT_NE(signature({DType::float32, 8}), signature(DType::float32));
 }
 
+TEST(CallTest, an_announcement_stands_for_a_call_on_device_memory) {
+    const Call there = call(Op::all_reduce, DType::float32, 20);
+    Call announcement;
+    announcement.announced = &there;
+    EXPECT_EQ(described(announcement), "all_reduce(float32, 20, sum) in device memory");
+    EXPECT_NE(Signature(announcement), Signature(there));
+    EXPECT_EQ(where(announcement, "g").op, "all_reduce");
+}
+
 TEST(CallTest, the_reduction_is_compared_for_reductions_only) {
     const auto signature = [](Op op, ReduceOp reduce) { return Signature(call(op, DType::int8, 1, -1, reduce)); };
     EXPECT_EQ(signature(Op::all_gather, ReduceOp::sum()), signature(Op::all_gather, ReduceOp::max()));
