@@ -30,7 +30,7 @@ std::string paragraph(const Lines& lines, std::size_t first) {
     std::string text;
     for (std::size_t at = first; at < lines.size() && !lines[at].text.empty(); ++at) {
         if (lines[at].text.starts_with("Exception ignored")) break;
-        if (at > first && lines[at].is_remark()) continue;
+        if (at > first && (lines[at].is_remark() || is_end_alone(lines[at]) || is_frame(lines[at]))) continue;
         text += (text.empty() ? "" : "\n") + lines[at].text;
     }
     return text;

@@ -21,37 +21,71 @@ bool is_indented(const LogLine& line) { return line.text.starts_with(' ') || lin
 bool is_vague(std::string_view low) {
     if (low.ends_with(':')) return true;
     if (low.ends_with('.')) low.remove_suffix(1);
+    if (has_any(low, {"exited with ", "exit status ", "exit code ", "error on line "})) return true;
     return low.find(": ") == std::string_view::npos && (low.ends_with(" failed") || low.ends_with(" error"));
 }
 
-/// "worker exiting", "main: training stopped.": few words, which name no error.
-bool is_end_alone(std::string_view low) {
-    constexpr std::ptrdiff_t kMostBlanks = 3;
-    if (const std::size_t colon = low.rfind(": "); colon != std::string_view::npos) low.remove_prefix(colon + 2);
-    return std::count(low.begin(), low.end(), ' ') <= kMostBlanks &&
-           has_any(low, {"exiting", "exited", "stopping", "stopped", "closing", "closed", "terminating", "terminated",
-                         "quitting", "shutdown", "shut down", "cleaned up", "leaving", "finished", "goodbye"}) &&
-           !has_any(low, {"err", "fail", "exception", "fatal", "abort", "assert", "invalid", "not ", "n't ", "unable",
-                          "denied", "missing", "no ", "bad ", "corrupt", "out of ", "kill", "unexpected", " nan"});
+bool names_an_error(std::string_view low) {
+    return has_any(low,
+                   {"err",  "fail",       "exception", "fatal",    "panic",   "abort", "assert",   "invalid", "not ",
+                    "n't ", "unable",     "denied",    "missing",  "no such", "bad ",  "illegal",  "corrupt", "out of ",
+                    "kill", "unexpected", "exceed",    "mismatch", "unknown", "wrong", "overflow", " nan"});
 }
 
+bool states(const LogLine& line) { return line.states_something() && !is_indented(line); }
+
 bool says_what(const LogLine& line) {
-    if (!line.states_something()) return false;
     const std::string low = base::in_lower_case(line.text);
-    return (!is_vague(low) && !is_end_alone(low)) || peer_loss(line.text, kNoRank).has_value();
+    return states(line) && !is_vague(low) && !is_end_alone(line);
+}
+
+/// "connection closed" alone: said of a lost peer, and by a program that tidies up after an error of its own.
+bool is_loss_or_end(const LogLine& line) {
+    return states(line) && is_end_alone(line) && peer_loss(line.text, kNoRank).has_value();
+}
+
+/// The line before which the last such line stands; 0: there is none.
+std::size_t behind_last(const std::vector<LogLine>& lines, std::size_t end, bool (*is_such)(const LogLine&)) {
+    while (end > 0 && !is_such(lines[end - 1])) --end;
+    return end;
+}
+
+std::size_t behind_statement(const std::vector<LogLine>& lines) {
+    const std::size_t said = behind_last(lines, lines.size(), says_what);
+    const std::size_t ended = behind_last(lines, lines.size(), is_loss_or_end);
+    if (ended > said && (said == 0 || !names_an_error(base::in_lower_case(lines[said - 1].text)))) return ended;
+    if (said > 0) return said;
+    return behind_last(lines, lines.size(), [](const LogLine& line) { return line.states_something(); });
 }
 
 }  // namespace
 
+bool is_end_alone(const LogLine& line) {
+    constexpr std::ptrdiff_t kMostBlanks = 4;
+    const std::string all = base::in_lower_case(line.text);
+    std::string_view low = all;
+    if (const std::size_t colon = low.rfind(": "); colon != std::string_view::npos) low.remove_prefix(colon + 2);
+    return std::count(low.begin(), low.end(), ' ') <= kMostBlanks &&
+           has_any(low, {"exiting", "exited", "stopping", "stopped", "closing", "closed", "terminating", "terminated",
+                         "quitting", "shutdown", "shut down", "cleaned up", "leaving", "finished", "goodbye"}) &&
+           !names_an_error(low) && low.find("no ") == std::string_view::npos;
+}
+
+bool is_frame(const LogLine& line) {
+    const std::string_view text = line.text;
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin == 0 || begin == std::string_view::npos) return false;
+    const std::string_view words = text.substr(begin);
+    return words.starts_with("at ") || words.starts_with("... ") || words.starts_with("Suppressed: ") ||
+           words.starts_with("#") || words.starts_with("[") || words.starts_with("File \"");
+}
+
 std::string last_statement(const std::vector<LogLine>& lines) {
-    const auto last = [&](auto counts) {
-        return static_cast<std::size_t>(lines.rend() - std::find_if(lines.rbegin(), lines.rend(), counts));
-    };
-    std::size_t next = last([](const LogLine& line) { return says_what(line) && !is_indented(line); });
-    if (next == 0) next = last([](const LogLine& line) { return line.states_something(); });
+    std::size_t next = behind_statement(lines);
     if (next == 0) return {};
     std::string text = lines[next - 1].text;
-    for (; next < lines.size() && is_indented(lines[next]); ++next) text += "\n" + lines[next].text;
+    for (; next < lines.size() && is_indented(lines[next]); ++next)
+        if (!is_frame(lines[next])) text += "\n" + lines[next].text;
     return text;
 }
 

@@ -32,7 +32,7 @@ std::string without_colours(std::string_view line) {
 /// Finds the level in lines that begin with it, with a date or with a bracket: "12:00:01 - root - INFO - done".
 bool has_low_level(std::string_view line) {
     constexpr std::array kLevels =
-        std::to_array<std::string_view>({"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING"});
+        std::to_array<std::string_view>({"TRACE", "DEBUG", "INFO", "NOTICE", "SUCCESS", "WARN", "WARNING"});
     constexpr std::size_t kHead = 80;
     if (line.empty() || is_letter(line[0])) return false;
     const std::string_view head = line.substr(0, kHead);
@@ -54,9 +54,10 @@ bool has_low_level(std::string_view line) {
 
 bool LogLine::is_remark() const {
     const std::string low = base::in_lower_case(text);
-    for (const std::string_view begin : {"warning", "info", "debug", "note:", "hint:", "help:"})
+    for (const std::string_view begin : {"warning", "info", "debug", "note:", "hint:", "help:", "wandb: "})
         if (low.starts_with(begin)) return true;
-    for (const std::string_view part : {"warning:", "[warning]", "[warn]", "[info]", "[debug]", "[trace]"})
+    for (const std::string_view part : {"warning:", "[warning]", "[warn]", "[info]", "[debug]", "[trace]", "level=info",
+                                        "level=warn", "level=debug", "\"level\":\"info\"", "\"level\":\"warn"})
         if (low.find(part) != std::string::npos) return true;
     if (has_low_level(text)) return true;
     return is_of_glog() && text.find_first_of("WI") <= 1;
@@ -71,13 +72,31 @@ namespace {
 
 /// What a shell, time(1), a runtime or a leak checker adds below the last words of a program, in small letters.
 bool is_of_other_programs(std::string_view low) {
-    constexpr std::array kBegins = std::to_array<std::string_view>(
-        {"real\t", "user\t", "sys\t", "real ", "user ", "sys ", "command exited with ", "exit status ",
-         "stack backtrace:", "stacktrace:", "node.js v", "}", "goroutine ", "direct leak of ", "indirect leak of ",
-         "summary: addresssanitizer: ", "====="});
+    constexpr std::array kBegins = std::to_array<std::string_view>({"real\t",
+                                                                    "user\t",
+                                                                    "sys\t",
+                                                                    "real ",
+                                                                    "user ",
+                                                                    "sys ",
+                                                                    "command exited with ",
+                                                                    "exit status ",
+                                                                    "stack backtrace:",
+                                                                    "stacktrace:",
+                                                                    "node.js v",
+                                                                    "}",
+                                                                    "goroutine ",
+                                                                    "direct leak of ",
+                                                                    "indirect leak of ",
+                                                                    "summary: addresssanitizer: ",
+                                                                    "=====",
+                                                                    "make: *** ",
+                                                                    "make[",
+                                                                    "execution halted"});
     return std::any_of(kBegins.begin(), kBegins.end(),
                        [&](std::string_view begin) { return low.starts_with(begin); }) ||
-           low.find("leaksanitizer: detected") != std::string::npos;
+           low.find("leaksanitizer: detected") != std::string::npos ||
+           (low.find("user ") != std::string::npos && low.find("elapsed ") != std::string::npos) ||
+           (low.find("inputs+") != std::string::npos && low.find("pagefaults") != std::string::npos);
 }
 
 }  // namespace

@@ -31,6 +31,15 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"actordiederror", "Ray"},
     {"lost contact", "several"},
     {"closed connection", "several"},
+    {"peer closed", "several"},
+    {"other side closed", "Node.js, undici"},
+    {"has been ended by the other party", "Node.js, net"},
+    {"closedchannelexception", "Java, NIO"},
+    {"failed to fill whole buffer", "Rust, std::io"},
+    {"early eof", "Rust, tokio"},
+    {"read: end of file", "Boost.Asio"},
+    {"end of file reached (eoferror)", "Ruby"},
+    {"empty reply from server", "curl"},
     {"connection abort", "strerror(ECONNABORTED)"},
     {"transport endpoint is not connected", "strerror(ENOTCONN)"},
     {"cannot send after transport endpoint shutdown", "strerror(ESHUTDOWN)"},
@@ -140,8 +149,10 @@ bool matches_at(std::string_view text, std::string_view pattern, const std::stri
 
 bool contains(std::string_view text, std::string_view pattern, const std::string& own_rank) {
     for (std::size_t at = text.find(pattern.front()); at != std::string_view::npos;
-         at = text.find(pattern.front(), at + 1))
-        if (matches_at(text.substr(at), pattern, own_rank)) return true;
+         at = text.find(pattern.front(), at + 1)) {
+        const bool is_count = at >= 2 && text[at - 1] == ' ' && text[at - 2] == '0';  // "0 connection resets"
+        if (!is_count && matches_at(text.substr(at), pattern, own_rank)) return true;
+    }
     return false;
 }
 
@@ -172,6 +183,13 @@ std::vector<int> ranks_in(std::string_view message, int own_rank) {
     return ranks;
 }
 
+/// Errors of files, whose names may be any words; of a peer's error a message names the rank.
+bool is_about_files(std::string_view low) {
+    if (low.find("rank") != std::string_view::npos) return false;
+    return low.find("no such file or directory") != std::string_view::npos ||
+           low.find("could not open") != std::string_view::npos || low.find("cannot open") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::span<const PeerLossPattern> peer_loss_patterns() { return kPatterns; }
@@ -182,7 +200,7 @@ std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
     const bool found = std::any_of(kPatterns.begin(), kPatterns.end(), [&](const PeerLossPattern& pattern) {
         return contains(has_capital(pattern.text) ? lines : low, pattern.text, own);
     });
-    if (!found) return std::nullopt;
+    if (!found || is_about_files(low)) return std::nullopt;
     return PeerLoss{ranks_in(message, own_rank), hosts_in(message)};
 }
 

@@ -143,7 +143,12 @@ TEST(ErrorMessage, OfALossStandsAboveWhatAShellOrTheProgramSaysOfTheEnd) {
     for (const Lines& after :
          {Lines{"worker exiting"}, Lines{"closing files"}, Lines{"[rank 2] Training stopped."},
           Lines{"job step failed"}, Lines{"", "real\t0m1.204s", "user\t0m0.010s", "sys\t0m0.002s"},
-          Lines{"Command exited with non-zero status 1"}, Lines{"exit status 2"}, Lines{"Additional information:"},
+          Lines{"Command exited with non-zero status 1"}, Lines{"exit status 2"},
+          Lines{"./wrap.sh: worker exited with status 1"}, Lines{"error on line 4"},
+          Lines{"make: *** [Makefile:2: run] Error 1"},
+          Lines{"Command exited with non-zero status 1", "0.00user 0.00system 0:00.62elapsed 1%CPU (0avgtext+0avgdata)",
+                "0inputs+0outputs (0major+212minor)pagefaults 0swaps"},
+          Lines{"Additional information:"},
           Lines{"=================================================================",
                 "==4711==ERROR: LeakSanitizer: detected memory leaks", "",
                 "Direct leak of 8 byte(s) in 1 object(s) allocated from:", "    #0 0x7f in malloc", "",
@@ -156,21 +161,33 @@ TEST(ErrorMessage, OfALossStandsAboveWhatAShellOrTheProgramSaysOfTheEnd) {
     EXPECT_EQ(error_message({"read 3 of 4 shards", "connection closed"}), "connection closed");
 }
 
-TEST(ErrorMessage, HasTheStackBelowIt) {
+TEST(ErrorMessage, OfTheProgramCountsMoreThanHowItTidiesUp) {
+    const std::string own = "ValueError: shard 7 is corrupt";
+    for (const std::string after : {"connection closed", "closing connection to rank 0", "closed connection"}) {
+        EXPECT_EQ(error_message(joined(traceback(own), {after})), own) << after;
+        EXPECT_EQ(error_message({"error: shard 7 is corrupt", after}), "error: shard 7 is corrupt") << after;
+        EXPECT_EQ(error_message({"step 21", after}), after);
+    }
+}
+
+TEST(ErrorMessage, HasNoStackBelowIt) {
     const Lines java{"Exception in thread \"main\" java.net.SocketException: Connection reset",
                      "\tat java.base/sun.nio.ch.NioSocketImpl.implRead(NioSocketImpl.java:328)",
                      "\tat C.main(C.java:9)"};
-    EXPECT_EQ(error_message(java), java[0] + "\n" + java[1] + "\n" + java[2]);
+    EXPECT_EQ(error_message(java), java[0]);
+    EXPECT_EQ(error_message({"java.lang.IllegalStateException: shard 7 is corrupt", "\tat C.main(C.java:9)",
+                             "\tSuppressed: java.net.SocketException: Broken pipe", "\t\tat C.close(C.java:12)"}),
+              "java.lang.IllegalStateException: shard 7 is corrupt");
     EXPECT_EQ(
         error_message({"Exception in thread \"main\" java.lang.RuntimeException: no batch", "\tat C.main(C.java:9)",
                        "Caused by: java.net.SocketException: Connection reset", "\t... 1 more"}),
-        "Caused by: java.net.SocketException: Connection reset\n\t... 1 more");
+        "Caused by: java.net.SocketException: Connection reset");
     EXPECT_EQ(
         error_message({"node:events:497", "      throw er; // Unhandled 'error' event", "      ^", "",
                        "Error: read ECONNRESET", "    at TCP.onStreamRead (node:internal/stream_base_commons:216:20)",
                        "Emitted 'error' event on Socket instance at:", "    at emitErrorNT {", "  errno: -104",
                        "  code: 'ECONNRESET',", "}", "", "Node.js v20.11.0"}),
-        "Error: read ECONNRESET\n    at TCP.onStreamRead (node:internal/stream_base_commons:216:20)");
+        "Error: read ECONNRESET");
     EXPECT_EQ(error_message({"ERROR: LoadError: IOError: read: connection reset by peer (ECONNRESET)",
                              "Stacktrace:", " [1] wait_readnb(x::Sockets.TCPSocket)"}),
               "ERROR: LoadError: IOError: read: connection reset by peer (ECONNRESET)");
