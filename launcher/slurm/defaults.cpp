@@ -79,11 +79,18 @@ void apply_requeue(const agent::Host& host, Settings& settings) {
 
 std::optional<std::string> unused_nodes(const agent::Host& host, const Settings& settings) {
     const auto nodes = whole_number(host.variable("SLURM_JOB_NUM_NODES").value_or(""), 2, kMostAllocated);
+    const auto components = whole_number(host.variable("SLURM_HET_SIZE").value_or(""), 2, kMostAllocated);
     const bool is_mentioned = gives_any(settings, {"nnodes", "standalone", "rdzv-endpoint", "master-addr",
                                                    "master-port", "node-rank", "launcher", "hosts", "hostfile"});
-    if (!nodes || is_mentioned || is_worker(host) || !host.set_variable("SLURM_JOB_ID")) return std::nullopt;
+    if ((!nodes && !components) || is_mentioned || is_worker(host) || !host.set_variable("SLURM_JOB_ID"))
+        return std::nullopt;
     const auto step = slurm_step(host);
     if (!step || *step) return std::nullopt;
+    if (components)
+        return fmt::format(
+            "SLURM's job has {} components and this job uses one node; srun --het-group=0-{} dlaunch ... uses all of "
+            "them, --nnodes=1 omits this line",
+            *components, *components - 1);
     return fmt::format(
         "SLURM has allocated {} nodes and this job uses one; srun dlaunch ... uses all of them, --nnodes=1 omits this "
         "line",

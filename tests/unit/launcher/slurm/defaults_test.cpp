@@ -129,6 +129,10 @@ TEST(SlurmDefaults, AnUnusedAllocationIsMentioned) {
     EXPECT_EQ(read({}, batch).warnings,
               Words{"SLURM has allocated 3 nodes and this job uses one; srun dlaunch ... uses all of them, --nnodes=1 "
                     "omits this line"});
+    EXPECT_EQ(
+        read({}, {{"SLURM_JOB_ID", "71"}, {"SLURM_JOB_NUM_NODES", "1"}, {"SLURM_HET_SIZE", "2"}}).warnings,
+        Words{"SLURM's job has 2 components and this job uses one node; srun --het-group=0-1 dlaunch ... uses all "
+              "of them, --nnodes=1 omits this line"});
     for (const char* option : {"--nnodes=1", "--standalone", "--rdzv-endpoint=n1:7", "--master-addr=n1"})
         EXPECT_EQ(read({option}, batch).warnings, Words{}) << option;
     EXPECT_EQ(read({}, {{"SLURM_JOB_ID", "71"}, {"SLURM_JOB_NUM_NODES", "1"}}).warnings, Words{});
