@@ -110,7 +110,9 @@ void FrontShell::note_relayed(int host, std::string_view bytes) {
 }
 
 void FrontShell::on_closed(int host, const std::string& why) {
-    const std::string text = why.empty() ? "its agent has ended" : "the connection to its agent is lost: " + why;
+    const std::string text = nodes_[index(host)].is_unlisted ? NodeState::kUnlisted
+                             : why.empty()                   ? "its agent has ended"
+                                                             : "the connection to its agent is lost: " + why;
     if (!start_up_.has_begun()) {
         nodes_[index(host)].socket.reset();
         return carry_out(start_up_.failed(host, text, base::Clock::now()));

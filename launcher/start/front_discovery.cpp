@@ -37,7 +37,7 @@ void FrontShell::ask_for_hosts() {
     });
 }
 
-/// The first answer must be one; later failures change nothing.
+/// The first answer must be one; later failures change nothing, and each has a line.
 void FrontShell::on_hosts(const HelperProcess::End& how) {
     const bool is_late = !script_deadline_;
     script_deadline_ = {};
@@ -51,6 +51,9 @@ void FrontShell::on_hosts(const HelperProcess::End& how) {
     const auto listed = list();
     if (!listed && nodes_.empty()) return finish(exit_status::kRendezvousTimeout, listed.error().text);
     script_timer_ = loop_.after(kAskEvery, [this] { ask_for_hosts(); });
+    const std::string wrong = listed ? "" : listed.error().text;
+    if (!wrong.empty() && wrong != wrong_list_) print(wrong + "; the list of hosts stays as it was");
+    wrong_list_ = wrong;
     if (listed && ending_signals_ == 0) take_hosts(*listed);
 }
 
@@ -78,6 +81,7 @@ void FrontShell::take_hosts(const std::vector<HostEntry>& listed) {
             print(fmt::format("host {} is not listed any more: its node leaves the job", name_of(change.index)));
             node.socket->send(encode(FrameKind::signal, std::string(1, static_cast<char>(SIGTERM))));
         } else if (node.starter) {
+            node.is_unlisted = true;
             node.starter->end();
         }
     }

@@ -95,14 +95,15 @@ void FrontShell::begin_starter(int host, StarterCommand command, const std::vect
 /// A host without an agent has failed. A host with one has lost its launcher only: its agent must end, too, as the end
 /// of an ssh ends the remote command.
 void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperProcess::End& how) {
-    const std::string& text = how.text;
     if (is_over_) return stop_when_agents_have_ended();
     for (const int host : hosts) {
         if (is_over_) return;
         NodeState& node = nodes_[index(host)];
         if (node.end) continue;
+        const std::string text = node.is_unlisted ? NodeState::kUnlisted : how.text;
         if (!node.socket) {
-            carry_out(start_up_.failed(host, fmt::format("{}{}", text, how.status ? " before an agent came" : ""),
+            const bool is_early = how.status != 0 && !node.is_unlisted;
+            carry_out(start_up_.failed(host, fmt::format("{}{}", text, is_early ? " before an agent came" : ""),
                                        base::Clock::now()));
             continue;
         }

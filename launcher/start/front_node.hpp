@@ -14,11 +14,13 @@ namespace dlaunch::launcher {
 
 /// A host while the front end runs.
 struct NodeState {
+    static constexpr const char* kUnlisted = "it is not listed any more";
     FrontNode plan;
     std::unique_ptr<HelperProcess> starter;  ///< of srun: in the first host's state, for all
     LastWords last_words{};                  ///< of the starter
     int started_with = 0;                    ///< the host with the starter: this one, or srun's first
     std::unique_ptr<FrameSocket> socket;     ///< from its agent's hello to its end
+    bool is_unlisted = false;                ///< by --host-discovery-script, before the job has begun there
     bool has_order = false;                  ///< the job runs there
     bool has_joined = false;                 ///< the coordinator has admitted it
     int beats_awaited = 0;                   ///< of that, since the order

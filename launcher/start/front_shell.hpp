@@ -123,8 +123,8 @@ private:
     agent::EventLog events_;                    ///< of hosts; workers' are on their nodes
     std::unique_ptr<FrontInput> input_;
     std::unique_ptr<FrontStatus> job_status_;
-    std::unique_ptr<HelperProcess> script_;  ///< --host-discovery-script, while it runs
-    std::string script_output_;
+    std::unique_ptr<HelperProcess> script_;   ///< --host-discovery-script, while it runs
+    std::string script_output_, wrong_list_;  ///< of its latest answer: what is wrong with it; empty: nothing
     DiscoveredHosts discovered_;
     base::Timer script_timer_, script_deadline_;
     std::vector<store::Listener> listeners_;

@@ -68,6 +68,30 @@ def test_a_host_that_has_done_its_part_is_not_started_again(start, tmp_path):
     assert started.count("a") == 1, started
 
 
+@pytest.mark.parametrize("launcher", ["fork", "ssh"])
+def test_a_host_that_is_withdrawn_before_the_job_begins_is_no_failed_login(elastic, seen, fake_ssh, tmp_path, launcher):
+    events = tmp_path / "events"
+    run, write = elastic("a:1", nodes="2", more=[f"--launcher={launcher}", f"--event-log={events}"], env=fake_ssh.env)
+    until(lambda: events.exists() and "host_connected" in events.read_text(), 10, "the agent of the first host")
+    write("b:1", "c:1")
+    until(lambda: "2" in worlds(seen), 30, "a world of the others")
+    assert run.err().splitlines() == ["dlaunch: host a: it is not listed any more"]
+    run.signal(signal.SIGTERM)
+    assert run.wait().rc == 143
+
+
+def test_a_wrong_list_is_told_once_and_changes_nothing(elastic, seen):
+    run, write = elastic("a:1", "b:1", more=["--launcher=fork"])
+    until(lambda: "2" in worlds(seen), 20, "both hosts")
+    for line in "a:1:9", "a:1 b:1 c":
+        write(line)
+        until(lambda: run.err().count("the list of hosts stays as it was") == (1 if line == "a:1:9" else 2), 10, "the line about it")
+    write("a:1", "b:1", "c:1")
+    until(lambda: "3" in worlds(seen), 20, "the next right list")
+    run.signal(signal.SIGTERM)
+    assert run.wait().rc == 143 and run.err().count("stays as it was") == 2, run.err()
+
+
 def test_a_script_that_fails_at_first_ends_the_job(dlaunch):
     result = dlaunch("--launcher=fork", "--host-discovery-script=exit 3", "--nnodes=1:2", "--no-python", "true")
     assert result.rc == 80 and result.err == "dlaunch: --host-discovery-script: sh exited with 3\n"
