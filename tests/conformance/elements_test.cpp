@@ -36,7 +36,7 @@ TEST_P(ElementsTest, structs_move) {
     run([](const ProcessGroup& world) {
         const int rank = world.rank();
         const auto ranks = static_cast<std::size_t>(world.size()), own = static_cast<std::size_t>(rank);
-        for (const std::size_t count : {1, 30000}) {
+        for (const std::size_t count : {1U, 30000U}) {
             std::vector<Particle> mine(count), all(count * ranks), back(count), swapped(count * ranks);
             for (std::size_t i = 0; i < count; ++i) mine[i] = particle(rank, i);
             const auto last = [&](std::size_t block) { return all[block * count + count - 1]; };
@@ -111,7 +111,7 @@ TEST_P(ElementsTest, sizes_that_differ_are_a_mismatch) {
 TEST_P(ElementsTest, complex_numbers_are_reduced) {
     run([](const ProcessGroup& world) {
         const int rank = world.rank(), size = world.size();
-        for (const std::size_t count : {1, 1000, 100000}) {
+        for (const std::size_t count : {1U, 1000U, 100000U}) {
             using Number = std::complex<float>;
             std::vector<Number> x(count, {static_cast<float>(rank + 1), -1}), out(count);
             const Number sum(static_cast<float>(size * (size + 1) / 2), static_cast<float>(-size));
@@ -135,7 +135,7 @@ TEST_P(ElementsTest, complex_numbers_are_reduced) {
 /// 100 and 100 are 100 on the average, not -28.
 TEST_P(ElementsTest, averages_of_short_integers_do_not_wrap) {
     run([](const ProcessGroup& world) {
-        for (const std::size_t count : {1, 50000}) {
+        for (const std::size_t count : {1U, 50000U}) {
             std::vector<std::int8_t> a(count, 100);
             std::vector<std::uint8_t> b(count, 200);
             std::vector<std::int16_t> c(count, -30000);

@@ -17,12 +17,13 @@ def test_the_matrix(printed):
     lines = printed.split("\n")
     assert lines[0].split() == ["shm", "gloo", "nccl", "nccl", "auto", "auto"]
     assert lines[1].split() == ["memory", "host", "host", "host", "device", "host", "device"]
-    rows = {line[:24].strip(): line[24:].split() for line in lines[2:15]}
+    rows = {line[:24].strip(): line[24:].split() for line in lines[2:17]}
     assert rows["all_reduce"] == ["yes", "yes", "copied", "yes", "yes", "yes"]
     assert rows["send, recv"] == ["yes", "yes", "no", "yes", "yes", "yes"]
     assert rows["bitwise, 16 bit, bool"] == ["yes", "yes", "copied", "copied", "yes", "copied"]
-    assert len(rows) == 13 and all(len(row) == 6 for row in rows.values())
-    assert not any(line != line.rstrip() or len(line) > 100 for line in lines[:15])
+    assert rows["scan, exscan"] == rows["own functions"] == ["yes", "yes", "no", "no", "yes", "no"]
+    assert len(rows) == 15 and all(len(row) == 6 for row in rows.values())
+    assert not any(line != line.rstrip() or len(line) > 100 for line in lines[:17])
 
 
 def test_usable_backends_are_listed(printed):

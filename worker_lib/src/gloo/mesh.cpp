@@ -124,7 +124,7 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline, int& peer)
     GlooStore store(group_, store_.below("gloo"), deadline, peer);
     context_ = std::make_shared<gloo::rendezvous::Context>(group_.rank, group_.size);
     context_->setTimeout(std::max(std::chrono::milliseconds(1), left_until(deadline) / kTimeoutsPerConnect));
-    if (group_.size > 1) context_->connectFullMesh(store, device);
+    context_->connectFullMesh(store, device);  // also of one rank, for Gloo's own collectives: native_handle()
     probes_.resize(static_cast<std::size_t>(group_.size));
     for (int r = 0; r < group_.size; ++r) {
         if (r == group_.rank) continue;
