@@ -23,7 +23,7 @@ struct Made {
 /// Plans "prog" with these options, files and variables.
 Made made(const Words& options, const Files& files = {}, const Environment& environment = {}) {
     Deps machine = small_machine(environment);
-    machine.current_folder = [] { return std::string("/work"); };
+    machine.current_folder = [] { return std::string("/home/you"); };
     machine.read_file = [&files](const std::string& path) {
         const auto found = files.find(path);
         return found == files.end() ? base::Result<std::string>(base::Error{"No such file or directory"})
