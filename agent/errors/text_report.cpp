@@ -93,8 +93,11 @@ bool misses_input(const Failure& failure) {
 
 /// Advice for a worker that wanted to read, or that has left no output on stderr.
 std::string advice(const Failure& failure, const JobResult& end) {
-    if (end.lacks_input && misses_input(failure))
-        return fmt::format("standard input is empty: --stdin={} connects it to rank {}", failure.rank, failure.rank);
+    if (end.lacks_input && misses_input(failure)) {
+        const bool also_others = std::count_if(end.failures.begin(), end.failures.end(), misses_input) > 1;
+        return fmt::format("standard input is empty: --stdin={} connects it to rank {}{}", failure.rank, failure.rank,
+                           also_others ? ", --stdin=all to all" : "");
+    }
     if (failure.record || !failure.stderr_tail.empty() || failure.out_of_memory != OutOfMemory::no) return {};
     if (failure.how == ExitKind::signalled && failure.signal == SIGKILL)
         return "dlaunch did not send this SIGKILL; the kernel's log (dmesg) may name the sender";

@@ -372,6 +372,12 @@ TEST(TextReport, AdvisesHowToConnectStandardInput) {
     EXPECT_EQ(text_report(end).find("--stdin"), std::string::npos) << "the rank has the input";
     end.lacks_input = true;
     EXPECT_TRUE(has_line(text_report(end), "  standard input is empty: --stdin=3 connects it to rank 3"));
+    Failure other = end.failures[0];
+    other.rank = 4;
+    end.failures.push_back(other);
+    EXPECT_TRUE(
+        has_line(text_report(end), "  standard input is empty: --stdin=3 connects it to rank 3, --stdin=all to all"));
+    end.failures.pop_back();
     end.failures[0].message = "EOFError: Ran out of input";
     EXPECT_EQ(text_report(end).find("--stdin"), std::string::npos) << "an empty file of pickle";
     end.failures[0].message = "bdb.BdbQuit";
