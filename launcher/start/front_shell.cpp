@@ -324,8 +324,11 @@ void FrontShell::finish(int status, const std::string& reason) {
     }
     const auto snapshot = latest_snapshot();
     agent::JobResult result = snapshot ? agent::recorded_result(*snapshot) : agent::JobResult();
-    if (plan_.collects_logs)
+    if (plan_.collects_logs) {
         for (agent::Failure& failure : result.failures) name_collected_files(failure, run_.paths());
+        result.log_directory = run_.paths().folder();
+        result.log_name = run_.paths().short_name();
+    }
     for (agent::Failure& failure : result.failures)
         failure.is_on_screen = plan_.job.logs.is_on_console(failure.local_rank, agent::kStderr);
     agent::describe_job(plan_.job, seconds, result);

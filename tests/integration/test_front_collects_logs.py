@@ -60,7 +60,9 @@ def test_the_report_names_the_collected_files(dlaunch, tmp_path):
     logs, report = tmp_path / "logs", tmp_path / "report.json"
     fails = ["--no-python", "sh", "-c", "echo why >&2; exit 3"]
     result = dlaunch("--launcher=fork", "--hosts=a,b", "-r", 3, f"--log-dir={logs}", f"--report={report}", "--collect-logs", *fails)
-    first = json.loads(report.read_text())["failures"][0]
+    told = json.loads(report.read_text())
+    first = told["failures"][0]
+    assert Path(told["log_directory"]) == (logs / "latest").resolve()
     assert result.rc == 3 and f"{logs}/latest/{first['host']}/attempt_0/0/" in result.err
     assert Path(first["stderr_file"]).parent.samefile(logs / "latest" / first["host"] / "attempt_0/0")
     assert Path(first["stderr_file"]).read_text() == "why\n" and Path(first["stdout_file"]).read_text() == ""
