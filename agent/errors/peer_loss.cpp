@@ -38,6 +38,7 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"failed to fill whole buffer", "Rust, std::io"},
     {"early eof", "Rust, tokio"},
     {"read: end of file", "Boost.Asio"},
+    {"read: unexpected end of file", "several"},
     {"end of file reached (eoferror)", "Ruby"},
     {"empty reply from server", "curl"},
     {"connection abort", "strerror(ECONNABORTED)"},
