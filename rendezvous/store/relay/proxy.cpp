@@ -38,6 +38,7 @@ void forget(std::unordered_map<std::string, Channel>& calls, const std::string& 
 
 bool Proxy::request(Local from, const wire::Request& request, wire::Numbering numbering) {
     Client& client = clients_[from];
+    if (client.refused) return true;  // its connection ends
     if (numbering == wire::Numbering::torch_1_13) give_up_waits(from, client);
     if (wire::may_change(request.operation)) gets_.clear();
     if (request.operation != StoreOperation::add) send_adds();
@@ -193,15 +194,28 @@ bool Proxy::received(const wire::TrunkFrame& frame) {
     }
     if (frame.kind != Kind::close) return false;
     if (owner != owners_.end()) {
-        const Local id = owner->second;
-        actions_.push_back(Drop{id});
-        closed(id);  // answers with a close
+        end_own_channel(owner->second);
     } else if (call != calls_.end()) {
         drop_call(frame.channel, call->second);
     } else if (std::erase_if(idle_, [&](const Idle& idle) { return idle.channel == frame.channel; }) > 0) {
         close_channel(frame.channel);
     }
     return true;
+}
+
+/// The store has refused a request. A reply of an earlier one may still come, in a call's channel.
+void Proxy::end_own_channel(Local id) {
+    Client& client = clients_.at(id);
+    if (client.call == 0 || client.due.front().source != Due::Source::call) return drop(id);
+    client.refused = true;
+    owners_.erase(client.channel);
+    close_channel(std::exchange(client.channel, 0));
+}
+
+/// Answers a close of the client's channel with one.
+void Proxy::drop(Local id) {
+    actions_.push_back(Drop{id});
+    closed(id);
 }
 
 /// The store has refused a call. A client may have joined it twice.
@@ -213,8 +227,7 @@ void Proxy::drop_call(Channel channel, Call& call) {
         if (client == clients_.end()) continue;
         std::erase(client->second.waits, channel);
         if (client->second.call == channel) client->second.call = 0;
-        actions_.push_back(Drop{id});
-        closed(id);
+        drop(id);
     }
     calls_.erase(channel);
     close_channel(channel);
@@ -274,7 +287,9 @@ bool Proxy::end_reply(Local to, Client& client) {
     client.call = 0;
     client.due.pop_front();
     end_due(to, client);
-    return take_reply(to, client, std::exchange(client.early, {}));
+    if (!take_reply(to, client, std::exchange(client.early, {}))) return false;
+    if (client.refused) drop(to);
+    return true;
 }
 
 /// After the last item the store waits for nobody any more. Workers that have joined too late for it to know wait anew.

@@ -104,6 +104,7 @@ private:
         bool adds = false;                 ///< has one in adds_
         bool on_hold = false;
         bool finished = false;
+        bool refused = false;  ///< by the store, which answers no request after the call that is due
     };
     struct Caller {
         Local client;
@@ -138,6 +139,8 @@ private:
     void send_sum(std::size_t first);
     void pass_on(Local from, Client& client, const wire::Request& request);
     wire::Channel begin_call(Local from, const wire::Request& request, std::string bytes);
+    void end_own_channel(Local id);
+    void drop(Local id);
     void drop_call(wire::Channel channel, Call& call);
     void leave_call(Local client, wire::Channel channel);
     void give_up_waits(Local from, Client& client);

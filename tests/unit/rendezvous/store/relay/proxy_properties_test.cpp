@@ -51,12 +51,13 @@ rc::Gen<Step> any_step() {
 }
 
 /// `at_once`: each request is answered before the next one comes. Else nothing is compared whose outcome depends on
-/// what is on its way: CANCEL_WAIT, items of queues, and the order of answers and replies for one worker.
+/// what is on its way: CANCEL_WAIT, items of queues, the order of answers and replies for one worker, and the answers
+/// of WAITs beside a BARRIER that is refused.
 void compare(bool at_once) {
     Clients direct;
     Upstream store;
     Node node(store);
-    std::set<Proxy::Local> gone;
+    std::set<Proxy::Local> gone, uncompared;
     for (const Step& step : *rc::gen::container<std::vector<Step>>(any_step())) {
         if (gone.contains(step.worker) || step.operation == StoreOperation::list_keys) continue;
         const bool waits = step.operation == StoreOperation::wait || step.operation == StoreOperation::barrier;
@@ -73,10 +74,11 @@ void compare(bool at_once) {
         RC_ASSERT(node.dropped.contains(step.worker));
         direct.core().close(static_cast<Slot>(step.worker));
         gone.insert(step.worker);
+        if (!at_once && waits) uncompared.insert(step.worker);
     }
     node.flush();
     for (Proxy::Local worker = 0; worker < 4; ++worker)
-        RC_ASSERT(node.replies(worker) == direct.replies(static_cast<Slot>(worker)));
+        if (!uncompared.contains(worker)) RC_ASSERT(node.replies(worker) == direct.replies(static_cast<Slot>(worker)));
     RC_ASSERT(node.on_hold.empty());
 }
 

@@ -23,84 +23,12 @@ TEST_F(ProxyTest, requests_of_a_worker_are_answered_in_order) {
     EXPECT_EQ(node.replies(1), le64(2) + vec("seven") + std::string("\5\0\0\0", 4));
 }
 
-TEST_F(ProxyTest, adds_of_one_key_leave_as_their_sum_and_each_counts_once) {
-    node.add(1, "n", 5);
-    node.add(2, "n", -7);
-    node.add(3, "other", 1);
-    node.add(4, "n", 100);
-    node.flush(3);
-    EXPECT_EQ(store.requests, 2U);
-    EXPECT_EQ(node.replies(1), le64(5));
-    EXPECT_EQ(node.replies(2), le64(static_cast<std::uint64_t>(-2)));
-    EXPECT_EQ(node.replies(3), le64(1));
-    EXPECT_EQ(node.replies(4), le64(98));
-    node.add(2, "n", 1);
-    node.flush();
-    EXPECT_EQ(node.replies(2), le64(99));
-}
-
-TEST_F(ProxyTest, an_add_joins_none_that_has_left) {
-    node.add(1, "n", 1);
-    store.take(node.proxy.take_frames());
-    node.add(2, "n", 1);
-    node.flush();
-    EXPECT_EQ(store.requests, 2U);
-    EXPECT_EQ(node.replies(2), le64(2));
-}
-
-TEST_F(ProxyTest, no_add_overtakes_another_request) {
-    node.add(1, "n", 1);
-    node.set(2, "key", "");  // has no reply: worker 2 goes on
-    node.add(2, "n", 1);
-    node.get(3, "n");
-    node.add(4, "n", 1);
-    node.flush();
-    EXPECT_EQ(store.requests, 5U);
-    EXPECT_EQ(node.replies(3), vec("2"));
-    EXPECT_EQ(node.replies(4), le64(3));
-}
-
-TEST_F(ProxyTest, an_add_behind_a_reply_that_is_due_joins_none) {
-    node.add(1, "n", 1);
-    node.add(2, "m", 1);
-    node.add(2, "n", 10);
-    node.add(3, "n", 100);
-    node.flush();
-    EXPECT_EQ(node.replies(2), le64(1) + le64(11));
-    EXPECT_EQ(node.replies(3), le64(111));
-}
-
-TEST_F(ProxyTest, the_share_of_a_worker_that_has_gone_counts) {
-    node.add(1, "n", 1);
-    node.add(2, "n", 10);
-    node.proxy.closed(1);
-    node.add(3, "n", 100);
-    node.proxy.closed(3);
-    node.flush();
-    EXPECT_EQ(node.replies(1) + node.replies(3), "");
-    EXPECT_EQ(node.replies(2), le64(11));
-    node.add(2, "n", 0);
-    node.flush();
-    EXPECT_EQ(node.replies(2), le64(111));
-}
-
 TEST_F(ProxyTest, a_refused_sum_closes_all_its_workers) {
     node.set(1, "n", "no number");
     node.add(2, "n", 1);
     node.add(3, "n", 1);
     node.flush();
     EXPECT_EQ(node.dropped, (std::set<Proxy::Local>{2, 3}));
-}
-
-TEST_F(ProxyTest, a_lost_trunk_adds_nothing_again) {
-    node.add(1, "n", 1);
-    node.add(2, "n", 1);
-    store.take(node.proxy.take_frames());
-    node.proxy.lost();  // before the reply
-    node.add(3, "n", 1);
-    node.flush();
-    EXPECT_EQ(store.requests, 2U);
-    EXPECT_EQ(node.replies(1) + node.replies(2), "");
 }
 
 TEST_F(ProxyTest, equal_waits_are_one) {
@@ -331,6 +259,20 @@ TEST_F(ProxyTest, a_refused_call_ends_all_that_have_joined_it) {
     EXPECT_EQ(node.dropped, (std::set<Proxy::Local>{1, 2}));
     node.flush();
     EXPECT_EQ(store.channels(), 0U);
+}
+
+/// Whichever channel the GET has borrowed: the one or the other is late.
+TEST_F(ProxyTest, a_refused_request_takes_no_earlier_reply_along) {
+    for (const wire::Channel late : {1U, 2U}) {
+        Upstream upstream;
+        Node worker{upstream};
+        worker.set(1, "key", "text");
+        worker.get(1, "key");
+        worker.add(1, "key", 1);
+        worker.flush(SIZE_MAX, late);
+        EXPECT_EQ(worker.replies(1), vec("text"));
+        EXPECT_TRUE(worker.dropped.contains(1));
+    }
 }
 
 TEST_F(ProxyTest, a_lost_trunk_ends_the_workers_that_have_used_it) {
