@@ -102,8 +102,8 @@ void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperPro
         if (node.end) continue;
         const std::string text = node.is_unlisted ? NodeState::kUnlisted : how.text;
         if (!node.socket) {
-            const bool is_early = how.status != 0 && !node.is_unlisted;
-            carry_out(start_up_.failed(host, fmt::format("{}{}", text, is_early ? " before an agent came" : ""),
+            const bool has_exited = how.status.has_value() && !node.is_unlisted;
+            carry_out(start_up_.failed(host, fmt::format("{}{}", text, has_exited ? " before an agent came" : ""),
                                        base::Clock::now()));
             continue;
         }
