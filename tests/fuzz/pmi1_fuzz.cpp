@@ -33,12 +33,18 @@ public:
     void take(std::string_view line) {
         const auto first = static_cast<unsigned char>(line.empty() ? 0 : line[0]);
         const int rank = first % kRanks;
-        switch (first / kRanks % 16) {
-            case 1: static_cast<void>(server_.ended(rank, first & 64 ? 1 : 0)); break;
-            case 2: server_.endless(rank); break;
-            case 3: answer(); break;
-            default: server_.line(rank, line.empty() ? line : line.substr(1));
-        }
+        const int what = first / kRanks % 16;
+        if (what == 3)
+            answer();
+        else if (has_ended_[rank])
+            return;  // nor does it send anything
+        else if (what == 1)
+            static_cast<void>(server_.ended(rank, first & 64 ? 1 : 0));
+        else if (what == 2)
+            server_.endless(rank);
+        else
+            server_.line(rank, line.empty() ? line : line.substr(1));
+        has_ended_[rank] |= what == 1;
         check();
     }
 
@@ -71,7 +77,7 @@ private:
 
     Pmi1Server server_;
     std::string fence_;
-    bool is_fenced_ = false;
+    bool is_fenced_ = false, has_ended_[kRanks] = {};
     Kind pending_[kRanks] = {Kind::reply, Kind::reply, Kind::reply};
 };
 

@@ -142,7 +142,7 @@ def test_it_shows_what_its_headers_declare_and_no_more(prefix):
     names = subprocess.run(["nm", "-DC", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     shown = [line.split(maxsplit=2)[2] for line in names.splitlines()]
     headers = "".join(header.read_text() for header in sorted((prefix / "include" / "dlaunch").glob("*.hpp")))
-    declared = set(re.findall(r"^(?:\[\[nodiscard\]\] )?(?! |inline|constexpr|consteval|template|struct|class|using)[\w:<>*& ]+?[ *&](\w+)\(", headers, re.M))
+    declared = set(re.findall(r"^(?:\[\[nodiscard\]\] )?(?! |inline|constexpr|consteval|template|struct|class|using)[\w:<>*& ]+?[ *&](\w+)\((?:[^;{]|{})*;", headers, re.M))
     assert {"init_process_group", "spawn", "heartbeat"} <= declared
     missing = {name for name in declared if not any(symbol.startswith(f"dlaunch::{name}") for symbol in shown)}
     assert not missing, "declared, but not in the library"

@@ -7,7 +7,7 @@ import time
 from processes import children, state, until
 from workers import STAY
 
-IN_A_GROUP = ["bash", "-c", 'set -m; "$0" "$@" & wait']  # not orphaned: SIGTSTP stops it
+IN_A_GROUP = ["bash", "-c", 'set -m; "$0" "$@" & wait -f $!']  # not orphaned: SIGTSTP stops it
 
 
 def test_the_later_signal_counts(start, shell_worker):
