@@ -138,7 +138,6 @@ void Guard::stop(int by) {
         sigprocmask(SIG_BLOCK, &stop_signal, nullptr);
     }
     sigprocmask(SIG_BLOCK, &go_on, nullptr);
-    received.insert(SIGCONT);
     GuardMessage message;
     sigaddset(&message.set, SIGCONT);
     ++continued;
@@ -146,8 +145,10 @@ void Guard::stop(int by) {
 }
 
 void Guard::send_to_agent(const GuardMessage& message) {
+    // A stopped agent must receive the message, too. First: it discards the SIGTSTP of stop(), which would have the
+    // agent suspend its workers again behind the message that resumes them.
+    kill(agent, SIGCONT);
     send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    kill(agent, SIGCONT);  // a stopped agent must receive the message, too
 }
 
 /// The time-out for poll(): until the deadline of the lease, the coordinator, an announced exit or a stalled agent.
