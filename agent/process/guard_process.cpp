@@ -30,8 +30,6 @@ constexpr auto kAgentMayTake = 300ms;  // from `ending` to its exit
 constexpr std::size_t kMostDescriptors = 2 + base::CoordinatorSeat::kMostListeners;
 constexpr auto kFenceDeadline = 2500ms;  // for the cgroup, and again for processes outside
 
-volatile std::sig_atomic_t is_to_go_on = 0;
-
 }  // namespace
 
 bool Guard::receive(GuardMessage& message) {
@@ -119,25 +117,17 @@ void Guard::read_messages() {
     }
 }
 
-/// Stops the whole process group by the signal itself: the kernel ignores it if no shell could continue the group. The
-/// signal discards a SIGCONT that is pending, so a handler looks for each from here on.
+/// Stops the whole process group by the signal itself: the kernel ignores it if no shell could continue the group.
 void Guard::stop(int by) {
-    sigset_t go_on, stop_signal;
-    sigemptyset(&go_on);
-    sigaddset(&go_on, SIGCONT);
+    sigset_t stop_signal, pending;
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;  // the signal below would discard it
     sigemptyset(&stop_signal);
     sigaddset(&stop_signal, by);
-    is_to_go_on = 0;
-    signal(SIGCONT, [](int) { is_to_go_on = 1; });
     signal(by, SIG_DFL);
-    sigprocmask(SIG_UNBLOCK, &go_on, nullptr);
-    if (!is_to_go_on) {
-        kill(0, by);
-        if (is_to_go_on) kill(0, SIGCONT);                // it came in between
-        sigprocmask(SIG_UNBLOCK, &stop_signal, nullptr);  // stopped here until SIGCONT
-        sigprocmask(SIG_BLOCK, &stop_signal, nullptr);
-    }
-    sigprocmask(SIG_BLOCK, &go_on, nullptr);
+    kill(0, by);
+    sigprocmask(SIG_UNBLOCK, &stop_signal, nullptr);  // stopped here until SIGCONT
+    sigprocmask(SIG_BLOCK, &stop_signal, nullptr);
+    if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;
     GuardMessage message;
     sigaddset(&message.set, SIGCONT);
     ++continued;
@@ -145,10 +135,8 @@ void Guard::stop(int by) {
 }
 
 void Guard::send_to_agent(const GuardMessage& message) {
-    // A stopped agent must receive the message, too. First: it discards the SIGTSTP of stop(), which would have the
-    // agent suspend its workers again behind the message that resumes them.
-    kill(agent, SIGCONT);
     send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    kill(agent, SIGCONT);  // a stopped agent must receive the message, too
 }
 
 /// The time-out for poll(): until the deadline of the lease, the coordinator, an announced exit or a stalled agent.
