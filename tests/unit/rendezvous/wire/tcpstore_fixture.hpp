@@ -40,6 +40,18 @@ inline Request about(StoreOperation operation, std::string_view key = {}, std::s
     return request;
 }
 
+/// The request of a step of a property test, whose keys are letters; `words` must outlive it.
+inline Request request_of(const auto& step, std::vector<std::string_view>& words) {
+    Request request = about(step.operation, std::string_view(step.keys).substr(0, 1), step.value, step.desired);
+    request.integer = step.integer;
+    for (std::size_t i = 0; i < step.keys.size(); ++i) {
+        words.push_back(std::string_view(step.keys).substr(i, 1));
+        if (step.operation == StoreOperation::multi_set) words.push_back(step.value);
+    }
+    request.words = words;
+    return request;
+}
+
 inline Request with_integer(StoreOperation operation, std::string_view key, std::int64_t integer) {
     Request request = about(operation, key);
     request.integer = integer;

@@ -30,18 +30,6 @@ void showValue(const Step& step, std::ostream& out) {
         << " value " << step.value << " desired " << step.desired << " integer " << step.integer << "\n";
 }
 
-wire::Request request_of(const Step& step, std::vector<std::string_view>& words) {
-    wire::Request request =
-        wire::about(step.operation, std::string_view(step.keys).substr(0, 1), step.value, step.desired);
-    request.integer = step.integer;
-    for (std::size_t i = 0; i < step.keys.size(); ++i) {
-        words.push_back(std::string_view(step.keys).substr(i, 1));
-        if (step.operation == StoreOperation::multi_set) words.push_back(step.value);
-    }
-    request.words = words;
-    return request;
-}
-
 class Model {
 public:
     std::map<Slot, std::string> replies;
@@ -207,7 +195,7 @@ RC_GTEST_PROP(CoreProperties, replies_as_the_model_does, ()) {
     for (const Step& step : *rc::gen::container<std::vector<Step>>(any_step())) {
         if (step.operation == StoreOperation::list_keys || step.operation == StoreOperation::ping) continue;
         std::vector<std::string_view> words;
-        const auto verdict = clients.ask(step.client, request_of(step, words));
+        const auto verdict = clients.ask(step.client, wire::request_of(step, words));
         RC_ASSERT(model.take(step) == (verdict != Core::Verdict::refused));
         for (Slot client = 0; client < 4; ++client)
             RC_ASSERT(clients.replies(client) == std::exchange(model.replies[client], {}));
@@ -220,7 +208,7 @@ RC_GTEST_PROP(CoreProperties, an_unchanged_verdict_leaves_the_store_unchanged, (
     Clients all, changes;
     for (Step step : *rc::gen::container<std::vector<Step>>(any_step())) {
         std::vector<std::string_view> words;
-        const auto request = request_of(step, words);
+        const auto request = wire::request_of(step, words);
         if (all.ask(step.client, request) == Core::Verdict::changed) changes.ask(0, request);
     }
     for (const char key : std::string("abcd")) {
@@ -249,7 +237,7 @@ RC_GTEST_PROP(CoreProperties, counts_what_it_keeps_and_stays_within_its_limit, (
         Model after = model;
         const bool is_valid = after.take(step);
         const bool fits = after.kept_bytes() <= std::max(limit, model.kept_bytes());
-        const auto verdict = clients.ask(step.client, request_of(step, words));
+        const auto verdict = clients.ask(step.client, wire::request_of(step, words));
         RC_ASSERT((verdict == Core::Verdict::refused) == !is_valid);
         if (step.operation != StoreOperation::multi_set)
             RC_ASSERT((verdict == Core::Verdict::full) == (is_valid && !fits));

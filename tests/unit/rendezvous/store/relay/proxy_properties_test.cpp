@@ -24,18 +24,6 @@ void showValue(const Step& step, std::ostream& out) {
         << step.integer << (step.flushes ? " flushes" : "") << "\n";
 }
 
-wire::Request request_of(const Step& step, std::vector<std::string_view>& words) {
-    wire::Request request =
-        wire::about(step.operation, std::string_view(step.keys).substr(0, 1), step.value, step.desired);
-    request.integer = step.integer;
-    for (std::size_t i = 0; i < step.keys.size(); ++i) {
-        words.push_back(std::string_view(step.keys).substr(i, 1));
-        if (step.operation == StoreOperation::multi_set) words.push_back(step.value);
-    }
-    request.words = words;
-    return request;
-}
-
 rc::Gen<Step> any_step() {
     const auto keys = rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange('a', 'd')));
     const auto value = rc::gen::element<std::string>("", "x", "1", "2", "-3", std::string(5000, 'y'));
@@ -65,7 +53,7 @@ void compare(bool at_once) {
             step.operation == StoreOperation::cancel_wait || step.operation == StoreOperation::queue_push;
         if (!at_once && (is_timely || waits != (step.worker < 2))) continue;
         std::vector<std::string_view> words;
-        const auto request = request_of(step, words);
+        const auto request = wire::request_of(step, words);
         node.ask(step.worker, request);
         const auto verdict = direct.ask(static_cast<Slot>(step.worker), request);
         if (at_once || step.flushes) node.flush(step.piece, at_once ? 0 : static_cast<wire::Channel>(step.integer + 2));
