@@ -132,22 +132,30 @@ std::vector<std::byte> noise(DType type, std::size_t count, std::uint32_t seed) 
     return bytes;
 }
 
-/// True: the bits are equal, or both are NaN; the processor chooses which of two NaNs it propagates.
-bool same(DType type, const std::byte* a, const std::byte* b) {
-    if (std::memcmp(a, b, size_of(type)) == 0) return true;
-    const auto both_nan = [&]<class T>() {
+/// True: each number's bits are equal, or both are NaN; the processor chooses which of two NaNs it propagates.
+template <class T>
+bool same_numbers(const std::byte* a, const std::byte* b, std::size_t numbers) {
+    for (std::size_t i = 0; i < numbers * sizeof(T); i += sizeof(T)) {
         T x, y;
-        std::memcpy(&x, a, sizeof x);
-        std::memcpy(&y, b, sizeof y);
-        return std::isnan(static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(x))) &&
-               std::isnan(static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(y)));
-    };
+        std::memcpy(&x, a + i, sizeof x);
+        std::memcpy(&y, b + i, sizeof y);
+        const auto is_nan = [](T number) {
+            return std::isnan(static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(number)));
+        };
+        if (std::memcmp(&x, &y, sizeof x) != 0 && !(is_nan(x) && is_nan(y))) return false;
+    }
+    return true;
+}
+
+bool same(DType type, const std::byte* a, const std::byte* b) {
     switch (type) {
-        case DType::float16: return both_nan.template operator()<Float16>();
-        case DType::bfloat16: return both_nan.template operator()<BFloat16>();
-        case DType::float32: return both_nan.template operator()<float>();
-        case DType::float64: return both_nan.template operator()<double>();
-        default: return false;
+        case DType::float16: return same_numbers<Float16>(a, b, 1);
+        case DType::bfloat16: return same_numbers<BFloat16>(a, b, 1);
+        case DType::float32: return same_numbers<float>(a, b, 1);
+        case DType::float64: return same_numbers<double>(a, b, 1);
+        case DType::complex64: return same_numbers<float>(a, b, 2);
+        case DType::complex128: return same_numbers<double>(a, b, 2);
+        default: return std::memcmp(a, b, size_of(type)) == 0;
     }
 }
 
