@@ -55,7 +55,12 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main, std::string_view hos
     const bool has_terminal = tcgetpgrp(STDIN_FILENO) == getpgrp() && tcgetattr(STDIN_FILENO, &modes) == 0;
     Guard guarding;
     guarding.spared_children = descendants();
-    guarding.signals = open_signals(taken);
+    sigset_t stops, others = taken;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTSTP);
+    sigdelset(&others, SIGTSTP);
+    guarding.signals = open_signals(others);
+    guarding.stop_requests = open_signals(stops);
     guarding.host = host;
     guarding.write_last_record = write_last_record;
     guarding.modes = has_terminal ? &modes : nullptr;
@@ -93,6 +98,7 @@ GuardLink fork_from_guard(CoordinatorMain coordinator_main, std::string_view hos
     prctl(PR_SET_NAME, "dlaunch-agent");
     close(ends[0]);
     close(guarding.signals);
+    close(guarding.stop_requests);
     for (const int kept : {guarding.status_listener, guarding.last_record})
         if (kept >= 0) close(kept);
     const bool hosts = guarding.coordinator.is_seated();

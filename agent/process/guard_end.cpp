@@ -86,7 +86,7 @@ std::string Guard::last_text() const {
 
 void Guard::look_after_coordinator() {
     const pid_t before = coordinator.pid();
-    coordinator.look(base::Clock::now(), {socket, signals, connection, status_listener, last_record});
+    coordinator.look(base::Clock::now(), {socket, signals, stop_requests, connection, status_listener, last_record});
     if (coordinator.pid() && coordinator.pid() != before) spared_children.push_back(coordinator.pid());
 }
 
@@ -146,7 +146,7 @@ void Guard::forget_agent() {
     close(socket);
     connection = socket = -1;
     agent = 0;
-    agent_ready = agent_ends = waited_for_console = false;
+    agent_ready = agent_ends = waited_for_console = asked_to_stop = false;
     continued = 0;
     clear_deadlines();
     cgroup.clear();
@@ -164,10 +164,10 @@ void Guard::clear_deadlines() {
 }
 
 void Guard::turn() {
-    pollfd what[] = {{signals, POLLIN, 0}, {socket, POLLIN, 0}};
-    poll(what, 2, patience());
+    pollfd what[] = {{signals, POLLIN, 0}, {socket, POLLIN, 0}, {asked_to_stop ? -1 : stop_requests, POLLIN, 0}};
+    poll(what, 3, patience());
     if (what[1].revents & POLLIN) read_messages();
-    if (what[0].revents & POLLIN) pass_signals();
+    if ((what[0].revents | what[2].revents) & POLLIN) pass_signals();
     collect();
     look_after_coordinator();
     // The link to a dead agent stays readable. Without this poll() would spin until the agent is reaped.

@@ -120,11 +120,11 @@ void Guard::read_messages() {
 /// Stops the whole process group by the signal itself: the kernel ignores it if no shell could continue the group.
 void Guard::stop(int by) {
     sigset_t stop_signal, pending;
-    if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;  // the signal below would discard it
     sigemptyset(&stop_signal);
     sigaddset(&stop_signal, by);
     signal(by, SIG_DFL);
-    kill(0, by);
+    if (by != SIGTSTP || !asked_to_stop) kill(0, by);
+    asked_to_stop = false;
     sigprocmask(SIG_UNBLOCK, &stop_signal, nullptr);  // stopped here until SIGCONT
     sigprocmask(SIG_BLOCK, &stop_signal, nullptr);
     if (sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1) return;
@@ -165,13 +165,28 @@ bool Guard::drain_signals(sigset_t& seen) {
     signalfd_siginfo got{};
     while (read(signals, &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
         if (got.ssi_signo == SIGCHLD) continue;
-        if (got.ssi_signo == SIGCONT) sigdelset(&seen, SIGTSTP);  // the later one counts, as in the kernel
-        if (got.ssi_signo == SIGTSTP) sigdelset(&seen, SIGCONT);
         sigaddset(&seen, static_cast<int>(got.ssi_signo));
         received.insert(static_cast<int>(got.ssi_signo));
         any = true;
     }
     return any;
+}
+
+/// A SIGTSTP is pending of which the agent does not know.
+bool Guard::has_stop_request() const {
+    sigset_t pending;
+    return !asked_to_stop && sigpending(&pending) == 0 && sigismember(&pending, SIGTSTP) == 1;
+}
+
+/// Of SIGTSTP and SIGCONT the later one counts, as in the kernel.
+void Guard::take_stop_request(sigset_t& seen) {
+    if (sigismember(&seen, SIGCONT) == 1) asked_to_stop = false;
+    if (!has_stop_request()) return;
+    sigaddset(&seen, SIGTSTP);
+    sigdelset(&seen, SIGCONT);
+    signalfd_siginfo got{};
+    const bool can_stop = agent_alive && !starts_nodes;
+    asked_to_stop = can_stop || read(stop_requests, &got, sizeof got) < 0;
 }
 
 /// The first of these signals that requests the end of the job; 0: none does.
@@ -184,12 +199,14 @@ int Guard::end_signal_in(const sigset_t& seen) const {
 void Guard::pass_signals() {
     sigset_t seen;
     sigemptyset(&seen);
-    if (!drain_signals(seen)) return;
+    if (!drain_signals(seen) && !has_stop_request()) return;
     // One request may arrive more than once: timeout(1) signals its child and then its group, systemd every process of
     // a unit. The first signal has had no effect yet, so signals that arrive within this time belong to the same
     // request.
     poll(nullptr, 0, kSameRequestMs);
     drain_signals(seen);
+    take_stop_request(seen);
+    if (sigisemptyset(&seen)) return;
     const int number = end_signal_in(seen);
     if (!agent_alive) {
         if (number && end_signal) pass_to_coordinator(number);  // watch_coordinator() passes the first one

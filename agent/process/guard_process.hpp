@@ -22,6 +22,9 @@ namespace dlaunch::agent {
 struct Guard {
     int socket = -1;
     int signals = -1;
+    /// Readable while SIGTSTP is pending, and read only where no process stops: a SIGCONT that comes before the guard
+    /// has stopped cancels a pending SIGTSTP, and would be lost behind one that the guard raised.
+    int stop_requests = -1;
     pid_t agent = 0;
     std::string_view host;  ///< for its lines, of a front end's node; empty: none
     std::string cgroup;
@@ -38,6 +41,7 @@ struct Guard {
     bool has_lease = false;  ///< false: the lease's page is untouched, which saves memory
     bool hangup_ignored = false;
     bool agent_ready = false;       ///< the agent reads signals, and removes its files itself
+    bool asked_to_stop = false;     ///< the agent has been told of the pending SIGTSTP
     int continued = 0;              ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
     bool keeps_status = false;      ///< after a signal the exit status shows it, and not a death
     std::set<int> received;         ///< signals that have come to this process
@@ -81,6 +85,8 @@ struct Guard {
     [[nodiscard]] int patience() const;
     void fence();
     bool drain_signals(sigset_t& seen);
+    [[nodiscard]] bool has_stop_request() const;
+    void take_stop_request(sigset_t& seen);
     [[nodiscard]] int end_signal_in(const sigset_t& seen) const;
     void pass_signals();
     void pass_to_coordinator(int number) const { coordinator.signal(number == SIGINT ? SIGINT : SIGTERM); }

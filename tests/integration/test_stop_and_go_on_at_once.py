@@ -1,4 +1,4 @@
-"""SIGCONT within the millisecond in which dlaunch collects the signals of one request: the job goes on."""
+"""SIGCONT while dlaunch collects the signals of one request, stops the workers or itself: the job goes on."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ def test_the_later_signal_counts(start, shell_worker):
     run = start("--nproc-per-node=2", "--no-python", shell_worker(STAY), prefix=IN_A_GROUP)
     workers = [int(pid) for pid in run.ready(2)]
     guard = children(run.pid)[0]
-    for count in range(60):
+    for count in range(150):  # a millisecond is for signals of one request, what follows stops workers and guard
         os.kill(guard, signal.SIGTSTP)
         time.sleep(count * 0.000015)
         os.kill(guard, signal.SIGCONT)
