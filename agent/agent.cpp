@@ -234,7 +234,7 @@ void Agent::wire() {
                                .open_files = open_files_,
                                .program = template_.get()});
     round_ = std::make_unique<GroupShell>(*deps_, events_, static_cast<GroupOwner&>(*this));
-    output_.show_view(terminal_.is_in_background());
+    output_.resume(terminal_.is_in_background());
     if (early_stop_) suspend(std::exchange(early_stop_, 0));
 }
 
@@ -360,7 +360,7 @@ void Agent::suspend(int stop_signal) {
     input_.suspend();
     round_->suspend();
     terminal_.take_back();
-    output_.pause_view([this, stop_signal] { link_.report_suspended(stop_signal); });
+    output_.suspend([this, stop_signal] { link_.report_suspended(stop_signal); });
 }
 
 void Agent::resume() {
@@ -370,7 +370,7 @@ void Agent::resume() {
     round_->give_terminal();
     input_.resume();
     round_->resume();
-    output_.show_view(terminal_.is_in_background());
+    output_.resume(terminal_.is_in_background());
 }
 
 int prepare_and_run(const Plan& plan, GuardLink& link) {

@@ -197,22 +197,23 @@ void Output::show(const JobProgress& progress) {
     post([progress](Side& side) { side.logs.show(progress); });
 }
 
-void Output::pause_view(std::function<void()> done) {
-    if (!side_->logs.is_live()) return done();
+void Output::suspend(std::function<void()> done) {
     const auto once = std::make_shared<std::function<void()>>(std::move(done));
     const auto call = [once] {
         if (auto wanted = std::exchange(*once, nullptr)) wanted();
     };
     post([gate = gate_, call](Side& side) {
-        side.logs.suspend_view();
+        side.logs.suspend();
         gate->post(call);
     });
     pause_due_ = control_.after(bounds_.hurried, call);
 }
 
-void Output::show_view(bool is_in_background) {
-    if (!side_->logs.is_live()) return;
-    post([is_in_background](Side& side) { is_in_background ? side.logs.pause_view() : side.logs.resume_view(); });
+void Output::resume(bool is_in_background) {
+    post([is_in_background](Side& side) {
+        side.logs.release();
+        is_in_background ? side.logs.pause_view() : side.logs.resume_view();
+    });
 }
 
 void Output::write_event(std::string line) {

@@ -99,10 +99,12 @@ public:
 
     /// For the live view of a terminal; without effect on other consoles.
     void show(const JobProgress& progress);
-    /// Calls `done` when nothing of the view is left that does not scroll; at once where there is none.
-    void pause_view(std::function<void()> done);
-    /// Shows the view again, unless the terminal belongs to the shell now, or to another job.
-    void show_view(bool is_in_background);
+
+    /// Once the workers are stopped: calls `done` when a terminal can belong to the shell, as nothing more appears on
+    /// it and nothing of the live view is left that does not scroll.
+    void suspend(std::function<void()> done);
+    /// Shows what came since suspend(), and the view, unless the terminal belongs to the shell now, or to another job.
+    void resume(bool is_in_background);
 
     /// Appends a line, which includes its newline, to the event log.
     void write_event(std::string line);

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <utility>
 
 namespace dlaunch::agent {
 
@@ -53,8 +54,10 @@ bool Console::same(int one, int other) {
 void Console::flush() {
     const bool was_full = full();
     const bool waited = static_cast<bool>(writable_);
-    while (!queue_.empty() && kind_ != Kind::dead) {
-        const ssize_t written = write_some();
+    while (kind_ != Kind::dead) {
+        const std::string_view bytes_now = next();
+        if (bytes_now.empty()) break;
+        const ssize_t written = write_some(bytes_now);
         if (written < 0) {
             if (errno == EINTR) continue;
             if (errno == EAGAIN) break;
@@ -67,7 +70,7 @@ void Console::flush() {
         queue_.consume(bytes);
     }
     if (kind_ == Kind::dead) queue_.clear();
-    if (queue_.empty())
+    if (next().empty())
         writable_ = {};
     else if (!writable_)
         watch();
@@ -75,8 +78,16 @@ void Console::flush() {
     if ((was_full && !full_) || (waited && queue_.empty())) loop_.post(on_progress_);
 }
 
-ssize_t Console::write_some() {
-    const auto bytes = queue_.view();
+void Console::release() {
+    if (std::exchange(held_, false)) flush();
+}
+
+std::string_view Console::next() const {
+    if (!held_) return queue_.view();
+    return inside_line_ ? queue_.view().substr(0, queue_.view().find('\n') + 1) : std::string_view();
+}
+
+ssize_t Console::write_some(std::string_view bytes) const {
     if (kind_ == Kind::socket) return send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (kind_ != Kind::shared) return write(fd_, bytes.data(), bytes.size());
     // A blocking description: after poll() a write of up to PIPE_BUF bytes does not block.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "agent/logs/byte_queue.hpp"
 #include "agent/logs/warnings.hpp"
@@ -41,6 +42,10 @@ public:
     /// Writes as much as the output accepts now; the rest follows when it accepts more.
     void flush();
 
+    /// Writes nothing until release(), but the rest of a line that was written in part: a shell prints its prompt.
+    void hold() { held_ = true; }
+    void release();
+
     /// Time of the last successful write.
     [[nodiscard]] base::Time progressed_at() const { return progressed_at_; }
 
@@ -52,7 +57,8 @@ private:
 
     void find_kind(int fd);
     void watch();
-    [[nodiscard]] ssize_t write_some();
+    [[nodiscard]] std::string_view next() const;
+    [[nodiscard]] ssize_t write_some(std::string_view bytes) const;
     void fail(int error);
 
     base::Loop& loop_;
@@ -62,6 +68,7 @@ private:
     Kind kind_ = Kind::dead;
     bool terminal_ = false;
     bool full_ = false;
+    bool held_ = false;
     bool inside_line_ = false;  ///< the last byte written was no newline
     int fd_ = -1;               ///< the descriptor that write_some() uses
     base::UniqueFd own_;        ///< the second description, or an epoll set that watches the shared one

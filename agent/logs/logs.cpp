@@ -332,6 +332,7 @@ void Logs::drain(std::chrono::milliseconds patience, std::function<void(std::uin
     impl_->drain = std::make_unique<Impl::Drain>(Impl::Drain{{patience}, std::move(done)});
     impl_->for_template(&Channel::pause);
     impl_->for_channels([](Channel& channel) { channel.drain(); }, !impl_->template_lives);
+    release();
     impl_->screens.for_each([](Screen& screen) { screen.flush(); });
     impl_->check_drained();
 }
@@ -343,11 +344,14 @@ void Logs::cut_drain() {
 bool Logs::is_live() const { return impl_->screens.is_live(); }
 void Logs::show(const JobProgress& progress) { impl_->screens.of(kStdout).show(progress); }
 void Logs::pause_view() { impl_->screens.of(kStdout).pause(); }
-void Logs::suspend_view() {
-    impl_->for_channels([](Channel& channel) { channel.read_now(); }, false);
-    impl_->screens.of(kStdout).suspend();
-}
 void Logs::resume_view() { impl_->screens.of(kStdout).resume(); }
+void Logs::suspend() {
+    if (is_live()) impl_->for_channels([](Channel& channel) { channel.read_now(); }, false);
+    impl_->screens.for_each([](Screen& screen) { screen.suspend(); });
+}
+void Logs::release() {
+    impl_->screens.for_each([](Screen& screen) { screen.release(); });
+}
 
 void Logs::on_resize(std::function<void()> callback) { impl_->resized = std::move(callback); }
 
@@ -364,6 +368,7 @@ void Logs::finish(std::chrono::milliseconds patience, std::function<void(const D
     std::uint64_t unread = 0;
     impl_->for_channels([&](Channel& channel) { unread += channel.give_up(); });  // of a template that still lives
     impl_->finish = std::make_unique<Impl::Finish>(Impl::Finish{{of}, unread, std::move(done)});
+    release();
     impl_->check_finished();
 }
 

@@ -89,9 +89,11 @@ public:
     void show(const JobProgress& progress);
     /// Removes the status line and what else does not scroll, until resume_view().
     void pause_view();
-    /// The same once the workers are stopped, below all lines that they have written.
-    void suspend_view();
     void resume_view();
+    /// Once the workers are stopped: pauses the view below what they have written, and shows nothing more on a
+    /// terminal until release(), drain() or finish().
+    void suspend();
+    void release();
 
     /// The size for the terminal of a worker: the console's without the prefix of lines, else the usual one.
     [[nodiscard]] WindowSize worker_window() const;

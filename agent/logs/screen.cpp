@@ -73,6 +73,7 @@ void Screen::pause() {
 void Screen::suspend() {
     mixer_->suspend(base::Clock::now());
     console_.flush();
+    if (console_.terminal()) console_.hold();
 }
 
 void Screen::resume() {

@@ -35,8 +35,11 @@ public:
     void show(const JobProgress& progress);
     void show_notice(std::string text);
     void pause();
-    void suspend();
     void resume();
+
+    /// A terminal shows nothing more, because it belongs to the shell, until release().
+    void suspend();
+    void release() { console_.release(); }
 
     /// See Mixer.
     void expect(int local_rank, int stream) { mixer_->expect(local_rank, stream); }

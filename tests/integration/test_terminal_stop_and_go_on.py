@@ -41,6 +41,24 @@ def test_again_and_again(at_a_shell, python_worker):
     assert shell.expect(r"status=(\d+)\r")[1] == "130" and not any(map(alive, workers))
 
 
+@pytest.mark.parametrize("view", ["--ui=live", "--ui=plain"])
+def test_no_line_of_a_flood_is_printed_over_the_prompt(at_a_shell, shell_worker, view):
+    flood = 'ready\nexec yes "of rank $RANK"\n'
+    shell = at_a_shell(view, "--nproc-per-node=2", "--no-python", shell_worker(flood), then="")
+    workers = shell.ready(2)
+    for _ in range(3):
+        shell.expect("of rank 1")
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        shell.expect("prompt> ")
+        until(lambda: all(state(pid) == "T" for pid in workers), 5, "the workers' stop")
+        shell.line("sleep 0.3; echo o''ver")
+        assert "of rank" not in shell.expect(r"(?s)(.*)over\r\n[^\n]*prompt> ")[1]
+        shell.line("fg")
+    shell.tty.sendintr()
+    shell.expect("prompt> ")
+
+
 def test_a_stopped_job_can_be_killed(at_a_shell, shell_worker):
     shell = at_a_shell("--nproc-per-node=2", "--no-python", shell_worker('ready\nexec sleep "$TEST_RUN_MARK"\n'))
     workers = shell.ready(2)

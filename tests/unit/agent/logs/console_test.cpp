@@ -165,6 +165,26 @@ TEST_F(ConsoleTest, drop_keeps_the_rest_of_a_line_written_in_part) {
     EXPECT_EQ(out.drop(), 0u);
 }
 
+TEST_F(ConsoleTest, one_that_is_held_completes_its_line_and_shows_the_rest_later) {
+    Ends ends = make_pipe();
+    Console& out = console(ends.writer.get());
+    fcntl(ends.writer.get(), F_SETPIPE_SZ, 4096);
+    out.queue().append(std::string(5000, 'x') + "\nsecond\n");
+    out.flush();
+    out.hold();
+    std::string seen;
+    base::Watch reader = loop_.readable(ends.reader.get(), [&] {
+        seen += read_ready(ends.reader.get());
+        if (seen.ends_with('\n')) loop_.stop();
+    });
+    loop_.run();
+    out.queue().append("third\n");
+    out.flush();
+    EXPECT_EQ(seen + read_ready(ends.reader.get()), std::string(5000, 'x') + "\n");
+    out.release();
+    EXPECT_EQ(read_ready(ends.reader.get()), "second\nthird\n");
+}
+
 TEST_F(ConsoleTest, two_descriptors_of_one_pipe_are_recognised) {
     Ends one = make_pipe(), other = make_pipe();
     base::UniqueFd copy(dup(one.writer.get()));
