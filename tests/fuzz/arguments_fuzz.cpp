@@ -11,15 +11,10 @@
 #include "launcher/cli/normalize.hpp"
 #include "launcher/cli/sources.hpp"
 #include "launcher/command_line.hpp"
-#include "launcher/dry_run.hpp"
 #include "rendezvous/base/text.hpp"
 #include "tests/unit/launcher/deps_for_tests.hpp"
 
 using namespace dlaunch;
-
-/// Plans are checked here; the JSON text of one needs no fuzzing.
-base::Result<std::string> launcher::dry_run(const agent::Plan&, const Deps&) { return base::text_result("{}"); }
-std::string launcher::front_dry_run(const FrontPlan&) { return "{}"; }
 
 namespace {
 
