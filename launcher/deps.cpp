@@ -188,8 +188,8 @@ std::string current_folder(const agent::Host& host) {
 Deps deps_of_this_process() {
     Deps now;
     now.host = {base::host_name(), base::usable_cores(), base::environment()};
-    now.count_devices = [](agent::Vendor vendor, const agent::VariableLookup& variable) {
-        return static_cast<int>(agent::DeviceFinder().visible(vendor, variable).size());
+    now.devices = [](agent::Vendor vendor, const agent::VariableLookup& variable) {
+        return agent::DeviceFinder().visible(vendor, variable);
     };
     now.most_processes = most_processes;
     now.topology = agent::discover_topology;

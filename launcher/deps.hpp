@@ -35,8 +35,8 @@ struct Deps {
     std::optional<StartedNode> node;  ///< none: the user started this dlaunch
     std::string_view token_variable;  ///< the text of DLAUNCH_TOKEN, which `host` does not have; empty: unset
 
-    /// The number of a vendor's devices that the workers see.
-    std::function<int(agent::Vendor, const agent::VariableLookup&)> count_devices;
+    /// A vendor's devices that the workers see.
+    std::function<std::vector<agent::Device>(agent::Vendor, const agent::VariableLookup&)> devices;
     std::function<std::int64_t()> most_processes;  ///< kernel.pid_max
     std::function<base::Result<agent::Topology>(const agent::VariableLookup&)> topology;
     /// Lets this process and the workers use these cores, and returns the number of usable ones.

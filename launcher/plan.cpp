@@ -230,6 +230,7 @@ Result<agent::Plan> make_plan(const std::vector<ContextRequest>& contexts, const
     if (auto done = plan_contexts(contexts, deps, plan); !done) return done.error();
     if (auto done = check_slots(contexts, plan); !done) return done.error();
     if (plan.virtual_local_rank) plan.vendor = device_vendor(settings, plan, deps);
+    name_modules(deps, plan);
     if (auto done = check_devices(settings, plan); !done) return done.error();
     if (auto done = plan_mpi(settings, deps, plan, warnings); !done) return done.error();
     if (auto done = plan_rendezvous(settings, deps, plan.rendezvous); !done) return done.error();

@@ -45,7 +45,7 @@ const DeviceWord& device_word(WorkerCount::Kind kind) {
 void choose_devices(const Settings& settings, const Deps& deps, agent::Host& host) {
     if (settings.devices.empty()) return;
     const auto nothing_set = [](std::string_view) { return std::optional<std::string>(); };
-    const auto has_some = [&](agent::Vendor vendor) { return deps.count_devices(vendor, nothing_set) > 0; };
+    const auto has_some = [&](agent::Vendor vendor) { return !deps.devices(vendor, nothing_set).empty(); };
     const auto* const found = std::ranges::find_if(agent::kVendors, has_some);
     const agent::Vendor vendor = found == std::end(agent::kVendors) ? agent::Vendor::nvidia : *found;
     for (const std::string_view name : agent::set_visibility_variables(vendor))
@@ -61,7 +61,7 @@ Result<std::int64_t> count_devices(const Settings& settings, const agent::Plan& 
             return std::int64_t{*of_slurm};
     std::string reason = fmt::format("no {} driver lists one", word.drivers);
     for (const agent::Vendor vendor : word.vendors) {
-        if (const int found = deps.count_devices(vendor, variable); found > 0) return std::int64_t{found};
+        if (const auto found = deps.devices(vendor, variable); !found.empty()) return std::ssize(found);
         const auto list = agent::visibility_in_effect(vendor, variable);
         const auto hides = list ? fmt::format(", or {}={} hides them", list->variable, list->value) : std::string();
         if (reason.find(hides) == std::string::npos) reason += hides;  // two vendors may share the variable
@@ -72,8 +72,22 @@ Result<std::int64_t> count_devices(const Settings& settings, const agent::Plan& 
 
 agent::Vendor device_vendor(const Settings& settings, const agent::Plan& plan, const Deps& deps) {
     for (const agent::Vendor vendor : device_word(settings.workers.kind).vendors)
-        if (deps.count_devices(vendor, agent::variables_given(plan, plan.contexts.front())) > 0) return vendor;
+        if (!deps.devices(vendor, agent::variables_given(plan, plan.contexts.front())).empty()) return vendor;
     return agent::Vendor::nvidia;
+}
+
+/// Gaudi's runtime chooses by places in the machine: a container that has some devices has not the first places.
+void name_modules(const Deps& deps, agent::Plan& plan) {
+    if (!plan.virtual_local_rank || plan.vendor != agent::Vendor::habana) return;
+    const std::string_view name = agent::visibility_variable(plan.vendor);
+    for (agent::Context& context : plan.contexts) {
+        const auto variable = agent::variables_given(plan, context);
+        std::vector<int> modules;
+        for (const agent::Device& device : deps.devices(plan.vendor, variable)) modules.push_back(device.module_id);
+        if (modules.empty() || !variable(name).value_or("").empty()) continue;
+        std::ranges::sort(modules);
+        agent::set_variable(context.program.environment, name, fmt::format("{}", fmt::join(modules, ",")));
+    }
 }
 
 /// A list in a context's --env serves its workers, an inherited or common one those of all contexts.

@@ -26,6 +26,9 @@ void choose_devices(const Settings& settings, const Deps& deps, agent::Host& hos
 /// On a node of a front end: an error if the workers that were counted here exceed the slots of the host.
 [[nodiscard]] base::Result<void> check_slots(const std::vector<ContextRequest>& contexts, const agent::Plan& plan);
 
+/// With --virtual-local-rank and without a list of the user: makes the list of Habana's devices that the workers see.
+void name_modules(const Deps& deps, agent::Plan& plan);
+
 /// With --virtual-local-rank: an error if a list of devices is too short for the workers.
 [[nodiscard]] base::Result<void> check_devices(const Settings& settings, const agent::Plan& plan);
 

@@ -67,7 +67,7 @@ def test_virtual_local_ranks_of_amd(lines):
 
 
 def test_virtual_local_ranks_of_habana(lines):
-    assert lines("habana", "--nproc-per-node=2", "--virtual-local-rank") == ["0 ///0/", "0 ///1/"]
+    assert lines("habana", "--nproc-per-node=2", "--virtual-local-rank") == ["0 ///4/", "0 ///5/"], "places in the machine"
 
 
 def test_chosen_slots_of_a_host(lines):

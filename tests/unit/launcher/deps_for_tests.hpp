@@ -10,7 +10,7 @@ namespace dlaunch::launcher {
 inline Deps small_machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
     Deps machine;
     machine.host = {"node7", 4, std::move(environment)};
-    machine.count_devices = [](agent::Vendor, const agent::VariableLookup&) { return 0; };
+    machine.devices = [](agent::Vendor, const agent::VariableLookup&) { return std::vector<agent::Device>(); };
     machine.most_processes = [] { return std::int64_t{32768}; };
     machine.topology = [](const auto&) { return agent::Topology{{{0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}}, {}}; };
     machine.address_of_interface = [](const std::string& name) {

@@ -3,17 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
+#include "agent/group/environment.hpp"
 #include "tests/unit/launcher/planned.hpp"
 
 namespace dlaunch::launcher {
 namespace {
 
 /// So many devices of each vendor.
-auto devices(std::map<agent::Vendor, int> found) {
+auto devices(std::map<agent::Vendor, std::size_t> found) {
     return [found = std::move(found)](agent::Vendor vendor, const agent::VariableLookup&) {
         const auto at = found.find(vendor);
-        return at == found.end() ? 0 : at->second;
+        return std::vector<agent::Device>(at == found.end() ? 0 : at->second);
     };
 }
 
@@ -22,16 +24,16 @@ TEST(PlanWorkers, WordsResolveToCountsOfTheMachine) {
     EXPECT_EQ(planned({"p"}, machine).plan->workers(), 1);
     EXPECT_EQ(planned({"--nproc-per-node=cpu", "p"}, machine).plan->workers(), 4);
     EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 4);
-    machine.count_devices = devices({{agent::Vendor::nvidia, 2}});
+    machine.devices = devices({{agent::Vendor::nvidia, 2}});
     EXPECT_EQ(planned({"--nproc-per-node=auto", "p"}, machine).plan->workers(), 2);
     EXPECT_EQ(planned({"--nproc-per-node=gpu", "p"}, machine).plan->workers(), 2);
 }
 
 TEST(PlanWorkers, EveryVendorsDevicesCount) {
     using enum agent::Vendor;
-    const auto workers = [](const char* word, std::map<agent::Vendor, int> found) {
+    const auto workers = [](const char* word, std::map<agent::Vendor, std::size_t> found) {
         Deps machine = small_machine();
-        machine.count_devices = devices(std::move(found));
+        machine.devices = devices(std::move(found));
         return planned({std::string("--nproc-per-node=") + word, "p"}, machine).plan->workers();
     };
     EXPECT_EQ(workers("gpu", {{nvidia, 8}, {amd, 2}}), 8);
@@ -60,8 +62,9 @@ TEST(PlanWorkers, ADeviceMustBeThere) {
 
 TEST(PlanWorkers, TheWorkersDevicesCountNotTheAgents) {
     Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", "0"}});
-    machine.count_devices = [](agent::Vendor, const agent::VariableLookup& variable) {
-        return variable("CUDA_VISIBLE_DEVICES") == "6,7" ? 2 : 1;
+    machine.devices = [](agent::Vendor, const agent::VariableLookup& variable) {
+        return variable("CUDA_VISIBLE_DEVICES") == "6,7" ? std::vector<agent::Device>(2)
+                                                         : std::vector<agent::Device>(1);
     };
     EXPECT_EQ(planned({"--nproc-per-node=gpu", "--env=CUDA_VISIBLE_DEVICES=6,7", "p"}, machine).plan->workers(), 2);
     EXPECT_TRUE(
@@ -84,9 +87,9 @@ TEST(PlanDevices, VirtualLocalRankNeedsOneEach) {
 
 TEST(PlanDevices, VirtualLocalRanksAreForTheDevicesOfTheNode) {
     using enum agent::Vendor;
-    const auto vendor = [](const char* workers, std::map<agent::Vendor, int> found) {
+    const auto vendor = [](const char* workers, std::map<agent::Vendor, std::size_t> found) {
         Deps machine = small_machine();
-        machine.count_devices = devices(std::move(found));
+        machine.devices = devices(std::move(found));
         return planned({"--virtual-local-rank", workers, "p"}, machine).plan->vendor;
     };
     EXPECT_EQ(vendor("--nproc-per-node=2", {}), nvidia);
@@ -94,16 +97,35 @@ TEST(PlanDevices, VirtualLocalRanksAreForTheDevicesOfTheNode) {
     EXPECT_EQ(vendor("--nproc-per-node=xpu", {{nvidia, 8}, {intel, 2}}), intel);
     EXPECT_EQ(vendor("--nproc-per-node=auto", {{amd, 2}}), amd);
     Deps machine = small_machine({{"ZE_AFFINITY_MASK", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}});
-    machine.count_devices = devices({{intel, 1}});
+    machine.devices = devices({{intel, 1}});
     EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=2", "p"}, machine).error(),
               "--virtual-local-rank: expected a device for each of 2 workers, ZE_AFFINITY_MASK=2 names 1");
 }
 
+TEST(PlanDevices, VirtualLocalRanksOfHabanaAreThePlacesOfTheDevicesThatAreSeen) {
+    Deps machine = small_machine();
+    machine.devices = [](agent::Vendor vendor, const agent::VariableLookup&) {
+        if (vendor != agent::Vendor::habana) return std::vector<agent::Device>();
+        return std::vector<agent::Device>{{.number = 0, .module_id = 6}, {.number = 1, .module_id = 2}};
+    };
+    const auto list = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), "--nproc-per-node=2");
+        words.push_back("p");
+        const auto plan = *planned(words, machine).plan;
+        return agent::variables_given(plan, plan.contexts.front())("HABANA_VISIBLE_MODULES");
+    };
+    EXPECT_EQ(list({"--virtual-local-rank"}), "2,6");
+    EXPECT_EQ(list({}), std::nullopt);
+    EXPECT_EQ(list({"--virtual-local-rank", "--env=HABANA_VISIBLE_MODULES=6,2"}), "6,2");
+    EXPECT_EQ(planned({"--virtual-local-rank", "--nproc-per-node=3", "p"}, machine).error(),
+              "--virtual-local-rank: expected a device for each of 3 workers, HABANA_VISIBLE_MODULES=2,6 names 2");
+}
+
 TEST(PlanDevices, TheChosenOnesAreInTheVariablesOfTheirVendor) {
     using enum agent::Vendor;
-    const auto inherited = [](std::map<agent::Vendor, int> found, const char* name) {
+    const auto inherited = [](std::map<agent::Vendor, std::size_t> found, const char* name) {
         Deps machine = small_machine({{"CUDA_VISIBLE_DEVICES", ""}});
-        machine.count_devices = devices(std::move(found));
+        machine.devices = devices(std::move(found));
         return planned({"--devices=1,3", "p"}, machine).plan->host.variable(name);
     };
     EXPECT_EQ(inherited({}, "CUDA_VISIBLE_DEVICES"), "1,3");
@@ -114,7 +136,7 @@ TEST(PlanDevices, TheChosenOnesAreInTheVariablesOfTheirVendor) {
     for (const char* name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"})
         EXPECT_EQ(inherited({{amd, 4}}, name), "1,3");
     Deps machine = small_machine();
-    machine.count_devices = devices({{intel, 4}});
+    machine.devices = devices({{intel, 4}});
     EXPECT_EQ(planned({"--devices=1", "--virtual-local-rank", "--nproc-per-node=2", "p"}, machine).error(),
               "--virtual-local-rank: expected a device for each of 2 workers, ZE_AFFINITY_MASK=1 names 1");
 }
