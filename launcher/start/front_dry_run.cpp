@@ -30,6 +30,14 @@ std::string readers_of(const FrontPlan& plan) {
     return plan.job.contexts.front().program.mpi == agent::MpiFamily::none ? "(a single worker)" : "rank 0";
 }
 
+/// Names alone: a value may be a secret.
+nlohmann::ordered_json environment_of(const Export& sent) {
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const std::string& variable : sent.variables)
+        names.push_back(base::valid_utf8(variable.substr(0, variable.find('='))));
+    return {{"keeps_the_hosts_own", sent.keeps_own}, {"exported", std::move(names)}};
+}
+
 }  // namespace
 
 std::string front_dry_run(const FrontPlan& plan) {
@@ -52,6 +60,9 @@ std::string front_dry_run(const FrontPlan& plan) {
                        {"token", plan.job.rendezvous.token != nullptr},
                        {"stdin", readers_of(plan)},
                        {"folder", text(plan.folder)},
+                       {"environment", environment_of(plan.sent)},
+                       {"log_dir", text(plan.job.logs.directory)},
+                       {"collect_logs", plan.collects_logs},
                        {"hosts", std::move(hosts)}};
     return json.dump(2) + "\n";
 }

@@ -53,3 +53,11 @@ def test_the_plan_equals_the_workers_environment(dlaunch, tmp_path):
 def test_bad_input_is_reported_as_without_it(dlaunch):
     result = dlaunch("--dry-run", "--nproc-per-node=0", "--no-python", "true")
     assert result.rc == 2 and result.out == "" and len(result.err.splitlines()) == 1
+
+
+def test_of_a_job_of_hosts_it_names_what_they_get_and_no_values(dlaunch, tmp_path):
+    words = ("--hosts=a,b", "--launcher=fork", "--collect-logs", f"--log-dir={tmp_path}", "--export=MY_KEY,ALSO=secret2")
+    text = dlaunch("--dry-run", *words, "--no-python", "true", env={"MY_KEY": "secret1"}).out
+    plan = json.loads(text)
+    assert plan["collect_logs"] and plan["log_dir"] == str(tmp_path)
+    assert {"MY_KEY", "ALSO"} <= set(plan["environment"]["exported"]) and "secret" not in text
