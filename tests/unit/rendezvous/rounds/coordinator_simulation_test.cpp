@@ -18,7 +18,7 @@ std::uint64_t number(const char* variable, std::uint64_t otherwise) {
 /// A hundred thousand take about fifteen seconds in a release build; where everything is slower, fewer.
 std::uint64_t usual_schedules() {
 #ifdef NDEBUG
-    return std::getenv("DLAUNCH_SANITIZE") ? 1'500 : 100'000;
+    return std::getenv("DLAUNCH_SANITIZE") ? 500 : 100'000;
 #else
     return 3'000;
 #endif
