@@ -76,7 +76,7 @@ agent::Vendor device_vendor(const Settings& settings, const agent::Plan& plan, c
     return agent::Vendor::nvidia;
 }
 
-/// Gaudi's runtime chooses by places in the machine: a container that has some devices has not the first places.
+/// Gaudi's runtime chooses by places in the machine. In a container with some of the devices they need not begin at 0.
 void name_modules(const Deps& deps, agent::Plan& plan) {
     if (!plan.virtual_local_rank || plan.vendor != agent::Vendor::habana) return;
     const std::string_view name = agent::visibility_variable(plan.vendor);

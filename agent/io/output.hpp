@@ -164,7 +164,7 @@ private:
     base::Timer pause_due_;
     base::Timer start_watch_, drain_watch_, finish_watch_;
     base::Background warning_, reports_;
-    bool given_up_ = false, hurried_ = false;
+    bool given_up_ = false, hurried_ = false, suspended_ = false;
 };
 
 }  // namespace dlaunch::agent

@@ -79,7 +79,9 @@ void Console::flush() {
 }
 
 void Console::release() {
-    if (std::exchange(held_, false)) flush();
+    if (!std::exchange(held_, false)) return;
+    flush();
+    loop_.post(on_progress_);  // sources may have waited for space, which flush() had no reason to watch for
 }
 
 std::string_view Console::next() const {

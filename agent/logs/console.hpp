@@ -25,7 +25,7 @@ public:
 
     /// `fd` must stay open as long as the console. `name` ("standard output") appears in warnings; an empty name
     /// suppresses them, for the output that would carry them itself. `on_progress` is posted to the loop when a full
-    /// queue has space again and when a queue that waited for its reader is empty.
+    /// queue has space again, when a queue that waited for its reader is empty, and by release().
     Console(base::Loop& loop, int fd, std::string name, Warnings& warnings, std::function<void()> on_progress);
 
     [[nodiscard]] ByteQueue& queue() { return queue_; }

@@ -59,6 +59,15 @@ protected:
         return *console_;
     }
 
+    /// Behind a pipe that is full with a part of the first line.
+    Console& console_inside_a_line(const Ends& ends, const std::string& rest) {
+        Console& out = console(ends.writer.get());
+        fcntl(ends.writer.get(), F_SETPIPE_SZ, 4096);
+        out.queue().append(std::string(5000, 'x') + rest);
+        out.flush();
+        return out;
+    }
+
     base::Loop loop_;
     Warnings warnings_;
     int progress_ = 0;
@@ -154,10 +163,7 @@ TEST_F(ConsoleTest, progressed_at_is_the_time_of_the_last_write) {
 
 TEST_F(ConsoleTest, drop_keeps_the_rest_of_a_line_written_in_part) {
     Ends ends = make_pipe();
-    Console& out = console(ends.writer.get());
-    fcntl(ends.writer.get(), F_SETPIPE_SZ, 4096);
-    out.queue().append(std::string(5000, 'x') + "\nsecond\nthird\n");
-    out.flush();
+    Console& out = console_inside_a_line(ends, "\nsecond\nthird\n");
     EXPECT_EQ(out.drop(), 13u);
     EXPECT_EQ(read_ready(ends.reader.get()), std::string(4096, 'x'));
     out.flush();
@@ -167,10 +173,7 @@ TEST_F(ConsoleTest, drop_keeps_the_rest_of_a_line_written_in_part) {
 
 TEST_F(ConsoleTest, one_that_is_held_completes_its_line_and_shows_the_rest_later) {
     Ends ends = make_pipe();
-    Console& out = console(ends.writer.get());
-    fcntl(ends.writer.get(), F_SETPIPE_SZ, 4096);
-    out.queue().append(std::string(5000, 'x') + "\nsecond\n");
-    out.flush();
+    Console& out = console_inside_a_line(ends, "\nsecond\n");
     out.hold();
     std::string seen;
     base::Watch reader = loop_.readable(ends.reader.get(), [&] {
@@ -181,8 +184,12 @@ TEST_F(ConsoleTest, one_that_is_held_completes_its_line_and_shows_the_rest_later
     out.queue().append("third\n");
     out.flush();
     EXPECT_EQ(seen + read_ready(ends.reader.get()), std::string(5000, 'x') + "\n");
+    const int earlier = progress_;
     out.release();
     EXPECT_EQ(read_ready(ends.reader.get()), "second\nthird\n");
+    loop_.post([&] { loop_.stop(); });
+    loop_.run();
+    EXPECT_EQ(progress_, earlier + 1) << "sources may be read again";
 }
 
 TEST_F(ConsoleTest, two_descriptors_of_one_pipe_are_recognised) {
