@@ -198,9 +198,8 @@ void Output::show(const JobProgress& progress) {
 }
 
 void Output::suspend(std::function<void()> done) {
-    suspended_ = true;
-    const auto once = std::make_shared<std::function<void()>>(std::move(done));
-    const auto call = [once] {
+    suspended_ = std::make_shared<std::function<void()>>(std::move(done));
+    const auto call = [once = suspended_] {
         if (auto wanted = std::exchange(*once, nullptr)) wanted();
     };
     post([gate = gate_, call](Side& side) {
@@ -211,7 +210,9 @@ void Output::suspend(std::function<void()> done) {
 }
 
 void Output::resume(bool is_in_background) {
-    if (!std::exchange(suspended_, false) && !side_->logs.is_live()) return;
+    if (!suspended_ && !side_->logs.is_live()) return;
+    if (suspended_) *suspended_ = nullptr;
+    suspended_.reset();
     post([is_in_background](Side& side) {
         side.logs.release();
         is_in_background ? side.logs.pause_view() : side.logs.resume_view();

@@ -101,7 +101,7 @@ public:
     void show(const JobProgress& progress);
 
     /// Once the workers are stopped: calls `done` when a terminal can belong to the shell, as nothing more appears on
-    /// it and nothing of the live view is left that does not scroll.
+    /// it and nothing of the live view is left that does not scroll. Not after resume().
     void suspend(std::function<void()> done);
     /// Shows what came since suspend(), and the view, unless the terminal belongs to the shell now, or to another job.
     void resume(bool is_in_background);
@@ -161,10 +161,11 @@ private:
     std::function<void(const std::string&)> finished_;
     std::shared_ptr<const FinalOutput> final_output_;
     JobProgress shown_;
+    std::shared_ptr<std::function<void()>> suspended_;  ///< since suspend(); holds what is still to be called
     base::Timer pause_due_;
     base::Timer start_watch_, drain_watch_, finish_watch_;
     base::Background warning_, reports_;
-    bool given_up_ = false, hurried_ = false, suspended_ = false;
+    bool given_up_ = false, hurried_ = false;
 };
 
 }  // namespace dlaunch::agent

@@ -55,6 +55,7 @@ def test_no_line_of_a_flood_is_printed_over_the_prompt(at_a_shell, shell_worker,
         shell.line("sleep 0.3; echo o''ver")
         assert "of rank" not in shell.expect(r"(?s)(.*)over\r\n[^\n]*prompt> ")[1]
         shell.line("fg")
+    shell.expect("of rank 1")  # the job, and not the shell, gets Ctrl-C
     shell.tty.sendintr()
     shell.expect("prompt> ")
 

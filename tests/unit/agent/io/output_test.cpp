@@ -163,6 +163,19 @@ TEST_F(OutputTest, a_round_leaves_files_and_evidence_and_the_end_a_report) {
     EXPECT_FALSE(output_->has_stalled());
 }
 
+TEST_F(OutputTest, a_suspension_is_reported_unless_the_job_has_gone_on) {
+    ASSERT_TRUE(prepare());
+    int reports = 0;
+    output_->suspend([&] { ++reports; });
+    make_folders();
+    EXPECT_EQ(reports, 1);
+    output_->resume(false);
+    output_->suspend([&] { ++reports; });
+    output_->resume(false);
+    make_folders();  // answered after the suspension
+    EXPECT_EQ(reports, 1);
+}
+
 TEST_F(OutputTest, prepare_returns_the_first_error) {
     const auto refused = prepare([] { return base::Error{"no timer"}; });
     ASSERT_FALSE(refused);
