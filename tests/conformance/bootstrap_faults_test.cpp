@@ -31,6 +31,7 @@ TEST_P(BootstrapFaultsTest, a_rank_that_dies_before_a_group_is_made) {
         run_world(GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {lost}},
                   [&](const ProcessGroup& world) {
                       world.barrier();
+                      await_all(world);
                       if (world.rank() == lost) raise(SIGKILL);
                       const auto begin = std::chrono::steady_clock::now();
                       expect_error(ErrorCode::peer_lost, {lost}, [&] { (void)world.new_group(all_of(world)); });

@@ -124,6 +124,7 @@ TEST_P(FaultsTest, killed_rank_is_named_at_once_in_every_call) {
             GetParam().ranks, WorldOptions{.backend = GetParam().backend, .dead = {lost}},
             [&](const ProcessGroup& world) {
                 world.barrier();
+                await_all(world);
                 if (world.rank() == lost) raise(SIGKILL);
                 const auto begin = std::chrono::steady_clock::now();
                 expect_error(ErrorCode::peer_lost, {lost}, [&] {

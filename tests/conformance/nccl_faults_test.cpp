@@ -149,6 +149,7 @@ TEST(NcclFaultsTest, mismatching_calls_are_named_long_before_the_time_out) {
         DeviceBuffer<float> ten(10), nine(9);
         Store store = world.store();
         world.broadcast(ten.span());
+        await_all(world);
         if (world.rank() == 3) {
             for (const char* key : {"informed 0", "informed 1", "informed 2"}) (void)store.get(key);
             // Its own failure notice may arrive before the call or after it.
@@ -227,6 +228,7 @@ TEST(NcclFaultsTest, asynchronous_error_ends_the_group_on_all_ranks) {
         if (*init_options().rank == 0) setenv("FAKE_NCCL_BREAK_AFTER", "1", 1);
         const ProcessGroup world = join_process_group(init_options());
         world.barrier();
+        await_all(world);
         const Error error = expect_ended(ErrorCode::peer_lost, [&] { world.barrier(); });
         expect_text(error, "the fake failed as configured");
         expect_error(ErrorCode::aborted, [&] { world.barrier(); });
@@ -237,6 +239,7 @@ TEST(NcclFaultsTest, abort_ends_pending_calls_on_all_ranks) {
     run(2, [](ProcessGroup world) {
         OneFloat one;
         world.barrier();  // all have joined
+        await_all(world);
         if (world.rank() == 0) {
             Work work = world.irecv(one.buffer.span(), 1), message = world.irecv(one.buffer.span(), 1);
             work.wait();
@@ -255,6 +258,7 @@ TEST(NcclFaultsTest, killed_rank_is_named_at_once) {
     run(3,
         [](const ProcessGroup& world) {
             world.barrier();
+            await_all(world);
             if (world.rank() == 1) raise(SIGKILL);
             const auto begin = std::chrono::steady_clock::now();
             expect_error(ErrorCode::peer_lost, {1}, [&] { world.barrier(); });
@@ -269,6 +273,7 @@ TEST(NcclFaultsTest, a_work_destroyed_by_an_exception_does_not_hang) {
         const ProcessGroup world = join_process_group(init_options());
         OneFloat one;
         world.barrier();  // all have joined
+        await_all(world);
         try {
             Work work = world.rank() == 0 ? world.all_reduce_async(one.buffer.span()) : Work();
             throw std::runtime_error("something else");

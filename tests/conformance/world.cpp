@@ -115,6 +115,14 @@ void run_world(int ranks, const WorldOptions& options, const Body& body) {
     }
 }
 
+void await_all(const ProcessGroup& world) {
+    Store store = world.store();
+    std::vector<std::string> all;
+    for (int r = 0; r < world.size(); ++r) all.push_back("rank " + std::to_string(r) + " came");
+    store.set(all[static_cast<std::size_t>(world.rank())], "yes");
+    store.wait(all);
+}
+
 std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl) {
     std::vector<Case> all;
     for (const int ranks : sizes)

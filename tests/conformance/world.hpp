@@ -39,6 +39,10 @@ void run_world(int ranks, const WorldOptions& options, const Body& body);
 /// In a rank: loads the fake NCCL and CUDA libraries, with one GPU per rank.
 void use_fake_gpus(int rank);
 
+/// In a rank, once per world: waits through the store until all ranks have come here. A rank that returns from a
+/// collective and ends the group could otherwise end the same collective on a rank that has not returned yet.
+void await_all(const ProcessGroup& world);
+
 /// In a rank: fails the test with this text unless `condition` holds.
 inline void check(bool condition, const char* what) {
     if (!condition) throw std::logic_error(what);

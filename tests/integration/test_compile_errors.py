@@ -101,33 +101,50 @@ RIGHT = """
 """
 
 
-@pytest.fixture(params=["g++", "clang++"])
-def compile_(request, tmp_path):
-    """compile_(text, standard) -> (status, lines of errors, all lines) of a source file with this text."""
+def options(compiler, standard):
+    no_carets = "-fno-diagnostics-show-caret" if compiler == "g++" else "-fno-caret-diagnostics"
+    return [compiler, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-Wno-unused", no_carets, "-I", ROOT / "worker_lib/include"]
+
+
+@pytest.fixture(scope="module", params=["g++", "clang++"])
+def compiler(request):
     if not shutil.which(request.param):
         pytest.skip(f"not installed: {request.param}")
-    no_carets = "-fno-diagnostics-show-caret" if request.param == "g++" else "-fno-caret-diagnostics"
+    return request.param
 
-    def compile__(text, standard="c++20"):
+
+@pytest.fixture(scope="module")
+def precompiled(compiler, tmp_path_factory):
+    """The headers of most programs, in the order of an editor that sorts them: a user's come first."""
+    header = tmp_path_factory.mktemp("precompiled") / "all.hpp"
+    header.write_text(HEADERS + "#include <dlaunch/dlaunch.hpp>\n")
+    ending = "gch" if compiler == "g++" else "pch"
+    subprocess.run([*options(compiler, "c++20"), "-x", "c++-header", header, "-o", f"{header}.{ending}"], check=True, timeout=120)
+    return ["-include", header]
+
+
+@pytest.fixture
+def compile_(compiler, tmp_path):
+    """compile_(text, before, standard) -> (status, lines of errors, all lines) of a source file with this text."""
+
+    def compile__(text, before=(), standard="c++20"):
         source = tmp_path / "source.cpp"
         source.write_text(text)
-        words = [request.param, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-fsyntax-only", no_carets]
-        done = subprocess.run([*words, "-I", ROOT / "worker_lib/include", source], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, timeout=120)
+        done = subprocess.run([*options(compiler, standard), "-fsyntax-only", *before, source], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}, timeout=120)
         lines = [line for line in done.stderr.splitlines() if not re.match(r"\d+ errors? generated", line)]
         return done.returncode, [line for line in lines if "error:" in line], lines
 
     return compile__
 
 
-def program(statements, header="dlaunch/dlaunch.hpp"):
-    """A user's headers come first, as an editor sorts them."""
-    return f"{HEADERS}#include <{header}>\n{DECLARED}{statements}\n}}\n"
+def program(statements):
+    return f"{DECLARED}{statements}\n}}\n"
 
 
 @pytest.mark.parametrize("mistake", WRONG)
-def test_a_mistake_is_one_error_with_the_way_out(compile_, mistake):
+def test_a_mistake_is_one_error_with_the_way_out(compile_, precompiled, mistake):
     statements, way_out = WRONG[mistake]
-    status, errors, lines = compile_(program(statements))
+    status, errors, lines = compile_(program(statements), precompiled)
     assert status != 0 and len(errors) == 1 and len(lines) <= 8 and re.search(way_out, errors[0]), "\n".join(lines)
 
 
@@ -138,13 +155,14 @@ def test_another_header_explains_as_briefly(compile_, header):
     assert status != 0 and len(errors) == 1 and len(lines) <= 8 and "contiguous" in errors[0], "\n".join(lines)
 
 
-def test_calls_without_a_mistake_compile(compile_):
-    status, _, lines = compile_(program(RIGHT))
+def test_calls_without_a_mistake_compile(compile_, precompiled):
+    status, _, lines = compile_(program(RIGHT), precompiled)
     assert status == 0, "\n".join(lines)
 
 
 @pytest.mark.parametrize("header", sorted(path.name for path in (ROOT / "worker_lib/include/dlaunch").glob("*.hpp")))
 def test_an_older_standard_is_one_error(compile_, header):
     """With whichever header a source file begins."""
-    status, errors, lines = compile_(program("dlaunch::all_reduce(data);", f"dlaunch/{header}"), "c++17")
+    text = f"{HEADERS}#include <dlaunch/{header}>\n" + program("dlaunch::all_reduce(data);")
+    status, errors, lines = compile_(text, standard="c++17")
     assert status != 0 and len(errors) == 1 and len(lines) <= 8 and re.search(r"C\+\+20.*-std=c\+\+20", errors[0]), "\n".join(lines)
