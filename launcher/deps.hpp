@@ -19,11 +19,12 @@ namespace dlaunch::launcher {
 struct StartedNode {
     std::string name;
     std::string order_key;
-    bool prints = false;         ///< the messages that all nodes of the job have
-    bool relays_output = false;  ///< agent::LogPlan::relayed
-    int front_terminals = 0;     ///< agent::LogPlan::front_terminals
-    int front_notices = -1;      ///< agent::Plan::front_notices
-    auth::TokenPtr token{};      ///< null: an open job
+    bool prints = false;             ///< the messages that all nodes of the job have
+    bool relays_output = false;      ///< agent::LogPlan::relayed
+    int front_terminals = 0;         ///< agent::LogPlan::front_terminals
+    int front_notices = -1;          ///< agent::Plan::front_notices
+    auth::TokenPtr token{};          ///< null: an open job
+    std::string temporary_folder{};  ///< the node's own $TMPDIR, while workers get the front end's; empty: unset
 };
 
 /// Of a file. Unknown: it may lie on a server, which could keep the caller waiting, or may not be read.

@@ -169,13 +169,12 @@ Result<void> check_files(const Settings& settings, const Deps& deps) {
     return {};
 }
 
-/// $TMPDIR as an absolute path, because workers may start in another folder.
-std::string temporary_folder(const agent::Host& host) {
-    const auto given = host.set_variable("TMPDIR");
-    if (!given) return agent::Plan{}.temporary_folder;
+/// An absolute path, because workers may start in another folder. `given`: $TMPDIR, or empty.
+std::string temporary_folder(const std::string& given) {
+    if (given.empty()) return agent::Plan{}.temporary_folder;
     std::error_code unknown;
-    const auto absolute = std::filesystem::absolute(*given, unknown);
-    return unknown ? *given : absolute.string();
+    const auto absolute = std::filesystem::absolute(given, unknown);
+    return unknown ? given : absolute.string();
 }
 
 /// The specification of XDG_RUNTIME_DIR ignores relative paths.
@@ -197,7 +196,7 @@ void plan_from_environment(agent::Plan& plan) {
     const agent::Host& host = plan.host;
     plan.use_cgroups = host.variable("DLAUNCH_NO_CGROUP") != "1";
     plan.logs.colours = !host.set_variable("NO_COLOR") && host.variable("TERM") != "dumb";
-    plan.temporary_folder = temporary_folder(host);
+    plan.temporary_folder = temporary_folder(host.variable("TMPDIR").value_or(""));
     plan.runtime_folder = absolute_or_none(host.variable("XDG_RUNTIME_DIR").value_or(""));
     plan.timers.enabled = host.variable("TORCHELASTIC_ENABLE_FILE_TIMER") == "1";
     plan.timers.path = host.variable("TORCHELASTIC_TIMER_FILE").value_or("");
@@ -208,6 +207,7 @@ void plan_from_environment(agent::Plan& plan) {
 void plan_for_front_end(const StartedNode& node, agent::Plan& plan) {
     plan.has_front_end = true;
     plan.front_notices = node.front_notices;
+    plan.temporary_folder = temporary_folder(node.temporary_folder);
     plan.logs.relayed = node.relays_output;
     plan.logs.front_terminals = node.front_terminals;
     plan.host.name = node.name;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -16,9 +15,8 @@ namespace dlaunch::launcher {
 
 namespace fs = std::filesystem;
 
-fs::path LogSender::make_folder() {
-    const char* const given = std::getenv("TMPDIR");
-    std::string path = std::string(given && *given ? given : "/tmp") + "/dlaunch-logs.XXXXXX";
+fs::path LogSender::make_folder(const std::string& temporary) {
+    std::string path = (temporary.empty() ? "/tmp" : temporary) + "/dlaunch-logs.XXXXXX";
     return mkdtemp(path.data()) ? fs::path(path) : fs::path();
 }
 

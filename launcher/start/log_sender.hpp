@@ -16,8 +16,8 @@ namespace dlaunch::launcher {
 /// folder of this node, piece by piece, as far as the front end has written the earlier ones.
 class LogSender {
 public:
-    /// Makes an empty folder below $TMPDIR; an empty path: it cannot be made.
-    [[nodiscard]] static std::filesystem::path make_folder();
+    /// Makes an empty folder below `temporary`, or /tmp if that is empty; an empty path: it cannot be made.
+    [[nodiscard]] static std::filesystem::path make_folder(const std::string& temporary);
 
     /// Removes `folder` at the end. `send` takes a frame.
     LogSender(std::filesystem::path folder, std::function<void(std::string_view frame)> send);

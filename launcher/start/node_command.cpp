@@ -132,14 +132,15 @@ void replace_environment(std::vector<std::string> variables) {
     for (std::string& text : texts) putenv(text.data());
 }
 
-/// For the node's dlaunch: the front end's address, and the job's token.
-struct FrontWay {
-    std::string address;
+/// What the node's dlaunch needs besides the order.
+struct Surroundings {
+    std::string front_address;
     auth::TokenPtr token;
+    std::string temporary_folder;  ///< StartedNode::temporary_folder
 };
 
 /// In the child: the guard of the node's dlaunch.
-[[noreturn]] void become_dlaunch(const NodeOrder& order, const FrontWay& front, const RunJob& run_job,
+[[noreturn]] void become_dlaunch(const NodeOrder& order, const Surroundings& around, const RunJob& run_job,
                                  const std::array<int, 3>& files, int front_notices, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(exit_status::kCoordinatorLost);
@@ -148,7 +149,8 @@ struct FrontWay {
     close_range(3, static_cast<unsigned>(front_notices) - 1, 0);
     close_range(static_cast<unsigned>(front_notices) + 1, ~0U, 0);
     std::vector<std::string> words = order.words;
-    words.insert(words.begin() + 1, "--rdzv-endpoint=" + base::endpoint_text(front.address, order.coordinator_port));
+    words.insert(words.begin() + 1,
+                 "--rdzv-endpoint=" + base::endpoint_text(around.front_address, order.coordinator_port));
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     exit(run_job(argv, {.name = order.name,
@@ -157,7 +159,8 @@ struct FrontWay {
                         .relays_output = order.relays_output,
                         .front_terminals = order.terminals,
                         .front_notices = front_notices,
-                        .token = front.token}));
+                        .token = around.token,
+                        .temporary_folder = around.temporary_folder}));
 }
 
 struct Pipe {
@@ -172,7 +175,7 @@ std::optional<Pipe> make_pipe() {
 
 void make_nonblocking(const base::UniqueFd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
-Result<NodeChild> start(const NodeOrder& order, const FrontWay& front, const RunJob& run_job) {
+Result<NodeChild> start(const NodeOrder& order, const Surroundings& around, const RunJob& run_job) {
     auto out = make_pipe(), err = make_pipe(), in = make_pipe(), notices = make_pipe();
     if (!out || !err || !in || !notices)
         return Error{fmt::format("pipe: {}", std::strerror(errno)), exit_status::kCannotExecute};
@@ -180,7 +183,7 @@ Result<NodeChild> start(const NodeOrder& order, const FrontWay& front, const Run
     const std::array files{order.has_input ? in->reads.get() : null.get(), out->writes.get(), err->writes.get()};
     const pid_t parent = getpid(), pid = fork();
     if (pid < 0) return Error{fmt::format("fork: {}", std::strerror(errno)), exit_status::kCannotExecute};
-    if (pid == 0) become_dlaunch(order, front, run_job, files, notices->writes.get(), parent);
+    if (pid == 0) become_dlaunch(order, around, run_job, files, notices->writes.get(), parent);
     NodeChild child{pid,
                     base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
                     order.has_input ? std::move(in->writes) : base::UniqueFd(),
@@ -219,17 +222,19 @@ int run_node_agent(const std::vector<std::string>& words, const RunJob& run_job)
     if (chdir(order->folder.c_str()) != 0)
         return end_unable(*front, exit_status::kCannotExecute,
                           fmt::format("chdir {}: {}", base::printable(order->folder), std::strerror(errno)));
+    const char* const temporary = std::getenv("TMPDIR");
+    const Surroundings around{front->address, *token, temporary ? temporary : ""};
     replace_environment(merged(own_environment(), {order->variables, order->keeps_own_variables}));
     setenv("PWD", order->folder.c_str(), 1);
     std::filesystem::path logs;
     if (order->collects_logs) {
-        logs = LogSender::make_folder();
+        logs = LogSender::make_folder(around.temporary_folder);
         if (logs.empty())
             return end_unable(*front, exit_status::kCannotExecute,
                               fmt::format("a folder for log files cannot be made: {}", std::strerror(errno)));
         order->words.insert(order->words.begin() + 1, "--log-dir=" + logs.string());
     }
-    auto child = start(*order, {front->address, *token}, run_job);
+    auto child = start(*order, around, run_job);
     if (!child) return end_unable(*front, child.error().status, child.error().text);
     const pid_t pid = child->pid;
     try {

@@ -32,6 +32,13 @@ def test_variables_of_host_and_session_stay(told):
         assert not {"SSH_TTY", "DISPLAY", "SLURM_JOB_ID", "TMUX"} & set(variables) and variables["RANK"] in "01"
 
 
+def test_a_node_keeps_its_files_in_its_own_temporary_folder(told, fake_ssh, tmp_path):
+    folder = tmp_path / "of the front end"
+    folder.mkdir()
+    for variables, _, _ in told(env={"TMPDIR": str(folder)}):
+        assert variables["TMPDIR"] == str(folder) and variables["TORCHELASTIC_ERROR_FILE"].startswith(f"{fake_ssh.folder}/")
+
+
 def test_export_none_keeps_the_environment_of_the_node(told):
     found = [variables for variables, _, _ in told("--export=NONE", "--env=SET=x", env={"MINE": "1"})]
     assert sorted(each["OF_THE_NODE"] for each in found) == ["na", "nb"]

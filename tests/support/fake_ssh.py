@@ -36,7 +36,7 @@ if way.startswith("under "):
 if way.endswith(" files"):
     command = f"ulimit -n {way.split()[0]}; " + command
 login = {"PATH": "/usr/bin:/bin", "HOME": folder, "OF_THE_NODE": host, "SSH_CONNECTION": "127.0.0.1 1 127.0.0.1 22",
-         "TEST_RUN_MARK": os.environ["TEST_RUN_MARK"]}
+         "TMPDIR": folder, "TEST_RUN_MARK": os.environ["TEST_RUN_MARK"]}
 login_shell = subprocess.Popen(["/bin/sh", "-c", command], env=login, cwd=folder)
 
 if way == "leave":
