@@ -11,50 +11,12 @@
 #include "rendezvous/base/address.hpp"
 #include "worker_lib/src/bootstrap/environment.hpp"
 #include "worker_lib/src/gloo/frames.hpp"
+#include "worker_lib/src/gloo/gloo_store.hpp"
 #include "worker_lib/src/gloo/submission_queue.hpp"
 #include "worker_lib/src/gloo/wait_timers.hpp"
 
 namespace dlaunch::worker::gloo_backend {
 namespace {
-
-/// Adapts the group's store to Gloo's interface. Uses the group's deadline instead of Gloo's time-outs.
-class GlooStore final : public gloo::rendezvous::Store {
-public:
-    /// `peer`: set to the rank to which Gloo currently connects, for error texts.
-    GlooStore(const GroupInfo& group, StoreHandle store, Time deadline, int& peer)
-        : group_(group), store_(std::move(store)), deadline_(deadline), peer_(peer) {}
-    void set(const std::string& key, const std::vector<char>& data) override {
-        store_.set(key, std::string(data.begin(), data.end()), deadline_);
-    }
-    std::vector<char> get(const std::string& key) override {
-        wait({key});
-        const std::string value = store_.get(key, deadline_);
-        return {value.begin(), value.end()};
-    }
-    void wait(const std::vector<std::string>& keys) override {
-        const Time began = Clock::now();
-        // Gloo's keys end with a rank: "rank_RANK" before it connects, "RANK" while it connects.
-        const std::string& key = keys.back();
-        const std::size_t number = key.find_last_not_of("0123456789") + 1;
-        const int rank = number < key.size() ? std::stoi(key.substr(number)) : -1;
-        if (number == 0) peer_ = rank;
-        try {
-            store_.wait(keys, deadline_);
-        } catch (const Error& error) {
-            if (error.code() != ErrorCode::timeout || !error.ranks().empty() || rank < 0) throw;
-            throw failure(
-                ErrorCode::timeout, {"new_group", 0, group_.name}, {rank},
-                fmt::format("rank {} waited {} for rank {}", group_.rank, describe(Clock::now() - began), rank));
-        }
-    }
-    void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override { wait(keys); }
-
-private:
-    const GroupInfo& group_;
-    const StoreHandle store_;
-    const Time deadline_;
-    int& peer_;
-};
 
 std::chrono::milliseconds left_until(Time deadline) {
     return std::max(std::chrono::milliseconds(1),
@@ -121,7 +83,7 @@ void Mesh::connect(const std::vector<Member>& members, Time deadline, int& peer)
     auto device = gloo::transport::tcp::CreateDevice(attributes);
     timers_ = std::make_unique<WaitTimers>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
     submission_queue_ = std::make_unique<SubmissionQueue>(dynamic_cast<gloo::transport::tcp::Device&>(*device));
-    GlooStore store(group_, store_.below("gloo"), deadline, peer);
+    GlooStore store(group_, members, store_.below("gloo"), deadline, peer);
     context_ = std::make_shared<gloo::rendezvous::Context>(group_.rank, group_.size);
     context_->setTimeout(std::max(std::chrono::milliseconds(1), left_until(deadline) / kTimeoutsPerConnect));
     context_->connectFullMesh(store, device);  // also of one rank, for Gloo's own collectives: native_handle()
