@@ -1,4 +1,4 @@
-"""etcd fails under a running job: killed, frozen, emptied, one of three members lost. And the host of the coordinator is lost."""
+"""etcd fails under a running job: killed, frozen, cut off, emptied, without a majority. And the host of the coordinator is lost."""
 
 import pytest
 
@@ -16,13 +16,17 @@ def goes_on(job, world, runs):
     job.end_well(after, *runs)
 
 
+def nobody_notices(job, runs, seconds):
+    with pytest.raises(AssertionError):
+        until(lambda: job.rounds() > 1 or any(run.ended() for run in runs), seconds, "a reaction")
+
+
 def test_three_seconds_of_silence(by_etcd):
     job, etcd = by_etcd(2)
     runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
     world = job.world(2)
     etcd.members[0].freeze()
-    with pytest.raises(AssertionError):  # nobody notices in that time
-        until(lambda: job.rounds() > 1 or any(run.ended() for run in runs), 3, "a reaction")
+    nobody_notices(job, runs, 3)
     etcd.members[0].thaw()
     goes_on(job, world, runs)
 
@@ -61,8 +65,35 @@ def test_the_leader_of_three_is_frozen(by_etcd):
         leader.thaw()
 
 
-def test_emptied(by_etcd):
-    job, etcd = by_etcd(2)
+def test_the_leader_of_three_is_cut_off(by_etcd):
+    job, etcd = by_etcd(2, members=3)
+    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
+    world = job.world(2)
+    leader = until(etcd.leader, 10, "a leader")
+    leader.host.cut()
+    left = [each for each in etcd.members if each is not leader]
+    until(lambda: all(each.serves() for each in left), 20, "a new leader")
+    goes_on(job, world, runs)
+
+
+def test_a_majority_is_away_for_longer_than_the_lease(by_etcd):
+    """The owner's coordinator stands still as soon as another could be in office. The job goes on when etcd does."""
+    job, etcd = by_etcd(2, members=3)
+    runs = job.begin("2", "--max-restarts=0", endpoint=etcd.endpoint)
+    world = job.world(2)
+    for member in etcd.members[1:]:
+        member.host.cut()
+    until(lambda: all("killing the workers" in run.err() for run in runs), 20, "the end of the round")
+    for member in etcd.members[1:]:
+        member.host.mend()
+    after = job.world(2, after=world, seconds=60)
+    assert after.restarts == {0}
+    job.end_well(after, *runs)
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_emptied(by_etcd, members):
+    job, etcd = by_etcd(2, members=members)
     runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
     world = job.world(2)
     etcd.empty()
