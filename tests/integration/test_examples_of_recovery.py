@@ -44,6 +44,14 @@ def test_halo_exchange(on):
     assert len(sums) == 1
 
 
+def test_data_and_tensor_parallel(on):
+    """The same losses, however many ranks share the data."""
+    losses = [[float(re.fullmatch(r"loss (.*)", line)[1]) for line in on(n, "data_and_tensor_parallel")] for n in (2, 4, 6)]
+    for one, two, three in zip(*losses, strict=True):
+        assert f"{one:.4g}" == f"{two:.4g}" == f"{three:.4g}"
+    assert len(losses[0]) >= 10 and losses[0] == sorted(losses[0], reverse=True) and losses[0][-1] < losses[0][0] / 2
+
+
 def test_checkpoint_on_stop_writes_the_step_it_has_reached(start, tmp_path):
     program, file = EXAMPLES / "checkpoint_on_stop", tmp_path / "checkpoint"
     if not program.exists():
