@@ -39,7 +39,7 @@ def test_broadcast(dlaunch):
     assert {lines[f"after rank {r}"] for r in range(3)} == {lines["before rank 0"]}
 
 
-@pytest.mark.parametrize("name", ["cuda_broadcast", *PRINTED])
+@pytest.mark.parametrize("name", ["cuda_broadcast", "cuda_stencil", *PRINTED])
 def test_a_missing_gpu_is_reported_in_one_line(dlaunch, name):
     result = dlaunch("--nproc-per-node=2", EXAMPLES / name, env=libraries("/nowhere/libcuda.so.1", FAKE))
     assert result.rc == 1 and result.out == ""
