@@ -60,7 +60,7 @@ protected:
     void prepare_lasting() {
         static auto& lasting = *new std::vector<std::unique_ptr<Plan>>;
         lasting.push_back(std::make_unique<Plan>(plan_));
-        bounds_.patience = 10ms;
+        bounds_.patience = 500ms;  // a busy machine must have come to the call that does not return
         Logs::Options options{.plan = plan_.logs, .job_id = "job", .host = "node", .roles = {"default"}};
         options.stdout_fd = options.stderr_fd = console_.get();
         output_.emplace(loop_, *lasting.back(), std::move(options), bounds_);
