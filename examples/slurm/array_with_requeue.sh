@@ -1,6 +1,7 @@
 #!/bin/bash
 # An array of jobs, each longer than the time limit of the partition. At the limit, and at a preemption, SLURM sends
 # SIGTERM: the workers save their state within the grace, and --requeue has SLURM run this element of the array again.
+# dlaunch takes the place of the shell, which a SIGTERM for the script alone would end: scancel --batch --signal=TERM.
 # SLURM_RESTART_COUNT, unset in the first run, counts the runs. After a failure the element ends.
 #   sbatch array_with_requeue.sh train.py --save=state
 #SBATCH --job-name=array
@@ -14,4 +15,4 @@
 #SBATCH --time=02:00:00
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun does not take it over by itself
 
-srun dlaunch --requeue --grace=25 --nproc-per-node=2 "$@" --seed="$SLURM_ARRAY_TASK_ID"
+exec dlaunch --launcher=srun --requeue --grace=25 --nproc-per-node=2 "$@" --seed="$SLURM_ARRAY_TASK_ID"

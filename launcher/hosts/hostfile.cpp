@@ -17,6 +17,20 @@ using base::Result;
 
 constexpr std::string_view kBlanks = " \t\r\v\f";
 
+/// The line without blanks around `=`, which Open MPI permits.
+std::string with_joined_settings(std::string_view line) {
+    std::string joined;
+    for (std::size_t at = 0; at < line.size();) {
+        const std::size_t next = std::min(line.find_first_not_of(kBlanks, at), line.size());
+        const bool is_beside = (next < line.size() && line[next] == '=') || joined.ends_with('=');
+        if (!is_beside) joined += line.substr(at, next - at);
+        const std::size_t end = std::min(next + 1, line.size());
+        joined += line.substr(next, end - next);
+        at = end;
+    }
+    return joined;
+}
+
 /// Words between blanks.
 std::vector<std::string_view> words_of(std::string_view line) {
     std::vector<std::string_view> words;
@@ -37,21 +51,26 @@ Result<int> slots_of(std::string_view word) {
 }
 
 /// Open MPI's bound for oversubscription: slots are never exceeded here.
-bool is_max_slots(std::string_view word, int slots) {
+std::optional<int> max_slots_of(std::string_view word) {
     for (const std::string_view name : {"max_slots=", "max-slots="})
-        if (word.starts_with(name)) return parse_slots(word.substr(name.size())).value_or(0) >= slots;
-    return false;
+        if (word.starts_with(name)) return parse_slots(word.substr(name.size()));
+    return std::nullopt;
 }
 
 /// The hosts of one line; none: it has no words.
 Result<std::vector<HostEntry>> hosts_of(std::string_view line) {
-    const auto words = words_of(line.substr(0, line.find('#')));
+    const std::string joined = with_joined_settings(line.substr(0, line.find('#')));
+    auto words = words_of(joined);
     if (words.empty()) return std::vector<HostEntry>();
     auto hosts = parse_host_list(words[0]);
     if (!hosts || words.size() == 1) return hosts;
+    if (max_slots_of(words[1])) {
+        if (words.size() == 2) return hosts;
+        std::swap(words[1], words[2]);
+    }
     const auto slots = slots_of(words[1]);
     if (!slots) return slots.error();
-    if (words.size() > 2 && !is_max_slots(words[2], *slots))
+    if (words.size() > 2 && max_slots_of(words[2]).value_or(0) < *slots)
         return Error{
             fmt::format("{}, expected nothing after slots=N, or max_slots=M from N on", shown_pattern(words[2]))};
     if (words.size() > 3) return Error{fmt::format("{}, expected nothing after max_slots=M", shown_pattern(words[3]))};

@@ -55,6 +55,8 @@ class Pool {
 public:
     explicit Pool(const std::vector<HostEntry>& hosts) : hosts_(hosts) {
         for (const HostEntry& host : hosts) by_name_.emplace(host.name, &host);
+        // Beside hosts with slots, one without them has one.
+        if (std::ranges::any_of(hosts, [](const HostEntry& host) { return host.slots.has_value(); })) uncounted_ = 1;
     }
 
     /// Whether the host of a choice is there, and its slots.
@@ -64,19 +66,20 @@ public:
             return Error{
                 fmt::format("host {}, expected one of the {} hosts that were given", choice.name, hosts_.size())};
         if (choice.slots.empty()) return {};
-        const std::optional<int> slots = found->second->slots;
+        const std::optional<int> slots = found->second->slots ? found->second->slots : uncounted_;
         if (!slots && must_be_counted)
             return Error{fmt::format("slots of {}, expected its number of slots where it is listed, as {}:8",
                                      choice.name, choice.name)};
         if (slots && choice.slots.back() >= *slots)
-            return Error{fmt::format("slot {} of {}, expected one of its {} slots, from 0", choice.slots.back(),
-                                     choice.name, *slots)};
+            return Error{fmt::format("slot {} of {}, expected one of its {} slot{}, from 0", choice.slots.back(),
+                                     choice.name, *slots, *slots == 1 ? "" : "s")};
         return {};
     }
 
 private:
     const std::vector<HostEntry>& hosts_;
     std::unordered_map<std::string_view, const HostEntry*> by_name_;
+    std::optional<int> uncounted_;  ///< slots of a host whose number is not known
 };
 
 std::vector<SelectedHost> included(const std::vector<HostEntry>& hosts, const std::vector<HostChoice>& choices) {

@@ -39,9 +39,15 @@ Result<std::vector<HostEntry>> hosts_from_file(const std::string& path, const De
     return parse(*text, path);
 }
 
-/// The nodes of SLURM's allocation, with as many slots as it gives tasks.
+constexpr std::array kNodeLists{"SLURM_JOB_NODELIST", "SLURM_NODELIST"};
+
+bool is_in_allocation(const Deps& deps) {
+    return std::ranges::any_of(kNodeLists, [&](const char* name) { return deps.host.is_set(name); });
+}
+
+/// The nodes of SLURM's allocation.
 Result<std::vector<HostEntry>> allocated_hosts(const Deps& deps) {
-    for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+    for (const char* name : kNodeLists)
         if (const auto list = deps.host.set_variable(name)) return parse_host_list(*list);
     return Error{"--launcher=srun: no allocation (SLURM_JOB_NODELIST is not set), expected salloc, sbatch or --hosts"};
 }
@@ -56,7 +62,7 @@ Error no_hosts(const Settings& settings) {
     std::string spelling = settings.spelling("launcher");
     for (const std::string_view option : kOfHosts)
         if (settings.has(option)) spelling = settings.spelling(option);
-    return {fmt::format("{}: no hosts, expected --hosts, --hostfile or WCOLL{}", spelling,
+    return {fmt::format("{}: no hosts, expected --hosts, --hostfile, WCOLL or an allocation of SLURM{}", spelling,
                         settings.has("num-gpus") ? "; --nproc-per-node is for this host alone" : "")};
 }
 
@@ -71,7 +77,8 @@ Result<std::vector<HostEntry>> listed_hosts(const Settings& settings, const Deps
         return hosts_from_file(options.hostfile, deps, settings.spelling("hostfile"), parse_hostfile);
     if (const auto file = deps.host.set_variable("WCOLL"); file && is_typed(settings, "launcher"))
         return hosts_from_file(*file, deps, "WCOLL=" + *file, parse_wcoll);
-    if (options.starter == Starter::srun) return allocated_hosts(deps);
+    if (options.starter == Starter::srun || (is_typed(settings, "launcher") && is_in_allocation(deps)))
+        return allocated_hosts(deps);
     return no_hosts(settings);
 }
 

@@ -177,3 +177,8 @@ def test_torch_is_used_where_it_is_not_asked_for(call, tmp_path, asked):
 def test_other_programs_run_as_ever(call):
     assert call("-c", "import sys; print(sys.argv)", "-m", "torch.distributed.run") == ["['-c', '-m', 'torch.distributed.run']"]
     assert call("-m", "json.tool", "--help")[0] == ""
+
+
+@pytest.mark.parametrize("asked", ["", "0", "false", "no", "off"])
+def test_other_values_ask_for_nothing(call, asked):
+    assert "torch is imported" in call("-m", "torch.distributed.run", "--nproc_per_node=2", "SHOW", asked=asked)

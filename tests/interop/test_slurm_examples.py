@@ -67,3 +67,5 @@ def test_an_element_of_an_array_runs_again(slurm, seen, shell_worker):
     cluster.ask("scancel", "--signal=TERM", f"{job}_0")
     until(lambda: "Restarts=1" in cluster.ask("scontrol", "show", "job", f"{job}_0"), 30, "the requeue of element 0")
     assert "Restarts=0" in cluster.ask("scontrol", "show", "job", f"{job}_1"), "the other element runs on"
+    cluster.ask("scancel", "--batch", "--signal=TERM", f"{job}_1")
+    until(lambda: "Restarts=1" in cluster.ask("scontrol", "show", "job", f"{job}_1"), 30, "the requeue of element 1")

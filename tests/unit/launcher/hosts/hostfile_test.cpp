@@ -33,6 +33,8 @@ TEST(Hostfile, BlanksCommentsAndLineEnds) {
               "a");
     EXPECT_EQ(read("a#b\n"), "a");
     EXPECT_EQ(read("a slots=2 max_slots=4\nb slots=1 max-slots=1\n"), "a:2 b:1") << "of Open MPI";
+    EXPECT_EQ(read("a slots = 2\nb slots= 3 max_slots =4 # c\n  c slots\t=\t1\n"), "a:2 b:3 c:1");
+    EXPECT_EQ(read("a max_slots=4 slots=2\nb max-slots=3 \n"), "a:2 b");
 }
 
 TEST(Hostfile, ABadLineIsNamedByItsNumber) {
@@ -45,6 +47,10 @@ TEST(Hostfile, ABadLineIsNamedByItsNumber) {
     EXPECT_EQ(read("a slots=2 x\n"), "hostfile:1: x, expected nothing after slots=N, or max_slots=M from N on");
     EXPECT_EQ(read("a slots=2 max_slots=1\n"),
               "hostfile:1: max_slots=1, expected nothing after slots=N, or max_slots=M from N on");
+    EXPECT_EQ(read("a max_slots=1 slots=2\n"),
+              "hostfile:1: max_slots=1, expected nothing after slots=N, or max_slots=M from N on");
+    EXPECT_EQ(read("a slots =\n"),
+              "hostfile:1: slots=, expected slots=N with N from 1 to 65536 after the host, or nothing");
     EXPECT_EQ(read("a slots=2 max_slots=4 x\n"), "hostfile:1: x, expected nothing after max_slots=M");
     EXPECT_EQ(read("a:2 slots=2\n"), "hostfile:1: a:2 and slots=2, expected one of them");
     EXPECT_TRUE(read("a slots=1\nn[3-1] slots=2\n").starts_with("hostfile:2: n[3-1]: range 3-1"));

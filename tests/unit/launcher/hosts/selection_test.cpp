@@ -82,6 +82,9 @@ TEST(Selection, UnknownHostsAndSlots) {
     EXPECT_EQ(include("w9"), "--include=X: host w9, expected one of the 4 hosts that were given");
     EXPECT_EQ(exclude("w1:7"), "--exclude=X: slot 7 of w1, expected one of its 4 slots, from 0");
     EXPECT_EQ(include("w1:4"), "--include=X: slot 4 of w1, expected one of its 4 slots, from 0");
+    EXPECT_EQ(include("a:1", {{"a"}, {"b", "", 2}}), "--include=X: slot 1 of a, expected one of its 1 slot, from 0")
+        << "beside hosts with slots it has one";
+    EXPECT_EQ(exclude("a:0", {{"a"}, {"b", "", 2}}), "b");
     EXPECT_EQ(include("a:6", {{"a"}}), "a:6") << "without a number of slots, any";
     EXPECT_EQ(exclude("a:6", {{"a"}}),
               "--exclude=X: slots of a, expected its number of slots where it is listed, as a:8");

@@ -85,10 +85,14 @@ TEST(FrontPlanHosts, WcollCountsForALauncherOnTheCommandLine) {
 TEST(FrontPlanHosts, SrunHasTheHostsOfItsAllocation) {
     EXPECT_EQ(shown({"--launcher=srun"}, {}, {{"SLURM_JOB_NODELIST", "n[08-09],m"}}), "n08=1 n09=1 m=1");
     EXPECT_NE(shown({"--launcher=srun"}).find("no allocation"), std::string::npos);
+    for (const char* other : {"--launcher=ssh", "--launcher=pdsh", "--launcher=fork"})
+        EXPECT_EQ(shown({other, "--no-token"}, {}, {{"SLURM_JOB_NODELIST", "n[08-09],m"}}), "n08=1 n09=1 m=1") << other;
+    EXPECT_FALSE(made({}, {}, {{"SLURM_JOB_NODELIST", "n[08-09]"}, {"DLAUNCH_LAUNCHER", "ssh"}}).starts);
 }
 
 TEST(FrontPlanHosts, OptionsThatNeedHosts) {
-    EXPECT_EQ(shown({"--launcher=ssh"}), "--launcher=ssh: no hosts, expected --hosts, --hostfile or WCOLL");
+    EXPECT_EQ(shown({"--launcher=ssh"}),
+              "--launcher=ssh: no hosts, expected --hosts, --hostfile, WCOLL or an allocation of SLURM");
     for (const char* option : {"--include=w1", "--exclude=w1", "--num-nodes=2", "--num-gpus=-1"}) {
         const Made result = made({option});
         EXPECT_TRUE(result.starts) << option;
