@@ -64,8 +64,11 @@ void await_end(pid_t pid, std::chrono::milliseconds limit) {
     poll(&what, 1, static_cast<int>(limit.count()));
 }
 
-void reap_all() {
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {}
+/// True: there was one.
+bool reap_all() {
+    bool any = false;
+    while (waitpid(-1, nullptr, WNOHANG) > 0) any = true;
+    return any;
 }
 
 /// A subreaper without children has no descendants.
@@ -187,7 +190,8 @@ bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
         if (!has_children()) return true;
         if (now >= end) return living_below(getpid(), spared).empty();
         const std::vector<Descendant> left = kill_living_below(getpid(), spared);
-        if (left.empty()) return reap_all(), true;
+        // A parent that ended during the look may have left it a child that is not among the ancestor's yet.
+        if (left.empty() && !reap_all()) return true;
         const auto soon = std::min(end, now + std::chrono::milliseconds(50));
         for (const Descendant& descendant : left)  // all of them, because another look is expensive without /proc
             await_end(descendant.pid, std::chrono::duration_cast<std::chrono::milliseconds>(soon - Clock::now()));
@@ -197,11 +201,15 @@ bool sweep(std::chrono::milliseconds deadline, std::span<const pid_t> spared) {
 void kill_below(pid_t ancestor, std::chrono::milliseconds deadline, const std::function<bool()>& may_continue) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + deadline;
-    while (may_continue()) {
+    // Two looks in a row, as a parent that ended during the first one may have left a child to the ancestor.
+    for (int empty = 0; may_continue();) {
         if (!proc_is_ours()) return;  // without a known parent a pid may be that of an unrelated process
         const std::vector<Descendant> left = living_below(ancestor, {});
         const auto now = Clock::now();
-        if (left.empty() || now >= end) return;
+        if (now >= end) return;
+        empty = left.empty() ? empty + 1 : 0;
+        if (empty == 2) return;
+        if (empty > 0) continue;
         for (const Descendant& descendant : left) kill_if_still_below(descendant, ancestor);
         await_end(left.front().pid, std::min(std::chrono::duration_cast<std::chrono::milliseconds>(end - now),
                                              std::chrono::milliseconds(50)));

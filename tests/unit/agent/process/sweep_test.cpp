@@ -84,6 +84,22 @@ TEST(Sweep, kills_processes_that_ignore_signals_or_are_stopped) {
               0);
 }
 
+/// Each parent ends at once, so that the sweep may look below a parent that the child has just left.
+TEST(Sweep, takes_a_process_that_moves_from_parent_to_parent) {
+    EXPECT_EQ(in_a_process([] {
+                  for (int times = 0; times < 100; ++times) {
+                      if (fork() == 0) {
+                          for (int moves = 0; moves < 1000; ++moves)
+                              if (fork() != 0) _exit(0);
+                          pause();
+                      }
+                      if (!sweep(10s) || waitpid(-1, nullptr, WNOHANG) != -1) return false;
+                  }
+                  return true;
+              }),
+              0);
+}
+
 TEST(Sweep, spares_the_given_children_and_their_descendants) {
     EXPECT_EQ(in_a_process([] {
                   const pid_t foreign = ready_script("sleep 600 9>&- & exec 9>&-; wait");
