@@ -1,9 +1,13 @@
+/// The functions of CUDA's driver that worker_lib uses, without those of memory. Environment:
+///
+///   FAKE_CUDA_ERROR      the result of cuInit
+///   FAKE_CUDA_DEVICES    number of GPUs
+///   FAKE_CUDA_PAGEABLE   1: the GPUs reach pageable memory of the host
+
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -15,7 +19,7 @@
 namespace fake {
 namespace {
 
-constexpr int kInvalidValue = 1, kInvalidContext = 201, kNotReady = 600;
+constexpr int kInvalidContext = 201, kNotReady = 600;
 
 class Stream {
 public:
@@ -95,9 +99,7 @@ Stream& default_stream() {
 Stream& stream_of(void* handle) { return handle ? *static_cast<Stream*>(handle) : default_stream(); }
 SharedEvent& event_of(void* handle) { return *static_cast<SharedEvent*>(handle); }
 
-std::mutex memory_mutex;
-auto& memory = *new std::map<const std::byte*, std::size_t>;  // never destroyed: threads may use it at exit
-thread_local void* context = nullptr;                         // the device's number + 1
+thread_local void* context = nullptr;  // the device's number + 1
 
 }  // namespace
 
@@ -106,16 +108,9 @@ int setting(const char* name, int usual) {
     return value ? std::atoi(value) : usual;
 }
 
-void enqueue(void* stream, std::function<void()> job) { stream_of(stream).put(std::move(job)); }
+void await_all_streams() { Stream::await_all(); }
 
-bool is_device_memory(const void* data, std::size_t bytes) {
-    const std::lock_guard lock(memory_mutex);
-    const auto* begin = static_cast<const std::byte*>(data);
-    auto after = memory.upper_bound(begin);
-    if (after == memory.begin()) return false;
-    --after;
-    return begin + bytes <= after->first + after->second;
-}
+void enqueue(void* stream, std::function<void()> job) { stream_of(stream).put(std::move(job)); }
 
 int current_device() { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
 
@@ -137,6 +132,11 @@ int cuDeviceGetCount(int* count) {
 }
 int cuDeviceGet(int* device, int ordinal) {
     *device = ordinal;
+    return 0;
+}
+/// 88: the device reaches pageable memory.
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+    *value = attribute == 88 ? setting("FAKE_CUDA_PAGEABLE", 0) : 0;
     return 0;
 }
 int cuDevicePrimaryCtxRetain(void** made, int device) {
@@ -205,38 +205,6 @@ int cuEventQuery(void* event) {
 }
 int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
     enqueue(stream, [=] { function(data); });
-    return 0;
-}
-int cuMemAlloc_v2(std::uintptr_t* address, std::size_t bytes) {
-    if (!context) return kInvalidContext;
-    auto* data = static_cast<std::byte*>(std::malloc(bytes));
-    const std::lock_guard lock(memory_mutex);
-    memory[data] = bytes;
-    *address = reinterpret_cast<std::uintptr_t>(data);
-    return 0;
-}
-/// Waits for all pending work, which may use the memory.
-int cuMemFree_v2(std::uintptr_t address) {
-    if (!context) std::abort();  // as above
-    Stream::await_all();
-    auto* data = reinterpret_cast<std::byte*>(address);
-    const std::lock_guard lock(memory_mutex);
-    if (memory.erase(data) == 0) return kInvalidValue;
-    std::free(data);
-    return 0;
-}
-int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void* stream) {
-    if (!is_device_memory(reinterpret_cast<void*>(to), bytes)) return kInvalidValue;
-    // The driver copies pageable memory before it returns, so that the caller may reuse it at once.
-    const auto* begin = static_cast<const std::byte*>(from);
-    enqueue(stream, [to, staged = std::vector<std::byte>(begin, begin + bytes)] {
-        std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
-    });
-    return 0;
-}
-int cuMemcpyDtoHAsync_v2(void* to, std::uintptr_t from, std::size_t bytes, void* stream) {
-    if (!is_device_memory(reinterpret_cast<void*>(from), bytes)) return kInvalidValue;
-    enqueue(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
     return 0;
 }
 }

@@ -111,15 +111,23 @@ Result refuse(const Shared& comm, const char* what) {
     return invalid_argument;
 }
 
-/// Validates and enqueues a collective; `in` and `out` have the given sizes in bytes.
+bool fault(Communicator& comm) {
+    comm.fail(cuda_error, "an illegal memory access was encountered");
+    while (!comm.aborted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return false;
+}
+
+/// Enqueues a collective; `in` and `out` have the given sizes in bytes. Like NCCL without NCCL_CHECK_POINTERS it does
+/// not look at the pointers: one that the GPU cannot use ends the kernel, and with it the context. A communicator of
+/// one rank has no kernel; it copies.
 Result collective(void* handle, void* stream, const void* in, std::size_t in_bytes, const void* out,
                   std::size_t out_bytes, std::function<bool(Communicator&)> body) {
     const Shared comm = find(handle);
     if (!comm) return invalid_argument;
     if (comm->state != success) return comm->state;
-    if (in_bytes > 0 && !is_device_memory(in, in_bytes)) return refuse(comm, "what is sent is no device memory");
-    if (out_bytes > 0 && !is_device_memory(out, out_bytes)) return refuse(comm, "what is received is no device memory");
-    return give({comm, stream, std::move(body)});
+    const bool faults =
+        comm->ranks > 1 && !(is_reachable(in, in_bytes, comm->device) && is_reachable(out, out_bytes, comm->device));
+    return give({comm, stream, faults ? std::function<bool(Communicator&)>(fault) : std::move(body)});
 }
 
 std::byte* bytes_of(const void* data) { return static_cast<std::byte*>(const_cast<void*>(data)); }
@@ -319,13 +327,13 @@ Result ncclAllGather(const void* in, void* out, std::size_t count, int type, voi
 Result ncclSend(const void* data, std::size_t count, int type, int peer, void* handle, void* stream) {
     const Shared comm = find(handle);
     if (!comm || comm->state != success) return comm ? comm->state.load() : invalid_argument;
-    if (!is_device_memory(data, count * size_of(type))) return refuse(comm, "what is sent is no device memory");
+    if (!is_reachable(data, count * size_of(type), comm->device)) return give({comm, stream, fault});
     return give({comm, stream, nullptr, {peer, true, bytes_of(data), count * size_of(type)}});
 }
 Result ncclRecv(void* data, std::size_t count, int type, int peer, void* handle, void* stream) {
     const Shared comm = find(handle);
     if (!comm || comm->state != success) return comm ? comm->state.load() : invalid_argument;
-    if (!is_device_memory(data, count * size_of(type))) return refuse(comm, "what is received is no device memory");
+    if (!is_reachable(data, count * size_of(type), comm->device)) return give({comm, stream, fault});
     return give({comm, stream, nullptr, {peer, false, bytes_of(data), count * size_of(type)}});
 }
 }

@@ -11,7 +11,10 @@ namespace fake {
 void enqueue(void* stream, std::function<void()> job);
 /// True: all of these bytes are device memory.
 [[nodiscard]] bool is_device_memory(const void* data, std::size_t bytes);
-/// The GPU of the calling thread.
+/// True: kernels on the device can use all of these bytes.
+[[nodiscard]] bool is_reachable(const void* data, std::size_t bytes, int device);
+void await_all_streams();
+/// The GPU of the calling thread; -1: none.
 [[nodiscard]] int current_device();
 
 /// An integer from the environment.

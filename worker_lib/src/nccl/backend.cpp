@@ -61,6 +61,7 @@ void NcclBackend::run(const Call& call) {
     check_usable();
     const Gpu::InUse in_use(*gpu_);
     if (call.op != Op::barrier && call.device == Device::cpu) return run_copied(call);
+    check_memory(call);
     if (!is_native(call)) return combine(call);
     const Work work = start(call);
     if (call.op == Op::barrier)
@@ -74,7 +75,24 @@ std::shared_ptr<WorkState> NcclBackend::enqueue(const Call& call) {
     if (call.op == Op::barrier || call.device == Device::cpu || !is_native(call)) return nullptr;
     check_usable();
     const Gpu::InUse in_use(*gpu_);
+    check_memory(call);
     return start(call);
+}
+
+void NcclBackend::check_memory(const Call& call) const {
+    if (call.op == Op::barrier) return;
+    const Error::Where unnumbered{name_of(call.op), 0, group_.name};
+    const Extent elements = extent(call, group_.rank, group_.size);
+    check_memory(unnumbered, "in", call.in, elements.in);
+    if (call.out != call.in || elements.in == 0) check_memory(unnumbered, "out", call.out, elements.out);
+}
+
+void NcclBackend::check_memory(const Error::Where& where, const char* name, const void* data,
+                               std::size_t elements) const {
+    if (!checks_memory_ || elements == 0) return;
+    if (const auto why = gpu_->why_unreachable(data))
+        throw failure(ErrorCode::invalid_argument, where, {},
+                      fmt::format("`{}` of rank {} is {}", name, group_.rank, *why));
 }
 
 template <class Issue>
@@ -187,6 +205,8 @@ std::shared_ptr<WorkState> NcclBackend::post(const Transfer& transfer) { return 
 /// Posts all messages as one NCCL group, which completes as a whole; every work's event is recorded behind the group.
 std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transfer> transfers) {
     std::vector<Work> works;
+    for (const Transfer& one : transfers)
+        check_memory({one.sends ? "send" : "recv", 0, group_.name}, one.sends ? "in" : "out", one.data, one.count);
     try {
         check_usable();
         const Gpu::InUse in_use(*gpu_);

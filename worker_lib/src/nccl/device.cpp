@@ -30,6 +30,25 @@ Gpu::Gpu() {
     table.check(table.retain_primary_context(&context_, device), "open the GPU");
 }
 
+bool Gpu::reaches_pageable_memory() const {
+    int device = 0, reaches = 0;
+    cuda().check(cuda().get_device(&device, ordinal_), "look at the GPU");
+    cuda().check(cuda().get_device_attribute(&reaches, kDevicePageableAccess, device), "look at the GPU");
+    return reaches != 0;
+}
+
+std::optional<std::string> Gpu::why_unreachable(const void* data) const {
+    unsigned type = kMemoryUnknown, managed = 0;
+    int device = -1, attributes[] = {kPointerMemoryType, kPointerIsManaged, kPointerDevice};
+    void* values[] = {&type, &managed, &device};
+    const int result = cuda().get_pointer_attributes(3, attributes, values, reinterpret_cast<DevicePointer>(data));
+    cuda().check(result, "look at a buffer");
+    if (type == kMemoryUnknown) return "host memory that CUDA does not know; pass it as a plain range, or pin it";
+    if (type == kMemoryOfDevice && managed == 0 && device != ordinal_)
+        return fmt::format("memory of GPU {}, but the group uses GPU {}", device, ordinal_);
+    return {};
+}
+
 Gpu::InUse::InUse(const Gpu& device) {
     cuda().check(cuda().get_current_context(&before_), "look for the device in use");
     if (before_ != device.context_) cuda().check(cuda().set_current_context(device.context_), "use the GPU");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "worker_lib/src/nccl/library.hpp"
@@ -15,6 +17,11 @@ class Gpu {
 public:
     Gpu();
     [[nodiscard]] int ordinal() const { return ordinal_; }
+    /// Kernels on this GPU can use all memory of the host, whether CUDA knows it or not.
+    [[nodiscard]] bool reaches_pageable_memory() const;
+    /// On a GPU that does not reach pageable memory: why kernels cannot use `data`, which is memory of the host that
+    /// CUDA does not know, or memory of another GPU. nullopt: they can. One call of the driver.
+    [[nodiscard]] std::optional<std::string> why_unreachable(const void* data) const;
     /// Makes the GPU current in the calling thread.
     void use() const { cuda().check(cuda().set_current_context(context_), "use the GPU"); }
 

@@ -25,15 +25,16 @@ public:
     std::vector<std::shared_ptr<WorkState>> post(std::span<const Transfer> transfers) override {
         std::vector<std::shared_ptr<WorkState>> states(transfers.size());
         std::vector<Transfer> on_device;
+        for (const Transfer& one : transfers)
+            if (one.device != Device::cpu) on_device.push_back(one);
+        // First: it may refuse its memory, and then nothing is to be sent.
+        if (!on_device.empty()) {
+            auto theirs = device_for_messages().post(on_device);
+            for (std::size_t i = 0, next = 0; i < transfers.size(); ++i)
+                if (transfers[i].device != Device::cpu) states[i] = std::move(theirs[next++]);
+        }
         for (std::size_t i = 0; i < transfers.size(); ++i)
-            if (transfers[i].device == Device::cpu)
-                states[i] = host_->post(transfers[i]);
-            else
-                on_device.push_back(transfers[i]);
-        if (on_device.empty()) return states;
-        auto theirs = device_for_messages().post(on_device);
-        for (std::size_t i = 0, next = 0; i < transfers.size(); ++i)
-            if (transfers[i].device != Device::cpu) states[i] = std::move(theirs[next++]);
+            if (transfers[i].device == Device::cpu) states[i] = host_->post(transfers[i]);
         return states;
     }
 

@@ -31,6 +31,7 @@ void NcclBackend::connect(const std::vector<Member>& members, std::unique_ptr<Co
     try {
         store_.set(here_key(group_.rank), "here", deadline);
         gpu_.emplace();
+        checks_memory_ = !gpu_->reaches_pageable_memory();
         const Gpu::InUse in_use(*gpu_);
         cuda().check(cuda().create_stream(&stream_, kStreamNonBlocking), "make a stream");
         byte_ = std::make_unique<Memory>(1);

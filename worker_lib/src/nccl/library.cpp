@@ -54,6 +54,8 @@ std::unique_ptr<CudaTable> load_cuda() {
     library.bind(table->get_error_string, "cuGetErrorString");
     library.bind(table->get_device_count, "cuDeviceGetCount");
     library.bind(table->get_device, "cuDeviceGet");
+    library.bind(table->get_device_attribute, "cuDeviceGetAttribute");
+    library.bind(table->get_pointer_attributes, "cuPointerGetAttributes");
     library.bind(table->retain_primary_context, "cuDevicePrimaryCtxRetain");
     library.bind(table->get_current_context, "cuCtxGetCurrent");
     library.bind(table->set_current_context, "cuCtxSetCurrent");

@@ -87,6 +87,10 @@ using Context = void*;
 inline constexpr int kCudaNotReady = 600;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventWithoutTiming = 2;
+// Attributes of pointers and devices, and types of memory.
+inline constexpr int kPointerMemoryType = 2, kPointerIsManaged = 8, kPointerDevice = 9;
+inline constexpr int kDevicePageableAccess = 88;
+inline constexpr unsigned kMemoryUnknown = 0, kMemoryOfDevice = 2;
 
 struct CudaTable {
     int devices = 0;
@@ -95,6 +99,8 @@ struct CudaTable {
     int (*get_error_string)(int, const char**);
     int (*get_device_count)(int*);
     int (*get_device)(int*, int ordinal);
+    int (*get_device_attribute)(int*, int attribute, int device);
+    int (*get_pointer_attributes)(unsigned count, int* attributes, void** values, DevicePointer);
     int (*retain_primary_context)(Context*, int device);
     int (*get_current_context)(Context*);
     int (*set_current_context)(Context);

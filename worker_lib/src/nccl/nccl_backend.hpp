@@ -53,6 +53,10 @@ private:
     [[nodiscard]] Work start(const Call& call);
     template <class Issue>
     [[nodiscard]] Work start(const Call& call, Issue&& issue);
+    /// Refuses device memory that the GPU cannot use, before anything is sent: NCCL does not look at pointers, and a
+    /// kernel that uses a wrong one ends the GPU's context. Throws Error (invalid_argument).
+    void check_memory(const Call& call) const;
+    void check_memory(const Error::Where& where, const char* name, const void* data, std::size_t elements) const;
     void wait_for_caller(Stream callers) const;
     void track(const Work& work);
     void run_copied(const Call& call);
@@ -72,6 +76,7 @@ private:
     const GroupInfo group_;
     const StoreHandle store_;
     std::optional<Gpu> gpu_;
+    bool checks_memory_ = false;
     Stream stream_ = nullptr;
     std::unique_ptr<Memory> byte_;  // reduced by barriers
     Scratch in_, out_, gathered_;   // staging buffers of calls with host memory
