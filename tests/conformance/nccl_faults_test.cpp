@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <dlaunch/backends.hpp>
+#include <future>
 #include <map>
 #include <numeric>
 
@@ -174,6 +175,60 @@ TEST(NcclFaultsTest, a_wait_for_a_rank_that_has_left_ends) {
         }
         world.reset();
         check(std::chrono::steady_clock::now() - begin < 4s, "it took its time");
+    });
+}
+
+/// A non-blocking communicator keeps the refusal of a call, so the group cannot go on.
+TEST(NcclFaultsTest, a_call_that_nccl_refuses_ends_the_group_on_all_ranks) {
+    run_unjoined(2, {}, [](const ProcessGroup&) {
+        if (*init_options().rank == 0) setenv("FAKE_NCCL_REFUSE_AFTER", "1", 1);
+        const ProcessGroup world = join_process_group(init_options());
+        OneFloat one;
+        world.barrier();
+        await_all(world);
+        const Error error = expect_ended(ErrorCode::backend, [&] {
+            Work work = world.all_reduce_async(one.buffer.span());
+            work.wait_for(30s);
+        });
+        expect_text(error, "rank 0: NCCL: invalid argument (the fake refused as configured)");
+        expect_error(ErrorCode::aborted, [&] { world.barrier(); });
+    });
+}
+
+/// NCCL refuses a call on a communicator that has not accepted the one before.
+TEST(NcclFaultsTest, messages_of_one_thread_and_collectives_of_another) {
+    run_unjoined(1, {{"FAKE_NCCL_LAUNCH_MS", "2"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        auto messages = std::async(std::launch::async, [&] {
+            OneFloat out(3), in;
+            for (int i = 0; i < 30; ++i) {
+                const std::vector<P2POp> to_itself{send_op(out.buffer.span(), 0), recv_op(in.buffer.span(), 0)};
+                for (Work& work : world.batch_isend_irecv(to_itself)) work.wait();
+            }
+            check(in.value() == 3, "the message");
+        });
+        OneFloat one;
+        for (int i = 0; i < 30; ++i) world.all_reduce(one.buffer.span(), ReduceOp::premul_sum(2));
+        const ProcessGroup part = world.new_group({0});
+        part.all_reduce(one.buffer.span());
+        check(one.value() == static_cast<float>(1 << 30), "the collectives");
+        messages.get();
+    });
+}
+
+TEST(NcclFaultsTest, a_call_behind_one_that_nccl_does_not_accept_has_its_own_time_out) {
+    run_unjoined(1, {{"FAKE_NCCL_LAUNCH_MS", "60000"}}, [](const ProcessGroup&) {
+        const ProcessGroup world = join_process_group(init_options());
+        auto long_one = std::async(std::launch::async, [&] {
+            OneFloat one;
+            expect_ended(ErrorCode::timeout,
+                         [&] { world.all_reduce(one.buffer.span(), ReduceOp::sum(), {.timeout = 1min}); });
+        });
+        OneFloat one;
+        const auto begin = std::chrono::steady_clock::now();
+        expect_ended(ErrorCode::timeout, [&] { world.send(one.buffer.span(), 0, {.timeout = 200ms}); });
+        check(std::chrono::steady_clock::now() - begin < 20s, "it waited for the other's time-out");
+        long_one.get();
     });
 }
 

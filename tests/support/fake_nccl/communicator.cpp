@@ -116,6 +116,7 @@ bool Communicator::exchange(std::vector<Move> moves) {
 
 void Communicator::fail(Result result, const std::string& text) {
     const std::lock_guard lock(mutex);
+    if (state != in_progress && state != success) return;  // the first failure is kept
     last_error = text;
     state = result;
 }

@@ -60,6 +60,11 @@ struct Communicator {
     /// Runs all transfers concurrently; false: aborted.
     bool exchange(std::vector<Move> moves);
     void fail(Result result, const std::string& text);
+    /// The operation in progress has succeeded, unless the communicator has failed meanwhile.
+    void succeed() {
+        Result expected = in_progress;
+        state.compare_exchange_strong(expected, success);
+    }
     /// Waits until `count` is reached; false: aborted.
     bool wait_for(const std::atomic<int>& counter, int count) const;
 };

@@ -3,13 +3,17 @@
 ///   FAKE_NCCL_VERSION       the result of ncclGetVersion
 ///   FAKE_NCCL_BREAK_AFTER   after this many groups of calls the next one hangs, with an asynchronous error
 ///   FAKE_NCCL_HANG_AFTER    the same without the error
+///   FAKE_NCCL_REFUSE_AFTER  after this many groups of calls a call is refused with ncclInvalidArgument
+///   FAKE_NCCL_LAUNCH_MS     how long a communicator is ncclInProgress after a group of calls
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "tests/support/fake_nccl/communicator.hpp"
 #include "tests/support/fake_nccl/streams.hpp"
@@ -49,7 +53,7 @@ void attach(const Shared& comm, const Address& address) {
             if (comm->region->devices[r] == comm->region->devices[s])
                 return comm->fail(invalid_usage, "Duplicate GPU detected : rank " + std::to_string(r) + " and rank " +
                                                      std::to_string(s) + " both on CUDA device 1000");
-    comm->state = success;
+    comm->succeed();
 }
 
 bool is_proper(const Config* config) {
@@ -65,6 +69,7 @@ struct Given {
     Move move{};
 };
 thread_local int depth = 0;
+thread_local Result group_error = success;
 thread_local std::vector<Given> given;
 
 void carry_out(const Shared& comm, const std::vector<Given>& calls, int number) {
@@ -83,9 +88,10 @@ void carry_out(const Shared& comm, const std::vector<Given>& calls, int number) 
 }
 
 Result end_group() {
-    if (--depth > 0) return success;
+    if (--depth > 0) return group_error;
     std::vector<Given> calls;
     calls.swap(given);
+    if (const Result error = std::exchange(group_error, success); error != success) return error;
     if (calls.empty()) return success;
     const Shared comm = calls[0].comm;
     const int number = comm->given++;
@@ -93,8 +99,11 @@ Result end_group() {
     comm->state = in_progress;
     enqueue(calls[0].stream, [=] { carry_out(comm, calls, number); });
     std::thread([=] {
-        Result expected = in_progress;
-        comm->state.compare_exchange_strong(expected, success);
+        const std::chrono::milliseconds launch(setting("FAKE_NCCL_LAUNCH_MS", 0));
+        for (const auto end = std::chrono::steady_clock::now() + launch;
+             !comm->aborted && std::chrono::steady_clock::now() < end;)
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        comm->succeed();
     }).detach();
     return in_progress;
 }
@@ -105,10 +114,23 @@ Result give(Given one) {
     return end_group();
 }
 
-Result refuse(const Shared& comm, const char* what) {
-    const std::lock_guard lock(comm->mutex);
-    comm->last_error = what;
-    return invalid_argument;
+/// A call that is refused spoils its group, and a non-blocking communicator keeps the refusal as its state.
+Result refuse(const Shared& comm, Result result, const char* why) {
+    comm->fail(result, why);
+    if (depth > 0) group_error = result;
+    return result;
+}
+
+/// Why a call on the communicator is refused; success: it is accepted.
+Result check_ready(const Shared& comm) {
+    const Result state = comm->state;
+    if (state == in_progress)
+        return refuse(comm, invalid_argument,
+                      "Attempt to use communicator before the previous operation returned ncclSuccess");
+    if (state != success) return refuse(comm, state, comm->last_error.c_str());
+    if (comm->given == setting("FAKE_NCCL_REFUSE_AFTER", -1))
+        return refuse(comm, invalid_argument, "the fake refused as configured");
+    return success;
 }
 
 bool fault(Communicator& comm) {
@@ -124,7 +146,7 @@ Result collective(void* handle, void* stream, const void* in, std::size_t in_byt
                   std::size_t out_bytes, std::function<bool(Communicator&)> body) {
     const Shared comm = find(handle);
     if (!comm) return invalid_argument;
-    if (comm->state != success) return comm->state;
+    if (const Result refused = check_ready(comm); refused != success) return refused;
     const bool faults =
         comm->ranks > 1 && !(is_reachable(in, in_bytes, comm->device) && is_reachable(out, out_bytes, comm->device));
     return give({comm, stream, faults ? std::function<bool(Communicator&)>(fault) : std::move(body)});
@@ -159,7 +181,7 @@ Result reduction(const void* in, std::size_t stride, void* out, std::size_t coun
     std::vector<std::byte> factor;
     if (op > 4) {
         const std::lock_guard lock(factors_mutex);
-        if (!factors.contains(op)) return refuse(comm, "no such reduction");
+        if (!factors.contains(op)) return refuse(comm, invalid_argument, "no such reduction");
         factor = factors[op];
     }
     const std::size_t bytes = count * size_of(type), blocks = stride > 0 ? static_cast<std::size_t>(comm->ranks) : 1;
@@ -227,6 +249,7 @@ Result ncclCommSplit(void* handle, int color, int key, void** made, Config* conf
     *made = nullptr;
     const Shared parent = find(handle);
     if (!parent || !is_proper(config)) return invalid_argument;
+    if (const Result refused = check_ready(parent); refused != success) return refused;
     const Shared comm = color < 0 ? nullptr : remember(std::make_shared<Communicator>());
     *made = comm.get();
     parent->state = in_progress;
@@ -243,7 +266,7 @@ Result ncclCommSplit(void* handle, int color, int key, void** made, Config* conf
         std::erase_if(choices, [&](const Choice& other) { return other.color != color; });
         std::sort(choices.begin(), choices.end(),
                   [](const Choice& a, const Choice& b) { return std::pair(a.key, a.rank) < std::pair(b.key, b.rank); });
-        parent->state = success;
+        parent->succeed();
         if (!comm) return;
         const auto at =
             std::find_if(choices.begin(), choices.end(), [&](const Choice& c) { return c.rank == own.rank; });
@@ -258,10 +281,11 @@ Result ncclCommSplit(void* handle, int color, int key, void** made, Config* conf
 Result ncclCommFinalize(void* handle) {
     const Shared comm = find(handle);
     if (!comm) return invalid_argument;
+    if (const Result refused = check_ready(comm); refused != success) return refused;
     comm->state = in_progress;
     std::thread([=] {
         ++comm->region->left;
-        if (comm->wait_for(comm->region->left, comm->ranks)) comm->state = success;
+        if (comm->wait_for(comm->region->left, comm->ranks)) comm->succeed();
     }).detach();
     return in_progress;
 }
@@ -283,8 +307,10 @@ Result ncclGroupStart() {
     return success;
 }
 Result ncclGroupEnd() { return end_group(); }
-Result ncclRedOpCreatePreMulSum(int* op, void* scalar, int type, int residence, void*) {
-    if (residence != 1) return invalid_argument;
+Result ncclRedOpCreatePreMulSum(int* op, void* scalar, int type, int residence, void* handle) {
+    const Shared comm = find(handle);
+    if (!comm || residence != 1) return invalid_argument;
+    if (const Result refused = check_ready(comm); refused != success) return refused;
     const std::lock_guard lock(factors_mutex);
     static int next = 5;
     const auto* bytes = static_cast<const std::byte*>(scalar);
@@ -326,13 +352,15 @@ Result ncclAllGather(const void* in, void* out, std::size_t count, int type, voi
 }
 Result ncclSend(const void* data, std::size_t count, int type, int peer, void* handle, void* stream) {
     const Shared comm = find(handle);
-    if (!comm || comm->state != success) return comm ? comm->state.load() : invalid_argument;
+    if (!comm) return invalid_argument;
+    if (const Result refused = check_ready(comm); refused != success) return refused;
     if (!is_reachable(data, count * size_of(type), comm->device)) return give({comm, stream, fault});
     return give({comm, stream, nullptr, {peer, true, bytes_of(data), count * size_of(type)}});
 }
 Result ncclRecv(void* data, std::size_t count, int type, int peer, void* handle, void* stream) {
     const Shared comm = find(handle);
-    if (!comm || comm->state != success) return comm ? comm->state.load() : invalid_argument;
+    if (!comm) return invalid_argument;
+    if (const Result refused = check_ready(comm); refused != success) return refused;
     if (!is_reachable(data, count * size_of(type), comm->device)) return give({comm, stream, fault});
     return give({comm, stream, nullptr, {peer, false, bytes_of(data), count * size_of(type)}});
 }

@@ -101,14 +101,9 @@ void NcclBackend::submit(const Error::Where& where, Issue&& issue) {
         communicator_->call([&](const NcclTable&, Comm comm) { return issue(channel(comm)); });
         communicator_->settle(unless_ended(where));
     } catch (const Failure& failure) {
-        const Error error = translate(failure, where);
-        if (failure.harmless() && is_usable()) {
-            const std::lock_guard lock(mutex_);
-            if (where.sequence > 0) history_.pop_back();  // a refused call has no number
-            throw Error(ErrorCode::invalid_argument, error.what(), {}, where);
-        }
         if (const auto notice = peer_notice()) end(*notice);
         unless_ended(where)();
+        const Error error = translate(failure, where);
         notice_->publish(error);
         end(error);
         throw error;
@@ -131,9 +126,10 @@ NcclBackend::Work NcclBackend::start(const Call& call, Issue&& issue) {
         history_.emplace_back(call);
         if (history_.size() > kHistory) history_.pop_front();
     }
-    if (call.op != Op::barrier) wait_for_caller(call.stream);
     track(work);
     try {
+        const std::lock_guard turn(launching_);
+        if (call.op != Op::barrier) wait_for_caller(call.stream);
         submit(work->where, issue);
         work->record_end(stream_);
     } catch (...) {
@@ -215,9 +211,10 @@ std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transf
             works.push_back(std::make_shared<StreamWork>(*gpu_, one.stream, where, one.deadline));
             works.back()->will_receive({one.peer, 0, one.count});
             works.back()->peer = one.peer;
-            wait_for_caller(one.stream);
         }
         for (const Work& work : works) track(work);
+        const std::lock_guard turn(launching_);
+        for (const Transfer& one : transfers) wait_for_caller(one.stream);
         if (!works.empty())
             submit(works.front()->where, [&](const Channel& channel) { return issue(channel, transfers); });
         for (const Work& work : works) work->record_end(stream_);

@@ -16,8 +16,8 @@ class Failure : public std::runtime_error {
 public:
     Failure(Result result, const std::string& text) : std::runtime_error(text), result_(result) {}
     [[nodiscard]] Result result() const { return result_; }
-    /// NCCL has refused the arguments; the communicator remains usable.
-    [[nodiscard]] bool harmless() const {
+    /// NCCL has refused a call of this rank.
+    [[nodiscard]] bool refused() const {
         return result_ == Result::invalid_argument || result_ == Result::invalid_usage;
     }
 

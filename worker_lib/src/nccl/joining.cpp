@@ -117,8 +117,10 @@ std::unique_ptr<Backend> NcclBackend::split(const Split& what) {
         if (!is_usable()) return nullptr;
         const Gpu::InUse in_use(*gpu_);
         const bool member = what.parts.rank >= 0;
+        std::unique_lock turn(launching_);
         auto made = communicator_->split(member ? what.ranks.front() : kNoColor, std::max(what.parts.rank, 0),
                                          until(what.deadline, where));
+        turn.unlock();
         if (!made) return nullptr;
         auto backend = std::make_unique<NcclBackend>(what.parts);
         backend->connect(what.parts.members, std::move(made), what.deadline);

@@ -61,7 +61,8 @@ private:
     void track(const Work& work);
     void run_copied(const Call& call);
     void combine(const Call& call);
-    /// Runs `issue` on the communicator and settles it; translates NCCL's failures.
+    /// Runs `issue` on the communicator and settles it. Any failure of NCCL ends the group: a non-blocking communicator
+    /// keeps it. Requires launching_.
     template <class Issue>
     void submit(const Error::Where& where, Issue&& issue);
     [[nodiscard]] Error translate(const Failure& failure, const Error::Where& where) const;
@@ -81,6 +82,9 @@ private:
     std::unique_ptr<Memory> byte_;  // reduced by barriers
     Scratch in_, out_, gathered_;   // staging buffers of calls with host memory
     std::unique_ptr<Communicator> communicator_;
+    /// Held from a call until NCCL has accepted it, because a communicator refuses the next one before. A holder ends
+    /// when the watchdog ends the group; therefore calls are tracked before they wait for it.
+    std::mutex launching_;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;

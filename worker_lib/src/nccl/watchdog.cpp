@@ -173,7 +173,8 @@ void NcclBackend::check_usable() const {
 }
 
 Error NcclBackend::translate(const Failure& failure, const Error::Where& where) const {
-    const std::string text = std::string("NCCL: ") + failure.what();
+    const std::string text =
+        fmt::format("{}NCCL: {}", failure.refused() ? fmt::format("rank {}: ", group_.rank) : "", failure.what());
     ErrorCode code = ErrorCode::backend;
     if (failure.result() == Result::remote_error) code = ErrorCode::peer_lost;
     if (failure.result() == Result::timeout) code = ErrorCode::timeout;
