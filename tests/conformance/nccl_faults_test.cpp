@@ -1,5 +1,7 @@
 /// Failures with NCCL: missing libraries, errors of NCCL, late, lost and mismatching ranks.
 
+#include <unistd.h>
+
 #include <csignal>
 #include <dlaunch/backends.hpp>
 #include <future>
@@ -158,6 +160,52 @@ TEST(NcclFaultsTest, mismatching_calls_are_named_long_before_the_time_out) {
         expect_text(error,
                     "as call #2 rank 0 called all_reduce(float32, 10, sum), rank 1 called all_reduce(float32, 9");
         store.set("informed " + std::to_string(world.rank()), "yes");
+    });
+}
+
+/// ncclCommSplit returns the new communicator when its job ends: after the time-out, when the parent is aborted.
+TEST(NcclFaultsTest, a_split_that_times_out_leaves_no_communicator) {
+    run_unjoined(2, {{"FAKE_NCCL_SPLIT_HANGS", "1"}}, [](const ProcessGroup&) {
+        InitOptions options = init_options();
+        options.timeout = 1s;
+        const ProcessGroup world = join_process_group(options);
+        expect_error(ErrorCode::timeout, [&] { (void)made_anew(world); });
+        expect_error(ErrorCode::aborted, [&] { world.barrier(); });
+        check(call_fake("fakeNcclCountCommunicators") == 0, "a communicator is left");
+    });
+}
+
+/// ncclCommAbort waits for the streams of its calls, also for kernels of the program in front of them.
+TEST(NcclFaultsTest, an_abort_that_hangs_delays_neither_errors_nor_the_end_of_the_group_for_long) {
+    run_unjoined(2, {{"FAKE_NCCL_ABORT_MS", "3600000"}, {"FAKE_NCCL_HANG_AFTER", "0"}}, [](const ProcessGroup&) {
+        auto world = std::make_unique<ProcessGroup>(join_process_group(init_options()));
+        OneFloat one;
+        const auto begin = std::chrono::steady_clock::now();
+        {
+            Work work = world->all_reduce_async(one.buffer.span(), ReduceOp::sum(), {.timeout = 200ms});
+            expect_error(ErrorCode::timeout, [&] { work.wait_for(30s); });
+            expect_error(ErrorCode::aborted, [&] { world->barrier(); });
+        }
+        world.reset();
+        check(std::chrono::steady_clock::now() - begin < 20s, "it waited for the abort");
+        // The fake's streams do not end without the abort.
+        std::fflush(nullptr);
+        _exit(0);
+    });
+}
+
+TEST(NcclFaultsTest, a_group_may_end_after_cuda_has_shut_down) {
+    run_unjoined(2, {}, [](const ProcessGroup&) {
+        auto world = std::make_unique<ProcessGroup>(join_process_group(init_options()));
+        auto one = std::make_unique<OneFloat>();
+        Work work = world->all_reduce_async(one->buffer.span());
+        work.wait();
+        check(one->value() == 2, "the call");
+        await_all(*world);
+        setenv("FAKE_CUDA_SHUT_DOWN", "1", 1);
+        work = Work();
+        one.reset();
+        world.reset();
     });
 }
 

@@ -122,8 +122,8 @@ void Communicator::fail(Result result, const std::string& text) {
 }
 
 bool Communicator::wait_for(const std::atomic<int>& counter, int count) const {
-    while (counter < count && !aborted) pause();
-    return !aborted;
+    while (counter < count && !is_aborted()) pause();
+    return !is_aborted();
 }
 
 std::size_t size_of(int type) {

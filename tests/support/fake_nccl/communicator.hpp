@@ -53,7 +53,9 @@ struct Communicator {
     int rank = 0, ranks = 1, device = 0;
     std::atomic<Result> state{in_progress};
     std::atomic<bool> aborted{false};
-    std::atomic<int> given{0};  ///< number of groups so far
+    std::atomic<int> given{0};             ///< number of groups so far
+    std::atomic<int> jobs{0};              ///< number of threads that ncclCommAbort joins
+    std::shared_ptr<Communicator> parent;  ///< while it is being split: its abort ends the split
     std::mutex mutex;
     std::string last_error;
 
@@ -65,6 +67,7 @@ struct Communicator {
         Result expected = in_progress;
         state.compare_exchange_strong(expected, success);
     }
+    [[nodiscard]] bool is_aborted() const { return aborted || (parent && parent->aborted); }
     /// Waits until `count` is reached; false: aborted.
     bool wait_for(const std::atomic<int>& counter, int count) const;
 };

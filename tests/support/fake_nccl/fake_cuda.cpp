@@ -3,6 +3,7 @@
 ///   FAKE_CUDA_ERROR      the result of cuInit
 ///   FAKE_CUDA_DEVICES    number of GPUs
 ///   FAKE_CUDA_PAGEABLE   1: the GPUs reach pageable memory of the host
+///   FAKE_CUDA_SHUT_DOWN  1: as after the end of main(), when the driver has released everything
 
 #include <condition_variable>
 #include <cstdint>
@@ -19,7 +20,7 @@
 namespace fake {
 namespace {
 
-constexpr int kInvalidContext = 201, kNotReady = 600;
+constexpr int kDeinitialized = 4, kInvalidContext = 201, kNotReady = 600;
 
 class Stream {
 public:
@@ -110,6 +111,8 @@ int setting(const char* name, int usual) {
 
 void await_all_streams() { Stream::await_all(); }
 
+bool is_shut_down() { return setting("FAKE_CUDA_SHUT_DOWN", 0) != 0; }
+
 void enqueue(void* stream, std::function<void()> job) { stream_of(stream).put(std::move(job)); }
 
 int current_device() { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
@@ -144,10 +147,12 @@ int cuDevicePrimaryCtxRetain(void** made, int device) {
     return 0;
 }
 int cuCtxGetCurrent(void** current) {
+    if (is_shut_down()) return kDeinitialized;
     *current = context;
     return 0;
 }
 int cuCtxSetCurrent(void* current) {
+    if (is_shut_down()) return kDeinitialized;
     context = current;
     return 0;
 }
@@ -161,6 +166,7 @@ int cuStreamCreate(void** stream, unsigned) {
     return 0;
 }
 int cuStreamDestroy_v2(void* stream) {
+    if (is_shut_down()) return kDeinitialized;
     if (!context) std::abort();  // fail loudly: the work would be lost silently
     delete static_cast<Stream*>(stream);
     return 0;
@@ -200,6 +206,7 @@ int cuEventRecord(void* event, void* stream) {
     return 0;
 }
 int cuEventQuery(void* event) {
+    if (is_shut_down()) return kDeinitialized;
     const std::lock_guard lock(event_of(event)->mutex);
     return event_of(event)->reached == event_of(event)->recorded ? 0 : kNotReady;
 }

@@ -12,7 +12,7 @@
 namespace fake {
 namespace {
 
-constexpr int kInvalidValue = 1, kInvalidContext = 201, kNoDevice = -2;
+constexpr int kInvalidValue = 1, kDeinitialized = 4, kInvalidContext = 201, kNoDevice = -2;
 /// CU_MEMORYTYPE_*
 enum class MemoryType : unsigned { unknown, host, device };
 
@@ -74,6 +74,7 @@ int cuMemAllocHost_v2(void** data, std::size_t bytes) {
 }
 /// Waits for all pending work, which may use the memory.
 int cuMemFree_v2(std::uintptr_t address) {
+    if (is_shut_down()) return kDeinitialized;
     if (current_device() < 0) std::abort();  // fail loudly: the memory would be lost silently
     await_all_streams();
     auto* data = reinterpret_cast<std::byte*>(address);

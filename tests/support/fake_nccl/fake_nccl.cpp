@@ -4,6 +4,8 @@
 ///   FAKE_NCCL_BREAK_AFTER   after this many groups of calls the next one hangs, with an asynchronous error
 ///   FAKE_NCCL_HANG_AFTER    the same without the error
 ///   FAKE_NCCL_REFUSE_AFTER  after this many groups of calls a call is refused with ncclInvalidArgument
+///   FAKE_NCCL_ABORT_MS      how long ncclCommAbort waits before it does anything
+///   FAKE_NCCL_SPLIT_HANGS   1: ncclCommSplit ends by an abort only
 ///   FAKE_NCCL_LAUNCH_MS     how long a communicator is ncclInProgress after a group of calls
 
 #include <unistd.h>
@@ -55,6 +57,34 @@ void attach(const Shared& comm, const Address& address) {
                                                      std::to_string(s) + " both on CUDA device 1000");
     comm->succeed();
 }
+
+bool collect(Communicator& comm, const std::byte* in, std::size_t bytes, std::size_t stride, std::byte* out);
+
+#ifndef FAKE_WITHOUT_SPLIT
+/// `comm`: the part of this rank, to be filled in; nullptr: it is in none.
+void split(const Shared& parent, const Shared& comm, int color, int key) {
+    while (setting("FAKE_NCCL_SPLIT_HANGS", 0) != 0 && !parent->aborted)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    struct Choice {
+        int color, key, rank;
+        Address address;
+    };
+    const Choice own{color, key, parent->rank, make_region()};
+    std::vector<Choice> choices(static_cast<std::size_t>(parent->ranks));
+    if (!collect(*parent, reinterpret_cast<const std::byte*>(&own), sizeof(own), 0,
+                 reinterpret_cast<std::byte*>(choices.data())) ||
+        !comm)
+        return;
+    std::erase_if(choices, [&](const Choice& other) { return other.color != color; });
+    std::sort(choices.begin(), choices.end(),
+              [](const Choice& a, const Choice& b) { return std::pair(a.key, a.rank) < std::pair(b.key, b.rank); });
+    const auto at = std::find_if(choices.begin(), choices.end(), [&](const Choice& c) { return c.rank == own.rank; });
+    comm->rank = static_cast<int>(at - choices.begin());
+    comm->ranks = static_cast<int>(choices.size());
+    comm->device = parent->device;
+    attach(comm, choices.front().address);
+}
+#endif
 
 bool is_proper(const Config* config) {
     return config && config->size == 24 && config->magic == 0xCAFEBEEF && config->blocking == 0;
@@ -245,35 +275,22 @@ Result ncclCommInitRankConfig(void** made, int ranks, UniqueId id, int rank, Con
     return in_progress;
 }
 #ifndef FAKE_WITHOUT_SPLIT
+/// Like NCCL's, writes the new communicator at the end of the job, also after a failure.
 Result ncclCommSplit(void* handle, int color, int key, void** made, Config* config) {
     *made = nullptr;
     const Shared parent = find(handle);
     if (!parent || !is_proper(config)) return invalid_argument;
     if (const Result refused = check_ready(parent); refused != success) return refused;
     const Shared comm = color < 0 ? nullptr : remember(std::make_shared<Communicator>());
-    *made = comm.get();
+    if (comm) comm->parent = parent;
     parent->state = in_progress;
+    ++parent->jobs;
     std::thread([=] {
-        struct Choice {
-            int color, key, rank;
-            Address address;
-        };
-        const Choice own{color, key, parent->rank, make_region()};
-        std::vector<Choice> choices(static_cast<std::size_t>(parent->ranks));
-        if (!collect(*parent, reinterpret_cast<const std::byte*>(&own), sizeof(own), 0,
-                     reinterpret_cast<std::byte*>(choices.data())))
-            return;
-        std::erase_if(choices, [&](const Choice& other) { return other.color != color; });
-        std::sort(choices.begin(), choices.end(),
-                  [](const Choice& a, const Choice& b) { return std::pair(a.key, a.rank) < std::pair(b.key, b.rank); });
-        parent->succeed();
-        if (!comm) return;
-        const auto at =
-            std::find_if(choices.begin(), choices.end(), [&](const Choice& c) { return c.rank == own.rank; });
-        comm->rank = static_cast<int>(at - choices.begin());
-        comm->ranks = static_cast<int>(choices.size());
-        comm->device = parent->device;
-        attach(comm, choices.front().address);
+        split(parent, comm, color, key);
+        if (comm) comm->parent = nullptr;
+        *made = comm.get();
+        if (!parent->aborted) parent->succeed();
+        --parent->jobs;
     }).detach();
     return in_progress;
 }
@@ -290,10 +307,20 @@ Result ncclCommFinalize(void* handle) {
     return in_progress;
 }
 Result ncclCommAbort(void* handle) {
+    if (is_shut_down()) std::abort();  // real NCCL calls CUDA, and may hang
     const Shared comm = find(handle);
     if (!comm) return invalid_argument;
+    // Waits for the streams, which may be stuck in a kernel of the program.
+    std::this_thread::sleep_for(std::chrono::milliseconds(setting("FAKE_NCCL_ABORT_MS", 0)));
     comm->aborted = true;
+    while (comm->jobs > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return success;
+}
+/// For tests: the number of communicators that were neither destroyed nor aborted.
+int fakeNcclCountCommunicators() {
+    const std::lock_guard lock(all_mutex);
+    return static_cast<int>(
+        std::count_if(all().begin(), all().end(), [](const Shared& comm) { return !comm->aborted; }));
 }
 Result ncclCommDestroy(void* handle) { return ncclCommAbort(handle); }
 Result ncclCommGetAsyncError(void* handle, Result* state) {

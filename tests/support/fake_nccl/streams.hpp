@@ -17,6 +17,7 @@ void await_all_streams();
 /// The GPU of the calling thread; -1: none.
 [[nodiscard]] int current_device();
 
+[[nodiscard]] bool is_shut_down();
 /// An integer from the environment.
 [[nodiscard]] int setting(const char* name, int usual);
 

@@ -35,26 +35,48 @@ NcclBackend::~NcclBackend() {
     }
     if (watchdog_.joinable()) watchdog_.join();
     if (gpu_) {
-        const Gpu::InUse in_use(*gpu_);
-        const Time soon = Clock::now() + kLeaveTimeout;
-        if (communicator_ && !why_) {
-            // A rank that waits for a call which this rank will never make reads the record, gives up, and its failure
-            // notice ends the wait below.
-            if (group_.size > 1)
-                notice_->publish_calls(
-                    {.last = history_.empty() ? 0 : history_.back().sequence, .left = true, .calls = {}});
-            communicator_->leave([&] {
-                const std::lock_guard lock(mutex_);
-                if (reported_ || Clock::now() >= soon)
-                    throw std::runtime_error("the other ranks have not finalized in time");
-            });
-        }
-        communicator_.reset();
-        if (stream_) cuda().destroy_stream(stream_);
-        byte_.reset();  // after the abort: a barrier may have used it
-        for (Scratch* scratch : {&in_, &out_, &gathered_}) *scratch = {};
+        leave();
+        dispose();
     }
     for (const auto id : watches_) PidWatcher::instance().unwatch(id);
+}
+
+void NcclBackend::leave() {
+    const Gpu::InUse in_use(*gpu_, std::nothrow);
+    if (!communicator_ || why_ || in_use.failed()) return;
+    // A rank that waits for a call which this rank will never make reads the record, gives up, and its failure notice
+    // ends the wait below.
+    if (group_.size > 1)
+        notice_->publish_calls({.last = history_.empty() ? 0 : history_.back().sequence, .left = true, .calls = {}});
+    communicator_->leave([this, soon = Clock::now() + kLeaveTimeout] {
+        const std::lock_guard lock(mutex_);
+        if (reported_ || Clock::now() >= soon) throw std::runtime_error("the other ranks have not finalized in time");
+    });
+}
+
+/// Releases what the GPU may still use, in a thread: an abort and cuMemFree wait for the GPU. After CUDA has shut down
+/// the driver has released it already, and the communicator is left as it is.
+void NcclBackend::dispose() {
+    struct Remains {
+        Gpu gpu;
+        Stream stream;
+        std::shared_ptr<Communicator> communicator;
+        std::unique_ptr<Memory> byte;
+        Scratch in, out, gathered;
+    };
+    const auto remains = std::make_shared<Remains>(Remains{*gpu_, stream_, std::move(communicator_), std::move(byte_),
+                                                           std::move(in_), std::move(out_), std::move(gathered_)});
+    (void)has_ended(run_in_background([remains] {
+        if (remains->communicator) {
+            remains->communicator->abort();
+            remains->communicator->aborted().wait();
+        }
+        const Gpu::InUse in_use(remains->gpu, std::nothrow);
+        if (in_use.failed()) return;
+        if (remains->stream) cuda().destroy_stream(remains->stream);
+        remains->byte.reset();  // after the abort: a barrier may have used it
+        for (Scratch* scratch : {&remains->in, &remains->out, &remains->gathered}) *scratch = {};
+    }));
 }
 
 void NcclBackend::run(const Call& call) {

@@ -21,12 +21,13 @@ std::string error_text(Result result, Comm comm) {
 
 void Communicator::judge(Result result) const {
     if (result == Result::success || result == Result::in_progress) return;
-    throw Failure(result, comm_ ? error_text(result, comm_) : "the communicator has ended");
+    throw Failure(result, shared_->comm ? error_text(result, shared_->comm) : "the communicator has ended");
 }
 
 Communicator::Communicator(int ranks, const UniqueId& id, int rank) {
     Config config;
-    const Result result = nccl().init(&comm_, ranks, id, rank, &config);
+    const Result result = nccl().init(&shared_->made, ranks, id, rank, &config);
+    shared_->comm = shared_->made;
     if (result == Result::success || result == Result::in_progress) return;
     const std::string text = error_text(result, nullptr);
     abort();
@@ -36,9 +37,9 @@ Communicator::Communicator(int ranks, const UniqueId& id, int rank) {
 Communicator::~Communicator() { abort(); }
 
 Result Communicator::state() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(shared_->mutex);
     Result state = Result::success;
-    const Result asked = comm_ ? nccl().get_async_error(comm_, &state) : Result::invalid_usage;
+    const Result asked = shared_->comm ? nccl().get_async_error(shared_->comm, &state) : Result::invalid_usage;
     if (asked != Result::success) state = asked;
     judge(state);
     return state;
@@ -54,14 +55,21 @@ void Communicator::settle(const Check& check) {
 
 void Communicator::look() { (void)state(); }
 
+/// After a failure the new communicator stays with this one, whose abort ends it.
 std::unique_ptr<Communicator> Communicator::split(int color, int key, const Check& check) {
     if (!nccl().split) return nullptr;
-    std::unique_ptr<Communicator> part(new Communicator);
     Config config;
-    call([&](const NcclTable& table, Comm comm) { return table.split(comm, color, key, &part->comm_, &config); });
+    call([&](const NcclTable& table, Comm comm) {
+        shared_->made = nullptr;
+        return table.split(comm, color, key, &shared_->made, &config);
+    });
     settle(check);
-    if (color == kNoColor) return nullptr;
-    part->settle(check);
+    std::unique_ptr<Communicator> part;
+    call([&](const NcclTable&, Comm) {
+        if (color != kNoColor) part.reset(new Communicator(std::exchange(shared_->made, nullptr)));
+        return Result::success;
+    });
+    if (part) part->settle(check);
     return part;
 }
 
@@ -69,16 +77,39 @@ void Communicator::leave(const Check& check) noexcept {
     try {
         call([](const NcclTable& table, Comm comm) { return table.finalize(comm); });
         settle(check);
-        const std::lock_guard lock(mutex_);
-        nccl().destroy(std::exchange(comm_, nullptr));
+        const std::lock_guard lock(shared_->mutex);
+        nccl().destroy(std::exchange(shared_->comm, nullptr));
     } catch (const std::exception&) {
         abort();
     }
 }
 
-void Communicator::abort() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (comm_) nccl().abort(std::exchange(comm_, nullptr));
+void Communicator::Shared::abort() {
+    // Not under the lock: threads in settle() are to see that the communicator has ended.
+    Comm ended = nullptr;
+    {
+        const std::lock_guard lock(mutex);
+        ended = std::exchange(comm, nullptr);
+    }
+    Context any = nullptr;
+    const bool has_shut_down = cuda().get_current_context(&any) != 0;  // NCCL might hang
+    if (!ended || has_shut_down) return;
+    nccl().abort(ended);
+    const Comm late = std::exchange(made, nullptr);
+    if (late && late != ended) nccl().abort(late);
+}
+
+bool Communicator::abort() noexcept {
+    {
+        const std::lock_guard lock(shared_->abort_mutex);
+        if (!shared_->aborted.valid()) shared_->aborted = run_in_background([shared = shared_] { shared->abort(); });
+    }
+    return has_ended(aborted());
+}
+
+std::shared_future<void> Communicator::aborted() const {
+    const std::lock_guard lock(shared_->abort_mutex);
+    return shared_->aborted;
 }
 
 }  // namespace dlaunch::worker::nccl

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "worker_lib/src/nccl/background.hpp"
 #include "worker_lib/src/nccl/library.hpp"
 
 namespace dlaunch::worker::nccl {
@@ -41,12 +42,12 @@ public:
     /// Runs `use(table, comm)`, which returns NCCL's result, under the communicator's lock.
     template <class Use>
     void call(Use&& use) {
-        const std::lock_guard lock(mutex_);
-        judge(comm_ ? use(nccl(), comm_) : Result::invalid_usage);
+        const std::lock_guard lock(shared_->mutex);
+        judge(shared_->comm ? use(nccl(), shared_->comm) : Result::invalid_usage);
     }
     [[nodiscard]] Comm handle() const {
-        const std::lock_guard lock(mutex_);
-        return comm_;
+        const std::lock_guard lock(shared_->mutex);
+        return shared_->comm;
     }
     /// Waits until NCCL has accepted the operations issued so far.
     void settle(const Check& check);
@@ -57,16 +58,31 @@ public:
     [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key, const Check& check);
     /// Finalizes and destroys the communicator: waits until no peer needs this rank any more. Aborts if `check` throws.
     void leave(const Check& check) noexcept;
-    /// Aborts pending operations and destroys the communicator.
-    void abort() noexcept;
+    /// Aborts pending operations and destroys the communicator, in a thread of its own: ncclCommAbort waits for the
+    /// streams of its calls, which may be stuck in a kernel of the program. False: it has not ended within
+    /// kAbortPatience, and goes on.
+    bool abort() noexcept;
+    /// Ready when the abort, which has begun, has ended.
+    [[nodiscard]] std::shared_future<void> aborted() const;
 
 private:
-    Communicator() = default;
+    /// Outlives the Communicator while an abort goes on.
+    struct Shared {
+        std::mutex mutex;
+        Comm comm = nullptr;
+        /// Where NCCL writes the communicator of an initialization or a split: at the end of the job, also when it has
+        /// failed, and at the latest when an abort joins the job.
+        Comm made = nullptr;
+        std::mutex abort_mutex;
+        std::shared_future<void> aborted;  // valid: the abort has begun
+        void abort();
+    };
+
+    explicit Communicator(Comm made) { shared_->comm = made; }
     [[nodiscard]] Result state();
     void judge(Result result) const;
 
-    mutable std::mutex mutex_;
-    Comm comm_ = nullptr;
+    const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
 /// NCCL's text for a result, followed by the text of its last error if there is one.

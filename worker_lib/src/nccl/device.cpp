@@ -54,7 +54,12 @@ Gpu::InUse::InUse(const Gpu& device) {
     if (before_ != device.context_) cuda().check(cuda().set_current_context(device.context_), "use the GPU");
 }
 
-Gpu::InUse::~InUse() { cuda().set_current_context(before_); }
+Gpu::InUse::InUse(const Gpu& device, std::nothrow_t) noexcept
+    : failed_(cuda().get_current_context(&before_) != 0 || cuda().set_current_context(device.context_) != 0) {}
+
+Gpu::InUse::~InUse() {
+    if (!failed_) cuda().set_current_context(before_);
+}
 
 void copy_to_device(void* to, const void* from, std::size_t bytes, Stream stream) {
     if (bytes == 0) return;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +30,16 @@ public:
     class InUse {
     public:
         explicit InUse(const Gpu& device);
+        /// For destructors, which may run after CUDA has shut down: failed() then.
+        InUse(const Gpu& device, std::nothrow_t) noexcept;
         ~InUse();
+        [[nodiscard]] bool failed() const { return failed_; }
         InUse(const InUse&) = delete;
         InUse& operator=(const InUse&) = delete;
 
     private:
         Context before_ = nullptr;
+        bool failed_ = false;
     };
 
 private:

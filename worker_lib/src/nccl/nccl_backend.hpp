@@ -38,6 +38,8 @@ public:
 private:
     using Work = std::shared_ptr<StreamWork>;
 
+    void leave();
+    void dispose();
     [[nodiscard]] UniqueId exchange_id(Time deadline);
     void start_watching(const std::vector<Member>& members);
     void watch();

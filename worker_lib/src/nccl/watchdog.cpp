@@ -141,7 +141,8 @@ void NcclBackend::end(const Error& why) {
     }
     std::erase_if(pending, [](const Work& work) { return work->done(); });
     for (const Work& work : pending) work->doom();
-    // Abort before the calls finish: the program may free their buffers as soon as it sees the Error.
+    // Abort before the calls finish: the program may free their buffers as soon as it sees the Error. Where the GPU is
+    // stuck in a kernel, the abort goes on in its thread, and the Error does not wait for it.
     if (communicator) communicator->abort();
     for (const Work& work : pending) {
         const Error::Where& where = work->where;
