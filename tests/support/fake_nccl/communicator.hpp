@@ -54,6 +54,7 @@ struct Communicator {
     std::atomic<Result> state{in_progress};
     std::atomic<bool> aborted{false};
     std::atomic<int> given{0};             ///< number of groups so far
+    std::atomic<int> running{0};           ///< number of groups that their stream has not completed
     std::atomic<int> jobs{0};              ///< number of threads that ncclCommAbort joins
     std::shared_ptr<Communicator> parent;  ///< while it is being split: its abort ends the split
     std::mutex mutex;

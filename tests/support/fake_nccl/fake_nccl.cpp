@@ -63,8 +63,9 @@ bool collect(Communicator& comm, const std::byte* in, std::size_t bytes, std::si
 #ifndef FAKE_WITHOUT_SPLIT
 /// `comm`: the part of this rank, to be filled in; nullptr: it is in none.
 void split(const Shared& parent, const Shared& comm, int color, int key) {
-    while (setting("FAKE_NCCL_SPLIT_HANGS", 0) != 0 && !parent->aborted)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // With outstanding calls NCCL may deadlock.
+    const bool hangs = setting("FAKE_NCCL_SPLIT_HANGS", 0) != 0 || parent->running > 0;
+    while (hangs && !parent->aborted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     struct Choice {
         int color, key, rank;
         Address address;
@@ -127,7 +128,11 @@ Result end_group() {
     const int number = comm->given++;
     // Like a non-blocking communicator: success is reported later.
     comm->state = in_progress;
-    enqueue(calls[0].stream, [=] { carry_out(comm, calls, number); });
+    ++comm->running;
+    enqueue(calls[0].stream, [=] {
+        carry_out(comm, calls, number);
+        --comm->running;
+    });
     std::thread([=] {
         const std::chrono::milliseconds launch(setting("FAKE_NCCL_LAUNCH_MS", 0));
         for (const auto end = std::chrono::steady_clock::now() + launch;

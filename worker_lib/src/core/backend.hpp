@@ -69,6 +69,8 @@ public:
     /// A backend for some of this backend's ranks; nullptr: this rank is no member, or the backend cannot be split and
     /// a new one must be made. Called by all ranks, members or not, in the order of collectives.
     virtual std::unique_ptr<Backend> split(const Split&) { return nullptr; }
+    /// This rank does not come to the split with this number: ranks that wait for it there get `why`.
+    virtual void refuse_split(int, const Error&) {}
 };
 
 /// A group as one of its ranks sees it: names for error texts, and this rank's position.

@@ -269,14 +269,22 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
         parts.ranks.push_back(parts_.ranks[static_cast<std::size_t>(rank)]);
         parts.members.push_back(parts_.members[static_cast<std::size_t>(rank)]);
     }
-    if (parts.rank >= 0) agree_on(number, ranks, parts, deadline);
+    const bool splits = backend_ && parts.backend == parts_.backend;
+    if (parts.rank >= 0) {
+        try {
+            agree_on(number, ranks, parts, deadline);
+        } catch (const Error& error) {
+            if (splits) backend_->refuse_split(number, error);
+            throw;
+        }
+    }
     auto group = hold(std::move(parts));
     std::unique_ptr<Backend> made;
-    if (backend_ && group->parts_.backend == parts_.backend)
+    if (splits)
         executor_.run(
             deadline,
             [&] {
-                made = backend_->split({ranks, group->parts_, deadline});
+                made = backend_->split({ranks, group->parts_, number, deadline});
             },
             [&] {
                 return end_late({"new_group", 0, parts_.name}, parts_.timeout);

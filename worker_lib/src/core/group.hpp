@@ -33,6 +33,7 @@ struct GroupParts {
 struct Backend::Split {
     std::span<const int> ranks;  ///< the subgroup's members, as ranks of this group
     const GroupParts& parts;     ///< of the subgroup
+    int number;                  ///< of the call of new_group() or split(), equal on all ranks of this group
     Time deadline;
 };
 

@@ -57,7 +57,6 @@ void Communicator::look() { (void)state(); }
 
 /// After a failure the new communicator stays with this one, whose abort ends it.
 std::unique_ptr<Communicator> Communicator::split(int color, int key, const Check& check) {
-    if (!nccl().split) return nullptr;
     Config config;
     call([&](const NcclTable& table, Comm comm) {
         shared_->made = nullptr;

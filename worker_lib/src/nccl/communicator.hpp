@@ -54,7 +54,7 @@ public:
     /// Throws if NCCL has an asynchronous error.
     void look();
     /// Splits off a communicator of the ranks with the same color, ordered by key; called by all ranks. nullptr:
-    /// `color` is kNoColor, or this NCCL has no ncclCommSplit.
+    /// `color` is kNoColor. Requires ncclCommSplit, and no other call on this communicator.
     [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key, const Check& check);
     /// Finalizes and destroys the communicator: waits until no peer needs this rank any more. Aborts if `check` throws.
     void leave(const Check& check) noexcept;

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <set>
 
+#include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/nccl/backend.hpp"
 #include "worker_lib/src/nccl/nccl_backend.hpp"
 
@@ -14,6 +17,7 @@ namespace {
 
 /// Interval at which a rank that waits for the store checks for failure notices.
 constexpr auto kPollInterval = std::chrono::milliseconds(200);
+constexpr auto kStoreTimeout = std::chrono::seconds(2);
 
 std::string here_key(int rank) { return fmt::format("here/{}", rank); }
 
@@ -104,9 +108,52 @@ Communicator::Check NcclBackend::until(Time deadline, const Error::Where& where)
     };
 }
 
+bool NcclBackend::await_split(int number, Time deadline, const Error::Where& where) {
+    const Time began = Clock::now();
+    std::deque<Work> pending;
+    {
+        const std::lock_guard lock(mutex_);
+        pending = pending_;
+    }
+    try {
+        for (const Work& work : pending) {
+            if (work->wait_until(deadline)) continue;
+            const Error late = failure(ErrorCode::timeout, where, {group_.rank},
+                                       fmt::format("earlier calls of rank {} were not done within {}", group_.rank,
+                                                   describe(Clock::now() - began)));
+            refuse_split(number, late);
+            throw late;
+        }
+        std::vector<int> everybody(static_cast<std::size_t>(group_.size));
+        std::iota(everybody.begin(), everybody.end(), 0);
+        const StoreHandle store = store_.below(fmt::format("split/{}", number));
+        (void)roll_call(store.with_liveness_check(kPollInterval, unless_ended(where)), where, everybody, group_.rank,
+                        "ready", deadline);
+    } catch (const Error&) {
+        if (is_usable()) throw;
+    }
+    return is_usable();
+}
+
+/// The ranks that `why` names are not waited for either.
+void NcclBackend::refuse_split(int number, const Error& why) {
+    try {
+        Error told = why;
+        if (why.ranks().empty()) told = {why.code(), why.what(), {group_.rank}, {why.op(), 0, why.group()}};
+        std::set<int> absent(told.ranks().begin(), told.ranks().end());
+        absent.insert(group_.rank);
+        std::vector<std::pair<std::string, std::string>> values;
+        for (const int r : absent) values.emplace_back(std::to_string(r), pack_error(told));
+        store_.below(fmt::format("split/{}", number)).multi_set(values, Clock::now() + kStoreTimeout);
+    } catch (const Error&) {
+        // The store is gone; the time-out remains.
+    }
+}
+
 /// The communicator of an ended group cannot be split; nullptr makes the subgroup create a new one.
 std::unique_ptr<Backend> NcclBackend::split(const Split& what) {
     const Error::Where where{"new_group", 0, group_.name};
+    if (!is_usable() || !nccl().split || !await_split(what.number, what.deadline, where)) return nullptr;
     const auto give_up = [&](const Error& error) {
         if (!is_usable()) return;
         notice_->publish(error);
@@ -114,7 +161,6 @@ std::unique_ptr<Backend> NcclBackend::split(const Split& what) {
         throw error;
     };
     try {
-        if (!is_usable()) return nullptr;
         const Gpu::InUse in_use(*gpu_);
         const bool member = what.parts.rank >= 0;
         std::unique_lock turn(launching_);

@@ -34,10 +34,15 @@ public:
     void give_up(const Error& why) override;
     void* native_handle(std::string_view backend) override;
     std::unique_ptr<Backend> split(const Split& what) override;
+    void refuse_split(int number, const Error& why) override;
 
 private:
     using Work = std::shared_ptr<StreamWork>;
 
+    /// Before ncclCommSplit: waits until this rank's calls are done, because NCCL may deadlock otherwise, then until
+    /// all ranks have come, members of the new group or not. A failure leaves the group usable. False: the group has
+    /// ended.
+    [[nodiscard]] bool await_split(int number, Time deadline, const Error::Where& where);
     void leave();
     void dispose();
     [[nodiscard]] UniqueId exchange_id(Time deadline);
