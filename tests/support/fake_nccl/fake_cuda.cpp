@@ -5,6 +5,7 @@
 ///   FAKE_CUDA_PAGEABLE   1: the GPUs reach pageable memory of the host
 ///   FAKE_CUDA_SHUT_DOWN  1: as after the end of main(), when the driver has released everything
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +21,8 @@
 namespace fake {
 namespace {
 
-constexpr int kDeinitialized = 4, kInvalidContext = 201, kNotReady = 600;
+constexpr int kDeinitialized = 4, kInvalidContext = 201, kNotReady = 600, kProhibited = 900, kIsolated = 905,
+              kCapturedEvent = 907;
 
 class Stream {
 public:
@@ -69,6 +71,7 @@ struct Event {
     std::mutex mutex;
     std::condition_variable changed;
     std::uint64_t recorded = 0, reached = 0;
+    std::atomic<bool> captured{false};
     void wait(std::uint64_t number) {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return reached >= number; });
@@ -113,7 +116,9 @@ void await_all_streams() { Stream::await_all(); }
 
 bool is_shut_down() { return setting("FAKE_CUDA_SHUT_DOWN", 0) != 0; }
 
-void enqueue(void* stream, std::function<void()> job) { stream_of(stream).put(std::move(job)); }
+void enqueue(void* stream, std::function<void()> job) {
+    if (!is_captured(stream)) stream_of(stream).put(std::move(job));
+}
 
 int current_device() { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
 
@@ -173,6 +178,7 @@ int cuStreamDestroy_v2(void* stream) {
 }
 int cuStreamSynchronize(void* stream) {
     if (!context) return kInvalidContext;
+    if (is_captured(stream)) return kProhibited;
     Event done;
     enqueue(stream, [&] { done.reach(1); });
     done.wait(1);
@@ -181,6 +187,7 @@ int cuStreamSynchronize(void* stream) {
 int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     if (!context) return kInvalidContext;
     const SharedEvent awaited = event_of(event);
+    if (is_captured(stream) && !awaited->captured) return kIsolated;
     std::unique_lock lock(awaited->mutex);
     const std::uint64_t number = awaited->recorded;
     lock.unlock();
@@ -193,12 +200,16 @@ int cuEventCreate(void** event, unsigned) {
     return 0;
 }
 int cuEventDestroy_v2(void* event) {
+    if (is_shut_down()) return kDeinitialized;
+    if (!context) std::abort();  // as above
     delete &event_of(event);
     return 0;
 }
 int cuEventRecord(void* event, void* stream) {
     if (!context) return kInvalidContext;
     const SharedEvent recorded = event_of(event);
+    recorded->captured = is_captured(stream);
+    if (recorded->captured) return 0;
     std::unique_lock lock(recorded->mutex);
     const std::uint64_t number = ++recorded->recorded;
     lock.unlock();
@@ -207,10 +218,14 @@ int cuEventRecord(void* event, void* stream) {
 }
 int cuEventQuery(void* event) {
     if (is_shut_down()) return kDeinitialized;
+    if (!context) return kInvalidContext;
+    if (const int prohibited = make_unsafe_call(); prohibited != 0) return prohibited;
+    if (event_of(event)->captured) return kCapturedEvent;
     const std::lock_guard lock(event_of(event)->mutex);
     return event_of(event)->reached == event_of(event)->recorded ? 0 : kNotReady;
 }
 int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
+    if (!context) return kInvalidContext;
     enqueue(stream, [=] { function(data); });
     return 0;
 }

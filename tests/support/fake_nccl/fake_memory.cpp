@@ -38,6 +38,7 @@ Piece piece_at(const void* data, std::size_t bytes) {
 
 int allocate(std::uintptr_t* address, std::size_t bytes, MemoryType type, bool managed) {
     if (current_device() < 0) return kInvalidContext;
+    if (const int prohibited = make_unsafe_call(); prohibited != 0) return prohibited;
     auto* data = static_cast<std::byte*>(std::malloc(bytes));
     const std::lock_guard lock(memory_mutex);
     memory[data] = {bytes, type, managed, current_device()};

@@ -18,6 +18,9 @@ void await_all_streams();
 [[nodiscard]] int current_device();
 
 [[nodiscard]] bool is_shut_down();
+[[nodiscard]] bool is_captured(void* stream);
+/// The result of a call that captures prohibit; such a call invalidates them.
+[[nodiscard]] int make_unsafe_call();
 /// An integer from the environment.
 [[nodiscard]] int setting(const char* name, int usual);
 

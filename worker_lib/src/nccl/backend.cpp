@@ -83,7 +83,7 @@ void NcclBackend::run(const Call& call) {
     check_usable();
     const Gpu::InUse in_use(*gpu_);
     if (call.op != Op::barrier && call.device == Device::cpu) return run_copied(call);
-    check_memory(call);
+    check_device_part(call);
     if (!is_native(call)) return combine(call);
     const Work work = start(call);
     if (call.op == Op::barrier)
@@ -97,16 +97,21 @@ std::shared_ptr<WorkState> NcclBackend::enqueue(const Call& call) {
     if (call.op == Op::barrier || call.device == Device::cpu || !is_native(call)) return nullptr;
     check_usable();
     const Gpu::InUse in_use(*gpu_);
-    check_memory(call);
+    check_device_part(call);
     return start(call);
 }
 
-void NcclBackend::check_memory(const Call& call) const {
+void NcclBackend::check_device_part(const Call& call) const {
     if (call.op == Op::barrier) return;
     const Error::Where unnumbered{name_of(call.op), 0, group_.name};
+    check_stream(unnumbered, call.stream);
     const Extent elements = extent(call, group_.rank, group_.size);
     check_memory(unnumbered, "in", call.in, elements.in);
     if (call.out != call.in || elements.in == 0) check_memory(unnumbered, "out", call.out, elements.out);
+}
+
+void NcclBackend::check_stream(const Error::Where& where, Stream stream) const {
+    if (const auto why = why_captured(stream)) throw failure(ErrorCode::invalid_argument, where, {}, *why);
 }
 
 void NcclBackend::check_memory(const Error::Where& where, const char* name, const void* data,
@@ -223,11 +228,14 @@ std::shared_ptr<WorkState> NcclBackend::post(const Transfer& transfer) { return 
 /// Posts all messages as one NCCL group, which completes as a whole; every work's event is recorded behind the group.
 std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transfer> transfers) {
     std::vector<Work> works;
-    for (const Transfer& one : transfers)
-        check_memory({one.sends ? "send" : "recv", 0, group_.name}, one.sends ? "in" : "out", one.data, one.count);
+    const Gpu::InUse in_use(*gpu_);
+    for (const Transfer& one : transfers) {
+        const Error::Where where{one.sends ? "send" : "recv", 0, group_.name};
+        check_stream(where, one.stream);
+        check_memory(where, one.sends ? "in" : "out", one.data, one.count);
+    }
     try {
         check_usable();
-        const Gpu::InUse in_use(*gpu_);
         for (const Transfer& one : transfers) {
             const Error::Where where{one.sends ? "send" : "recv", 0, group_.name};
             works.push_back(std::make_shared<StreamWork>(*gpu_, one.stream, where, one.deadline));

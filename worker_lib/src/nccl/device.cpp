@@ -52,13 +52,29 @@ std::optional<std::string> Gpu::why_unreachable(const void* data) const {
 Gpu::InUse::InUse(const Gpu& device) {
     cuda().check(cuda().get_current_context(&before_), "look for the device in use");
     if (before_ != device.context_) cuda().check(cuda().set_current_context(device.context_), "use the GPU");
+    cuda().exchange_capture_mode(&mode_before_);
 }
 
 Gpu::InUse::InUse(const Gpu& device, std::nothrow_t) noexcept
-    : failed_(cuda().get_current_context(&before_) != 0 || cuda().set_current_context(device.context_) != 0) {}
+    : failed_(cuda().get_current_context(&before_) != 0 || cuda().set_current_context(device.context_) != 0) {
+    if (!failed_) cuda().exchange_capture_mode(&mode_before_);
+}
 
 Gpu::InUse::~InUse() {
-    if (!failed_) cuda().set_current_context(before_);
+    if (failed_) return;
+    cuda().exchange_capture_mode(&mode_before_);
+    cuda().set_current_context(before_);
+}
+
+std::optional<std::string> why_captured(Stream stream) {
+    int status = 0;
+    const int result = cuda().is_capturing(stream, &status);
+    if (result == kCudaCaptureImplicit)
+        return "its stream is the default one, which cannot be used while another stream is being captured";
+    cuda().check(result, "look at a stream");
+    if (status == 0) return {};
+    return "its stream is being captured into a CUDA graph; capture NCCL's own calls with native_handle(), or call it "
+           "outside of the capture";
 }
 
 void copy_to_device(void* to, const void* from, std::size_t bytes, Stream stream) {

@@ -26,7 +26,9 @@ public:
     /// Makes the GPU current in the calling thread.
     void use() const { cuda().check(cuda().set_current_context(context_), "use the GPU"); }
 
-    /// Makes the GPU current in the calling thread for the guard's lifetime.
+    /// Makes the GPU current in the calling thread for the guard's lifetime, and exempts the thread from the rules of
+    /// captures: while any thread captures a stream into a CUDA graph, queries of events and allocations would fail
+    /// and invalidate the capture. They have nothing to do with it, because calls on captured streams are refused.
     class InUse {
     public:
         explicit InUse(const Gpu& device);
@@ -39,6 +41,7 @@ public:
 
     private:
         Context before_ = nullptr;
+        int mode_before_ = kCaptureRelaxed;
         bool failed_ = false;
     };
 
@@ -46,6 +49,10 @@ private:
     int ordinal_ = 0;
     Context context_ = nullptr;
 };
+
+/// Why no call can be made on the stream: it is being captured into a CUDA graph, or is the default stream while
+/// another one is captured. nullopt: it can.
+[[nodiscard]] std::optional<std::string> why_captured(Stream stream);
 
 /// A CUDA event: a point in a stream.
 class StreamEvent {

@@ -68,6 +68,8 @@ std::unique_ptr<CudaTable> load_cuda() {
     library.bind(table->destroy_event, "cuEventDestroy_v2");
     library.bind(table->record_event, "cuEventRecord");
     library.bind(table->query_event, "cuEventQuery");
+    library.bind(table->is_capturing, "cuStreamIsCapturing");
+    library.bind(table->exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
     library.bind(table->allocate, "cuMemAlloc_v2");
     library.bind(table->free, "cuMemFree_v2");
     library.bind(table->copy_to_device, "cuMemcpyHtoDAsync_v2");

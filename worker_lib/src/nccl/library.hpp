@@ -90,6 +90,8 @@ inline constexpr unsigned kEventWithoutTiming = 2;
 // Attributes of pointers and devices, and types of memory.
 inline constexpr int kPointerMemoryType = 2, kPointerIsManaged = 8, kPointerDevice = 9;
 inline constexpr int kDevicePageableAccess = 88;
+inline constexpr int kCaptureRelaxed = 2;         // a mode of captures
+inline constexpr int kCudaCaptureImplicit = 906;  // the default stream during another stream's capture
 inline constexpr unsigned kMemoryUnknown = 0, kMemoryOfDevice = 2;
 
 struct CudaTable {
@@ -113,6 +115,8 @@ struct CudaTable {
     int (*destroy_event)(Event);
     int (*record_event)(Event, Stream);
     int (*query_event)(Event);
+    int (*is_capturing)(Stream, int* status);
+    int (*exchange_capture_mode)(int* mode);
     int (*allocate)(DevicePointer*, std::size_t);
     int (*free)(DevicePointer);
     int (*copy_to_device)(DevicePointer, const void*, std::size_t, Stream);

@@ -61,8 +61,10 @@ private:
     template <class Issue>
     [[nodiscard]] Work start(const Call& call, Issue&& issue);
     /// Refuses device memory that the GPU cannot use, before anything is sent: NCCL does not look at pointers, and a
-    /// kernel that uses a wrong one ends the GPU's context. Throws Error (invalid_argument).
-    void check_memory(const Call& call) const;
+    /// kernel that uses a wrong one ends the GPU's context. Refuses streams that are being captured: the call's end
+    /// could not be found. Throws Error (invalid_argument).
+    void check_device_part(const Call& call) const;
+    void check_stream(const Error::Where& where, Stream stream) const;
     void check_memory(const Error::Where& where, const char* name, const void* data, std::size_t elements) const;
     void wait_for_caller(Stream callers) const;
     void track(const Work& work);

@@ -5,6 +5,11 @@
 
 namespace dlaunch::worker::nccl {
 
+StreamWork::~StreamWork() {
+    const Gpu::InUse in_use(gpu_, std::nothrow);
+    end_.reset();
+}
+
 bool StreamWork::wait_until(Time until) {
     using namespace std::chrono_literals;
     for (auto pause = 5us; !done(); pause = std::min(pause * 3 / 2, 200us)) {
@@ -18,7 +23,11 @@ void StreamWork::join() {
     if (WorkState::done()) return;
     try {
         const Gpu::InUse in_use(gpu_);
-        end_.make_wait(callers_);
+        // A graph cannot wait for an event from outside of its capture.
+        if (why_captured(callers_))
+            wait_until(Time::max());
+        else
+            end_->make_wait(callers_);
     } catch (...) {
         finish(std::current_exception());
     }
@@ -28,7 +37,8 @@ bool StreamWork::done() {
     if (WorkState::done()) return true;
     if (!recorded_ || doomed_) return false;
     try {
-        if (!end_.completed() || doomed_) return false;
+        const Gpu::InUse in_use(gpu_);
+        if (!end_->completed() || doomed_) return false;
         finish();
     } catch (...) {
         finish(std::current_exception());
