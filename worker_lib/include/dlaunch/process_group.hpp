@@ -14,6 +14,12 @@
 /// blocking form and one that returns a Work, named with `_async` (collectives) or `i` (messages). The collectives of a
 /// group run one at a time in the order of the calls, in either form; messages may overtake them. Several threads may
 /// use one group if the order of their calls is the same on all ranks; different groups need no common order.
+///
+/// On nccl the messages and collectives of a group share one communicator and one stream: each begins when the one
+/// before has ended, and all ranks must make them in the same order. An isend() before an all_reduce() on one rank and
+/// an irecv() after it on the other wait for their time-out; so may two ranks that send to each other, unless with
+/// batch_isend_irecv(). Calls of several threads on one group are launched one at a time. NCCL forbids concurrent calls
+/// on groups that share a GPU, unless all ranks launch them in the same order: use such groups from one thread.
 
 #include <dlaunch/mistakes.hpp>  // first: compile errors show a short chain of headers
 
@@ -69,7 +75,8 @@ public:
     [[nodiscard]] Store store() const;  ///< for keys of the program
 
     /// A group of the given ranks of this group, in that order. All ranks of this group must call it, members or not,
-    /// in the same order relative to other calls of new_group.
+    /// in the same order relative to other calls of new_group. On nccl it waits until the calls of this group are done,
+    /// and no other thread may start messages on this group meanwhile.
     [[nodiscard]] ProcessGroup new_group(std::span<const int> ranks, const GroupOptions& options = {}) const;
     [[nodiscard]] ProcessGroup new_group(std::initializer_list<int> ranks, const GroupOptions& options = {}) const {
         return new_group(std::span(ranks.begin(), ranks.size()), options);
