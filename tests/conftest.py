@@ -253,16 +253,16 @@ def slurm(hosts, tmp_path):
 
 @pytest.fixture
 def terminal(binary, clean_environment, new_mark, seen):
-    """terminal(*args, env={}, program=None) -> Terminal on which dlaunch, or another program, runs."""
+    """terminal(*args, env={}, program=None, columns=120) -> Terminal on which dlaunch, or another program, runs."""
     from terminal import Terminal
 
     terminals = []
 
-    def terminal_(*args, env=None, program=None):
+    def terminal_(*args, env=None, program=None, **size):
         mark = new_mark()
         variables = {**clean_environment, "TERM": "xterm", MARK: mark, **(env or {})}
         words = [str(word) for word in (program or binary, *args)]
-        terminals.append(Terminal(words, {name: str(value) for name, value in variables.items()}, mark, seen))
+        terminals.append(Terminal(words, {name: str(value) for name, value in variables.items()}, mark, seen, **size))
         return terminals[-1]
 
     yield terminal_

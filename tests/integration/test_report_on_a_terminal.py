@@ -18,8 +18,8 @@ def report_of(text):
 @pytest.mark.parametrize("columns", [60, 120])
 def test_it_is_as_wide_as_the_screen(terminal, binary, script, tmp_path, options, columns):
     words = ["--nproc-per-node=3", *options, str(script("fails.py", FAILS))]
-    command = f"cd '{tmp_path}'; stty cols {columns}; exec {binary} " + " ".join(words)
-    tty = terminal("-c", command, program="sh", env={"PYTHON_EXEC": sys.executable, "NO_COLOR": "1"})
+    command = f"cd '{tmp_path}'; exec {binary} " + " ".join(words)
+    tty = terminal("-c", command, program="sh", env={"PYTHON_EXEC": sys.executable, "NO_COLOR": "1"}, columns=columns)
     rc, text = tty.finish()
     lines = report_of(text)
     assert rc == 1 and len(lines) <= 12 and all(len(line) < columns for line in lines), text

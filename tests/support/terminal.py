@@ -1,8 +1,11 @@
 """dlaunch, or a shell, on its own pseudo-terminal."""
 
+import fcntl
 import os
 import re
 import signal
+import struct
+import termios
 
 import pexpect
 
@@ -10,10 +13,14 @@ from processes import alive, describe, marked, until
 
 
 class Terminal:
-    def __init__(self, words, env, mark, folder):
+    def __init__(self, words, env, mark, folder, columns=120):
         self.mark, self.folder, self.text = mark, folder, ""
+
+        def resize():  # pexpect sets the size when the program runs already
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
         self.tty = pexpect.spawn(
-            words[0], words[1:], env=env, encoding="utf-8", codec_errors="replace", timeout=10, dimensions=(24, 120)
+            words[0], words[1:], env=env, encoding="utf-8", codec_errors="replace", timeout=10, dimensions=(24, columns), preexec_fn=resize
         )
         self.tty.delaybeforesend = None
 

@@ -17,7 +17,7 @@ namespace {
 
 /// Interval at which a rank that waits for the store checks for failure notices.
 constexpr auto kPollInterval = std::chrono::milliseconds(200);
-constexpr auto kStoreTimeout = std::chrono::seconds(2);
+constexpr auto kRefusalTimeout = std::chrono::seconds(2);
 
 std::string here_key(int rank) { return fmt::format("here/{}", rank); }
 
@@ -144,7 +144,7 @@ void NcclBackend::refuse_split(int number, const Error& why) {
         absent.insert(group_.rank);
         std::vector<std::pair<std::string, std::string>> values;
         for (const int r : absent) values.emplace_back(std::to_string(r), pack_error(told));
-        store_.below(fmt::format("split/{}", number)).multi_set(values, Clock::now() + kStoreTimeout);
+        store_.below(fmt::format("split/{}", number)).multi_set(values, Clock::now() + kRefusalTimeout);
     } catch (const Error&) {
         // The store is gone; the time-out remains.
     }
