@@ -161,7 +161,10 @@ void Exchange::wait(int rank, std::uint32_t step) {
         const std::uint32_t seen = control.step.load();
         if (reached(seen, step)) return;
         if (given_up_.load()) check_interrupted();
-        if (control.ended.load() != 0) throw ended_error(rank, where());
+        if (control.ended.load() != 0) {
+            if (there()) return;  // it arrived after the first look, and then left
+            throw ended_error(rank, where());
+        }
         for (int r = 0; r < group_.size; ++r)  // a rank that failed this call ends the call for later arrivals, too
             if (segment_->control(r).failed.load(std::memory_order_acquire) == step) throw ended_error(r, where());
         const Time now = Clock::now();
