@@ -122,6 +122,13 @@ TEST_P(BootstrapFaultsTest, a_rank_that_joins_too_late) {
     });
 }
 
+/// The others may still look whether it has come.
+TEST(ShmBootstrapFaultsTest, a_rank_leaves_as_soon_as_it_has_passed_a_barrier) {
+    run_world(3, {.backend = "shm"}, [](const ProcessGroup& world) {
+        for (int times = 0; times < 300; ++times) world.new_group(all_of(world)).barrier();
+    });
+}
+
 /// Afterwards the ranks may try again.
 TEST(BackendsTest, ranks_that_name_different_backends_are_told_at_once) {
     run_world(3, WorldOptions{.joins = false}, [](const ProcessGroup&) {
