@@ -40,40 +40,23 @@ def test_killed_and_restarted_with_its_data(by_etcd):
     goes_on(job, world, runs)
 
 
-def test_the_leader_of_three_is_killed(by_etcd):
+LOSSES = {"killed": lambda leader: leader.kill(), "frozen": lambda leader: leader.freeze(), "cut off": lambda leader: leader.host.cut()}
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_the_leader_of_three_is_lost(by_etcd, how):
     job, etcd = by_etcd(2, members=3)
     runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
     world = job.world(2)
     leader = until(etcd.leader, 10, "a leader")
-    leader.kill()
-    left = [each for each in etcd.members if each is not leader]
-    until(lambda: all(each.serves() for each in left), 20, "a new leader")
-    goes_on(job, world, runs)
-
-
-def test_the_leader_of_three_is_frozen(by_etcd):
-    job, etcd = by_etcd(2, members=3)
-    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
-    world = job.world(2)
-    leader = until(etcd.leader, 10, "a leader")
-    leader.freeze()
+    LOSSES[how](leader)
     try:
         left = [each for each in etcd.members if each is not leader]
         until(lambda: all(each.serves() for each in left), 20, "a new leader")
         goes_on(job, world, runs)
     finally:
-        leader.thaw()
-
-
-def test_the_leader_of_three_is_cut_off(by_etcd):
-    job, etcd = by_etcd(2, members=3)
-    runs = job.begin("2", "--max-restarts=1", endpoint=etcd.endpoint)
-    world = job.world(2)
-    leader = until(etcd.leader, 10, "a leader")
-    leader.host.cut()
-    left = [each for each in etcd.members if each is not leader]
-    until(lambda: all(each.serves() for each in left), 20, "a new leader")
-    goes_on(job, world, runs)
+        if how == "frozen":
+            leader.thaw()
 
 
 def test_a_majority_is_away_for_longer_than_the_lease(by_etcd):
