@@ -11,6 +11,7 @@
 
 #include "examples/kernel.hpp"
 #include "examples/on_gpu.hpp"
+#include "examples/part.hpp"
 #include "examples/print.hpp"
 
 namespace {
@@ -88,8 +89,8 @@ public:
     Rows(int size, const dlaunch::ProcessGroup& group)
         : group_(group),
           width_(size),
-          begin_(size * group.rank() / group.size()),
-          height_(size * (group.rank() + 1) / group.size() - begin_),
+          begin_(Part(size, group.rank(), group.size()).begin),
+          height_(Part(size, group.rank(), group.size()).size()),
           now_(initial(), stream_.handle()),
           next_(std::vector<float>(now_.size()), stream_.handle()) {}
 

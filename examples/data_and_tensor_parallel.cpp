@@ -10,67 +10,56 @@
 #include <cstdio>
 #include <vector>
 
+#include "examples/part.hpp"
 #include "examples/print.hpp"
 
 namespace {
 
-constexpr std::size_t kInputs = 4, kHidden = 16, kSamples = 48, kSteps = 20;
+constexpr int kInputs = 4, kHidden = 16, kSamples = 48, kSteps = 20;
 constexpr double kRate = 0.05;
 
-/// The part of `count` things that belongs to the i-th of n ranks.
-struct Part {
-    Part(std::size_t count, int i, int n)
-        : begin(count * static_cast<std::size_t>(i) / static_cast<std::size_t>(n)),
-          end(count * static_cast<std::size_t>(i + 1) / static_cast<std::size_t>(n)) {}
-    std::size_t begin, end;
-};
-
-double input(std::size_t sample, std::size_t i) { return std::sin(static_cast<double>(sample * 7 + i * 13)); }
-double target(std::size_t sample) {
-    return std::tanh(input(sample, 0) - 2 * input(sample, 1)) + 0.5 * input(sample, 2);
-}
+double input(int sample, int i) { return std::sin(sample * 7 + i * 13); }
+double target(int sample) { return std::tanh(input(sample, 0) - 2 * input(sample, 1)) + 0.5 * input(sample, 2); }
 
 /// A rank's units of the hidden layer; the same weights wherever the layer is cut.
 class HalfLayer {
 public:
-    explicit HalfLayer(const Part& units) : units_(units.end - units.begin), in_(units_ * kInputs), out_(units_) {
-        for (std::size_t u = 0; u < units_; ++u) {
-            const std::size_t unit = units.begin + u;
-            for (std::size_t i = 0; i < kInputs; ++i)
-                in_[u * kInputs + i] = std::cos(static_cast<double>(unit * 5 + i));
-            out_[u] = std::cos(static_cast<double>(unit * 3)) / 4;
+    explicit HalfLayer(const Part& units) {
+        for (int unit = units.begin; unit < units.end; ++unit) {
+            for (int i = 0; i < kInputs; ++i) in_.push_back(std::cos(unit * 5 + i));
+            out_.push_back(std::cos(unit * 3) / 4);
         }
     }
 
     /// What these units add to the output.
-    [[nodiscard]] double forward(std::size_t sample) const {
+    [[nodiscard]] double forward(int sample) const {
         double output = 0;
-        for (std::size_t u = 0; u < units_; ++u) output += out_[u] * active(u, sample);
+        for (std::size_t unit = 0; unit < out_.size(); ++unit) output += out_[unit] * active(unit, sample);
         return output;
     }
 
     using Gradient = std::vector<double>;  // of in_, then of out_
     [[nodiscard]] Gradient no_gradient() const { return Gradient(in_.size() + out_.size()); }
-    void backward(std::size_t sample, double error, Gradient& gradient) const {
-        for (std::size_t u = 0; u < units_; ++u) {
-            const double value = active(u, sample), at_unit = error * out_[u] * (1 - value * value);
-            for (std::size_t i = 0; i < kInputs; ++i) gradient[u * kInputs + i] += at_unit * input(sample, i);
-            gradient[in_.size() + u] += error * value;
+    void backward(int sample, double error, Gradient& gradient) const {
+        for (std::size_t unit = 0; unit < out_.size(); ++unit) {
+            const double value = active(unit, sample), at_unit = error * out_[unit] * (1 - value * value);
+            for (int i = 0; i < kInputs; ++i) gradient[weight(unit, i)] += at_unit * input(sample, i);
+            gradient[in_.size() + unit] += error * value;
         }
     }
     void step(const Gradient& gradient) {
         for (std::size_t i = 0; i < in_.size(); ++i) in_[i] -= kRate * gradient[i] / kSamples;
-        for (std::size_t u = 0; u < units_; ++u) out_[u] -= kRate * gradient[in_.size() + u] / kSamples;
+        for (std::size_t u = 0; u < out_.size(); ++u) out_[u] -= kRate * gradient[in_.size() + u] / kSamples;
     }
 
 private:
-    [[nodiscard]] double active(std::size_t unit, std::size_t sample) const {
+    static std::size_t weight(std::size_t unit, int i) { return unit * kInputs + static_cast<std::size_t>(i); }
+    [[nodiscard]] double active(std::size_t unit, int sample) const {
         double sum = 0;
-        for (std::size_t i = 0; i < kInputs; ++i) sum += in_[unit * kInputs + i] * input(sample, i);
+        for (int i = 0; i < kInputs; ++i) sum += in_[weight(unit, i)] * input(sample, i);
         return std::tanh(sum);
     }
 
-    std::size_t units_;
     std::vector<double> in_, out_;
 };
 
@@ -87,15 +76,15 @@ int main() {
     HalfLayer layer(Part(kHidden, column.rank(), column.size()));
     const Part samples(kSamples, row.rank(), row.size());
 
-    for (std::size_t step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
         std::vector<double> outputs;
-        for (std::size_t s = samples.begin; s < samples.end; ++s) outputs.push_back(layer.forward(s));
+        for (int s = samples.begin; s < samples.end; ++s) outputs.push_back(layer.forward(s));
         column.all_reduce(outputs);  // the other half's units
 
         HalfLayer::Gradient gradient = layer.no_gradient();
         double loss = 0;
-        for (std::size_t s = samples.begin; s < samples.end; ++s) {
-            const double error = outputs[s - samples.begin] - target(s);
+        for (int s = samples.begin; s < samples.end; ++s) {
+            const double error = outputs[static_cast<std::size_t>(s - samples.begin)] - target(s);
             loss += error * error / kSamples;
             layer.backward(s, error, gradient);
         }

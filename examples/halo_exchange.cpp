@@ -9,15 +9,10 @@
 #include <sstream>
 #include <vector>
 
+#include "examples/part.hpp"
 #include "examples/print.hpp"
 
 namespace {
-
-/// The part of `count` cells that belongs to the i-th of n ranks in a row.
-struct Part {
-    Part(int count, int n, int i) : begin(count * i / n), size(count * (i + 1) / n - begin) {}
-    int begin, size;
-};
 
 /// A rank's block with a halo of one cell. Beyond the square's border the halo stays 0.
 class Block {
@@ -26,9 +21,9 @@ public:
         const int down = group.size() / across_;
         x_ = group.rank() % across_;
         y_ = group.rank() / across_;
-        const Part wide(size, across_, x_), high(size, down, y_);
-        width_ = wide.size;
-        height_ = high.size;
+        const Part wide(size, x_, across_), high(size, y_, down);
+        width_ = wide.size();
+        height_ = high.size();
         now_.resize(static_cast<std::size_t>((width_ + 2) * (height_ + 2)));
         next_ = now_;
         for (int y = 0; y < height_; ++y)

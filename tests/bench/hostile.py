@@ -1,9 +1,9 @@
 """Attacks a running job of two nodes for --minutes and tells what its honest users notice of it.
 
 Strangers connect and leave, send garbage, TLS without the token, hold connections without a word, and read nothing of
-what they ask for; the second node reaches the first through a man in the middle who changes or cuts what he passes on.
-Two jobs: one with a token, whose workers reach the store through their agent, and an open one, whose store is open to
-the strangers, too. All share the processors, the attackers' load is therefore bounded (attacks.py).
+what they ask for; the second node reaches the first through a relay that changes or cuts what it passes on. Two jobs:
+one with a token, where workers reach the store through their agent, and an open one, where the store is open to the
+strangers, too. All share the processors, the attackers' load is therefore bounded (attacks.py).
 """
 import json
 import re

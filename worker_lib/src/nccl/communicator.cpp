@@ -55,7 +55,7 @@ void Communicator::settle(const Check& check) {
 
 void Communicator::look() { (void)state(); }
 
-/// After a failure the new communicator stays with this one, whose abort ends it.
+/// After a failure the new communicator stays with this one, and ends when this one is aborted.
 std::unique_ptr<Communicator> Communicator::split(int color, int key, const Check& check) {
     Config config;
     call([&](const NcclTable& table, Comm comm) {
