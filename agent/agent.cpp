@@ -245,7 +245,7 @@ void Agent::on_start(const Assignment& assignment) {
 }
 
 void Agent::on_round_over(const RoundResult& end) {
-    reporter_.round_over(end);
+    reporter_.round_over(end, *round_);
     if (round_->unkillable()) {
         leaving_ = true;
         membership_->leave(LeaveReason::unfit_node, exit_status::kNodeUnhealthy, "a worker cannot be killed");

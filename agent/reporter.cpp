@@ -8,6 +8,7 @@
 #include "agent/errors/first_cause.hpp"
 #include "agent/job_result.hpp"
 #include "agent/membership/recorded_result.hpp"
+#include "agent/process/front_notice.hpp"
 
 namespace dlaunch::agent {
 
@@ -47,6 +48,20 @@ void Reporter::round_begins(const Assignment& assignment, int count) {
                           assignment.master_addr, assignment.master_port));
     if (count > 1 && plan_.standard_input.mode == StdinPlan::Mode::all)
         print_unless_quiet("--stdin=all: the workers of this round read what earlier rounds left of standard input");
+}
+
+void Reporter::round_over(const RoundResult& end, const GroupShell& group) {
+    last_round_ = end;
+    FrontNotice notice{.kind = FrontNotice::Kind::worker, .round = group.assignment().round};
+    for (const Worker& worker : group.workers().all()) {
+        if (!worker.pid) continue;
+        const auto& [max_rss_kib, user_seconds, system_seconds] = worker.usage;
+        notice.worker = {worker.rank, worker.local_rank, worker.pid,     worker.exit_status(),
+                         max_rss_kib, user_seconds,      system_seconds, {}};
+        const std::string& role = plan_.context_of(worker.local_rank).program.role;
+        role.copy(notice.worker.role.data(), notice.worker.role.size() - 1);
+        tell_front_end(plan_.front_notices, notice);
+    }
 }
 
 JobResult Reporter::job_result(const JobVerdict& verdict, const Job& job, const GroupShell& group) const {

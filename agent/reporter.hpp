@@ -35,7 +35,8 @@ public:
     void progress(const std::string& text, const std::string& cause = {}, const std::string& message = {});
     /// `count`: of the rounds begun on this node, with this one.
     void round_begins(const Assignment& assignment, int count);
-    void round_over(const RoundResult& end) { last_round_ = end; }
+    /// Tells a front end, too, how each worker ended.
+    void round_over(const RoundResult& end, const GroupShell& group);
     /// Until forget(), the guard reports in place of this process if that is killed.
     void leave_to(GuardLink& guard);
     void forget(GuardLink& guard) { guard.keep_last_record(-1); }

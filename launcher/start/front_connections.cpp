@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "launcher/start/front_shell.hpp"
+#include "launcher/start/front_workers.hpp"
 #include "rendezvous/base/end_signals.hpp"
 #include "rendezvous/base/escape.hpp"
 #include "rendezvous/base/exit_status.hpp"
@@ -87,6 +88,8 @@ void FrontShell::on_notice(int host, const agent::FrontNotice& notice) {
     if (notice.kind == agent::FrontNotice::Kind::joined) {
         nodes_[index(host)].has_joined = true;
         look_for_awaited_hosts();
+    } else if (notice.kind == agent::FrontNotice::Kind::worker) {
+        note_worker(notice, nodes_[index(host)].workers);
     } else if (input_)
         input_->take(host, notice);
 }

@@ -3,7 +3,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "agent/process/front_notice.hpp"
 #include "launcher/start/frame_socket.hpp"
 #include "launcher/start/front_plan.hpp"
 #include "launcher/start/helper_process.hpp"
@@ -11,6 +13,12 @@
 #include "rendezvous/base/time.hpp"
 
 namespace dlaunch::launcher {
+
+/// Of the latest round that is over on a host.
+struct NodeWorkers {
+    int round = -1;
+    std::vector<agent::FrontNotice::Worker> ended{};
+};
 
 /// A host while the front end runs.
 struct NodeState {
@@ -28,6 +36,7 @@ struct NodeState {
     int input_round = -1;                    ///< of the latest notice of that
     bool has_input_end = false;              ///< the end of the input was sent
     std::size_t input_credit = kInputCredit;
+    NodeWorkers workers{};
     base::Time sent_at{};        ///< the latest output or file
     std::optional<NodeEnd> end;  ///< of its dlaunch, or the loss of the agent
 };

@@ -19,6 +19,7 @@
 #include "launcher/start/collected_logs.hpp"
 #include "launcher/start/front_end.hpp"
 #include "launcher/start/front_listeners.hpp"
+#include "launcher/start/front_workers.hpp"
 #include "launcher/start/make_starter_plan.hpp"
 #include "launcher/start/status_line.hpp"
 #include "rendezvous/base/coordinator_seat.hpp"
@@ -332,6 +333,7 @@ void FrontShell::finish(int status, const std::string& reason) {
     for (agent::Failure& failure : result.failures)
         failure.is_on_screen = plan_.job.logs.is_on_console(failure.local_rank, agent::kStderr);
     agent::describe_job(plan_.job, seconds, result);
+    result.workers = workers_of(nodes_);
     result.exit_status = status;
     result.max_restarts = plan_.job.restarts.max_restarts;
     if (!reason.empty()) result.reason = reason;

@@ -1,5 +1,8 @@
 #include "launcher/start/messages.hpp"
 
+#include <bit>
+#include <cstring>
+
 namespace dlaunch::launcher {
 namespace {
 
@@ -140,8 +143,13 @@ std::optional<NodeEnd> decode_end(std::string_view payload) {
 
 std::string encode(const agent::FrontNotice& notice) {
     Writer write;
-    for (const std::int32_t number : {static_cast<std::int32_t>(notice.kind), notice.round, notice.nodes, notice.reads})
+    const auto& [rank, local_rank, pid, exit_status, max_rss_kib, user_seconds, system_seconds, role] = notice.worker;
+    for (const std::int32_t number : {static_cast<std::int32_t>(notice.kind), notice.round, notice.nodes, notice.reads,
+                                      rank, local_rank, pid, exit_status})
         write(std::uint64_t{static_cast<std::uint32_t>(number)});
+    write(static_cast<std::uint64_t>(max_rss_kib));
+    write(std::bit_cast<std::uint64_t>(user_seconds)), write(std::bit_cast<std::uint64_t>(system_seconds));
+    write(std::string(role.data(), strnlen(role.data(), role.size())));
     return encode(FrameKind::notice, write.bytes());
 }
 
@@ -149,8 +157,13 @@ std::optional<agent::FrontNotice> decode_notice(std::string_view payload) {
     Reader read(payload);
     agent::FrontNotice notice;
     notice.kind = static_cast<agent::FrontNotice::Kind>(read.number());
-    for (std::int32_t* number : {&notice.round, &notice.nodes, &notice.reads})
+    auto& [rank, local_rank, pid, exit_status, max_rss_kib, user_seconds, system_seconds, role] = notice.worker;
+    for (std::int32_t* number : {&notice.round, &notice.nodes, &notice.reads, &rank, &local_rank, &pid, &exit_status})
         *number = static_cast<std::int32_t>(read.number());
+    max_rss_kib = static_cast<std::int64_t>(read.number());
+    user_seconds = std::bit_cast<double>(read.number());
+    system_seconds = std::bit_cast<double>(read.number());
+    read.text().copy(role.data(), role.size() - 1);
     return whole(read, std::move(notice));
 }
 

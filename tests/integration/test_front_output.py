@@ -1,5 +1,6 @@
 """The front end prints the output of all nodes in whole lines, and one report."""
 
+import json
 import sys
 
 FLOOD = f"#!{sys.executable} -SE\n" + """
@@ -31,6 +32,16 @@ def test_the_report_comes_once_and_names_the_host(dlaunch):
     result = dlaunch("--launcher=fork", "--hosts=a,b", "--no-python", "sh", "-c", "sleep 0.2; [ $RANK = 0 ] && sleep 60; exit 5")
     heads = [line for line in result.err.splitlines() if "rank 1" in line]
     assert result.rc == 5 and len(heads) == 1 and heads[0].startswith("dlaunch: rank 1 (b, pid "), result.err
+
+
+def test_the_report_lists_the_workers_of_all_hosts(dlaunch, tmp_path):
+    report = tmp_path / "report.json"
+    ends = ["--no-python", "sh", "-c", '[ "$TORCHELASTIC_RESTART_COUNT$RANK" = 00 ] && exit 3; exit 0']
+    result = dlaunch("--launcher=fork", "--hosts=a:2,b", f"--report={report}", "--max-restarts=1", "-n", 2, *ends, ":", "-n", 1, "true")
+    told = json.loads(report.read_text())["workers"]
+    assert result.rc == 0, result.err
+    assert [(each["rank"], each["local_rank"], each["host"], each["role"]) for each in told] == [(0, 0, "a", "sh"), (1, 1, "a", "sh"), (2, 0, "b", "true")]
+    assert all(each["exit_status"] == 0 and each["pid"] > 0 and each["max_rss_kib"] > 0 for each in told)
 
 
 def test_a_reader_that_stops_holds_up_no_beat(start, tmp_path, seen):

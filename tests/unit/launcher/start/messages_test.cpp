@@ -37,9 +37,11 @@ TEST(Messages, the_others_arrive) {
     const NodeHello hello{"0.1", "key", "na"};
     const Taken taken{FrameKind::errors, 70'000};
     const NodeEnd end{-1, "chdir /gone: No such file or directory"};
-    const agent::FrontNotice notice{agent::FrontNotice::Kind::input, 7, 3, 1};
+    const agent::FrontNotice input{agent::FrontNotice::Kind::input, 7, 3, 1};
+    const agent::FrontNotice worker{
+        agent::FrontNotice::Kind::worker, 7, 1, 0, {5, 1, 4711, 137, 9'000, 1.25, 0.5, {"trainer"}}};
     EXPECT_EQ(decode_hello(passed(encode(hello)).second), hello);
-    EXPECT_EQ(decode_notice(passed(encode(notice)).second), notice);
+    for (const auto& notice : {input, worker}) EXPECT_EQ(decode_notice(passed(encode(notice)).second), notice);
     EXPECT_EQ(decode_taken(passed(encode(taken)).second), taken);
     EXPECT_EQ(decode_end(passed(encode(end)).second), end);
     EXPECT_EQ(passed(encode(FrameKind::output, "text\n")), (std::pair{FrameKind::output, std::string("text\n")}));
