@@ -61,6 +61,8 @@ TEST(WithoutEffect, IsSaidOfWhatAFrontEndDecides) {
                   Words{option + " has no effect with --hosts: --launcher=fork runs this program"});
         EXPECT_EQ(warnings({option, "p"}, true), Words{});
     }
+    EXPECT_EQ(warnings({"--copy", "--remote-dlaunch=/opt/dlaunch", "p"}, true),
+              Words{"--remote-dlaunch=/opt/dlaunch has no effect with --hosts: --copy sends this program"});
     EXPECT_EQ(warnings({"--node-rank=0", "--rdzv-backend=c10d", "--rdzv-endpoint=node1:29400", "p"}), Words{});
 }
 
