@@ -14,10 +14,28 @@ using agent::MpiFamily;
 using base::Error;
 using base::Result;
 
+/// "./a", "train.py"
+std::string name_of(const agent::Program& program) {
+    const auto python = python_program(program.command);
+    if (!python) return program.command.front();
+    return !python->script.empty() ? python->script : !python->module.empty() ? python->module : "the program";
+}
+
 /// "./a is linked with libmpi.so.40, a library of Open MPI"
 std::string text_of(const agent::Context& context, const Linked& linked) {
-    return fmt::format("{} is linked with {}, {}", context.program.command.front(), linked.library,
+    return fmt::format("{} {} {}, {}", name_of(context.program),
+                       linked.by_mpi4py ? "imports mpi4py, which is linked with" : "is linked with", linked.library,
                        linked.family == MpiFamily::pmix ? "a library of Open MPI" : "MPICH's or one with its ABI");
+}
+
+bool has_several_workers(const agent::Plan& plan) { return plan.workers() > 1 || plan.rendezvous.max_nodes > 1; }
+
+/// mpi4py may be where dlaunch does not look for it, or may choose its library at its import.
+void warn_unknown(const agent::Context& context, std::vector<std::string>& warnings) {
+    warnings.push_back(
+        fmt::format("{} imports mpi4py, whose MPI library was not found: name its protocol with "
+                    "--mpi=pmix (Open MPI) or --mpi=pmi1 (MPICH), or each process is rank 0 of 1",
+                    name_of(context.program)));
 }
 
 Error not_the_named(const Settings& settings, const agent::Context& context, const Linked& linked) {
@@ -26,12 +44,14 @@ Error not_the_named(const Settings& settings, const agent::Context& context, con
 }
 
 /// The family that the programs have in common; none: no program has one.
-Result<MpiFamily> common_family(const Settings& settings, const Deps& deps, const agent::Plan& plan) {
+Result<MpiFamily> common_family(const Settings& settings, const Deps& deps, const agent::Plan& plan,
+                                std::vector<std::string>& warnings) {
     MpiFamily common = settings.mpi.value_or(MpiFamily::none);
     std::string first;
     for (const agent::Context& context : plan.contexts) {
-        if (context.program.is_python) continue;
         const Linked linked = deps.linked_with(files_of(plan, context));
+        const bool is_unknown = linked.by_mpi4py && linked.family == MpiFamily::none;
+        if (is_unknown && !settings.mpi && has_several_workers(plan)) warn_unknown(context, warnings);
         if (linked.family == MpiFamily::none) continue;
         if (settings.mpi && linked.family != common) return not_the_named(settings, context, linked);
         if (common != MpiFamily::none && linked.family != common)
@@ -48,9 +68,8 @@ Result<MpiFamily> common_family(const Settings& settings, const Deps& deps, cons
 Result<void> check_singletons(const Settings& settings, const Deps& deps, const agent::Plan& plan,
                               std::vector<std::string>& warnings) {
     const std::string spelling = settings.spelling("mpi");
-    if (plan.workers() == 1 && plan.rendezvous.max_nodes == 1) return {};
+    if (!has_several_workers(plan)) return {};
     for (const agent::Context& context : plan.contexts) {
-        if (context.program.is_python) continue;
         const Linked linked = deps.linked_with(files_of(plan, context));
         if (linked.family == MpiFamily::none) continue;
         if (!spelling.starts_with("--"))
@@ -72,7 +91,7 @@ Result<void> plan_mpi(const Settings& settings, const Deps& deps, agent::Plan& p
         return Error{fmt::format("{}: expected spawn as --start-method, because MPI cannot be forked",
                                  settings.spelling("mpi"))};
     if (plan.forks) return {};
-    auto family = common_family(settings, deps, plan);
+    auto family = common_family(settings, deps, plan, warnings);
     if (!family) return family.error();
     for (agent::Context& context : plan.contexts) context.program.mpi = *family;
     return {};

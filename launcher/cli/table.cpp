@@ -77,7 +77,7 @@ constexpr Option kOptions[] = {
      .set = set_start_method},
 
     {.name = "mpi", .value = "auto|pmi1|pmix|none", .fallback = "auto", .group = Group::program,
-     .help = "how MPI programs find their ranks; pmi1: MPICH and libraries derived from it; pmix: Open MPI; auto: what PROGRAM is linked with, none for scripts and Python",
+     .help = "how MPI programs find their ranks; pmi1: MPICH and libraries derived from it; pmix: Open MPI; auto: what PROGRAM, or the mpi4py that a Python program imports, is linked with",
      .set = set_mpi},
 
     // --- rendezvous ---

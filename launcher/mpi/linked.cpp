@@ -13,6 +13,8 @@
 
 #include "launcher/cli/split.hpp"
 #include "launcher/mpi/elf.hpp"
+#include "launcher/mpi/mpi4py.hpp"
+#include "launcher/mpi/true_path.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -45,13 +47,6 @@ bool is_of_the_system(std::string_view library) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-/// Folder of the open file, whatever links its path has: $ORIGIN of a program. Asks no file system.
-std::string true_folder_of(int file) {
-    std::array<char, 4096> path;
-    const ssize_t size = ::readlink(fmt::format("/proc/self/fd/{}", file).c_str(), path.data(), path.size());
-    return size > 0 ? folder_of(std::string(path.data(), static_cast<std::size_t>(size))) : std::string();
-}
-
 std::string replaced(std::string folder, const std::string& origin) {
     for (const std::string_view name : {"${ORIGIN}", "$ORIGIN"})
         if (const auto at = folder.find(name); at != std::string::npos) folder.replace(at, name.size(), origin);
@@ -66,14 +61,28 @@ public:
         for (const std::string& path : files_.candidates) {
             const base::UniqueFd file = open_(path);
             if (!file || !is_executable(file.get())) continue;
+            if (files_.python) return of_python(path);
             add(file.get(), path, true, {});
             break;
         }
+        return search_libraries();
+    }
+
+private:
+    Linked search_libraries() {
         for (; !pending_.empty() && !found_; pending_.pop_front()) open_library(pending_.front());
         return found_.value_or(Linked{});
     }
 
-private:
+    Linked of_python(const std::string& interpreter) {
+        if (!uses_mpi4py(*files_.python, files_.folder, open_)) return {};
+        const std::string module = mpi4py_module(interpreter, *files_.python, files_.folder, open_);
+        if (!module.empty()) open_at(module, {});
+        Linked linked = search_libraries();
+        linked.by_mpi4py = true;
+        return linked;
+    }
+
     struct Wanted {
         std::string library;
         std::vector<std::string> inherited;  ///< folders of DT_RPATH, of the file that needs it and of those above it
@@ -97,7 +106,7 @@ private:
         Wanted wanted;
         if (!needs->search_path.empty()) {
             std::vector<std::string> origins{folder_of(path)};
-            if (is_program) origins.insert(origins.begin(), true_folder_of(file));
+            if (is_program) origins.insert(origins.begin(), folder_of(true_path_of(file)));
             add_folders(needs->search_path, origins, needs->passes_on ? wanted.inherited : wanted.own);
         }
         if (wanted.own.empty()) wanted.inherited.insert(wanted.inherited.end(), inherited.begin(), inherited.end());

@@ -30,13 +30,14 @@ base::UniqueFd open_anywhere(const std::string& path) {
     return base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
-/// One write: the family's number, then the library's name.
+/// One write: the family's number, 'p' or 'l' for Python or a linked program, then the library's name.
 [[noreturn]] void answer(const ProgramFiles& files, int to, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     const Linked linked = linked_with(files, open_anywhere);
     std::string text(1, static_cast<char>('0' + static_cast<int>(linked.family)));
-    text += linked.library.substr(0, kMostAnswerBytes - 1);
+    text += linked.by_mpi4py ? 'p' : 'l';
+    text += linked.library.substr(0, kMostAnswerBytes - 2);
     ::_exit(::write(to, text.data(), text.size()) < 0 ? 1 : 0);
 }
 
@@ -47,7 +48,7 @@ Linked read_answer(int from, milliseconds limit) {
     const ssize_t got = ::read(from, text.data(), text.size());
     if (got < 2) return {};
     const auto family = static_cast<MpiFamily>(text[0] - '0');
-    return {family, std::string(text.data() + 1, static_cast<std::size_t>(got - 1))};
+    return {family, std::string(text.data() + 2, static_cast<std::size_t>(got - 2)), text[1] == 'p'};
 }
 
 /// Kills and reaps the process. One that survives SIGKILL is left to the agent, which reaps every child.

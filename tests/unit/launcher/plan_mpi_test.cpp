@@ -14,6 +14,8 @@ using agent::MpiFamily;
 Deps machine(std::vector<std::pair<std::string, std::string>> environment = {}) {
     Deps deps = small_machine(std::move(environment));
     deps.linked_with = [](const ProgramFiles& files) -> Linked {
+        if (files.python && files.python->program.script == "unknown.py") return {MpiFamily::none, "", true};
+        if (files.python && files.python->program.script == "ompi.py") return {MpiFamily::pmix, "libmpi.so.40", true};
         const std::string& path = files.candidates.front();
         if (path.ends_with("/mpich")) return {MpiFamily::pmi1, "libmpich.so.12"};
         if (path.ends_with("/ompi")) return {MpiFamily::pmix, "libmpi.so.40"};
@@ -39,10 +41,25 @@ TEST(PlanMpi, AutoTakesWhatTheProgramIsLinkedWith) {
     EXPECT_EQ(families({"--wrap", "all:gdb --args", "./ompi"}), Families{MpiFamily::pmix});
 }
 
-TEST(PlanMpi, PythonHasNoneUnlessNamed) {
-    EXPECT_EQ(families({"ompi.py"}), Families{MpiFamily::none});
+TEST(PlanMpi, PythonHasThatOfMpi4py) {
+    EXPECT_EQ(families({"train.py"}), Families{MpiFamily::none});
     EXPECT_EQ(families({"-m", "ompi"}), Families{MpiFamily::none});
-    EXPECT_EQ(families({"--mpi=pmix", "ompi.py"}), Families{MpiFamily::pmix});
+    EXPECT_EQ(families({"--mpi=pmix", "train.py"}), Families{MpiFamily::pmix});
+    EXPECT_EQ(families({"ompi.py"}), Families{MpiFamily::pmix});
+    EXPECT_EQ(families({"--no-python", "python3", "ompi.py"}), Families{MpiFamily::pmix});
+    EXPECT_EQ(planned({"--mpi=pmi1", "ompi.py"}, machine()).error(),
+              "--mpi=pmi1: expected pmix or auto, as ompi.py imports mpi4py, which is linked with libmpi.so.40, a "
+              "library of Open MPI");
+}
+
+TEST(PlanMpi, Mpi4pyOfAnUnknownLibraryGetsAWarning) {
+    const auto warnings = [](const Words& words) { return planned(words, machine()).warnings; };
+    EXPECT_EQ(warnings({"-n", "2", "unknown.py"}),
+              Words{"unknown.py imports mpi4py, whose MPI library was not found: name its protocol with --mpi=pmix "
+                    "(Open MPI) or --mpi=pmi1 (MPICH), or each process is rank 0 of 1"});
+    EXPECT_EQ(warnings({"unknown.py"}), Words{});
+    EXPECT_EQ(warnings({"-n", "2", "--mpi=pmix", "unknown.py"}), Words{});
+    EXPECT_EQ(warnings({"-n", "2", "--mpi=none", "unknown.py"}), Words{});
 }
 
 TEST(PlanMpi, TheNamedFamilyServesEveryProgramOfItOrOfNone) {
@@ -59,7 +76,8 @@ TEST(PlanMpi, SeveralProcessesWithoutAFamilyGetAWarning) {
               "MPI; --mpi=auto makes them one world"});
     EXPECT_EQ(warnings({"--nnodes=2", "--mpi=none", "./ompi"}).size(), 1u);
     EXPECT_EQ(warnings({"-n", "2", "--mpi=none", "./tool"}), Words{});
-    EXPECT_EQ(warnings({"-n", "2", "--mpi=none", "ompi.py"}), Words{});
+    EXPECT_EQ(warnings({"-n", "2", "--mpi=none", "train.py"}), Words{});
+    EXPECT_EQ(warnings({"-n", "2", "--mpi=none", "ompi.py"}).size(), 1u);
 }
 
 TEST(PlanMpi, SeveralProcessesWithoutAFamilyOfTheEnvironmentAreRefused) {

@@ -1,0 +1,97 @@
+#include "launcher/mpi/mpi4py.hpp"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "launcher/cli/split.hpp"
+#include "launcher/mpi/true_path.hpp"
+#include "rendezvous/base/files.hpp"
+
+namespace dlaunch::launcher {
+namespace {
+
+constexpr std::size_t kMostScript = std::size_t{1} << 20;
+
+std::string text_at(const std::string& path, const OpenFile& open) {
+    const base::UniqueFd file = open(path);
+    struct stat about {};
+    if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+    const auto text = base::read_all(file.get(), kMostScript);
+    return text ? *text : std::string();
+}
+
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::string absolute(const std::string& path, const std::string& folder) {
+    return path.starts_with('/') ? path : fmt::format("{}/{}", folder, path);
+}
+
+/// Folders of an installation with its version, "python3.11", in the order of their search.
+void add_folders(const std::string& prefix, const std::string& version, std::vector<std::string>& to) {
+    for (const char* place : {"{0}/local/lib/{1}/dist-packages", "{0}/lib64/{1}/site-packages",
+                              "{0}/lib/{1}/site-packages", "{0}/lib/{1}/dist-packages"})
+        to.push_back(fmt::format(fmt::runtime(place), prefix, version));
+    to.push_back(prefix + "/lib/python3/dist-packages");
+}
+
+/// A virtual environment's folders; those of the user and of its base only where it says so.
+void add_all_folders(const std::string& interpreter, const PythonFiles& python, const OpenFile& open,
+                     std::vector<std::string>& to) {
+    const std::string real = true_path_of(open(interpreter).get());
+    const std::string version = real.substr(real.rfind('/') + 1);
+    if (!version.starts_with("python3.")) return;
+    const std::string prefix = parent_of(parent_of(interpreter));
+    const std::string about = text_at(prefix + "/pyvenv.cfg", open);
+    const bool is_alone = !about.empty() && about.find("include-system-site-packages = true") == std::string::npos;
+    if (!about.empty()) add_folders(prefix, version, to);
+    if (is_alone) return;
+    if (!python.home.empty()) to.push_back(fmt::format("{}/.local/lib/{}/site-packages", python.home, version));
+    if (about.empty()) add_folders(prefix, version, to);
+    add_folders(parent_of(parent_of(real)), version, to);
+}
+
+/// Files "MPI.*.so" of a folder; none: there is no such folder.
+std::vector<std::string> modules_in(const std::string& folder, const OpenFile& open) {
+    base::UniqueFd file = open(folder);
+    if (!file) return {};
+    const std::unique_ptr<DIR, int (*)(DIR*)> list(::fdopendir(file.get()), &::closedir);
+    if (!list) return {};
+    static_cast<void>(file.release());
+    std::vector<std::string> found;
+    while (const dirent* entry = ::readdir(list.get())) {
+        const std::string_view name = entry->d_name;
+        if (name.starts_with("MPI.") && name.ends_with(".so")) found.push_back(fmt::format("{}/{}", folder, name));
+    }
+    return found;
+}
+
+}  // namespace
+
+bool uses_mpi4py(const PythonFiles& python, const std::string& folder, const OpenFile& open) {
+    const PythonProgram& program = python.program;
+    if (!program.module.empty()) return imports_mpi4py("import " + program.module);
+    if (!program.code.empty()) return imports_mpi4py(program.code);
+    return imports_mpi4py(text_at(absolute(program.script, folder), open));
+}
+
+std::string mpi4py_module(const std::string& interpreter, const PythonFiles& python, const std::string& folder,
+                          const OpenFile& open) {
+    std::vector<std::string> folders{
+        python.program.script.empty() ? folder : parent_of(absolute(python.program.script, folder))};
+    if (!python.search_path.empty())
+        for (const std::string_view each : split(python.search_path, ':'))
+            folders.push_back(absolute(std::string(each), folder));
+    add_all_folders(interpreter, python, open, folders);
+    for (const std::string& each : folders) {
+        const auto modules = modules_in(each + "/mpi4py", open);
+        if (!modules.empty()) return modules.size() == 1 ? modules.front() : std::string();
+    }
+    return {};
+}
+
+}  // namespace dlaunch::launcher
