@@ -69,10 +69,10 @@ ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
     for (const std::string& path : agent::candidates(
              program.command.front(), agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
         files.candidates.push_back(path.starts_with('/') ? path : fmt::format("{}/{}", files.folder, path));
-    const auto given = [&](const char* name) { return agent::given_variable(plan, context, name).value_or(""); };
-    files.library_path = given("LD_LIBRARY_PATH");
+    files.library_path = agent::given_variable(plan, context, "LD_LIBRARY_PATH").value_or("");
     if (auto python = python_program(program.command))
-        files.python = {std::move(*python), given("PYTHONPATH"), given("HOME")};
+        files.python = {std::move(*python), agent::given_variable(plan, context, "PYTHONPATH").value_or(""),
+                        agent::given_variable(plan, context, "HOME").value_or("")};
     return files;
 }
 
