@@ -34,6 +34,22 @@ void expect_waited(const Error& error, double milliseconds) {
     check(waited >= milliseconds, text);
 }
 
+/// The sender's own thread may have yet to notice that its message has left.
+TEST_P(MessageFaultsTest, a_receiver_leaves_as_soon_as_it_has_the_message) {
+    run([](const ProcessGroup& world) {
+        for (int times = 0; times < 100; ++times) {
+            const ProcessGroup group = world.new_group({0, 1, 2});
+            std::array<int, 3> there{}, back{};
+            std::vector<Work> works;
+            for (const int peer : {(world.rank() + 1) % 3, (world.rank() + 2) % 3}) {
+                works.push_back(group.irecv(back[static_cast<std::size_t>(peer)], peer));
+                works.push_back(group.isend(there[static_cast<std::size_t>(peer)], peer));
+            }
+            wait_all(works);
+        }
+    });
+}
+
 TEST_P(MessageFaultsTest, a_send_behind_another_has_its_own_time_out) {
     run([](const ProcessGroup& world) {
         at_rank_0(world, [&] {

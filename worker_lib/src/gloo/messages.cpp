@@ -249,7 +249,8 @@ void Messages::write(int rank) {
     }
 }
 
-/// The connection to a peer has failed: fails its pending sends and all receives that only this peer could serve.
+/// The connection to a peer has failed: fails its pending sends and all receives that only this peer could serve. The
+/// writer alone knows whether the send in its hands has succeeded: a peer may leave as soon as it has the message.
 void Messages::lose(int rank, const std::exception& thrown, Time began, bool reads) {
     {
         const std::lock_guard lock(mutex_);
@@ -261,8 +262,11 @@ void Messages::lose(int rank, const std::exception& thrown, Time began, bool rea
     const std::lock_guard lock(mutex_);
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (!peer.lost) peer.lost = std::make_unique<Error>(why);
-    for (const Call& call : peer.sends) call->finish(std::make_exception_ptr(lost(*peer.lost, true)));
-    peer.sends.clear();
+    std::erase_if(peer.sends, [&](const Call& call) {
+        if (reads && call->in_flight) return false;
+        call->finish(std::make_exception_ptr(lost(*peer.lost, true)));
+        return true;
+    });
     if (!reads) return;
     receives_.remove_if([&](const Call& call) {
         const Error* const no_sender = why_no_sender(call->transfer.peer);
