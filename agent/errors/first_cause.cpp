@@ -158,7 +158,10 @@ Strength put_first_cause_first(Failures& failures) {
 bool is_of_another_node(const Failure& failure) { return failure.how == ExitKind::stopped && failure.host.empty(); }
 
 void drop_early_exits(Failures& failures) {
-    std::erase_if(failures, [](const Failure& each) { return each.collateral && exited_with_0(each); });
+    if (failures.empty()) return;
+    // Each node chooses a cause of its own first.
+    const auto others = failures.begin() + (failures.front().collateral ? 0 : 1);
+    failures.erase(std::remove_if(others, failures.end(), exited_with_0), failures.end());
 }
 
 int exit_status_of(const Failures& failures) {

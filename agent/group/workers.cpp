@@ -289,7 +289,9 @@ bool LocalWorkers::ask_for_stack(const Worker& worker, int stop_signal) const {
     if (!worker.alive || worker.forking || worker.spawning || !proc_is_ours()) return false;
     const std::uint64_t handled = handled_signals_of(worker.pid);
     const auto handles = [handled](int number) { return (handled >> (number - 1) & 1) != 0; };
-    const int number = handles(SIGUSR1) ? SIGUSR1 : handles(SIGABRT) && !handles(stop_signal) ? SIGABRT : 0;
+    // Python's faulthandler catches both; Open MPI catches SIGABRT, too, and prints nothing of use then.
+    const bool prints_stack = handles(SIGABRT) && handles(SIGILL) && !handles(stop_signal);
+    const int number = handles(SIGUSR1) ? SIGUSR1 : prints_stack ? SIGABRT : 0;
     return number != 0 && ::kill(worker.pid, number) == 0;
 }
 

@@ -172,8 +172,13 @@ std::string Member::coordinator_name() const {
     return fmt::format("the coordinator on {} ({})", coordinator_host_, options_.coordinator);
 }
 
+/// A failure names the address that was dialed, which may be the coordinator's name already.
 std::string Member::unreachable() const {
-    return fmt::format("{}{}{}", coordinator_name(), last_failure_.empty() ? "" : ": ", last_failure_);
+    const std::string name = coordinator_name();
+    std::string_view why = last_failure_;
+    if (const auto at = why.find(": "); at != why.npos && name.ends_with(" " + std::string(why.substr(0, at))))
+        why.remove_prefix(at + 2);
+    return fmt::format("{}{}{}", name, why.empty() ? "" : ": ", why);
 }
 
 }  // namespace dlaunch::rendezvous

@@ -177,5 +177,18 @@ TEST(FirstCause, CanBeChosenAgain) {
     EXPECT_EQ(failures.size(), 2u);
 }
 
+TEST(FirstCause, OfOneNodeIsNoneWhereAnotherNodeHasABetterOne) {
+    std::vector<Failure> failures{lost(1, 5.0), exited_with_0(0, 4.9)}, all{exited(2, 3, "ValueError", 5.2)};
+    for (auto* each : {&failures, &all})
+        for (Failure& failure : *each) weigh(failure);
+    EXPECT_EQ(put_first_cause_first(failures), Strength::early_exit);
+    all.insert(all.begin(), failures.begin(), failures.end());
+    EXPECT_EQ(put_first_cause_first(all), Strength::own_error);
+    drop_early_exits(all);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].rank, 2);
+    EXPECT_EQ(all[1].rank, 1);
+}
+
 }  // namespace
 }  // namespace dlaunch::agent
