@@ -75,11 +75,12 @@ private:
     }
 
     Linked of_python(const std::string& interpreter) {
-        if (!uses_mpi4py(*files_.python, files_.folder, open_)) return {};
+        const Import use = uses_mpi4py(*files_.python, files_.folder, open_);
+        if (use == Import::none) return {};
         const std::string module = mpi4py_module(interpreter, *files_.python, files_.folder, open_);
         if (!module.empty()) open_at(module, {});
         Linked linked = search_libraries();
-        linked.by_mpi4py = true;
+        linked.by_mpi4py = use == Import::certain || linked.family != MpiFamily::none;
         return linked;
     }
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <array>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -70,22 +70,40 @@ std::vector<std::string> modules_in(const std::string& folder, const OpenFile& o
     return found;
 }
 
+/// The first folder, then those of PYTHONPATH.
+std::vector<std::string> search_folders(const std::string& first, const std::string& search_path,
+                                        const std::string& folder) {
+    std::vector<std::string> folders{first};
+    if (search_path.empty()) return folders;
+    for (const std::string_view each : split(search_path, ':')) folders.push_back(absolute(std::string(each), folder));
+    return folders;
+}
+
 }  // namespace
 
-bool uses_mpi4py(const PythonFiles& python, const std::string& folder, const OpenFile& open) {
+Import uses_mpi4py(const PythonFiles& python, const std::string& folder, const OpenFile& open) {
     const PythonProgram& program = python.program;
-    if (!program.module.empty()) return imports_mpi4py("import " + program.module);
     if (!program.code.empty()) return imports_mpi4py(program.code);
-    return imports_mpi4py(text_at(absolute(program.script, folder), open));
+    if (program.module.empty()) {
+        const std::string path = absolute(program.script, folder);
+        const std::string text = text_at(path, open);
+        return imports_mpi4py(text.empty() ? text_at(path + "/__main__.py", open) : text);
+    }
+    if (const Import itself = imports_mpi4py("import " + program.module); itself != Import::none) return itself;
+    std::string place = program.module;
+    std::ranges::replace(place, '.', '/');
+    for (const std::string& each : search_folders(folder, python.search_path, folder))
+        for (const char* file : {".py", "/__main__.py"})
+            if (const std::string text = text_at(each + "/" + place + file, open); !text.empty())
+                return imports_mpi4py(text);
+    return Import::none;
 }
 
 std::string mpi4py_module(const std::string& interpreter, const PythonFiles& python, const std::string& folder,
                           const OpenFile& open) {
-    std::vector<std::string> folders{
-        python.program.script.empty() ? folder : parent_of(absolute(python.program.script, folder))};
-    if (!python.search_path.empty())
-        for (const std::string_view each : split(python.search_path, ':'))
-            folders.push_back(absolute(std::string(each), folder));
+    const std::string& script = python.program.script;
+    auto folders =
+        search_folders(script.empty() ? folder : parent_of(absolute(script, folder)), python.search_path, folder);
     add_all_folders(interpreter, python, open, folders);
     for (const std::string& each : folders) {
         const auto modules = modules_in(each + "/mpi4py", open);

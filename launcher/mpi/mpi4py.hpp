@@ -7,9 +7,9 @@
 
 namespace dlaunch::launcher {
 
-/// Whether this Python program uses mpi4py. `folder` is for a relative path. Reads regular files only, since what a
-/// pipe has is the interpreter's.
-[[nodiscard]] bool uses_mpi4py(const PythonFiles& python, const std::string& folder, const OpenFile& open);
+/// Whether this Python program uses mpi4py: the code that is named, not the modules that it imports. `folder` is for a
+/// relative path. Reads regular files only, since what a pipe has is the interpreter's.
+[[nodiscard]] Import uses_mpi4py(const PythonFiles& python, const std::string& folder, const OpenFile& open);
 
 /// The path of the module MPI of the mpi4py that `interpreter` imports; empty: there is none in the interpreter's usual
 /// folders, or one for several libraries, which chooses at its import.

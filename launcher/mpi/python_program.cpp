@@ -24,11 +24,23 @@ bool is_mpi4py(std::string_view module) {
     return module.starts_with(kModule) && (module.size() == kModule.size() || !is_of_a_name(module[kModule.size()]));
 }
 
+/// "import mpi4py.MPI" has the argument "mpi4py.MPI" for "import"; empty: it is another statement.
+std::string_view argument_of(std::string_view keyword, std::string_view statement) {
+    if (!statement.starts_with(keyword)) return {};
+    const std::string_view rest = statement.substr(keyword.size());
+    return rest.starts_with(' ') || rest.starts_with('\t') ? base::trimmed(rest) : std::string_view();
+}
+
 bool statement_imports(std::string_view statement) {
-    if (statement.starts_with("from ")) return is_mpi4py(base::trimmed(statement.substr(5)));
-    if (!statement.starts_with("import ")) return false;
-    for (const std::string_view module : base::split(statement.substr(7), ','))
+    if (is_mpi4py(argument_of("from", statement))) return true;
+    for (const std::string_view module : base::split(argument_of("import", statement), ','))
         if (is_mpi4py(base::trimmed(module))) return true;
+    return false;
+}
+
+bool line_imports(std::string_view line) {
+    for (const std::string_view statement : base::split(line.substr(0, line.find('#')), ';'))
+        if (statement_imports(base::trimmed(statement))) return true;
     return false;
 }
 
@@ -53,15 +65,16 @@ std::optional<PythonProgram> python_program(const std::vector<std::string>& comm
     return std::nullopt;
 }
 
-bool imports_mpi4py(std::string_view code) {
-    for (const std::string_view line : base::split(code, '\n'))
-        for (std::string_view rest = line; !rest.empty();) {
-            const std::size_t end = std::min(rest.find_first_of(";#"), rest.size());
-            if (statement_imports(rest.substr(0, end))) return true;
-            if (end == rest.size() || rest[end] == '#') break;
-            rest = base::trimmed(rest.substr(end + 1));
-        }
-    return false;
+Import imports_mpi4py(std::string_view code) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (code.starts_with(kByteOrderMark)) code.remove_prefix(kByteOrderMark.size());
+    Import found = Import::none;
+    for (const std::string_view line : base::split(code, '\n')) {
+        if (!line_imports(line)) continue;
+        if (!line.starts_with(' ') && !line.starts_with('\t')) return Import::certain;
+        found = Import::possible;
+    }
+    return found;
 }
 
 }  // namespace dlaunch::launcher

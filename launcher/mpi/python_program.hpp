@@ -21,7 +21,9 @@ struct PythonProgram {
 /// runs nothing that stands on the command line.
 [[nodiscard]] std::optional<PythonProgram> python_program(const std::vector<std::string>& command);
 
-/// An import in a function, a condition or a `try` does not count: it may never run.
-[[nodiscard]] bool imports_mpi4py(std::string_view code);
+enum class Import { none, possible, certain };
+
+/// An import in a function, a condition or a `try` is a possible one: it may never run.
+[[nodiscard]] Import imports_mpi4py(std::string_view code);
 
 }  // namespace dlaunch::launcher

@@ -101,6 +101,25 @@ TEST_F(Mpi4pyTest, OnlyAProgramThatImportsItHasOne) {
     EXPECT_EQ(linked({{}, {}, "import mpi4py"}), open_mpi_);
 }
 
+TEST_F(Mpi4pyTest, OfAModuleOrAFolderTheFileCounts) {
+    install("opt/lib/python3.11/site-packages", "libmpi.so.40");
+    write("work/solver/run.py", "from mpi4py import MPI\n");
+    write("work/solver/__main__.py", "import mpi4py\n");
+    write("path/tool.py", "import mpi4py\n");
+    EXPECT_EQ(linked({{}, "solver.run", {}}), open_mpi_);
+    EXPECT_EQ(linked({{}, "solver", {}}), open_mpi_);
+    EXPECT_EQ(linked({{}, "tool", {}}), Linked{});
+    EXPECT_EQ(linked({{}, "tool", {}}, at("path")), open_mpi_);
+    EXPECT_EQ(linked({"solver", {}, {}}), open_mpi_);
+}
+
+TEST_F(Mpi4pyTest, APossibleImportIsNoneWhereNothingIsInstalled) {
+    write("work/train.py", "try:\n    from mpi4py import MPI\nexcept ImportError:\n    pass\n");
+    EXPECT_EQ(linked(), Linked{});
+    install("opt/lib/python3.11/site-packages", "libmpi.so.40");
+    EXPECT_EQ(linked(), open_mpi_);
+}
+
 TEST_F(Mpi4pyTest, APipeIsNotRead) {
     ASSERT_EQ(mkfifo(at("work/pipe").c_str(), 0600), 0);
     const base::UniqueFd both(::open(at("work/pipe").c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
