@@ -49,7 +49,8 @@ std::string_view missing_for(std::string_view option, const Facts& facts) {
     const bool has_runs = !plan.logs.directory.empty() && plan.logs.directory != "/dev/null";
     if ((option == "rotate" || (option == "keep-runs" && !has_runs)) && !plan.logs.keeps_files())
         return "log files: add -r 3 or -t 3";
-    if (option == "log-line-prefix-template" && !facts.has_prefixes()) return "prefixed output: add -t 3 or --fold";
+    if (option == "log-line-prefix-template" && !facts.has_prefixes())
+        return "prefixed output: add --prefix, -t 3 or --fold";
     if (is_in(option, {"log-line-prefix-template", "prefix", "fold", "timestamps"}) && !facts.has_console())
         return "output on the console: use -t in place of -r";
     if (is_in(option, {"fold", "ui"}) && (option == "fold" || facts.settings.ui == "live")) {

@@ -18,7 +18,9 @@ bool find(void* library, const char* name, Function& to) {
 
 base::Result<PmixLibrary> PmixLibrary::load() {
     void* library = ::dlopen(kPmixLibrary, RTLD_NOW | RTLD_GLOBAL);  // global: its plug-ins use its symbols
-    if (!library) return base::Error{fmt::format("the library of PMIx cannot be loaded: {}", ::dlerror())};
+    if (!library)
+        return base::Error{fmt::format(
+            "the library of PMIx cannot be loaded: {}; a program that does without MPI needs --mpi=none", ::dlerror())};
     PmixLibrary found;
     const bool complete =
         find(library, "PMIx_server_init", found.init) &&

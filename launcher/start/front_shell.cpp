@@ -336,7 +336,10 @@ void FrontShell::finish(int status, const std::string& reason) {
     result.workers = workers_of(nodes_);
     result.exit_status = status;
     result.max_restarts = plan_.job.restarts.max_restarts;
-    if (!reason.empty()) result.reason = reason;
+    if (!reason.empty())
+        result.reason = reason;
+    else if (is_own_signal(status))  // which a host has had from here
+        result.reason = base::signal_name(ended_by_) + " received";
     events_.write_job_ended(status, seconds, result.reason);
     if (status != 0) {
         const std::string text = result.failures.empty()

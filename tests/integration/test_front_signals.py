@@ -1,5 +1,6 @@
 """Signals to the front end reach the workers of all hosts."""
 
+import json
 import os
 import signal
 
@@ -16,17 +17,18 @@ while :; do sleep 0.01; done
 
 @pytest.fixture
 def running(start, shell_worker):
-    run = start("--launcher=fork", "--hosts=a,b", "--no-python", shell_worker(WORKER))
+    run = start("--launcher=fork", "--hosts=a,b", "--report=report.json", "--no-python", shell_worker(WORKER))
     run.ready(2)
     return run
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_an_end_signal_ends_them(running, seen, number, status):
+def test_an_end_signal_ends_them(running, seen, tmp_path, number, status):
     running.signal(number)
     assert running.wait().rc == status
     name = number.name.removeprefix("SIG")
     assert {path.name for path in seen.iterdir()} == {"0.ready", "1.ready", f"0.{name}", f"1.{name}"}
+    assert json.loads((tmp_path / "report.json").read_text())["reason"] == f"{number.name} received"
 
 
 def test_a_user_signal_ends_nothing(running, seen):

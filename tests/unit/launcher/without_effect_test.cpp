@@ -25,8 +25,9 @@ TEST(WithoutEffect, IsSaidOfOptionsThatLackAnother) {
               Words{"--restart-backoff=3 has no effect without restarts: add --max-restarts"});
     EXPECT_EQ(warnings({"--quiet", "-v", "p"}), Words{"-v and --quiet undo each other"});
     EXPECT_EQ(warnings({"--copy", "p"}), Words{"--copy has no effect without hosts: add --hosts or --hostfile"});
-    EXPECT_EQ(warnings({"--log-line-prefix-template=x", "p"}),
-              Words{"--log-line-prefix-template=x has no effect without prefixed output: add -t 3 or --fold"});
+    EXPECT_EQ(
+        warnings({"--log-line-prefix-template=x", "p"}),
+        Words{"--log-line-prefix-template=x has no effect without prefixed output: add --prefix, -t 3 or --fold"});
 }
 
 TEST(WithoutEffect, IsNotSaidWhereTheOtherIsThere) {
