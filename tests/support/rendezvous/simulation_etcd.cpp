@@ -203,13 +203,16 @@ void Simulation::begin_in_etcd(std::size_t node) {
 
 void Simulation::fault_of_etcd(Fault kind) {
     if (!etcd_) return;
-    const auto away = [this](Milliseconds time) {
-        etcd_away_until_ = std::max(etcd_away_until_, now_ + time);
-        note(fmt::format("etcd is away for {} ms", time.count()));
-        disturb(etcd_away_until_, everybody());
+    const auto delay_joins = [this](Milliseconds until) {
+        disturb(until, everybody());
         for (Agent& agent : agents_)
             if (!agent.admitted) agent.disturbed = true;  // it may not join in time
-        faults_end_ = std::max(faults_end_, etcd_away_until_);
+        faults_end_ = std::max(faults_end_, until);
+    };
+    const auto away = [&](Milliseconds time) {
+        etcd_away_until_ = std::max(etcd_away_until_, now_ + time);
+        note(fmt::format("etcd is away for {} ms", time.count()));
+        delay_joins(etcd_away_until_);
     };
     // Before the owners have looked, a second loss could bring back a claim beside its successor's.
     const bool is_loss = kind == Fault::etcd_emptied || kind == Fault::etcd_key_deleted;
@@ -220,9 +223,7 @@ void Simulation::fault_of_etcd(Fault kind) {
             ++tally_.faults["etcd loses replies"];
             etcd_loses_replies_until_ = now_ + ms(1'000, 15'000);
             note("etcd loses replies");
-            disturb(etcd_loses_replies_until_, everybody());
-            faults_end_ = std::max(faults_end_, etcd_loses_replies_until_);
-            return;
+            return delay_joins(etcd_loses_replies_until_);
         case Fault::etcd_leader_lost:
             ++tally_.faults["etcd leader lost"];
             away(ms(100, 2'500));

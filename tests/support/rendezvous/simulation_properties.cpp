@@ -86,7 +86,10 @@ void Simulation::check_stop(const StopRound& stop) {
     const bool adopts = adoption_.round == stop.stamp.round && disturbed_until_ < adoption_.since;
     if (adopts && adoption_.missing.empty() && stop.reason.starts_with("not every node"))
         violated("cause", fmt::format("round {} is not adopted, though all members joined", stop.stamp.round));
-    if (!last_round()->failed && now_ > settled_at())
+    // A successor finds out in its own time which members had died with its predecessor.
+    const bool lacks_dead = adoption_.round == stop.stamp.round &&
+                            std::ranges::any_of(adoption_.missing, [this](std::size_t at) { return agents_[at].dead; });
+    if (!last_round()->failed && now_ > settled_at() && !lacks_dead)
         violated("cause", fmt::format("round {} is stopped in quiet times: {}", stop.stamp.round, stop.reason));
 }
 
@@ -94,7 +97,8 @@ void Simulation::expect_adoption(std::uint64_t number) {
     adoption_ = {number, -1, now_, {}};
     if (order_of_rounds_.empty()) return;
     RoundFacts& facts = rounds_[order_of_rounds_.back()];
-    facts.first_reported.reset();  // the successor learns of failures in an order of its own
+    facts.first_reported.reset();
+    facts.order_is_unknown = facts.failed;  // its predecessor may have decided by another order than that of now
     if (facts.placed.empty() || facts.placed.size() < facts.size) return;  // it did not reach all of its members
     adoption_.round = order_of_rounds_.back().second;
     for (const auto& [rank, agent] : facts.placed) adoption_.missing.insert(agent);
@@ -111,7 +115,7 @@ void Simulation::note_report(std::uint64_t number, std::size_t agent, const Repo
         adoption_.missing.erase(agent);
     if (!report.cause || order_of_rounds_.empty() || order_of_rounds_.back().second != report.stamp.round) return;
     RoundFacts& facts = rounds_[order_of_rounds_.back()];
-    if (!facts.first_reported) facts.first_reported = report.cause;
+    if (!facts.first_reported && !facts.order_is_unknown) facts.first_reported = report.cause;
 }
 
 // --- actions of an agent --------------------------------------------------------------------------------------------

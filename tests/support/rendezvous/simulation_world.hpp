@@ -175,6 +175,7 @@ struct RoundFacts {
     std::set<int> succeeded;              ///< group ranks of which all workers exited with 0
     bool failed = false;                  ///< a worker failed by itself
     std::optional<Cause> first_reported;  ///< the first failure that reached the coordinator
+    bool order_is_unknown = false;        ///< in which failures reached the coordinators
     std::set<std::string> records;        ///< of the failures that were injected
 };
 
