@@ -127,8 +127,8 @@ struct Refused {
                   "no element: an empty class, a view of memory elsewhere, or an object of 128 MiB and more");
     static_assert(kMistake != Mistake::no_number,
                   "no number (an integer, float, double, Float16, BFloat16, bool, std::byte, std::complex of float or "
-                  "double): reduce others with a function, as in all_reduce(data, [](T* into, const T* from, "
-                  "std::size_t count) { ... })");
+                  "double, or a type that kDTypeOf is specialized for): reduce others with a function, as in "
+                  "all_reduce(data, [](T* into, const T* from, std::size_t count) { ... })");
     static_assert(kMistake != Mistake::read_only, "the call writes into this argument, which is const");
     static_assert(kMistake != Mistake::temporary,
                   "a temporary would be lost before the call is done: pass a variable that outlives the call");

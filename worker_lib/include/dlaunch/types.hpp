@@ -68,6 +68,25 @@ private:
 /// "float32", "float64[3]" for an array, "bytes[24]" for any other type.
 [[nodiscard]] std::string name_of(ElementType type);
 
+namespace detail {
+
+// The compiler's own 16-bit floats; std::float16_t and std::bfloat16_t are these types.
+template <class T>
+inline constexpr bool kIsCompilersFloat16 = false;
+template <class T>
+inline constexpr bool kIsCompilersBFloat16 = false;
+#ifdef __FLT16_MANT_DIG__
+__extension__ using CompilersFloat16 = _Float16;
+template <>
+inline constexpr bool kIsCompilersFloat16<CompilersFloat16> = true;
+#endif
+#ifdef __STDCPP_BFLOAT16_T__
+template <>
+inline constexpr bool kIsCompilersBFloat16<decltype(0.0bf16)> = true;
+#endif
+
+}  // namespace detail
+
 /// IEEE 754 half precision. A storage type: convert to float for arithmetic.
 struct Float16 {
     std::uint16_t bits = 0;
@@ -86,12 +105,49 @@ struct BFloat16 {
     friend bool operator==(BFloat16, BFloat16) = default;  ///< compares the bits
 };
 
-/// A type of DType: what reductions take.
+namespace detail {
+
 template <class T>
-concept Number = std::same_as<T, std::remove_cv_t<T>> &&
-    ((std::integral<T> && sizeof(T) <= 8) || std::same_as<T, float> || std::same_as<T, double> ||
-     std::same_as<T, Float16> || std::same_as<T, BFloat16> || std::same_as<T, std::byte> ||
-     std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>);
+concept StandardInteger = std::integral<T> &&(sizeof(T) <= 8);
+
+template <class T>
+consteval DType dtype_of() {
+    if constexpr (std::same_as<T, bool>) {
+        return DType::boolean;
+    } else if constexpr (StandardInteger<T>) {
+        constexpr int width = std::bit_width(sizeof(T)) - 1;  // 0, 1, 2, 3 for 1, 2, 4, 8 bytes
+        return static_cast<DType>(2 * width + (std::is_signed_v<T> ? 0 : 1));
+    } else if constexpr (std::same_as<T, float>) {
+        return DType::float32;
+    } else if constexpr (std::same_as<T, double>) {
+        return DType::float64;
+    } else if constexpr (std::same_as<T, Float16> || kIsCompilersFloat16<T>) {
+        return DType::float16;
+    } else if constexpr (std::same_as<T, BFloat16> || kIsCompilersBFloat16<T>) {
+        return DType::bfloat16;
+    } else if constexpr (std::same_as<T, std::byte>) {
+        return DType::uint8;
+    } else if constexpr (std::same_as<T, std::complex<float>>) {
+        return DType::complex64;
+    } else if constexpr (std::same_as<T, std::complex<double>>) {
+        return DType::complex128;
+    } else {
+        return DType::bytes;
+    }
+}
+
+}  // namespace detail
+
+/// The number that objects of type T are; DType::bytes: none. A program specializes this constant for types of its own
+/// or of other libraries that have the representation of a DType, before the first call that uses them:
+///
+///     template <> inline constexpr dlaunch::DType dlaunch::kDTypeOf<__half> = dlaunch::DType::float16;
+template <class T>
+inline constexpr DType kDTypeOf = detail::dtype_of<T>();
+
+/// What reductions take.
+template <class T>
+concept Number = std::same_as<T, std::remove_cv_t<T>> &&(kDTypeOf<T> != DType::bytes);
 
 template <class T>
 struct DeviceSpan;
@@ -133,32 +189,10 @@ concept Element =
     std::same_as<T, std::remove_cv_t<T>> && std::is_trivially_copyable_v<T> && !std::is_array_v<T> &&
     !std::is_empty_v<T> && !detail::Reference<T> && !detail::Option<T> && (sizeof(T) <= ElementType::kMaxSize);
 
-template <Number T>
-inline constexpr DType kDTypeOf = [] {
-    if constexpr (std::same_as<T, bool>) {
-        return DType::boolean;
-    } else if constexpr (std::same_as<T, float>) {
-        return DType::float32;
-    } else if constexpr (std::same_as<T, double>) {
-        return DType::float64;
-    } else if constexpr (std::same_as<T, Float16>) {
-        return DType::float16;
-    } else if constexpr (std::same_as<T, BFloat16>) {
-        return DType::bfloat16;
-    } else if constexpr (std::same_as<T, std::byte>) {
-        return DType::uint8;
-    } else if constexpr (std::same_as<T, std::complex<float>>) {
-        return DType::complex64;
-    } else if constexpr (std::same_as<T, std::complex<double>>) {
-        return DType::complex128;
-    } else {
-        constexpr int width = std::bit_width(sizeof(T)) - 1;  // 0, 1, 2, 3 for 1, 2, 4, 8 bytes
-        return static_cast<DType>(2 * width + (std::is_signed_v<T> ? 0 : 1));
-    }
-}();
-
 template <Element T>
 inline constexpr ElementType kElementTypeOf = [] {
+    static_assert(!Number<T> || sizeof(T) == size_of(kDTypeOf<T>),
+                  "kDTypeOf is specialized for a type of another size than this DType's");
     if constexpr (Number<T>)
         return ElementType(kDTypeOf<T>);
     else if constexpr (detail::kIsArray<T>)
