@@ -1,5 +1,4 @@
-/// A group of two ranks; the same call on other ranks has no effect. Prints `Rank r has data d`: 2 in the group, 1
-/// outside.
+/// A group of two ranks. Prints `Rank r has data d`: 2 in the group, 1 outside.
 
 #include <dlaunch/dlaunch.hpp>
 
@@ -10,6 +9,6 @@ int main() {
     const int rank = dlaunch::get_rank();
     const dlaunch::ProcessGroup pair = dlaunch::new_group({0, 1});
     float data = 1;
-    pair.all_reduce(data);
+    if (pair.is_member()) pair.all_reduce(data);
     print("Rank ", rank, " has data ", data);
 }

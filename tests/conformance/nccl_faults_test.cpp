@@ -258,7 +258,7 @@ TEST(NcclFaultsTest, messages_of_one_thread_and_collectives_of_another) {
         OneFloat one;
         for (int i = 0; i < 30; ++i) world.all_reduce(one.buffer.span(), ReduceOp::premul_sum(2));
         const ProcessGroup part = world.new_group({0});
-        part.all_reduce(one.buffer.span());
+        if (part.is_member()) part.all_reduce(one.buffer.span());
         check(one.value() == static_cast<float>(1 << 30), "the collectives");
         messages.get();
     });

@@ -55,7 +55,7 @@ TEST_P(OrderTest, subgroups) {
         }
         const ProcessGroup evens = world.new_group(even), backwards = world.new_group(reversed);
         float data = 1;
-        evens.all_reduce(data);
+        if (evens.is_member()) evens.all_reduce(data);
         check(data == (world.rank() % 2 == 0 ? static_cast<float>(even.size()) : 1.0F), "the even ones");
         check(evens.is_member() == (world.rank() % 2 == 0) && evens.size() == static_cast<int>(even.size()),
               "membership");

@@ -65,7 +65,7 @@ Counts one_each(const Group& group, Op op, Counts counts) {
     return counts;
 }
 
-// Functions that build a Call from a member's arguments. Arguments outside the group are not examined.
+// Functions that build a Call from a member's arguments.
 
 Call broadcast_call(const Group& group, MutableBuffer data, int root) {
     ConstBuffer in = data;
@@ -144,25 +144,22 @@ Call combine_call(const Group& group, Op op, MutableBuffer data, int root, const
 
 }  // namespace
 
-#define DLAUNCH_RUN(call_expression) \
-    auto* group = member(group_);    \
-    if (!group) return;              \
-    Call call = (call_expression);   \
-    group->run(call, options.timeout)
-#define DLAUNCH_START(call_expression) \
-    auto* group = member(group_);      \
-    if (!group) return {};             \
-    return group->start((call_expression), options.timeout)
+#define DLAUNCH_RUN(call_expression)         \
+    Group& group = member(group_, __func__); \
+    Call call = (call_expression);           \
+    group.run(call, options.timeout)
+#define DLAUNCH_START(call_expression)       \
+    Group& group = member(group_, __func__); \
+    return group.start((call_expression), options.timeout)
 
 void ProcessGroup::barrier(const CallOptions& options) const { DLAUNCH_RUN(Call()); }
 Work ProcessGroup::barrier_async(const CallOptions& options) const { DLAUNCH_START(Call()); }
 void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
     try {
-        auto* group = member(group_);
-        if (!group) return;
+        Group& group = member(group_, __func__);
         Call call;
         call.monitored = true;
-        group->run(call, options.timeout);
+        group.run(call, options.timeout);
     } catch (const Error& error) {
         if (options.wait_all_ranks || error.code() != ErrorCode::timeout || error.ranks().size() < 2) throw;
         const int first = error.ranks().front();
@@ -172,160 +169,160 @@ void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
 }
 
 void ProcessGroup::broadcast(MutableBuffer data, int root, const CallOptions& options) const {
-    DLAUNCH_RUN(broadcast_call(*group, data, root));
+    DLAUNCH_RUN(broadcast_call(group, data, root));
 }
 Work ProcessGroup::broadcast_async(MutableBuffer data, int root, const CallOptions& options) const {
-    DLAUNCH_START(broadcast_call(*group, data, root));
+    DLAUNCH_START(broadcast_call(group, data, root));
 }
 
 void ProcessGroup::all_reduce(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, data, data, -1, op));
+    DLAUNCH_RUN(reduce_call(group, Op::all_reduce, data, data, -1, op));
 }
 void ProcessGroup::all_reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                               const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::all_reduce, in, out, -1, op));
+    DLAUNCH_RUN(reduce_call(group, Op::all_reduce, in, out, -1, op));
 }
 Work ProcessGroup::all_reduce_async(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_START(reduce_call(*group, Op::all_reduce, data, data, -1, op));
+    DLAUNCH_START(reduce_call(group, Op::all_reduce, data, data, -1, op));
 }
 Work ProcessGroup::all_reduce_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                                     const CallOptions& options) const {
-    DLAUNCH_START(reduce_call(*group, Op::all_reduce, in, out, -1, op));
+    DLAUNCH_START(reduce_call(group, Op::all_reduce, in, out, -1, op));
 }
 
 void ProcessGroup::reduce(Numbers<MutableBuffer> data, int root, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::reduce, data, data, root, op));
+    DLAUNCH_RUN(reduce_call(group, Op::reduce, data, data, root, op));
 }
 void ProcessGroup::reduce(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, int root, ReduceOp op,
                           const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::reduce, in, out, root, op));
+    DLAUNCH_RUN(reduce_call(group, Op::reduce, in, out, root, op));
 }
 Work ProcessGroup::reduce_async(Numbers<MutableBuffer> data, int root, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_START(reduce_call(*group, Op::reduce, data, data, root, op));
+    DLAUNCH_START(reduce_call(group, Op::reduce, data, data, root, op));
 }
 
 void ProcessGroup::gather(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, {}, root));
+    DLAUNCH_RUN(gather_call(group, Op::gather, in, out, {}, root));
 }
 Work ProcessGroup::gather_async(AsyncConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
-    DLAUNCH_START(gather_call(*group, Op::gather, in, out, {}, root));
+    DLAUNCH_START(gather_call(group, Op::gather, in, out, {}, root));
 }
 void ProcessGroup::gatherv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
                            const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::gather, in, out, one_each(*group, Op::gather, counts), root));
+    DLAUNCH_RUN(gather_call(group, Op::gather, in, out, one_each(group, Op::gather, counts), root));
 }
 Work ProcessGroup::gatherv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts, int root,
                                  const CallOptions& options) const {
-    DLAUNCH_START(gather_call(*group, Op::gather, in, out, one_each(*group, Op::gather, counts), root));
+    DLAUNCH_START(gather_call(group, Op::gather, in, out, one_each(group, Op::gather, counts), root));
 }
 
 void ProcessGroup::scatter(ConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
-    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, {}, root));
+    DLAUNCH_RUN(scatter_call(group, Op::scatter, in, out, {}, root));
 }
 Work ProcessGroup::scatter_async(AsyncConstBuffer in, MutableBuffer out, int root, const CallOptions& options) const {
-    DLAUNCH_START(scatter_call(*group, Op::scatter, in, out, {}, root));
+    DLAUNCH_START(scatter_call(group, Op::scatter, in, out, {}, root));
 }
 void ProcessGroup::scatterv(ConstBuffer in, MutableBuffer out, Counts counts, int root,
                             const CallOptions& options) const {
-    DLAUNCH_RUN(scatter_call(*group, Op::scatter, in, out, one_each(*group, Op::scatter, counts), root));
+    DLAUNCH_RUN(scatter_call(group, Op::scatter, in, out, one_each(group, Op::scatter, counts), root));
 }
 Work ProcessGroup::scatterv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts, int root,
                                   const CallOptions& options) const {
-    DLAUNCH_START(scatter_call(*group, Op::scatter, in, out, one_each(*group, Op::scatter, counts), root));
+    DLAUNCH_START(scatter_call(group, Op::scatter, in, out, one_each(group, Op::scatter, counts), root));
 }
 
 void ProcessGroup::all_gather(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, {}, -1));
+    DLAUNCH_RUN(gather_call(group, Op::all_gather, in, out, {}, -1));
 }
 Work ProcessGroup::all_gather_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options) const {
-    DLAUNCH_START(gather_call(*group, Op::all_gather, in, out, {}, -1));
+    DLAUNCH_START(gather_call(group, Op::all_gather, in, out, {}, -1));
 }
 void ProcessGroup::all_gatherv(ConstBuffer in, MutableBuffer out, Counts counts, const CallOptions& options) const {
-    DLAUNCH_RUN(gather_call(*group, Op::all_gather, in, out, one_each(*group, Op::all_gather, counts), -1));
+    DLAUNCH_RUN(gather_call(group, Op::all_gather, in, out, one_each(group, Op::all_gather, counts), -1));
 }
 Work ProcessGroup::all_gatherv_async(AsyncConstBuffer in, MutableBuffer out, Counts counts,
                                      const CallOptions& options) const {
-    DLAUNCH_START(gather_call(*group, Op::all_gather, in, out, one_each(*group, Op::all_gather, counts), -1));
+    DLAUNCH_START(gather_call(group, Op::all_gather, in, out, one_each(group, Op::all_gather, counts), -1));
 }
 
 void ProcessGroup::reduce_scatter(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                                   const CallOptions& options) const {
-    DLAUNCH_RUN(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
+    DLAUNCH_RUN(scatter_call(group, Op::reduce_scatter, in, out, {}, -1, op));
 }
 Work ProcessGroup::reduce_scatter_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                                         const CallOptions& options) const {
-    DLAUNCH_START(scatter_call(*group, Op::reduce_scatter, in, out, {}, -1, op));
+    DLAUNCH_START(scatter_call(group, Op::reduce_scatter, in, out, {}, -1, op));
 }
 void ProcessGroup::reduce_scatterv(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, Counts counts, ReduceOp op,
                                    const CallOptions& options) const {
     DLAUNCH_RUN(
-        scatter_call(*group, Op::reduce_scatter, in, out, one_each(*group, Op::reduce_scatter, counts), -1, op));
+        scatter_call(group, Op::reduce_scatter, in, out, one_each(group, Op::reduce_scatter, counts), -1, op));
 }
 Work ProcessGroup::reduce_scatterv_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, Counts counts,
                                          ReduceOp op, const CallOptions& options) const {
     DLAUNCH_START(
-        scatter_call(*group, Op::reduce_scatter, in, out, one_each(*group, Op::reduce_scatter, counts), -1, op));
+        scatter_call(group, Op::reduce_scatter, in, out, one_each(group, Op::reduce_scatter, counts), -1, op));
 }
 
 void ProcessGroup::scan(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::scan, data, data, -1, op));
+    DLAUNCH_RUN(reduce_call(group, Op::scan, data, data, -1, op));
 }
 void ProcessGroup::scan(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                         const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::scan, in, out, -1, op));
+    DLAUNCH_RUN(reduce_call(group, Op::scan, in, out, -1, op));
 }
 Work ProcessGroup::scan_async(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_START(reduce_call(*group, Op::scan, data, data, -1, op));
+    DLAUNCH_START(reduce_call(group, Op::scan, data, data, -1, op));
 }
 Work ProcessGroup::scan_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                               const CallOptions& options) const {
-    DLAUNCH_START(reduce_call(*group, Op::scan, in, out, -1, op));
+    DLAUNCH_START(reduce_call(group, Op::scan, in, out, -1, op));
 }
 
 void ProcessGroup::exscan(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::exscan, data, data, -1, op));
+    DLAUNCH_RUN(reduce_call(group, Op::exscan, data, data, -1, op));
 }
 void ProcessGroup::exscan(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                           const CallOptions& options) const {
-    DLAUNCH_RUN(reduce_call(*group, Op::exscan, in, out, -1, op));
+    DLAUNCH_RUN(reduce_call(group, Op::exscan, in, out, -1, op));
 }
 Work ProcessGroup::exscan_async(Numbers<MutableBuffer> data, ReduceOp op, const CallOptions& options) const {
-    DLAUNCH_START(reduce_call(*group, Op::exscan, data, data, -1, op));
+    DLAUNCH_START(reduce_call(group, Op::exscan, data, data, -1, op));
 }
 Work ProcessGroup::exscan_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, ReduceOp op,
                                 const CallOptions& options) const {
-    DLAUNCH_START(reduce_call(*group, Op::exscan, in, out, -1, op));
+    DLAUNCH_START(reduce_call(group, Op::exscan, in, out, -1, op));
 }
 
 void ProcessGroup::all_to_all(ConstBuffer in, MutableBuffer out, const CallOptions& options) const {
-    DLAUNCH_RUN(all_to_all_call(*group, in, out));
+    DLAUNCH_RUN(all_to_all_call(group, in, out));
 }
 Work ProcessGroup::all_to_all_async(AsyncConstBuffer in, MutableBuffer out, const CallOptions& options) const {
-    DLAUNCH_START(all_to_all_call(*group, in, out));
+    DLAUNCH_START(all_to_all_call(group, in, out));
 }
 void ProcessGroup::all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
                                const CallOptions& options) const {
-    DLAUNCH_RUN(all_to_allv_call(*group, in, in_counts, out, out_counts));
+    DLAUNCH_RUN(all_to_allv_call(group, in, in_counts, out, out_counts));
 }
 Work ProcessGroup::all_to_allv_async(AsyncConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
                                      const CallOptions& options) const {
-    DLAUNCH_START(all_to_allv_call(*group, in, in_counts, out, out_counts));
+    DLAUNCH_START(all_to_allv_call(group, in, in_counts, out, out_counts));
 }
 
 // --- reductions by a function of the program -------------------------------------------------------------------------
 
 void ProcessGroup::all_reduce_by(MutableBuffer data, const detail::Combination& fn, const CallOptions& options) const {
-    DLAUNCH_RUN(combine_call(*group, Op::all_reduce, data, -1, fn));
+    DLAUNCH_RUN(combine_call(group, Op::all_reduce, data, -1, fn));
 }
 void ProcessGroup::reduce_by(MutableBuffer data, int root, const detail::Combination& fn,
                              const CallOptions& options) const {
-    DLAUNCH_RUN(combine_call(*group, Op::reduce, data, root, fn));
+    DLAUNCH_RUN(combine_call(group, Op::reduce, data, root, fn));
 }
 void ProcessGroup::scan_by(MutableBuffer data, const detail::Combination& fn, const CallOptions& options) const {
-    DLAUNCH_RUN(combine_call(*group, Op::scan, data, -1, fn));
+    DLAUNCH_RUN(combine_call(group, Op::scan, data, -1, fn));
 }
 void ProcessGroup::exscan_by(MutableBuffer data, const detail::Combination& fn, const CallOptions& options) const {
-    DLAUNCH_RUN(combine_call(*group, Op::exscan, data, -1, fn));
+    DLAUNCH_RUN(combine_call(group, Op::exscan, data, -1, fn));
 }
 
 }  // namespace dlaunch

@@ -29,6 +29,7 @@ ProcessGroup join_process_group(const InitOptions& options) {
     worker::GroupParts parts{
         .name = options.group_name,
         .rank = bootstrap.rank,
+        .world_rank = bootstrap.rank,
         .backend = options.backend.empty() ? worker::variable("DLAUNCH_BACKEND").value_or("auto") : options.backend,
         .timeout = options.timeout,
         .store = {bootstrap.store, bootstrap.prefix},

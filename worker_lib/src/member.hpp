@@ -9,10 +9,17 @@
 
 namespace dlaunch {
 
-/// The group if this process is a member, else nullptr; throws for an empty handle.
-inline worker::Group* member(const std::shared_ptr<worker::Group>& group) {
+/// The group of a handle; throws for an empty one.
+inline worker::Group& held(const std::shared_ptr<worker::Group>& group) {
     if (!group) throw Error(ErrorCode::invalid_argument, "this ProcessGroup is empty: call init_process_group() first");
-    return group->is_member() ? group.get() : nullptr;
+    return *group;
+}
+
+/// The same for a call of the members, which throws on any other rank. `function`: the member function's name.
+inline worker::Group& member(const std::shared_ptr<worker::Group>& group, const char* function) {
+    worker::Group& called = held(group);
+    if (!called.is_member()) called.refuse_outsider(function);
+    return called;
 }
 
 /// The sum, saturated on overflow: no buffer has SIZE_MAX elements.

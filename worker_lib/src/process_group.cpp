@@ -32,65 +32,44 @@ Received finish(const std::shared_ptr<worker::WorkState>& state) {
 
 int ProcessGroup::rank() const { return group_ ? group_->rank() : -1; }
 int ProcessGroup::size() const { return group_ ? group_->size() : 0; }
-const std::string& ProcessGroup::name() const {
-    member(group_);
-    return group_->parts().name;
-}
-std::string ProcessGroup::backend() const {
-    member(group_);
-    return group_->backend_name();
-}
-const std::vector<int>& ProcessGroup::ranks() const {
-    member(group_);
-    return group_->parts().ranks;
-}
-Store ProcessGroup::store() const {
-    member(group_);
-    return Store(std::make_shared<worker::StoreHandle>(group_->user_store()));
-}
+const std::string& ProcessGroup::name() const { return held(group_).parts().name; }
+std::string ProcessGroup::backend() const { return held(group_).backend_name(); }
+const std::vector<int>& ProcessGroup::ranks() const { return held(group_).parts().ranks; }
+Store ProcessGroup::store() const { return Store(std::make_shared<worker::StoreHandle>(held(group_).user_store())); }
 ProcessGroup ProcessGroup::new_group(std::span<const int> ranks, const GroupOptions& options) const {
-    member(group_);
-    return ProcessGroup(group_->make_subgroup(ranks, options));
+    return ProcessGroup(member(group_, __func__).make_subgroup(ranks, options));
 }
 ProcessGroup ProcessGroup::split(int color, int key, const GroupOptions& options) const {
-    member(group_);
-    return ProcessGroup(group_->split(color, key, options));
+    return ProcessGroup(member(group_, __func__).split(color, key, options));
 }
 void* ProcessGroup::native_handle(std::string_view backend) const {
-    auto* group = member(group_);
-    return group ? group->native_handle(backend) : nullptr;
+    return member(group_, __func__).native_handle(backend);
 }
-void ProcessGroup::abort(const std::string& why) {
-    if (auto* group = member(group_)) group->abort(why);
-}
+void ProcessGroup::abort(const std::string& why) { member(group_, __func__).abort(why); }
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
 void ProcessGroup::send(ConstBuffer data, int to, const SendOptions& options) const {
-    if (auto* group = member(group_))
-        finish(group->post(make_transfer(true, data, to, options.tag, false), options.timeout));
+    finish(member(group_, __func__).post(make_transfer(true, data, to, options.tag, false), options.timeout));
 }
 
 Received ProcessGroup::recv(MutableBuffer data, int from, const RecvOptions& options) const {
-    auto* group = member(group_);
-    if (!group) return {};
+    Group& group = member(group_, __func__);
     worker::Transfer transfer = make_transfer(false, data, from, options.tag, false);
     transfer.up_to = options.up_to;
-    return finish(group->post(transfer, options.timeout));
+    return finish(group.post(transfer, options.timeout));
 }
 
 Work ProcessGroup::isend(AsyncConstBuffer data, int to, const SendOptions& options) const {
-    auto* group = member(group_);
-    return group ? Work(group->post(make_transfer(true, data, to, options.tag, true), options.timeout), group_)
-                 : Work();
+    Group& group = member(group_, __func__);
+    return Work(group.post(make_transfer(true, data, to, options.tag, true), options.timeout), group_);
 }
 
 Work ProcessGroup::irecv(MutableBuffer data, int from, const RecvOptions& options) const {
-    auto* group = member(group_);
-    if (!group) return {};
+    Group& group = member(group_, __func__);
     worker::Transfer transfer = make_transfer(false, data, from, options.tag, true);
     transfer.up_to = options.up_to;
-    return Work(group->post(transfer, options.timeout), group_);
+    return Work(group.post(transfer, options.timeout), group_);
 }
 
 P2POp send_op(AsyncConstBuffer data, int to, int tag) {
@@ -101,26 +80,25 @@ P2POp send_op(AsyncConstBuffer data, int to, int tag) {
 P2POp recv_op(MutableBuffer data, int from, int tag) { return {P2POp::Kind::recv, data, from, tag}; }
 
 std::vector<Work> ProcessGroup::batch_isend_irecv(std::span<const P2POp> ops, const CallOptions& options) const {
-    auto* group = member(group_);
-    if (!group) return std::vector<Work>(ops.size());
+    Group& group = member(group_, __func__);
     std::vector<worker::Transfer> transfers;
     for (const P2POp& op : ops)
         transfers.push_back(make_transfer(op.kind == P2POp::Kind::send, op.data, op.peer, op.tag, true));
-    return group->post(std::move(transfers), options.timeout);
+    return group.post(std::move(transfers), options.timeout);
 }
 
 // --- strings ---------------------------------------------------------------------------------------------------------
 
 void ProcessGroup::broadcast_object(std::string& object, int root, const CallOptions& options) const {
+    member(group_, __func__);
     std::uint64_t size = object.size();
     broadcast(size, root, options);
-    if (rank() >= 0) object.resize(size);
+    object.resize(size);
     broadcast(object, root, options);
 }
 
 std::vector<std::string> ProcessGroup::all_gather_object(const std::string& object, const CallOptions& options) const {
-    std::vector<std::size_t> sizes(static_cast<std::size_t>(size()));
-    if (!member(group_)) return {};
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(member(group_, __func__).size()));
     all_gather(object.size(), sizes, options);
     std::string all(sum(sizes), '\0');
     all_gatherv(object, all, sizes, options);
@@ -134,8 +112,7 @@ std::vector<std::string> ProcessGroup::all_gather_object(const std::string& obje
 
 std::vector<std::string> ProcessGroup::gather_object(const std::string& object, int root,
                                                      const CallOptions& options) const {
-    std::vector<std::size_t> sizes(static_cast<std::size_t>(size()));
-    if (!member(group_)) return {};
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(member(group_, __func__).size()));
     all_gather(object.size(), sizes, options);
     std::string all(rank() == root ? sum(sizes) : 0, '\0');
     gatherv(object, all, sizes, root, options);

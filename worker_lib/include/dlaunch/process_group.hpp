@@ -59,8 +59,8 @@ struct P2POp {
 /// The color of a rank that belongs to none of the groups of split().
 inline constexpr int kNoColor = -1;
 
-/// A handle of a group; copies refer to the same group. On a rank outside the group calls return at once without
-/// effect.
+/// A handle of a group; copies refer to the same group. On a rank outside the group rank(), size(), name(), backend(),
+/// ranks(), is_member() and store() work; every call throws Error (invalid_argument), which names the group's ranks.
 class ProcessGroup {
 public:
     ProcessGroup() = default;
@@ -74,9 +74,9 @@ public:
     [[nodiscard]] bool is_member() const { return rank() >= 0; }
     [[nodiscard]] Store store() const;  ///< for keys of the program
 
-    /// A group of the given ranks of this group, in that order. All ranks of this group must call it, members or not,
-    /// in the same order relative to other calls of new_group. On nccl it waits until the calls of this group are done,
-    /// and no other thread may start messages on this group meanwhile.
+    /// A group of the given ranks of this group, in that order. All ranks of this group must call it, also those that
+    /// are not given, in the same order relative to other calls of new_group. On nccl it waits until the calls of this
+    /// group are done, and no other thread may start messages on this group meanwhile.
     [[nodiscard]] ProcessGroup new_group(std::span<const int> ranks, const GroupOptions& options = {}) const;
     [[nodiscard]] ProcessGroup new_group(std::initializer_list<int> ranks, const GroupOptions& options = {}) const {
         return new_group(std::span(ranks.begin(), ranks.size()), options);

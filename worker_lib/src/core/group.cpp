@@ -50,6 +50,20 @@ void Group::refuse_copy(const char* op) const {
                 {}, {op, 0, parts_.name});
 }
 
+/// all_reduce() and all_reduce_async() are one operation, and so is the part that fills in for a template.
+void Group::refuse_outsider(const char* function) const {
+    std::string op = function;
+    for (const std::string_view ending : {"_async", "_by"})
+        if (op.ends_with(ending)) op.resize(op.size() - ending.size());
+    const std::string members = parts_.ranks.empty()
+                                    ? "nobody is one"
+                                    : list_ranks(parts_.ranks) + (parts_.ranks.size() == 1 ? " is one" : " are");
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} in group {}: rank {} of the world is not a member, {}; ask is_member() before a call",
+                            op, parts_.name, parts_.world_rank, members),
+                {}, {op, 0, parts_.name});
+}
+
 Time Group::deadline(const std::optional<std::chrono::milliseconds>& timeout) const {
     return after(timeout.value_or(parts_.timeout));
 }
@@ -69,7 +83,6 @@ auto Group::carry_out(Where&& call, F&& f) -> decltype(f()) {
 }
 
 void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& timeout) {
-    if (!is_member()) return;
     check_process(name_of(call.op));
     check(call, parts_);
     check_support(call);
@@ -102,7 +115,6 @@ Error Group::end_late(const Error::Where& call, std::chrono::milliseconds timeou
 }
 
 Work Group::start(Call call, const std::optional<std::chrono::milliseconds>& timeout) {
-    if (!is_member()) return {};
     check_process(name_of(call.op));
     check(call, parts_);
     check_support(call);
@@ -224,25 +236,23 @@ std::shared_ptr<Group> Group::split(int color, int key, const GroupOptions& opti
                     {}, where);
     const int number = ++subgroups_;
     const Time deadline = after(parts_.timeout);
+    std::vector<int> everybody(parts_.ranks.size());
+    std::iota(everybody.begin(), everybody.end(), 0);
+    const auto liveness = std::make_shared<LivenessCheck>(
+        "split", LivenessCheck::Group{.name = parts_.name,
+                                      .rank = rank(),
+                                      .ranks = everybody,
+                                      .in_job = parts_.in_job ? parts_.ranks : std::vector<int>{},
+                                      .members = parts_.members});
+    const StoreHandle store = parts_.store.below(fmt::format("split/{}", number));
+    const auto received = roll_call(LivenessCheck::guarded(store, liveness), where, everybody, rank(),
+                                    fmt::format("{} {}", color, key), deadline);
     std::vector<std::pair<int, int>> mine;  // key, rank
-    if (is_member()) {
-        std::vector<int> everybody(parts_.ranks.size());
-        std::iota(everybody.begin(), everybody.end(), 0);
-        const auto liveness = std::make_shared<LivenessCheck>(
-            "split", LivenessCheck::Group{.name = parts_.name,
-                                          .rank = rank(),
-                                          .ranks = everybody,
-                                          .in_job = parts_.in_job ? parts_.ranks : std::vector<int>{},
-                                          .members = parts_.members});
-        const StoreHandle store = parts_.store.below(fmt::format("split/{}", number));
-        const auto received = roll_call(LivenessCheck::guarded(store, liveness), where, everybody, rank(),
-                                        fmt::format("{} {}", color, key), deadline);
-        for (const int r : everybody) {
-            std::istringstream words(received[static_cast<std::size_t>(r)]);
-            int its_color = kNoColor, its_key = 0;
-            words >> its_color >> its_key;
-            if (its_color == color) mine.emplace_back(its_key, r);
-        }
+    for (const int r : everybody) {
+        std::istringstream words(received[static_cast<std::size_t>(r)]);
+        int its_color = kNoColor, its_key = 0;
+        words >> its_color >> its_key;
+        if (its_color == color) mine.emplace_back(its_key, r);
     }
     std::sort(mine.begin(), mine.end());
     std::vector<int> ranks;
@@ -257,6 +267,7 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
         throw Error(ErrorCode::invalid_argument, "new_group: " + what, {}, {"new_group", 0, parts_.name});
     };
     GroupParts parts{.name = options.name.empty() ? fmt::format("{}/{}", parts_.name, label) : options.name,
+                     .world_rank = parts_.world_rank,
                      .backend = options.backend.empty() ? parts_.backend : options.backend,
                      .timeout = options.timeout.value_or(parts_.timeout),
                      .store = parts_.store.below("group/" + label),

@@ -20,6 +20,7 @@ namespace dlaunch::worker {
 struct GroupParts {
     std::string name;
     int rank = -1;                 ///< of this process; -1: not a member
+    int world_rank = -1;           ///< of this process, member or not
     std::vector<int> ranks;        ///< ranks in the world, by rank in the group
     std::vector<Member> members;   ///< by rank in the group
     std::string backend = "auto";  ///< as requested
@@ -56,7 +57,10 @@ public:
     [[nodiscard]] std::shared_ptr<Group> make_subgroup(std::span<const int> ranks, const GroupOptions& options);
     [[nodiscard]] std::shared_ptr<Group> split(int color, int key, const GroupOptions& options);
 
-    /// run() and start() validate the call first; on a rank outside the group they do nothing.
+    /// For a call of the program on a rank outside the group: throws Error (invalid_argument).
+    [[noreturn]] void refuse_outsider(const char* function) const;
+
+    /// run() and start() validate the call first.
     void run(Call& call, const std::optional<std::chrono::milliseconds>& timeout);
     [[nodiscard]] Work start(Call call, const std::optional<std::chrono::milliseconds>& timeout);
     /// Starts messages without waiting.
