@@ -1,5 +1,7 @@
 #include <dlaunch/process_group.hpp>
 
+#include <functional>
+
 #include "worker_lib/src/member.hpp"
 #include "worker_lib/src/store/handle.hpp"
 
@@ -20,6 +22,15 @@ worker::Transfer make_transfer(bool sends, const ConstBuffer& data, int peer, in
     transfer.tag = tag;
     transfer.background = background;
     return transfer;
+}
+
+/// True: the two valid buffers have bytes in common.
+bool overlap(const ConstBuffer& a, const ConstBuffer& b) {
+    const auto *const a_begin = static_cast<const std::byte*>(a.data), *const b_begin =
+                                                                           static_cast<const std::byte*>(b.data);
+    const std::size_t a_bytes = a.count * size_of(a.type), b_bytes = b.count * size_of(b.type);
+    return a_bytes > 0 && b_bytes > 0 && std::less<>()(a_begin, b_begin + b_bytes) &&
+           std::less<>()(b_begin, a_begin + a_bytes);
 }
 
 Received finish(const std::shared_ptr<worker::WorkState>& state) {
@@ -70,6 +81,21 @@ Work ProcessGroup::irecv(MutableBuffer data, int from, const RecvOptions& option
     worker::Transfer transfer = make_transfer(false, data, from, options.tag, true);
     transfer.up_to = options.up_to;
     return Work(group.post(transfer, options.timeout), group_);
+}
+
+Received ProcessGroup::sendrecv(ConstBuffer out, int to, MutableBuffer in, int from,
+                                const SendRecvOptions& options) const {
+    Group& group = member(group_, __func__);
+    std::vector<worker::Transfer> transfers{make_transfer(true, out, to, options.send_tag, false),
+                                            make_transfer(false, in, from, options.recv_tag, false)};
+    transfers[1].up_to = options.up_to;
+    if (worker::is_valid(out) && worker::is_valid(in) && overlap(out, in))
+        throw Error(ErrorCode::invalid_argument,
+                    "sendrecv in group " + name() + ": out and in overlap: pass memory of its own for in", {},
+                    {"sendrecv", 0, name()});
+    std::vector<Work> works = group.post(std::move(transfers), options.timeout);
+    wait_all(works);
+    return works[1].received();
 }
 
 P2POp send_op(AsyncConstBuffer data, int to, int tag) {

@@ -44,6 +44,10 @@ inline Work isend(AsyncConstBuffer data, int to, const SendOptions& options = {}
 inline Work irecv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) {
     return default_group().irecv(data, from, options);
 }
+inline Received sendrecv(ConstBuffer out, int to, MutableBuffer in, int from = kAnySource,
+                         const SendRecvOptions& options = {}) {
+    return default_group().sendrecv(out, to, in, from, options);
+}
 [[nodiscard]] inline std::vector<Work> batch_isend_irecv(std::span<const P2POp> ops, const CallOptions& options = {}) {
     return default_group().batch_isend_irecv(ops, options);
 }

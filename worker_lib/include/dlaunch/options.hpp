@@ -29,6 +29,13 @@ struct RecvOptions {
     std::optional<std::chrono::milliseconds> timeout = {};
 };
 
+struct SendRecvOptions {
+    int send_tag = 0;  ///< 0 or more
+    int recv_tag = kAnyTag;
+    bool up_to = false;  ///< as in RecvOptions
+    std::optional<std::chrono::milliseconds> timeout = {};
+};
+
 struct BarrierOptions {
     std::optional<std::chrono::milliseconds> timeout = {};
     bool wait_all_ranks = true;  ///< a time-out names all missing ranks, not only the first

@@ -98,6 +98,11 @@ public:
     Received recv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) const;
     Work isend(AsyncConstBuffer data, int to, const SendOptions& options = {}) const;
     Work irecv(MutableBuffer data, int from = kAnySource, const RecvOptions& options = {}) const;
+    /// Sends `out` to one rank and receives `in` from the same or another one, both at once: ranks that all call it, in
+    /// a ring or in pairs, do not wait for each other in turn. `out` and `in` must not overlap. An error is thrown when
+    /// both have ended.
+    Received sendrecv(ConstBuffer out, int to, MutableBuffer in, int from = kAnySource,
+                      const SendRecvOptions& options = {}) const;
     [[nodiscard]] std::vector<Work> batch_isend_irecv(std::span<const P2POp> ops,
                                                       const CallOptions& options = {}) const;
 

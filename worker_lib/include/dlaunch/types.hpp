@@ -157,13 +157,14 @@ class ReduceOp;
 struct CallOptions;
 struct SendOptions;
 struct RecvOptions;
+struct SendRecvOptions;
 struct BarrierOptions;
 
 namespace detail {
 
 template <class T>
 concept Option = std::same_as<T, ReduceOp> || std::same_as<T, CallOptions> || std::same_as<T, SendOptions> ||
-    std::same_as<T, RecvOptions> || std::same_as<T, BarrierOptions>;
+    std::same_as<T, RecvOptions> || std::same_as<T, SendRecvOptions> || std::same_as<T, BarrierOptions>;
 
 template <class T>
 inline constexpr bool kIsDeviceSpan = false;
