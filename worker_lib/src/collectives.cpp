@@ -136,6 +136,29 @@ Call all_to_allv_call(const Group& group, ConstBuffer in, Counts in_counts, Muta
     return call;
 }
 
+/// All ranks of a call must pass pieces, at least an empty list; the pieces of one rank are alike but in length.
+Call coalesced_call(const Group& group, Op op, std::span<const MutableBuffer> arrays, int root, ReduceOp reduce) {
+    Call call;
+    call.op = op;
+    call.root = root;
+    call.reduce = reduce;
+    for (const MutableBuffer& array : arrays) {
+        if (!worker::is_valid(array)) refuse(name_of(op), group, worker::why_invalid(array));
+        if (array.type != arrays[0].type)
+            refuse(name_of(op), group,
+                   fmt::format("arrays of {} and {}: make one call for each type", name_of(arrays[0].type),
+                               name_of(array.type)));
+        if (array.device != arrays[0].device || array.stream != arrays[0].stream)
+            refuse(name_of(op), group, "the arrays must be all on the host, or all on the device and on one stream");
+        call.count += array.count;
+        call.type = array.type;
+        call.device = array.device;
+        call.stream = array.stream;
+    }
+    call.pieces = std::make_shared<const std::vector<MutableBuffer>>(arrays.begin(), arrays.end());
+    return call;
+}
+
 Call combine_call(const Group& group, Op op, MutableBuffer data, int root, const detail::Combination& function) {
     Call call = reduce_call(group, op, data, data, root, ReduceOp::sum());
     call.function = &function;
@@ -255,8 +278,7 @@ Work ProcessGroup::reduce_scatter_async(Numbers<AsyncConstBuffer> in, Numbers<Mu
 }
 void ProcessGroup::reduce_scatterv(Numbers<ConstBuffer> in, Numbers<MutableBuffer> out, Counts counts, ReduceOp op,
                                    const CallOptions& options) const {
-    DLAUNCH_RUN(
-        scatter_call(group, Op::reduce_scatter, in, out, one_each(group, Op::reduce_scatter, counts), -1, op));
+    DLAUNCH_RUN(scatter_call(group, Op::reduce_scatter, in, out, one_each(group, Op::reduce_scatter, counts), -1, op));
 }
 Work ProcessGroup::reduce_scatterv_async(Numbers<AsyncConstBuffer> in, Numbers<MutableBuffer> out, Counts counts,
                                          ReduceOp op, const CallOptions& options) const {
@@ -307,6 +329,23 @@ void ProcessGroup::all_to_allv(ConstBuffer in, Counts in_counts, MutableBuffer o
 Work ProcessGroup::all_to_allv_async(AsyncConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
                                      const CallOptions& options) const {
     DLAUNCH_START(all_to_allv_call(group, in, in_counts, out, out_counts));
+}
+
+void ProcessGroup::broadcast_coalesced(std::span<const MutableBuffer> arrays, int root,
+                                       const CallOptions& options) const {
+    DLAUNCH_RUN(coalesced_call(group, Op::broadcast, arrays, root, ReduceOp::sum()));
+}
+Work ProcessGroup::broadcast_coalesced_async(std::span<const MutableBuffer> arrays, int root,
+                                             const CallOptions& options) const {
+    DLAUNCH_START(coalesced_call(group, Op::broadcast, arrays, root, ReduceOp::sum()));
+}
+void ProcessGroup::all_reduce_coalesced(std::span<const MutableBuffer> arrays, ReduceOp op,
+                                        const CallOptions& options) const {
+    DLAUNCH_RUN(coalesced_call(group, Op::all_reduce, arrays, -1, op));
+}
+Work ProcessGroup::all_reduce_coalesced_async(std::span<const MutableBuffer> arrays, ReduceOp op,
+                                              const CallOptions& options) const {
+    DLAUNCH_START(coalesced_call(group, Op::all_reduce, arrays, -1, op));
 }
 
 // --- reductions by a function of the program -------------------------------------------------------------------------

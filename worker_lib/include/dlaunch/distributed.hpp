@@ -185,6 +185,22 @@ inline Work all_to_allv_async(AsyncConstBuffer in, Counts in_counts, MutableBuff
     return default_group().all_to_allv_async(in, in_counts, out, out_counts, options);
 }
 
+inline void broadcast_coalesced(std::span<const MutableBuffer> arrays, int root = 0, const CallOptions& options = {}) {
+    default_group().broadcast_coalesced(arrays, root, options);
+}
+inline Work broadcast_coalesced_async(std::span<const MutableBuffer> arrays, int root = 0,
+                                      const CallOptions& options = {}) {
+    return default_group().broadcast_coalesced_async(arrays, root, options);
+}
+inline void all_reduce_coalesced(std::span<const MutableBuffer> arrays, ReduceOp op = ReduceOp::sum(),
+                                 const CallOptions& options = {}) {
+    default_group().all_reduce_coalesced(arrays, op, options);
+}
+inline Work all_reduce_coalesced_async(std::span<const MutableBuffer> arrays, ReduceOp op = ReduceOp::sum(),
+                                       const CallOptions& options = {}) {
+    return default_group().all_reduce_coalesced_async(arrays, op, options);
+}
+
 template <class Data, Combines<Data> F>
 void all_reduce(Data&& data, F&& fn, const CallOptions& options = {}) {
     default_group().all_reduce(data, fn, options);

@@ -192,6 +192,18 @@ public:
     Work all_to_allv_async(AsyncConstBuffer in, Counts in_counts, MutableBuffer out, Counts out_counts,
                            const CallOptions& options = {}) const;
 
+    /// The broadcast, or the reduction in place, of several arrays of one type as one call, which waits for the other
+    /// ranks once: for many small arrays. All ranks pass arrays of the same lengths in the same order; they must not
+    /// overlap. The list is copied, the arrays are not.
+    void broadcast_coalesced(std::span<const MutableBuffer> arrays, int root = 0,
+                             const CallOptions& options = {}) const;
+    Work broadcast_coalesced_async(std::span<const MutableBuffer> arrays, int root = 0,
+                                   const CallOptions& options = {}) const;
+    void all_reduce_coalesced(std::span<const MutableBuffer> arrays, ReduceOp op = ReduceOp::sum(),
+                              const CallOptions& options = {}) const;
+    Work all_reduce_coalesced_async(std::span<const MutableBuffer> arrays, ReduceOp op = ReduceOp::sum(),
+                                    const CallOptions& options = {}) const;
+
     // --- reductions by a function of the program --------------------------------------------------------------------
     // fn(T* into, const T* from, std::size_t count) computes into[i] = into[i] op from[i], for elements of any
     // trivially copyable type T in host memory. It is called with the ranks' elements in rank order, so op must be

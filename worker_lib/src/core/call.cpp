@@ -58,6 +58,11 @@ Signature::Signature(const Call& call)
         flags |= kOnDevice;
         return;
     }
+    if (call.pieces) {
+        std::vector<std::size_t> lengths;
+        for (const MutableBuffer& piece : *call.pieces) lengths.push_back(piece.count);
+        counts = hash(lengths);
+    }
     if (!call.type.is_number()) detail = call.type.size();
     if (call.function) flags |= kByFunction;
     if (!reduces(op) || call.function) return;

@@ -2,6 +2,7 @@
 /// A collective call as the backends see it: operation, buffers, counts, deadline.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +63,8 @@ struct Call {
     std::byte* out = nullptr;
     std::size_t count = 0;
     std::vector<std::size_t> counts, out_counts;  ///< of the v-forms; else empty
+    /// The arrays of a coalesced all_reduce or broadcast, in place; `count` is their sum. nullptr: one array.
+    std::shared_ptr<const std::vector<MutableBuffer>> pieces;
     Deadline deadline;
     std::uint64_t sequence = 0;  ///< number of the collective in the group, from 1
     /// The program's call if this call is a step of it: errors name the program's call, and its signature has been
@@ -75,6 +78,16 @@ struct Call {
         return counts.empty() ? count : counts[static_cast<std::size_t>(r)];
     }
     [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type); }
+    /// The arrays are where the program has them. Host memory is coalesced in `in` and `out` before a backend sees it.
+    [[nodiscard]] bool is_in_pieces() const { return pieces && !in; }
+    /// The call for one of its pieces.
+    [[nodiscard]] Call of(const MutableBuffer& piece) const {
+        Call call = *this;
+        call.pieces = nullptr;
+        call.in = call.out = static_cast<std::byte*>(piece.data);
+        call.count = piece.count;
+        return call;
+    }
 };
 
 /// The longest element of a reduction by a function; a slot of shared memory holds one.
@@ -93,7 +106,7 @@ struct Signature {
 
     std::uint64_t sequence = 0;
     std::uint64_t count = 0;
-    std::uint64_t counts = 0;  ///< a hash of the v-form's counts; 0 for the plain form
+    std::uint64_t counts = 0;  ///< a hash of the v-form's counts, or the pieces' lengths; 0 for the plain form
     std::uint64_t detail = 0;  ///< of premul_sum: the factor, as bits; of elements that are no numbers: their size
     std::int32_t root = -1;
     Op op = Op::barrier;

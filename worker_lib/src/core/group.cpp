@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "worker_lib/src/core/agent_link.hpp"
+#include "worker_lib/src/core/coalesce.hpp"
 #include "worker_lib/src/core/liveness_check.hpp"
 
 namespace dlaunch::worker {
@@ -92,9 +93,14 @@ void Group::run(Call& call, const std::optional<std::chrono::milliseconds>& time
         [&] { return end_late(where(call, parts_.name), timeout.value_or(parts_.timeout)); });
 }
 
-/// Runs in the executor. A refused call (invalid_argument) gets no sequence number, because the other ranks never see
-/// it.
+/// Runs in the executor.
 void Group::run_next(Call& call) {
+    if (!call.pieces || call.device != Device::cpu) return run_one(call);
+    coalesce(call, [this](Call& batch) { run_one(batch); });
+}
+
+/// A refused call (invalid_argument) gets no sequence number, because the other ranks never see it.
+void Group::run_one(Call& call) {
     call.sequence = sequence_ + 1;
     try {
         carry_out([&] { return where(call, parts_.name); }, [&] { backend_->run(call); });

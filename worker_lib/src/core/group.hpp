@@ -100,6 +100,7 @@ private:
     template <class Where, class F>
     auto carry_out(Where&& call, F&& f) -> decltype(f());
     void run_next(Call& call);
+    void run_one(Call& call);
     /// A call's turn did not come in time: ends the group and returns the call's Error.
     [[nodiscard]] Error end_late(const Error::Where& call, std::chrono::milliseconds timeout);
     [[nodiscard]] Time deadline(const std::optional<std::chrono::milliseconds>& timeout) const;

@@ -84,7 +84,11 @@ void NcclBackend::run(const Call& call) {
     const Gpu::InUse in_use(*gpu_);
     if (call.op != Op::barrier && call.device == Device::cpu) return run_copied(call);
     check_device_part(call);
-    if (!is_native(call)) return combine(call);
+    if (!is_native(call)) {
+        if (!call.is_in_pieces()) return combine(call);
+        for (const MutableBuffer& piece : *call.pieces) combine(call.of(piece));
+        return;
+    }
     const Work work = start(call);
     if (call.op == Op::barrier)
         work->wait_until(Time::max());
@@ -105,6 +109,10 @@ void NcclBackend::check_device_part(const Call& call) const {
     if (call.op == Op::barrier) return;
     const Error::Where unnumbered{name_of(call.op), 0, group_.name};
     check_stream(unnumbered, call.stream);
+    if (call.is_in_pieces()) {
+        for (const MutableBuffer& piece : *call.pieces) check_memory(unnumbered, "arrays", piece.data, piece.count);
+        return;
+    }
     const Extent elements = extent(call, group_.rank, group_.size);
     check_memory(unnumbered, "in", call.in, elements.in);
     if (call.out != call.in || elements.in == 0) check_memory(unnumbered, "out", call.out, elements.out);
@@ -189,6 +197,7 @@ void NcclBackend::run_copied(const Call& call) {
     std::byte* const in = in_.of(in_place ? std::max(in_bytes, out_bytes) : in_bytes);
     copy_to_device(in, call.in, in_bytes, stream_);
     Call there = call;
+    there.pieces = nullptr;  // they are on the host
     there.device = Device::cuda;
     there.stream = stream_;
     there.in = in;

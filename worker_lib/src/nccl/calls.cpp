@@ -97,6 +97,10 @@ void put_factor(std::byte* to, DType type, double factor) {
 
 Result reduce(const Channel& channel, const Call& call, Reduction reduction) {
     const Type type = type_of(call);
+    if (call.is_in_pieces())
+        return grouped(channel, [&](First& first) {
+            for (const MutableBuffer& piece : *call.pieces) first(reduce(channel, call.of(piece), reduction));
+        });
     if (call.op == Op::all_reduce)
         return channel.table.all_reduce(call.in, call.out, call.count, type, reduction, channel.comm, channel.stream);
     if (call.op == Op::reduce)
@@ -179,6 +183,10 @@ Result issue(const Channel& channel, const Call& call) {
         case Op::barrier:
             return channel.table.all_reduce(call.in, call.out, 1, kBytes, 0, channel.comm, channel.stream);
         case Op::broadcast:
+            if (call.is_in_pieces())
+                return grouped(channel, [&](First& first) {
+                    for (const MutableBuffer& piece : *call.pieces) first(issue(channel, call.of(piece)));
+                });
             return channel.table.broadcast(call.in, call.out, call.bytes(call.count), kBytes, call.root, channel.comm,
                                            channel.stream);
         case Op::reduce:
