@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "worker_lib/src/core/continuations.hpp"
 #include "worker_lib/src/core/group.hpp"
 
 namespace dlaunch::worker {
@@ -88,6 +89,8 @@ void WorkState::abandon(const std::function<void()>& abort) noexcept {
         if (!reported_ && !unwinding) rethrow();
     } catch (const std::exception& error) {
         std::fprintf(stderr, "dlaunch: a call failed whose Work was never waited for: %s\n", error.what());
+    } catch (...) {
+        std::fprintf(stderr, "dlaunch: a function of then() has thrown, and its Work was never waited for\n");
     }
 }
 
@@ -97,25 +100,51 @@ namespace dlaunch {
 
 namespace {
 
-/// The reference that Work handles share: the last handle abandons the call. The backend's own reference does not
-/// count. Each handle keeps the group alive.
-std::shared_ptr<worker::WorkState> handle(std::shared_ptr<worker::WorkState> state,
-                                          std::shared_ptr<worker::Group> group) {
-    worker::WorkState* raw = state.get();
+/// The deleter of the reference that Work handles share: the last handle abandons the call. The backend's own reference
+/// does not count. Each handle keeps the group alive, and that of a then() the handle of the call before it, whose
+/// buffers are in use.
+struct Abandon {
+    std::shared_ptr<worker::WorkState> state;
+    std::shared_ptr<worker::Group> group;
+    std::shared_ptr<worker::WorkState> before;
+
+    void operator()(worker::WorkState* call) const {
+        if (!call->is_same_process()) return;
+        call->abandon([this] {
+            if (group) group->abort("a Work was destroyed by an exception");
+        });
+    }
+};
+
+std::shared_ptr<worker::WorkState> handle(Abandon shared) {
+    worker::WorkState* raw = shared.state.get();
     raw->bind_to_process();
-    return {raw, [state = std::move(state), group = std::move(group)](worker::WorkState* call) {
-                if (!call->is_same_process()) return;
-                call->abandon([&] {
-                    if (group) group->abort("a Work was destroyed by an exception");
-                });
-            }};
+    return {raw, std::move(shared)};
 }
+
+/// What the call itself is to a thread that has no handle.
+std::shared_ptr<worker::WorkState> without_handle(const std::shared_ptr<worker::WorkState>& state) {
+    const auto* handle = std::get_deleter<Abandon>(state);
+    return handle ? handle->state : state;
+}
+
+/// The outcome of a function of then().
+class Continued final : public worker::WorkState {
+public:
+    bool wait_until(worker::Time deadline) override {
+        if (!done() && worker::Continuations::instance().is_current_thread())
+            throw Error(ErrorCode::invalid_argument,
+                        "Work: a function of then(), or a coroutine that waits for a Work, must not wait for another "
+                        "function of then(), which runs in the same thread; continue that one with then()");
+        return WorkState::wait_until(deadline);
+    }
+};
 
 }  // namespace
 
 Work::Work() = default;
 Work::Work(std::shared_ptr<worker::WorkState> state, std::shared_ptr<worker::Group> group)
-    : state_(handle(std::move(state), std::move(group))) {}
+    : state_(handle({std::move(state), std::move(group), nullptr})) {}
 Work::~Work() = default;
 
 void Work::wait() {
@@ -134,12 +163,51 @@ bool Work::wait_for(std::chrono::nanoseconds duration) {
 }
 
 bool Work::done() const { return !state_ || state_->done(); }
+
+Work Work::then_run(std::function<void(Work ended)> fn) const {
+    if (state_) state_->check_process();
+    const auto next = std::make_shared<Continued>();
+    std::shared_ptr<worker::WorkState> call = without_handle(state_);
+    if (!call) {
+        call = std::make_shared<worker::WorkState>();
+        call->bind_to_process();
+        call->finish();
+    }
+    const auto* handle_of_call = std::get_deleter<Abandon>(state_);
+    Work result;
+    result.state_ = handle({next, handle_of_call ? handle_of_call->group : nullptr, state_});
+    auto& continuations = worker::Continuations::instance();
+    continuations.add(continuations.next_id(), call, [next, call, fn = std::move(fn)]() mutable {
+        std::exception_ptr error;
+        try {
+            Work ended;
+            ended.state_ = std::move(call);
+            fn(std::move(ended));
+        } catch (...) {
+            error = std::current_exception();
+        }
+        fn = nullptr;  // what it owns is gone when a wait() for it returns
+        next->finish(std::move(error));
+    });
+    return result;
+}
+
+void Work::resume_later(std::uint64_t& continuation, std::function<void()> resume) const {
+    state_->check_process();
+    auto& continuations = worker::Continuations::instance();
+    continuation = continuations.next_id();
+    // The coroutine may go on in the other thread, and end, before add() returns.
+    continuations.add(continuation, without_handle(state_), std::move(resume));
+}
+
+void Work::cancel(std::uint64_t continuation) { worker::Continuations::instance().cancel(continuation); }
+
 void wait_all(std::span<Work> works) {
     std::exception_ptr first;
     for (Work& work : works) {
         try {
             work.wait();
-        } catch (const Error&) {
+        } catch (...) {  // of a function of then(): anything
             if (!first) first = std::current_exception();
         }
     }
