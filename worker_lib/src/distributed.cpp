@@ -34,7 +34,8 @@ ProcessGroup join_process_group(const InitOptions& options) {
         .timeout = options.timeout,
         .store = {bootstrap.store, bootstrap.prefix},
         .host = bootstrap.host,
-        .in_job = bootstrap.in_job};
+        .in_job = bootstrap.in_job,
+        .nccl = options.nccl};
     parts.ranks.resize(static_cast<std::size_t>(bootstrap.world_size));
     std::iota(parts.ranks.begin(), parts.ranks.end(), 0);
     {

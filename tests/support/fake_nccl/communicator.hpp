@@ -74,6 +74,9 @@ struct Communicator {
 };
 using Shared = std::shared_ptr<Communicator>;
 
+/// Like NCCL's, takes the fields of `config` that the caller's version has, and judges them.
+[[nodiscard]] bool is_proper(const Config* config);
+
 /// out[i] = in[0][i] op in[1][i] ...; `factor` is premul_sum's.
 void combine(int type, int op, const void* factor, const std::vector<const std::byte*>& in, std::byte* out,
              std::size_t count);

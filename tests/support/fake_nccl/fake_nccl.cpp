@@ -87,10 +87,6 @@ void split(const Shared& parent, const Shared& comm, int color, int key) {
 }
 #endif
 
-bool is_proper(const Config* config) {
-    return config && config->size == 24 && config->magic == 0xCAFEBEEF && config->blocking == 0;
-}
-
 // --- groups of calls, executed on the stream at the end of the group -------------------------------------------------
 
 struct Given {

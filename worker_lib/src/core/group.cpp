@@ -12,6 +12,22 @@
 #include "worker_lib/src/core/liveness_check.hpp"
 
 namespace dlaunch::worker {
+namespace {
+
+NcclOptions inherited(NcclOptions own, const NcclOptions& parents) {
+    const auto inherit = [](auto& field, const auto& parents_field) {
+        if (!field) field = parents_field;
+    };
+    inherit(own.min_ctas, parents.min_ctas);
+    inherit(own.max_ctas, parents.max_ctas);
+    inherit(own.cga_cluster_size, parents.cga_cluster_size);
+    if (own.net_name.empty()) own.net_name = parents.net_name;
+    inherit(own.split_share, parents.split_share);
+    inherit(own.traffic_class, parents.traffic_class);
+    return own;
+}
+
+}  // namespace
 
 /// Skips the destructor in a forked child: it would leave the group in the parent's name and join threads that the
 /// child does not have.
@@ -278,7 +294,8 @@ std::shared_ptr<Group> Group::make_subgroup(std::span<const int> ranks, const Gr
                      .timeout = options.timeout.value_or(parts_.timeout),
                      .store = parts_.store.below("group/" + label),
                      .host = parts_.host,
-                     .in_job = parts_.in_job};
+                     .in_job = parts_.in_job,
+                     .nccl = inherited(options.nccl, parts_.nccl)};
     for (const int rank : ranks) {
         if (rank < 0 || rank >= size()) refuse(fmt::format("rank {} is not in a group of {}", rank, size()));
         if (std::count(ranks.begin(), ranks.end(), rank) > 1) refuse(fmt::format("rank {} is given twice", rank));

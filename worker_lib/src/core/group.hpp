@@ -29,6 +29,7 @@ struct GroupParts {
     std::shared_ptr<store::ThreadedServer>
         host;             ///< the store's server if this rank runs it; lives as long as the group
     bool in_job = false;  ///< ranks in the world equal the ranks of the agent's job
+    NcclOptions nccl{};
 };
 
 struct Backend::Split {

@@ -18,7 +18,9 @@ constexpr auto kLeaveTimeout = std::chrono::seconds(5);
 }  // namespace
 
 NcclBackend::NcclBackend(const GroupParts& parts)
-    : group_{parts.name, parts.rank, static_cast<int>(parts.ranks.size())}, store_(parts.store.below("nccl")) {}
+    : group_{parts.name, parts.rank, static_cast<int>(parts.ranks.size())},
+      store_(parts.store.below("nccl")),
+      options_(parts.nccl) {}
 
 NcclBackend::~NcclBackend() {
     for (std::unique_lock lock(mutex_); !pending_.empty() && !why_;) {

@@ -24,8 +24,7 @@ void Communicator::judge(Result result) const {
     throw Failure(result, shared_->comm ? error_text(result, shared_->comm) : "the communicator has ended");
 }
 
-Communicator::Communicator(int ranks, const UniqueId& id, int rank) {
-    Config config;
+Communicator::Communicator(int ranks, const UniqueId& id, int rank, Config config) {
     const Result result = nccl().init(&shared_->made, ranks, id, rank, &config);
     shared_->comm = shared_->made;
     if (result == Result::success || result == Result::in_progress) return;
@@ -56,8 +55,7 @@ void Communicator::settle(const Check& check) {
 void Communicator::look() { (void)state(); }
 
 /// After a failure the new communicator stays with this one, and ends when this one is aborted.
-std::unique_ptr<Communicator> Communicator::split(int color, int key, const Check& check) {
-    Config config;
+std::unique_ptr<Communicator> Communicator::split(int color, int key, Config config, const Check& check) {
     call([&](const NcclTable& table, Comm comm) {
         shared_->made = nullptr;
         return table.split(comm, color, key, &shared_->made, &config);

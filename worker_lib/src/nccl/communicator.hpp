@@ -33,7 +33,7 @@ public:
     using Check = std::function<void()>;
 
     /// Starts the initialization; settle() completes it.
-    Communicator(int ranks, const UniqueId& id, int rank);
+    Communicator(int ranks, const UniqueId& id, int rank, Config config);
     /// Aborts.
     ~Communicator();
     Communicator(const Communicator&) = delete;
@@ -55,7 +55,7 @@ public:
     void look();
     /// Splits off a communicator of the ranks with the same color, ordered by key; called by all ranks. nullptr:
     /// `color` is kNoColor. Requires ncclCommSplit, and no other call on this communicator.
-    [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key, const Check& check);
+    [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key, Config config, const Check& check);
     /// Finalizes and destroys the communicator: waits until no peer needs this rank any more. Aborts if `check` throws.
     void leave(const Check& check) noexcept;
     /// Aborts pending operations and destroys the communicator, in a thread of its own: ncclCommAbort waits for the

@@ -10,6 +10,7 @@
 
 #include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/nccl/backend.hpp"
+#include "worker_lib/src/nccl/config.hpp"
 #include "worker_lib/src/nccl/nccl_backend.hpp"
 
 namespace dlaunch::worker::nccl {
@@ -40,8 +41,8 @@ void NcclBackend::connect(const std::vector<Member>& members, std::unique_ptr<Co
         cuda().check(cuda().create_stream(&stream_, kStreamNonBlocking), "make a stream");
         byte_ = std::make_unique<Memory>(1);
         if (communicator_) return;
-        (void)nccl();
-        adopt(std::make_unique<Communicator>(group_.size, exchange_id(deadline), group_.rank));
+        const Config config = config_of(options_, nccl().version);
+        adopt(std::make_unique<Communicator>(group_.size, exchange_id(deadline), group_.rank, config));
         communicator_->settle(until(deadline, where));
     } catch (const Failure& failure) {
         if (const auto notice = peer_notice())
@@ -153,7 +154,15 @@ void NcclBackend::refuse_split(int number, const Error& why) {
 /// The communicator of an ended group cannot be split; nullptr makes the subgroup create a new one.
 std::unique_ptr<Backend> NcclBackend::split(const Split& what) {
     const Error::Where where{"new_group", 0, group_.name};
-    if (!is_usable() || !nccl().split || !await_split(what.number, what.deadline, where)) return nullptr;
+    if (!is_usable() || !nccl().split) return nullptr;
+    Config config;
+    try {
+        config = config_of(what.parts.nccl, nccl().version);
+    } catch (const Error& error) {
+        refuse_split(what.number, error);
+        throw;
+    }
+    if (!await_split(what.number, what.deadline, where)) return nullptr;
     const auto give_up = [&](const Error& error) {
         if (!is_usable()) return;
         notice_->publish(error);
@@ -164,7 +173,7 @@ std::unique_ptr<Backend> NcclBackend::split(const Split& what) {
         const Gpu::InUse in_use(*gpu_);
         const bool member = what.parts.rank >= 0;
         std::unique_lock turn(launching_);
-        auto made = communicator_->split(member ? what.ranks.front() : kNoColor, std::max(what.parts.rank, 0),
+        auto made = communicator_->split(member ? what.ranks.front() : kNoColor, std::max(what.parts.rank, 0), config,
                                          until(what.deadline, where));
         turn.unlock();
         if (!made) return nullptr;

@@ -39,15 +39,23 @@ struct UniqueId {
     char bytes[128];
 };
 
-/// ncclConfig_t of 2.14; later libraries use defaults for the fields that this version lacks.
+/// ncclConfig_t of 2.25. Its users fill in `size` and `version` of the oldest version that has all fields in use, see
+/// config.hpp; libraries use defaults for the fields that this version lacks.
 struct Config {
-    std::size_t size = sizeof(Config);
+    static constexpr int kUnset = INT_MIN;
+
+    std::size_t size = 24;
     unsigned magic = 0xCAFEBEEF;
     unsigned version = 21400;
     int blocking = 0;
-    int unset = INT_MIN;
+    int cga_cluster_size = kUnset;  // since 2.17
+    int min_ctas = kUnset;
+    int max_ctas = kUnset;
+    const char* net_name = nullptr;
+    int split_share = kUnset;    // since 2.18
+    int traffic_class = kUnset;  // since 2.25
 };
-static_assert(sizeof(Config) == 24);
+static_assert(sizeof(Config) == 48);
 
 /// The first version with non-blocking communicators, which can be polled and aborted.
 inline constexpr int kOldestVersion = 21400;

@@ -85,6 +85,7 @@ private:
 
     const GroupInfo group_;
     const StoreHandle store_;
+    const NcclOptions options_;
     std::optional<Gpu> gpu_;
     bool checks_memory_ = false;
     Stream stream_ = nullptr;
