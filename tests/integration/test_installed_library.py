@@ -54,7 +54,7 @@ def pkg_config(prefix, monkeypatch):
 
     def build(compiler, folder, *more):
         words = subprocess.run(["pkg-config", "--cflags", "--libs", "dlaunch"], check=True, capture_output=True, text=True, env=environment, timeout=30).stdout.split()
-        subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", folder / "main.cpp", "-o", folder / "consumer", *more, *words], check=True, timeout=120)
+        subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", folder / "main.cpp", "-o", folder / "consumer", *more, *words], check=True, timeout=120)
 
     return build
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "worker_lib/src/core/build_id.hpp"
 #include "worker_lib/src/gloo/messages.hpp"
 #include "worker_lib/src/gloo/plugin.hpp"
 
@@ -69,6 +70,10 @@ private:
 
 }  // namespace
 }  // namespace dlaunch::worker::gloo_backend
+
+extern "C" __attribute__((visibility("default"))) const char* dlaunch_gloo_build_id() {
+    return dlaunch::worker::build_id();
+}
 
 extern "C" __attribute__((visibility("default"))) void dlaunch_make_gloo_backend(
     const dlaunch::worker::GroupInfo& group, const std::vector<dlaunch::worker::Member>& members,
