@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -211,6 +212,13 @@ Deps deps_of_this_process() {
     now.is_no_program = is_no_program;
     now.console_is_terminal = [] {
         return isatty(STDOUT_FILENO) == 1 && agent::Console::same(STDOUT_FILENO, STDERR_FILENO);
+    };
+    now.has_input = [] {
+        struct stat input {};
+        if (::fstat(STDIN_FILENO, &input) != 0) return false;
+        if (S_ISREG(input.st_mode)) return input.st_size > 0 && ::lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+        int bytes = 0;
+        return S_ISFIFO(input.st_mode) && ::ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
     };
     return now;
 }

@@ -56,6 +56,8 @@ struct Deps {
 
     std::function<Presence(const std::string& path)> presence;
     std::function<bool()> console_is_terminal;  ///< standard output and standard error are one terminal
+    /// Standard input has data: a file of which nothing was read, or a pipe in which some have arrived.
+    std::function<bool()> has_input;
 
     /// The first address of a network interface, IPv4 before IPv6; empty: none has this name and an address.
     std::function<std::string(const std::string& name)> address_of_interface;

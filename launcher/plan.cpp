@@ -154,7 +154,7 @@ Result<void> check_ranks(const Settings& settings, const agent::Plan& plan, std:
                                        settings.spelling("local-ranks-filter")));
     if (plan.rendezvous.max_nodes > 1) return {};  // the world size is not known yet
     if (auto done = check_stdin(settings, plan.contexts); !done) return done.error();
-    check_wraps(plan.contexts, warnings);
+    check_wraps(plan.standard_input, plan.contexts, warnings);
     return {};
 }
 

@@ -95,6 +95,13 @@ std::vector<std::string_view> unknown_names(std::string_view prefix) {
     return unknown;
 }
 
+/// The user has not said which worker reads standard input, and none does.
+bool leaves_input(const agent::Plan& plan) {
+    const bool is_lone = plan.workers() == 1 && plan.rendezvous.max_nodes == 1;
+    const bool is_mpi = plan.contexts.front().program.mpi != agent::MpiFamily::none;
+    return plan.standard_input.mode == agent::StdinPlan::Mode::automatic && !is_lone && !is_mpi;
+}
+
 }  // namespace
 
 void warn_without_effect(const Settings& settings, const agent::Plan& plan, const Deps& deps, bool starts_hosts,
@@ -103,6 +110,10 @@ void warn_without_effect(const Settings& settings, const agent::Plan& plan, cons
     for (const auto& variable : deps.host.environment)
         if (const std::string meant = variable_suggestion(variable.first); !meant.empty())
             warnings.push_back(fmt::format("{} has no effect; did you mean {}?", variable.first, meant));
+    if (leaves_input(plan) && deps.has_input())
+        warnings.emplace_back(
+            "no worker reads standard input: --stdin=0 passes it to rank 0, --stdin=all to all, and "
+            "--stdin=none says that this is meant");
     for (const auto& [option, spelling] : settings.spellings) {
         if (!spelling.starts_with('-')) continue;  // a variable, or a line of a file
         if (const std::string_view missing = missing_for(option, facts); !missing.empty())

@@ -206,7 +206,8 @@ Result<void> check_ranks(const std::vector<ContextRequest>& contexts, const Plac
             if (share.workers == 0) return {};
             all[share.context].workers += share.workers;
         }
-    if (placement.nodes.max > 1) check_wraps(all, warnings);  // a lone node warns by itself
+    if (placement.nodes.max > 1)
+        check_wraps(contexts.front().settings.plan.standard_input, all, warnings);  // a lone node warns by itself
     return check_stdin(contexts.front().settings, all);
 }
 

@@ -166,6 +166,11 @@ TEST(CommandLine, DryRunPrints) {
 
 TEST(CommandLine, WarningsAreLines) {
     EXPECT_EQ(read({"--signals-to-handle=TERM,NOPE", "--wrap=3:gdb", "p"})->warnings.size(), 2U);
+    EXPECT_EQ(read({"-n", "2", "--wrap=1:/usr/bin/gdb --args", "p"})->warnings,
+              std::vector<std::string>{"--wrap: /usr/bin/gdb reads its commands from standard input: add --stdin=1"});
+    EXPECT_EQ(read({"-n", "2", "--wrap=1:gdb --args", "--stdin=1", "p"})->warnings.size(), 0U);
+    EXPECT_EQ(read({"-n", "2", "--wrap=1:gdb -batch -ex run --args", "p"})->warnings.size(), 0U);
+    EXPECT_EQ(read({"--wrap=0:gdb --args", "p"})->warnings.size(), 0U);
 }
 
 /// The default in --help and the man page is the behaviour without the option.

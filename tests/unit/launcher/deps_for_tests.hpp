@@ -26,6 +26,7 @@ inline Deps small_machine(std::vector<std::pair<std::string, std::string>> envir
     machine.fresh_token = [] { return auth::token_of("a-fresh-random-token"); };
     machine.presence = [](const std::string&) { return Presence::unknown; };
     machine.console_is_terminal = [] { return false; };
+    machine.has_input = [] { return false; };
     machine.linked_with = [](const ProgramFiles&) { return Linked{}; };
     machine.python_beside = [](const std::string&) { return std::string(); };
     machine.why_not_writable = [](const std::string&) { return std::string(); };

@@ -65,11 +65,11 @@ TEST(PlanContexts, AllWorkersOfTheNodeCount) {
 }
 
 TEST(PlanContexts, RanksOfWrapAreGlobal) {
-    EXPECT_TRUE(planned({"-n", "2", "a", ":", "-n", "2", "--wrap=2-3:gdb", "b"}).warnings.empty());
-    EXPECT_EQ(planned({"-n", "2", "a", ":", "-n", "2", "--wrap=0:gdb", "b"}).warnings,
-              Words{"--wrap: there is no rank 0 of this program to run under gdb"});
-    EXPECT_EQ(planned({"-n", "2", "--wrap=0,2:gdb", "a", ":", "-n", "2", "b"}).warnings,
-              Words{"--wrap: there is no rank 2 of this program to run under gdb"});
+    EXPECT_TRUE(planned({"-n", "2", "a", ":", "-n", "2", "--wrap=2-3:strace", "b"}).warnings.empty());
+    EXPECT_EQ(planned({"-n", "2", "a", ":", "-n", "2", "--wrap=0:strace", "b"}).warnings,
+              Words{"--wrap: there is no rank 0 of this program to run under strace"});
+    EXPECT_EQ(planned({"-n", "2", "--wrap=0,2:strace", "a", ":", "-n", "2", "b"}).warnings,
+              Words{"--wrap: there is no rank 2 of this program to run under strace"});
 }
 
 TEST(PlanContexts, HaveNoTemplate) {

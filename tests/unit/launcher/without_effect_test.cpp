@@ -8,11 +8,13 @@ namespace dlaunch::launcher {
 namespace {
 
 Words warnings(const Words& words, bool starts_hosts = false, bool is_terminal = false,
-               std::vector<std::pair<std::string, std::string>> environment = {{"TERM", "xterm"}}) {
+               std::vector<std::pair<std::string, std::string>> environment = {{"TERM", "xterm"}},
+               bool has_input = false) {
     Words found;
     const auto settings = parse(normalize_contexts(words)->front().options);
     Deps machine = small_machine(std::move(environment));
     machine.console_is_terminal = [is_terminal] { return is_terminal; };
+    machine.has_input = [has_input] { return has_input; };
     warn_without_effect(*settings, *planned(words, machine).plan, machine, starts_hosts, found);
     return found;
 }
@@ -65,6 +67,19 @@ TEST(WithoutEffect, IsSaidOfWhatAFrontEndDecides) {
     EXPECT_EQ(warnings({"--copy", "--remote-dlaunch=/opt/dlaunch", "p"}, true),
               Words{"--remote-dlaunch=/opt/dlaunch has no effect with --hosts: --copy sends this program"});
     EXPECT_EQ(warnings({"--node-rank=0", "--rdzv-backend=c10d", "--rdzv-endpoint=node1:29400", "p"}), Words{});
+}
+
+TEST(WithoutEffect, InputThatNobodyReads) {
+    const auto with_input = [](const Words& words) { return warnings(words, false, false, {{"TERM", "xterm"}}, true); };
+    const auto count = [&](const Words& words) { return with_input(words).size(); };
+    EXPECT_EQ(with_input({"--nproc-per-node=2", "p"}),
+              Words{"no worker reads standard input: --stdin=0 passes it to rank 0, --stdin=all to all, and "
+                    "--stdin=none says that this is meant"});
+    EXPECT_EQ(count({"--nnodes=2", "p"}), 1U);
+    EXPECT_EQ(count({"p"}), 0U);
+    for (const char* ranks : {"0", "all", "none"})
+        EXPECT_EQ(count({std::string("--stdin=") + ranks, "--nproc-per-node=2", "p"}), 0U) << ranks;
+    EXPECT_EQ(count({"--mpi=pmi1", "--nproc-per-node=2", "p"}), 0U) << "rank 0 reads";
 }
 
 TEST(WithoutEffect, DependsOnTheTerminal) {
