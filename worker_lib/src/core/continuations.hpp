@@ -1,6 +1,7 @@
 #pragma once
 /// Functions that run when calls have ended: Work::then() and co_await.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -43,7 +44,7 @@ private:
     std::mutex mutex_;
     std::vector<Item> items_;  // in the order of add()
     Id last_id_ = 0;
-    std::thread::id thread_id_;
+    std::atomic<std::thread::id> thread_id_;
     bool started_ = false;
 };
 
