@@ -9,6 +9,7 @@
 
 #include "agent/group/environment.hpp"
 #include "agent/process/program_paths.hpp"
+#include "launcher/mpi/file_paths.hpp"
 #include "rendezvous/base/exit_status.hpp"
 
 namespace dlaunch::launcher {
@@ -17,7 +18,7 @@ namespace {
 using base::Error;
 using base::Result;
 
-std::string folder_of(const agent::Program& program) {
+std::string working_folder_of(const agent::Program& program) {
     const std::string& given = program.working_directory;
     if (given.starts_with('/')) return given;
     std::array<char, PATH_MAX> here;
@@ -25,14 +26,10 @@ std::string folder_of(const agent::Program& program) {
     return given.empty() ? here.data() : fmt::format("{}/{}", here.data(), given);
 }
 
-std::string path_of(const std::string& name, const std::string& folder) {
-    return name.starts_with('/') ? name : fmt::format("{}/{}", folder, name);
-}
-
 Result<void> check_script(const agent::Program& program, const Deps& deps) {
     const std::string& name = program.command[program.name_index];
     if (program.command[program.name_index - 1] == "-m" || name.find("${") != std::string::npos) return {};
-    const std::string folder = folder_of(program);
+    const std::string folder = working_folder_of(program);
     if (deps.presence(path_of(name, folder)) != Presence::missing) return {};
     return Error{fmt::format("{}: no such file in {}, expected a Python script", name, folder), exit_status::kNotFound};
 }
@@ -50,7 +47,7 @@ std::string way_to_start(const std::string& name, const std::string& folder, con
 Result<void> check_name(const agent::Plan& plan, const agent::Context& context, const Deps& deps) {
     const std::string& name = context.program.command.front();
     if (name.find('/') != std::string::npos) return {};
-    const std::string way = way_to_start(name, folder_of(context.program), deps);
+    const std::string way = way_to_start(name, working_folder_of(context.program), deps);
     if (way.empty()) return {};
     const ProgramFiles files = files_of(plan, context);
     const auto is_missing = [&](const std::string& path) { return deps.presence(path) == Presence::missing; };
@@ -65,7 +62,7 @@ Result<void> check_name(const agent::Plan& plan, const agent::Context& context, 
 ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
     const agent::Program& program = context.program;
     ProgramFiles files;
-    files.folder = folder_of(program);
+    files.folder = working_folder_of(program);
     for (const std::string& path : agent::candidates(
              program.command.front(), agent::given_variable(plan, context, "PATH").value_or("/usr/bin:/bin")))
         files.candidates.push_back(path.starts_with('/') ? path : fmt::format("{}/{}", files.folder, path));

@@ -13,8 +13,8 @@
 
 #include "launcher/cli/split.hpp"
 #include "launcher/mpi/elf.hpp"
+#include "launcher/mpi/file_paths.hpp"
 #include "launcher/mpi/mpi4py.hpp"
-#include "launcher/mpi/true_path.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -44,8 +44,6 @@ constexpr std::array<std::string_view, 7> kFolders{
 bool is_of_the_system(std::string_view library) {
     return std::ranges::any_of(kOfTheSystem, [&](std::string_view start) { return library.starts_with(start); });
 }
-
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 std::string replaced(std::string folder, const std::string& origin) {
     for (const std::string_view name : {"${ORIGIN}", "$ORIGIN"})

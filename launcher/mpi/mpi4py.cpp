@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "launcher/cli/split.hpp"
-#include "launcher/mpi/true_path.hpp"
+#include "launcher/mpi/file_paths.hpp"
 #include "rendezvous/base/files.hpp"
 
 namespace dlaunch::launcher {
@@ -23,12 +23,6 @@ std::string text_at(const std::string& path, const OpenFile& open) {
     if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
     const auto text = base::read_all(file.get(), kMostScript);
     return text ? *text : std::string();
-}
-
-std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-std::string absolute(const std::string& path, const std::string& folder) {
-    return path.starts_with('/') ? path : fmt::format("{}/{}", folder, path);
 }
 
 /// Folders of an installation with its version, "python3.11", in the order of their search.
@@ -45,14 +39,14 @@ void add_all_folders(const std::string& interpreter, const PythonFiles& python, 
     const std::string real = true_path_of(open(interpreter).get());
     const std::string version = real.substr(real.rfind('/') + 1);
     if (!version.starts_with("python3.")) return;
-    const std::string prefix = parent_of(parent_of(interpreter));
+    const std::string prefix = folder_of(folder_of(interpreter));
     const std::string about = text_at(prefix + "/pyvenv.cfg", open);
     const bool is_alone = !about.empty() && about.find("include-system-site-packages = true") == std::string::npos;
     if (!about.empty()) add_folders(prefix, version, to);
     if (is_alone) return;
     if (!python.home.empty()) to.push_back(fmt::format("{}/.local/lib/{}/site-packages", python.home, version));
     if (about.empty()) add_folders(prefix, version, to);
-    add_folders(parent_of(parent_of(real)), version, to);
+    add_folders(folder_of(folder_of(real)), version, to);
 }
 
 /// Files "MPI.*.so" of a folder; none: there is no such folder.
@@ -75,7 +69,7 @@ std::vector<std::string> search_folders(const std::string& first, const std::str
                                         const std::string& folder) {
     std::vector<std::string> folders{first};
     if (search_path.empty()) return folders;
-    for (const std::string_view each : split(search_path, ':')) folders.push_back(absolute(std::string(each), folder));
+    for (const std::string_view each : split(search_path, ':')) folders.push_back(path_of(std::string(each), folder));
     return folders;
 }
 
@@ -85,7 +79,7 @@ Import uses_mpi4py(const PythonFiles& python, const std::string& folder, const O
     const PythonProgram& program = python.program;
     if (!program.code.empty()) return imports_mpi4py(program.code);
     if (program.module.empty()) {
-        const std::string path = absolute(program.script, folder);
+        const std::string path = path_of(program.script, folder);
         const std::string text = text_at(path, open);
         return imports_mpi4py(text.empty() ? text_at(path + "/__main__.py", open) : text);
     }
@@ -103,7 +97,7 @@ std::string mpi4py_module(const std::string& interpreter, const PythonFiles& pyt
                           const OpenFile& open) {
     const std::string& script = python.program.script;
     auto folders =
-        search_folders(script.empty() ? folder : parent_of(absolute(script, folder)), python.search_path, folder);
+        search_folders(script.empty() ? folder : folder_of(path_of(script, folder)), python.search_path, folder);
     add_all_folders(interpreter, python, open, folders);
     for (const std::string& each : folders) {
         const auto modules = modules_in(each + "/mpi4py", open);

@@ -1,4 +1,4 @@
-#include "launcher/mpi/true_path.hpp"
+#include "launcher/mpi/file_paths.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,6 +6,12 @@
 #include <array>
 
 namespace dlaunch::launcher {
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::string path_of(const std::string& name, const std::string& folder) {
+    return name.starts_with('/') ? name : fmt::format("{}/{}", folder, name);
+}
 
 std::string true_path_of(int file) {
     std::array<char, 4096> path;
