@@ -7,7 +7,7 @@ SHOW = 'note "$SLURM_STEP_ID.$RANK" "$(hostname) $WORLD_SIZE $GROUP_RANK $MASTER
 
 
 def places(seen, step=0):
-    return [path.read_text().split() for path in sorted(seen.glob(f"{step}.*"))]
+    return [path.read_text().split() for path in sorted(seen.glob(f"{step}.?"))]
 
 
 def test_it_needs_no_option(slurm, seen, shell_worker):
