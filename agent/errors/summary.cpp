@@ -88,11 +88,13 @@ Tail tail(const Failure& failure, const Brevity& brevity) {
     return {how + (clause ? "," : "") + when, ""};
 }
 
-/// The text, without its part in brackets if it does not fit; the report quotes all of it below.
-std::string fitting(const std::string& text, std::size_t room) {
+/// The text, without its part in brackets and its advice behind "; " if it does not fit; the report quotes all below.
+std::string fitting(std::string text, std::size_t room) {
+    if (columns(text) <= room) return text;
     const std::size_t begin = text.find(" ("), end = text.find(')', std::min(begin, text.size()));
-    if (columns(text) <= room || end == std::string::npos) return text;
-    return text.substr(0, begin) + text.substr(end + 1);
+    if (end != std::string::npos) text.erase(begin, end + 1 - begin);
+    if (columns(text) > room) text.resize(std::min(text.size(), text.find("; ")));
+    return text;
 }
 
 bool shows_text(const Failure& failure) {

@@ -238,6 +238,9 @@ Lines facts(const JobResult& end, const std::vector<const Failure*>& causes, boo
             std::size_t width) {
     const Failure& first = *causes.front();
     Lines out;
+    // The reason why a program could not be executed names it.
+    if (!end.program.empty() && first.text.find(end.program) == std::string::npos)
+        line(out, kMargin, "program:       {}", printable(end.program));
     if (first.role != Failure().role) line(out, kMargin, "role:          {}", printable(first.role));
     add_memory(out, first);
     std::vector<const Failure*> others;

@@ -81,6 +81,13 @@ TEST(Summary, DropsBracketsBeforeItCutsASentence) {
     EXPECT_EQ(summary(made), "rank 3 (node2) could not be executed: make a process for it: Too many open files");
 }
 
+TEST(Summary, DropsAdviceBeforeItCutsASentence) {
+    Failure made = failure(ExitKind::judged);
+    made.text = "was not started: /opt/libpmix.so.2: file too short; a program without MPI needs --mpi=none";
+    EXPECT_EQ(summary(made),
+              "rank 3 (node2, pid 4711) was not started: /opt/libpmix.so.2: file too short after 12.3 s");
+}
+
 TEST(Summary, ShortensALongTextInTheMiddle) {
     Failure made = failure(ExitKind::not_executed);
     made.pid = 0;

@@ -64,6 +64,12 @@ TEST(TextReport, BeginsWithTheFirstCause) {
     EXPECT_EQ(found.front(), "dlaunch: rank 1 (node2, pid 4701) exited with 37 after 12.3 s");
 }
 
+TEST(TextReport, NamesTheProgram) {
+    JobResult end = ended({exited(1, 3)});
+    end.program = "./a : ./b";
+    EXPECT_TRUE(has_line(text_report(end), "  program:       ./a : ./b"));
+}
+
 TEST(TextReport, DoesNotRepeatTheLineJustPrinted) {
     const JobResult end = ended({exited(3, 7)});
     const std::string whole = text_report(end);
