@@ -268,6 +268,7 @@ private:
         std::uint64_t process = 0;
         int round = -1;
         Milliseconds since{0};
+        bool ranks_are_told = false;    ///< all members started: one that was stopped before does not tell its rank
         std::set<std::size_t> missing;  ///< members that have not joined
     } adoption_;
     std::optional<Verdict> verdict_;

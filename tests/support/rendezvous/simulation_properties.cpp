@@ -84,7 +84,7 @@ void Simulation::check_assigned(const Assigned& assigned) {
 void Simulation::check_stop(const StopRound& stop) {
     if (order_of_rounds_.empty() || order_of_rounds_.back().second != stop.stamp.round) return;
     const bool adopts = adoption_.round == stop.stamp.round && disturbed_until_ < adoption_.since;
-    if (adopts && adoption_.missing.empty() && stop.reason.starts_with("not every node"))
+    if (adopts && adoption_.ranks_are_told && adoption_.missing.empty() && stop.reason.starts_with("not every node"))
         violated("cause", fmt::format("round {} is not adopted, though all members joined", stop.stamp.round));
     // A successor finds out in its own time which members had died with its predecessor.
     const bool lacks_dead = adoption_.round == stop.stamp.round &&
@@ -94,13 +94,14 @@ void Simulation::check_stop(const StopRound& stop) {
 }
 
 void Simulation::expect_adoption(std::uint64_t number) {
-    adoption_ = {number, -1, now_, {}};
+    adoption_ = {number, -1, now_, false, {}};
     if (order_of_rounds_.empty()) return;
     RoundFacts& facts = rounds_[order_of_rounds_.back()];
     facts.first_reported.reset();
     facts.order_is_unknown = facts.failed;  // its predecessor may have decided by another order than that of now
     if (facts.placed.empty() || facts.placed.size() < facts.size) return;  // it did not reach all of its members
     adoption_.round = order_of_rounds_.back().second;
+    adoption_.ranks_are_told = facts.started.size() == facts.size;
     for (const auto& [rank, agent] : facts.placed) adoption_.missing.insert(agent);
 }
 
