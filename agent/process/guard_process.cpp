@@ -160,13 +160,18 @@ void Guard::fence() {
 }
 
 /// Reads pending signals except SIGCHLD; false: none were pending.
+/// The parent of a front end's node is its relay, which passes its signals on. A scheduler signals both, and may need
+/// longer to reach the agent: until then the agent takes a second signal from here for a second request.
 bool Guard::drain_signals(sigset_t& seen) {
     bool any = false;
     signalfd_siginfo got{};
     while (read(signals, &got, sizeof got) == static_cast<ssize_t>(sizeof got)) {
-        if (got.ssi_signo == SIGCHLD) continue;
-        sigaddset(&seen, static_cast<int>(got.ssi_signo));
-        received.insert(static_cast<int>(got.ssi_signo));
+        const int number = static_cast<int>(got.ssi_signo);
+        if (number == SIGCHLD) continue;
+        const bool is_relayed = static_cast<pid_t>(got.ssi_pid) == getppid();
+        if (!host.empty() && copies.is_copy(number, is_relayed, base::Clock::now())) continue;
+        sigaddset(&seen, number);
+        received.insert(number);
         any = true;
     }
     return any;

@@ -15,6 +15,7 @@
 #include "agent/process/guard.hpp"
 #include "agent/process/guard_lease.hpp"
 #include "agent/process/guard_message.hpp"
+#include "agent/process/signal_copies.hpp"
 #include "rendezvous/base/loop.hpp"
 
 namespace dlaunch::agent {
@@ -45,6 +46,7 @@ struct Guard {
     int continued = 0;              ///< SIGCONTs passed to the agent: a suspension that one of them ends is none
     bool keeps_status = false;      ///< after a signal the exit status shows it, and not a death
     std::set<int> received;         ///< signals that have come to this process
+    SignalCopies copies;            ///< on a front end's node: from its relay, and from elsewhere
     int ended_by = 0;               ///< the signal for which the guard killed an agent before ready(); 0: none
     int connection = -1;            ///< copy of the agent's connection to the coordinator; -1: none
     std::string goodbye;            ///< bytes to send on the connection when no worker lives

@@ -33,14 +33,6 @@ bool is_ignorable(int number) {
 
 bool Requests::ends(int number) const { return std::find(ending_.begin(), ending_.end(), number) != ending_.end(); }
 
-bool Requests::is_copy(int number, Way way, base::Time now) {
-    const auto earlier = singles_.find(number);
-    if (earlier == singles_.end() || earlier->second.way == way || now - earlier->second.at >= kCopyWithin)
-        return false;
-    singles_.erase(earlier);
-    return true;
-}
-
 bool Requests::is_same_request(int number, base::Time now) const {
     const auto earlier = asked_.find(number);
     if (earlier == asked_.end()) return false;
@@ -57,8 +49,7 @@ sigset_t Requests::fresh(const sigset_t& came, Way way, base::Time now) {
     for (int number = 1; number < NSIG; ++number) {
         if (sigismember(&came, number) != 1) continue;
         if (way == Way::own && ends(number)) own_at_ = now;
-        if (is_copy(number, way, now)) continue;
-        singles_[number] = {now, way};
+        if (copies_.is_copy(number, static_cast<int>(way), now)) continue;
         if (ends(number) && is_same_request(number, now)) continue;
         if (ends(number)) asked_[number] = now;
         asks = asks || ends(number);

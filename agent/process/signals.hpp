@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agent/process/guard.hpp"
+#include "agent/process/signal_copies.hpp"
 #include "rendezvous/base/fd.hpp"
 #include "rendezvous/base/loop.hpp"
 
@@ -39,7 +40,6 @@ enum class SignalEffect : unsigned char {
 class Requests {
 public:
     enum class Way : unsigned char { guard, own };
-    static constexpr auto kCopyWithin = std::chrono::milliseconds(500);  ///< a copy by the other way
     static constexpr auto kSameWithin =
         std::chrono::milliseconds(100);  ///< another signal of the same request: SIGTERM, then SIGHUP
     static constexpr auto kRepeatedWithin = std::chrono::milliseconds(15);  ///< the same signal, behind SIGCONT
@@ -54,15 +54,10 @@ public:
     [[nodiscard]] bool ends(int number) const;
 
 private:
-    struct Single {
-        base::Time at;
-        Way way;
-    };
-    [[nodiscard]] bool is_copy(int number, Way way, base::Time now);
     [[nodiscard]] bool is_same_request(int number, base::Time now) const;
 
     std::vector<int> ending_;          ///< the signals that end the job
-    std::map<int, Single> singles_;    ///< by number: received by one way, not yet by the other
+    SignalCopies copies_;              ///< by the other way
     std::map<int, base::Time> asked_;  ///< the latest requests by number
     base::Time ending_at_{}, own_at_{}, continued_at_{};
 };
