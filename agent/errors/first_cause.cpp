@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "agent/errors/peer_loss.hpp"
 #include "rendezvous/base/text.hpp"
@@ -41,18 +43,35 @@ Failures::iterator find_rank(Failures& failures, int rank) {
     return std::find_if(failures.begin(), failures.end(), [rank](const Failure& each) { return each.rank == rank; });
 }
 
-/// The rank that most lost peers name. Ranks that failed themselves are named only if no other rank is: their messages
-/// name the next one.
-std::optional<int> most_named(Failures& failures) {
-    std::map<int, int> votes;
+/// Adds a vote for each rank to which the names in messages lead from this failure: one rank lost the next.
+void add_votes(Failures& failures, const Failure& from, std::map<int, int>& votes) {
+    std::vector<int> open = from.lost_ranks;
+    std::set<int> met;
+    while (!open.empty()) {
+        const int rank = open.back();
+        open.pop_back();
+        if (rank == from.rank || !met.insert(rank).second) continue;
+        ++votes[rank];
+        if (const auto found = find_rank(failures, rank); found != failures.end())
+            open.insert(open.end(), found->lost_ranks.begin(), found->lost_ranks.end());
+    }
+}
+
+/// The rank at which the names in messages of lost peers end. A rank that failed itself is named only if no other rank
+/// is, and one whose message names the next rank only if all do. Of several the one to which most ranks lead.
+std::optional<int> last_named(Failures& failures) {
+    std::map<int, int> leading, naming;
     std::vector<int> order;
-    for (const Failure& failure : failures)
+    for (const Failure& failure : failures) {
         for (const int rank : failure.lost_ranks)
-            if (votes[rank]++ == 0) order.push_back(rank);
+            if (naming[rank]++ == 0) order.push_back(rank);
+        add_votes(failures, failure, leading);
+    }
     const auto weight = [&](int rank) {
         const auto found = find_rank(failures, rank);
         const bool failed = found != failures.end() && may_have_lost_peer(*found);
-        return std::pair(!failed, votes[rank]);
+        const bool names_another = failed && !found->lost_ranks.empty();
+        return std::tuple(!failed, !names_another, leading[rank], naming[rank]);
     };
     std::optional<int> best;
     for (const int rank : order)
@@ -60,12 +79,25 @@ std::optional<int> most_named(Failures& failures) {
     return best;
 }
 
-std::string ranks_that_lost_a_peer(const Failures& failures) {
+template <class Condition>
+std::string ranks_where(const Failures& failures, const Condition& condition) {
     std::vector<int> ranks;
     for (const Failure& failure : failures)
-        if (failure.strength == Strength::lost_peer) ranks.push_back(failure.rank);
+        if (condition(failure)) ranks.push_back(failure.rank);
     std::sort(ranks.begin(), ranks.end());
     return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", base::number_ranges(ranks, ", "));
+}
+
+std::string ranks_that_lost_a_peer(const Failures& failures) {
+    return ranks_where(failures, [](const Failure& each) { return each.strength == Strength::lost_peer; });
+}
+
+/// "the messages of ranks 0, 2 name it as lost"
+std::string named_by(const Failures& failures, int rank) {
+    const std::string ranks = ranks_where(failures, [rank](const Failure& each) {
+        return std::ranges::find(each.lost_ranks, rank) != each.lost_ranks.end();
+    });
+    return "the messages of " + ranks + " name it as lost";
 }
 
 /// A rank of which no record has come: its host and its exit are unknown.
@@ -134,16 +166,15 @@ Strength put_first_cause_first(Failures& failures) {
             return own;
         }
     const auto loss = first_with(failures, Strength::lost_peer), unread = first_with(failures, Strength::unread);
-    const std::string losers = ranks_that_lost_a_peer(failures);
-    if (const auto named = most_named(failures)) {
+    if (const auto named = last_named(failures)) {
         const auto found = find_rank(failures, *named);
-        choose(failures, found == failures.end() ? add_unknown(failures, *named) : found,
-               "the messages of " + losers + " name it as lost");
+        const std::string because = named_by(failures, *named);
+        choose(failures, found == failures.end() ? add_unknown(failures, *named) : found, because);
         return Strength::named;
     }
     if (loss != failures.end())
         if (const auto early = find_early_exit(failures, *loss); early != failures.end()) {
-            choose(failures, early, "it exited with 0, and " + losers + " lost a peer");
+            choose(failures, early, "it exited with 0, and " + ranks_that_lost_a_peer(failures) + " lost a peer");
             return Strength::early_exit;
         }
     if (unread != failures.end()) {

@@ -88,12 +88,24 @@ Tail tail(const Failure& failure, const Brevity& brevity) {
     return {how + (clause ? "," : "") + when, ""};
 }
 
+/// "./prog (no binary for this machine): Exec format error": without " (...)". A path may have brackets, too: more of
+/// it follows them.
+void drop_brackets(std::string& text) {
+    const std::size_t begin = text.rfind(" ("), end = text.find(')', std::min(begin, text.size()));
+    if (end == std::string::npos) return;
+    if (end + 1 == text.size() || text[end + 1] == ':' || text[end + 1] == ';') text.erase(begin, end + 1 - begin);
+}
+
+/// The advice is behind the reason, which is behind the last colon.
+void drop_advice(std::string& text) {
+    const std::size_t at = text.rfind("; "), reason = text.rfind(": ");
+    if (at != std::string::npos && reason != std::string::npos && at > reason) text.resize(at);
+}
+
 /// The text, without its part in brackets and its advice behind "; " if it does not fit; the report quotes all below.
 std::string fitting(std::string text, std::size_t room) {
-    if (columns(text) <= room) return text;
-    const std::size_t begin = text.find(" ("), end = text.find(')', std::min(begin, text.size()));
-    if (end != std::string::npos) text.erase(begin, end + 1 - begin);
-    if (columns(text) > room) text.resize(std::min(text.size(), text.find("; ")));
+    if (columns(text) > room) drop_brackets(text);
+    if (columns(text) > room) drop_advice(text);
     return text;
 }
 

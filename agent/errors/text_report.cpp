@@ -24,7 +24,7 @@ constexpr std::size_t kMostLines = 12;
 constexpr std::size_t kLeastWords = 2, kMostMessageLines = 3, kMostStack = 4;
 
 /// Further errors with a line each; the rest share one line (the JSON report has all of them).
-constexpr std::size_t kMostOthers = 2;
+constexpr std::size_t kMostOthers = 4;
 
 /// Adds the lines of `text` that are not blank.
 void quote(Lines& out, std::string_view margin, std::string_view text) {
@@ -279,9 +279,11 @@ std::string text_report(const JobResult& end, std::string_view printed, const Re
               "this process was the template of --start-method=fork, from which workers are forked\n"
               "(with --start-method=spawn each worker runs the program from its start)");
     const std::size_t most_columns = style.columns > 0 ? width : 0;
-    Lines below = facts(end, causes, timed_out, kMostOthers, most_columns);
-    if (1 + above.size() + below.size() + kLeastWords > kMostLines)
-        below = facts(end, causes, timed_out, 1, most_columns);
+    Lines below;
+    for (std::size_t others = kMostOthers; others > 0; --others) {
+        below = facts(end, causes, timed_out, others, most_columns);
+        if (1 + above.size() + below.size() + kLeastWords <= kMostLines) break;
+    }
     const std::size_t space = kMostLines - std::min(kMostLines - 1, 1 + above.size() + below.size());
     Lines words = late_stack(causes, std::min(space, kMostStack));
     if (words.empty() && !timed_out) words = words_of(first, is_late(first) ? std::min(space, kMostStack) : space);

@@ -1,5 +1,6 @@
 #include "agent/errors/first_cause.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -116,6 +117,26 @@ TEST(FirstCause, IsTheRankNamedMostButRatherOneThatDidNotFail) {
     EXPECT_EQ(judge({exited(1, 1, "rank 2" + gone), exited(3, 3, "rank 0" + gone), exited(4, 3, "rank 0" + gone),
                      stopped(2), stopped(0)}),
               (Judgement{0, 1, Strength::named, {1, 3, 4, 2}}));
+}
+
+TEST(FirstCause, IsTheRankAtWhichTheNamesEnd) {
+    const auto names = [](int rank, int other) { return exited(rank, 5, fmt::format("rank {} is gone", other)); };
+    const Failure last = exited(6, 9, "could not connect to server: Connection refused");
+    EXPECT_EQ(judge({names(2, 6), names(0, 2), names(1, 2), last, names(3, 2)}),
+              (Judgement{6, 9, Strength::named, {2, 0, 1, 3}}))
+        << "most name rank 2, which names rank 6";
+    EXPECT_EQ(judge({names(2, 6), names(0, 2), names(6, 2)}), (Judgement{2, 5, Strength::named, {0, 6}}))
+        << "a circle has no end";
+    EXPECT_EQ(judge({names(0, 2), names(1, 2), names(2, 6), last, names(4, 3), names(5, 3), lost(3)}).rank, 6)
+        << "three ranks lead to 6, two to 3";
+}
+
+TEST(FirstCause, TellsWhichRanksNameIt) {
+    std::vector<Failure> failures{exited(2, 5, "rank 6 is gone"), exited(0, 5, "rank 2 is gone"),
+                                  exited(6, 9, "Connection refused")};
+    for (Failure& failure : failures) weigh(failure);
+    put_first_cause_first(failures);
+    EXPECT_EQ(failures.front().because, "the messages of rank 2 name it as lost");
 }
 
 TEST(FirstCause, ANamedRankThatFailedKeepsItsStatus) {

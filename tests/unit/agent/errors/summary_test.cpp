@@ -88,6 +88,14 @@ TEST(Summary, DropsAdviceBeforeItCutsASentence) {
               "rank 3 (node2, pid 4711) was not started: /opt/libpmix.so.2: file too short after 12.3 s");
 }
 
+TEST(Summary, CutsNoNameAtBracketsOrASemicolon) {
+    Failure made = failure(ExitKind::not_executed);
+    made.text = "./a; b (old one)/" + std::string(60, 'x') + ": No such file or directory";
+    const std::string line = summary(made);
+    EXPECT_NE(line.find("./a; b (old one)/x"), std::string::npos) << line;
+    EXPECT_TRUE(line.ends_with("file or directory")) << line;
+}
+
 TEST(Summary, ShortensALongTextInTheMiddle) {
     Failure made = failure(ExitKind::not_executed);
     made.pid = 0;
