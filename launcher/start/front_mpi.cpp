@@ -12,6 +12,7 @@ base::Result<agent::MpiFamily> front_mpi(const std::vector<ContextRequest>& cont
     for (std::size_t place = 1; place < contexts.size(); ++place) {
         ContextRequest alone{contexts.front().settings, contexts[place].program};
         alone.settings.program = contexts[place].settings.program;
+        alone.settings.plan.virtual_local_rank = false;  // devices are the nodes' own
         auto plan = make_plan({std::move(alone)}, deps, known);
         if (!plan) return plan.error();
         all.contexts.push_back(plan->contexts.front());

@@ -176,7 +176,8 @@ Result<agent::Plan> coordinators_plan(ContextRequest context, const Deps& deps, 
     settings.etcd_backend = false;
     settings.plan.rendezvous.node_rank.reset();
     settings.standalone = false;
-    settings.endpoint = "127.0.0.1:1";  // the ports are chosen at the start
+    settings.plan.virtual_local_rank = false;  // the nodes compare their workers with their own devices
+    settings.endpoint = "127.0.0.1:1";         // the ports are chosen at the start
     int workers = 0;
     for (const PlacedHost& host : placement.hosts) workers += workers_of(host.shares);
     settings.workers = {WorkerCount::Kind::number, std::max(1, workers)};

@@ -109,6 +109,8 @@ TEST(FrontPlanHosts, ChoicesSetTheVisibleDevices) {
     EXPECT_EQ(chosen("--exclude=w0@w1:0"), "w1=3:1,2,3 w2=4 w3=4");
     EXPECT_EQ(chosen("--num_nodes=2"), "w0=4 w1=4");
     EXPECT_EQ(chosen("--num_gpus=1"), "w0=1:0 w1=1:0 w2=1:0 w3=1:0");
+    EXPECT_EQ(shown({"--hosts=a:2,b:2", "--virtual-local-rank"}, {}, {{"CUDA_VISIBLE_DEVICES", "0,1"}}), "a=2 b=2")
+        << "a list of two serves the two workers of each host";
     EXPECT_EQ(chosen("--include=w9"), "--include=w9: host w9, expected one of the 4 hosts that were given");
 }
 
