@@ -24,11 +24,13 @@ std::string uncaught_exception(std::string_view message) {
 
 }  // namespace
 
-std::string error_line(const Failure& failure) {
+std::string error_text(const Failure& failure) {
     const std::string message = uncaught_exception(failure.record ? failure.record->message : failure.message);
     std::string_view line = std::string_view(message).substr(0, message.find('\n'));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    return shorten_middle(base::printable(line), kMostColumns);
+    return base::printable(line);
 }
+
+std::string error_line(const Failure& failure) { return shorten_middle(error_text(failure), kMostColumns); }
 
 }  // namespace dlaunch::agent

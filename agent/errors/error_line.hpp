@@ -6,7 +6,10 @@
 
 namespace dlaunch::agent {
 
-/// The error of a failure in one line of at most 94 columns; empty if its process gave no message.
+/// The error of a failure in one line; empty if its process gave no message.
+[[nodiscard]] std::string error_text(const Failure& failure);
+
+/// The same, shortened to at most 94 columns.
 [[nodiscard]] std::string error_line(const Failure& failure);
 
 }  // namespace dlaunch::agent

@@ -177,6 +177,7 @@ std::string in_plural(std::string exit) {
 void add_others(Lines& out, const Failure& first, const std::vector<const Failure*>& others, std::size_t most) {
     struct Group {
         std::string exit, error;
+        bool names_a_rank = false;
         std::vector<int> ranks;
     };
     std::vector<Group> groups;
@@ -184,18 +185,19 @@ void add_others(Lines& out, const Failure& first, const std::vector<const Failur
         const std::string exit = exit_text(*other), error = error_line(*other);
         auto group =
             std::ranges::find_if(groups, [&](const Group& each) { return each.exit == exit && each.error == error; });
-        if (group == groups.end()) group = groups.insert(groups.end(), {exit, error, {}});
+        if (group == groups.end())
+            group = groups.insert(groups.end(), {exit, error, names_a_rank(error_text(*other)), {}});
         group->ranks.push_back(other->rank);
     }
     std::vector<int> rest;
     for (std::size_t at = 0; at < groups.size(); ++at) {
-        const auto& [exit, error, ranks] = groups[at];
+        const auto& [exit, error, has_a_rank, ranks] = groups[at];
         if (at >= most) {
             rest.insert(rest.end(), ranks.begin(), ranks.end());
             continue;
         }
         const bool is_same = !error.empty() && error == error_line(first);
-        const bool has_own_line = !is_same && names_a_rank(error);
+        const bool has_own_line = !is_same && has_a_rank;
         line(out, kMargin, "{:<15}{} {}{}", "also failed:", ranks_text(ranks),
              ranks.size() > 1 ? in_plural(exit) : exit,
              is_same                         ? ": the same error"
