@@ -1,6 +1,8 @@
 #include "agent/errors/report_lines.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "agent/errors/format.hpp"
 #include "agent/errors/last_frame.hpp"
@@ -21,7 +23,35 @@ std::string_view without_line_end(std::string_view text) {
     return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
 }
 
+bool is_dashed(std::string_view line) {
+    constexpr std::size_t kLeastDashes = 40;
+    return line.size() >= kLeastDashes && line.find_first_not_of('-') == std::string_view::npos;
+}
+
+Lines without_abort_note(const Lines& words) {
+    Lines kept;
+    for (auto line = words.begin(); line != words.end(); ++line) {
+        const auto next = std::next(line);
+        const bool begins = is_dashed(*line) && next != words.end() && next->starts_with("MPI_ABORT was invoked on");
+        const auto end = begins ? std::find_if(next, words.end(), is_dashed) : words.end();
+        if (end == words.end())
+            kept.push_back(*line);
+        else
+            line = end;
+    }
+    return kept;
+}
+
 }  // namespace
+
+Lines last_words(const std::vector<std::string>& stderr_tail) {
+    Lines words;
+    for (const std::string& each : stderr_tail)
+        if (std::string shown = as_seen(each); shown.find_first_not_of(" \t") != std::string::npos)
+            words.push_back(std::move(shown));
+    Lines own = without_abort_note(words);
+    return own.empty() ? words : own;
+}
 
 std::string as_seen(std::string_view text) {
     text = without_line_end(text);

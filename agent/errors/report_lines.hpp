@@ -27,6 +27,10 @@ void line(Lines& out, std::string_view margin, fmt::format_string<Args...> text,
 /// The text that a terminal would finally show: applies '\r' of progress bars, and drops colours.
 [[nodiscard]] std::string as_seen(std::string_view text);
 
+/// The last lines on stderr as seen, without blank ones. Open MPI's note on MPI_Abort, a block between two dashed
+/// lines, has the rank and the code, which the report's first line has: it is left out if the rank wrote anything else.
+[[nodiscard]] Lines last_words(const std::vector<std::string>& stderr_tail);
+
 /// "ranks 0-2, 5"
 [[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);
 

@@ -45,11 +45,8 @@ Lines words_of(const Failure& failure, std::size_t most) {
     Lines frame;
     if (failure.record) frame = last_frame(lines_of(failure.record->callstack), {});
     if (frame.empty()) frame = last_frame(failure.stderr_tail, first);
-    Lines words;
     if (!failure.record && frame.empty()) {
-        for (const std::string& each : failure.stderr_tail)
-            if (std::string shown = as_seen(each); shown.find_first_not_of(" \t") != std::string::npos)
-                words.push_back(std::move(shown));
+        Lines words = last_words(failure.stderr_tail);
         if (words.size() > most) words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(most));
         return words;
     }
@@ -60,6 +57,7 @@ Lines words_of(const Failure& failure, std::size_t most) {
     const std::size_t space = most - message.size();
     if (frame.size() > space) frame.resize(space);
     if (!is_traceback) std::swap(frame, message);
+    Lines words;
     for (const Lines* part : {&frame, &message})
         for (const std::string& each : *part) words.push_back(printable(each));
     return words;
