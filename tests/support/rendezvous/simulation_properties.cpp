@@ -51,10 +51,11 @@ void Simulation::check_assigned(const Assigned& assigned) {
         violated("budget", fmt::format("round {} is restart {}, after {} rounds with failures", key.second,
                                        assigned.restart_count, failures));
     if (const RoundFacts* before = latest()) {
-        // A number that died with all its agents, on which none of its workers lives, may be used again by the
-        // coordinator of another claim: nothing but the epoch tells of that round any more.
+        // The coordinator of another claim may use a number again of which no member has told it and no worker lives:
+        // nothing but the epoch tells of that round any more.
         const auto remembers = [&](const auto& place) {
-            return agents_[place.second].acts() || agents_[place.second].workers.alive;
+            const Agent& agent = agents_[place.second];
+            return (agent.acts() && agent.joined_process == latest_process_) || agent.workers.alive;
         };
         const bool is_used = std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& earlier) {
             return earlier.first != key && earlier.first.second >= key.second && !earlier.second.started.empty() &&
@@ -106,6 +107,7 @@ void Simulation::expect_adoption(std::uint64_t number) {
 }
 
 void Simulation::note_join(std::uint64_t number, std::size_t agent, const Join& join) {
+    agents_[agent].joined_process = number;
     if (number == adoption_.process && join.running && join.running->alive && join.stamp.round == adoption_.round)
         adoption_.missing.erase(agent);
 }
@@ -126,6 +128,8 @@ void Simulation::check_round(const Assigned& assigned, std::size_t at) {
     const int round = assigned.stamp.round;
     for (std::size_t other = 0; other < agents_.size(); ++other) {
         const SimulatedWorkers& workers = agents_[other].workers;
+        // A node that comes after etcd has lost the job's keys knows of no other owner.
+        if (may_have_two_owners() && claim_of_epoch(workers.round.first) != claim_of_epoch(key.first)) continue;
         if (workers.alive && (workers.round != key || other == at || workers.group_rank == assigned.group_rank))
             violated("overlap", fmt::format("agent{} starts round {} while workers of round {} live on agent{}", at,
                                             round, workers.round.second, other));
@@ -246,6 +250,12 @@ void Simulation::check_end() {
     for (std::size_t at = 0; at < agents_.size(); ++at) {
         const Agent& agent = agents_[at];
         if (agent.dead || !agent.status || agent.left || agent.disturbed) continue;
+        const bool had_a_place = std::ranges::any_of(rounds_, [&](const auto& round) {
+            return std::ranges::any_of(round.second.placed, [at](const auto& of) { return of.second == at; });
+        });
+        // A coordinator that is asked to end has not met each node that its predecessors knew.
+        const bool is_unknown = ended_by_operator_ && !had_a_place && agent.joined_process != latest_process_;
+        if (is_unknown && *agent.status == 81) continue;
         if (!verdict_)
             violated("verdict", fmt::format("agent{} ended with {} before the job", at, *agent.status));
         else if (agent.admitted && *agent.status != verdict_->status)
