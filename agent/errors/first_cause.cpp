@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,7 +60,8 @@ void add_votes(Failures& failures, const Failure& from, std::map<int, int>& vote
 }
 
 /// The rank at which the names in messages of lost peers end. A rank that failed itself is named only if no other rank
-/// is, and one whose message names the next rank only if all do. Of several the one to which most ranks lead.
+/// is, and one whose message names the next rank only if all do. Of several the one to which most ranks lead, else the
+/// earliest exit.
 std::optional<int> last_named(Failures& failures) {
     std::map<int, int> leading, naming;
     std::vector<int> order;
@@ -71,7 +74,8 @@ std::optional<int> last_named(Failures& failures) {
         const auto found = find_rank(failures, rank);
         const bool failed = found != failures.end() && may_have_lost_peer(*found);
         const bool names_another = failed && !found->lost_ranks.empty();
-        return std::tuple(!failed, !names_another, leading[rank], naming[rank]);
+        const double after = found == failures.end() ? 0 : found->after.count();
+        return std::tuple(!failed, !names_another, leading[rank], naming[rank], -after, -rank);
     };
     std::optional<int> best;
     for (const int rank : order)
@@ -115,8 +119,12 @@ Failures::iterator first_with(Failures& failures, Strength strength) {
                         [&](const Failure& each) { return each.strength == strength; });
 }
 
-Failures::iterator find_early_exit(Failures& failures, const Failure& first_loss) {
+/// None where more ranks have exited with 0 than have failed: then the part of all was done, and what a rank lost
+/// afterwards was no rank.
+Failures::iterator find_early_exit(Failures& failures, const Failure& first_loss, int finished) {
     auto found = failures.end();
+    const auto failed = std::ranges::count_if(failures, std::not_fn(exited_with_0));
+    if (std::max<std::ptrdiff_t>(finished, std::ranges::count_if(failures, exited_with_0)) > failed) return found;
     for (auto each = failures.begin(); each != failures.end(); ++each)
         if (exited_with_0(*each) && each->after >= first_loss.after - kEarlyExit &&
             (found == failures.end() || each->after < found->after))
@@ -155,7 +163,7 @@ void weigh(Failure& failure) {
     }
 }
 
-Strength put_first_cause_first(Failures& failures) {
+Strength put_first_cause_first(Failures& failures, int finished) {
     for (const Strength own : {Strength::crash, Strength::own_error})
         if (const auto cause = first_with(failures, own); cause != failures.end()) {
             std::string because =
@@ -173,7 +181,7 @@ Strength put_first_cause_first(Failures& failures) {
         return Strength::named;
     }
     if (loss != failures.end())
-        if (const auto early = find_early_exit(failures, *loss); early != failures.end()) {
+        if (const auto early = find_early_exit(failures, *loss, finished); early != failures.end()) {
             choose(failures, early, "it exited with 0, and " + ranks_that_lost_a_peer(failures) + " lost a peer");
             return Strength::early_exit;
         }

@@ -22,8 +22,9 @@ inline constexpr std::chrono::milliseconds kEarlyExit{1000};
 
 /// Moves the first cause to the front, sets its `because`, and returns its strength. All were weighed. `failures` may
 /// contain workers that are no failures (stopped, or exited with 0): one of them becomes the cause only as a rank that
-/// is named or that exited early. The other failures keep their order.
-Strength put_first_cause_first(std::vector<Failure>& failures);
+/// is named or that exited early. The other failures keep their order. `finished`: number of ranks of all nodes that
+/// exited with 0, if it is known.
+Strength put_first_cause_first(std::vector<Failure>& failures, int finished = 0);
 
 /// A rank of which only its name in others' messages is known.
 [[nodiscard]] bool is_of_another_node(const Failure& failure);

@@ -372,8 +372,8 @@ void JobMembership::end(const r::Member::EndJob& how) {
     deadline_.cancel();
     reason_timer_ = {};
     over_ = true;
-    JobVerdict verdict{how.status, how.reason, failures_of({how.status, how.reason, how.records, {}, how.named_rank}),
-                       how.outcomes};
+    JobVerdict verdict{how.status, how.reason,
+                       failures_of({how.status, how.reason, how.records, how.outcomes, how.named_rank}), how.outcomes};
     if (alone_) {  // this node's own failures have all details
         verdict.failures.reset();
         if (verdict.reason == own_leave_) verdict.reason = own_reason_;

@@ -137,6 +137,7 @@ private:
     void miss_nodes(Time now);
     void judge(Time now);
     void judge_failure(Time now);
+    [[nodiscard]] bool most_have_finished() const;
     void find_lost_peer();
     void judge_loss(Time now);
     void next_round(Time now, Milliseconds pause);

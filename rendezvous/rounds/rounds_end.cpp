@@ -114,12 +114,21 @@ void Rounds::judge(Time now) {
     }
 }
 
+/// Then the part of all ranks was done, and a rank that has lost a peer afterwards misses none of them.
+bool Rounds::most_have_finished() const {
+    std::int64_t ranks = 0, finished = 0;
+    for (const auto& [id, node] : roster_.all())
+        if (node.survivor) ranks += node.record.workers();
+    for (const RankRange& range : blame_.outcomes().finished) finished += range.count;
+    return finished > ranks - finished;
+}
+
 /// Lost peers do not tell by themselves which rank they have lost.
 void Rounds::find_lost_peer() {
     if (blame_.causes().first().strength <= Cause::kUnclear) return;
     if (const auto named = rank_named_by_host(blame_.causes(), roster_))
         blame_.name(named->rank, fmt::format("rank {} ({}) was named as lost by its peers", named->rank, named->host));
-    else
+    else if (!most_have_finished())
         blame_.add_early_exits();
 }
 

@@ -114,3 +114,18 @@ def test_the_line_before_a_restart_names_the_cause(mesh, tmp_path):
     again = "if os.environ['TORCHELASTIC_RESTART_COUNT'] == '1': os._exit(0)\n"
     result, _ = mesh(2, CLOSE + "time.sleep(0.2)\nsys.exit(9)", "--max-restarts=1", "--crash-loop=0")
     assert "rank 2" in head(result) and "exited with 9" in head(result), result.err
+
+
+@pytest.mark.parametrize("hosts", [["--nproc-per-node=4"], ["--launcher=fork", "--hosts=a:2,b:2"]], ids=["a node", "two hosts"])
+def test_a_rank_that_loses_a_server_after_the_others_have_ended_well(dlaunch, script, hosts):
+    """None of them is missed: the part of all was done."""
+    program = script("upload", '#!/bin/sh\n[ "$RANK" = 0 ] || exit 0\nsleep 0.3\necho "upload: Connection refused" >&2\nexit 7\n')
+    result = dlaunch(*hosts, "--no-python", program)
+    assert result.rc == 7 and head(result).startswith("dlaunch: rank 0 ("), result.err
+
+
+def test_ranks_that_name_each_other_in_a_circle(dlaunch, script):
+    program = script("circle", '#!/bin/sh\nsleep 0.$RANK\necho "lost connection to rank $(( (RANK + 1) % 3 ))" >&2\nexit $((4 + RANK))\n')
+    result = dlaunch("--nproc-per-node=3", "--no-python", program)
+    rank = int(re.search(r"^dlaunch: rank (\d) .* exited with (\d)", head(result))[1])
+    assert result.rc == 4 + rank, result.err

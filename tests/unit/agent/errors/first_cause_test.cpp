@@ -127,6 +127,12 @@ TEST(FirstCause, IsTheRankAtWhichTheNamesEnd) {
         << "most name rank 2, which names rank 6";
     EXPECT_EQ(judge({names(2, 6), names(0, 2), names(6, 2)}), (Judgement{2, 5, Strength::named, {0, 6}}))
         << "a circle has no end";
+    std::vector<Failure> circle{exited(0, 4, "rank 1 is gone", 2), exited(1, 5, "rank 0 is gone", 1)};
+    for (Failure& failure : circle) weigh(failure);
+    for (int again = 0; again < 2; ++again) {
+        put_first_cause_first(circle);
+        EXPECT_EQ(circle.front().rank, 1) << "the earliest exit, also when it is chosen again";
+    }
     EXPECT_EQ(judge({names(0, 2), names(1, 2), names(2, 6), last, names(4, 3), names(5, 3), lost(3)}).rank, 6)
         << "three ranks lead to 6, two to 3";
 }
@@ -151,8 +157,13 @@ TEST(FirstCause, ANamedRankMayBeUnknownHere) {
 TEST(FirstCause, IsARankThatExitedWith0WhileItsPeersNeededIt) {
     EXPECT_EQ(judge({lost(0, 5.0), lost(2, 5.1), exited_with_0(1, 4.9)}),
               (Judgement{1, 10, Strength::early_exit, {0, 2}}));
-    EXPECT_EQ(judge({lost(0, 5.0), exited_with_0(1, 5.3), exited_with_0(2, 5.2)}),
-              (Judgement{2, 10, Strength::early_exit, {0, 1}}));
+    EXPECT_EQ(judge({lost(0, 5.0), lost(3, 5.0), exited_with_0(1, 5.3), exited_with_0(2, 5.2)}),
+              (Judgement{2, 10, Strength::early_exit, {0, 3, 1}}));
+}
+
+TEST(FirstCause, IsNoneOfTheManyThatExitedWith0) {
+    EXPECT_EQ(judge({lost(0, 5.3), exited_with_0(1, 5.0), exited_with_0(2, 5.1), exited_with_0(3, 5.0)}),
+              (Judgement{0, 10, Strength::lost_peer, {1, 2, 3}}));
 }
 
 TEST(FirstCause, IsNoRankThatExitedWith0LongBefore) {
