@@ -79,6 +79,11 @@ std::string_view decided_by_front_end(std::string_view option, const Facts& fact
     return {};
 }
 
+bool chosen_by_standalone(std::string_view option, const Facts& facts) {
+    return facts.settings.standalone && !facts.starts_hosts &&
+           is_in(option, {"rdzv-endpoint", "rdzv-id", "master-addr", "master-port", "node-rank"});
+}
+
 constexpr std::array<std::string_view, 4> kNames{"role_name", "local_rank", "rank", "hostname"};
 
 /// The names in "${name}" that no value replaces; they are printed as they stand.
@@ -120,6 +125,8 @@ void warn_without_effect(const Settings& settings, const agent::Plan& plan, cons
             warnings.push_back(fmt::format("{} has no effect without {}", spelling, missing));
         if (const std::string_view reason = decided_by_front_end(option, facts); !reason.empty())
             warnings.push_back(fmt::format("{} has no effect with --hosts: {}", spelling, reason));
+        if (chosen_by_standalone(option, facts))
+            warnings.push_back(spelling + " has no effect with --standalone, which chooses a port and a job id itself");
         if (option == "verbose" && settings.quiet) warnings.push_back(spelling + " and --quiet undo each other");
         if (option != "log-line-prefix-template") continue;
         for (const std::string_view name : unknown_names(plan.logs.prefix_template))

@@ -123,5 +123,13 @@ TEST(WithoutEffect, UnknownNamesInAPrefixAreNamed) {
                     "${local_rank}, ${rank}, ${hostname}"});
 }
 
+TEST(WithoutEffect, StandaloneChoosesItsPortAndId) {
+    for (const char* option : {"--rdzv-id=j", "--master-port=29400", "--rdzv-endpoint=a:1", "--node-rank=0"})
+        EXPECT_EQ(
+            warnings({"--standalone", option, "p"}),
+            Words{std::string(option) + " has no effect with --standalone, which chooses a port and a job id itself"});
+    EXPECT_EQ(warnings({"--standalone", "--rdzv-backend=c10d", "p"}), Words{}) << "torch's usual words";
+}
+
 }  // namespace
 }  // namespace dlaunch::launcher
