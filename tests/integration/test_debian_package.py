@@ -90,7 +90,7 @@ def build(installed, tmp_path, how):
         run("cmake", "--build", tmp_path / "build")
         return tmp_path / "build/consumer"
     words = run("pkg-config", "--cflags", "--libs", "dlaunch", env={**os.environ, "PKG_CONFIG_LIBDIR": str(config)}).split()
-    run("g++", "-std=c++20", tmp_path / "main.cpp", "-o", tmp_path / "consumer", *words)
+    run("g++", tmp_path / "main.cpp", "-o", tmp_path / "consumer", *words)
     return tmp_path / "consumer"
 
 

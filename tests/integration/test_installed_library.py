@@ -52,9 +52,9 @@ def pkg_config(prefix, monkeypatch):
     (found,) = prefix.rglob("dlaunch.pc")
     environment = {**os.environ, "PKG_CONFIG_PATH": str(found.parent)}
 
-    def build(compiler, folder, *more):
-        words = subprocess.run(["pkg-config", "--cflags", "--libs", "dlaunch"], check=True, capture_output=True, text=True, env=environment, timeout=30).stdout.split()
-        subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", folder / "main.cpp", "-o", folder / "consumer", *more, *words], check=True, timeout=120)
+    def build(compiler, folder, *more, options=()):
+        words = subprocess.run(["pkg-config", *options, "--cflags", "--libs", "dlaunch"], check=True, capture_output=True, text=True, env=environment, timeout=30).stdout.split()
+        subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", folder / "main.cpp", "-o", folder / "consumer", *more, *words], check=True, timeout=120)
 
     return build
 
@@ -63,6 +63,12 @@ def test_pkg_config(pkg_config, source, compiler, dlaunch):
     pkg_config(compiler, source)
     result = dlaunch("--nproc-per-node=2", "--no-python", source / "consumer", env={"LD_LIBRARY_PATH": None})
     assert result.rc == 0, result.err
+
+
+def test_a_program_of_a_newer_standard(pkg_config, source, compiler):
+    with open(source / "main.cpp", "a") as file:
+        file.write("static_assert(__cplusplus > 202002L);\n")
+    pkg_config(compiler, source, options=["--define-variable=standard=-std=c++2b"])
 
 
 def test_a_project_that_is_installed(prefix, source, dlaunch):
