@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -121,10 +121,10 @@ Failures::iterator first_with(Failures& failures, Strength strength) {
 
 /// None where more ranks have exited with 0 than have failed: then the part of all was done, and what a rank lost
 /// afterwards was no rank.
-Failures::iterator find_early_exit(Failures& failures, const Failure& first_loss, int finished) {
+Failures::iterator find_early_exit(Failures& failures, const Failure& first_loss, std::int64_t finished) {
     auto found = failures.end();
     const auto failed = std::ranges::count_if(failures, std::not_fn(exited_with_0));
-    if (std::max<std::ptrdiff_t>(finished, std::ranges::count_if(failures, exited_with_0)) > failed) return found;
+    if (std::max<std::int64_t>(finished, std::ranges::count_if(failures, exited_with_0)) > failed) return found;
     for (auto each = failures.begin(); each != failures.end(); ++each)
         if (exited_with_0(*each) && each->after >= first_loss.after - kEarlyExit &&
             (found == failures.end() || each->after < found->after))
@@ -163,7 +163,7 @@ void weigh(Failure& failure) {
     }
 }
 
-Strength put_first_cause_first(Failures& failures, int finished) {
+Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
     for (const Strength own : {Strength::crash, Strength::own_error})
         if (const auto cause = first_with(failures, own); cause != failures.end()) {
             std::string because =

@@ -7,6 +7,7 @@
 /// it, else the earliest exit of a rank whose messages are unknown, else the earliest exit.
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ inline constexpr std::chrono::milliseconds kEarlyExit{1000};
 /// contain workers that are no failures (stopped, or exited with 0): one of them becomes the cause only as a rank that
 /// is named or that exited early. The other failures keep their order. `finished`: number of ranks of all nodes that
 /// exited with 0, if it is known.
-Strength put_first_cause_first(std::vector<Failure>& failures, int finished = 0);
+Strength put_first_cause_first(std::vector<Failure>& failures, std::int64_t finished = 0);
 
 /// A rank of which only its name in others' messages is known.
 [[nodiscard]] bool is_of_another_node(const Failure& failure);

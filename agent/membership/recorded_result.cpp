@@ -17,9 +17,7 @@ std::vector<Failure> failures_of(const rendezvous::Verdict& verdict) {
             if (failure.strength == Strength::lost_peer && failure.lost_ranks.empty() &&
                 failure.rank != verdict.named_rank)
                 failure.lost_ranks = {verdict.named_rank};
-    int finished = 0;
-    for (const rendezvous::RankRange& range : verdict.outcomes.finished) finished += range.count;
-    put_first_cause_first(all, finished);
+    put_first_cause_first(all, rendezvous::count_of(verdict.outcomes.finished));
     drop_early_exits(all);
     return all;
 }

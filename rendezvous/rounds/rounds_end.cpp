@@ -116,10 +116,10 @@ void Rounds::judge(Time now) {
 
 /// Then the part of all ranks was done, and a rank that has lost a peer afterwards misses none of them.
 bool Rounds::most_have_finished() const {
-    std::int64_t ranks = 0, finished = 0;
+    std::int64_t ranks = 0;
     for (const auto& [id, node] : roster_.all())
         if (node.survivor) ranks += node.record.workers();
-    for (const RankRange& range : blame_.outcomes().finished) finished += range.count;
+    const std::int64_t finished = count_of(blame_.outcomes().finished);
     return finished > ranks - finished;
 }
 

@@ -34,6 +34,12 @@ std::int32_t RankLayout::role_world_size(std::int32_t local_rank) const {
     return find(local_rank).block.role_world_size;
 }
 
+std::int64_t count_of(const RankRanges& ranges) {
+    std::int64_t count = 0;
+    for (const RankRange& range : ranges) count += range.count;
+    return count;
+}
+
 RankRanges ranges_of(std::vector<std::int32_t> ranks) {
     RankRanges ranges;
     for (const std::int32_t rank : ranks) ranges.push_back({rank, 1});

@@ -29,6 +29,9 @@ struct RankRange {
 
 using RankRanges = std::vector<RankRange>;
 
+/// Number of ranks in the ranges.
+[[nodiscard]] std::int64_t count_of(const RankRanges& ranges);
+
 /// Ascending; adjacent ranges are one.
 [[nodiscard]] RankRanges ranges_of(std::vector<std::int32_t> ranks);
 /// Adds the others to `ranges`, which stay ascending.
