@@ -178,8 +178,8 @@ Call combine_call(const Group& group, Op op, MutableBuffer data, int root, const
 void ProcessGroup::barrier(const CallOptions& options) const { DLAUNCH_RUN(Call()); }
 Work ProcessGroup::barrier_async(const CallOptions& options) const { DLAUNCH_START(Call()); }
 void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
+    Group& group = member(group_, __func__);
     try {
-        Group& group = member(group_, __func__);
         Call call;
         call.monitored = true;
         group.run(call, options.timeout);
@@ -187,7 +187,7 @@ void ProcessGroup::monitored_barrier(const BarrierOptions& options) const {
         if (options.wait_all_ranks || error.code() != ErrorCode::timeout || error.ranks().size() < 2) throw;
         const int first = error.ranks().front();
         throw worker::failure(error.code(), {error.op(), error.sequence(), error.group()}, {first},
-                              fmt::format("rank {} did not arrive", first));
+                              fmt::format("rank {} did not arrive", group.parts().names()[first]));
     }
 }
 

@@ -44,11 +44,12 @@ struct Member {
 /// Throws Error (mismatch) that names the ranks which requested each backend, unless all requested the same.
 void check_backends(std::span<const Member> members);
 
-/// Publishes `value` under this rank and returns the values of all `ranks`, in the order of `ranks`. Throws Error
-/// (timeout) that names the ranks that did not publish in time; also if another rank gave up waiting for this one.
+/// Publishes `value` under this rank and returns the values of all `ranks` of a group, in the order of `ranks`. Throws
+/// Error (timeout) that names the ranks that did not publish in time; also if another rank gave up waiting for this
+/// one.
 [[nodiscard]] std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where& where,
-                                                 std::span<const int> ranks, int rank, const std::string& value,
-                                                 Time deadline);
+                                                 std::span<const int> ranks, int rank, const RankNames& names,
+                                                 const std::string& value, Time deadline);
 
 /// Encodes an Error that names ranks as a value of the store, and decodes it; op, sequence and group are not included.
 [[nodiscard]] std::string pack_error(const Error& error);

@@ -102,7 +102,7 @@ void prefer_given_up(const StoreHandle& store, const Error::Where& where, std::s
 /// ranks at once and with the same Error, on every host; a missing rank that arrives later finds the Error under its
 /// own key.
 std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where& where, std::span<const int> ranks,
-                                   int rank, const std::string& value, Time deadline) {
+                                   int rank, const RankNames& names, const std::string& value, Time deadline) {
     const Time begin = Clock::now();
     const std::string place = where.group.empty() ? where.op : where.op + " in group " + where.group;
     const auto publish = [&](int r, const std::string& own) {
@@ -123,7 +123,7 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
         if (error.code() == ErrorCode::timeout) {
             for (std::size_t i = 0; i < keys.size(); ++i)
                 if (!store.check(std::span(&keys[i], 1), deadline)) blamed.push_back(ranks[i]);
-            what = fmt::format("{}: {} of {} did not join within {}", place, list_ranks(blamed), ranks.size(),
+            what = fmt::format("{}: {} of {} did not join within {}", place, names.list(blamed), ranks.size(),
                                describe(Clock::now() - begin));
         } else if (blamed.empty()) {
             throw;
@@ -172,14 +172,14 @@ std::vector<Member> exchange_members(const StoreHandle& store, int rank, int wor
     std::iota(ranks.begin(), ranks.end(), 0);
     const Member own{host_id(), getpid(), base::host_name(), backend};
     std::vector<Member> members;
-    for (const std::string& text : roll_call(store.below("member"), kJoining, ranks, rank, pack(own), deadline))
+    for (const std::string& text : roll_call(store.below("member"), kJoining, ranks, rank, {}, pack(own), deadline))
         members.push_back(unpack(text));
     try {
         check_backends(members);
     } catch (const Error&) {
         // The store may live in a rank that leaves with this error: no rank leaves before all have read the members.
         try {
-            (void)roll_call(store.below("read"), kJoining, ranks, rank, "read",
+            (void)roll_call(store.below("read"), kJoining, ranks, rank, {}, "read",
                             std::min(deadline, after(kReadTimeout)));
         } catch (const Error&) {
             // A rank was late, or the store has gone with the first rank that left.

@@ -9,6 +9,7 @@
 
 #include "worker_lib/src/core/call.hpp"
 #include "worker_lib/src/core/capabilities.hpp"
+#include "worker_lib/src/core/group_info.hpp"
 #include "worker_lib/src/core/work_state.hpp"
 
 namespace dlaunch::worker {
@@ -71,15 +72,6 @@ public:
     virtual std::unique_ptr<Backend> split(const Split&) { return nullptr; }
     /// This rank does not come to the split with this number: ranks that wait for it there get `why`.
     virtual void refuse_split(int, const Error&) {}
-};
-
-/// A group as one of its ranks sees it: names for error texts, and this rank's position.
-struct GroupInfo {
-    std::string name;
-    int rank = 0, size = 1;
-    std::vector<int> labels{};  ///< rank numbers to report in errors, by rank; empty: the ranks themselves
-
-    [[nodiscard]] int label(int r) const { return labels.empty() ? r : labels[static_cast<std::size_t>(r)]; }
 };
 
 }  // namespace dlaunch::worker

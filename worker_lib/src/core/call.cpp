@@ -106,20 +106,26 @@ bool all_alike(std::span<const Signature> by_rank) {
     return std::all_of(by_rank.begin(), by_rank.end(), [&](const Signature& other) { return other == by_rank[0]; });
 }
 
-Error mismatch(std::span<const Signature> by_rank, const std::string& group) {
+Error mismatch(std::span<const Signature> by_rank, const GroupInfo& group) {
     const auto odd = std::find_if(by_rank.begin(), by_rank.end(), [&](const Signature& s) { return s != by_rank[0]; });
     return mismatch(by_rank[0], static_cast<int>(odd - by_rank.begin()), *odd, group);
 }
 
-Error mismatch(const Signature& first, int rank, const Signature& odd, const std::string& group) {
-    return {
-        ErrorCode::mismatch,
-        fmt::format("mismatch in group {}: as call #{} rank 0 called {}, rank {} called {}{}; all ranks must make the "
-                    "same calls in the same order",
-                    group, first.sequence, describe(first), rank, describe(odd),
-                    odd.sequence == first.sequence ? "" : fmt::format(" as call #{}", odd.sequence)),
-        {0, rank},
-        {name_of(first.op), first.sequence, group}};
+Error mismatch(const Signature& first, int rank, const Signature& odd, const GroupInfo& group) {
+    return {ErrorCode::mismatch,
+            fmt::format("mismatch in group {}: as call #{} rank {} called {}, rank {} called {}{}; all ranks must make "
+                        "the same calls in the same order",
+                        group.name, first.sequence, group.named(0), describe(first), group.named(rank), describe(odd),
+                        odd.sequence == first.sequence ? "" : fmt::format(" as call #{}", odd.sequence)),
+            {0, rank},
+            {name_of(first.op), first.sequence, group.name}};
+}
+
+Error mismatch(const Error::Where& where, const GroupInfo& group, int from, std::size_t sent, int to,
+               std::size_t expected) {
+    return failure(ErrorCode::mismatch, where, {from, to},
+                   fmt::format("rank {} sends {} elements to rank {}, which expects {}", group.named(from), sent,
+                               group.named(to), expected));
 }
 
 Error interrupted(const Error& why, const Error::Where& where) {
@@ -145,27 +151,16 @@ Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks,
     return {code, fmt::format("{}{} in group {}: {}", where.op, number, where.group, what), std::move(ranks), where};
 }
 
-std::vector<std::byte> allocate_unexpected(int rank, int from, std::size_t bytes) {
+std::vector<std::byte> allocate_unexpected(const GroupInfo& group, int from, std::size_t bytes) {
     try {
         return std::vector<std::byte>(bytes);
     } catch (const std::bad_alloc&) {
         throw Error(
             ErrorCode::backend,
-            fmt::format("rank {} has no memory for the {} bytes that rank {} sent before what is to be received", rank,
-                        bytes, from),
-            {rank}, {});
+            fmt::format("rank {} has no memory for the {} bytes that rank {} sent before what is to be received",
+                        group.named(group.rank), bytes, group.named(from)),
+            {group.rank}, {});
     }
-}
-
-std::string list_ranks(const std::vector<int>& ranks) {
-    constexpr std::size_t kMost = 16;
-    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        if (i == kMost) return text + fmt::format(" and {} more", ranks.size() - kMost);
-        if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
-        text += std::to_string(ranks[i]);
-    }
-    return text;
 }
 
 std::string describe(std::chrono::nanoseconds duration) {

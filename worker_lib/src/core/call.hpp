@@ -12,6 +12,7 @@
 #include <dlaunch/error.hpp>
 #include <dlaunch/reduce_op.hpp>
 #include "worker_lib/src/core/deadline.hpp"
+#include "worker_lib/src/core/group_info.hpp"
 
 namespace dlaunch::worker {
 
@@ -127,8 +128,12 @@ static_assert(sizeof(Signature) == 40);
 
 [[nodiscard]] bool all_alike(std::span<const Signature> by_rank);
 /// Names the first rank with a call other than rank 0's, and both calls; the same text on every rank.
-[[nodiscard]] Error mismatch(std::span<const Signature> by_rank, const std::string& group);
-[[nodiscard]] Error mismatch(const Signature& of_rank_0, int rank, const Signature& odd, const std::string& group);
+[[nodiscard]] Error mismatch(std::span<const Signature> by_rank, const GroupInfo& group);
+[[nodiscard]] Error mismatch(const Signature& of_rank_0, int rank, const Signature& odd, const GroupInfo& group);
+
+/// Rank `from` sends `sent` elements to rank `to` in an all_to_all, which expects another number.
+[[nodiscard]] Error mismatch(const Error::Where& where, const GroupInfo& group, int from, std::size_t sent, int to,
+                             std::size_t expected);
 
 /// The Error of a call that is pending when its group ends because of `why`.
 [[nodiscard]] Error interrupted(const Error& why, const Error::Where& where);
@@ -138,11 +143,9 @@ static_assert(sizeof(Signature) == 40);
 [[nodiscard]] Error::Where where(const Call& call, const std::string& group);
 /// "all_reduce #17 in group world: rank 1 ...".
 [[nodiscard]] Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what);
-/// Memory at `rank` for an unexpected message: one from `from` that arrived before a matching receive was posted.
+/// Memory at this rank for an unexpected message: one from `from` that arrived before a matching receive was posted.
 /// Throws Error (backend) when memory is exhausted.
-[[nodiscard]] std::vector<std::byte> allocate_unexpected(int rank, int from, std::size_t bytes);
-/// "rank 3", "ranks 1, 2 and 5".
-[[nodiscard]] std::string list_ranks(const std::vector<int>& ranks);
+[[nodiscard]] std::vector<std::byte> allocate_unexpected(const GroupInfo& group, int from, std::size_t bytes);
 /// "3 s", "250 ms".
 [[nodiscard]] std::string describe(std::chrono::nanoseconds duration);
 

@@ -63,7 +63,7 @@ void Group::refuse(const std::string& op, Feature feature, Device device) const 
 void Group::refuse_copy(const char* op) const {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} in group {}: this process is a fork of rank {}, and only that one is in the group", op,
-                            parts_.name, rank()),
+                            parts_.name, parts_.world_rank),
                 {}, {op, 0, parts_.name});
 }
 
@@ -93,7 +93,7 @@ auto Group::carry_out(Where&& call, F&& f) -> decltype(f()) {
         throw;
     } catch (const std::exception& thrown) {
         const Error error =
-            failure(ErrorCode::backend, call(), {rank()}, fmt::format("rank {}: {}", rank(), thrown.what()));
+            failure(ErrorCode::backend, call(), {rank()}, fmt::format("rank {}: {}", parts_.world_rank, thrown.what()));
         backend_->give_up(error);
         throw Error(error);
     }
@@ -129,9 +129,9 @@ void Group::run_one(Call& call) {
 
 /// A skipped call breaks the common order of calls on all ranks, so the group ends.
 Error Group::end_late(const Error::Where& call, std::chrono::milliseconds timeout) {
-    Error error =
-        failure(ErrorCode::timeout, call, {},
-                fmt::format("rank {} waited {} for its turn, an earlier call is not done", rank(), describe(timeout)));
+    Error error = failure(ErrorCode::timeout, call, {},
+                          fmt::format("rank {} waited {} for its turn, an earlier call is not done", parts_.world_rank,
+                                      describe(timeout)));
     backend_->give_up(error);
     return error;
 }
@@ -204,7 +204,8 @@ void Group::fail_lost(int first, int count, const std::string& reason) {
         if (r != rank() && in_world >= first && in_world - first < count) lost.push_back(r);
     }
     if (lost.empty()) return;
-    const std::string text = fmt::format("{} {} gone: {}", list_ranks(lost), lost.size() == 1 ? "is" : "are", reason);
+    const std::string text =
+        fmt::format("{} {} gone: {}", parts_.names().list(lost), lost.size() == 1 ? "is" : "are", reason);
     try {
         backend_->give_up({ErrorCode::peer_lost, text, lost, {"", 0, parts_.name}});
     } catch (const std::exception&) {
@@ -214,14 +215,17 @@ void Group::fail_lost(int first, int count, const std::string& reason) {
 
 void Group::agree_on(int number, std::span<const int> ranks, const GroupParts& subgroup, Time deadline) const {
     const Error::Where where{"new_group", 0, parts_.name};
+    const RankNames names = parts_.names();
     const auto liveness = std::make_shared<LivenessCheck>(
         "new_group", LivenessCheck::Group{.name = parts_.name,
                                           .rank = subgroup.rank,
                                           .ranks = ranks,
+                                          .names = names,
                                           .in_job = subgroup.in_job ? subgroup.ranks : std::vector<int>{},
                                           .members = subgroup.members});
-    const auto received = roll_call(LivenessCheck::guarded(subgroup.store, liveness), where, ranks, rank(),
-                                    fmt::format("{} of {}", subgroup.backend, fmt::join(ranks, ", ")), deadline);
+    const auto received =
+        roll_call(LivenessCheck::guarded(subgroup.store, liveness), where, ranks, rank(), names,
+                  fmt::format("{} of {}", subgroup.backend, fmt::join(subgroup.ranks, ", ")), deadline);
     // Compare with the lowest rank, so that the error text is the same on all ranks whatever the order of `ranks`.
     const auto first = std::min_element(ranks.begin(), ranks.end());
     const std::string& expected = received[static_cast<std::size_t>(first - ranks.begin())];
@@ -232,7 +236,7 @@ void Group::agree_on(int number, std::span<const int> ranks, const GroupParts& s
     if (odd < 0) return;
     throw Error(ErrorCode::mismatch,
                 fmt::format("mismatch in group {}: as new_group #{} rank {} called for {}, rank {} for {}", parts_.name,
-                            number, *first, expected, odd, requested),
+                            number, names[*first], expected, names[odd], requested),
                 {*first, odd}, where);
 }
 
@@ -264,10 +268,11 @@ std::shared_ptr<Group> Group::split(int color, int key, const GroupOptions& opti
         "split", LivenessCheck::Group{.name = parts_.name,
                                       .rank = rank(),
                                       .ranks = everybody,
+                                      .names = parts_.names(),
                                       .in_job = parts_.in_job ? parts_.ranks : std::vector<int>{},
                                       .members = parts_.members});
     const StoreHandle store = parts_.store.below(fmt::format("split/{}", number));
-    const auto received = roll_call(LivenessCheck::guarded(store, liveness), where, everybody, rank(),
+    const auto received = roll_call(LivenessCheck::guarded(store, liveness), where, everybody, rank(), parts_.names(),
                                     fmt::format("{} {}", color, key), deadline);
     std::vector<std::pair<int, int>> mine;  // key, rank
     for (const int r : everybody) {

@@ -30,6 +30,9 @@ struct GroupParts {
         host;             ///< the store's server if this rank runs it; lives as long as the group
     bool in_job = false;  ///< ranks in the world equal the ranks of the agent's job
     NcclOptions nccl{};
+
+    [[nodiscard]] RankNames names() const { return RankNames(ranks); }
+    [[nodiscard]] GroupInfo info() const { return {name, rank, static_cast<int>(ranks.size()), names()}; }
 };
 
 struct Backend::Split {

@@ -19,6 +19,7 @@ LivenessCheck::LivenessCheck(const char* op, const Group& group)
       rank_(group.rank),
       ranks_(group.ranks.begin(), group.ranks.end()),
       in_job_(group.in_job.begin(), group.in_job.end()),
+      names_(group.names),
       lost_(std::make_shared<std::atomic<int>>(-1)) {
     for (std::size_t i = 0; i < group.members.size(); ++i) {
         const bool here = group.members[i].host_id == group.members[static_cast<std::size_t>(rank_)].host_id;
@@ -50,7 +51,7 @@ void LivenessCheck::check() const {
     }
     if (gone < 0) return;
     const int rank = ranks_[static_cast<std::size_t>(gone)];
-    throw failure(ErrorCode::peer_lost, where_, {rank}, fmt::format("rank {} is gone{}", rank, details));
+    throw failure(ErrorCode::peer_lost, where_, {rank}, fmt::format("rank {} is gone{}", names_[rank], details));
 }
 
 StoreHandle LivenessCheck::guarded(const StoreHandle& store, const std::shared_ptr<LivenessCheck>& liveness,

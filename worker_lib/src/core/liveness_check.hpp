@@ -19,6 +19,7 @@ public:
         std::string name;
         int rank = -1;                      ///< of this process, in the group
         std::span<const int> ranks;         ///< rank numbers to report in errors, by rank in the group
+        RankNames names{};                  ///< of the ranks in `ranks`
         std::span<const int> in_job;        ///< ranks in the agent's job, by rank in the group; empty: not of a job
         std::span<const Member> members{};  ///< empty: not known yet
     };
@@ -39,6 +40,7 @@ private:
     const Error::Where where_;
     const int rank_;
     const std::vector<int> ranks_, in_job_;
+    const RankNames names_;
     const std::shared_ptr<std::atomic<int>> lost_;  // index of the first lost member; -1: none
     std::vector<PidWatcher::Id> watches_;
 };

@@ -24,13 +24,14 @@ auto choose(const std::vector<Member>& members) {
 }
 
 std::unique_ptr<Backend> make_watched(const GroupParts& parts, Time deadline, const SetupFailure& setup_failure) {
-    const GroupInfo group{parts.name, parts.rank, static_cast<int>(parts.ranks.size())};
+    const GroupInfo group = parts.info();
     std::vector<int> ranks(parts.ranks.size());
     std::iota(ranks.begin(), ranks.end(), 0);
     const auto liveness = std::make_shared<LivenessCheck>(
         "new_group", LivenessCheck::Group{.name = parts.name,
                                           .rank = parts.rank,
                                           .ranks = ranks,
+                                          .names = group.names,
                                           .in_job = parts.in_job ? parts.ranks : std::vector<int>{},
                                           .members = parts.members});
     const StoreHandle store = LivenessCheck::guarded(parts.store, liveness, [setup_failure] { setup_failure.check(); });
@@ -44,7 +45,7 @@ std::unique_ptr<Backend> make_watched(const GroupParts& parts, Time deadline, co
 
 /// Publishes a failure of this rank to the ranks that wait for it.
 std::unique_ptr<Backend> make_host_backend(const GroupParts& parts, Time deadline) {
-    const SetupFailure setup_failure(parts.store, parts.name, parts.rank);
+    const SetupFailure setup_failure(parts.store, parts.info());
     try {
         return make_watched(parts, deadline, setup_failure);
     } catch (const Error& error) {

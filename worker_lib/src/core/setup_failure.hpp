@@ -1,5 +1,6 @@
 #pragma once
 
+#include "worker_lib/src/core/group_info.hpp"
 #include "worker_lib/src/store/handle.hpp"
 
 namespace dlaunch::worker {
@@ -9,8 +10,8 @@ namespace dlaunch::worker {
 /// group that succeeds pays nothing.
 class SetupFailure {
 public:
-    SetupFailure(StoreHandle store, std::string group, int rank)
-        : store_(std::move(store)), where_{"new_group", 0, std::move(group)}, rank_(rank) {}
+    SetupFailure(StoreHandle store, const GroupInfo& group)
+        : store_(std::move(store)), where_{"new_group", 0, group.name}, rank_(group.rank), named_(group.named(rank_)) {}
 
     /// Throws the published Error, if there is one.
     void check() const;
@@ -20,7 +21,7 @@ public:
 private:
     const StoreHandle store_;
     const Error::Where where_;
-    const int rank_;
+    const int rank_, named_;
 };
 
 }  // namespace dlaunch::worker

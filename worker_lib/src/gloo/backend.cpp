@@ -42,8 +42,10 @@ public:
     }
 
     void abort(const std::string& why) override {
-        give_up(
-            {ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
+        give_up({ErrorCode::aborted,
+                 fmt::format("rank {}: {}", group_.named(group_.rank), why),
+                 {group_.rank},
+                 {"", 0, group_.name}});
     }
 
     void give_up(const Error& why) override {

@@ -132,10 +132,8 @@ private:
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < n; ++j)
                 if (const std::size_t sent = all[i * 2 * n + j], expected = all[j * 2 * n + n + i]; sent != expected)
-                    throw failure(
-                        ErrorCode::mismatch, where(call_, subset_.mesh().group()),
-                        {static_cast<int>(i), static_cast<int>(j)},
-                        fmt::format("rank {} sends {} elements to rank {}, which expects {}", i, sent, j, expected));
+                    throw mismatch(where(call_, subset_.mesh().group().name), subset_.mesh().group(),
+                                   static_cast<int>(i), sent, static_cast<int>(j), expected);
     }
 
     struct Source {

@@ -52,14 +52,14 @@ void Frames::begin_receives(int parity) {
 
 /// Throws the reason of `first` if it gave up this call, else a time-out that names every rank with a missing frame.
 void Frames::fail(const Call& call, int first, Time began) {
-    const Error::Where here = where(call, mesh_.group());
+    const Error::Where here = where(call, mesh_.group().name);
     if (const auto why = mesh_.given_up(first, here)) throw Error(*why);
     std::vector<int> missing;
     for (int r = 0; r < mesh_.size(); ++r)
         if (r == first || (r != mesh_.rank() && !has_arrived(r, call, after(kPollTime)))) missing.push_back(r);
-    throw failure(
-        ErrorCode::timeout, here, missing,
-        fmt::format("rank {} waited {} for {}", mesh_.rank(), describe(Clock::now() - began), list_ranks(missing)));
+    throw failure(ErrorCode::timeout, here, missing,
+                  fmt::format("rank {} waited {} for {}", mesh_.group().named(mesh_.rank()),
+                              describe(Clock::now() - began), mesh_.group().names.list(missing)));
 }
 
 /// Waits for the frame until `then`; throws if it can no longer arrive.
@@ -84,7 +84,7 @@ void Frames::wait_for(int rank, const Call& call, Time began) {
 /// Checks all peers with a closed connection. Such a peer has either given up this call and published its reason, or
 /// completed the call and left; in the latter case its frame has arrived or is about to be processed.
 void Frames::check_peers(const Call& call, Time began) {
-    const Error::Where here = where(call, mesh_.group());
+    const Error::Where here = where(call, mesh_.group().name);
     for (int r = 0; r < mesh_.size(); ++r) {
         if (r == mesh_.rank() || !mesh_.is_broken(r)) continue;
         if (const auto why = mesh_.given_up(r, here)) throw Error(*why);

@@ -97,9 +97,10 @@ void GlooStore::read_addresses() {
 }
 
 void GlooStore::fail_without(std::vector<int> ranks, Time began) const {
-    const std::string who = list_ranks(ranks);
-    throw failure(ErrorCode::timeout, {"new_group", 0, group_.name}, std::move(ranks),
-                  fmt::format("rank {} waited {} for {}", group_.rank, describe(Clock::now() - began), who));
+    const std::string who = group_.names.list(ranks);
+    throw failure(
+        ErrorCode::timeout, {"new_group", 0, group_.name}, std::move(ranks),
+        fmt::format("rank {} waited {} for {}", group_.named(group_.rank), describe(Clock::now() - began), who));
 }
 
 }  // namespace dlaunch::worker::gloo_backend

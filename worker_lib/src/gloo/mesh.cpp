@@ -30,7 +30,7 @@ std::string write_reason(const Error& why) {
     return fmt::format("{} {} {} {}{}{}", static_cast<int>(why.code()), why.sequence(), ranks.size(),
                        fmt::join(ranks, " "), ranks.empty() ? "" : " ", why.what());
 }
-Mesh::Reason read_reason(int rank, const std::string& reason) {
+Mesh::Reason read_reason(int named, const std::string& reason) {
     std::istringstream fields(reason);
     int code = 0;
     std::uint64_t sequence = 0;
@@ -40,7 +40,7 @@ Mesh::Reason read_reason(int rank, const std::string& reason) {
     for (int r = 0; ranks.size() < count && fields >> r;) ranks.push_back(r);
     std::string text;
     std::getline(fields >> std::ws, text, '\0');
-    return {{static_cast<ErrorCode>(code), fmt::format("rank {} gave up: {}", rank, text), ranks, {}}, sequence};
+    return {{static_cast<ErrorCode>(code), fmt::format("rank {} gave up: {}", named, text), ranks, {}}, sequence};
 }
 
 /// Gloo waits for a connection five times as long as its time-out; the time-out has no other use here.
@@ -65,10 +65,11 @@ Mesh::Mesh(GroupInfo group, const std::vector<Member>& members, StoreHandle stor
     } catch (const std::exception& error) {
         store_.check_liveness();  // throws if a rank is lost or has published a failure
         const bool late = Clock::now() >= deadline;
-        throw Error(late ? ErrorCode::timeout : ErrorCode::backend,
-                    fmt::format("gloo: group {}: rank {} cannot connect {}: {}", group_.name, group_.rank,
-                                peer < 0 ? "to the others" : fmt::format("to rank {}", peer), error.what()),
-                    peer < 0 ? std::vector<int>{} : std::vector<int>{peer}, {"new_group", 0, group_.name});
+        throw Error(
+            late ? ErrorCode::timeout : ErrorCode::backend,
+            fmt::format("gloo: group {}: rank {} cannot connect {}: {}", group_.name, group_.named(group_.rank),
+                        peer < 0 ? "to the others" : fmt::format("to rank {}", group_.named(peer)), error.what()),
+            peer < 0 ? std::vector<int>{} : std::vector<int>{peer}, {"new_group", 0, group_.name});
     }
 }
 
@@ -132,18 +133,22 @@ Error Mesh::blame(const std::exception& thrown, int peer, Time began) const {
     }
     if (dynamic_cast<const TimedOut*>(&thrown))
         return {ErrorCode::timeout,
-                fmt::format("rank {} waited {} for rank {}", group_.rank, describe(Clock::now() - began), peer),
+                fmt::format("rank {} waited {} for rank {}", group_.named(group_.rank), describe(Clock::now() - began),
+                            group_.named(peer)),
                 {peer},
                 {}};
     if (const auto published = reason(peer)) return published->why;
-    return {ErrorCode::peer_lost, fmt::format("rank {} is gone: it ended, or left the group", peer), {peer}, {}};
+    return {ErrorCode::peer_lost,
+            fmt::format("rank {} is gone: it ended, or left the group", group_.named(peer)),
+            {peer},
+            {}};
 }
 
 std::optional<Mesh::Reason> Mesh::reason(int peer) const {
     try {
         const std::vector<std::string> keys{reason_key(peer)};
         const Time soon = Clock::now() + kStoreTimeout;
-        if (store_.check(keys, soon)) return read_reason(peer, store_.get(keys[0], soon));
+        if (store_.check(keys, soon)) return read_reason(group_.named(peer), store_.get(keys[0], soon));
     } catch (const Error&) {
         // The store is gone; the caller uses its own finding.
     }
@@ -282,7 +287,7 @@ bool Flow::wait(const Call& call, Time until) {
         if (!mesh_.await(*buffer_, sends_, peer_, std::min(until, call.deadline.at()))) std::rethrow_exception(failed_);
     } catch (const std::exception& error) {
         if (until < call.deadline.at() && dynamic_cast<const TimedOut*>(&error)) return false;
-        throw mesh_.translate(error, peer_, where(call, mesh_.group()), began);
+        throw mesh_.translate(error, peer_, where(call, mesh_.group().name), began);
     }
     --begun_;
     return true;

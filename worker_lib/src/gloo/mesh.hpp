@@ -48,7 +48,7 @@ public:
 
     [[nodiscard]] int rank() const { return group_.rank; }
     [[nodiscard]] int size() const { return group_.size; }
-    [[nodiscard]] const std::string& group() const { return group_.name; }
+    [[nodiscard]] const GroupInfo& group() const { return group_; }
 
     /// Translates an exception of Gloo during a transfer with `peer` that started at `began`: this rank's reason if it
     /// has given up itself, else a time-out, else the reason that the peer has published, else a lost peer. The Error

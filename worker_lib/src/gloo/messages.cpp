@@ -104,10 +104,11 @@ bool Messages::fits(const Call& call, int source, const Envelope& envelope) cons
     const Transfer& t = call->transfer;
     const std::size_t count = envelope.bytes / size_of(envelope.type);
     if (envelope.type == t.type && (count == t.count || (t.up_to && count < t.count))) return true;
-    call->finish(std::make_exception_ptr(failure(
-        ErrorCode::mismatch, where(false), {source, mesh_.rank()},
-        fmt::format("rank {} sent {} {} with tag {}, rank {} receives {}{} {}", source, count, name_of(envelope.type),
-                    envelope.tag, mesh_.rank(), t.up_to ? "up to " : "", t.count, name_of(t.type)))));
+    call->finish(std::make_exception_ptr(
+        failure(ErrorCode::mismatch, where(false), {source, mesh_.rank()},
+                fmt::format("rank {} sent {} {} with tag {}, rank {} receives {}{} {}", mesh_.group().named(source),
+                            count, name_of(envelope.type), envelope.tag, mesh_.group().named(mesh_.rank()),
+                            t.up_to ? "up to " : "", t.count, name_of(t.type)))));
     return false;
 }
 
@@ -197,7 +198,7 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
         if (receiver)
             began = receiver->began;
         else
-            elsewhere = allocate_unexpected(mesh_.rank(), rank, envelope.bytes);
+            elsewhere = allocate_unexpected(mesh_.group(), rank, envelope.bytes);
     }
     try {
         if (envelope.bytes > 0) {
@@ -291,8 +292,10 @@ bool Messages::wait(Pending& call, Time deadline) {
         if (found > 0)
             call.finish(std::make_exception_ptr(
                 failure(ErrorCode::timeout, where(sends), ranks,
-                        fmt::format("rank {} waited {} for {} to {}", mesh_.rank(), describe(Clock::now() - call.began),
-                                    ranks.empty() ? "any rank" : list_ranks(ranks), sends ? "receive" : "send"))));
+                        fmt::format("rank {} waited {} for {} to {}", mesh_.group().named(mesh_.rank()),
+                                    describe(Clock::now() - call.began),
+                                    ranks.empty() ? "any rank" : mesh_.group().names.list(ranks),
+                                    sends ? "receive" : "send"))));
     }
     return call.WorkState::wait_until(deadline);
 }

@@ -61,7 +61,7 @@ private:
     bool accepts(const Call& call, int source, const Envelope& envelope) const;
     bool fits(const Call& call, int source, const Envelope& envelope) const;
     bool wait(Pending& call, Time deadline);
-    [[nodiscard]] Error::Where where(bool sends) const { return {sends ? "send" : "recv", 0, mesh_.group()}; }
+    [[nodiscard]] Error::Where where(bool sends) const { return {sends ? "send" : "recv", 0, mesh_.group().name}; }
 
     Mesh& mesh_;
     std::mutex mutex_;

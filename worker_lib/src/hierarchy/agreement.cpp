@@ -67,7 +67,7 @@ public:
         levels_.on_host(show, 2);
     }
 
-    void compare(const std::string& group) const {
+    void compare(const GroupInfo& group) const {
         int odd = -1;
         Signature differs;
         const auto take = [&](int rank, const Signature& signature) {
@@ -146,7 +146,7 @@ private:
 
 }  // namespace
 
-bool agree(Levels& levels, const Call& call, const Call& whole, const std::string& group) {
+bool agree(Levels& levels, const Call& call, const Call& whole, const GroupInfo& group) {
     Agreement agreement(levels, call, whole);
     agreement.exchange();
     agreement.compare(group);

@@ -7,7 +7,7 @@ namespace dlaunch::worker::hierarchy {
 
 /// Throws the same Error (mismatch) on all ranks. `whole` is the call to execute; it differs from the program's `call`
 /// in the type if sums are accumulated in a wider one. True: the data fitted in and the call is complete.
-[[nodiscard]] bool agree(Levels& levels, const Call& call, const Call& whole, const std::string& group);
+[[nodiscard]] bool agree(Levels& levels, const Call& call, const Call& whole, const GroupInfo& group);
 
 // --- the parts of a two-level reduction ------------------------------------------------------------------------------
 

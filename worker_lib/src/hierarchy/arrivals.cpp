@@ -39,8 +39,9 @@ Error Arrivals::name_missing(const Call& call, const Error& late) const {
         return late;
     }
     if (missing.empty()) return late;  // the missing ranks have arrived since the time-out
-    return failure(ErrorCode::timeout, where(call, group_.name), missing,
-                   fmt::format("rank {} waited without success for {}", group_.rank, list_ranks(missing)));
+    return failure(
+        ErrorCode::timeout, where(call, group_.name), missing,
+        fmt::format("rank {} waited without success for {}", group_.named(group_.rank), group_.names.list(missing)));
 }
 
 }  // namespace dlaunch::worker::hierarchy

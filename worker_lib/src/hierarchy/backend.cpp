@@ -22,7 +22,7 @@ public:
         check_usable();
         if (call.monitored) arrivals_.record(call);
         try {
-            run_collective(levels_, call, group_.name);
+            run_collective(levels_, call, group_);
         } catch (const Error& error) {
             if (error.code() == ErrorCode::mismatch) throw;
             const bool asks = call.monitored && error.code() == ErrorCode::timeout;
@@ -37,8 +37,10 @@ public:
     void* native_handle(std::string_view backend) override { return levels_.native_handle(backend); }
 
     void abort(const std::string& why) override {
-        give_up(
-            {ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
+        give_up({ErrorCode::aborted,
+                 fmt::format("rank {}: {}", group_.named(group_.rank), why),
+                 {group_.rank},
+                 {"", 0, group_.name}});
     }
 
     void give_up(const Error& why) override {

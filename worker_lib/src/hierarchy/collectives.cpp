@@ -260,14 +260,14 @@ private:
     const std::size_t element_;
 };
 
-void run_wide(Levels& levels, const Call& call, const Call& wide, const std::string& group) {
+void run_wide(Levels& levels, const Call& call, const Call& wide, const GroupInfo& group) {
     levels.begin_call(call);
     if (!agree(levels, call, wide, group)) Collective(levels, wide).run();
 }
 
 /// Accumulates in a wider type and rounds or narrows once, at the end. T: the type of the elements.
 template <class T, class W, class Widen, class Narrow>
-void run_wider(Levels& levels, const Call& call, const std::string& group, Widen widen, Narrow narrow) {
+void run_wider(Levels& levels, const Call& call, const GroupInfo& group, Widen widen, Narrow narrow) {
     const Extent elements = extent(call, levels.rank, static_cast<int>(levels.layout.host_of.size()));
     std::vector<W> in(elements.in), out(elements.out);
     std::transform(reinterpret_cast<const T*>(call.in), reinterpret_cast<const T*>(call.in) + elements.in, in.begin(),
@@ -281,14 +281,14 @@ void run_wider(Levels& levels, const Call& call, const std::string& group, Widen
 }
 
 template <class T>
-void run_exact(Levels& levels, const Call& call, const std::string& group) {
+void run_exact(Levels& levels, const Call& call, const GroupInfo& group) {
     run_wider<T, std::int64_t>(
         levels, call, group, [](T value) { return std::int64_t{value}; },
         [](std::int64_t value) { return static_cast<T>(value); });
 }
 
 /// 16-bit floats are accumulated in float, averages of short integers in 64 bits.
-void run_reduction(Levels& levels, const Call& call, const std::string& group) {
+void run_reduction(Levels& levels, const Call& call, const GroupInfo& group) {
     using Kind = ReduceOp::Kind;
     if (call.function || call.op == Op::scan || call.op == Op::exscan) return run_wide(levels, call, call, group);
     const Kind kind = call.reduce.kind();
@@ -323,7 +323,7 @@ void run_reduction(Levels& levels, const Call& call, const std::string& group) {
 
 }  // namespace
 
-void run_collective(Levels& levels, const Call& call, const std::string& group) {
+void run_collective(Levels& levels, const Call& call, const GroupInfo& group) {
     reduces(call.op) ? run_reduction(levels, call, group) : run_wide(levels, call, call, group);
 }
 

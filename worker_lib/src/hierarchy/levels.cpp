@@ -48,7 +48,7 @@ Levels::Levels(const GroupInfo& group, const std::vector<Member>& members, const
       local_size(static_cast<int>(layout.on(host).size())) {
     std::vector<Member> here;
     for (const int r : layout.on(host)) here.push_back(members[static_cast<std::size_t>(r)]);
-    host_ranks_ = shm::make_backend({group.name, local, local_size, layout.on(host)}, here,
+    host_ranks_ = shm::make_backend({group.name, local, local_size, group.names, layout.on(host)}, here,
                                     store.below(fmt::format("host/{}", host)), deadline);
     all_ = make_gloo_backend(group, members, store, deadline);
     if (local < layout.planes) plane_ = all_->subset(layout.plane(local));

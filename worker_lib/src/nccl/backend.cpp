@@ -18,9 +18,7 @@ constexpr auto kLeaveTimeout = std::chrono::seconds(5);
 }  // namespace
 
 NcclBackend::NcclBackend(const GroupParts& parts)
-    : group_{parts.name, parts.rank, static_cast<int>(parts.ranks.size())},
-      store_(parts.store.below("nccl")),
-      options_(parts.nccl) {}
+    : group_(parts.info()), store_(parts.store.below("nccl")), options_(parts.nccl) {}
 
 NcclBackend::~NcclBackend() {
     for (std::unique_lock lock(mutex_); !pending_.empty() && !why_;) {
@@ -129,7 +127,7 @@ void NcclBackend::check_memory(const Error::Where& where, const char* name, cons
     if (!checks_memory_ || elements == 0) return;
     if (const auto why = gpu_->why_unreachable(data))
         throw failure(ErrorCode::invalid_argument, where, {},
-                      fmt::format("`{}` of rank {} is {}", name, group_.rank, *why));
+                      fmt::format("`{}` of rank {} is {}", name, group_.named(group_.rank), *why));
 }
 
 template <class Issue>
@@ -269,7 +267,10 @@ std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transf
 }
 
 void NcclBackend::abort(const std::string& why) {
-    give_up({ErrorCode::aborted, fmt::format("rank {}: {}", group_.rank, why), {group_.rank}, {"", 0, group_.name}});
+    give_up({ErrorCode::aborted,
+             fmt::format("rank {}: {}", group_.named(group_.rank), why),
+             {group_.rank},
+             {"", 0, group_.name}});
 }
 
 void* NcclBackend::native_handle(std::string_view backend) {

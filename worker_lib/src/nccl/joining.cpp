@@ -103,7 +103,7 @@ Communicator::Check NcclBackend::until(Time deadline, const Error::Where& where)
             const std::vector<std::string> keys{here_key(r)};
             if (!store_.check(keys, Clock::now() + std::chrono::seconds(2))) missing.push_back(r);
         }
-        const std::string late = missing.empty() ? "NCCL" : list_ranks(missing);
+        const std::string late = missing.empty() ? "NCCL" : group_.names.list(missing);
         throw failure(ErrorCode::timeout, where, missing,
                       fmt::format("{} did not join within {}", late, describe(Clock::now() - began)));
     };
@@ -120,8 +120,8 @@ bool NcclBackend::await_split(int number, Time deadline, const Error::Where& whe
         for (const Work& work : pending) {
             if (work->wait_until(deadline)) continue;
             const Error late = failure(ErrorCode::timeout, where, {group_.rank},
-                                       fmt::format("earlier calls of rank {} were not done within {}", group_.rank,
-                                                   describe(Clock::now() - began)));
+                                       fmt::format("earlier calls of rank {} were not done within {}",
+                                                   group_.named(group_.rank), describe(Clock::now() - began)));
             refuse_split(number, late);
             throw late;
         }
@@ -129,7 +129,7 @@ bool NcclBackend::await_split(int number, Time deadline, const Error::Where& whe
         std::iota(everybody.begin(), everybody.end(), 0);
         const StoreHandle store = store_.below(fmt::format("split/{}", number));
         (void)roll_call(store.with_liveness_check(kPollInterval, unless_ended(where)), where, everybody, group_.rank,
-                        "ready", deadline);
+                        group_.names, "ready", deadline);
     } catch (const Error&) {
         if (is_usable()) throw;
     }

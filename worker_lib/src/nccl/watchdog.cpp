@@ -30,7 +30,9 @@ void NcclBackend::start_watching(const std::vector<Member>& members) {
         spans_hosts_ |= member.host_id != host;
         if (r == group_.rank || member.host_id != host) continue;
         watches_.push_back(PidWatcher::instance().watch(member.pid, [this, r] {
-            report_failure({ErrorCode::peer_lost, fmt::format("rank {} is gone", r), {r}, {"", 0, group_.name}}, true);
+            report_failure(
+                {ErrorCode::peer_lost, fmt::format("rank {} is gone", group_.named(r)), {r}, {"", 0, group_.name}},
+                true);
         }));
     }
     const base::SignalsBlocked for_the_new_thread;
@@ -116,8 +118,9 @@ Error NcclBackend::overdue(const StreamWork& late) const {
     if (late.peer < 0)
         return failure(ErrorCode::timeout, late.where, {},
                        fmt::format("all ranks called it, and it is not done after {}", waited));
-    return failure(ErrorCode::timeout, late.where, {late.peer},
-                   fmt::format("rank {} waited {} for rank {}", group_.rank, waited, late.peer));
+    return failure(
+        ErrorCode::timeout, late.where, {late.peer},
+        fmt::format("rank {} waited {} for rank {}", group_.named(group_.rank), waited, group_.named(late.peer)));
 }
 
 /// Waits for a notice after a failure of NCCL: another rank may be the cause, and its notice may be on the way.
@@ -174,8 +177,8 @@ void NcclBackend::check_usable() const {
 }
 
 Error NcclBackend::translate(const Failure& failure, const Error::Where& where) const {
-    const std::string text =
-        fmt::format("{}NCCL: {}", failure.refused() ? fmt::format("rank {}: ", group_.rank) : "", failure.what());
+    const std::string text = fmt::format(
+        "{}NCCL: {}", failure.refused() ? fmt::format("rank {}: ", group_.named(group_.rank)) : "", failure.what());
     ErrorCode code = ErrorCode::backend;
     if (failure.result() == Result::remote_error) code = ErrorCode::peer_lost;
     if (failure.result() == Result::timeout) code = ErrorCode::timeout;

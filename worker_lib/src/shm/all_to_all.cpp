@@ -42,9 +42,8 @@ std::size_t agree_on_counts(Exchange& exchange, const Call& call) {
             const std::size_t sent = counts_of(i)[j], expected = counts_of(j)[ranks + i];
             longest = std::max(longest, sent);
             if (sent != expected)
-                throw failure(
-                    ErrorCode::mismatch, exchange.where(), {static_cast<int>(i), static_cast<int>(j)},
-                    fmt::format("rank {} sends {} elements to rank {}, which expects {}", i, sent, j, expected));
+                throw mismatch(exchange.where(), exchange.group(), static_cast<int>(i), sent, static_cast<int>(j),
+                               expected);
         }
     return longest;
 }

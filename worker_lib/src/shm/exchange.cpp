@@ -50,7 +50,7 @@ Exchange::Exchange(std::shared_ptr<Segment> segment, GroupInfo group)
 Exchange::~Exchange() {
     for (const PidWatcher::Id id : watches_) PidWatcher::instance().unwatch(id);
     give_up({ErrorCode::aborted,
-             fmt::format("rank {} has left the group", group_.label(group_.rank)),
+             fmt::format("rank {} has left the group", group_.named(group_.rank)),
              {group_.label(group_.rank)},
              {}},
             kLeft);
@@ -136,7 +136,7 @@ void Exchange::wait_and_compare() {
     if (alike) return;
     for (int r = 0; r < group_.size; ++r)
         signatures_[static_cast<std::size_t>(r)] = segment_->control(r).calls[half_ & 1];
-    throw mismatch(signatures_, group_.name);
+    throw mismatch(signatures_, group_);
 }
 
 void Exchange::wait(int rank, std::uint32_t step) {
@@ -180,8 +180,8 @@ void Exchange::throw_timeout(int first, std::uint32_t step) {
         if (r == first || !reached(segment_->control(r).step.load(std::memory_order_acquire), step))
             missing.push_back(group_.label(r));
     throw failure(ErrorCode::timeout, where(), missing,
-                  fmt::format("rank {} waited {} for {}", group_.label(group_.rank), describe(Clock::now() - began_),
-                              list_ranks(missing)));
+                  fmt::format("rank {} waited {} for {}", group_.named(group_.rank), describe(Clock::now() - began_),
+                              group_.names.list(missing)));
 }
 
 Error Exchange::ended_error(int rank, const Error::Where& where) const {
@@ -189,11 +189,11 @@ Error Exchange::ended_error(int rank, const Error::Where& where) const {
     if (!(control.ended.load() & (kGaveUp | kLeft)))
         return failure(
             ErrorCode::peer_lost, where, {group_.label(rank)},
-            fmt::format("rank {} (pid {}) is gone", group_.label(rank), pids_[static_cast<std::size_t>(rank)]));
+            fmt::format("rank {} (pid {}) is gone", group_.named(rank), pids_[static_cast<std::size_t>(rank)]));
     const Reason reason = control.reason;
     const auto ranks = std::span(reason.ranks).first(static_cast<std::size_t>(reason.rank_count));
     return failure(reason.code, where, {ranks.begin(), ranks.end()},
-                   fmt::format("rank {} gave up: {}", group_.label(rank), reason.text.data()));
+                   fmt::format("rank {} gave up: {}", group_.named(rank), reason.text.data()));
 }
 
 void Exchange::give_up(const Error& why, std::uint32_t flag) {

@@ -66,6 +66,7 @@ public:
 
     [[nodiscard]] int rank() const { return group_.rank; }
     [[nodiscard]] int size() const { return group_.size; }
+    [[nodiscard]] const GroupInfo& group() const { return group_; }
     [[nodiscard]] std::size_t half_bytes() const { return segment_->half_bytes(); }
     [[nodiscard]] Error::Where where() const { return worker::where(*call_, group_.name); }
     /// Scratch space for reductions: one pointer per rank.

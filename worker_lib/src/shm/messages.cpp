@@ -152,9 +152,9 @@ bool Messages::fits(const Call& call, int source, const Envelope& envelope) {
     const std::size_t count = envelope.bytes / size_of(envelope.type);
     if (envelope.type == t.type && (count == t.count || (t.up_to && count < t.count))) return true;
     fail(call, failure(ErrorCode::mismatch, where(*call), {source, group_.rank},
-                       fmt::format("rank {} sent {} {} with tag {}, rank {} receives {}{} {}", source, count,
-                                   name_of(envelope.type), envelope.tag, group_.rank, t.up_to ? "up to " : "", t.count,
-                                   name_of(t.type))));
+                       fmt::format("rank {} sent {} {} with tag {}, rank {} receives {}{} {}", group_.named(source),
+                                   count, name_of(envelope.type), envelope.tag, group_.named(group_.rank),
+                                   t.up_to ? "up to " : "", t.count, name_of(t.type))));
     return false;
 }
 
@@ -178,7 +178,7 @@ bool Messages::match(int rank) {
     });
     if (!more_wanted) return false;
     try {
-        unexpected_.push_back({rank, peer.envelope, allocate_unexpected(group_.rank, rank, peer.envelope.bytes)});
+        unexpected_.push_back({rank, peer.envelope, allocate_unexpected(group_, rank, peer.envelope.bytes)});
     } catch (const Error& error) {
         const Error why = failure(error.code(), {"recv", 0, group_.name}, error.ranks(), error.what());
         exchange_->give_up(why);
@@ -285,8 +285,8 @@ void Messages::expire() {
         const std::vector<int> ranks = peer == kAnySource ? std::vector<int>{} : std::vector<int>{peer};
         return std::make_unique<Error>(
             failure(ErrorCode::timeout, where(call), ranks,
-                    fmt::format("rank {} waited {} for {}{}", group_.rank, describe(now - call.began),
-                                ranks.empty() ? "any rank" : list_ranks(ranks),
+                    fmt::format("rank {} waited {} for {}{}", group_.named(group_.rank), describe(now - call.began),
+                                ranks.empty() ? "any rank" : group_.names.list(ranks),
                                 call.transfer.sends ? " to receive" : " to send")));
     };
     for (int r = 0; r < group_.size; ++r) {

@@ -50,8 +50,8 @@ std::string wait_for_rank_0(const GroupInfo& group, const StoreHandle& store, Ti
     } catch (const Error& error) {
         if (error.code() != ErrorCode::timeout || !error.ranks().empty()) throw;
         throw failure(ErrorCode::timeout, {"new_group", 0, group.name}, {group.label(0)},
-                      fmt::format("rank {} waited {} for rank {}", group.label(group.rank),
-                                  describe(Clock::now() - began), group.label(0)));
+                      fmt::format("rank {} waited {} for rank {}", group.named(group.rank),
+                                  describe(Clock::now() - began), group.named(0)));
     }
 }
 
@@ -101,11 +101,11 @@ std::shared_ptr<Segment> Segment::create_or_join(const GroupInfo& group, const S
     std::shared_ptr<Segment> segment(new Segment(group.size, base::UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC))));
     if (!segment->fd_ && errno == ENOENT && access("/proc/self/fd", F_OK) == 0)
         throw Error(ErrorCode::peer_lost,
-                    fmt::format("shm: group {}: rank {} (pid {}) is gone", group.name, group.label(0), pid),
+                    fmt::format("shm: group {}: rank {} (pid {}) is gone", group.name, group.named(0), pid),
                     {group.label(0)}, {"new_group", 0, group.name});
-    if (!segment->fd_) fail(group, "open " + path + " of rank 0", errno);
+    if (!segment->fd_) fail(group, fmt::format("open {} of rank {}", path, group.named(0)), errno);
     if (lseek(segment->fd_.get(), 0, SEEK_END) != static_cast<off_t>(segment->bytes_))
-        fail(group, path + " of rank 0 has the wrong size", EINVAL);
+        fail(group, fmt::format("{} of rank {} has the wrong size", path, group.named(0)), EINVAL);
     segment->map();
     if (!segment->base_) fail(group, "mmap", errno);
     std::memcpy(&found, segment->base_, sizeof found);

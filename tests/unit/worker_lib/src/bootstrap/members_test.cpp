@@ -21,7 +21,7 @@ protected:
     /// The ranks that rank 1 of three blames.
     std::vector<int> blamed_by_rank_1(const StoreHandle& store) {
         try {
-            (void)roll_call(store, kWhere, std::vector{0, 1, 2}, 1, "one", after(kLongEnough));
+            (void)roll_call(store, kWhere, std::vector{0, 1, 2}, 1, {}, "one", after(kLongEnough));
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ErrorCode::peer_lost);
             return error.ranks();
@@ -33,7 +33,7 @@ protected:
 
 TEST_F(RollCall, ReturnsTheValuesInTheOrderOfTheRanks) {
     store().set("2", "two", after(kLongEnough));
-    EXPECT_EQ(roll_call(store(), kWhere, std::vector{2, 1}, 1, "one", after(kLongEnough)),
+    EXPECT_EQ(roll_call(store(), kWhere, std::vector{2, 1}, 1, {}, "one", after(kLongEnough)),
               (std::vector<std::string>{"two", "one"}));
 }
 

@@ -96,7 +96,7 @@ TEST(CallTest, a_mismatch_names_rank_0_and_the_first_that_differs) {
     const Signature all[] = {usual, usual, odd, odd};
     EXPECT_FALSE(all_alike(all));
     EXPECT_TRUE(all_alike(std::span(all).first(2)));
-    const Error error = mismatch(all, "world");
+    const Error error = mismatch(all, {.name = "world", .size = 4});
     EXPECT_STREQ(error.what(),
                  "mismatch in group world: as call #17 rank 0 called all_reduce(float32, 20, sum), rank 2 called "
                  "broadcast(float32, 10, root 0); all ranks must make the same calls in the same order");
@@ -111,8 +111,19 @@ TEST(CallTest, a_rank_at_another_sequence_number_is_a_mismatch) {
     Signature ahead(call(Op::all_reduce, DType::float32, 20));
     ++ahead.sequence;
     const Signature all[] = {Signature(call(Op::all_reduce, DType::float32, 20)), ahead};
-    EXPECT_NE(std::string(mismatch(all, "g").what()).find("rank 1 called all_reduce(float32, 20, sum) as call #18"),
+    EXPECT_NE(std::string(mismatch(all, {.name = "g", .size = 2}).what())
+                  .find("rank 1 called all_reduce(float32, 20, sum) as call #18"),
               std::string::npos);
+}
+
+TEST(CallTest, a_mismatch_in_a_group_names_ranks_of_the_world) {
+    const Signature usual(call(Op::all_reduce, DType::float32, 20)), odd(call(Op::all_reduce, DType::float32, 10));
+    const Signature all[] = {usual, odd};
+    const Error error = mismatch(all, {.name = "g", .size = 2, .names = RankNames({3, 7})});
+    EXPECT_STREQ(error.what(),
+                 "mismatch in group g: as call #17 rank 3 called all_reduce(float32, 20, sum), rank 7 called "
+                 "all_reduce(float32, 10, sum); all ranks must make the same calls in the same order");
+    EXPECT_EQ(error.ranks(), (std::vector{0, 1}));
 }
 
 TEST(CallTest, a_failure_names_its_call) {
