@@ -3,12 +3,9 @@
 It notes "prepared" once for each template and "worker.RANK" for each worker. What happens `once` does so once in a test.
 """
 
-import os
-import subprocess
-
 import pytest
 
-from conftest import BINARY, ROOT
+from linked import linked
 from processes import until
 
 PROGRAM = r"""
@@ -161,15 +158,7 @@ int main(int argc, char** argv) { return dlaunch::record(argc, argv, work); }
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("program")
-    (folder / "program.cpp").write_text(PROGRAM)
-    # A program linked with a sanitized library must be sanitized too; these tests need a sanitized dlaunch only.
-    library = (ROOT / "build/release" if os.environ.get("DLAUNCH_SANITIZE") else BINARY.parent.parent) / "lib"
-    if not (library / "libdlaunch.so").exists():
-        pytest.skip(f"no libdlaunch.so in {library}")
-    words = ["g++", "-std=c++20", f"-I{ROOT}/worker_lib/include", folder / "program.cpp", "-o", folder / "program"]
-    subprocess.run([*words, f"-L{library}", "-ldlaunch", f"-Wl,-rpath,{library}"], check=True, timeout=120)
-    return folder / "program"
+    return linked(tmp_path_factory.mktemp("program") / "program", PROGRAM)
 
 
 def lines(path):

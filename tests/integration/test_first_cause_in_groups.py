@@ -1,0 +1,53 @@
+"""The first cause in groups of some ranks: two rows of tensor parallel ranks, and data parallel pairs across them. The
+culprit leaves all groups, and exits after its peers. Its message is one of a rank that has lost a peer.
+"""
+# ctest: timeout 120
+
+import re
+
+import pytest
+
+from linked import linked
+
+PROGRAM = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <vector>
+#include <dlaunch/dlaunch.hpp>
+
+int main() {
+    const int rank = std::atoi(std::getenv("RANK")), culprit = std::atoi(std::getenv("CULPRIT"));
+    try {
+        const dlaunch::ProcessGroup world = dlaunch::init_process_group();
+        const int width = world.size() / 2;
+        const dlaunch::ProcessGroup row = world.split(rank / width), column = world.split(rank % width);
+        std::vector<float> data(100);
+        for (int step = 0; step < 30; ++step) {
+            row.all_reduce(data);
+            if (rank == culprit && step == 15) throw std::runtime_error("cannot reach server db7: Connection refused");
+            column.all_reduce(data);
+        }
+    } catch (const std::exception& error) {
+        const std::string text = error.what();
+        dlaunch::destroy_process_group();
+        if (rank == culprit) usleep(300000);
+        std::fprintf(stderr, "stage %d: %s\n", rank, text.c_str());
+        return 5;
+    }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    return linked(tmp_path_factory.mktemp("groups") / "parallel", PROGRAM)
+
+
+@pytest.mark.parametrize("culprit", range(6))
+@pytest.mark.parametrize("where", [["--nproc-per-node=6"], ["--launcher=fork", "--hosts=a:3,b:3"]], ids=["a node", "two hosts"])
+def test_the_culprit_is_named(dlaunch, program, where, culprit):
+    result = dlaunch(*where, program, env={"CULPRIT": culprit})
+    assert result.rc == 5 and re.search(rf"^dlaunch: rank {culprit} \(", result.err, re.M), result.err
