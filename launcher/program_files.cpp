@@ -69,7 +69,9 @@ ProgramFiles files_of(const agent::Plan& plan, const agent::Context& context) {
     files.library_path = agent::given_variable(plan, context, "LD_LIBRARY_PATH").value_or("");
     if (auto python = python_program(program.command))
         files.python = {std::move(*python), agent::given_variable(plan, context, "PYTHONPATH").value_or(""),
-                        agent::given_variable(plan, context, "HOME").value_or("")};
+                        agent::given_variable(plan, context, "HOME").value_or(""),
+                        agent::given_variable(plan, context, "MPI4PY_MPIABI").value_or(""),
+                        agent::given_variable(plan, context, "MPI4PY_LIBMPI").value_or("")};
     return files;
 }
 

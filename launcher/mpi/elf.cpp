@@ -53,11 +53,13 @@ private:
         bool has_run_path = false;
         for (const Elf64_Dyn& entry : entries) {
             const bool is_path = entry.d_tag == DT_RUNPATH || (entry.d_tag == DT_RPATH && !has_run_path);
-            if (entry.d_tag != DT_NEEDED && !is_path) continue;
+            if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME && !is_path) continue;
             auto text = string_at(entry.d_un.d_val);
             if (!text) return std::nullopt;
             if (entry.d_tag == DT_NEEDED) {
                 needs.libraries.push_back(std::move(*text));
+            } else if (entry.d_tag == DT_SONAME) {
+                needs.name = std::move(*text);
             } else {
                 has_run_path = entry.d_tag == DT_RUNPATH;
                 needs.passes_on = !has_run_path;

@@ -75,7 +75,8 @@ private:
     Linked of_python(const std::string& interpreter) {
         const Import use = uses_mpi4py(*files_.python, files_.folder, open_);
         if (use == Import::none) return {};
-        const std::string module = mpi4py_module(interpreter, *files_.python, files_.folder, open_);
+        const std::string module = mpi4py_module(interpreter, *files_.python, files_.folder, open_,
+                                                 [this](const std::string& library) { return name_of(library); });
         if (!module.empty()) open_at(module, {});
         Linked linked = search_libraries();
         linked.by_mpi4py = use == Import::certain || linked.family != MpiFamily::none;
@@ -122,12 +123,27 @@ private:
             open_at(absolute(wanted.library), wanted);
             return;
         }
+        for (const std::string& folder : folders_for(wanted))
+            if (open_at(folder + "/" + wanted.library, wanted)) return;
+    }
+
+    [[nodiscard]] std::vector<std::string> folders_for(const Wanted& wanted) const {
         std::vector<std::string> folders = wanted.inherited;
         add_folders(files_.library_path, {}, folders);
         folders.insert(folders.end(), wanted.own.begin(), wanted.own.end());
         folders.insert(folders.end(), kFolders.begin(), kFolders.end());
-        for (const std::string& folder : folders)
-            if (open_at(folder + "/" + wanted.library, wanted)) return;
+        return folders;
+    }
+
+    /// A library without a name of its own has that of its file.
+    [[nodiscard]] std::string name_of(const std::string& library) const {
+        const bool is_path = library.find('/') != std::string::npos;
+        for (const std::string& folder : is_path ? std::vector{std::string()} : folders_for({})) {
+            const base::UniqueFd file = open_(is_path ? absolute(library) : folder + "/" + library);
+            if (const auto needs = file ? read_needs(file.get()) : std::nullopt)
+                return needs->name.empty() ? library.substr(library.rfind('/') + 1) : needs->name;
+        }
+        return {};
     }
 
     bool open_at(const std::string& path, const Wanted& wanted) {

@@ -16,8 +16,10 @@ namespace dlaunch::launcher {
 /// A program that Python runs, and where Python finds its modules.
 struct PythonFiles {
     PythonProgram program;
-    std::string search_path;  ///< PYTHONPATH
-    std::string home;         ///< HOME
+    std::string search_path;    ///< PYTHONPATH
+    std::string home;           ///< HOME
+    std::string mpi_abi{};      ///< MPI4PY_MPIABI: "openmpi"
+    std::string mpi_library{};  ///< MPI4PY_LIBMPI: paths of libraries, or folders with one
 
     bool operator==(const PythonFiles&) const = default;
 };

@@ -10,44 +10,11 @@
 
 #include "launcher/cli/split.hpp"
 #include "launcher/mpi/file_paths.hpp"
+#include "launcher/mpi/python_installation.hpp"
 #include "rendezvous/base/files.hpp"
 
 namespace dlaunch::launcher {
 namespace {
-
-constexpr std::size_t kMostScript = std::size_t{1} << 20;
-
-std::string text_at(const std::string& path, const OpenFile& open) {
-    const base::UniqueFd file = open(path);
-    struct stat about {};
-    if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
-    const auto text = base::read_all(file.get(), kMostScript);
-    return text ? *text : std::string();
-}
-
-/// Folders of an installation with its version, "python3.11", in the order of their search.
-void add_folders(const std::string& prefix, const std::string& version, std::vector<std::string>& to) {
-    for (const char* place : {"{0}/local/lib/{1}/dist-packages", "{0}/lib64/{1}/site-packages",
-                              "{0}/lib/{1}/site-packages", "{0}/lib/{1}/dist-packages"})
-        to.push_back(fmt::format(fmt::runtime(place), prefix, version));
-    to.push_back(prefix + "/lib/python3/dist-packages");
-}
-
-/// A virtual environment's folders; those of the user and of its base only where it says so.
-void add_all_folders(const std::string& interpreter, const PythonFiles& python, const OpenFile& open,
-                     std::vector<std::string>& to) {
-    const std::string real = true_path_of(open(interpreter).get());
-    const std::string version = real.substr(real.rfind('/') + 1);
-    if (!version.starts_with("python3.")) return;
-    const std::string prefix = folder_of(folder_of(interpreter));
-    const std::string about = text_at(prefix + "/pyvenv.cfg", open);
-    const bool is_alone = !about.empty() && about.find("include-system-site-packages = true") == std::string::npos;
-    if (!about.empty()) add_folders(prefix, version, to);
-    if (is_alone) return;
-    if (!python.home.empty()) to.push_back(fmt::format("{}/.local/lib/{}/site-packages", python.home, version));
-    if (about.empty()) add_folders(prefix, version, to);
-    add_folders(folder_of(folder_of(real)), version, to);
-}
 
 /// Files "MPI.*.so" of a folder; none: there is no such folder.
 std::vector<std::string> modules_in(const std::string& folder, const OpenFile& open) {
@@ -62,6 +29,39 @@ std::vector<std::string> modules_in(const std::string& folder, const OpenFile& o
         if (name.starts_with("MPI.") && name.ends_with(".so")) found.push_back(fmt::format("{}/{}", folder, name));
     }
     return found;
+}
+
+/// As mpi4py spells it.
+std::string normal(const std::string& abi) {
+    std::string text;
+    for (const char c : abi)
+        if (std::string_view(" -_").find(c) == std::string_view::npos)
+            text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text == "impi" ? "mpich" : text;
+}
+
+/// The ABI that mpi4py's module _mpiabi chooses. `folders`: where it looks for a library before the dynamic linker
+/// does.
+std::string abi_of(const PythonFiles& python, const std::vector<std::string>& folders, const NameOfLibrary& name_of) {
+    if (!python.mpi_abi.empty()) return normal(python.mpi_abi);
+    std::vector<std::string> libraries;
+    const auto add_folder = [&](const std::string& folder) {
+        for (const char* name : {"libmpi.so", "libmpi.so.12", "libmpi.so.40"})
+            libraries.push_back(folder.empty() ? name : folder + "/" + name);
+    };
+    if (python.mpi_library.empty()) {
+        for (const std::string& each : folders) add_folder(each);
+        add_folder("");
+    } else {
+        for (const std::string_view each : split(python.mpi_library, ':')) {
+            add_folder(std::string(each));
+            if (!each.empty()) libraries.emplace_back(each);
+        }
+    }
+    for (const std::string& library : libraries)
+        if (const std::string name = name_of(library); !name.empty())
+            return family_of(name) == agent::MpiFamily::pmix ? "openmpi" : "mpich";
+    return {};
 }
 
 /// The first folder, then those of PYTHONPATH.
@@ -94,14 +94,20 @@ Import uses_mpi4py(const PythonFiles& python, const std::string& folder, const O
 }
 
 std::string mpi4py_module(const std::string& interpreter, const PythonFiles& python, const std::string& folder,
-                          const OpenFile& open) {
+                          const OpenFile& open, const NameOfLibrary& name_of) {
     const std::string& script = python.program.script;
+    const auto installation = installation_of(interpreter, python.home, open);
     auto folders =
         search_folders(script.empty() ? folder : folder_of(path_of(script, folder)), python.search_path, folder);
-    add_all_folders(interpreter, python, open, folders);
+    folders.insert(folders.end(), installation.modules.begin(), installation.modules.end());
     for (const std::string& each : folders) {
         const auto modules = modules_in(each + "/mpi4py", open);
-        if (!modules.empty()) return modules.size() == 1 ? modules.front() : std::string();
+        if (modules.empty()) continue;
+        if (modules.size() == 1) return modules.front();
+        const std::string start = each + "/mpi4py/MPI." + abi_of(python, installation.libraries, name_of) + ".";
+        const auto chosen =
+            std::ranges::find_if(modules, [&](const std::string& module) { return module.starts_with(start); });
+        return chosen == modules.end() ? std::string() : *chosen;
     }
     return {};
 }

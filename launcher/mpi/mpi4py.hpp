@@ -1,6 +1,7 @@
 #pragma once
 /// Finds the part of mpi4py that is linked with an MPI library.
 
+#include <functional>
 #include <string>
 
 #include "launcher/mpi/linked.hpp"
@@ -11,9 +12,13 @@ namespace dlaunch::launcher {
 /// relative path. Reads regular files only, since what a pipe has is the interpreter's.
 [[nodiscard]] Import uses_mpi4py(const PythonFiles& python, const std::string& folder, const OpenFile& open);
 
+/// The name (DT_SONAME) of the library that dlopen(3) finds by this name or path; empty: none.
+using NameOfLibrary = std::function<std::string(const std::string& library)>;
+
 /// The path of the module MPI of the mpi4py that `interpreter` imports; empty: there is none in the interpreter's usual
-/// folders, or one for several libraries, which chooses at its import.
+/// folders. A mpi4py with modules for several libraries takes that of MPI4PY_MPIABI, else that of the library which it
+/// finds first.
 [[nodiscard]] std::string mpi4py_module(const std::string& interpreter, const PythonFiles& python,
-                                        const std::string& folder, const OpenFile& open);
+                                        const std::string& folder, const OpenFile& open, const NameOfLibrary& name_of);
 
 }  // namespace dlaunch::launcher

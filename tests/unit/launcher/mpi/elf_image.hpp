@@ -16,7 +16,7 @@ namespace dlaunch::launcher {
 
 struct ElfContent {
     std::vector<std::string> libraries;
-    std::string run_path{}, old_run_path{};
+    std::string run_path{}, old_run_path{}, name{};
 };
 
 /// Header, two segments, dynamic section, strings. All is loaded at kElfBase.
@@ -29,6 +29,7 @@ inline std::string elf_image(const ElfContent& content) {
         dynamic.push_back({tag, {strings.size()}});
         strings += text + '\0';
     };
+    if (!content.name.empty()) add(DT_SONAME, content.name);
     if (!content.old_run_path.empty()) add(DT_RPATH, content.old_run_path);
     for (const std::string& library : content.libraries) add(DT_NEEDED, library);
     if (!content.run_path.empty()) add(DT_RUNPATH, content.run_path);

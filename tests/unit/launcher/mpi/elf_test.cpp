@@ -21,6 +21,11 @@ TEST(ReadNeeds, ReadsLibrariesAndTheirFolders) {
     EXPECT_EQ(needs->search_path, "/opt/mpi/lib:$ORIGIN/../lib");
 }
 
+TEST(ReadNeeds, ALibraryHasAName) {
+    EXPECT_EQ(needs_of(elf_image({{"libc.so.6"}, "", "", "libmpi.so.40"}))->name, "libmpi.so.40");
+    EXPECT_EQ(needs_of(elf_image({{"libc.so.6"}}))->name, "");
+}
+
 TEST(ReadNeeds, TheNewerPathTakesPrecedence) {
     EXPECT_EQ(needs_of(elf_image({{}, "/new", "/old"}))->search_path, "/new");
     EXPECT_EQ(needs_of(elf_image({{}, "", "/old"}))->search_path, "/old");

@@ -85,10 +85,66 @@ TEST_F(Mpi4pyTest, AVirtualEnvironmentIsAloneUnlessItSaysOtherwise) {
     EXPECT_EQ(linked(program, {}, "venv/bin/python"), mpich_);
 }
 
-TEST_F(Mpi4pyTest, OneForSeveralLibrariesIsUnknown) {
-    install("opt/lib/python3.11/site-packages", "libmpi.so.40", "MPI.openmpi.so");
-    install("opt/lib/python3.11/site-packages", "libmpich.so.12", "MPI.mpich.so");
-    EXPECT_EQ(linked(), (Linked{MpiFamily::none, "", true}));
+/// The wheel of PyPI has a module for each ABI.
+class Mpi4pyWheelTest : public Mpi4pyTest {
+protected:
+    void SetUp() override {
+        Mpi4pyTest::SetUp();
+        for (const char* folder : {"opt/lib/python3.11/site-packages", "venv/lib/python3.11/site-packages"}) {
+            install(folder, "libmpi.so.40", "MPI.openmpi.cpython-311-x86_64-linux-gnu.so");
+            install(folder, "libmpi.so.12", "MPI.mpich.cpython-311-x86_64-linux-gnu.so");
+        }
+        write("venv/pyvenv.cfg", "include-system-site-packages = false\n");
+        fs::create_directories(at("venv/bin"));
+        fs::create_symlink(at("opt/bin/python3.11"), at("venv/bin/python"));
+    }
+    void add_library(const std::string& place, const std::string& name) {
+        write(place, elf_image({{"libc.so.6"}, "", "", name}));
+    }
+    Linked found(const std::string& abi, const std::string& library, const std::string& library_path = {},
+                 const std::string& interpreter = "opt/bin/python3") {
+        ProgramFiles files{{at(interpreter)}, library_path, at("work"), {}};
+        files.python = {{"train.py", {}, {}}, {}, at("home"), abi, library};
+        return linked_with(files, [this](const std::string& path) {
+            return path.starts_with(root_.path()) ? open_file(path) : base::UniqueFd();  // no MPI of this machine
+        });
+    }
+    const Linked unknown_{MpiFamily::none, "", true}, any_mpich_{MpiFamily::pmi1, "libmpi.so.12", true};
+};
+
+TEST_F(Mpi4pyWheelTest, TheVariableNamesTheAbi) {
+    EXPECT_EQ(found("openmpi", ""), open_mpi_);
+    EXPECT_EQ(found("Open MPI", ""), open_mpi_);
+    EXPECT_EQ(found("MPICH", ""), any_mpich_);
+    EXPECT_EQ(found("impi", ""), any_mpich_);
+    EXPECT_EQ(found("other", ""), unknown_);
+}
+
+TEST_F(Mpi4pyWheelTest, OfNoLibraryIsUnknown) { EXPECT_EQ(found("", ""), unknown_); }
+
+TEST_F(Mpi4pyWheelTest, TheFirstLibraryCounts) {
+    add_library("libs/libmpi.so.40", "libmpi.so.40");
+    EXPECT_EQ(found("", "", at("libs")), open_mpi_);
+    add_library("libs/libmpi.so.12", "libmpi.so.12");
+    EXPECT_EQ(found("", "", at("libs")), any_mpich_);
+    add_library("libs/libmpi.so", "libmpi.so.40");
+    EXPECT_EQ(found("", "", at("libs")), open_mpi_) << "the name of the library, not of the file";
+    add_library("opt/lib/libmpi.so", "libmpi.so.12");
+    EXPECT_EQ(found("", "", at("libs")), any_mpich_) << "beside the interpreter";
+    EXPECT_EQ(found("", "", at("libs"), "venv/bin/python"), open_mpi_);
+    add_library("venv/lib/libmpi.so.12", "libmpi.so.12");
+    EXPECT_EQ(found("", "", at("libs"), "venv/bin/python"), any_mpich_) << "installed by pip";
+}
+
+TEST_F(Mpi4pyWheelTest, TheVariableNamesALibraryOrItsFolder) {
+    add_library("opt/lib/libmpi.so", "libmpi.so.12");
+    add_library("libs/libmpi.so.40", "libmpi.so.40");
+    write("libs/damaged", "no library");
+    EXPECT_EQ(found("", at("libs/libmpi.so.40")), open_mpi_);
+    EXPECT_EQ(found("", at("libs")), open_mpi_);
+    EXPECT_EQ(found("", "/absent:" + at("libs/damaged") + ":" + at("libs")), open_mpi_);
+    EXPECT_EQ(found("", "libmpi.so.40", at("libs")), open_mpi_);
+    EXPECT_EQ(found("", "/absent"), unknown_);
 }
 
 TEST_F(Mpi4pyTest, OnlyAProgramThatImportsItHasOne) {
