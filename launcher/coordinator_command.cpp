@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/errors/report.hpp"
+#include "agent/membership/cause.hpp"
 #include "agent/membership/hosting.hpp"
 #include "agent/membership/net_options.hpp"
 #include "agent/membership/recorded_result.hpp"
@@ -125,7 +126,7 @@ int run_coordinator(const std::vector<std::string>& arguments, agent::GuardLink&
 }
 
 int run_reporting_coordinator(const base::CoordinatorSeat& seat) {
-    return r::run_coordinator_process(seat, [&seat](const r::Snapshot& record, base::Duration lasted) {
+    return r::run_coordinator_process(seat, agent::judge, [&seat](const r::Snapshot& record, base::Duration lasted) {
         agent::JobResult end = agent::recorded_result(record);
         if (end.exit_status == 0) return;
         end.seconds = std::chrono::duration<double>(lasted).count();

@@ -10,6 +10,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/last_record.hpp"
+#include "agent/membership/cause.hpp"
 #include "agent/mpi/pmix_server.hpp"
 #include "agent/process/guard.hpp"
 #include "agent/waiting_task.hpp"
@@ -39,7 +40,7 @@ int print(const std::string& text) {
 }
 
 int run_silent_coordinator(const dlaunch::base::CoordinatorSeat& seat) {
-    return dlaunch::rendezvous::run_coordinator_process(seat);
+    return dlaunch::rendezvous::run_coordinator_process(seat, dlaunch::agent::judge);
 }
 
 /// The caller becomes the guard, which stays small: nothing is allocated before the fork. `node`: of a front end.

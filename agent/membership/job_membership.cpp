@@ -9,10 +9,10 @@
 #include <iterator>
 #include <utility>
 
-#include "agent/errors/error_line.hpp"
 #include "agent/errors/failure_record.hpp"
 #include "agent/errors/first_cause.hpp"
 #include "agent/errors/report.hpp"
+#include "agent/membership/cause.hpp"
 #include "agent/membership/goodbye.hpp"
 #include "agent/membership/net_options.hpp"
 #include "agent/membership/recorded_result.hpp"
@@ -46,23 +46,6 @@ r::Leave::Scope scope_of(LeaveReason why) {
         case LeaveReason::guard_is_dead: return r::Leave::Scope::node;
     }
     return r::Leave::Scope::node_if_enough;
-}
-
-static_assert(static_cast<int>(Strength::early_exit) == r::Cause::kEarlyExit);
-static_assert(kEarlyExit == r::Causes::kShortly);
-static_assert(static_cast<int>(Strength::named) == r::Cause::kUnclear);
-static_assert(static_cast<int>(Strength::none) == r::Cause::kNoFailure);
-
-/// `one_console`: what this node's workers have printed is on the screen of all nodes.
-r::Cause cause_of(const Failure& failure, Strength strength, int status, bool one_console) {
-    const bool is_shown = failure.is_on_screen && !failure.record && one_console;
-    return {.status = status,
-            .kind = kind_of(failure),
-            .summary = summary(failure),
-            .permanent = failure.permanent,
-            .strength = static_cast<std::uint8_t>(strength),
-            .after = std::chrono::duration_cast<std::chrono::milliseconds>(failure.after),
-            .message = is_shown ? "" : error_line(failure)};
 }
 
 bool explains_itself(const Failure& failure) { return failure.strength < Strength::named; }

@@ -111,8 +111,9 @@ std::string encode(const CoordinatorJob& job) {
     for (const std::string& text : {options.version, options.job_id, options.host, options.role, options.program,
                                     options.place, wire::encode(config)})
         put(out, text);
-    for (const std::uint64_t number : {options.epoch, std::uint64_t{options.succeeds},
-                                       static_cast<std::uint64_t>(options.more_hosts), options.expected_hosts.size()})
+    for (const std::uint64_t number :
+         {options.epoch, std::uint64_t{options.succeeds}, static_cast<std::uint64_t>(options.more_hosts),
+          std::uint64_t{options.one_console}, options.expected_hosts.size()})
         put(out, std::to_string(number));
     for (const std::string& host : options.expected_hosts) put(out, host);
     put(out, options.snapshot ? wire::encode(*options.snapshot) : std::string());
@@ -138,6 +139,7 @@ std::optional<CoordinatorJob> decode_job(std::string_view bytes) {
     options.epoch = fields.number();
     options.succeeds = fields.number() != 0;
     options.more_hosts = static_cast<MoreHosts>(fields.number());
+    options.one_console = fields.number() != 0;
     for (std::uint64_t hosts = fields.number(); hosts > 0 && fields.good(); --hosts)
         options.expected_hosts.push_back(fields.text());
     options.snapshot = wire::decode_snapshot(fields.text());

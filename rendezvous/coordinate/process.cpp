@@ -240,11 +240,12 @@ int Process::run(const OnEnd& on_end) {
 
 }  // namespace
 
-int run_coordinator_process(const base::CoordinatorSeat& seat, const OnEnd& on_end) {
+int run_coordinator_process(const base::CoordinatorSeat& seat, const Judge& judge, const OnEnd& on_end) {
     std::string bytes = bytes_of(seat.job);
     auto job = decode_job(bytes);
     explicit_bzero(bytes.data(), bytes.size());
     if (!job) return CoordinatorExit::kGivenUp;
+    job->options.judge = judge;
     return Process(seat, std::move(*job)).run(on_end);
 }
 

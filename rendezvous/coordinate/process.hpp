@@ -6,6 +6,7 @@
 
 #include "rendezvous/base/coordinator_seat.hpp"
 #include "rendezvous/base/time.hpp"
+#include "rendezvous/rounds/coordinator_options.hpp"
 #include "rendezvous/wire/job.hpp"
 
 namespace dlaunch::rendezvous {
@@ -15,6 +16,7 @@ namespace dlaunch::rendezvous {
 using OnEnd = std::function<void(const Snapshot& record, Time::duration lasted)>;
 
 /// Returns the process's exit status: base::CoordinatorExit. SIGTERM and SIGINT must be blocked.
-[[nodiscard]] int run_coordinator_process(const base::CoordinatorSeat& seat, const OnEnd& on_end = nullptr);
+[[nodiscard]] int run_coordinator_process(const base::CoordinatorSeat& seat, const Judge& judge,
+                                          const OnEnd& on_end = nullptr);
 
 }  // namespace dlaunch::rendezvous

@@ -33,6 +33,7 @@ public:
     /// Adds the exits of nodes that have ended well, where only lost peers are known as causes.
     void add_early_exits();
     void name(std::int32_t rank, std::string summary) { causes_.name(rank, std::move(summary)); }
+    void judged(Cause cause) { causes_.judged(std::move(cause)); }
     /// The workers of a node have ended.
     void ended(const RankOutcomes& outcomes);
     /// A member was lost; its last message arrived at `last_received`.

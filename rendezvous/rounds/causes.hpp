@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +49,11 @@ public:
         first.message.clear();
         first.strength = Cause::kUnclear;
     }
+    /// The first cause by all records together, with the records of the nodes.
+    void judged(Cause cause) {
+        cause.record = first().record;
+        judged_ = std::move(cause);
+    }
     /// A node that exited with 0 shortly before the first cause, a lost peer, or before another early exit: the
     /// earliest is the first cause, with the status of the one before.
     void add_early_exit(const std::string& node, const Cause& exit) {
@@ -66,7 +72,7 @@ public:
     [[nodiscard]] const std::vector<Reported>& all() const { return all_; }
 
     [[nodiscard]] bool empty() const { return all_.empty(); }
-    [[nodiscard]] const Cause& first() const { return strongest()->second; }
+    [[nodiscard]] const Cause& first() const { return judged_ ? *judged_ : strongest()->second; }
 
     /// The first cause's record first.
     [[nodiscard]] std::vector<std::string> records() const {
@@ -95,6 +101,7 @@ private:
     }
 
     std::vector<Reported> all_;
+    std::optional<Cause> judged_;
     std::int32_t named_rank_ = -1;
 };
 

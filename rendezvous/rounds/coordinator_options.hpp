@@ -2,12 +2,14 @@
 /// Start parameters of a coordinator.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "rendezvous/base/time.hpp"
 #include "rendezvous/wire/job.hpp"
+#include "rendezvous/wire/messages.hpp"
 
 namespace dlaunch::rendezvous {
 
@@ -17,6 +19,9 @@ enum class MoreHosts : std::uint8_t {
     awaited,   ///< a front end starts each host once, and not all of them have joined or failed
     none,      ///< all of them have
 };
+
+/// Chooses the first cause from the records of all nodes, where none of them has a clear one.
+using Judge = std::function<std::optional<Cause>(const Verdict& of, bool one_console)>;
 
 struct CoordinatorOptions : JobConfig {
     std::string version, job_id;
@@ -31,6 +36,8 @@ struct CoordinatorOptions : JobConfig {
     std::string place;                        ///< for these lines: where this coordinator listens, for which nodes
     std::vector<std::string> expected_hosts;  ///< if they are known
     MoreHosts more_hosts = MoreHosts::possible;
+    bool one_console = false;  ///< what a worker prints is on the screen of all nodes
+    Judge judge{};             ///< empty: the nodes' strongest choice counts
 };
 
 }  // namespace dlaunch::rendezvous

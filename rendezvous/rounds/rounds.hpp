@@ -139,12 +139,14 @@ private:
     void judge_failure(Time now);
     [[nodiscard]] bool most_have_finished() const;
     void find_lost_peer();
+    void find_lost_peer_by_host();
     void judge_loss(Time now);
     void next_round(Time now, Milliseconds pause);
     void decide(int status, const std::string& reason, bool with_causes);
     void end_as_decided(Time now);
     void end_if_hopeless(Time now);
     void finish(Time now, int status, std::string reason, bool with_causes);
+    [[nodiscard]] Verdict add_causes(Verdict verdict) const;
     void tick_over(Time now);
 
     // rounds_leave.cpp: a node leaves

@@ -123,9 +123,16 @@ bool Rounds::most_have_finished() const {
     return finished > ranks - finished;
 }
 
-/// Lost peers do not tell by themselves which rank they have lost.
+/// Lost peers do not tell by themselves which rank they have lost, and one node's messages name ranks whose own are on
+/// another node.
 void Rounds::find_lost_peer() {
-    if (blame_.causes().first().strength <= Cause::kUnclear) return;
+    if (blame_.causes().first().strength < Cause::kUnclear) return;
+    if (blame_.causes().first().strength > Cause::kUnclear) find_lost_peer_by_host();
+    if (!options_.judge) return;
+    if (auto cause = options_.judge(add_causes({}), options_.one_console)) blame_.judged(std::move(*cause));
+}
+
+void Rounds::find_lost_peer_by_host() {
     if (const auto named = rank_named_by_host(blame_.causes(), roster_))
         blame_.name(named->rank, fmt::format("rank {} ({}) was named as lost by its peers", named->rank, named->host));
     else if (!most_have_finished())
@@ -240,14 +247,17 @@ void Rounds::miss_nodes(Time now) {
 void Rounds::finish(Time now, int status, std::string reason, bool with_causes) {
     phase_ = Phase::over;
     verdict_ = Verdict{status, std::move(reason)};
-    if (with_causes) {
-        verdict_->records = blame_.causes().records();
-        verdict_->outcomes = blame_.outcomes();
-        verdict_->named_rank = blame_.causes().named_rank();
-    }
+    if (with_causes) verdict_ = add_causes(std::move(*verdict_));
     over_since_ = now;
     record();
     broadcast(End{stamp(), *verdict_});
+}
+
+Verdict Rounds::add_causes(Verdict verdict) const {
+    verdict.records = blame_.causes().records();
+    verdict.outcomes = blame_.outcomes();
+    verdict.named_rank = blame_.causes().named_rank();
+    return verdict;
 }
 
 void Rounds::end_as_decided(Time now) {

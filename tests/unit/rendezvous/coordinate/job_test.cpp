@@ -13,6 +13,7 @@ CoordinatorJob job_with(HeldClaim claim) {
     job.options.job_id = "night7";
     job.options.expected_hosts = {"node1", "node2"};
     job.options.more_hosts = MoreHosts::awaited;
+    job.options.one_console = true;
     job.claim = std::move(claim);
     return job;
 }
@@ -23,6 +24,7 @@ TEST(CoordinatorJob, CarriesAClaimInAFolder) {
     ASSERT_TRUE(read);
     EXPECT_EQ(read->options.job_id, "night7");
     EXPECT_EQ(read->options.more_hosts, MoreHosts::awaited);
+    EXPECT_TRUE(read->options.one_console);
     const auto& seat = std::get<FolderSeat>(*read->claim);
     EXPECT_EQ(seat.path, "/dir/x.7");
     EXPECT_EQ(seat.content, "text\n");
