@@ -16,7 +16,7 @@ public:
         nodes_ = nodes;
     }
     void extend(Time until) { until_ = std::max(until_, until); }
-    /// A node that a predecessor had welcomed has joined.
+    /// A node that the predecessor knew has joined.
     void joined() { ++joined_; }
 
     [[nodiscard]] bool any(Time now) const { return now < until_ && (nodes_ == 0 || joined_ < nodes_); }

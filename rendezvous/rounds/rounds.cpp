@@ -71,7 +71,7 @@ void Rounds::pass(Time now, Time::duration gap) {
 void Rounds::introduced(const Join& join) {
     numbers_.reported(join.latest_round);
     lost_hosts_.joined(join.record.host);
-    if (join.job && !roster_.removed_incarnation(join.record.id)) expected_nodes_.joined();
+    if (was_known(join)) expected_nodes_.joined();
     if (phase_ == Phase::adopting && !options_.snapshot) learn(join);
     if (!join.coordinator_host.empty()) earlier_host_ = join.coordinator_host;
 }

@@ -96,6 +96,7 @@ public:
 private:
     // rounds_adoption.cpp: succession
     void succeed(Time now);
+    [[nodiscard]] bool was_known(const Join& join) const;
     void learn(const Join& join);
     void adopt(Time now, Node& node, const Join& join);
     void account_for(Time now, std::int32_t group_rank);

@@ -50,6 +50,17 @@ void Rounds::succeed(Time now) {
     record();
 }
 
+/// Whether the joining node is surely one of those that the predecessor counted in its snapshot. A node that was
+/// evicted is none of them: if it took the place of one that has still to join, this coordinator would end without
+/// having sent the verdict to that one.
+bool Rounds::was_known(const Join& join) const {
+    if (!join.job || roster_.removed_incarnation(join.record.id)) return false;
+    if (!options_.snapshot) return true;
+    const Snapshot& earlier = *options_.snapshot;
+    const bool was_removed = join.last_group_rank && std::ranges::count(earlier.gone, *join.last_group_rank) > 0;
+    return join.latest_round >= earlier.round && !was_removed;
+}
+
 /// Without a snapshot: takes the job's options and progress from the nodes that join.
 void Rounds::learn(const Join& join) {
     if (join.job && *join.job != job_) {

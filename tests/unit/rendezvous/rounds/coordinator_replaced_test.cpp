@@ -63,9 +63,43 @@ TEST(CoordinatorReplaced, ends_when_all_nodes_of_its_predecessor_have_joined_and
     for (int node : {0, 1}) next.over(node, true);
     for (int node : {0, 1}) next.hangs_up(node);
     EXPECT_FALSE(next.coordinator.finished()) << "the spare may still join";
-    next.join(2);
+    next.rejoin(2, 0, {}, {1, -1, 1});
     EXPECT_EQ(next.received<End>(2)->verdict.status, 0);
     next.hangs_up(2);
+    EXPECT_TRUE(next.coordinator.finished());
+}
+
+TEST(CoordinatorReplaced, a_node_evicted_from_an_earlier_round_takes_no_other_nodes_place) {
+    Job job(1, 3, 1);
+    for (int node : {0, 1, 2}) job.join(node);
+    job.dies(2);
+    for (int node : {0, 1}) job.over(node);  // and round 1 begins
+    Job next = replacement_of(job);
+    next.coordinator.end_job(next.now, 143, "SIGTERM received");
+    next.joins_fenced(2, 0), next.joins_fenced(0, 1);
+    for (int node : {0, 2}) next.hangs_up(node);
+    EXPECT_FALSE(next.coordinator.finished()) << "node 1 has not received the verdict";
+    next.joins_fenced(1, 1);
+    EXPECT_EQ(next.received<End>(1)->verdict.status, 143);
+    next.hangs_up(1);
+    EXPECT_TRUE(next.coordinator.finished());
+}
+
+TEST(CoordinatorReplaced, a_node_evicted_from_the_round_that_is_stopped_takes_no_other_nodes_place) {
+    Job job(1, 3, 1);
+    for (int node : {0, 1, 2, 3}) job.join(node);  // 3 is a spare
+    job.dies(2);
+    Job next = replacement_of(job);
+    next.coordinator.end_job(next.now, 143, "SIGTERM received");
+    for (int node : {0, 1}) next.comes_back(node, 0, 3);
+    next.joins_fenced(2, 0);
+    for (int node : {0, 1}) next.over(node);
+    EXPECT_EQ(next.received<End>(1)->verdict.status, 143);
+    for (int node : {0, 1, 2}) next.hangs_up(node);
+    EXPECT_FALSE(next.coordinator.finished()) << "the spare has not received the verdict";
+    next.rejoin(3, 0, {}, {1, -1, 1});
+    EXPECT_EQ(next.received<End>(3)->verdict.status, 143);
+    next.hangs_up(3);
     EXPECT_TRUE(next.coordinator.finished());
 }
 
