@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "rendezvous/discovery/claim.hpp"
 #include "tests/support/rendezvous/simulation.hpp"
@@ -107,7 +108,12 @@ void Simulation::expect_adoption(std::uint64_t number) {
 }
 
 void Simulation::note_join(std::uint64_t number, std::size_t agent, const Join& join) {
-    agents_[agent].joined_process = number;
+    Agent& joining = agents_[agent];
+    if (std::exchange(joining.joined_process, number) != number) joining.joined_incarnation = 0;
+    // The Join of an earlier incarnation, read late from a connection that the agent has left, brings back no workers:
+    // they were killed before the later incarnation joined.
+    if (join.stamp.incarnation < joining.joined_incarnation) return;
+    joining.joined_incarnation = join.stamp.incarnation;
     if (number == adoption_.process && join.running && join.running->alive && join.stamp.round == adoption_.round)
         adoption_.missing.erase(agent);
 }

@@ -82,8 +82,9 @@ struct SimulatedAgent {
     SimulatedWorkers workers;
     std::vector<WorkerBlock> blocks;
     bool dead = false, disturbed = false, left = false, admitted = false;
-    bool answered = false;             ///< on this connection
-    std::uint64_t joined_process = 0;  ///< the latest coordinator that has its join
+    bool answered = false;                 ///< on this connection
+    std::uint64_t joined_process = 0;      ///< the latest coordinator that has its join
+    std::uint64_t joined_incarnation = 0;  ///< the latest that this coordinator has
     std::uint64_t highest_epoch = 0;
     std::optional<int> status;
 
