@@ -90,11 +90,10 @@ void Member::on_welcome(Time now, const Welcome& welcome) {
     unanswered_ = 0;
     give_up_at_ = next_progress_ = kNever;
     renew(now, welcome.beat);
+    if (leaving_) leaving_->stamp = stamp();
+    if (leaving_ && leaves_first_) send(*leaving_);
     send_report();
-    if (leaving_) {
-        leaving_->stamp = stamp();
-        send(*leaving_);
-    }
+    if (leaving_ && !leaves_first_) send(*leaving_);
 }
 
 void Member::on_standbys(const Standbys& standbys) {
@@ -225,6 +224,7 @@ void Member::round_over(Time now, bool succeeded, const std::optional<Cause>& ca
 void Member::leave(Leave::Scope scope, std::int32_t status, const std::string& reason, bool workers_too) {
     if (ended_ || leaving_) return;
     leaving_ = Leave{stamp(), scope, status, reason, workers_too};
+    leaves_first_ = !report_;
     if (!runs_ && (!welcomed_ || (link_ != Link::welcome && round_ < 0))) return end({status, reason, {}});
     if (link_ == Link::welcome) send(*leaving_);
 }

@@ -227,6 +227,7 @@ private:
     bool fenced_ = false;           ///< the workers are being killed; then this incarnation ends
     std::optional<Report> report_;  ///< the latest about round_, to be sent again after a cut
     std::optional<Leave> leaving_;
+    bool leaves_first_ = false;  ///< the leave came before the report, and is sent before it
     std::optional<EndJob> end_when_stopped_;
     bool ended_ = false;
 };

@@ -97,6 +97,29 @@ TEST(MemberCuts, a_success_that_was_not_delivered_outlives_the_lease) {
     EXPECT_EQ(node.sent<Hello>()->incarnation, 2U) << "unless the coordinator has evicted it";
 }
 
+TEST(MemberCuts, a_leave_and_a_report_reach_the_next_coordinator_in_their_order) {
+    for (const bool leaves_first : {true, false}) {
+        Node node;
+        node.welcome();
+        node.assign(0);
+        if (!leaves_first) node.member.failed(node.now, {.status = 3});
+        node.member.leave(Leave::Scope::node, 143, "SIGTERM received");
+        node.member.round_over(node.now, false, {});
+        node.member.closed(node.now);
+        node.pass(150ms, false);
+        node.member.connected(node.now);
+        node.listen();
+        node.done.clear();
+        node.from = {2, 0, 78};
+        node.receive(Welcome{node.from, 0, JobConfig{}, "node0"});
+        std::vector<bool> leaves;
+        for (const auto& action : node.done)
+            if (const auto* send = std::get_if<Member::SendOut>(&action))
+                leaves.push_back(std::holds_alternative<Leave>(send->message));
+        EXPECT_EQ(leaves, (std::vector<bool>{leaves_first, !leaves_first}));
+    }
+}
+
 TEST(MemberCuts, a_stop_of_a_later_round_kills_the_running_workers) {
     Node node;
     node.welcome();
