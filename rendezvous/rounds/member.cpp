@@ -160,9 +160,9 @@ void Member::check_lease(Time now) {
     if (!welcomed_ || fenced_ || lease_over_ || end_when_stopped_ || now < lease_from_ + lease()) return;
     if (accepts_nothing_ && options_.fixed_coordinator) return lose_coordinator();
     if (runs_) return fence(now, fmt::format("no message from {} for {:g} s", coordinator_name(), seconds(lease())));
-    const bool has_succeeded = report_ && report_->phase == Report::Phase::over && report_->succeeded;
-    if (!has_succeeded || leaving_) return rejoin(now);
-    lease_over_ = true;  // no worker runs, and the coordinator may still accept the success
+    const bool has_failed = report_ && (report_->phase != Report::Phase::over || !report_->succeeded);
+    if (has_failed || leaving_) return rejoin(now);
+    lease_over_ = true;  // no worker runs, and a coordinator may still accept the success, or have placed this node
     give_up_at_ = std::min(give_up_at_, now + options_.rejoin_timeout);
     next_progress_ = now + options_.progress;
     dial(now);

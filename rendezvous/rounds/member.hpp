@@ -12,8 +12,9 @@
 /// ended. Without a dial since the FIN, the member was frozen, and the coordinator may have evicted it: it rejoins.
 ///
 /// **Incarnations.** When its lease ends a node kills its workers, and once they are dead rejoins with the next
-/// incarnation number; messages to or from an earlier incarnation are refused. If its workers have succeeded, the node
-/// keeps its undelivered report instead: nothing is left to fence, and the coordinator may still accept the report.
+/// incarnation number; messages to or from an earlier incarnation are refused. A node whose workers have succeeded, or
+/// that waits for a round, redials with the same incarnation instead: nothing is left to fence, and the coordinator may
+/// still accept the report, or may have assigned a waiting node whose Join it had just received.
 ///
 /// **Succession.** A member accepts messages of one coordinator only: epoch and incarnation are those of the latest
 /// Welcome. A coordinator with a lower epoch has been replaced; its messages and closed connections are ignored.

@@ -97,6 +97,28 @@ TEST(MemberCuts, a_success_that_was_not_delivered_outlives_the_lease) {
     EXPECT_EQ(node.sent<Hello>()->incarnation, 2U) << "unless the coordinator has evicted it";
 }
 
+TEST(MemberCuts, a_node_that_waits_for_a_round_keeps_its_place_beyond_its_lease) {
+    Node node;
+    node.welcome();
+    node.member.closed(node.now);
+    node.pass(3'950ms, false);
+    node.member.connected(node.now);  // the next coordinator assigns the node as soon as it has this Join
+    node.pass(50ms, false);
+    EXPECT_TRUE(node.did<Member::Connect>()) << "what the earlier connection still brings may be of an evicted node";
+    node.sent<Hello>();
+    node.member.connected(node.now);
+    node.listen();
+    EXPECT_EQ(node.sent<Hello>()->incarnation, 1U);
+    node.from = {2, 0, 78};
+    node.receive(Welcome{node.from, node.sent<Join>()->beat, JobConfig{}, "node0"});
+    node.assign(0);
+    EXPECT_TRUE(node.did<Member::StartWorkers>());
+    node.pass(3'900ms, false);
+    EXPECT_FALSE(node.did<Member::KillWorkers>()) << "the lease has begun anew";
+    node.pass(200ms, false);
+    EXPECT_TRUE(node.did<Member::KillWorkers>());
+}
+
 TEST(MemberCuts, a_leave_and_a_report_reach_the_next_coordinator_in_their_order) {
     for (const bool leaves_first : {true, false}) {
         Node node;
