@@ -179,6 +179,11 @@ private:
     [[nodiscard]] bool may_have_two_owners() const {
         return keys_lost_at_ && now_ < *keys_lost_at_ + options_.node_timeout;
     }
+    /// An owner that cannot reach etcd serves its members until its lease ends, and their workers live for up to a node
+    /// time-out more.
+    [[nodiscard]] bool may_have_workers_of_two_owners() const {
+        return keys_lost_at_ && now_ < *keys_lost_at_ + claim_lease(options_.node_timeout) + options_.node_timeout;
+    }
     [[nodiscard]] bool refuses(std::size_t node, const SimulatedPort& port) const;
     [[nodiscard]] std::string claim_content(std::size_t node, int port, std::uint64_t above);
     [[nodiscard]] Time etcd_time() const { return etcd_clock_.at(now_); }

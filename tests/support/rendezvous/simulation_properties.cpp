@@ -135,7 +135,8 @@ void Simulation::check_round(const Assigned& assigned, std::size_t at) {
     for (std::size_t other = 0; other < agents_.size(); ++other) {
         const SimulatedWorkers& workers = agents_[other].workers;
         // A node that comes after etcd has lost the job's keys knows of no other owner.
-        if (may_have_two_owners() && claim_of_epoch(workers.round.first) != claim_of_epoch(key.first)) continue;
+        if (may_have_workers_of_two_owners() && claim_of_epoch(workers.round.first) != claim_of_epoch(key.first))
+            continue;
         if (workers.alive && (workers.round != key || other == at || workers.group_rank == assigned.group_rank))
             violated("overlap", fmt::format("agent{} starts round {} while workers of round {} live on agent{}", at,
                                             round, workers.round.second, other));
