@@ -53,15 +53,17 @@ void Simulation::check_assigned(const Assigned& assigned) {
                                        assigned.restart_count, failures));
     if (const RoundFacts* before = latest()) {
         // The coordinator of another claim may use a number again of which no member has told it and no worker lives:
-        // nothing but the epoch tells of that round any more.
-        const auto remembers = [&](const auto& place) {
-            const Agent& agent = agents_[place.second];
-            return (agent.acts() && agent.joined_process == latest_process_) || agent.workers.alive;
+        // nothing but the epoch tells of that round any more. A member whose assignment was lost knows nothing of it.
+        const auto is_remembered = [&](const RoundFacts& facts) {
+            return std::ranges::any_of(facts.placed, [&](const auto& place) {
+                const Agent& agent = agents_[place.second];
+                const bool has_joined = agent.acts() && agent.joined_process == latest_process_;
+                return (has_joined && facts.started.contains(place.first)) || agent.workers.alive;
+            });
         };
         const bool is_used = std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& earlier) {
             return earlier.first != key && earlier.first.second >= key.second && !earlier.second.started.empty() &&
-                   (claim_of_epoch(earlier.first.first) == claim_of_epoch(key.first) ||
-                    std::ranges::any_of(earlier.second.placed, remembers));
+                   (claim_of_epoch(earlier.first.first) == claim_of_epoch(key.first) || is_remembered(earlier.second));
         });
         if (is_used && !verdicts_may_differ_)
             violated("epochs",
