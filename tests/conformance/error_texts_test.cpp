@@ -62,6 +62,18 @@ TEST_P(ErrorTextsTest, late_rank) {
     });
 }
 
+TEST_P(ErrorTextsTest, aborting_rank) {
+    run([](const ProcessGroup& world) {
+        ProcessGroup group = world.new_group(members(world.size()));
+        if (!group.is_member()) return;
+        await_all(group);
+        const std::string expected = "rank " + std::to_string(group.ranks()[0]) + ": bad loss";
+        if (group.rank() == 0) group.abort("bad loss");
+        float one = 1;
+        expect_text(ErrorCode::aborted, {0}, expected, [&] { group.all_reduce(one); });
+    });
+}
+
 TEST_P(ErrorTextsTest, killed_rank) {
     const int lost = GetParam().ranks - 1;
     run_world(

@@ -151,6 +151,13 @@ Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks,
     return {code, fmt::format("{}{} in group {}: {}", where.op, number, where.group, what), std::move(ranks), where};
 }
 
+Error aborted(const GroupInfo& group, const std::string& why) {
+    return {ErrorCode::aborted,
+            fmt::format("rank {}: {}", group.named(group.rank), why),
+            {group.rank},
+            {"", 0, group.name}};
+}
+
 std::vector<std::byte> allocate_unexpected(const GroupInfo& group, int from, std::size_t bytes) {
     try {
         return std::vector<std::byte>(bytes);

@@ -143,6 +143,8 @@ static_assert(sizeof(Signature) == 40);
 [[nodiscard]] Error::Where where(const Call& call, const std::string& group);
 /// "all_reduce #17 in group world: rank 1 ...".
 [[nodiscard]] Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what);
+/// The Error of a group that its own program on this rank aborts.
+[[nodiscard]] Error aborted(const GroupInfo& group, const std::string& why);
 /// Memory at this rank for an unexpected message: one from `from` that arrived before a matching receive was posted.
 /// Throws Error (backend) when memory is exhausted.
 [[nodiscard]] std::vector<std::byte> allocate_unexpected(const GroupInfo& group, int from, std::size_t bytes);

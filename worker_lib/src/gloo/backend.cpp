@@ -41,12 +41,7 @@ public:
         return messages_->post(transfer);
     }
 
-    void abort(const std::string& why) override {
-        give_up({ErrorCode::aborted,
-                 fmt::format("rank {}: {}", group_.named(group_.rank), why),
-                 {group_.rank},
-                 {"", 0, group_.name}});
-    }
+    void abort(const std::string& why) override { give_up(aborted(group_, why)); }
 
     void give_up(const Error& why) override {
         mesh_.interrupt(why);

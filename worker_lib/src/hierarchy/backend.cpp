@@ -36,12 +36,7 @@ public:
 
     void* native_handle(std::string_view backend) override { return levels_.native_handle(backend); }
 
-    void abort(const std::string& why) override {
-        give_up({ErrorCode::aborted,
-                 fmt::format("rank {}: {}", group_.named(group_.rank), why),
-                 {group_.rank},
-                 {"", 0, group_.name}});
-    }
+    void abort(const std::string& why) override { give_up(aborted(group_, why)); }
 
     void give_up(const Error& why) override {
         {

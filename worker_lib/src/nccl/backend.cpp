@@ -266,12 +266,7 @@ std::vector<std::shared_ptr<WorkState>> NcclBackend::post(std::span<const Transf
     }
 }
 
-void NcclBackend::abort(const std::string& why) {
-    give_up({ErrorCode::aborted,
-             fmt::format("rank {}: {}", group_.named(group_.rank), why),
-             {group_.rank},
-             {"", 0, group_.name}});
-}
+void NcclBackend::abort(const std::string& why) { give_up(aborted(group_, why)); }
 
 void* NcclBackend::native_handle(std::string_view backend) {
     const std::lock_guard lock(mutex_);

@@ -44,12 +44,7 @@ public:
         return device_ ? device_->native_handle(backend) : nullptr;
     }
 
-    void abort(const std::string& why) override {
-        give_up({ErrorCode::aborted,
-                 "rank " + std::to_string(parts_.rank) + ": " + why,
-                 {parts_.rank},
-                 {"", 0, parts_.name}});
-    }
+    void abort(const std::string& why) override { give_up(aborted(parts_.info(), why)); }
     void give_up(const Error& why) override {
         host_->give_up(why);
         const std::lock_guard lock(mutex_);

@@ -35,12 +35,7 @@ public:
 
     std::shared_ptr<WorkState> post(const Transfer& transfer) override { return messages_->post(transfer); }
 
-    void abort(const std::string& why) override {
-        give_up({ErrorCode::aborted,
-                 fmt::format("rank {}: {}", group_.named(group_.rank), why),
-                 {group_.rank},
-                 {"", 0, group_.name}});
-    }
+    void abort(const std::string& why) override { give_up(aborted(group_, why)); }
 
     void give_up(const Error& why) override {
         exchange_->abort(why);
