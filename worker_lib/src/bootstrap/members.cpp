@@ -123,8 +123,8 @@ std::vector<std::string> roll_call(const StoreHandle& store, const Error::Where&
         if (error.code() == ErrorCode::timeout) {
             for (std::size_t i = 0; i < keys.size(); ++i)
                 if (!store.check(std::span(&keys[i], 1), deadline)) blamed.push_back(ranks[i]);
-            what = fmt::format("{}: {} of {} did not join within {}", place, names.list(blamed), ranks.size(),
-                               describe(Clock::now() - begin));
+            what =
+                fmt::format("{}: {} did not join within {}", place, names.list(blamed), describe(Clock::now() - begin));
         } else if (blamed.empty()) {
             throw;
         }
