@@ -76,7 +76,7 @@ void Channel::deliver(std::string_view bytes, bool to_screen) {
     }
     if (!to_screen || !targets_.screen) return;
     targets_.screen->feed(source_, falls_back_ ? refused : bytes);
-    shown_at_ = targets_.screen->fed_bytes();
+    shown_at_ = targets_.screen->place();
 }
 
 void Channel::resize(WindowSize size) const {

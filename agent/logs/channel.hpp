@@ -93,7 +93,7 @@ private:
     Targets targets_;
     Mixer::Source* source_ = nullptr;
     std::size_t lead_bytes_ = 0;
-    std::optional<std::uint64_t> shown_at_;  ///< place of the last bytes on the screen
+    std::optional<Screen::Place> shown_at_;  ///< place of the last bytes on the screen
     bool falls_back_ = false;                ///< the screen shows only what the file cannot take
     bool enlarged_ = false, is_terminal_ = false;
     bool draining_ = false, paused_ = false;

@@ -82,16 +82,24 @@ void Screen::resume() {
 }
 
 void Screen::feed(Mixer::Source* source, std::string_view bytes) {
-    fed_bytes_ += bytes.size();
+    place_.bytes += bytes.size();
+    place_.lines += static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
+    if (bytes.ends_with('\n'))
+        unfinished_.erase(source);
+    else
+        unfinished_.insert(source);
     mixer_->feed(source, bytes, base::Clock::now());
     settle();
 }
 
-bool Screen::shows_still(std::uint64_t place) const {
-    constexpr std::size_t kUsualLine = 20;  // bytes, of lines on terminals
-    constexpr std::uint64_t kPage = 4096;   // of a file or pipe
-    const std::uint64_t page = terminal() ? window_size(fd_).value_or(WindowSize()).rows * kUsualLine : kPage;
-    return fed_bytes_ - place <= page;
+bool Screen::shows_still(const Place& place) const {
+    constexpr std::uint64_t kUsualLine = 20;  // bytes, of lines on terminals
+    constexpr std::uint64_t kPage = 4096;     // of a file or pipe
+    constexpr std::uint64_t kReport = 8;      // lines
+    const std::uint64_t bytes = place_.bytes - place.bytes, lines = place_.lines - place.lines;
+    if (!terminal()) return bytes <= kPage;
+    const std::uint64_t rows = window_size(fd_).value_or(WindowSize()).rows;
+    return bytes <= rows * kUsualLine && lines + kReport <= rows;
 }
 
 void Screen::end_round() {
@@ -101,6 +109,7 @@ void Screen::end_round() {
 }
 
 void Screen::end(Mixer::Source* source) {
+    if (unfinished_.erase(source) > 0) ++place_.lines;
     mixer_->end(source, base::Clock::now());
     settle();
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -58,10 +59,13 @@ public:
     /// other ranks.
     [[nodiscard]] std::size_t room(std::size_t lead_bytes);
 
-    /// All bytes of sources so far: a place in the console's text.
-    [[nodiscard]] std::uint64_t fed_bytes() const { return fed_bytes_; }
-    /// Whether the text that ends at this place is among the last lines.
-    [[nodiscard]] bool shows_still(std::uint64_t place) const;
+    /// A place in the text of all sources.
+    struct Place {
+        std::uint64_t bytes = 0, lines = 0;
+    };
+    [[nodiscard]] Place place() const { return place_; }
+    /// Whether the text that ends at this place is among the last lines, also below a report.
+    [[nodiscard]] bool shows_still(const Place& place) const;
 
     [[nodiscard]] bool full() { return console_.full(); }
     [[nodiscard]] bool terminal() const { return console_.terminal(); }
@@ -95,7 +99,8 @@ private:
     base::Timer hold_;
     bool flush_posted_ = false;
     std::size_t dropped_own_ = 0;
-    std::uint64_t fed_bytes_ = 0;
+    Place place_;
+    std::set<const Mixer::Source*> unfinished_;  ///< sources whose last line has no end
     base::Time timer_at_ = base::Time::max();
     base::Timer timer_;
     std::shared_ptr<Screen*> self_;  ///< posted callbacks check that this object still exists

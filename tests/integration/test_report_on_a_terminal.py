@@ -52,3 +52,18 @@ def test_a_rank_that_writes_to_the_terminal_itself_has_no_empty_stderr(terminal,
     text = f"import os, time\nif os.environ['RANK'] == '0': {end}\ntime.sleep(100)\n"
     rc, text = terminal("--nproc-per-node=2", "--stdin=0", "--ui=plain", script("fails.py", text), env={"PYTHON_EXEC": sys.executable}).finish()
     assert rc != 0 and "dlaunch: rank 0" in text and "stderr is empty" not in text, text
+
+
+BARS = """#!/bin/sh
+printf 'step 1\\r' >&2
+if [ "$RANK" = 1 ]; then sleep 0.5; printf '\\nValueError: quokka\\n' >&2; exit 3; fi
+sleep 100
+"""
+
+
+@pytest.mark.parametrize("ui", ["live", "plain"])
+@pytest.mark.parametrize("workers, times", [(4, 1), (24, 2)], ids=["few", "many"])
+def test_it_repeats_a_message_that_later_lines_push_off_the_screen(terminal, script, ui, workers, times):
+    """The last lines of the stopped ranks, which end in the middle of one, need a row each."""
+    rc, text = terminal(f"--nproc-per-node={workers}", f"--ui={ui}", "--no-python", script("bars", BARS)).finish()
+    assert rc == 3 and text.count("quokka") == times, text
