@@ -54,11 +54,11 @@ void Simulation::check_assigned(const Assigned& assigned) {
     if (const RoundFacts* before = latest()) {
         // The coordinator of another claim may use a number again of which no member has told it and no worker lives:
         // nothing but the epoch tells of that round any more. A member whose assignment was lost knows nothing of it.
-        const auto is_remembered = [&](const RoundFacts& facts) {
-            return std::ranges::any_of(facts.placed, [&](const auto& place) {
+        const auto is_remembered = [&](const RoundFacts& round) {
+            return std::ranges::any_of(round.placed, [&](const auto& place) {
                 const Agent& agent = agents_[place.second];
                 const bool has_joined = agent.acts() && agent.joined_process == latest_process_;
-                return (has_joined && facts.started.contains(place.first)) || agent.workers.alive;
+                return (has_joined && round.started.contains(place.first)) || agent.workers.alive;
             });
         };
         const bool is_used = std::any_of(rounds_.begin(), rounds_.end(), [&](const auto& earlier) {
