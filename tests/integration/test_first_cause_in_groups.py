@@ -21,8 +21,10 @@ PROGRAM = r"""
 int main() {
     const int rank = std::atoi(std::getenv("RANK")), culprit = std::atoi(std::getenv("CULPRIT"));
     try {
-        const dlaunch::ProcessGroup world = dlaunch::init_process_group();
-        const int width = world.size() / 2;
+        dlaunch::InitOptions options;
+        const int size = std::atoi(std::getenv("WORLD_SIZE")), width = size / 2;
+        if (std::getenv("REVERSED")) options.rank = size - 1 - rank, options.world_size = size;
+        const dlaunch::ProcessGroup world = dlaunch::init_process_group(options);
         const dlaunch::ProcessGroup row = world.split(rank / width), column = world.split(rank % width);
         std::vector<float> data(100);
         for (int step = 0; step < 30; ++step) {
@@ -60,3 +62,8 @@ def test_the_culprit_is_named_before_a_restart(dlaunch, program, culprit):
     before = result.err.split("dlaunch: restarting all workers")
     assert result.rc == 5 and len(before) == 2, result.err
     assert re.search(rf"^dlaunch: rank {culprit} \(.*exited with 5", before[0], re.M), result.err
+
+
+def test_ranks_of_a_world_of_its_own_are_named_by_rank(dlaunch, program):
+    result = dlaunch("--nproc-per-node=6", program, env={"CULPRIT": 1, "REVERSED": 1})
+    assert result.rc == 5 and re.search(r"^dlaunch: rank 1 \(", result.err, re.M), result.err

@@ -21,8 +21,8 @@ enum class ErrorCode {
 /// The enumerator's name, such as "peer_lost".
 [[nodiscard]] const char* name_of(ErrorCode code);
 
-/// The exception type of this library. what() is one line: the call, the ranks (as ranks in the world),
-/// what happened and what to do.
+/// The exception type of this library. what() is one line: the call, the ranks (by RANK, as in logs; else by
+/// their rank in the world), what happened and what to do.
 class Error : public std::runtime_error {
 public:
     struct Where {

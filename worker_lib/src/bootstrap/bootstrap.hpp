@@ -36,7 +36,12 @@ struct Member {
     int pid = 0;
     std::string host;     ///< host name, for messages
     std::string backend;  ///< as requested
+    int named = -1;       ///< its rank in texts: RANK; where not all members have a different one, that in the world
 };
+/// RANK of the environment; -1: none.
+[[nodiscard]] int rank_of_environment();
+/// Sets `named` of all members to their ranks, unless all have a different one.
+void name_by_rank(std::span<Member> members);
 /// Publishes this rank's Member and returns all members, by rank. Throws Error: timeout, with the missing ranks;
 /// mismatch on all ranks, if some name another backend.
 [[nodiscard]] std::vector<Member> exchange_members(const StoreHandle& store, int rank, int world_size,

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "rendezvous/base/host.hpp"
@@ -31,14 +33,14 @@ std::string host_id() {
 }
 
 std::string pack(const Member& member) {
-    return fmt::format("{}\n{}\n{}\n{}", member.host_id, member.pid, member.host, member.backend);
+    return fmt::format("{}\n{}\n{}\n{}\n{}", member.host_id, member.pid, member.host, member.backend, member.named);
 }
 
 Member unpack(const std::string& text) {
     std::istringstream lines(text);
     Member member;
     std::getline(lines, member.host_id);
-    lines >> member.pid >> member.host >> member.backend;
+    lines >> member.pid >> member.host >> member.backend >> member.named;
     return member;
 }
 
@@ -166,14 +168,30 @@ void check_backends(std::span<const Member> members) {
                 odd, kJoining);
 }
 
+int rank_of_environment() {
+    const std::string text = variable("RANK").value_or("");
+    int rank = -1;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), rank);
+    return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? rank : -1;
+}
+
+void name_by_rank(std::span<Member> members) {
+    std::set<int> names;
+    for (const Member& member : members)
+        if (member.named >= 0) names.insert(member.named);
+    if (names.size() == members.size()) return;
+    for (int rank = 0; Member & member : members) member.named = rank++;
+}
+
 std::vector<Member> exchange_members(const StoreHandle& store, int rank, int world_size, const std::string& backend,
                                      Time deadline) {
     std::vector<int> ranks(static_cast<std::size_t>(world_size));
     std::iota(ranks.begin(), ranks.end(), 0);
-    const Member own{host_id(), getpid(), base::host_name(), backend};
+    const Member own{host_id(), getpid(), base::host_name(), backend, rank_of_environment()};
     std::vector<Member> members;
     for (const std::string& text : roll_call(store.below("member"), kJoining, ranks, rank, {}, pack(own), deadline))
         members.push_back(unpack(text));
+    name_by_rank(members);
     try {
         check_backends(members);
     } catch (const Error&) {

@@ -63,7 +63,7 @@ void Group::refuse(const std::string& op, Feature feature, Device device) const 
 void Group::refuse_copy(const char* op) const {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} in group {}: this process is a fork of rank {}, and only that one is in the group", op,
-                            parts_.name, parts_.world_rank),
+                            parts_.name, parts_.names()[rank()]),
                 {}, {op, 0, parts_.name});
 }
 
@@ -92,8 +92,8 @@ auto Group::carry_out(Where&& call, F&& f) -> decltype(f()) {
     } catch (const Error&) {
         throw;
     } catch (const std::exception& thrown) {
-        const Error error =
-            failure(ErrorCode::backend, call(), {rank()}, fmt::format("rank {}: {}", parts_.world_rank, thrown.what()));
+        const Error error = failure(ErrorCode::backend, call(), {rank()},
+                                    fmt::format("rank {}: {}", parts_.names()[rank()], thrown.what()));
         backend_->give_up(error);
         throw Error(error);
     }
@@ -130,8 +130,8 @@ void Group::run_one(Call& call) {
 /// A skipped call breaks the common order of calls on all ranks, so the group ends.
 Error Group::end_late(const Error::Where& call, std::chrono::milliseconds timeout) {
     Error error = failure(ErrorCode::timeout, call, {},
-                          fmt::format("rank {} waited {} for its turn, an earlier call is not done", parts_.world_rank,
-                                      describe(timeout)));
+                          fmt::format("rank {} waited {} for its turn, an earlier call is not done",
+                                      parts_.names()[rank()], describe(timeout)));
     backend_->give_up(error);
     return error;
 }

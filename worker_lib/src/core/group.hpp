@@ -31,7 +31,11 @@ struct GroupParts {
     bool in_job = false;  ///< ranks in the world equal the ranks of the agent's job
     NcclOptions nccl{};
 
-    [[nodiscard]] RankNames names() const { return RankNames(ranks); }
+    [[nodiscard]] RankNames names() const {
+        std::vector<int> named;
+        for (const Member& member : members) named.push_back(member.named);
+        return RankNames(std::move(named));
+    }
     [[nodiscard]] GroupInfo info() const { return {name, rank, static_cast<int>(ranks.size()), names()}; }
 };
 

@@ -10,16 +10,15 @@ namespace dlaunch::worker {
 /// "rank 3", "ranks 1, 2 and 5".
 [[nodiscard]] std::string list_ranks(const std::vector<int>& ranks);
 
-/// The numbers by which texts name the ranks of a group: their ranks in the world, like those of logs and reports.
-/// Error::ranks() has ranks of the group.
+/// The numbers by which texts name the ranks of a group, like those of logs and reports: Member::named. Error::ranks()
+/// has ranks of the group.
 class RankNames {
 public:
-    RankNames() = default;  ///< of the world itself
-    /// `in_world`: ranks in the world, by rank in the group.
-    explicit RankNames(std::vector<int> in_world) : in_world_(std::move(in_world)) {}
+    RankNames() = default;  ///< the ranks themselves
+    explicit RankNames(std::vector<int> by_rank) : by_rank_(std::move(by_rank)) {}
 
     [[nodiscard]] int operator[](int rank) const {
-        return in_world_.empty() ? rank : in_world_[static_cast<std::size_t>(rank)];
+        return by_rank_.empty() ? rank : by_rank_[static_cast<std::size_t>(rank)];
     }
     [[nodiscard]] std::string list(std::vector<int> ranks) const {
         for (int& rank : ranks) rank = (*this)[rank];
@@ -27,7 +26,7 @@ public:
     }
 
 private:
-    std::vector<int> in_world_;
+    std::vector<int> by_rank_;
 };
 
 /// A group as one of its ranks sees it: names for error texts, and this rank's position.

@@ -52,6 +52,20 @@ TEST_F(RollCall, NamesTheRankThatALostRankGaveUpFor) {
     EXPECT_EQ(blamed_by_rank_1(guarded), std::vector{0});
 }
 
+TEST(NameByRankTest, where_not_all_have_a_rank_of_their_own) {
+    const auto named = [](std::vector<int> ranks) {
+        std::vector<Member> members;
+        for (const int rank : ranks) members.push_back({.named = rank});
+        name_by_rank(members);
+        std::vector<int> names;
+        for (const Member& member : members) names.push_back(member.named);
+        return names;
+    };
+    EXPECT_EQ(named({2, 5, 3}), (std::vector{2, 5, 3}));
+    EXPECT_EQ(named({2, 2, 3}), (std::vector{0, 1, 2}));
+    EXPECT_EQ(named({4, -1, 3}), (std::vector{0, 1, 2}));
+}
+
 TEST(CheckBackendsTest, names_the_ranks_of_each_backend) {
     const auto members = [](std::vector<std::string> backends) {
         std::vector<Member> made;
