@@ -18,7 +18,7 @@
 
 namespace {
 
-/// Under a temporary name first: whoever reads the file finds a whole one, old or new.
+/// Under a temporary name first, so that a reader finds a whole file, old or new.
 void write_step(const std::string& path, int step) {
     const std::string temporary = path + ".new";
     std::ofstream(temporary) << step << '\n';

@@ -33,7 +33,7 @@ public:
         bool console_is_raw =
             false;               ///< a lone worker: bytes that are not teed pass at once, prompts and progress bars too
         bool is_shared = false;  ///< other nodes may use the same log directory
-        StdinPlan typed{StdinPlan::Mode::none};  ///< of these two modes and `rank`: who gets what a user types
+        StdinPlan typed{StdinPlan::Mode::none};  ///< of these two modes and `rank`: which workers get typed input
         base::Time began = base::Clock::now();   ///< of the job
         int stdout_fd = 1, stderr_fd = 2;        ///< the console
     };

@@ -38,7 +38,8 @@ public:
     /// was found.
     void publish(int by, const std::string& name, const std::string& value, Use use, Done done);
     void unpublish(int by, const std::string& name, Done done);
-    /// The same for a value that begins so: in PMIx a value begins with its publisher, who alone may unpublish it.
+    /// The same for a value that begins so: in PMIx a value begins with its publisher, and only the publisher may
+    /// unpublish it.
     void unpublish_if(int by, const std::string& name, const std::string& beginning, Done done);
     void look_up(int by, const std::string& name, Found found);
     /// Waits until the name is published, or without success for `limit`; zero: as long as the round lasts.

@@ -133,7 +133,7 @@ private:
 [[nodiscard]] GuardLink fork_from_guard(CoordinatorMain coordinator_main = nullptr, std::string_view host = {},
                                         LastRecordWriter write_last_record = nullptr);
 
-/// A line about the death of the guard with this pid, for users, who know it as the process that they started.
+/// A line for users about the death of the guard with this pid. The guard is the process that the user has started.
 [[nodiscard]] std::string death_of_guard(pid_t guard);
 
 /// Opens /dev/null for each of fds 0, 1 and 2 that is closed, so that no later descriptor gets its number.

@@ -1,6 +1,6 @@
 #pragma once
 /// Where agents reach the front end: accepts connections, and tells agents of the job from strangers. A job with a
-/// token admits who shakes hands with it, an open job who sends its key.
+/// token admits clients whose handshake proves the token, an open job clients that send its key.
 
 #include <cstddef>
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace dlaunch::auth {
 namespace {
 
 constexpr std::size_t kMostInRecord = 16'384;
-/// Later ones are tickets of https servers and updates of keys. More serve nobody, and cost time.
+/// Later ones are tickets of https servers and updates of keys. More of them have no use, and cost time.
 constexpr int kMostLateMessages = 32;
 // Measured with OpenSSL 3.0: 44 KiB while the server's answer to a hello is unsent, 14.3 KiB when open.
 constexpr std::size_t kHandshakeBytes = 45'056, kOpenBytes = 14'848;
@@ -187,7 +187,7 @@ void Tls::fail(int result) {
     if (why_ != Failure::none) return fail_with(why_, std::move(text));
     const Failure why = failure_of_reason(ERR_GET_REASON(code));
     if (why != Failure::certificate) return fail_with(why, std::move(text));
-    // The certificate of a server that answers in place of the key is nobody's concern.
+    // Whether the certificate is valid does not matter: a peer of the job has the key and no certificate.
     if (context_->has_key_) return fail_with(Failure::no_key, "the peer has a certificate in place of the job's key");
     text += std::string(": ") + ssl.X509_verify_cert_error_string(ssl.SSL_get_verify_result(ssl_));
     fail_with(why, std::move(text));

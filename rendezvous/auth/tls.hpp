@@ -24,8 +24,8 @@ public:
         ended,  ///< the peer has sent its end in order: no more plain bytes come, but they may still be written
         failed
     };
-    /// Why a connection has failed. Before its handshake is over nothing of this is proven: anybody on the way can
-    /// forge an alert.
+    /// Why a connection has failed. Before the end of its handshake the reason is not proven: any host on the path
+    /// can forge an alert.
     enum class Failure : std::uint8_t {
         none,
         other_key,    ///< the peer has another key

@@ -177,7 +177,7 @@ Result<DiscoveryResult> EtcdDiscovery::take_over(DiscoveryResult found, const Et
         HandedOver handed{0, std::move(*snapshot)};
         if (handed.is_unused())
             found.succeeds = false;
-        else if (known_epoch_ > 0)  // who has not seen the job before may start it anew, with other options
+        else if (known_epoch_ > 0)  // a node without an earlier epoch may start the job anew, with other options
             found.snapshot = std::move(handed.snapshot);
     }
     found.listener = std::move(*listener);

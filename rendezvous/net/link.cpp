@@ -187,8 +187,8 @@ void MemberLink::fail_as_foreign_service(const std::string& how) {
     observer_.failed({.text = problem, .foreign_service = all_hopeless(), .has_more = !cycle_failed_});
 }
 
-/// Nothing that a handshake shows is proven. A coordinator that has answered once was there, so a later failure is a
-/// failed dial: anybody on the way could send it.
+/// A failed handshake proves nothing, because any host on the path can forge it. After one answer of a coordinator, a
+/// later failure counts as a failed dial.
 void MemberLink::fail_handshake(int error) {
     const Refusal refusal = refusal_of(*stream_);
     if (has_been_open_ || refusal.text.empty())

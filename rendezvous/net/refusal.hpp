@@ -12,8 +12,8 @@ struct Refusal {
     std::string text;             ///< for users; empty: the connection was cut, which says nothing
 };
 
-/// `stream` is inside TLS, and its handshake has failed. Nothing of the answer is proven: anybody on the way can send
-/// it. It may end a node that has not joined yet, never one whose workers run.
+/// `stream` is inside TLS, and its handshake has failed. The answer is not proven: any host on the path can
+/// forge it. It may end a node that has not joined yet, never one whose workers run.
 [[nodiscard]] Refusal refusal_of(const net::Stream& stream);
 
 }  // namespace dlaunch::rendezvous

@@ -29,8 +29,9 @@ public:
         enum class Kind : std::uint8_t {
             bytes,
             nothing,  ///< there is nothing to read now
-            end,      ///< the peer has ended the stream in order; inside TLS not by FIN alone, which anybody can send
-            failed,   ///< with `error`
+            end,  ///< the peer has ended the stream in order; inside TLS not by FIN alone, which any host on the path
+                  ///< can forge
+            failed,  ///< with `error`
         };
         Kind kind = Kind::nothing;
         std::string_view bytes;  ///< valid until `buffer` is used again, or until the next call for any stream
@@ -62,7 +63,7 @@ public:
     /// Why the handshake has failed.
     [[nodiscard]] auth::Tls::Failure why() const { return tls_ ? tls_->why() : auth::Tls::Failure::none; }
     /// Whether receive() has found a FIN, by which the kernel of a peer ends the connections of a dead process. Inside
-    /// TLS, where anybody can send one, it is for texts only.
+    /// TLS it is for texts only, because any host on the path can forge a FIN.
     [[nodiscard]] bool has_fin() const { return has_fin_; }
     /// The peer's first bytes, while a handshake lasts and if it fails: a peer may not speak TLS.
     [[nodiscard]] const std::string& first_bytes() const { return first_bytes_; }

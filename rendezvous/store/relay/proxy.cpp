@@ -292,7 +292,8 @@ bool Proxy::end_reply(Local to, Client& client) {
     return true;
 }
 
-/// After the last item the store waits for nobody any more. Workers that have joined too late for it to know wait anew.
+/// After the last item the store holds no waiter of this wait. Workers that joined the wait too late for the store to
+/// count them start another one.
 void Proxy::end_wait(Channel channel, Call& call, std::uint8_t by) {
     const bool by_item = by == wire::kItemCame || by == wire::kLastItemCame;
     std::vector<Caller> callers = std::exchange(call.callers, {});
