@@ -61,7 +61,10 @@ std::string_view missing_for(std::string_view option, const Facts& facts) {
     const bool restarts = plan.restarts.max_restarts > 0 || is_elastic;
     if (is_in(option, {"restart-backoff", "crash-loop"}) && !restarts) return "restarts: add --max-restarts";
     if (option == "scale-up" && !is_elastic) return "a range of nodes: add --nnodes=MIN:MAX";
-    if (option == "node-cooldown" && plan.rendezvous.max_nodes == 1) return "several nodes: add --nnodes";
+    const bool is_lone = plan.rendezvous.max_nodes == 1;
+    if ((option == "node-cooldown" && is_lone) ||
+        (is_in(option, {"node-timeout", "store"}) && is_lone && !facts.starts_hosts))
+        return "several nodes: add --nnodes";
     if (is_in(option, {"launcher-args", "launch-timeout", "remote-dlaunch", "copy", "collect-logs", "export"}) &&
         !facts.starts_hosts)
         return "hosts: add --hosts or --hostfile";

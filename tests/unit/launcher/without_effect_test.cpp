@@ -32,6 +32,14 @@ TEST(WithoutEffect, IsSaidOfOptionsThatLackAnother) {
         Words{"--log-line-prefix-template=x has no effect without prefixed output: add --prefix, -t 3 or --fold"});
 }
 
+TEST(WithoutEffect, IsSaidOfALoneNode) {
+    for (const std::string option : {"--node-timeout=5", "--store=relay", "--store=open", "--node-cooldown=3"}) {
+        EXPECT_EQ(warnings({option, "p"}), Words{option + " has no effect without several nodes: add --nnodes"});
+        EXPECT_EQ(warnings({option, "--nnodes=2", "p"}), Words{});
+    }
+    EXPECT_EQ(warnings({"--node-timeout=5", "p"}, true), Words{}) << "the lease on the front end";
+}
+
 TEST(WithoutEffect, IsNotSaidWhereTheOtherIsThere) {
     EXPECT_EQ(warnings({"--rotate=1K", "-r", "3", "p"}), Words{});
     EXPECT_EQ(warnings({"--keep-runs=3", "-r", "3", "p"}), Words{});
