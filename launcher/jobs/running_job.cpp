@@ -40,9 +40,10 @@ std::string names_of(const std::vector<RunningJob>& jobs) {
     return names;
 }
 
+/// A job's id is printable here. One with control characters may be given as it is, or as `dlaunch ps` shows it.
 bool is_named(const RunningJob& job, const std::string& name) {
     const auto has_number = [&](const JobProcess& process) { return std::to_string(process.pid) == name; };
-    return job.id == name || std::ranges::any_of(job.processes, has_number);
+    return job.id == base::printable(name) || std::ranges::any_of(job.processes, has_number);
 }
 
 /// "2 of 3": those that live here, of all here.

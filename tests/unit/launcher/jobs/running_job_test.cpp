@@ -75,6 +75,12 @@ TEST(RunningJob, the_only_job_needs_no_name) {
     EXPECT_EQ(choose_job({}, std::nullopt).error().status, 1);
 }
 
+TEST(RunningJob, an_id_with_control_characters_can_be_named) {
+    const auto jobs = group_jobs({alone(10, R"(a\nb)", "1"), alone(20, "day", "2")});
+    EXPECT_EQ(choose_job(jobs, "a\nb")->processes.front().pid, 10);
+    EXPECT_EQ(choose_job(jobs, "a\\x0ab")->processes.front().pid, 10) << "as ps shows it";
+}
+
 TEST(RunningJob, several_jobs_need_one) {
     const auto jobs = group_jobs({alone(10, "night", "1"), alone(20, "day", "2"), alone(30, "day", "3")});
     const auto any = choose_job(jobs, std::nullopt), day = choose_job(jobs, "day");
