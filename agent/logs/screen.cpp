@@ -83,13 +83,17 @@ void Screen::resume() {
 
 void Screen::feed(Mixer::Source* source, std::string_view bytes) {
     place_.bytes += bytes.size();
+    if (terminal()) count_lines(source, bytes);
+    mixer_->feed(source, bytes, base::Clock::now());
+    settle();
+}
+
+void Screen::count_lines(const Mixer::Source* source, std::string_view bytes) {
     place_.lines += static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
     if (bytes.ends_with('\n'))
         unfinished_.erase(source);
     else
         unfinished_.insert(source);
-    mixer_->feed(source, bytes, base::Clock::now());
-    settle();
 }
 
 bool Screen::shows_still(const Place& place) const {

@@ -61,7 +61,8 @@ public:
 
     /// A place in the text of all sources.
     struct Place {
-        std::uint64_t bytes = 0, lines = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t lines = 0;  ///< counted on a terminal only: files and pipes take text faster
     };
     [[nodiscard]] Place place() const { return place_; }
     /// Whether the text that ends at this place is among the last lines, also below a report.
@@ -82,6 +83,7 @@ public:
 
 private:
     [[nodiscard]] bool may_go_on();
+    void count_lines(const Mixer::Source* source, std::string_view bytes);
     void hold();
     void settle();
     void flush_composed();
