@@ -151,9 +151,24 @@ Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks,
     return {code, fmt::format("{}{} in group {}: {}", where.op, number, where.group, what), std::move(ranks), where};
 }
 
+std::string one_line(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t\r\n";
+    std::string line;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view part = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        const std::size_t first = part.find_first_not_of(kBlanks);
+        if (first == std::string_view::npos) continue;
+        if (!line.empty()) line += "; ";
+        line += part.substr(first, part.find_last_not_of(kBlanks) + 1 - first);
+    }
+    return line;
+}
+
 Error aborted(const GroupInfo& group, const std::string& why) {
     return {ErrorCode::aborted,
-            fmt::format("rank {}: {}", group.named(group.rank), why),
+            fmt::format("rank {}: {}", group.named(group.rank), one_line(why)),
             {group.rank},
             {"", 0, group.name}};
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dlaunch/buffer.hpp>
@@ -143,6 +144,8 @@ static_assert(sizeof(Signature) == 40);
 [[nodiscard]] Error::Where where(const Call& call, const std::string& group);
 /// "all_reduce #17 in group world: rank 1 ...".
 [[nodiscard]] Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks, const std::string& what);
+/// A text of the program, or of another library, for an Error, whose text is one line.
+[[nodiscard]] std::string one_line(std::string_view text);
 /// The Error of a group that its own program on this rank aborts.
 [[nodiscard]] Error aborted(const GroupInfo& group, const std::string& why);
 /// Memory at this rank for an unexpected message: one from `from` that arrived before a matching receive was posted.

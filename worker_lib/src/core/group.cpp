@@ -93,7 +93,7 @@ auto Group::carry_out(Where&& call, F&& f) -> decltype(f()) {
         throw;
     } catch (const std::exception& thrown) {
         const Error error = failure(ErrorCode::backend, call(), {rank()},
-                                    fmt::format("rank {}: {}", parts_.names()[rank()], thrown.what()));
+                                    fmt::format("rank {}: {}", parts_.names()[rank()], one_line(thrown.what())));
         backend_->give_up(error);
         throw Error(error);
     }

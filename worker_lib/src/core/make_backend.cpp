@@ -51,7 +51,7 @@ std::unique_ptr<Backend> make_host_backend(const GroupParts& parts, Time deadlin
     } catch (const Error& error) {
         setup_failure.publish(error);
     } catch (const std::exception& error) {
-        setup_failure.publish({ErrorCode::backend, fmt::format("group {}: {}", parts.name, error.what())});
+        setup_failure.publish({ErrorCode::backend, fmt::format("group {}: {}", parts.name, one_line(error.what()))});
     }
 }
 

@@ -132,6 +132,14 @@ TEST(CallTest, a_failure_names_its_call) {
     EXPECT_STREQ(failure(ErrorCode::timeout, {"send", 0, "g"}, {1}, "why").what(), "send in group g: why");
 }
 
+TEST(CallTest, texts_of_others_become_one_line) {
+    EXPECT_EQ(one_line("NaN"), "NaN");
+    EXPECT_EQ(one_line(""), "");
+    EXPECT_EQ(one_line("CUDA error\r\nCompile with DSA.\n\n  frame #0: f\n"),
+              "CUDA error; Compile with DSA.; frame #0: f");
+    EXPECT_STREQ(aborted({.name = "g", .rank = 1, .names = RankNames({3, 7})}, "a\nb").what(), "rank 7: a; b");
+}
+
 TEST(CallTest, lists_of_ranks_are_short) {
     EXPECT_EQ(list_ranks({3}), "rank 3");
     EXPECT_EQ(list_ranks({1, 2}), "ranks 1 and 2");
