@@ -17,11 +17,16 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
 
 bool is_indented(const LogLine& line) { return line.text.starts_with(' ') || line.text.starts_with('\t'); }
 
-/// "job step failed", "details:": that there was an error, or that more follows, but not which error.
-bool is_vague(std::string_view low) {
+bool is_loss(const LogLine& line) { return peer_loss(line.text, kNoRank).has_value(); }
+
+/// "job step failed", "details:": that there was an error, or that more follows, but not which error. A lost peer's
+/// exit status says why the peer was lost.
+bool is_vague(const LogLine& line) {
+    const std::string all = base::in_lower_case(line.text);
+    std::string_view low = all;
     if (low.ends_with(':')) return true;
     if (low.ends_with('.')) low.remove_suffix(1);
-    if (has_any(low, {"exited with ", "exit status ", "exit code ", "error on line "})) return true;
+    if (has_any(low, {"exited with ", "exit status ", "exit code ", "error on line "})) return !is_loss(line);
     return low.find(": ") == std::string_view::npos && (low.ends_with(" failed") || low.ends_with(" error"));
 }
 
@@ -34,14 +39,12 @@ bool names_an_error(std::string_view low) {
 
 bool states(const LogLine& line) { return line.states_something() && !is_indented(line); }
 
-bool says_what(const LogLine& line) {
-    const std::string low = base::in_lower_case(line.text);
-    return states(line) && !is_vague(low) && !is_end_alone(line);
-}
+bool says_what(const LogLine& line) { return states(line) && !is_vague(line) && !is_end_alone(line); }
 
-/// "connection closed" alone: said of a lost peer, and by a program that tidies up after an error of its own.
+/// "connection closed" or "rank 2 failed" alone: of a lost peer, or of a program that tidies up after an error of its
+/// own.
 bool is_loss_or_end(const LogLine& line) {
-    return states(line) && is_end_alone(line) && peer_loss(line.text, kNoRank).has_value();
+    return states(line) && (is_end_alone(line) || is_vague(line)) && is_loss(line);
 }
 
 /// The line before which the last such line stands; 0: there is none.

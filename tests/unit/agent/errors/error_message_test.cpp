@@ -161,6 +161,15 @@ TEST(ErrorMessage, OfALossStandsAboveWhatAShellOrTheProgramSaysOfTheEnd) {
     EXPECT_EQ(error_message({"read 3 of 4 shards", "connection closed"}), "connection closed");
 }
 
+TEST(ErrorMessage, OfALostPeerMayTellItsExitStatus) {
+    for (const std::string lost :
+         {"all_reduce #3 in group world: rank 2 is gone: rank 2 (a, pid 77) exited with 7 after 0.9 s",
+          "step 1: rank 2 gave up: rank 1 (a, pid 9) exited with 7 after 0.2 s",
+          "lost connection to peer (exit code 1)", "rank 2 died, exit status 7", "rank 2 failed"})
+        EXPECT_EQ(error_message({"loading shard 17", lost}), lost);
+    EXPECT_EQ(error_message({"ValueError: shard 17", "rank 2 failed"}), "ValueError: shard 17");
+}
+
 TEST(ErrorMessage, OfTheProgramCountsMoreThanHowItTidiesUp) {
     const std::string own = "ValueError: shard 7 is corrupt";
     for (const std::string after : {"connection closed", "closing connection to rank 0", "closed connection"}) {
