@@ -20,6 +20,7 @@ PROGRAM = r"""
 
 int main() {
     const int rank = std::atoi(std::getenv("RANK")), culprit = std::atoi(std::getenv("CULPRIT"));
+    std::fprintf(stderr, "loading shard %d\n", rank);  // an earlier line is no cause
     try {
         dlaunch::InitOptions options;
         const int size = std::atoi(std::getenv("WORLD_SIZE")), width = size / 2;
