@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +10,7 @@
 #include "launcher/cli/split.hpp"
 #include "launcher/mpi/file_paths.hpp"
 #include "launcher/mpi/python_installation.hpp"
-#include "rendezvous/base/files.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::launcher {
 namespace {
@@ -33,10 +32,8 @@ std::vector<std::string> modules_in(const std::string& folder, const OpenFile& o
 
 /// As mpi4py spells it.
 std::string normal(const std::string& abi) {
-    std::string text;
-    for (const char c : abi)
-        if (std::string_view(" -_").find(c) == std::string_view::npos)
-            text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string text = base::in_lower_case(abi);
+    std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
     return text == "impi" ? "mpich" : text;
 }
 

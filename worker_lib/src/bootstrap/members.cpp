@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <numeric>
 #include <optional>
@@ -169,10 +168,11 @@ void check_backends(std::span<const Member> members) {
 }
 
 int rank_of_environment() {
-    const std::string text = variable("RANK").value_or("");
-    int rank = -1;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), rank);
-    return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? rank : -1;
+    try {
+        return integer_variable("RANK").value_or(-1);
+    } catch (const Error&) {
+        return -1;  // bootstrap() refuses it where the program gives no rank of its own
+    }
 }
 
 void name_by_rank(std::span<Member> members) {

@@ -7,6 +7,8 @@
 #include <bit>
 #include <numeric>
 
+#include "rendezvous/base/text.hpp"
+
 namespace dlaunch::worker {
 namespace {
 
@@ -152,17 +154,10 @@ Error failure(ErrorCode code, const Error::Where& where, std::vector<int> ranks,
 }
 
 std::string one_line(std::string_view text) {
-    constexpr std::string_view kBlanks = " \t\r\n";
     std::string line;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string_view part = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        const std::size_t first = part.find_first_not_of(kBlanks);
-        if (first == std::string_view::npos) continue;
-        if (!line.empty()) line += "; ";
-        line += part.substr(first, part.find_last_not_of(kBlanks) + 1 - first);
-    }
+    for (const std::string_view part : base::split(text, '\n'))
+        if (const std::string_view words = base::trimmed(part); !words.empty())
+            line.append(line.empty() ? "" : "; ").append(words);
     return line;
 }
 
