@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "worker_lib/src/gloo/mesh.hpp"
+#include "worker_lib/src/gloo/gloo_mesh.hpp"
 
 namespace dlaunch::worker::gloo_backend {
 
@@ -27,7 +27,7 @@ void SubmissionQueue::submit() {
     if (idle) eventfd_write(wakeup_.get(), 1);
 }
 
-void SubmissionQueue::cancel(const Flow& flow) {
+void SubmissionQueue::cancel(const GlooFlow& flow) {
     const auto of_flow = [&](const Item& item) { return item.flow == &flow; };
     std::erase_if(added_, of_flow);
     {

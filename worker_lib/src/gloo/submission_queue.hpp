@@ -13,7 +13,7 @@
 
 namespace dlaunch::worker::gloo_backend {
 
-class Flow;
+class GlooFlow;
 
 class SubmissionQueue final : public gloo::transport::tcp::Handler {
 public:
@@ -21,14 +21,14 @@ public:
     explicit SubmissionQueue(gloo::transport::tcp::Device& device);
 
     struct Item {
-        Flow* flow;
+        GlooFlow* flow;
         std::size_t offset, bytes;
     };
     void add(const Item& item) { added_.push_back(item); }
     /// Passes all added items to Gloo's thread. Not thread-safe.
     void submit();
     /// Removes the flow's items; on return none of them is running.
-    void cancel(const Flow& flow);
+    void cancel(const GlooFlow& flow);
     /// Removes all items for good; on return none is running. Required before connections are closed: closing waits for
     /// Gloo's thread, which would wait for the connection's lock if it started a transfer. Any thread.
     void stop();

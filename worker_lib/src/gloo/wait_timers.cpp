@@ -5,6 +5,8 @@
 
 #include <system_error>
 
+#include "worker_lib/src/mesh/mesh.hpp"
+
 namespace dlaunch::worker::gloo_backend {
 namespace {
 
@@ -37,7 +39,7 @@ bool WaitTimers::wait(gloo::transport::UnboundBuffer& buffer, bool sends, Time d
         throw;
     }
     forget();
-    if (!done && wait.timed_out) throw TimedOut();
+    if (!done && wait.timed_out) throw mesh::TimedOut();
     if (wait.timed_out) {  // the transfer completed just before the abort: consume the abort, else it ends the next
                            // wait
         try {

@@ -13,17 +13,13 @@
 
 namespace dlaunch::worker::gloo_backend {
 
-/// Thrown by a wait at its deadline.
-struct TimedOut final : std::exception {
-    [[nodiscard]] const char* what() const noexcept override { return "timed out"; }
-};
-
 class WaitTimers final : public gloo::transport::tcp::Handler {
 public:
     /// Must outlive the device's thread.
     explicit WaitTimers(gloo::transport::tcp::Device& device);
 
-    /// Waits until the buffer's transfer is done. False: the wait was aborted. Throws TimedOut and Gloo's exceptions.
+    /// Waits until the buffer's transfer is done. False: the wait was aborted. Throws mesh::TimedOut and Gloo's
+    /// exceptions.
     bool wait(gloo::transport::UnboundBuffer& buffer, bool sends, Time deadline);
 
 private:

@@ -1,24 +1,23 @@
 #pragma once
-/// Connections between the ranks of a group. Gloo provides the connections and point-to-point transfers only; Gloo's
-/// collectives are not used, because they abort the process when ranks disagree on a length and report errors without
-/// the rank. Hence all ranks agree on a length before it is used, and every wait concerns exactly one peer.
-
-#include <gloo/rendezvous/context.h>
+/// Connections between all ranks of a group, over which collectives and messages go. A transport derives from Mesh and
+/// Flow. All ranks agree on a length before it is used, and every wait concerns exactly one peer.
 
 #include <atomic>
-#include <deque>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "worker_lib/src/bootstrap/bootstrap.hpp"
 #include "worker_lib/src/core/backend.hpp"
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 
-/// Interval between liveness checks of a waiting rank. Gloo does not fail a transfer in progress when its connection
-/// closes.
+/// Interval between liveness checks of a waiting rank, for transports that do not fail a transfer in progress when its
+/// connection closes.
 inline constexpr std::chrono::milliseconds kLivenessInterval{500};
 
 /// Durations of successive polls for a transfer that may be complete already. A timer that fires before the thread has
@@ -31,53 +30,66 @@ struct Broken final : std::exception {
     [[nodiscard]] const char* what() const noexcept override { return "the connection was closed"; }
 };
 
-class WaitTimers;
+/// Thrown by a wait at its deadline.
+struct TimedOut final : std::exception {
+    [[nodiscard]] const char* what() const noexcept override { return "timed out"; }
+};
+
+class Flow;
 class Frames;
-class SubmissionQueue;
+
+/// The messages to or from one peer, one after another. One thread transfers, any thread aborts.
+class Lane {
+public:
+    Lane() = default;
+    Lane(const Lane&) = delete;
+    Lane& operator=(const Lane&) = delete;
+    virtual ~Lane() = default;
+
+    /// Sends or receives the next bytes; both sides know how many. Throws TimedOut, Broken and others.
+    virtual void transfer(void* data, std::size_t bytes, Time deadline) = 0;
+    /// Ends the pending and all later transfers.
+    virtual void abort() = 0;
+};
 
 class Mesh {
 public:
-    /// Connects all ranks; throws Error.
-    Mesh(GroupInfo group, const std::vector<Member>& members, StoreHandle store, Time deadline);
-    ~Mesh();
+    Mesh(GroupInfo group, StoreHandle store);
     Mesh(const Mesh&) = delete;
     Mesh& operator=(const Mesh&) = delete;
-
-    using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
-    [[nodiscard]] Buffer buffer(const void* data, std::size_t bytes);
+    virtual ~Mesh();
 
     [[nodiscard]] int rank() const { return group_.rank; }
     [[nodiscard]] int size() const { return group_.size; }
     [[nodiscard]] const GroupInfo& group() const { return group_; }
 
-    /// Translates an exception of Gloo during a transfer with `peer` that started at `began`: this rank's reason if it
-    /// has given up itself, else a time-out, else the reason that the peer has published, else a lost peer. The Error
-    /// names no call.
+    /// Transfers of a collective with `peer`, in a slot of their own.
+    [[nodiscard]] virtual std::unique_ptr<Flow> flow(int peer, bool sends, std::uint64_t slot, const void* data,
+                                                     std::size_t bytes) = 0;
+    [[nodiscard]] virtual std::unique_ptr<Lane> lane(int peer, bool sends) = 0;
+    /// True: the connection to `peer` has closed. Any thread.
+    [[nodiscard]] virtual bool is_broken(int peer) = 0;
+    /// As Backend's.
+    [[nodiscard]] virtual void* native_handle(std::string_view) { return nullptr; }
+
+    /// Translates an exception of a transfer with `peer` that started at `began`: this rank's reason if it has given up
+    /// itself, else a time-out, else the reason that the peer has published, else a lost peer. The Error names no call.
     [[nodiscard]] Error blame(const std::exception& thrown, int peer, Time began) const;
     /// blame() as the Error of a call.
     [[nodiscard]] Error translate(const std::exception& thrown, int peer, const Error::Where& where, Time began) const;
     /// The reason that `peer` has published for giving up this call, if there is one.
     [[nodiscard]] std::optional<Error> given_up(int peer, const Error::Where& call) const;
-    /// True: the connection to `peer` has closed. Any thread.
-    [[nodiscard]] bool is_broken(int peer);
     /// Ends the pending wait of a collective and refuses later ones. Only the first reason is kept.
     void interrupt(const Error& why);
     /// interrupt(), publishes the reason in the store and closes all connections, which ends the peers' waits.
     void give_up(const Error& why);
     /// Throws if this rank has given up.
     void check_usable() const;
-    /// Waits for a transfer of a collective; interrupt() ends the wait. False: the wait was aborted.
-    bool await(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
-    /// The same for messages; interrupt() does not end this wait.
-    bool wait(gloo::transport::UnboundBuffer& buffer, bool sends, int peer, Time deadline);
-    /// For Gloo's own collectives, whose slots are none of ours.
-    [[nodiscard]] gloo::Context* context() const { return context_.get(); }
     /// The first messages of every call.
     [[nodiscard]] Frames& frames() const { return *frames_; }
     /// Uninitialized memory for the current collective. Allocated once and reused: page faults on new memory cost more
     /// than the work done in it.
     [[nodiscard]] std::byte* scratch(std::size_t bytes);
-    [[nodiscard]] SubmissionQueue& submission_queue() const { return *submission_queue_; }
 
     /// Why a rank gave up, and in which call (0: outside a call).
     struct Reason {
@@ -85,21 +97,28 @@ public:
         std::uint64_t sequence;
     };
 
+protected:
+    /// Ends the wait of a collective, which then finds check_usable() throwing. Any thread.
+    virtual void end_waits() = 0;
+    /// Any thread.
+    virtual void close_connections() = 0;
+
+    /// Runs `connect`, which sets the peer that it connects to (-1: none in particular), and then the first barrier: no
+    /// rank may use or leave the mesh before all have connected. Throws Error.
+    void start(const std::function<void(int& peer)>& connect, Time deadline);
+    /// Before a transport destroys its connections.
+    void stop();
+    [[nodiscard]] const StoreHandle& store() const { return store_; }
+
 private:
+    void connect_all(const std::function<void(int& peer)>& connect, Time deadline);
     [[nodiscard]] std::optional<Reason> reason(int peer) const;
-    void connect(const std::vector<Member>& members, Time deadline, int& peer);
 
     const GroupInfo group_;
     const StoreHandle store_;
-    std::unique_ptr<WaitTimers> timers_;
-    std::unique_ptr<SubmissionQueue> submission_queue_;
-    std::shared_ptr<gloo::rendezvous::Context> context_;
     mutable std::mutex mutex_;
     std::unique_ptr<Error> why_;
     std::atomic<bool> published_{false};
-    gloo::transport::UnboundBuffer* awaited_ = nullptr;  // at most one: collectives do not overlap
-    std::mutex probing_;
-    std::vector<Buffer> probes_;  // receives in kProbeSlot, which fail when the connection closes; by rank
     std::unique_ptr<Frames> frames_;
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;
@@ -127,21 +146,22 @@ private:
 
 /// Set in the slots of messages; set in the slots of subsets' collectives.
 inline constexpr std::uint64_t kMessageSlots = std::uint64_t{1} << 63, kSubsetSlots = std::uint64_t{1} << 62;
-/// No rank ever sends in this slot.
-inline constexpr std::uint64_t kProbeSlot = kMessageSlots - 1;
 
 /// A sequence of transfers to or from one peer, out of or into one buffer. Transfers in a slot arrive in order. A
 /// transfer may be shorter than the receiver's capacity, never longer.
 class Flow {
 public:
-    Flow(Mesh& mesh, int peer, bool sends, std::uint64_t slot, const void* data, std::size_t bytes)
-        : mesh_(mesh), peer_(peer), sends_(sends), slot_(slot), buffer_(mesh.buffer(data, bytes)) {}
-    ~Flow();
+    Flow(Mesh& mesh, int peer) : mesh_(mesh), peer_(peer) {}
     Flow(const Flow&) = delete;
     Flow& operator=(const Flow&) = delete;
+    virtual ~Flow() = default;
 
-    /// Queues the next transfer; the next wait for any flow of the mesh submits the queue. Zero bytes: no transfer.
-    void begin(std::size_t offset, std::size_t bytes);
+    /// Begins the next transfer; it proceeds while any flow of the mesh is waited for. Zero bytes: no transfer.
+    void begin(std::size_t offset, std::size_t bytes) {
+        if (bytes == 0) return;
+        add(offset, bytes);
+        ++begun_;
+    }
     /// Waits for the oldest transfer that has begun, if there is one; throws an Error that names the peer.
     void wait(const Call& call) { (void)wait(call, call.deadline.at()); }
     /// The same until `until`; false: the transfer is pending at that time, before the call's deadline.
@@ -149,17 +169,18 @@ public:
     void finish(const Call& call) {
         while (begun_ > 0) wait(call);
     }
-    /// Starts a transfer; runs in Gloo's thread.
-    void begin_now(std::size_t offset, std::size_t bytes) noexcept;
+
+protected:
+    virtual void add(std::size_t offset, std::size_t bytes) = 0;
+    /// Waits for the oldest transfer; throws TimedOut, Broken and others.
+    virtual void await(Time until) = 0;
+    [[nodiscard]] int peer() const { return peer_; }
+    [[nodiscard]] int begun() const { return begun_; }
 
 private:
     Mesh& mesh_;
     const int peer_;
-    const bool sends_;
-    const std::uint64_t slot_;
-    Mesh::Buffer buffer_;
     int begun_ = 0;
-    std::exception_ptr failed_;  // a transfer could not start; an aborted wait signals it to the waiting thread
 };
 
 /// A set of transfers that proceed concurrently: begin all, then wait for all. Both sides know the lengths.
@@ -174,17 +195,17 @@ public:
     void receive(int from, void* data, std::size_t bytes) { flow(from, false, data, bytes).begin(0, bytes); }
     /// For several transfers with one peer; lives as long as the step.
     Flow& flow(int peer, bool sends, const void* data, std::size_t bytes) {
-        return flows_.emplace_back(subset_.mesh(), subset_.in_mesh(peer), sends, slot_, data, bytes);
+        return *flows_.emplace_back(subset_.mesh().flow(subset_.in_mesh(peer), sends, slot_, data, bytes));
     }
     void finish() {
-        for (Flow& flow : flows_) flow.finish(call_);
+        for (const auto& flow : flows_) flow->finish(call_);
     }
 
 private:
     const RankSubset& subset_;
     const Call& call_;
     const std::uint64_t slot_;
-    std::deque<Flow> flows_;
+    std::vector<std::unique_ptr<Flow>> flows_;
 };
 
 void run_collective(const RankSubset& subset, const Call& call);
@@ -192,4 +213,4 @@ void run_collective(const RankSubset& subset, const Call& call);
 void run_reduction(const RankSubset& subset, const Call& call);
 void run_scan(const RankSubset& subset, const Call& call);
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh

@@ -1,7 +1,7 @@
 #pragma once
-/// Messages over a mesh. A message is an envelope of fixed size and a payload, each in a slot of its own, so that the
-/// receiver knows the length before it posts the payload's receive. Each peer has a writer and a reader thread, started
-/// by the first message.
+/// Messages over a mesh. A message is an envelope of fixed size and a payload, one transfer each, so that the receiver
+/// knows the length before it receives the payload. Each peer has a writer and a reader thread, started by the first
+/// message.
 ///
 /// As in shared memory, a message goes to the first posted receive that matches source and tag. An unmatched message is
 /// read only when a receive is posted for a message behind it.
@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "worker_lib/src/gloo/mesh.hpp"
+#include "worker_lib/src/mesh/mesh.hpp"
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 
 class Messages : public std::enable_shared_from_this<Messages> {
 public:
@@ -44,16 +44,14 @@ private:
     struct Peer {
         std::thread reader, writer;
         std::deque<Call> sends;
-        gloo::transport::UnboundBuffer* reading = nullptr;  // awaited by the reader
-        gloo::transport::UnboundBuffer* writing = nullptr;  // awaited by the writer
-        std::unique_ptr<Error> lost;                        // why the peer is lost; names no call
+        std::unique_ptr<Lane> in, out;  // of the threads
+        std::unique_ptr<Error> lost;    // why the peer is lost; names no call
     };
 
     void start(int rank, bool reads);
     void read(int rank);
-    void read_one(int rank, std::uint64_t number, Time& began);
+    void read_one(int rank, Time& began);
     void write(int rank);
-    void await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline);
     void lose(int rank, const std::exception& thrown, Time began, bool reads);
     [[nodiscard]] const Error* why_no_sender(int rank) const;
     [[nodiscard]] Error lost(const Error& why, bool sends) const;
@@ -73,4 +71,4 @@ private:
     std::mutex joining_;  // serializes concurrent close() of a failing call and an abort()
 };
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "worker_lib/src/gloo/frames.hpp"
+#include "worker_lib/src/mesh/frames.hpp"
 #include "worker_lib/src/reduce/combine.hpp"
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 namespace {
 
 /// Limits in bytes of one segment, and of the segments of one number that a rank receives from all peers. Long segments
@@ -163,4 +163,4 @@ private:
 
 void run_reduction(const RankSubset& subset, const Call& call) { Reduction(subset, call).run(); }
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh

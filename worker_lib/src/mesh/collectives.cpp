@@ -8,9 +8,9 @@
 
 #include <cstring>
 
-#include "worker_lib/src/gloo/frames.hpp"
+#include "worker_lib/src/mesh/frames.hpp"
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 namespace {
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
@@ -159,4 +159,4 @@ void run_collective(const RankSubset& subset, const Call& call) {
     reduces(call.op) ? run_reduction(subset, call) : Movement(subset, call).run();
 }
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh

@@ -1,11 +1,11 @@
-#include "worker_lib/src/gloo/frames.hpp"
+#include "worker_lib/src/mesh/frames.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 namespace {
 
 /// Bounds on the total of a rank's frames in each direction, and on the capacity of one frame.
@@ -38,9 +38,9 @@ Frames::Frames(Mesh& mesh)
             next += bytes;
         }
         if (r == mesh.rank()) continue;
-        peer.sends = std::make_unique<Flow>(mesh, r, true, kSlot, peer.sent, bytes);
+        peer.sends = mesh.flow(r, true, kSlot, peer.sent, bytes);
         for (const int parity : {0, 1})
-            peer.receives[parity] = std::make_unique<Flow>(mesh, r, false, kSlot, peer.received[parity], bytes);
+            peer.receives[parity] = mesh.flow(r, false, kSlot, peer.received[parity], bytes);
     }
     begin_receives(0);
 }
@@ -118,4 +118,4 @@ void Frames::exchange(const Call& call) {
     if (!all_alike(signatures_)) throw mismatch(signatures_, mesh_.group());
 }
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh

@@ -1,4 +1,4 @@
-#include "worker_lib/src/gloo/messages.hpp"
+#include "worker_lib/src/mesh/messages.hpp"
 
 #include <fmt/format.h>
 
@@ -9,15 +9,12 @@
 #include <dlaunch/options.hpp>
 
 #include "rendezvous/base/signals_blocked.hpp"
-#include "worker_lib/src/gloo/wait_timers.hpp"
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 namespace {
 
 /// Deadline of waits that end with a message, the loss of the peer or the end of the group.
 constexpr Time kForEver = Time::max();
-
-std::uint64_t slot(std::uint64_t number, bool payload) { return kMessageSlots | number << 1 | (payload ? 1 : 0); }
 
 }  // namespace
 
@@ -39,6 +36,7 @@ void Messages::start(int rank, bool reads) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     std::thread& thread = reads ? peer.reader : peer.writer;
     if (thread.joinable() || rank == mesh_.rank()) return;
+    (reads ? peer.in : peer.out) = mesh_.lane(rank, !reads);
     const base::SignalsBlocked for_the_new_thread;
     thread = std::thread([this, rank, reads] { reads ? read(rank) : write(rank); });
 }
@@ -134,43 +132,20 @@ void Messages::match_unexpected() {
 
 // --- reader and writer threads ---------------------------------------------------------------------------------------
 
-/// Waits for the buffer's transfer; throws Gloo's exceptions, and Error if the group has been closed.
-void Messages::await(int rank, Mesh::Buffer& buffer, bool reads, Time deadline) {
-    Peer& peer = peers_[static_cast<std::size_t>(rank)];
-    {
-        const std::lock_guard lock(mutex_);
-        if (closed_) throw Error(*closed_);
-        (reads ? peer.reading : peer.writing) = buffer.get();
-    }
-    const auto forget = [&] {
-        const std::lock_guard lock(mutex_);
-        (reads ? peer.reading : peer.writing) = nullptr;
-    };
-    try {
-        const bool arrived = mesh_.wait(*buffer, !reads, rank, deadline);
-        forget();
-        if (!arrived) throw Error(ErrorCode::aborted, "the group was closed");
-    } catch (...) {
-        forget();
-        throw;
-    }
-}
-
 void Messages::read(int rank) {
     Time began{};
     try {
-        for (std::uint64_t number = 0;; ++number) read_one(rank, number, began);
+        for (;;) read_one(rank, began);
     } catch (const std::exception& error) {
         lose(rank, error, began, true);
     }
 }
 
 /// `began`: set to the start of the receive call, if one waits for this message.
-void Messages::read_one(int rank, std::uint64_t number, Time& began) {
+void Messages::read_one(int rank, Time& began) {
+    Lane& lane = *peers_[static_cast<std::size_t>(rank)].in;
     Envelope envelope;
-    auto head = mesh_.buffer(&envelope, sizeof envelope);
-    head->recv(rank, slot(number, false));
-    await(rank, head, true, kForEver);
+    lane.transfer(&envelope, sizeof envelope, kForEver);
 
     Call receiver;
     std::vector<std::byte> elsewhere;
@@ -201,11 +176,9 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
             elsewhere = allocate_unexpected(mesh_.group(), rank, envelope.bytes);
     }
     try {
-        if (envelope.bytes > 0) {
-            auto body = mesh_.buffer(receiver ? receiver->transfer.data : elsewhere.data(), envelope.bytes);
-            body->recv(rank, slot(number, true));
-            await(rank, body, true, receiver ? receiver->transfer.deadline : kForEver);
-        }
+        if (envelope.bytes > 0)
+            lane.transfer(receiver ? receiver->transfer.data : elsewhere.data(), envelope.bytes,
+                          receiver ? receiver->transfer.deadline : kForEver);
     } catch (const std::exception& error) {
         if (receiver)
             receiver->finish(std::make_exception_ptr(mesh_.translate(error, rank, where(false), receiver->began)));
@@ -220,7 +193,7 @@ void Messages::read_one(int rank, std::uint64_t number, Time& began) {
 
 void Messages::write(int rank) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
-    for (std::uint64_t number = 0;; ++number) {
+    for (;;) {
         Call call;
         {
             std::unique_lock lock(mutex_);
@@ -230,15 +203,9 @@ void Messages::write(int rank) {
             call->in_flight = true;
         }
         try {
-            const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type};
-            auto head = mesh_.buffer(&envelope, sizeof envelope);
-            head->send(rank, slot(number, false));
-            await(rank, head, false, call->transfer.deadline);
-            if (envelope.bytes > 0) {
-                auto body = mesh_.buffer(call->transfer.data, envelope.bytes);
-                body->send(rank, slot(number, true));
-                await(rank, body, false, call->transfer.deadline);
-            }
+            Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type};
+            peer.out->transfer(&envelope, sizeof envelope, call->transfer.deadline);
+            if (envelope.bytes > 0) peer.out->transfer(call->transfer.data, envelope.bytes, call->transfer.deadline);
         } catch (const std::exception& error) {
             return lose(rank, error, call->began, false);
         }
@@ -314,8 +281,8 @@ void Messages::close(const Error& why) {
         for (Peer& peer : peers_) {
             for (const Call& call : peer.sends) end(call);
             peer.sends.clear();
-            if (peer.reading) peer.reading->abortWaitRecv();
-            if (peer.writing) peer.writing->abortWaitSend();
+            if (peer.in) peer.in->abort();
+            if (peer.out) peer.out->abort();
         }
         changed_.notify_all();
     }
@@ -325,4 +292,4 @@ void Messages::close(const Error& why) {
             if (thread->joinable()) thread->join();
 }
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "worker_lib/src/gloo/frames.hpp"
+#include "worker_lib/src/mesh/frames.hpp"
 #include "worker_lib/src/reduce/combine.hpp"
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 namespace {
 
 constexpr std::size_t kSegment = std::size_t{512} << 10;
@@ -50,4 +50,4 @@ void run_scan(const RankSubset& subset, const Call& call) {
     step.finish();
 }
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh

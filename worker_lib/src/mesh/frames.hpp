@@ -8,9 +8,9 @@
 
 #include <cstring>
 
-#include "worker_lib/src/gloo/mesh.hpp"
+#include "worker_lib/src/mesh/mesh.hpp"
 
-namespace dlaunch::worker::gloo_backend {
+namespace dlaunch::worker::mesh {
 
 class Frames {
 public:
@@ -53,4 +53,4 @@ private:
     int parity_ = 1;
 };
 
-}  // namespace dlaunch::worker::gloo_backend
+}  // namespace dlaunch::worker::mesh
