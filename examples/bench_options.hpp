@@ -20,7 +20,7 @@ struct BenchOptions {
 };
 
 inline constexpr const char* kBenchUsage =
-    "usage: collective_bench [--op=OP] [--backend=auto|shm|gloo|nccl] [--dtype=float32] [--bytes=MIN:MAX] "
+    "usage: collective_bench [--op=OP] [--backend=auto|shm|tcp|gloo|nccl] [--dtype=float32] [--bytes=MIN:MAX] "
     "[--iterations=N] "
     "[--check] [--csv]";
 
@@ -64,9 +64,9 @@ inline BenchOptions parse_bench_options(const std::vector<std::string>& words) {
             options.op = value();
         } else if (name == "--backend") {
             options.backend = value();
-            constexpr std::array kKnown{"auto", "shm", "gloo", "nccl"};
+            constexpr std::array kKnown{"auto", "shm", "tcp", "gloo", "nccl"};
             if (std::find(kKnown.begin(), kKnown.end(), options.backend) == kKnown.end())
-                throw std::invalid_argument("--backend=" + options.backend + ": expected auto, shm, gloo or nccl");
+                throw std::invalid_argument("--backend=" + options.backend + ": expected auto, shm, tcp, gloo or nccl");
         } else if (name == "--dtype") {
             options.type = parse_dtype(value());
         } else if (name == "--iterations") {

@@ -44,6 +44,7 @@ MAY_INCLUDE = {
     "rendezvous/discovery": ["rendezvous/base", "rendezvous/auth", "rendezvous/wire", "rendezvous/net"],
     "rendezvous/coordinate": ["rendezvous"],
     "worker_lib": ["rendezvous/base", "rendezvous/store/client", "rendezvous/store/server/threaded_server", "rendezvous/wire"],
+    "worker_lib/src/tcp": ["worker_lib", "rendezvous/base", "rendezvous/net/addresses"],
     "examples": [],  # and <dlaunch/...>, as any user of the library
 }
 LAYERS = [room for room in MAY_INCLUDE if "/" not in room]

@@ -1,4 +1,4 @@
-"""all_reduce of floats through the library (shm and gloo) beside OpenMPI (its defaults, and its best known settings), MPICH,
+"""all_reduce of floats through the library (shm, tcp and gloo) beside OpenMPI (its defaults, and its best known settings), MPICH,
 Gloo by itself, Debian's torch on gloo, and one memcpy of as many bytes, in microseconds.
 
 Each figure is the median over iterations of the slowest rank, then over rounds, in which all take turns. Ranks above the
@@ -11,7 +11,7 @@ from pathlib import Path
 from common import gloo_peer, has_torch, median, mpi_peers, parse, show
 
 SIZES = [8, 1024, 65536, 1 << 20, 16 << 20, 64 << 20]
-RATIOS = [("gloo", "raw gloo")]  # in addition to the ratios to shm
+RATIOS = [("gloo", "raw gloo"), ("raw gloo", "tcp"), ("openmpi tcp", "tcp")]  # in addition to the ratios to shm
 TORCH = """
 import sys, time, statistics, torch, torch.distributed as dist
 dist.init_process_group("gloo")
@@ -60,7 +60,7 @@ def raw_gloo(options, program):
 
 def peers(options, folder):
     """name -> function that measures it with n ranks."""
-    found = {"shm": ours(options, "shm"), "gloo": ours(options, "gloo")}
+    found = {name: ours(options, name) for name in ("shm", "tcp", "gloo")}
     for name, (launcher, program) in mpi_peers(options, folder).items():
         found[name] = lambda n, launcher=launcher, program=program: lines(launcher.words(n, program, *SIZES))
     if program := gloo_peer(options):

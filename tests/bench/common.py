@@ -52,6 +52,8 @@ def floor(options):
 # The best settings for large messages in reference measurements: no cross-memory attach, no page faults in malloc.
 TUNED = ["--mca", "btl_vader_single_copy_mechanism", "none",
          "-x", f"MALLOC_MMAP_THRESHOLD_={1 << 30}", "-x", f"MALLOC_TRIM_THRESHOLD_={1 << 30}"]
+# As between hosts.
+OVER_TCP = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
 
 
 def mpi_peers(options, folder):
@@ -59,7 +61,8 @@ def mpi_peers(options, folder):
     openmpi = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "{n}"]
     ways = {"mpich": ("mpicc.mpich", ["mpiexec.hydra", "-n", "{n}"], "mpich and libmpich-dev"),
             "openmpi": ("mpicc.openmpi", openmpi, "openmpi-bin and libopenmpi-dev"),
-            "openmpi tuned": ("mpicc.openmpi", [*openmpi, *TUNED], "openmpi-bin and libopenmpi-dev")}
+            "openmpi tuned": ("mpicc.openmpi", [*openmpi, *TUNED], "openmpi-bin and libopenmpi-dev"),
+            "openmpi tcp": ("mpicc.openmpi", [*openmpi, *OVER_TCP], "openmpi-bin and libopenmpi-dev")}
     peers = {}
     for name, (compiler, front, packages) in ways.items():
         program = folder / f"mpi_collectives.{compiler}"

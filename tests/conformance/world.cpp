@@ -127,8 +127,8 @@ std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl) {
     std::vector<Case> all;
     for (const int ranks : sizes)
         if (nccl && ranks <= 3) all.push_back({"nccl", ranks});
-    for (const char* backend : {"shm", "auto", "gloo", "hosts"}) {
-        if (!DLAUNCH_HAS_GLOO && backend != std::string("shm")) continue;  // on one host auto is shm
+    for (const char* backend : {"shm", "auto", "tcp", "gloo", "hosts"}) {
+        if (!DLAUNCH_HAS_GLOO && backend == std::string("gloo")) continue;
         for (const int ranks : sizes)
             if (backend != kTwoHosts || ranks >= 3)
                 all.push_back({backend, ranks});  // rank 2 is the first on the second host

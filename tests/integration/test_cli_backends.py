@@ -15,19 +15,20 @@ def printed(dlaunch):
 
 def test_the_matrix(printed):
     lines = printed.split("\n")
-    assert lines[0].split() == ["shm", "gloo", "nccl", "nccl", "auto", "auto"]
-    assert lines[1].split() == ["memory", "host", "host", "host", "device", "host", "device"]
+    assert lines[0].split() == ["shm", "tcp", "gloo", "nccl", "nccl", "auto", "auto"]
+    assert lines[1].split() == ["memory", "host", "host", "host", "host", "device", "host", "device"]
     rows = {line[:24].strip(): line[24:].split() for line in lines[2:17]}
-    assert rows["all_reduce"] == ["yes", "yes", "copied", "yes", "yes", "yes"]
-    assert rows["send, recv"] == ["yes", "yes", "no", "yes", "yes", "yes"]
-    assert rows["bitwise, 16 bit, bool"] == ["yes", "yes", "copied", "copied", "yes", "copied"]
-    assert rows["scan, exscan"] == rows["own functions"] == ["yes", "yes", "no", "no", "yes", "no"]
-    assert len(rows) == 15 and all(len(row) == 6 for row in rows.values())
+    assert rows["all_reduce"] == ["yes", "yes", "yes", "copied", "yes", "yes", "yes"]
+    assert rows["send, recv"] == ["yes", "yes", "yes", "no", "yes", "yes", "yes"]
+    assert rows["bitwise, 16 bit, bool"] == ["yes", "yes", "yes", "copied", "copied", "yes", "copied"]
+    assert rows["scan, exscan"] == rows["own functions"] == ["yes", "yes", "yes", "no", "no", "yes", "no"]
+    assert len(rows) == 15 and all(len(row) == 7 for row in rows.values())
     assert not any(line != line.rstrip() or len(line) > 100 for line in lines[:17])
 
 
 def test_usable_backends_are_listed(printed):
     assert "\nshm   can be used here\n" in printed
+    assert "\ntcp   can be used here\n" in printed
     assert "\nauto  can be used here\n" in printed
     assert "\nnccl  cannot be used here: nccl: /nowhere/libcuda.so.1: cannot open shared object file" in printed
     assert "\nxccl  is absent\n" in printed

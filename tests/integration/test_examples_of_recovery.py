@@ -11,7 +11,7 @@ from processes import until
 EXAMPLES = BINARY.parent / "examples"
 
 
-@pytest.fixture(params=["shm", "gloo"])
+@pytest.fixture(params=["shm", "tcp", "gloo"])
 def on(request, dlaunch):
     """on(n, name, *args) runs an example with n ranks on the backend."""
     if request.param == "gloo" and not (BINARY.parent.parent / "lib/libdlaunch-gloo.so").exists():

@@ -16,7 +16,7 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("backend", ["auto", "shm", "gloo"])
+@pytest.mark.parametrize("backend", ["auto", "shm", "tcp", "gloo"])
 @pytest.mark.parametrize("name", PRINTED)
 def test_prints(dlaunch, name, backend):
     program = EXAMPLES / name

@@ -45,7 +45,7 @@ def job(hosts):
     return job_
 
 
-@pytest.mark.parametrize("backend", ["auto", "gloo"])
+@pytest.mark.parametrize("backend", ["auto", "tcp", "gloo"])
 def test_of_a_host_that_was_lost(job, backend):
     net, runs = job(backend)
     net[1].lose()
@@ -53,7 +53,7 @@ def test_of_a_host_that_was_lost(job, backend):
     runs[0].signal(signal.SIGKILL)
 
 
-@pytest.mark.parametrize("backend", ["auto", "gloo"])
+@pytest.mark.parametrize("backend", ["auto", "tcp", "gloo"])
 def test_of_a_rank_that_was_killed(job, backend):
     net, runs = job(backend)
     os.kill(runs[1].workers()[3], signal.SIGKILL)

@@ -53,7 +53,7 @@ struct NcclOptions {
 };
 
 struct InitOptions {
-    std::string backend = {};            ///< "auto", "shm", "gloo", "nccl"; empty: $DLAUNCH_BACKEND, else auto
+    std::string backend = {};            ///< "auto", "shm", "tcp", "gloo", "nccl"; empty: $DLAUNCH_BACKEND, else auto
     std::string init_method = "env://";  ///< or "tcp://host:port", "file:///path"
     std::optional<int> rank = {};        ///< unset: $RANK
     std::optional<int> world_size = {};  ///< unset: $WORLD_SIZE

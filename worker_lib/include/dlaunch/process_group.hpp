@@ -69,7 +69,7 @@ public:
     [[nodiscard]] int rank() const;  ///< -1 outside the group
     [[nodiscard]] int size() const;
     [[nodiscard]] const std::string& name() const;
-    [[nodiscard]] std::string backend() const;            ///< "shm", "gloo", "auto"
+    [[nodiscard]] std::string backend() const;            ///< "shm", "tcp", "gloo", "auto"
     [[nodiscard]] const std::vector<int>& ranks() const;  ///< ranks in the world, by rank in the group
     [[nodiscard]] bool is_member() const { return rank() >= 0; }
     [[nodiscard]] Store store() const;  ///< for keys of the program
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] ProcessGroup split(int color, int key = 0, const GroupOptions& options = {}) const;
     /// The communicator of a backend, for calls of the backend's own: of "gloo" its gloo::Context*, fully connected and
     /// free for use while no call of this group is under way; of "nccl" the ncclComm_t. Empty: the group's backend.
-    /// nullptr: there is none, as for shm, and for the part of auto that is not in use. Valid as long as the group.
+    /// nullptr: there is none, as for shm and tcp, and for auto without a GPU. Valid as long as the group.
     [[nodiscard]] void* native_handle(std::string_view backend = {}) const;
     /// Ends pending and later calls with Error (aborted): on this rank at once, on other ranks when they wait for it.
     void abort(const std::string& why = "abort() was called");

@@ -18,6 +18,7 @@ constexpr Capabilities kTable[] = {
     // clang-format off
     // Columns in the order of enum Feature.
     {"shm",  Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
+    {"tcp",  Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
     {"gloo", Device::cpu,  {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes}},
     {"nccl", Device::cpu,  {kNo, kNo, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied, kCopied,
                            kCopied, kYes, kNo, kNo}},
@@ -55,7 +56,7 @@ std::string why_unusable(const std::string& backend) {
         } else if (backend == "nccl") {
             (void)worker::nccl::cuda();
             (void)worker::nccl::nccl();
-        } else if (backend != "shm" && backend != "auto") {
+        } else if (backend != "shm" && backend != "tcp" && backend != "auto") {
             return "there is no such backend";
         }
         return {};
@@ -77,7 +78,7 @@ std::string describe_backends() {
     }
     text += "\n\ncopied: by way of the other memory, and the caller's thread waits\n";
     text += "send and recv of device memory that cross each other belong into one batch_isend_irecv\n\n";
-    for (const char* backend : {"shm", "gloo", "nccl", "auto"}) {
+    for (const char* backend : {"shm", "tcp", "gloo", "nccl", "auto"}) {
         const std::string why = why_unusable(backend);
         text += fmt::format("{:<6}{}\n", backend, why.empty() ? "can be used here" : "cannot be used here: " + why);
     }

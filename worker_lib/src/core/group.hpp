@@ -138,7 +138,7 @@ inline constexpr std::size_t kMaxBytes = std::size_t{1} << 48;
 void check(const Call& call, const GroupParts& group);
 void check(const Transfer& transfer, const GroupParts& group);
 
-/// The backend named by parts.backend: "shm", "gloo", "nccl", "auto". Throws Error.
+/// The backend named by parts.backend: "shm", "tcp", "gloo", "nccl", "auto". Throws Error.
 [[nodiscard]] std::unique_ptr<Backend> make_backend(const GroupParts& parts, Time deadline);
 
 }  // namespace dlaunch::worker

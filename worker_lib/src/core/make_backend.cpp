@@ -10,16 +10,17 @@
 #include "worker_lib/src/hierarchy/backend.hpp"
 #include "worker_lib/src/nccl/backend.hpp"
 #include "worker_lib/src/shm/backend.hpp"
+#include "worker_lib/src/tcp/tcp_mesh.hpp"
 
 namespace dlaunch::worker {
 namespace {
 
-/// The backend that `auto` stands for: shm on one host, gloo with one rank per host, else the hierarchy of both.
+/// The backend that `auto` stands for: shm on one host, tcp with one rank per host, else the hierarchy of both.
 auto choose(const std::vector<Member>& members) {
     std::set<std::string> hosts;
     for (const Member& member : members) hosts.insert(member.host_id);
     return hosts.size() == 1                ? shm::make_backend
-           : hosts.size() == members.size() ? make_gloo_backend
+           : hosts.size() == members.size() ? tcp::make_backend
                                             : hierarchy::make_backend;
 }
 
@@ -38,9 +39,10 @@ std::unique_ptr<Backend> make_watched(const GroupParts& parts, Time deadline, co
     const auto make = [&](auto function) { return function(group, parts.members, store, deadline); };
     if (parts.backend == "auto") return make(choose(parts.members));
     if (parts.backend == "shm") return make(shm::make_backend);
+    if (parts.backend == "tcp") return make(tcp::make_backend);
     if (parts.backend == "gloo") return make(make_gloo_backend);
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("backend '{}' is unknown, expected auto, shm, gloo or nccl", parts.backend));
+                fmt::format("backend '{}' is unknown, expected auto, shm, tcp, gloo or nccl", parts.backend));
 }
 
 /// Publishes a failure of this rank to the ranks that wait for it.

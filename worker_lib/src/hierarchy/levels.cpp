@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "worker_lib/src/gloo/plugin.hpp"
 #include "worker_lib/src/shm/backend.hpp"
+#include "worker_lib/src/tcp/tcp_mesh.hpp"
 
 namespace dlaunch::worker::hierarchy {
 namespace {
@@ -50,7 +50,7 @@ Levels::Levels(const GroupInfo& group, const std::vector<Member>& members, const
     for (const int r : layout.on(host)) here.push_back(members[static_cast<std::size_t>(r)]);
     host_ranks_ = shm::make_backend({group.name, local, local_size, group.names, layout.on(host)}, here,
                                     store.below(fmt::format("host/{}", host)), deadline);
-    all_ = make_gloo_backend(group, members, store, deadline);
+    all_ = tcp::make_backend(group, members, store, deadline);
     if (local < layout.planes) plane_ = all_->subset(layout.plane(local));
 }
 
