@@ -119,20 +119,38 @@ std::string fatal_message(const Lines& lines, std::size_t at) {
     return before + message;
 }
 
-}  // namespace
-
-std::string error_message(const std::vector<std::string>& stderr_tail) {
+Lines plain_lines(const std::vector<std::string>& tail) {
     Lines lines;
-    for (const std::string& line : stderr_tail) lines.push_back(plain_line(line));
+    for (const std::string& line : tail) lines.push_back(plain_line(line));
+    return lines;
+}
+
+/// The last traceback or fatal message; empty: there is none.
+std::string last_fatal(const Lines& lines) {
     for (std::size_t at = lines.size(); at-- > 0;) {
         if (is_traceback(lines, at) && !is_survived(lines, at))
             return lines[at].is_boxed ? exception_of_group(lines, at) : exception_of(lines, at);
         if (is_fatal(lines[at])) return fatal_message(lines, at);
     }
+    return {};
+}
+
+}  // namespace
+
+std::string error_message(const std::vector<std::string>& stderr_tail) {
+    const Lines lines = plain_lines(stderr_tail);
+    if (std::string text = last_fatal(lines); !text.empty()) return text;
     if (std::string text = last_statement(lines); !text.empty()) return text;
     const auto farewell = std::find_if(lines.rbegin(), lines.rend(),
                                        [](const LogLine& line) { return !line.text.empty() && !line.is_remark(); });
     return farewell == lines.rend() ? "" : farewell->text;
+}
+
+std::string error_on_stdout(const std::vector<std::string>& stdout_tail) {
+    const Lines lines = plain_lines(stdout_tail);
+    if (std::string text = last_fatal(lines); !text.empty()) return text;
+    std::string text = last_statement(lines);
+    return names_an_error(text) || is_loss(text) ? text : "";
 }
 
 }  // namespace dlaunch::agent

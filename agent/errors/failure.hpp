@@ -75,7 +75,7 @@ struct Failure {
     std::chrono::duration<double> silent_for{};
     std::vector<std::string> stack;                    ///< of a native worker then, innermost frame first
     std::vector<std::string> stderr_tail;              ///< up to 20 lines of stderr, without newlines
-    std::string message;                               ///< the part of the stderr tail that states the error
+    std::string message;                               ///< the part of stderr, else of stdout, that states the error
     bool is_unread = false;                            ///< its stderr is a terminal. Known on the worker's node only
     std::string stdout_file, stderr_file, error_file;  ///< paths; empty: none
     std::string log_folder;                            ///< of these files, by the run's link; empty: there is none
@@ -83,6 +83,7 @@ struct Failure {
     bool collateral = false;                           ///< it exited because the agent stopped it
     Strength strength = Strength::crash;               ///< by itself, set by weigh()
     std::vector<int> lost_ranks;                       ///< ranks that its messages name as lost
+    bool lost_service = false;                         ///< what it has lost is a web server or a data base
     std::vector<std::string> lost_hosts;               ///< words that may name hosts; not in the record
     std::string because;                               ///< of the first cause: the reason for the choice
 

@@ -119,6 +119,16 @@ Failures::iterator first_with(Failures& failures, Strength strength) {
                         [&](const Failure& each) { return each.strength == strength; });
 }
 
+/// The earliest rank that lost a web server or a data base, unless most have: what the others lost is then that rank.
+Failures::iterator lone_loss_of_service(Failures& failures) {
+    const auto lost = std::ranges::count(failures, Strength::lost_peer, &Failure::strength);
+    const auto of_service = [](const Failure& each) {
+        return each.strength == Strength::lost_peer && each.lost_service;
+    };
+    const auto services = std::ranges::count_if(failures, of_service);
+    return 2 * services > lost ? failures.end() : std::ranges::find_if(failures, of_service);
+}
+
 /// None where more ranks have exited with 0 than have failed: then the part of all was done, and what a rank lost
 /// afterwards was no rank.
 Failures::iterator find_early_exit(Failures& failures, const Failure& first_loss, std::int64_t finished) {
@@ -144,6 +154,7 @@ void choose(Failures& failures, Failures::iterator cause, std::string because) {
 void weigh(Failure& failure) {
     failure.lost_ranks.clear();
     failure.lost_hosts.clear();
+    failure.lost_service = false;
     failure.strength = Strength::none;
     if (failure.collateral || exited_with_0(failure) || failure.how == ExitKind::stopped) return;
     failure.strength = Strength::crash;
@@ -157,6 +168,7 @@ void weigh(Failure& failure) {
         failure.strength = Strength::lost_peer;
         failure.lost_ranks = loss->ranks;
         failure.lost_hosts = loss->hosts;
+        failure.lost_service = loss->of_service;
     } else if (failure.how == ExitKind::signalled ? !is_crash(failure.signal)
                                                   : failure.how == ExitKind::exited && !failure.record) {
         failure.strength = Strength::own_error;
@@ -173,6 +185,10 @@ Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
             choose(failures, cause, std::move(because));
             return own;
         }
+    if (const auto service = lone_loss_of_service(failures); service != failures.end()) {
+        choose(failures, service, "it lost a server; " + ranks_that_lost_a_peer(failures) + " had lost a peer");
+        return Strength::lost_peer;
+    }
     const auto loss = first_with(failures, Strength::lost_peer), unread = first_with(failures, Strength::unread);
     if (const auto named = last_named(failures)) {
         const auto found = find_rank(failures, *named);

@@ -30,13 +30,6 @@ bool is_vague(const LogLine& line) {
     return low.find(": ") == std::string_view::npos && (low.ends_with(" failed") || low.ends_with(" error"));
 }
 
-bool names_an_error(std::string_view low) {
-    return has_any(low,
-                   {"err",  "fail",       "exception", "fatal",    "panic",   "abort", "assert",   "invalid", "not ",
-                    "n't ", "unable",     "denied",    "missing",  "no such", "bad ",  "illegal",  "corrupt", "out of ",
-                    "kill", "unexpected", "exceed",    "mismatch", "unknown", "wrong", "overflow", " nan"});
-}
-
 bool states(const LogLine& line) { return line.states_something() && !is_indented(line); }
 
 bool says_what(const LogLine& line) { return states(line) && !is_vague(line) && !is_end_alone(line); }
@@ -56,12 +49,20 @@ std::size_t behind_last(const std::vector<LogLine>& lines, std::size_t end, bool
 std::size_t behind_statement(const std::vector<LogLine>& lines) {
     const std::size_t said = behind_last(lines, lines.size(), says_what);
     const std::size_t ended = behind_last(lines, lines.size(), is_loss_or_end);
-    if (ended > said && (said == 0 || !names_an_error(base::in_lower_case(lines[said - 1].text)))) return ended;
+    if (ended > said && (said == 0 || !names_an_error(lines[said - 1].text))) return ended;
     if (said > 0) return said;
     return behind_last(lines, lines.size(), [](const LogLine& line) { return line.states_something(); });
 }
 
 }  // namespace
+
+bool names_an_error(std::string_view text) {
+    const std::string low = base::in_lower_case(text);
+    return has_any(low,
+                   {"err",  "fail",       "exception", "fatal",    "panic",   "abort", "assert",   "invalid", "not ",
+                    "n't ", "unable",     "denied",    "missing",  "no such", "bad ",  "illegal",  "corrupt", "out of ",
+                    "kill", "unexpected", "exceed",    "mismatch", "unknown", "wrong", "overflow", " nan"});
+}
 
 bool is_end_alone(const LogLine& line) {
     constexpr std::ptrdiff_t kMostBlanks = 4;

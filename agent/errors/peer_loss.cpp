@@ -79,6 +79,11 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"collective operation timeout", "PyTorch, ProcessGroupNCCL's watchdog"},
     {"nccl communicator was aborted", "PyTorch, ProcessGroupNCCL"},
     {"client socket has timed out", "PyTorch, c10d"},
+    {"client socket has failed to connect", "PyTorch, c10d"},
+    {"timed out initializing process group", "PyTorch, c10d's store based barrier"},
+    {"connectfullmesh failed", "Gloo, rendezvous/context.cc"},
+    {"gloo context initialization failed", "JAX"},
+    {"nccl communicator encountered error set by", "PyTorch, ProcessGroupNCCL"},
     {"seconds waiting for clients", "PyTorch, TCPStore"},
     {"horovod has been shut down", "Horovod"},
     {"horovodinternalerror", "Horovod"},
@@ -113,6 +118,8 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"connection failure", "MPICH, sock"},
     {"peer process has unexpectedly disconnected", "Open MPI, btl/tcp"},
     {"connection to peer process", "Open MPI"},
+    {"failed to connect to remote fifo", "UCX, shared memory"},
+    {"address_exchange: shared memory error", "MPICH, ch4:ucx"},
     {"endpoint timeout", "UCX"},
     {"transport retry count exceeded", "UCX; InfiniBand verbs"},
     {"destination is unreachable", "UCX"},
@@ -187,11 +194,50 @@ std::vector<int> ranks_in(std::string_view message, int own_rank) {
     return ranks;
 }
 
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+/// Python's OSError with a file name: "[Errno 107] Transport endpoint is not connected: '/mnt/data/shard-3.tar'".
+bool has_errno_of_file(std::string_view low) {
+    const std::size_t number = low.find("[errno ");
+    if (number == std::string_view::npos) return false;
+    const std::size_t name = low.find(": '", number);
+    return name != std::string_view::npos && low.substr(number, name - number).find('\n') == std::string_view::npos;
+}
+
+/// A file that ends too early.
+bool is_about_format(std::string_view low) {
+    return has_any(low, {"unexpected eof", "unexpected end of file"}) &&
+           has_any(low,
+                   {"corrupt", "pars", "footer", "more bytes", "reading file", "in flow", "in block", "zip", "json"});
+}
+
 /// Errors of files, whose names may be any words; of a peer's error a message names the rank.
 bool is_about_files(std::string_view low) {
+    if (has_errno_of_file(low)) return true;
     if (low.find("rank") != std::string_view::npos) return false;
-    return low.find("no such file or directory") != std::string_view::npos ||
-           low.find("could not open") != std::string_view::npos || low.find("cannot open") != std::string_view::npos;
+    return has_any(low, {"no such file or directory", "could not open", "cannot open"}) || is_about_format(low);
+}
+
+/// A Python exception that programs raise about values and conditions of their own, which may well name a rank.
+bool is_about_values(std::string_view low) {
+    constexpr std::array kTypes = std::to_array<std::string_view>(
+        {"valueerror", "assertionerror", "keyerror", "indexerror", "typeerror", "attributeerror", "zerodivisionerror",
+         "floatingpointerror", "overflowerror", "arithmeticerror", "notimplementederror"});
+    return std::find(kTypes.begin(), kTypes.end(), low.substr(0, low.find_first_of(":\n"))) != kTypes.end();
+}
+
+/// "rank 3 failed: ..." may say anything about a rank of any kind.
+bool is_of_any_rank(const PeerLossPattern& pattern) {
+    return pattern.text.starts_with("rank %") && pattern.source == "several";
+}
+
+/// Of requests, urllib, botocore, psycopg2, redis and others.
+bool is_of_service(std::string_view low) {
+    return has_any(low, {"http://", "https://", "httpconnectionpool", "httpsconnectionpool", "urlopen error",
+                         "connection to server at", "connecting to localhost:", "endpoint url"});
 }
 
 }  // namespace
@@ -201,11 +247,13 @@ std::span<const PeerLossPattern> peer_loss_patterns() { return kPatterns; }
 std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
     const std::string lines = std::string(message) + "\n", low = base::in_lower_case(lines);
     const std::string own = std::to_string(own_rank);
+    const bool of_values = is_about_values(low);
     const bool found = std::any_of(kPatterns.begin(), kPatterns.end(), [&](const PeerLossPattern& pattern) {
+        if (of_values && is_of_any_rank(pattern)) return false;
         return contains(has_capital(pattern.text) ? lines : low, pattern.text, own);
     });
     if (!found || is_about_files(low)) return std::nullopt;
-    return PeerLoss{ranks_in(message, own_rank), hosts_in(message)};
+    return PeerLoss{ranks_in(message, own_rank), hosts_in(message), is_of_service(low)};
 }
 
 /// A record of a lost peer does not excuse a rank whose stderr ends with an error of its own.

@@ -37,7 +37,7 @@ bool contains(const Lines& lines, std::string_view text) {
 }
 
 /// The innermost frame and the message of the first cause, in at most `most` lines; of an error without either the last
-/// lines on stderr. Empty: the screen has just shown the same.
+/// lines on stderr, or the message on stdout where stderr is empty. Empty: the screen has just shown the same.
 Lines words_of(const Failure& failure, std::size_t most) {
     Lines message = message_of(failure);
     const std::string first = message.empty() ? "" : message.front();
@@ -46,7 +46,7 @@ Lines words_of(const Failure& failure, std::size_t most) {
     if (failure.record) frame = last_frame(lines_of(failure.record->callstack), {});
     if (frame.empty()) frame = last_frame(failure.stderr_tail, first);
     if (!failure.record && frame.empty()) {
-        Lines words = last_words(failure.stderr_tail);
+        Lines words = last_words(failure.stderr_tail.empty() ? message : failure.stderr_tail);
         if (words.size() > most) words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(most));
         return words;
     }
@@ -100,7 +100,7 @@ std::string advice(const Failure& failure, const JobResult& end) {
     if (failure.how == ExitKind::signalled && failure.signal == SIGKILL)
         return "dlaunch did not send this SIGKILL; the kernel's log (dmesg) may name the sender";
     if (failure.is_on_screen) return {};  // its terminal has what it wrote
-    if (failure.how == ExitKind::exited && failure.code != 0 && end.is_python)
+    if (failure.how == ExitKind::exited && failure.code != 0 && end.is_python && failure.message.empty())
         return "stderr is empty: @record of torch's elastic errors shows the exception here";
     if (failure.how != ExitKind::signalled) return {};
     switch (failure.signal) {

@@ -35,7 +35,7 @@ struct Logs::Impl {
     /// One local rank in its current round.
     struct Worker {
         LogSource source;
-        Tail tail;
+        Tail out_tail, err_tail;
         LastLine last_out, last_err;
         std::unique_ptr<Channel> out, err;
     };
@@ -287,15 +287,15 @@ void Logs::add_worker(const LogSource& source, OutputEnds readers) {
     worker.out.reset();
     worker.err.reset();
     worker.source = source;
-    worker.tail = {};
+    worker.out_tail = worker.err_tail = {};
     worker.last_out = worker.last_err = {};
     const auto channel = [&](base::UniqueFd pipe, Stream stream, Tail* tail, LastLine* last_line) {
         Channel::Targets targets = impl_->targets(source, stream, tail);
         targets.last_line = last_line;
         return std::make_unique<Channel>(impl_->shared, std::move(pipe), std::move(targets));
     };
-    worker.out = channel(std::move(readers.out), kStdout, nullptr, &worker.last_out);
-    worker.err = channel(std::move(readers.err), kStderr, &worker.tail, &worker.last_err);
+    worker.out = channel(std::move(readers.out), kStdout, &worker.out_tail, &worker.last_out);
+    worker.err = channel(std::move(readers.err), kStderr, &worker.err_tail, &worker.last_err);
     if (!readers.are_terminals) return;
     worker.out->set_terminal();
     worker.err->set_terminal();
@@ -306,7 +306,12 @@ void Logs::end_template() { impl_->template_lives = false; }
 
 std::vector<std::string> Logs::stderr_tail(int local_rank, int lines) const {
     const auto found = impl_->workers.find(local_rank);
-    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.tail.lines(lines);
+    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.err_tail.lines(lines);
+}
+
+std::vector<std::string> Logs::stdout_tail(int local_rank, int lines) const {
+    const auto found = impl_->workers.find(local_rank);
+    return found == impl_->workers.end() ? std::vector<std::string>{} : found->second.out_tail.lines(lines);
 }
 
 LastLine Logs::last_line(int local_rank) const {

@@ -62,6 +62,9 @@ public:
     /// The last lines, at most `lines`, that the worker wrote to stderr in the current round; without newlines.
     [[nodiscard]] std::vector<std::string> stderr_tail(int local_rank, int lines = 20) const;
 
+    /// The same for stdout.
+    [[nodiscard]] std::vector<std::string> stdout_tail(int local_rank, int lines = 20) const;
+
     /// The worker's last line on either stream in the current round; without text: none.
     [[nodiscard]] LastLine last_line(int local_rank) const;
 

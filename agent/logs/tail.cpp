@@ -21,6 +21,12 @@ std::string shortened(std::string_view line) {
 }  // namespace
 
 void Tail::add(std::string_view bytes) {
+    if (bytes.size() > kKeptBytes)
+        if (const std::size_t newline = bytes.rfind('\n', bytes.size() - kKeptBytes - 1); newline != bytes.npos) {
+            bytes_.clear();
+            head_.clear();
+            bytes.remove_prefix(newline + 1);
+        }
     while (!bytes.empty()) {
         const std::string_view piece = bytes.substr(0, kKeptBytes);
         bytes_ += piece;

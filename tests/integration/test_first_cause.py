@@ -30,7 +30,7 @@ try:
 except OSError:
     pass  # a reset: the message is the same
 finally:
-    print("error:", os.environ.get("MESSAGE", "connection closed by peer"), file=sys.stderr, flush=True)
+    print("error:", os.environ.get("MESSAGE", "connection closed by peer"), file=getattr(sys, os.environ.get("WHERE", "stderr")), flush=True)
     if rank in map(int, os.environ.get("STAY", "").split()): signal.pause()
     os._exit(1)
 """
@@ -68,6 +68,17 @@ def test_a_culprit_that_exits_after_its_peers(mesh, play, status):
     assert re.search(r"also failed: +ranks 0-1, 3 exited with 1: error: connection closed by peer", result.err), result.err
     assert "ranks 0-1, 3 had lost a peer" in report["failures"][0]["because"]
     assert [failure["exit_status"] for failure in report["failures"]] == [status, 1, 1, 1]
+
+
+def test_workers_that_say_it_on_standard_output(mesh):
+    result, report = mesh(2, "os.dup2(1, 2)\n" + CLOSE + "time.sleep(0.3)\nraise ValueError('loss is NaN')", WHERE="stdout")
+    assert head(result).startswith("dlaunch: rank 2 ("), result.err
+    assert "ValueError: loss is NaN" in result.err and "ranks 0-1, 3 had lost a peer" in report["failures"][0]["because"]
+
+
+def test_a_culprit_that_lost_a_server(mesh):
+    play = CLOSE + "time.sleep(0.3)\nraise ConnectionError('https://hub.example/model: connection refused')"
+    assert head(mesh(1, play)[0]).startswith("dlaunch: rank 1 (")
 
 
 def test_a_culprit_that_exited_with_0(mesh):

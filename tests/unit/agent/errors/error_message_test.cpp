@@ -202,6 +202,16 @@ TEST(ErrorMessage, HasNoStackBelowIt) {
               "ERROR: LoadError: IOError: read: connection reset by peer (ECONNRESET)");
 }
 
+TEST(ErrorMessage, OnStdoutNeedsWordsOfAnError) {
+    EXPECT_EQ(
+        error_on_stdout({"step 1", "Traceback (most recent call last):", "  File \"a.py\", line 1", "KeyError: 'lr'"}),
+        "KeyError: 'lr'");
+    EXPECT_EQ(error_on_stdout({"step 1", "fatal: no more data"}), "fatal: no more data");
+    EXPECT_EQ(error_on_stdout({"step 1", "Connection reset by peer"}), "Connection reset by peer");
+    EXPECT_EQ(error_on_stdout({"step 1", "step 2, loss 0.3"}), "");
+    EXPECT_EQ(error_on_stdout({}), "");
+}
+
 TEST(ErrorMessage, OfAPanic) {
     EXPECT_EQ(error_message({"panic: read tcp 127.0.0.1:5: use of closed network connection", "",
                              "goroutine 1 [running]:", "main.main()", "\t/home/you/c.go:9 +0x1d", "exit status 2"}),

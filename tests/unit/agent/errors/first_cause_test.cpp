@@ -175,6 +175,17 @@ TEST(FirstCause, NobodyMissesAnExitWith0IfARankFailedByItself) {
               (Judgement{0, 3, Strength::own_error, {1}}));
 }
 
+TEST(FirstCause, IsALostServerWhereMostLostAPeer) {
+    const auto server = [](int rank) {
+        return exited(rank, 7, "ReadTimeout: HTTPSConnectionPool(host='hub', port=443): Read timed out.");
+    };
+    EXPECT_EQ(judge({lost(0), lost(1), server(2), lost(3)}), (Judgement{2, 7, Strength::lost_peer, {0, 1, 3}}));
+    EXPECT_EQ(judge({server(0), server(1), server(2), lost(3)}), (Judgement{0, 7, Strength::lost_peer, {1, 2, 3}}));
+    EXPECT_EQ(judge({lost(0), server(2)}), (Judgement{2, 7, Strength::lost_peer, {0}}));
+    EXPECT_EQ(judge({lost(0), lost(1), server(2), exited(3, 4, "KeyError")}),
+              (Judgement{3, 4, Strength::own_error, {0, 1, 2}}));
+}
+
 TEST(FirstCause, IsElseTheEarliestExit) {
     EXPECT_EQ(judge({lost(1), lost(0), stopped(2)}), (Judgement{1, 11, Strength::lost_peer, {0, 2}}));
 }

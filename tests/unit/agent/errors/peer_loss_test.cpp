@@ -35,6 +35,14 @@ TEST(PeerLoss, IsFoundInTheMessagesOfFrameworks) {
             "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to "
             "complete",
             "RuntimeError: Application timeout caused pair closure",
+            "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no "
+            "error",
+            "RuntimeError: Timed out initializing process group in store based barrier on rank 0, for key: "
+            "store_based_barrier_key:1 (world_size=2, worker_count=1, timeout=0:30:00)",
+            "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of "
+            "(node1, 29500).",
+            "RuntimeError: rank 1 failed: it left",
+            "ConnectionResetError: [Errno 104] Connection reset by peer\nFile: 'x'",
             "ConnectionResetError: [Errno 104] Connection reset by peer",
             "BrokenPipeError: [Errno 32] Broken pipe",
             "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited or there was a "
@@ -71,6 +79,14 @@ TEST(PeerLoss, IsNotFoundInARanksOwnErrors) {
              "ValueError: loss is NaN on rank 2",
              "net: 0 connection resets, 0 timeouts",
              "could not open connection closed.txt",
+             "RuntimeError: unexpected EOF, expected 1283 more bytes. The file might be corrupted.",
+             "pyarrow.lib.ArrowInvalid: Unexpected EOF while reading Parquet footer",
+             "yaml.parser.ParserError: while parsing: unexpected EOF in flow mapping",
+             "OSError: [Errno 107] Transport endpoint is not connected: '/mnt/data/rank3.tar'",
+             "TimeoutError: [Errno 110] Connection timed out: '/nfs/data/shard-3.tar'",
+             "ValueError: rank 0 failed with loss nan",
+             "ValueError: matrix of rank 2 failed: singular",
+             "AssertionError: rank 2 died early in the beam search",
              "cat: /data/lost connection.txt: No such file or directory",
              "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
              "solver.c:81: step: Assertion `residual < limit' failed.",
