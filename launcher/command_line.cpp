@@ -94,7 +94,8 @@ Result<std::vector<ContextRequest>> read_contexts(std::vector<Normalized>&& line
 Result<void> ask_schedulers(const agent::Host& host, Settings& settings) {
     auto step = step_of_job(host, settings);
     if (!step) return step.error();
-    if (*step) apply_step(**step, settings);
+    if (*step)
+        if (auto applied = apply_step(**step, settings); !applied) return applied.error();
     apply_completion_index(host, settings);
     if (auto hint = unused_nodes(host, settings)) settings.warnings.push_back(std::move(*hint));
     return {};

@@ -11,7 +11,7 @@ struct WindowSize {
     friend bool operator==(const WindowSize&, const WindowSize&) = default;
 };
 
-/// None: `fd` is no terminal, or a terminal without a size. Never blocks.
+/// None: `fd` is no terminal. A terminal without a size has the usual one. Never blocks.
 [[nodiscard]] std::optional<WindowSize> window_size(int fd);
 
 }  // namespace dlaunch::agent

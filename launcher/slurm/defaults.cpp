@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "launcher/cli/split.hpp"
 #include "launcher/slurm/requeue.hpp"
@@ -51,15 +52,22 @@ base::Result<std::optional<SlurmStep>> step_of_job(const agent::Host& host, cons
     return slurm_step(host);
 }
 
-void apply_step(const SlurmStep& step, Settings& settings) {
+base::Result<void> apply_step(const SlurmStep& step, Settings& settings) {
     const int nodes = static_cast<int>(step.hosts.size());
     auto& rendezvous = settings.plan.rendezvous;
+    const int tasks = std::accumulate(step.tasks.begin(), step.tasks.end(), 0);
+    if (rendezvous.min_nodes > tasks && settings.has("nnodes") &&
+        !gives_any(settings, {"rdzv-endpoint", "master-addr"}))
+        return base::Error{
+            fmt::format("{}: this step of srun has {} task{}, and no others can join, expected at most {}",
+                        settings.spelling("nnodes"), tasks, tasks == 1 ? "" : "s", tasks)};
     if (!settings.has("nnodes")) rendezvous.min_nodes = rendezvous.max_nodes = nodes;
     if (!settings.job_id) settings.job_id = step.name();
     settings.node_name = step.host();
     settings.plan.reports_own_only = true;  // srun collects the stderr of all nodes
     if (rendezvous.max_nodes > 1) set_endpoint(step, settings);
     if (rendezvous.max_nodes <= nodes) share_agent(step, settings);
+    return {};
 }
 
 bool is_later_task(const agent::Host& host) {

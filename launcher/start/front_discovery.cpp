@@ -57,11 +57,11 @@ void FrontShell::on_hosts(const HelperProcess::End& how) {
     if (listed && ending_signals_ == 0) take_hosts(*listed);
 }
 
-/// With --nproc-per-node=gpu and the like the host counts by itself.
+/// With --nproc-per-node=gpu and the like the host counts by itself, and refuses more workers than its slots.
 std::vector<Share> FrontShell::shares_of(const HostEntry& host) const {
     const bool counts = plan_.words.contexts.front().count.empty() || plan_.workers_per_host > 0;
     const int workers = plan_.workers_per_host > 0 ? plan_.workers_per_host : host.slots.value_or(1);
-    return {{0, counts ? workers : 0}};
+    return {{0, counts && workers <= host.slots.value_or(workers) ? workers : 0}};
 }
 
 void FrontShell::take_hosts(const std::vector<HostEntry>& listed) {

@@ -220,6 +220,7 @@ void FrontShell::end_by_signal(int number) {
                                : fmt::format("{} received, killing the workers of all hosts", name));
     if (ending_signals_ > 1) output_->hurry();
     pass_signal(number);
+    look_for_end();  // the job may wait for hosts to come, with none left
 }
 
 /// The agents apply the limit to a job that has begun.

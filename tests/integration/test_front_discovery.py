@@ -46,6 +46,14 @@ def test_hosts_come_and_go(elastic, seen):
     assert run.wait().rc == 143
 
 
+@pytest.mark.parametrize("workers", ["-n", "--nproc-per-node"])
+def test_a_job_whose_only_host_has_too_few_slots_waits_for_others_and_ends_on_sigterm(start, workers):
+    run = start("--host-discovery-script=echo a:1", "--launcher=fork", workers, "2", "true")
+    until(lambda: "2 workers for 1 slot, expected no more workers than slots" in run.err(), 20, "the refusal")
+    run.signal(signal.SIGTERM)
+    assert run.wait(10).rc == 143
+
+
 def test_a_host_that_fails_is_started_again(elastic, seen, fake_ssh):
     fake_ssh.behave("b", "refuse")
     run, _ = elastic("a:1", "b:1", env=fake_ssh.env)

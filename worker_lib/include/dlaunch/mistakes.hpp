@@ -118,9 +118,10 @@ struct Refused {
     static_assert(kMistake != Mistake::pointer, "a pointer has no length: pass std::span(pointer, count)");
     static_assert(kMistake != Mistake::nested,
                   "a range of ranges: keep its elements in one flat std::vector or std::array, or pass row by row");
-    static_assert(kMistake != Mistake::object,
-                  "elements that own memory have no bytes to move: use broadcast_object(), all_gather_object() or "
-                  "gather_object(), which take std::string");
+    static_assert(
+        kMistake != Mistake::object,
+        "elements that own memory, or are not trivially copyable, have no bytes to move: use a plain struct, or "
+        "broadcast_object(), all_gather_object() or gather_object(), which take std::string");
     static_assert(kMistake != Mistake::not_contiguous,
                   "elements must be contiguous in memory: pass a std::vector (not of bool), std::array or std::span");
     static_assert(kMistake != Mistake::own_type,

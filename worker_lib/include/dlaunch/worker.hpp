@@ -14,8 +14,8 @@ namespace dlaunch {
 /// ($TORCHELASTIC_ERROR_FILE, in torch's format), which the launcher's report quotes; record() then returns 1. A fatal
 /// signal writes its name and a backtrace to the error file. Sets stdout to line buffering, as init_process_group()
 /// does.
-int record(const std::function<int()>& main);
-int record(int argc, char** argv, int (*main)(int, char**));
+[[nodiscard]] int record(const std::function<int()>& main);
+[[nodiscard]] int record(int argc, char** argv, int (*main)(int, char**));
 
 /// With `dlaunch --start-method=fork` one process per node, the template, runs the program up to fork_point(). Each
 /// worker is a fork of the template and continues from here, also in later rounds after a restart; initialization

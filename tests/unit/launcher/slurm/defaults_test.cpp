@@ -46,6 +46,20 @@ TEST(SlurmDefaults, AStepNeedsNoOption) {
     EXPECT_EQ(read({}, task(0, 0, "1(x2)")).plan.rendezvous.is_host, true);
 }
 
+TEST(SlurmDefaults, AJobNeedsNoMoreNodesThanTheStepHasTasks) {
+    const auto refusal = [](Words words) {
+        words.insert(words.begin(), "dlaunch");
+        words.emplace_back("./prog");
+        const auto made = read_command_line(words, small_machine(task(0, 0, "2(x2)")));
+        return made ? "" : made.error().text;
+    };
+    EXPECT_EQ(refusal({"--nnodes=5"}),
+              "--nnodes=5: this step of srun has 4 tasks, and no others can join, expected at most 4");
+    EXPECT_EQ(refusal({"--nnodes=4"}), "");
+    EXPECT_EQ(refusal({"--nnodes=2:9"}), "");
+    EXPECT_EQ(refusal({"--nnodes=5", "--rdzv-endpoint=n4:29400", "--rdzv-backend=c10d"}), "");
+}
+
 TEST(SlurmDefaults, TheStepsPortDependsOnTheStep) {
     auto other = task(1, 0, "1(x2)");
     other[2].second = "3";
