@@ -1,6 +1,8 @@
 /// Messages: tags, any source, lengths, both directions at once, mismatches.
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "tests/conformance/reference.hpp"
 #include "tests/conformance/world.hpp"
@@ -132,6 +134,35 @@ TEST_P(MessagesTest, a_message_progresses_without_a_waiting_thread) {
         Work work = world.rank() == 0 ? world.isend(data, 1) : world.irecv(data, 0);
         while (!work.done()) std::this_thread::yield();
         work.wait();
+    });
+}
+
+/// Threads of a rank that wait for one peer, each for messages of its own, and calls that nobody waits for beside them.
+TEST_P(MessagesTest, threads_that_wait_for_one_peer_get_their_own_messages) {
+    run([](const ProcessGroup& world) {
+        constexpr int kThreads = 4, kMessages = 200;
+        if (world.rank() == 0)
+            for (int i = 0; i < kThreads * kMessages; ++i) {
+                const std::vector<int> values(static_cast<std::size_t>(i % 7 == 0 ? 50'000 : 1), i / kThreads);
+                world.send(values, 1, {.tag = i % kThreads});
+            }
+        if (world.rank() != 1) return;
+        std::atomic<int> wrong{0};
+        std::vector<std::thread> threads;
+        for (int tag = 0; tag < kThreads; ++tag)
+            threads.emplace_back([&, tag] {
+                std::vector<int> values(50'000);
+                for (int i = 0; i < kMessages; ++i) {
+                    const RecvOptions options{.tag = tag, .up_to = true};
+                    if (tag == kThreads - 1 && i % 3 == 0)
+                        world.irecv(values, 0, options).wait();
+                    else
+                        world.recv(values, 0, options);
+                    wrong += values[0] != i;
+                }
+            });
+        for (std::thread& thread : threads) thread.join();
+        check(wrong == 0, "a message of another thread");
     });
 }
 

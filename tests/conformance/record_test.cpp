@@ -45,7 +45,7 @@ TEST(RecordTest, a_fatal_signal_is_recorded_with_a_backtrace) {
     const ProcessError error = expect_failure(
         [&](int) {
             setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-            record([]() -> int { std::abort(); });
+            (void)record([]() -> int { std::abort(); });
         },
         1);
     EXPECT_EQ(error.exit_code(), -SIGABRT);
@@ -61,7 +61,7 @@ TEST(RecordTest, an_uncaught_exception_of_a_thread_is_recorded) {
         [&](int) {
             setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
             check(std::freopen("/dev/null", "w", stderr) != nullptr, "stderr");
-            record([]() -> int {
+            (void)record([]() -> int {
                 std::thread([] { throw std::runtime_error("the disk is full"); }).join();
                 return 0;
             });
@@ -81,7 +81,7 @@ TEST(RecordTest, threads_that_crash_together_write_one_whole_record) {
         const ProcessError error = expect_failure(
             [&](int) {
                 setenv("TORCHELASTIC_ERROR_FILE", path.c_str(), 1);
-                record([&]() -> int {
+                (void)record([&]() -> int {
                     std::atomic<int> waiting{16};
                     const auto fall = [&] {
                         for (--waiting; waiting > 0;) {}
@@ -105,7 +105,7 @@ TEST(RecordTest, threads_that_crash_together_write_one_whole_record) {
 /// Starts this program again under a long name.
 TEST(RecordTest, a_record_is_complete_with_long_symbol_names) {
     constexpr const char* kCrashes = "DLAUNCH_TEST_CRASHES";
-    if (std::getenv(kCrashes)) record([]() -> int { std::abort(); });
+    if (std::getenv(kCrashes)) (void)record([]() -> int { std::abort(); });
     const std::string path = testing::TempDir() + "dlaunch-error-" + std::to_string(getpid());
     Process process(
         [&] {

@@ -30,8 +30,8 @@ class GlooLane final : public mesh::Lane {
 public:
     GlooLane(GlooMesh& mesh, int peer, bool sends) : mesh_(mesh), peer_(peer), sends_(sends) {}
 
-    void transfer(void* data, std::size_t bytes, Time deadline) override {
-        const auto buffer = mesh_.buffer(data, bytes);
+    void transfer(std::span<std::byte> data, std::size_t& done, Time deadline) override {
+        const auto buffer = mesh_.buffer(data.data(), data.size());
         const std::uint64_t slot = mesh::kMessageSlots | next_++;
         sends_ ? buffer->send(peer_, slot) : buffer->recv(peer_, slot);
         bool arrived = false;
@@ -43,6 +43,7 @@ public:
         }
         end_wait();
         if (!arrived) throw mesh::Broken();
+        done = data.size();
     }
 
     void abort() override {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,8 +47,13 @@ public:
     Lane& operator=(const Lane&) = delete;
     virtual ~Lane() = default;
 
-    /// Sends or receives the next bytes; both sides know how many. Throws TimedOut, Broken and others.
-    virtual void transfer(void* data, std::size_t bytes, Time deadline) = 0;
+    /// Sends or receives `data` from byte `done` on, and counts in `done`; both sides know the number of bytes. Throws
+    /// TimedOut, Broken and others.
+    virtual void transfer(std::span<std::byte> data, std::size_t& done, Time deadline) = 0;
+    /// Whether any thread may go on with a transfer that has timed out.
+    [[nodiscard]] virtual bool resumes() const { return false; }
+    /// Sends what the connection takes without waiting; the number of bytes. Not during a transfer.
+    virtual std::size_t send_now(std::span<const std::byte> /*head*/, std::span<const std::byte> /*data*/) { return 0; }
     /// Ends the pending and all later transfers.
     virtual void abort() = 0;
 };

@@ -25,8 +25,10 @@ struct Messages::Pending final : WorkState {
     const Transfer transfer;
     const std::shared_ptr<Messages> owner;
     const Time began = Clock::now();
-    bool in_flight = false;  // a send that the writer thread has started
+    std::size_t sent = 0;    // bytes of a send, with its envelope, that the caller has written itself
+    bool in_flight = false;  // a send that has begun
     [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
+    [[nodiscard]] std::span<std::byte> data() const { return {static_cast<std::byte*>(transfer.data), bytes()}; }
 };
 
 Messages::Messages(Mesh& mesh) : mesh_(mesh), peers_(static_cast<std::size_t>(mesh.size())) {}
@@ -36,9 +38,33 @@ void Messages::start(int rank, bool reads) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     std::thread& thread = reads ? peer.reader : peer.writer;
     if (thread.joinable() || rank == mesh_.rank()) return;
-    (reads ? peer.in : peer.out) = mesh_.lane(rank, !reads);
+    if (reads && peer.is_read) {
+        peer.needs_reader = true;
+        return;
+    }
+    std::unique_ptr<Lane>& lane = reads ? peer.in : peer.out;
+    if (!lane) lane = mesh_.lane(rank, !reads);
     const base::SignalsBlocked for_the_new_thread;
     thread = std::thread([this, rank, reads] { reads ? read(rank) : write(rank); });
+}
+
+/// Whether the caller that waits for this receive can read the message itself.
+bool Messages::caller_reads(const Transfer& transfer) {
+    if (transfer.background || transfer.peer == mesh_.rank()) return false;
+    Peer& peer = peers_[static_cast<std::size_t>(transfer.peer)];
+    if (!peer.in) peer.in = mesh_.lane(transfer.peer, false);
+    return peer.in->resumes() && !peer.reader.joinable() && !peer.is_read;
+}
+
+/// Writes what the connection takes at once, unless earlier messages wait. True: the whole message.
+bool Messages::send_now(Peer& peer, const Call& call) {
+    if (!peer.out || !peer.sends.empty()) return false;
+    const Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type};
+    call->sent = peer.out->send_now(std::as_bytes(std::span(&envelope, 1)), call->data());
+    call->in_flight = call->sent > 0;
+    if (call->sent < sizeof envelope + call->bytes()) return false;
+    call->finish();
+    return true;
 }
 
 std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
@@ -59,13 +85,14 @@ std::shared_ptr<WorkState> Messages::post(const Transfer& transfer) {
     } else if (transfer.sends) {
         Peer& peer = peers_[static_cast<std::size_t>(transfer.peer)];
         if (peer.lost) return fail(lost(*peer.lost, true));
+        if (send_now(peer, call)) return call;
         peer.sends.push_back(call);
         start(transfer.peer, false);
     } else {
         receives_.push_back(call);
         match_unexpected();
         for (int r = 0; r < mesh_.size() && !call->WorkState::done(); ++r)
-            if (transfer.peer == r || transfer.peer == kAnySource) start(r, true);
+            if (transfer.peer == kAnySource || (transfer.peer == r && !caller_reads(transfer))) start(r, true);
         const Error* const no_sender = why_no_sender(transfer.peer);
         if (no_sender && !call->WorkState::done()) {
             receives_.remove(call);
@@ -135,60 +162,96 @@ void Messages::match_unexpected() {
 void Messages::read(int rank) {
     Time began{};
     try {
-        for (;;) read_one(rank, began);
+        for (;;) read_one(rank, began, kForEver);
     } catch (const std::exception& error) {
         lose(rank, error, began, true);
     }
 }
 
-/// `began`: set to the start of the receive call, if one waits for this message.
-void Messages::read_one(int rank, Time& began) {
-    Lane& lane = *peers_[static_cast<std::size_t>(rank)].in;
-    Envelope envelope;
-    lane.transfer(&envelope, sizeof envelope, kForEver);
-
-    Call receiver;
-    std::vector<std::byte> elsewhere;
-    bool discarding = false;
+/// Reads in the thread that waits for `call`, until the call is done or `until`. Messages for other calls are passed
+/// on.
+void Messages::read_here(Pending& call, Time until) {
+    const int rank = call.transfer.peer;
+    if (rank == kAnySource || rank == mesh_.rank()) return;
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
     {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] {
-            if (closed_) return true;
-            const auto wanted = std::find_if(receives_.begin(), receives_.end(),
-                                             [&](const Call& call) { return accepts(call, rank, envelope); });
-            if (wanted != receives_.end()) {
-                receiver = *wanted;
-                receives_.erase(wanted);
-                return true;
-            }
-            return std::any_of(receives_.begin(), receives_.end(), [&](const Call& c) {
-                return c->transfer.peer == rank || c->transfer.peer == kAnySource;
-            });
-        });
-        if (closed_) throw Error(*closed_);
-        if (receiver && !fits(receiver, rank, envelope)) {
-            receiver.reset();
-            discarding = true;
-        }
-        if (receiver)
-            began = receiver->began;
-        else
-            elsewhere = allocate_unexpected(mesh_.group(), rank, envelope.bytes);
+        const std::lock_guard lock(mutex_);
+        if (closed_ || peer.lost || call.WorkState::done() || call.transfer.background) return;
+        if (!caller_reads(call.transfer)) return start(rank, true);
+        peer.is_read = true;
     }
+    Time began{};
     try {
-        if (envelope.bytes > 0)
-            lane.transfer(receiver ? receiver->transfer.data : elsewhere.data(), envelope.bytes,
-                          receiver ? receiver->transfer.deadline : kForEver);
+        while (!call.WorkState::done()) read_one(rank, began, until);
+    } catch (const TimedOut& error) {
+        const bool is_cut = peer.incoming.receiver && until >= peer.incoming.receiver->transfer.deadline;
+        if (is_cut) lose(rank, error, began, true);
     } catch (const std::exception& error) {
-        if (receiver)
+        lose(rank, error, began, true);
+    }
+    const std::lock_guard lock(mutex_);
+    peer.is_read = false;
+    if (std::exchange(peer.needs_reader, false) && !closed_ && !peer.lost) start(rank, true);
+    changed_.notify_all();
+}
+
+/// Reads the next message, or the rest of one, until `until`. `began`: set to the start of the receive call, if one
+/// waits for this message.
+void Messages::read_one(int rank, Time& began, Time until) {
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    Incoming& incoming = peer.incoming;
+    const Envelope& envelope = incoming.envelope;
+    peer.in->transfer(std::as_writable_bytes(std::span(&incoming.envelope, 1)), incoming.head, until);
+    if (!incoming.has_place) find_place(rank, incoming, began);
+    const Call& receiver = incoming.receiver;
+    try {
+        const std::span<std::byte> place = receiver ? receiver->data() : std::span(incoming.elsewhere);
+        if (envelope.bytes > 0)
+            peer.in->transfer(place.first(envelope.bytes), incoming.body,
+                              receiver ? std::min(until, receiver->transfer.deadline) : until);
+    } catch (const std::exception& error) {
+        const bool goes_on =
+            dynamic_cast<const TimedOut*>(&error) && (!receiver || until < receiver->transfer.deadline);
+        if (receiver && !goes_on)
             receiver->finish(std::make_exception_ptr(mesh_.translate(error, rank, where(false), receiver->began)));
         throw;
     }
-    if (receiver) return receiver->finish({rank, envelope.tag, envelope.bytes / size_of(envelope.type)});
-    if (discarding) return;
+    Incoming arrived = std::exchange(incoming, {});
+    if (arrived.receiver)
+        return arrived.receiver->finish(
+            {rank, arrived.envelope.tag, arrived.envelope.bytes / size_of(arrived.envelope.type)});
+    if (arrived.is_discarded) return;
     const std::lock_guard lock(mutex_);
-    unexpected_.push_back({rank, envelope, std::move(elsewhere)});
+    unexpected_.push_back({rank, arrived.envelope, std::move(arrived.elsewhere)});
     match_unexpected();
+}
+
+/// Waits for a receive call that lets the message in, or for one of a message behind it.
+void Messages::find_place(int rank, Incoming& incoming, Time& began) {
+    const Envelope& envelope = incoming.envelope;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+        if (closed_) return true;
+        const auto wanted = std::find_if(receives_.begin(), receives_.end(),
+                                         [&](const Call& call) { return accepts(call, rank, envelope); });
+        if (wanted != receives_.end()) {
+            incoming.receiver = *wanted;
+            receives_.erase(wanted);
+            return true;
+        }
+        return std::any_of(receives_.begin(), receives_.end(),
+                           [&](const Call& c) { return c->transfer.peer == rank || c->transfer.peer == kAnySource; });
+    });
+    if (closed_) throw Error(*closed_);
+    if (incoming.receiver && !fits(incoming.receiver, rank, envelope)) {
+        incoming.receiver.reset();
+        incoming.is_discarded = true;
+    }
+    if (incoming.receiver)
+        began = incoming.receiver->began;
+    else
+        incoming.elsewhere = allocate_unexpected(mesh_.group(), rank, envelope.bytes);
+    incoming.has_place = true;
 }
 
 void Messages::write(int rank) {
@@ -204,8 +267,9 @@ void Messages::write(int rank) {
         }
         try {
             Envelope envelope{call->bytes(), call->transfer.tag, call->transfer.type};
-            peer.out->transfer(&envelope, sizeof envelope, call->transfer.deadline);
-            if (envelope.bytes > 0) peer.out->transfer(call->transfer.data, envelope.bytes, call->transfer.deadline);
+            std::size_t head = std::min(call->sent, sizeof envelope), body = call->sent - head;
+            peer.out->transfer(std::as_writable_bytes(std::span(&envelope, 1)), head, call->transfer.deadline);
+            if (envelope.bytes > 0) peer.out->transfer(call->data(), body, call->transfer.deadline);
         } catch (const std::exception& error) {
             return lose(rank, error, call->began, false);
         }
@@ -246,6 +310,7 @@ void Messages::lose(int rank, const std::exception& thrown, Time began, bool rea
 /// False: the call is pending at `deadline`. A call past its own deadline fails here, unless its transfer is in
 /// progress: then the reader or writer thread fails it at the same deadline.
 bool Messages::wait(Pending& call, Time deadline) {
+    if (!call.transfer.sends) read_here(call, std::min(deadline, call.transfer.deadline));
     if (call.WorkState::wait_until(std::min(deadline, call.transfer.deadline))) return true;
     if (Clock::now() < call.transfer.deadline) return false;
     {
@@ -287,6 +352,10 @@ void Messages::close(const Error& why) {
         changed_.notify_all();
     }
     const std::lock_guard one_at_a_time(joining_);
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return std::ranges::none_of(peers_, &Peer::is_read); });
+    }
     for (Peer& peer : peers_)
         for (std::thread* thread : {&peer.reader, &peer.writer})
             if (thread->joinable()) thread->join();

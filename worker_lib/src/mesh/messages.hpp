@@ -3,6 +3,9 @@
 /// knows the length before it receives the payload. Each peer has a writer and a reader thread, started by the first
 /// message.
 ///
+/// A caller that waits for a message of one peer reads itself, if the transport permits it, and one that sends writes
+/// itself what the connection takes at once: threads that wake each other cost more than the message.
+///
 /// As in shared memory, a message goes to the first posted receive that matches source and tag. An unmatched message is
 /// read only when a receive is posted for a message behind it.
 
@@ -41,8 +44,19 @@ private:
         Envelope envelope;
         std::vector<std::byte> bytes;
     };
+    /// A message on its way in: the parts that have arrived, and where the rest goes.
+    struct Incoming {
+        Envelope envelope;
+        std::size_t head = 0, body = 0;  // bytes that have arrived
+        bool has_place = false, is_discarded = false;
+        Call receiver;                     // else `elsewhere`
+        std::vector<std::byte> elsewhere;  // of an unmatched message
+    };
     struct Peer {
         std::thread reader, writer;
+        bool is_read = false;       // a caller of wait() reads, and there is no reader thread
+        bool needs_reader = false;  // as soon as that caller is done
+        Incoming incoming;          // of whoever reads
         std::deque<Call> sends;
         std::unique_ptr<Lane> in, out;  // of the threads
         std::unique_ptr<Error> lost;    // why the peer is lost; names no call
@@ -50,7 +64,11 @@ private:
 
     void start(int rank, bool reads);
     void read(int rank);
-    void read_one(int rank, Time& began);
+    void read_one(int rank, Time& began, Time until);
+    void read_here(Pending& call, Time until);
+    void find_place(int rank, Incoming& incoming, Time& began);
+    bool caller_reads(const Transfer& transfer);
+    bool send_now(Peer& peer, const Call& call);
     void write(int rank);
     void lose(int rank, const std::exception& thrown, Time began, bool reads);
     [[nodiscard]] const Error* why_no_sender(int rank) const;

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include <dlaunch/error.hpp>
+#include "rendezvous/base/address.hpp"
 #include "rendezvous/base/connect.hpp"
 #include "rendezvous/base/listener.hpp"
 #include "rendezvous/base/random.hpp"
@@ -38,6 +40,14 @@ void let_peers_be_slow(int socket) {
     setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
 }
 
+/// Throws Error (backend) for a limit of this process or host, else std::runtime_error.
+[[noreturn]] void fail(const std::string& what, int number) {
+    const std::string text = fmt::format("{}: {}", what, std::strerror(number));
+    if (number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM || number == EADDRNOTAVAIL)
+        throw Error(ErrorCode::backend, "tcp: " + text);
+    throw std::runtime_error(text);
+}
+
 }  // namespace
 
 Acceptor::Acceptor(const std::string& address) : address_(address), secret_(base::random_number()) {
@@ -57,7 +67,7 @@ std::optional<Acceptor::Accepted> Acceptor::accept(int ranks) {
             if (errno == EINTR || errno == ECONNABORTED) continue;
             if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINVAL)
                 return std::nullopt;  // EINVAL: after close()
-            throw std::runtime_error(fmt::format("accept: {}", std::strerror(errno)));
+            fail("accept", errno);
         }
         Hello hello{};
         if (!base::await_ready(socket.get(), POLLIN, after(kHelloTime)) ||
@@ -83,10 +93,10 @@ base::UniqueFd connect(const std::string& invitation, int rank, Purpose purpose,
     const int error =
         base::connect_by(socket, reinterpret_cast<const sockaddr*>(&place->storage), place->size, deadline);
     if (error == ETIMEDOUT) return {};
-    if (error != 0) throw std::runtime_error(fmt::format("{}:{}: {}", address, port, std::strerror(error)));
+    const std::string endpoint = base::endpoint_text(address, port);
+    if (error != 0) fail(endpoint, error);
     let_peers_be_slow(socket.get());
-    if (send(socket.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
-        throw std::runtime_error(fmt::format("{}:{}: {}", address, port, std::strerror(errno)));
+    if (send(socket.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) fail(endpoint, errno);
     return socket;
 }
 

@@ -29,7 +29,7 @@ public:
         base::UniqueFd socket;  ///< non-blocking
     };
     /// The next connection that has arrived and is of a rank below `ranks`; unset: there is none. Does not wait longer
-    /// than a second, for a stranger. One thread at a time.
+    /// than a second, for a stranger. One thread at a time. Throws as connect().
     [[nodiscard]] std::optional<Accepted> accept(int ranks);
     /// Refuses new connections. Any thread.
     void close();
@@ -41,8 +41,8 @@ private:
     base::UniqueFd listener_;
 };
 
-/// Connects as `rank` to the acceptor of an invitation. The socket does not block; empty at the deadline. Throws
-/// std::runtime_error.
+/// Connects as `rank` to the acceptor of an invitation. The socket does not block; empty at the deadline. Throws Error
+/// (backend) for a limit of this process or host, else std::runtime_error.
 [[nodiscard]] base::UniqueFd connect(const std::string& invitation, int rank, Purpose purpose, Time deadline);
 
 }  // namespace dlaunch::worker::tcp

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <atomic>
@@ -34,22 +35,37 @@ public:
         std::erase(lanes_.lanes_, this);
     }
 
-    void transfer(void* data, std::size_t bytes, Time deadline) override {
+    void transfer(std::span<std::byte> data, std::size_t& done, Time deadline) override {
         if (!socket_) open(deadline);
-        auto* next = static_cast<std::byte*>(data);
-        while (bytes > 0) {
-            const ssize_t moved = sends_ ? send(socket_.get(), next, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)
-                                         : recv(socket_.get(), next, bytes, MSG_DONTWAIT);
+        for (int spins = lanes_.spins_; done < data.size();) {
+            std::byte* const next = data.data() + done;
+            const std::size_t rest = data.size() - done;
+            const ssize_t moved = sends_ ? send(socket_.get(), next, rest, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                         : recv(socket_.get(), next, rest, MSG_DONTWAIT);
             if (moved > 0) {
-                next += moved;
-                bytes -= static_cast<std::size_t>(moved);
+                done += static_cast<std::size_t>(moved);
             } else if (moved == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
                 throw mesh::Broken();
-            } else {
-                pollfd ready{socket_.get(), static_cast<short>(sends_ ? POLLOUT : POLLIN), 0};
+            } else if (spins-- <= 0) {
+                pollfd ready{socket_.get(), static_cast<short>(sends_ ? POLLOUT | POLLRDHUP : POLLIN), 0};
                 await({&ready, 1}, deadline);
+                // A receiver that leaves with bytes unread does not end a send that waits for their place.
+                if (sends_ && (ready.revents & POLLRDHUP) != 0) throw mesh::Broken();
             }
         }
+    }
+
+    [[nodiscard]] bool resumes() const override { return true; }
+
+    std::size_t send_now(std::span<const std::byte> head, std::span<const std::byte> data) override {
+        if (!socket_) return 0;
+        iovec parts[] = {{const_cast<std::byte*>(head.data()), head.size()},
+                         {const_cast<std::byte*>(data.data()), data.size()}};
+        msghdr message{};
+        message.msg_iov = parts;
+        message.msg_iovlen = data.empty() ? 1 : 2;
+        const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        return sent > 0 ? static_cast<std::size_t>(sent) : 0;
     }
 
     void abort() override {

@@ -16,8 +16,10 @@ class TcpLane;
 
 class Lanes {
 public:
-    Lanes(int rank, std::unique_ptr<Acceptor> acceptor, std::vector<std::string> invitations)
+    /// `spins`: looks at a socket before a thread sleeps.
+    Lanes(int rank, int spins, std::unique_ptr<Acceptor> acceptor, std::vector<std::string> invitations)
         : rank_(rank),
+          spins_(spins),
           acceptor_(std::move(acceptor)),
           invitations_(std::move(invitations)),
           arrived_(invitations_.size()) {}
@@ -31,7 +33,7 @@ private:
     friend class TcpLane;
     [[nodiscard]] base::UniqueFd take(int peer);
 
-    const int rank_;
+    const int rank_, spins_;
     const std::unique_ptr<Acceptor> acceptor_;
     const std::vector<std::string> invitations_;  // by rank
     std::mutex mutex_;

@@ -44,7 +44,12 @@ std::string own_address(const std::vector<Member>& members) {
     }
     const bool one_host = std::all_of(members.begin(), members.end(),
                                       [&](const Member& m) { return m.host_id == members.front().host_id; });
-    return one_host ? "127.0.0.1" : base::reachable_address();
+    if (one_host) return "127.0.0.1";
+    for (const char* name : {"DLAUNCH_MASTER_HOST", "MASTER_ADDR"}) {  // of the network that the job uses
+        const std::string address = rendezvous::own_address_towards(variable(name).value_or(""));
+        if (!address.empty() && !rendezvous::is_loopback(address)) return address;
+    }
+    return base::reachable_address();
 }
 
 class TcpFlow final : public mesh::Flow {
@@ -108,7 +113,7 @@ void TcpMesh::connect(const std::vector<Member>& members, Time deadline, int& pe
     }
     peer = -1;
     accept_higher_ranks(*acceptor, deadline);
-    lanes_ = std::make_unique<Lanes>(rank(), std::move(acceptor), std::move(invitations));
+    lanes_ = std::make_unique<Lanes>(rank(), spins_, std::move(acceptor), std::move(invitations));
 }
 
 void TcpMesh::accept_higher_ranks(Acceptor& acceptor, Time deadline) {
