@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
@@ -15,16 +16,21 @@ std::string host_name() {
     return name.data();
 }
 
-int usable_cores() {
-    for (std::size_t processors = 1024; processors <= 1 << 20; processors *= 4) {  // until the kernel's mask fits
+int usable_cores() { return std::max(1, static_cast<int>(usable_core_numbers().size())); }
+
+std::vector<int> usable_core_numbers() {
+    std::vector<int> numbers;
+    for (int processors = 1024; processors <= 1 << 20; processors *= 4) {  // until the kernel's mask fits
         cpu_set_t* set = CPU_ALLOC(processors);
         const std::size_t size = CPU_ALLOC_SIZE(processors);
-        const int count = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
-        const bool too_small = count == 0 && errno == EINVAL;
+        const bool known = sched_getaffinity(0, size, set) == 0;
+        const bool too_small = !known && errno == EINVAL;
+        for (int number = 0; known && number < processors; ++number)
+            if (CPU_ISSET_S(number, size, set)) numbers.push_back(number);
         CPU_FREE(set);
-        if (!too_small) return count > 0 ? count : 1;
+        if (!too_small) break;
     }
-    return 1;
+    return numbers;
 }
 
 std::vector<std::pair<std::string, std::string>> environment() {

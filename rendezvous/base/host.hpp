@@ -12,6 +12,8 @@ namespace dlaunch::base {
 
 /// Processors that this process may run on: the size of its affinity mask, which may exceed a cpu_set_t.
 [[nodiscard]] int usable_cores();
+/// Their numbers, in ascending order.
+[[nodiscard]] std::vector<int> usable_core_numbers();
 
 /// This process's environment as NAME, value pairs, in its order; entries without `=` are left out.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment();

@@ -36,6 +36,7 @@ struct Member {
     int pid = 0;
     std::string host;     ///< host name, for messages
     std::string backend;  ///< as requested
+    std::string cores{};  ///< usable_core_mask()
     int named = -1;       ///< its rank in texts: RANK; where not all members have a different one, that in the world
 };
 /// RANK of the environment; -1: none.

@@ -12,6 +12,7 @@
 
 #include "rendezvous/base/host.hpp"
 #include "worker_lib/src/bootstrap/bootstrap.hpp"
+#include "worker_lib/src/bootstrap/cores.hpp"
 #include "worker_lib/src/bootstrap/environment.hpp"
 
 namespace dlaunch::worker {
@@ -32,14 +33,15 @@ std::string host_id() {
 }
 
 std::string pack(const Member& member) {
-    return fmt::format("{}\n{}\n{}\n{}\n{}", member.host_id, member.pid, member.host, member.backend, member.named);
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", member.host_id, member.pid, member.host, member.backend, member.named,
+                       member.cores);
 }
 
 Member unpack(const std::string& text) {
     std::istringstream lines(text);
     Member member;
     std::getline(lines, member.host_id);
-    lines >> member.pid >> member.host >> member.backend >> member.named;
+    lines >> member.pid >> member.host >> member.backend >> member.named >> member.cores;
     return member;
 }
 
@@ -187,7 +189,7 @@ std::vector<Member> exchange_members(const StoreHandle& store, int rank, int wor
                                      Time deadline) {
     std::vector<int> ranks(static_cast<std::size_t>(world_size));
     std::iota(ranks.begin(), ranks.end(), 0);
-    const Member own{host_id(), getpid(), base::host_name(), backend, rank_of_environment()};
+    const Member own{host_id(), getpid(), base::host_name(), backend, usable_core_mask(), rank_of_environment()};
     std::vector<Member> members;
     for (const std::string& text : roll_call(store.below("member"), kJoining, ranks, rank, {}, pack(own), deadline))
         members.push_back(unpack(text));

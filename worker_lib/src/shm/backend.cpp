@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "worker_lib/src/bootstrap/cores.hpp"
 #include "worker_lib/src/shm/collectives.hpp"
 #include "worker_lib/src/shm/messages.hpp"
 
@@ -10,9 +11,9 @@ namespace {
 
 class ShmBackend final : public Backend {
 public:
-    ShmBackend(const std::shared_ptr<Segment>& segment, const GroupInfo& group)
+    ShmBackend(const std::shared_ptr<Segment>& segment, const GroupInfo& group, bool spins)
         : group_(group),
-          exchange_(std::make_shared<Exchange>(segment, group)),
+          exchange_(std::make_shared<Exchange>(segment, group, spins)),
           messages_(std::make_shared<Messages>(segment, exchange_, group)) {}
     ~ShmBackend() override { messages_->close(); }
 
@@ -57,11 +58,12 @@ std::unique_ptr<Backend> make_backend(const GroupInfo& group, const std::vector<
         pids.push_back(member.pid);
         if (member.host_id == members.front().host_id) continue;
         throw Error(ErrorCode::invalid_argument,
-                    fmt::format("shm: group {} spans hosts {} and {}; use the backend auto or gloo", group.name,
+                    fmt::format("shm: group {} spans hosts {} and {}; use the backend auto or tcp", group.name,
                                 members.front().host, member.host),
                     {}, {"new_group", 0, group.name});
     }
-    auto backend = std::make_unique<ShmBackend>(Segment::create_or_join(group, store, deadline), group);
+    auto backend = std::make_unique<ShmBackend>(Segment::create_or_join(group, store, deadline), group,
+                                                have_core_each(members, members.front().host_id));
     backend->exchange().join(pids, store, deadline);
     return backend;
 }

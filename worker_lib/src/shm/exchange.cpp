@@ -7,8 +7,6 @@
 #include <cstring>
 #include <span>
 
-#include "rendezvous/base/host.hpp"
-
 namespace dlaunch::worker::shm {
 namespace {
 
@@ -39,11 +37,11 @@ void set_ended(Control& control, std::uint32_t flag) {
 
 }  // namespace
 
-Exchange::Exchange(std::shared_ptr<Segment> segment, GroupInfo group)
+Exchange::Exchange(std::shared_ptr<Segment> segment, GroupInfo group, bool spins)
     : segment_(std::move(segment)),
       group_(std::move(group)),
       own_(segment_->control(group_.rank)),
-      spins_(group_.size <= base::usable_cores() ? kSpins : 0),
+      spins_(spins ? kSpins : 0),
       inputs_(static_cast<std::size_t>(group_.size)),
       signatures_(static_cast<std::size_t>(group_.size)) {}
 

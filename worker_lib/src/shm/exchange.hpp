@@ -28,7 +28,8 @@ namespace dlaunch::worker::shm {
 
 class Exchange {
 public:
-    Exchange(std::shared_ptr<Segment> segment, GroupInfo group);
+    /// `spins`: every rank has a processor.
+    Exchange(std::shared_ptr<Segment> segment, GroupInfo group, bool spins);
     ~Exchange();
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;

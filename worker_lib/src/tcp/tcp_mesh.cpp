@@ -15,8 +15,8 @@
 
 #include "rendezvous/base/address.hpp"
 #include "rendezvous/base/connect.hpp"
-#include "rendezvous/base/host.hpp"
 #include "rendezvous/net/addresses.hpp"
+#include "worker_lib/src/bootstrap/cores.hpp"
 #include "worker_lib/src/bootstrap/environment.hpp"
 #include "worker_lib/src/mesh/backend.hpp"
 
@@ -86,10 +86,7 @@ TcpMesh::TcpMesh(const GroupInfo& group, const std::vector<Member>& members, con
       connections_(members.size()),
       wakeup_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       ready_(epoll_create1(EPOLL_CLOEXEC)) {
-    const auto here = std::count_if(members.begin(), members.end(), [&](const Member& member) {
-        return member.host_id == members[static_cast<std::size_t>(group.rank)].host_id;
-    });
-    spins_ = here <= base::usable_cores() ? kSpins : 0;
+    if (have_core_each(members, members[static_cast<std::size_t>(group.rank)].host_id)) spins_ = kSpins;
     start([&](int& peer) { connect(members, deadline, peer); }, deadline);
 }
 
