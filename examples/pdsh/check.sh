@@ -4,6 +4,7 @@
 #   HOSTS='node[01-16]' check.sh 16
 set -eu
 : "${HOSTS:?expected a list of hosts such as node[01-16]}"
-first=$(dlaunch hosts "$HOSTS" | head -n 1)
-exec pdsh -R "${PDSH_RCMD_TYPE:-ssh}" -w "$HOSTS" \
+hosts=$(dlaunch hosts "$HOSTS")
+first=${hosts%%$'\n'*}
+exec pdsh -R "${PDSH_RCMD_TYPE:-ssh}" -S -w "$HOSTS" \
     "dlaunch check --nnodes=${1:?expected the number of hosts} --rdzv-backend=c10d --rdzv-endpoint=$first:29400"

@@ -6,7 +6,8 @@ set -eu
 : "${HOSTS:?expected a list of hosts such as node[01-16]}"
 count=${1:?expected the number of hosts}
 shift
-first=$(dlaunch hosts "$HOSTS" | head -n 1)
+hosts=$(dlaunch hosts "$HOSTS")
+first=${hosts%%$'\n'*}
 id=$(date +%s)-$$
 
 printf -v program '%q ' "$@"
