@@ -76,7 +76,7 @@ std::string_view decided_by_front_end(std::string_view option, const Facts& fact
     if (!facts.starts_hosts) return {};
     if (option == "node-rank") return "the hosts are numbered in the order of their list";
     if (is_in(option, {"rdzv-backend", "rdzv-endpoint", "master-addr"})) return "the front end hosts the rendezvous";
-    if (is_in(option, {"remote-dlaunch", "copy"}) && facts.settings.hosts.starter == Starter::fork)
+    if (is_in(option, {"remote-dlaunch", "copy", "launcher-args"}) && facts.settings.hosts.starter == Starter::fork)
         return "--launcher=fork runs this program";
     if (option == "remote-dlaunch" && facts.settings.hosts.copy) return "--copy sends this program";
     return {};

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "agent/errors/last_statement.hpp"
 #include "agent/errors/log_line.hpp"
 #include "agent/errors/peer_loss.hpp"
+#include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
 namespace {
@@ -17,6 +19,12 @@ constexpr std::string_view kDuring = "During handling of the above exception, an
 constexpr std::string_view kFrom = "The above exception was the direct cause of the following exception:";
 
 bool is_loss(std::string_view message) { return peer_loss(message, kNoRank).has_value(); }
+
+/// The exceptions of sockets that it follows from name no server.
+bool is_loss_of_service(std::string_view message) {
+    const auto loss = peer_loss(message, kNoRank);
+    return loss && loss->of_service;
+}
 
 /// Types that programs raise around another error, with or without `from`.
 bool wraps(std::string_view exception) {
@@ -65,7 +73,8 @@ std::string exception_of(const Lines& lines, std::size_t at) {
         const bool has_begin = is_traceback(lines, before);  // else the tail begins within it
         std::string earlier = has_begin ? paragraph(lines, end_of_traceback(lines, before)) : lines[end].text;
         const bool is_own = link == kDuring && !wraps(counts) && !is_loss(counts);
-        if (!is_own || !is_loss(earlier)) counts = std::move(earlier);
+        const bool says_more = is_own || is_loss_of_service(counts);  // than an earlier loss
+        if (!says_more || !is_loss(earlier)) counts = std::move(earlier);
         if (!has_begin) break;
         at = before;
     }
@@ -103,6 +112,18 @@ bool is_fatal(const LogLine& line) {
            text.find("*** An error occurred in") != std::string::npos;
 }
 
+/// "error: no more data", "ValueError: x", "fatal: ...", but not "val_error=0.31", "0 errors", "step 4 error: 0.3".
+bool announces_error(const std::string& text) {
+    const std::string low = base::in_lower_case(text);
+    for (const std::string_view word : {"error: ", "exception: ", "fatal: ", "panic: ", "failed: "}) {
+        const std::size_t at = low.find(word);
+        if (at != std::string::npos && at + word.size() < low.size() &&
+            !std::isdigit(static_cast<unsigned char>(low[at + word.size()])))
+            return true;
+    }
+    return false;
+}
+
 /// With the lines before it that belong to it: C++ names the type of an exception in a line of its own, and Open MPI's
 /// transport says why before the call that fails.
 std::string fatal_message(const Lines& lines, std::size_t at) {
@@ -119,9 +140,16 @@ std::string fatal_message(const Lines& lines, std::size_t at) {
     return before + message;
 }
 
+/// Without the line of source that Python shows below a warning.
 Lines plain_lines(const std::vector<std::string>& tail) {
     Lines lines;
-    for (const std::string& line : tail) lines.push_back(plain_line(line));
+    bool is_below_warning = false;
+    for (const std::string& text : tail) {
+        LogLine line = plain_line(text);
+        const bool is_source = is_below_warning && line.text.starts_with("  ");
+        is_below_warning = line.text.find("Warning: ") != std::string::npos && line.is_remark();
+        if (!is_source) lines.push_back(std::move(line));
+    }
     return lines;
 }
 
@@ -150,7 +178,7 @@ std::string error_on_stdout(const std::vector<std::string>& stdout_tail) {
     const Lines lines = plain_lines(stdout_tail);
     if (std::string text = last_fatal(lines); !text.empty()) return text;
     std::string text = last_statement(lines);
-    return names_an_error(text) || is_loss(text) ? text : "";
+    return announces_error(text) || is_loss(text) ? text : "";
 }
 
 }  // namespace dlaunch::agent

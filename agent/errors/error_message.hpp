@@ -19,8 +19,8 @@ inline constexpr std::string_view kTraceback = "Traceback (most recent call last
 /// one is the loss of a peer and an error of the program's own came up while it was handled, it is that error.
 [[nodiscard]] std::string error_message(const std::vector<std::string>& stderr_tail);
 
-/// The same for a process that wrote nothing to stderr (`2>&1`, logging to stdout). Other output is there, too: a line
-/// counts only if it has words of an error, or reports a lost peer.
+/// The same for a process that stated nothing on stderr (`2>&1`, logging to stdout). Other output is there, too: a line
+/// counts only if it announces an error ("fatal: ..."), or reports a lost peer.
 [[nodiscard]] std::string error_on_stdout(const std::vector<std::string>& stdout_tail);
 
 }  // namespace dlaunch::agent

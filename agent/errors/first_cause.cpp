@@ -185,16 +185,16 @@ Strength put_first_cause_first(Failures& failures, std::int64_t finished) {
             choose(failures, cause, std::move(because));
             return own;
         }
-    if (const auto service = lone_loss_of_service(failures); service != failures.end()) {
-        choose(failures, service, "it lost a server; " + ranks_that_lost_a_peer(failures) + " had lost a peer");
-        return Strength::lost_peer;
-    }
     const auto loss = first_with(failures, Strength::lost_peer), unread = first_with(failures, Strength::unread);
     if (const auto named = last_named(failures)) {
         const auto found = find_rank(failures, *named);
         const std::string because = named_by(failures, *named);
         choose(failures, found == failures.end() ? add_unknown(failures, *named) : found, because);
         return Strength::named;
+    }
+    if (const auto service = lone_loss_of_service(failures); service != failures.end()) {
+        choose(failures, service, "it lost a server; " + ranks_that_lost_a_peer(failures) + " had lost a peer");
+        return Strength::lost_peer;
     }
     if (loss != failures.end())
         if (const auto early = find_early_exit(failures, *loss, finished); early != failures.end()) {

@@ -30,6 +30,14 @@ bool is_vague(const LogLine& line) {
     return low.find(": ") == std::string_view::npos && (low.ends_with(" failed") || low.ends_with(" error"));
 }
 
+bool names_an_error(std::string_view text) {
+    const std::string low = base::in_lower_case(text);
+    return has_any(low,
+                   {"err",  "fail",       "exception", "fatal",    "panic",   "abort", "assert",   "invalid", "not ",
+                    "n't ", "unable",     "denied",    "missing",  "no such", "bad ",  "illegal",  "corrupt", "out of ",
+                    "kill", "unexpected", "exceed",    "mismatch", "unknown", "wrong", "overflow", " nan"});
+}
+
 bool states(const LogLine& line) { return line.states_something() && !is_indented(line); }
 
 bool says_what(const LogLine& line) { return states(line) && !is_vague(line) && !is_end_alone(line); }
@@ -55,14 +63,6 @@ std::size_t behind_statement(const std::vector<LogLine>& lines) {
 }
 
 }  // namespace
-
-bool names_an_error(std::string_view text) {
-    const std::string low = base::in_lower_case(text);
-    return has_any(low,
-                   {"err",  "fail",       "exception", "fatal",    "panic",   "abort", "assert",   "invalid", "not ",
-                    "n't ", "unable",     "denied",    "missing",  "no such", "bad ",  "illegal",  "corrupt", "out of ",
-                    "kill", "unexpected", "exceed",    "mismatch", "unknown", "wrong", "overflow", " nan"});
-}
 
 bool is_end_alone(const LogLine& line) {
     constexpr std::ptrdiff_t kMostBlanks = 4;

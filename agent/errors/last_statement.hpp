@@ -2,7 +2,6 @@
 /// Finds the error in the last lines of a program that prints neither a Python traceback nor a fatal message.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/errors/log_line.hpp"
@@ -11,9 +10,6 @@ namespace dlaunch::agent {
 
 /// "worker exiting", "main: training stopped.", "connection closed": few words of an end, which name no error.
 [[nodiscard]] bool is_end_alone(const LogLine& line);
-
-/// Whether words of an error are in the text.
-[[nodiscard]] bool names_an_error(std::string_view text);
 
 /// A line of a stack, as those of Java and Node.js: names in it are no words of the program.
 [[nodiscard]] bool is_frame(const LogLine& line);

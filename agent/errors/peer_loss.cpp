@@ -97,6 +97,7 @@ constexpr std::array kPatterns = std::to_array<PeerLossPattern>({
     {"rank % is gone", "dlaunch, worker_lib"},
     {"rank % (pid #) is gone", "dlaunch, worker_lib"},
     {"rank % gave up", "dlaunch, worker_lib"},
+    {"rank % cannot join: ", "dlaunch, worker_lib"},
     {"rank # waited ", "dlaunch, worker_lib"},
     {"rank % did not arrive", "dlaunch, worker_lib"},
     {"did not join within", "dlaunch, worker_lib"},
@@ -199,35 +200,43 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
                        [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-/// Python's OSError with a file name: "[Errno 107] Transport endpoint is not connected: '/mnt/data/shard-3.tar'".
+/// Python's OSError with a file name, as text or bytes: "[Errno 107] Transport endpoint is not connected: '/mnt/x'".
 bool has_errno_of_file(std::string_view low) {
     const std::size_t number = low.find("[errno ");
     if (number == std::string_view::npos) return false;
-    const std::size_t name = low.find(": '", number);
+    const std::size_t name = std::min(low.find(": '", number), low.find(": b'", number));
     return name != std::string_view::npos && low.substr(number, name - number).find('\n') == std::string_view::npos;
 }
 
-/// A file that ends too early.
+/// The end of a file or document that comes too early, not of a connection.
 bool is_about_format(std::string_view low) {
-    return has_any(low, {"unexpected eof", "unexpected end of file"}) &&
-           has_any(low,
-                   {"corrupt", "pars", "footer", "more bytes", "reading file", "in flow", "in block", "zip", "json"});
+    return has_any(low, {"corrupt", "pars", "footer", "more bytes", "reading file", "in flow", "in block", "zip",
+                         "json", "truncated", "archive", "checkpoint", "file in"}) &&
+           !has_any(low, {"read tcp", "write tcp"});
 }
+
+/// "unexpected eof" and the like: of a file or of a connection.
+bool is_of_an_end(const PeerLossPattern& pattern) { return has_any(pattern.text, {"eof", "end of file"}); }
 
 /// Errors of files, whose names may be any words; of a peer's error a message names the rank.
 bool is_about_files(std::string_view low) {
     if (has_errno_of_file(low)) return true;
     if (low.find("rank") != std::string_view::npos) return false;
-    return has_any(low, {"no such file or directory", "could not open", "cannot open"}) || is_about_format(low);
+    return has_any(low, {"no such file or directory", "could not open", "cannot open"});
 }
 
-/// A Python exception that programs raise about values and conditions of their own, which may well name a rank.
-bool is_about_values(std::string_view low) {
-    constexpr std::array kTypes = std::to_array<std::string_view>(
-        {"valueerror", "assertionerror", "keyerror", "indexerror", "typeerror", "attributeerror", "zerodivisionerror",
-         "floatingpointerror", "overflowerror", "arithmeticerror", "notimplementederror"});
-    return std::find(kTypes.begin(), kTypes.end(), low.substr(0, low.find_first_of(":\n"))) != kTypes.end();
+bool begins_with_type(std::string_view low, std::initializer_list<std::string_view> types) {
+    return std::find(types.begin(), types.end(), low.substr(0, low.find_first_of(":\n"))) != types.end();
 }
+
+/// A Python exception that no communication raises, whatever its words are.
+bool is_about_code(std::string_view low) {
+    return begins_with_type(low, {"keyerror", "indexerror", "typeerror", "attributeerror", "zerodivisionerror",
+                                  "floatingpointerror", "overflowerror", "arithmeticerror", "notimplementederror"});
+}
+
+/// One that programs raise about values and conditions of their own, which may well name a rank.
+bool is_about_values(std::string_view low) { return begins_with_type(low, {"valueerror", "assertionerror"}); }
 
 /// "rank 3 failed: ..." may say anything about a rank of any kind.
 bool is_of_any_rank(const PeerLossPattern& pattern) {
@@ -237,7 +246,10 @@ bool is_of_any_rank(const PeerLossPattern& pattern) {
 /// Of requests, urllib, botocore, psycopg2, redis and others.
 bool is_of_service(std::string_view low) {
     return has_any(low, {"http://", "https://", "httpconnectionpool", "httpsconnectionpool", "urlopen error",
-                         "connection to server at", "connecting to localhost:", "endpoint url"});
+                         "max retries exceeded", "remotedisconnected", "connection broken: ", "endpoint url",
+                         "connection to server at", "could not connect to server", "server closed the connection",
+                         "error 111 connecting to ", "connecting to localhost:", "serverselectiontimeouterror",
+                         "lost connection to mysql"});
 }
 
 }  // namespace
@@ -247,12 +259,12 @@ std::span<const PeerLossPattern> peer_loss_patterns() { return kPatterns; }
 std::optional<PeerLoss> peer_loss(std::string_view message, int own_rank) {
     const std::string lines = std::string(message) + "\n", low = base::in_lower_case(lines);
     const std::string own = std::to_string(own_rank);
-    const bool of_values = is_about_values(low);
+    const bool of_values = is_about_values(low), of_format = is_about_format(low);
     const bool found = std::any_of(kPatterns.begin(), kPatterns.end(), [&](const PeerLossPattern& pattern) {
-        if (of_values && is_of_any_rank(pattern)) return false;
+        if ((of_values && is_of_any_rank(pattern)) || (of_format && is_of_an_end(pattern))) return false;
         return contains(has_capital(pattern.text) ? lines : low, pattern.text, own);
     });
-    if (!found || is_about_files(low)) return std::nullopt;
+    if (!found || is_about_files(low) || is_about_code(low)) return std::nullopt;
     return PeerLoss{ranks_in(message, own_rank), hosts_in(message), is_of_service(low)};
 }
 

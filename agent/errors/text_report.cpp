@@ -37,7 +37,7 @@ bool contains(const Lines& lines, std::string_view text) {
 }
 
 /// The innermost frame and the message of the first cause, in at most `most` lines; of an error without either the last
-/// lines on stderr, or the message on stdout where stderr is empty. Empty: the screen has just shown the same.
+/// lines on stderr, or the message on stdout where there is none on stderr. Empty: the screen has just shown the same.
 Lines words_of(const Failure& failure, std::size_t most) {
     Lines message = message_of(failure);
     const std::string first = message.empty() ? "" : message.front();
@@ -46,7 +46,8 @@ Lines words_of(const Failure& failure, std::size_t most) {
     if (failure.record) frame = last_frame(lines_of(failure.record->callstack), {});
     if (frame.empty()) frame = last_frame(failure.stderr_tail, first);
     if (!failure.record && frame.empty()) {
-        Lines words = last_words(failure.stderr_tail.empty() ? message : failure.stderr_tail);
+        const bool is_on_stderr = message.empty() || contains(failure.stderr_tail, first);
+        Lines words = last_words(is_on_stderr ? failure.stderr_tail : message);
         if (words.size() > most) words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(most));
         return words;
     }

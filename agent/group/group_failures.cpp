@@ -129,8 +129,7 @@ void GroupShell::add_evidence(Failure& failure) const {
     const auto found = evidence_.find(source_of(failure).local_rank);
     if (found == evidence_.end()) return;
     failure.stderr_tail = found->second.stderr_tail;
-    const bool is_of_stdout = failure.stderr_tail.empty();
-    if (!is_of_stdout || failure.how == ExitKind::exited) failure.message = found->second.message;
+    if (!found->second.is_said_on_stdout || failure.how == ExitKind::exited) failure.message = found->second.message;
     failure.record = found->second.record;
     failure.is_on_screen = found->second.is_on_screen;
 }

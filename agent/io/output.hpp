@@ -31,7 +31,8 @@ namespace dlaunch::agent {
 /// Output of a failed worker that the report quotes.
 struct Evidence {
     std::vector<std::string> stderr_tail;
-    std::string message;  ///< the part of stderr, or of stdout where stderr is empty, that states the error
+    std::string message;             ///< the part of stderr, else of stdout, that states the error
+    bool is_said_on_stdout = false;  ///< the message
     std::optional<ErrorRecord> record;
     LastLine last_line;
     bool is_on_screen = false;  ///< the console has just shown the stderr tail

@@ -60,11 +60,14 @@ void Output::Side::print_warnings() {
 
 Evidence Output::Side::evidence(const LogSource& source) const {
     constexpr int kAll = 1000;  // lines; the tail's bytes are bounded
-    const auto on_stderr = logs.stderr_tail(source.local_rank, kAll);
+    const std::string on_stderr = error_message(logs.stderr_tail(source.local_rank, kAll));
     const std::string on_stdout =
         on_stderr.empty() ? error_on_stdout(logs.stdout_tail(source.local_rank, kAll)) : std::string();
-    return {logs.stderr_tail(source.local_rank), on_stderr.empty() ? on_stdout : error_message(on_stderr),
-            read_error_file(logs.paths().error_file(source)), logs.last_line(source.local_rank),
+    return {logs.stderr_tail(source.local_rank),
+            on_stderr.empty() ? on_stdout : on_stderr,
+            !on_stdout.empty(),
+            read_error_file(logs.paths().error_file(source)),
+            logs.last_line(source.local_rank),
             on_stdout.empty() && logs.has_just_shown_stderr(source.local_rank)};
 }
 

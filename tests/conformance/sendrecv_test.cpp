@@ -16,7 +16,7 @@ TEST_P(SendRecvTest, a_ring_of_every_size) {
     run([](const ProcessGroup& world) {
         const int to = (world.rank() + 1) % world.size(), from = (world.rank() + world.size() - 1) % world.size();
         for (const std::size_t count :
-             {0U, 1U, 7U, 65000U, 66000U, 1000001U}) {  // more than a ring of shared memory holds
+             {0U, 1U, 7U, 65000U, 66000U, 1000001U, 5000001U}) {  // more than a ring or a socket holds
             const Buffer<float> out = input<float>(world.rank(), count), in(count);
             const Received received = world.sendrecv(out.span(), to, in.span(), from);
             check(received.source == from && received.tag == 0 && received.count == count, "what it returns");

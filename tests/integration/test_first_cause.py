@@ -71,7 +71,10 @@ def test_a_culprit_that_exits_after_its_peers(mesh, play, status):
 
 
 def test_workers_that_say_it_on_standard_output(mesh):
-    result, report = mesh(2, "os.dup2(1, 2)\n" + CLOSE + "time.sleep(0.3)\nraise ValueError('loss is NaN')", WHERE="stdout")
+    """Below a warning on standard error."""
+    warning = "print('x.py:3: UserWarning: slow\\n  warnings.warn(x)', file=sys.stderr, flush=True)\n"
+    fails = "print('Traceback (most recent call last):\\n  File \"x.py\"\\nValueError: loss is NaN', flush=True)\nos._exit(1)"
+    result, report = mesh(2, warning + CLOSE + "time.sleep(0.3)\n" + fails, WHERE="stdout")
     assert head(result).startswith("dlaunch: rank 2 ("), result.err
     assert "ValueError: loss is NaN" in result.err and "ranks 0-1, 3 had lost a peer" in report["failures"][0]["because"]
 

@@ -67,7 +67,7 @@ TEST(WithoutEffect, IsSaidOfWhatAFrontEndDecides) {
     for (const std::string option : {"--rdzv-backend=c10d", "--rdzv-endpoint=node1:29400", "--master-addr=node1"})
         EXPECT_EQ(warnings({option, "p"}, true),
                   Words{option + " has no effect with --hosts: the front end hosts the rendezvous"});
-    for (const std::string option : {"--remote-dlaunch=/opt/dlaunch", "--copy"}) {
+    for (const std::string option : {"--remote-dlaunch=/opt/dlaunch", "--copy", "--launcher-args=-v"}) {
         EXPECT_EQ(warnings({option, "--launcher=fork", "p"}, true),
                   Words{option + " has no effect with --hosts: --launcher=fork runs this program"});
         EXPECT_EQ(warnings({option, "p"}, true), Words{});

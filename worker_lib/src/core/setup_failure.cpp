@@ -20,7 +20,7 @@ void SetupFailure::check() const {
 void SetupFailure::publish(const Error& why) const {
     if (why.code() == ErrorCode::invalid_argument) throw Error(why);  // every rank finds the same argument invalid
     const bool own = why.ranks().empty();
-    const Error published{why.code(), own ? fmt::format("rank {}: {}", named_, why.what()) : why.what(),
+    const Error published{why.code(), own ? fmt::format("rank {} cannot join: {}", named_, why.what()) : why.what(),
                           own ? std::vector<int>{rank_} : why.ranks(), where_};
     std::string first, ours = pack_error(published);
     try {

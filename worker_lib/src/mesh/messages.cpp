@@ -168,6 +168,14 @@ void Messages::read(int rank) {
     }
 }
 
+/// Starts the reader threads of all receives whose callers are not waiting yet: a caller that waits for a send first
+/// (sendrecv) may wait for a rank that does the same.
+void Messages::start_readers() {
+    const std::lock_guard lock(mutex_);
+    for (const Call& receive : receives_)
+        if (receive->transfer.peer != kAnySource) start(receive->transfer.peer, true);
+}
+
 /// Reads in the thread that waits for `call`, until the call is done or `until`. Messages for other calls are passed
 /// on.
 void Messages::read_here(Pending& call, Time until) {
@@ -310,7 +318,8 @@ void Messages::lose(int rank, const std::exception& thrown, Time began, bool rea
 /// False: the call is pending at `deadline`. A call past its own deadline fails here, unless its transfer is in
 /// progress: then the reader or writer thread fails it at the same deadline.
 bool Messages::wait(Pending& call, Time deadline) {
-    if (!call.transfer.sends) read_here(call, std::min(deadline, call.transfer.deadline));
+    if (call.WorkState::done()) return true;
+    call.transfer.sends ? start_readers() : read_here(call, std::min(deadline, call.transfer.deadline));
     if (call.WorkState::wait_until(std::min(deadline, call.transfer.deadline))) return true;
     if (Clock::now() < call.transfer.deadline) return false;
     {

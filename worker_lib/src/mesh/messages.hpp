@@ -65,6 +65,7 @@ private:
     void start(int rank, bool reads);
     void read(int rank);
     void read_one(int rank, Time& began, Time until);
+    void start_readers();
     void read_here(Pending& call, Time until);
     void find_place(int rank, Incoming& incoming, Time& began);
     bool caller_reads(const Transfer& transfer);

@@ -202,13 +202,34 @@ TEST(ErrorMessage, HasNoStackBelowIt) {
               "ERROR: LoadError: IOError: read: connection reset by peer (ECONNRESET)");
 }
 
+TEST(ErrorMessage, OfAChainIsTheExceptionThatNamesTheServer) {
+    const Lines chain = {"Traceback (most recent call last):",
+                         "  File \"/usr/lib/python3.11/socket.py\", line 836, in create_connection",
+                         "ConnectionRefusedError: [Errno 111] Connection refused",
+                         "",
+                         "During handling of the above exception, another exception occurred:",
+                         "",
+                         "Traceback (most recent call last):",
+                         "  File \"train.py\", line 3, in <module>",
+                         "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>"};
+    EXPECT_EQ(error_message(chain), chain.back());
+}
+
+TEST(ErrorMessage, IsNotTheSourceBelowAWarning) {
+    EXPECT_EQ(error_message({"/usr/lib/x.py:3: UserWarning: slow", "  warnings.warn(x)"}), "");
+    EXPECT_EQ(error_message({"no more data", "/usr/lib/x.py:3: UserWarning: slow", "  warnings.warn(x)"}),
+              "no more data");
+}
+
 TEST(ErrorMessage, OnStdoutNeedsWordsOfAnError) {
     EXPECT_EQ(
         error_on_stdout({"step 1", "Traceback (most recent call last):", "  File \"a.py\", line 1", "KeyError: 'lr'"}),
         "KeyError: 'lr'");
     EXPECT_EQ(error_on_stdout({"step 1", "fatal: no more data"}), "fatal: no more data");
     EXPECT_EQ(error_on_stdout({"step 1", "Connection reset by peer"}), "Connection reset by peer");
-    EXPECT_EQ(error_on_stdout({"step 1", "step 2, loss 0.3"}), "");
+    for (const char* line : {"step 2, loss 0.3", "0 errors", "errors: 0", "step 4 error: 0.3",
+                             "val_error=0.31 lr=0.001", "0 failed, 12 passed", "eval: error rate 0.03"})
+        EXPECT_EQ(error_on_stdout({"step 1", line}), "") << line;
     EXPECT_EQ(error_on_stdout({}), "");
 }
 
