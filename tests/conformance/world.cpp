@@ -123,13 +123,6 @@ void await_all(const ProcessGroup& world) {
     store.wait(all);
 }
 
-/// With sanitizers only shm runs with more than three ranks: the others take minutes, and auto is shm on one host.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl) {
     std::vector<Case> all;
     for (const int ranks : sizes)
@@ -138,7 +131,8 @@ std::vector<Case> cases(std::initializer_list<int> sizes, bool nccl) {
         if (!DLAUNCH_HAS_GLOO && backend == std::string("gloo")) continue;
         for (const int ranks : sizes) {
             if (backend == kTwoHosts && ranks < 3) continue;  // rank 2 is the first on the second host
-            if (kSanitized && backend != std::string("shm") && ranks > 3) continue;
+            // With sanitizers the others take minutes, and auto is shm on one host.
+            if (DLAUNCH_SANITIZED && backend != std::string("shm") && ranks > 3) continue;
             all.push_back({backend, ranks});
         }
     }
