@@ -1,19 +1,14 @@
 #include "agent/errors/last_statement.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string_view>
 
 #include "agent/errors/peer_loss.hpp"
+#include "agent/errors/words.hpp"
 #include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
 namespace {
-
-bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
-}
 
 bool is_indented(const LogLine& line) { return line.text.starts_with(' ') || line.text.starts_with('\t'); }
 

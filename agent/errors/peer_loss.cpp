@@ -9,6 +9,7 @@
 
 #include "agent/errors/error_message.hpp"
 #include "agent/errors/hosts_in.hpp"
+#include "agent/errors/words.hpp"
 #include "rendezvous/base/text.hpp"
 
 namespace dlaunch::agent {
@@ -193,11 +194,6 @@ std::vector<int> ranks_in(std::string_view message, int own_rank) {
             }
         }
     return ranks;
-}
-
-bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(),
-                       [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
 /// Python's OSError with a file name, as text or bytes: "[Errno 107] Transport endpoint is not connected: '/mnt/x'".
