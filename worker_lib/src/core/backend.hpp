@@ -26,6 +26,7 @@ struct Transfer {
     int tag = 0;              ///< kAnyTag: a receive of any tag
     bool up_to = false;       ///< a receive of at most `count` elements
     bool background = false;  ///< must progress without a thread in wait()
+    Time began{};             ///< the start of the call, from which `deadline` counts
     Time deadline{};
 };
 

@@ -167,6 +167,7 @@ std::shared_ptr<WorkState> Group::post(Transfer transfer, const std::optional<st
     check_process(transfer.sends ? "send" : "recv");
     check(transfer, parts_);
     check_support(transfer);
+    transfer.began = Clock::now();
     transfer.deadline = deadline(timeout);
     return carry_out(
         [&] {
@@ -181,6 +182,7 @@ std::vector<Work> Group::post(std::vector<Transfer> transfers,
     for (Transfer& transfer : transfers) {
         check(transfer, parts_);
         check_support(transfer);
+        transfer.began = Clock::now();
         transfer.deadline = deadline(timeout);
     }
     std::vector<Work> works;

@@ -24,7 +24,6 @@ struct Messages::Pending final : WorkState {
     bool done() override { return wait_until(Time{}); }
     const Transfer transfer;
     const std::shared_ptr<Messages> owner;
-    const Time began = Clock::now();
     std::size_t sent = 0;    // bytes of a send, with its envelope, that the caller has written itself
     bool in_flight = false;  // a send that has begun
     [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
@@ -221,7 +220,8 @@ void Messages::read_one(int rank, Time& began, Time until) {
         const bool goes_on =
             dynamic_cast<const TimedOut*>(&error) && (!receiver || until < receiver->transfer.deadline);
         if (receiver && !goes_on)
-            receiver->finish(std::make_exception_ptr(mesh_.translate(error, rank, where(false), receiver->began)));
+            receiver->finish(
+                std::make_exception_ptr(mesh_.translate(error, rank, where(false), receiver->transfer.began)));
         throw;
     }
     Incoming arrived = std::exchange(incoming, {});
@@ -256,7 +256,7 @@ void Messages::find_place(int rank, Incoming& incoming, Time& began) {
         incoming.is_discarded = true;
     }
     if (incoming.receiver)
-        began = incoming.receiver->began;
+        began = incoming.receiver->transfer.began;
     else
         incoming.elsewhere = allocate_unexpected(mesh_.group(), rank, envelope.bytes);
     incoming.has_place = true;
@@ -279,7 +279,7 @@ void Messages::write(int rank) {
             peer.out->transfer(std::as_writable_bytes(std::span(&envelope, 1)), head, call->transfer.deadline);
             if (envelope.bytes > 0) peer.out->transfer(call->data(), body, call->transfer.deadline);
         } catch (const std::exception& error) {
-            return lose(rank, error, call->began, false);
+            return lose(rank, error, call->transfer.began, false);
         }
         {
             const std::lock_guard lock(mutex_);
@@ -334,7 +334,7 @@ bool Messages::wait(Pending& call, Time deadline) {
             call.finish(std::make_exception_ptr(
                 failure(ErrorCode::timeout, where(sends), ranks,
                         fmt::format("rank {} waited {} for {} to {}", mesh_.group().named(mesh_.rank()),
-                                    describe(Clock::now() - call.began),
+                                    describe(Clock::now() - call.transfer.began),
                                     ranks.empty() ? "any rank" : mesh_.group().names.list(ranks),
                                     sends ? "receive" : "send"))));
     }

@@ -21,8 +21,7 @@ constexpr auto kMaxSleep = std::chrono::milliseconds(100);
 
 /// One call of the program.
 struct Messages::Pending final : WorkState {
-    Pending(const Transfer& what, std::shared_ptr<Messages> messages)
-        : transfer(what), owner(std::move(messages)), began(Clock::now()) {}
+    Pending(const Transfer& what, std::shared_ptr<Messages> messages) : transfer(what), owner(std::move(messages)) {}
 
     bool wait_until(Time deadline) override {
         if (!done()) owner->wait(this, deadline);
@@ -31,7 +30,6 @@ struct Messages::Pending final : WorkState {
 
     const Transfer transfer;
     const std::shared_ptr<Messages> owner;
-    const Time began;
     bool opened = false;   // the envelope of this send is in the ring
     std::size_t sent = 0;  // bytes
     [[nodiscard]] std::size_t bytes() const { return transfer.count * size_of(transfer.type); }
@@ -283,11 +281,11 @@ void Messages::expire() {
         }
         if (now < call.transfer.deadline) return nullptr;
         const std::vector<int> ranks = peer == kAnySource ? std::vector<int>{} : std::vector<int>{peer};
-        return std::make_unique<Error>(
-            failure(ErrorCode::timeout, where(call), ranks,
-                    fmt::format("rank {} waited {} for {}{}", group_.named(group_.rank), describe(now - call.began),
-                                ranks.empty() ? "any rank" : group_.names.list(ranks),
-                                call.transfer.sends ? " to receive" : " to send")));
+        return std::make_unique<Error>(failure(
+            ErrorCode::timeout, where(call), ranks,
+            fmt::format("rank {} waited {} for {}{}", group_.named(group_.rank), describe(now - call.transfer.began),
+                        ranks.empty() ? "any rank" : group_.names.list(ranks),
+                        call.transfer.sends ? " to receive" : " to send")));
     };
     for (int r = 0; r < group_.size; ++r) {
         Peer& peer = peers_[static_cast<std::size_t>(r)];
