@@ -1,7 +1,6 @@
 """The first cause is chosen by evidence: a rank that closes its connections first makes its peers fail before it does.
 
-The workers hold a mesh of connections. The culprit does what CULPRIT says; its peers print that they lost a connection,
-and exit with 1.
+The workers are those of support/mesh.py.
 """
 # ctest: timeout 300
 
@@ -10,31 +9,7 @@ import re
 
 import pytest
 
-MESH = r"""
-import os, select, signal, socket, sys, time
-rank, world, folder = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), os.environ["FOLDER"]
-listener = socket.create_server(("127.0.0.1", 0))
-with open(f"{folder}/{rank}.part", "w") as file: file.write(str(listener.getsockname()[1]))
-os.rename(f"{folder}/{rank}.part", f"{folder}/{rank}")
-peers = []
-for other in range(rank):
-    while not os.path.exists(f"{folder}/{other}"): time.sleep(0.001)
-    peers.append(socket.create_connection(("127.0.0.1", int(open(f"{folder}/{other}").read()))))
-while len(peers) < world - 1: peers.append(listener.accept()[0])
-if rank == int(os.environ["CULPRIT"]):
-    for peer in peers: peer.recv(1)  # all ranks have all connections
-    exec(os.environ["PLAY"])
-for peer in peers: peer.sendall(b"x")
-try:
-    while all(peer.recv(1) for peer in select.select(peers, [], [])[0]): pass
-except OSError:
-    pass  # a reset: the message is the same
-finally:
-    print("error:", os.environ.get("MESSAGE", "connection closed by peer"), file=getattr(sys, os.environ.get("WHERE", "stderr")), flush=True)
-    if rank in map(int, os.environ.get("STAY", "").split()): signal.pause()
-    os._exit(1)
-"""
-CLOSE = "for peer in peers: peer.shutdown(socket.SHUT_RDWR); peer.close()\n"
+from mesh import CLOSE, MESH, head
 
 
 @pytest.fixture
@@ -51,10 +26,6 @@ def mesh(dlaunch, script, tmp_path):
         return result, json.loads(report.read_text())
 
     return run
-
-
-def head(result):
-    return next(line for line in result.err.splitlines() if line.startswith("dlaunch: rank"))
 
 
 @pytest.mark.parametrize("play, status", [
