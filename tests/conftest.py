@@ -271,6 +271,26 @@ def terminal(binary, clean_environment, new_mark, seen):
 
 
 @pytest.fixture
+def screen(binary, clean_environment, new_mark):
+    """screen(*args, columns=80, rows=24, env={}) -> Screen on which dlaunch runs."""
+    from screen import Screen
+
+    screens = []
+
+    def screen_(*args, columns=80, rows=24, env=None):
+        mark, folder = new_mark(), Path(tempfile.mkdtemp(prefix="tm"))
+        variables = {**clean_environment, MARK: mark, **(env or {})}
+        variables = {name: str(value) for name, value in variables.items()}
+        screens.append((Screen(folder, [str(binary), *map(str, args)], variables, mark, columns, rows), folder))
+        return screens[-1][0]
+
+    yield screen_
+    for each, folder in screens:
+        each.end()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
 def at_a_shell(terminal, binary):
     """at_a_shell(*args of dlaunch, first="(", then="| cat") -> Terminal on which an interactive bash runs it as a job."""
 
