@@ -209,7 +209,7 @@ struct TimerPlan {
     std::string path;      ///< TORCHELASTIC_TIMER_FILE; empty: choose
 };
 
-/// The scheduler's tasks on this node. The first one is the agent; the others wait for its end.
+/// The scheduler's tasks on this node. The first one is the agent; the other tasks wait for its end.
 struct TaskPlan {
     std::string socket;  ///< name of the socket at which they wait (process/status_socket.hpp)
     int count = 1;

@@ -35,7 +35,7 @@ public:
     void progress(const std::string& text, const std::string& cause = {}, const std::string& message = {});
     /// `count`: of the rounds begun on this node, with this one.
     void round_begins(const Assignment& assignment, int count);
-    /// Tells a front end, too, how each worker ended.
+    /// Also reports each worker's exit to a front end.
     void round_over(const RoundResult& end, const GroupShell& group);
     /// Until forget(), the guard reports in place of this process if that is killed.
     void leave_to(GuardLink& guard);

@@ -17,9 +17,9 @@ public:
     /// The arguments must outlive this object.
     Requeue(base::Loop& loop, Children& children, const Plan& plan) : plan_(plan), helper_(loop, children) {}
 
-    /// Asks if SIGTERM, and no failure, has ended this node, and the scheduler does not end the job for good. Call when
-    /// no worker lives, because SLURM signals the job again. `done` receives a line for the user; empty, and at once:
-    /// nothing was due.
+    /// Requests a requeue if SIGTERM, and no failure, has ended this node, and the scheduler does not end the job for
+    /// good. Call when no worker lives, because SLURM signals the job again. `done` receives a line for the user; at
+    /// once an empty one if no requeue is due.
     void after(const JobVerdict& verdict, const JobResult& result, std::function<void(const std::string& line)> done);
     /// The scheduler may have signalled this process as a consequence.
     [[nodiscard]] bool has_asked() const { return has_asked_; }

@@ -6,7 +6,7 @@
 namespace dlaunch::agent {
 namespace {
 
-/// COMPLETING hides the state below it, which would tell a time limit from scancel.
+/// COMPLETING hides the state below it, which would distinguish a time limit from scancel.
 constexpr std::array<std::string_view, 4> kEnding{"COMPLETING", "CANCELLED", "COMPLETED", "FAILED"};
 constexpr std::string_view kBlanks = " \t\r\n";
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Several tasks of a scheduler's on one node: the first is the agent. The others wait for its end, and end with the
-/// status of its guard.
+/// Several tasks of a scheduler on one node: the first is the agent. The other tasks wait for its end, and exit with
+/// the status of its guard.
 
 #include "agent/plan.hpp"
 #include "agent/process/guard.hpp"
@@ -8,7 +8,7 @@
 
 namespace dlaunch::agent {
 
-/// In the agent's task: lets the others wait for this task's guard. The guard of a restarted agent has the socket
+/// In the agent's task: lets the other tasks wait for this task's guard. The guard of a restarted agent has the socket
 /// already.
 [[nodiscard]] base::Result<void> share_status(const TaskPlan& tasks, GuardLink& link);
 

@@ -1,6 +1,6 @@
 #pragma once
 /// Finds the accelerators of this node in the kernel's files. Vendors' libraries take long to load, and not every node
-/// has them: only NVIDIA's is asked, where its driver shows no files.
+/// has them: only NVIDIA's is used, where its driver shows no files.
 
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ public:
     /// count, and whether NVIDIA's UUIDs are needed.
     [[nodiscard]] std::vector<Device> all(Vendor vendor, const VariableLookup& variable) const;
 
-    /// Those of them that a program sees.
+    /// The devices of all() that a program sees.
     [[nodiscard]] std::vector<Device> visible(Vendor vendor, const VariableLookup& variable) const {
         return visible_devices(vendor, all(vendor, variable), variable);
     }

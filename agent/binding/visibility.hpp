@@ -28,7 +28,7 @@ struct Device {
 /// --virtual-local-rank sets.
 [[nodiscard]] std::string_view visibility_variable(Vendor vendor);
 
-/// Those that dlaunch sets alike: for AMD also CUDA's, which HIP reads, and which some programs demand to be equal.
+/// The variables that dlaunch sets alike: for AMD also CUDA's, which HIP reads and some programs demand to be equal.
 [[nodiscard]] std::vector<std::string_view> set_visibility_variables(Vendor vendor);
 
 /// All variables by which such a program chooses, in order of precedence.

@@ -124,8 +124,8 @@ bool announces_error(const std::string& text) {
     return false;
 }
 
-/// With the lines before it that belong to it: C++ names the type of an exception in a line of its own, and Open MPI's
-/// transport says why before the call that fails.
+/// With earlier lines of the same error: C++ names the type of an exception in a line of its own, and Open MPI's
+/// transport prints the reason before the call fails.
 std::string fatal_message(const Lines& lines, std::size_t at) {
     const std::string& text = lines[at].text;
     const std::string message = paragraph(lines, at);

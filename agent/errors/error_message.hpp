@@ -13,7 +13,7 @@ inline constexpr std::string_view kTraceback = "Traceback (most recent call last
 /// The part of a stderr tail that states the error of its process: the exception that a Python traceback ends with,
 /// what() of an uncaught C++ exception, a fatal error of MPI, a panic of Go or Rust, else the last
 /// line (last_statement.hpp). Without the prefix of torch
-/// ("[rank1]: "), warnings, and lines that only say that the process ends ("giving up"). Empty: there is none.
+/// ("[rank1]: "), warnings, and lines that only announce the end of the process ("giving up"). Empty: there is none.
 ///
 /// Of chained Python exceptions it is the first one, which `raise ... from` and a `finally` only follow. If the first
 /// one is the loss of a peer and an error of the program's own came up while it was handled, it is that error.

@@ -69,8 +69,8 @@ struct Failure {
     std::chrono::system_clock::time_point when;  ///< for display only; nothing is ordered by it
     std::optional<Usage> usage;                  ///< none: no process of a worker has ended
     std::optional<ErrorRecord> record;
-    /// At a time limit and a hang, of every worker that lived: its last line on stdout or stderr, which may be empty,
-    /// and the time since then.
+    /// At a time limit and a hang, of every running worker: its last line on stdout or stderr, which may be empty, and
+    /// the time since then.
     std::string last_line;
     std::chrono::duration<double> silent_for{};
     std::vector<std::string> stack;                    ///< of a native worker then, innermost frame first

@@ -119,7 +119,7 @@ Failures::iterator first_with(Failures& failures, Strength strength) {
                         [&](const Failure& each) { return each.strength == strength; });
 }
 
-/// The earliest rank that lost a web server or a data base, unless most have: what the others lost is then that rank.
+/// The earliest rank that lost a web server or a data base, whose exit its peers report. None if most ranks lost one.
 Failures::iterator lone_loss_of_service(Failures& failures) {
     const auto lost = std::ranges::count(failures, Strength::lost_peer, &Failure::strength);
     const auto of_service = [](const Failure& each) {
@@ -129,8 +129,8 @@ Failures::iterator lone_loss_of_service(Failures& failures) {
     return 2 * services > lost ? failures.end() : std::ranges::find_if(failures, of_service);
 }
 
-/// None where more ranks have exited with 0 than have failed: then the part of all was done, and what a rank lost
-/// afterwards was no rank.
+/// None where more ranks have exited with 0 than have failed: then the ranks had finished their common work, and a
+/// later loss is not that of a rank.
 Failures::iterator find_early_exit(Failures& failures, const Failure& first_loss, std::int64_t finished) {
     auto found = failures.end();
     const auto failed = std::ranges::count_if(failures, std::not_fn(exited_with_0));

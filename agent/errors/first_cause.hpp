@@ -28,7 +28,7 @@ inline constexpr std::chrono::milliseconds kEarlyExit{1000};
 /// exited with 0, if it is known.
 Strength put_first_cause_first(std::vector<Failure>& failures, std::int64_t finished = 0);
 
-/// A rank of which only its name in others' messages is known.
+/// A rank that is known only by its name in messages of other ranks.
 [[nodiscard]] bool is_of_another_node(const Failure& failure);
 
 /// Removes the exits with 0 that are no cause.

@@ -14,8 +14,8 @@ bool is_indented(const LogLine& line) { return line.text.starts_with(' ') || lin
 
 bool is_loss(const LogLine& line) { return peer_loss(line.text, kNoRank).has_value(); }
 
-/// "job step failed", "details:": that there was an error, or that more follows, but not which error. A lost peer's
-/// exit status says why the peer was lost.
+/// "job step failed", "details:": that there was an error, or that more follows, but not which error. A message with a
+/// lost peer's exit status is not vague: it states why the peer was lost.
 bool is_vague(const LogLine& line) {
     const std::string all = base::in_lower_case(line.text);
     std::string_view low = all;

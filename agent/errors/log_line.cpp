@@ -70,7 +70,7 @@ bool LogLine::is_of_glog() const {
 
 namespace {
 
-/// What a shell, time(1), a runtime or a leak checker adds below the last words of a program, in small letters.
+/// A line, in lower case, that a shell, time(1), a runtime or a leak checker prints below a program's last message.
 bool is_of_other_programs(std::string_view low) {
     constexpr std::array kBegins = std::to_array<std::string_view>({"real\t",
                                                                     "user\t",

@@ -10,7 +10,7 @@ struct LogLine {
     std::string text;
     bool is_boxed = false;  ///< of a Python exception group, which draws a box around its exceptions
 
-    /// A line of a log below the level of an error: a program that retries says such things and lives.
+    /// A line of a log below the level of an error: a program that retries logs such lines and continues.
     [[nodiscard]] bool is_remark() const;
     /// "giving up", "main: shutting down", "exit status 2", times of a shell: that the process ends, not why.
     [[nodiscard]] bool is_farewell() const;

@@ -204,7 +204,7 @@ bool has_errno_of_file(std::string_view low) {
     return name != std::string_view::npos && low.substr(number, name - number).find('\n') == std::string_view::npos;
 }
 
-/// The end of a file or document that comes too early, not of a connection.
+/// About an unexpected end of a file or document, not of a connection.
 bool is_about_format(std::string_view low) {
     return has_any(low, {"corrupt", "pars", "footer", "more bytes", "reading file", "in flow", "in block", "zip",
                          "json", "truncated", "archive", "checkpoint", "file in"}) &&
@@ -214,7 +214,7 @@ bool is_about_format(std::string_view low) {
 /// "unexpected eof" and the like: of a file or of a connection.
 bool is_of_an_end(const PeerLossPattern& pattern) { return has_any(pattern.text, {"eof", "end of file"}); }
 
-/// Errors of files, whose names may be any words; of a peer's error a message names the rank.
+/// An error of a file, whose name may look like a lost peer. A message about a peer's error names the rank.
 bool is_about_files(std::string_view low) {
     if (has_errno_of_file(low)) return true;
     if (low.find("rank") != std::string_view::npos) return false;
@@ -225,16 +225,16 @@ bool begins_with_type(std::string_view low, std::initializer_list<std::string_vi
     return std::find(types.begin(), types.end(), low.substr(0, low.find_first_of(":\n"))) != types.end();
 }
 
-/// A Python exception that no communication raises, whatever its words are.
+/// A Python exception of a type that communication never raises, whatever its message is.
 bool is_about_code(std::string_view low) {
     return begins_with_type(low, {"keyerror", "indexerror", "typeerror", "attributeerror", "zerodivisionerror",
                                   "floatingpointerror", "overflowerror", "arithmeticerror", "notimplementederror"});
 }
 
-/// One that programs raise about values and conditions of their own, which may well name a rank.
+/// An exception that programs raise about their own values and conditions; its message may name any rank.
 bool is_about_values(std::string_view low) { return begins_with_type(low, {"valueerror", "assertionerror"}); }
 
-/// "rank 3 failed: ..." may say anything about a rank of any kind.
+/// "rank 3 failed: ...", which may be about any failure and about a rank that is no process.
 bool is_of_any_rank(const PeerLossPattern& pattern) {
     return pattern.text.starts_with("rank %") && pattern.source == "several";
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Tells failures that follow from the loss of a peer from failures of a rank's own: by its message. A rank that closes
+/// Distinguishes, by the message, failures that follow from the loss of a peer from a rank's own. A rank that closes
 /// its connections before it exits makes its peers fail, and exit, before it does.
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace dlaunch::agent {
 
-/// A message of a lost peer, as a framework, a library or the C library words it.
+/// A message about a lost peer, in the wording of a framework, a library or the C library.
 struct PeerLossPattern {
     /// "#" for a number, "%" for a rank other than the speaker's own, a newline for the end of a line; found anywhere
     /// in the message, in any case, but as it stands where it has a capital letter.

@@ -100,7 +100,7 @@ std::string advice(const Failure& failure, const JobResult& end) {
     if (failure.record || !failure.stderr_tail.empty() || failure.out_of_memory != OutOfMemory::no) return {};
     if (failure.how == ExitKind::signalled && failure.signal == SIGKILL)
         return "dlaunch did not send this SIGKILL; the kernel's log (dmesg) may name the sender";
-    if (failure.is_on_screen) return {};  // its terminal has what it wrote
+    if (failure.is_on_screen) return {};  // its terminal shows its stderr
     if (failure.how == ExitKind::exited && failure.code != 0 && end.is_python && failure.message.empty())
         return "stderr is empty: @record of torch's elastic errors shows the exception here";
     if (failure.how != ExitKind::signalled) return {};
@@ -172,7 +172,7 @@ std::string in_plural(std::string exit) {
 }
 
 /// One line per error, with the ranks that failed by it: often all ranks fail in the same way. A message that names
-/// ranks has a line of its own, so that those are not taken for ranks that failed.
+/// ranks has a line of its own, apart from the list of failed ranks.
 void add_others(Lines& out, const Failure& first, const std::vector<const Failure*>& others, std::size_t most) {
     struct Group {
         std::string exit, error;
@@ -223,7 +223,6 @@ std::string timeout_line(const JobResult& end, const std::vector<const Failure*>
            tail;
 }
 
-/// The lines below the words of the first cause.
 /// In two lines where one is wider than `width`; 0: there is no width.
 void add_logs(Lines& out, const std::string& folder, std::size_t width) {
     constexpr std::string_view kTitle = "logs:          ";
@@ -235,6 +234,7 @@ void add_logs(Lines& out, const std::string& folder, std::size_t width) {
     line(out, kMargin, "{:{}}{}", "", kTitle.size(), folder.substr(attempt + 1));
 }
 
+/// The lines below the message of the first cause.
 Lines facts(const JobResult& end, const std::vector<const Failure*>& causes, bool timed_out, std::size_t most_others,
             std::size_t width) {
     const Failure& first = *causes.front();

@@ -134,7 +134,7 @@ void GroupShell::add_evidence(Failure& failure) const {
     failure.is_on_screen = found->second.is_on_screen;
 }
 
-/// Workers that exited with 0 may be the peers that others have lost.
+/// A worker that exited with 0 may be the peer that the failed workers have lost.
 void GroupShell::add_early_exits() {
     for (const Worker& worker : workers_.all()) {
         if (worker.pid <= 0 || worker.alive || worker.exit_status() != 0 || worker.asked_to_stop) continue;

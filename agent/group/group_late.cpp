@@ -1,5 +1,5 @@
 // The part of GroupShell that ends workers for being late: at the time limit, and at an expired timer of their own.
-// What they do is looked at first, because the stop makes them print more.
+// LastLook records their state first, because the stop makes them print more.
 
 #include <csignal>
 #include <utility>

@@ -59,7 +59,7 @@ void LastLook::look_for_line(const Worker& worker) {
         });
 }
 
-/// Where gdb is not installed or may not attach, there is no stack, and no word about it.
+/// Where gdb is not installed or may not attach, the report has no stack and no note about gdb.
 void LastLook::take_stacks() {
     lines_due_ = {};
     lines_awaited_.clear();

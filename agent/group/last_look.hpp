@@ -1,6 +1,6 @@
 #pragma once
-/// What workers do before the agent ends them, at a time limit or a hang: the last line of each, then stacks. Stacks
-/// come second, because they may print lines of their own.
+/// Records what workers do before the agent ends them, at a time limit or a hang: the last line of each, then stacks.
+/// Stacks come second, because a worker that prints its stack writes further lines.
 
 #include <functional>
 #include <map>
@@ -20,13 +20,13 @@ public:
     /// The arguments must outlive this object.
     LastLook(const WorkerDeps& deps, const LocalWorkers& workers) : deps_(deps), workers_(workers) {}
 
-    /// A round begins: forgets the one before, and what runs for it.
+    /// A round begins: drops the evidence of the last one, and ends its debuggers.
     void begin(int round);
-    /// Looks at the last lines of all workers that live, then makes gdb print the stacks of those of `local_ranks` that
-    /// are native programs. `done` follows, at once or within the grace.
+    /// Records the last lines of all running workers, then has gdb print the stacks of those in `local_ranks` that are
+    /// native programs. `done` follows, at once or within the grace.
     void take(const std::vector<int>& local_ranks, std::function<void()> done);
 
-    /// Adds what was seen of the failure's worker.
+    /// Adds the recorded line and stack of the failure's worker.
     void describe(Failure& failure) const;
 
 private:

@@ -14,8 +14,8 @@
 ///   idle ──stop, kill──▶ over
 ///
 /// In `settling` workers have failed because they lost a peer: the group waits for the failure of that peer before it
-/// stops the others. `kill` leads to `killing` from `starting`, `running` and `settling`, too. In `clearing` no worker
-/// lives, except unkillable ones; the agent sweeps left-behind processes and drains the pipes. The state machine
+/// stops the other workers. `kill` leads to `killing` from `starting`, `running` and `settling`, too. In `clearing` no
+/// worker lives, except unkillable ones; the agent sweeps left-behind processes and drains the pipes. The state machine
 /// (worker_group.hpp) looks up the cell of each event and carries out its one action.
 
 #include <array>

@@ -8,8 +8,8 @@
 /// round.
 ///
 /// Lost peers: a rank that closes its connections before it exits makes its peers fail first. After the first exit
-/// whose message reports a lost peer the machine waits for a better cause for Options::settle before it stops the
-/// others, or until all have exited. Any other failure stops all workers at once.
+/// whose message reports a lost peer the machine waits for a better cause, for Options::settle or until all workers
+/// have exited, before it stops the other workers. Any other failure stops all workers at once.
 ///
 /// Held exits: a request to end that every process of the job receives (systemd, `scancel`, Ctrl-C) may end workers
 /// before the agent has read its own copy. The machine holds an exit that may be such a consequence for kHeldFor. The

@@ -27,8 +27,8 @@ bool WorkerGroup::is_settled_later(const Held& held) const {
     return held.end.lost_peer && !held.end.message_follows && options_.settle.count() > 0;
 }
 
-/// The first exit that is judged next. A lost peer is judged when all workers have started: the one that others lost
-/// may still be on its way.
+/// The first exit that is judged next. A lost peer is judged when all workers have started: the lost rank may still be
+/// starting.
 std::size_t WorkerGroup::next_held() const {
     const auto next = std::find_if(held_.begin(), held_.end(), [this](const Held& held) {
         return !is(GroupState::starting) || !is_settled_later(held);

@@ -40,7 +40,7 @@ std::vector<std::string> entries_of(const Variables& variables) {
     return entries;
 }
 
-/// What workers inherit: a worker is no rank of the job in which dlaunch was started.
+/// dlaunch's environment without other starters' variables: a worker is no rank of an outer job.
 std::vector<std::string> inherited_entries(const Plan& plan) {
     Variables variables = plan.host.environment;
     std::erase_if(variables, [](const auto& variable) { return is_of_other_starter(variable.first); });

@@ -62,7 +62,7 @@ public:
     /// Replaces the workers of the last round by those of the next.
     void begin(const Assignment& assignment);
 
-    /// The template waits at its fork point or is on its way there. Also notices a template that has died at its fork
+    /// The template waits at its fork point or is on its way there. Also detects a template that has died at its fork
     /// point.
     [[nodiscard]] bool has_template();
     [[nodiscard]] bool template_prepares() const { return deps_.program && deps_.program->prepares(); }

@@ -91,7 +91,7 @@ void LocalWorkers::read_line(Worker& worker) {
         } else if (auto* killed = std::get_if<Forking::Killed>(&step)) {
             worker.code = CLD_KILLED;
             worker.status = killed->signal;
-            observer_.on_executed(worker);  // it started, as far as the event log can say
+            observer_.on_executed(worker);  // the event log counts a killed fork as started
             observer_.on_ended(worker);
         } else {
             observer_.on_executed(worker);

@@ -73,7 +73,7 @@ public:
 private:
     static constexpr std::size_t kBufferBytes = 256 << 10;
 
-    /// More than the kernel buffers of a pseudo-terminal, which does not tell the number.
+    /// More than the kernel buffers for a pseudo-terminal, which does not report the number of buffered bytes.
     static constexpr std::size_t kMostInTerminal = 256 << 10;
 
     /// Bound of one read loop: a process that holds the pipe may still write.

@@ -53,7 +53,7 @@ public:
     /// The time when advance() has work; none: no timer is needed.
     [[nodiscard]] virtual std::optional<base::Time> deadline() const = 0;
     virtual void advance(base::Time now) = 0;
-    /// The console accepted no bytes: sources that were not read are not to blame for their silence.
+    /// The console is full, so its sources are not read: counts their silence from now on.
     virtual void excuse(base::Time /*now*/) {}
 
     // For a view of a terminal.

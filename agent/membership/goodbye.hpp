@@ -1,5 +1,5 @@
 #pragma once
-/// How the guard says good-bye on a connection to the coordinator for an agent that has died.
+/// The guard's good-bye on a connection to the coordinator, in place of an agent that has died.
 
 #include <string>
 

@@ -165,8 +165,8 @@ void JobMembership::round_over(const RoundResult& end) {
     std::vector<Failure> own = end.failures;
     const bool has_failed = std::any_of(own.begin(), own.end(), [](const Failure& each) { return !each.collateral; });
     const bool is_clear = std::any_of(own.begin(), own.end(), explains_itself);
-    // Workers that did not fail matter only where a lost peer is all that explains the stop.
-    // The last lines of those beside a worker that hung show where the job stood.
+    // Collateral exits are evidence only where a lost peer alone explains the stop. Exits with a last line stay: after
+    // a hang they show where the job stood.
     if (is_clear || !(has_failed || unclear_))
         std::erase_if(own, [](const Failure& failure) { return failure.collateral && failure.last_line.empty(); });
     for (Failure& failure : own) failure.program = plan_.program_names();
@@ -297,8 +297,8 @@ void JobMembership::perform(r::Member::Action& action) {
     }
 }
 
-/// The first failure that was reported need not be the first cause, and the report or the line about the restart names
-/// that one. Only a stop that takes longer needs a line of its own.
+/// The first reported failure need not be the first cause, which the report or the line about the restart names. Only a
+/// stop that takes longer needs a line of its own.
 void JobMembership::give_reason(const r::Member::StopWorkers& stop) {
     if (own_failure_ || stop.reason == own_leave_ || stop.reason == printed_reason_) return;
     if (front_end_prints(stop.signal)) return;

@@ -1,5 +1,5 @@
-/// Who asks the discovery when the coordinator is lost, and how often: three standbys watch the claim, and one of them
-/// takes over. All other members dial the standbys, because thousands of questions would overload a discovery service.
+/// Limits the requests to the discovery after the loss of a coordinator: three standbys watch the claim, and one of
+/// them takes over. All other members dial the standbys, because thousands of requests would overload a service.
 
 #include <utility>
 #include <vector>

@@ -51,15 +51,15 @@ public:
     struct Orders {
         std::function<void(const Assignment&)> start;  ///< begin a round
         /// Stop the running round, because a worker on another node failed or a node left. `lost`: dead ranks.
-        /// `signal`: that ended the job elsewhere; 0: none.
+        /// `signal`: the one that ended the job on another node; 0: none.
         std::function<void(const std::string& reason, const rendezvous::LostRanks& lost, int signal)> stop;
         /// Print a line for the user. `cause`: the failure of the round before, if `text` is about its consequence and
-        /// no line has named it; `message`: of the failure's error, from whichever node.
+        /// no line has named it; `message`: of the failure's error, on any node.
         std::function<void(const std::string& text, const std::string& cause, const std::string& message)> print;
         std::function<void(const JobVerdict&)> end;  ///< the job is over, and no worker runs here
         /// Kill the running round without a grace time: this node was cut off, and another node may soon run its ranks.
         std::function<void(const std::string& reason)> kill = nullptr;
-        /// What the stop that follows is for, where that matters.
+        /// Precedes a stop for a reason of StopFor.
         std::function<void(StopFor)> explain_stop = nullptr;
         /// The job has reached its time limit on another node: workers that still run are causes.
         std::function<void(const std::string& reason)> time_out = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 /// A fence among the nodes of a round: each node contributes bytes and receives those of all nodes. The bytes go
-/// through the round's store; with a single node nothing does.
+/// through the round's store; a single node does not use it.
 
 #include <functional>
 #include <optional>
@@ -20,11 +20,11 @@ public:
     /// The nodes' contributions by group rank.
     using Done = std::function<void(const base::Result<std::vector<std::string>>&)>;
 
-    /// `name` tells the fences of a round apart that run at the same time; all nodes use the same names.
+    /// `name` distinguishes the fences of a round that run at the same time; all nodes use the same names.
     NodeFence(base::Loop& loop, const Assignment& assignment, std::string name);
 
     /// The next fence. All nodes must enter their fences of one name in the same order; a node waits without a limit
-    /// for the others. `done` never runs from this call.
+    /// for the other nodes. `done` never runs from this call.
     void enter(std::string_view bytes, Done done);
 
     using TakeWorld = std::function<void(const base::Result<MpiWorld>&)>;

@@ -26,7 +26,7 @@ Variables open_mpi_defaults(const Plan& plan, const Context& context, const Open
         defaults.emplace_back("OMPI_MCA_btl_vader_backing_directory", place.memory);
         defaults.emplace_back("OMPI_MCA_btl_sm_backing_directory", place.memory);
     }
-    // A rank that waits must let others run.
+    // With more ranks than cores, a waiting rank must yield its core.
     if (place.oversubscribed) defaults.emplace_back("OMPI_MCA_mpi_yield_when_idle", "1");
     std::erase_if(defaults, [&](const Entry& one) { return is_set(plan, context, one.first); });
     return defaults;

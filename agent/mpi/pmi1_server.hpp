@@ -7,9 +7,9 @@
 /// the fence's end all nodes have the same keys, and the ranks go on.
 ///
 /// A rank that has ended can never enter a barrier. Once another rank of its node waits, the ended one is the cause of
-/// a failure. Ranks of other nodes may wait, too. A node with a rank that has ended without ever speaking PMI enters
-/// the fence with kGone and that rank instead of keys; the fence's end shows whether another node waits. If no rank of
-/// that node lives any more, its part of the round is over, and a waiting node reports the failure.
+/// a failure. Ranks of other nodes may wait, too. A node with a rank that has ended without `cmd=init` enters the fence
+/// with kGone and that rank instead of keys; the fence's end shows whether another node waits. If no rank of that node
+/// lives any more, its part of the round is over, and a waiting node reports the failure.
 ///
 /// Limits: a client cannot make the server keep more than kMostSpaceBytes of keys, kMostHeldBytes of requests, or a key
 /// or value longer than the protocol's.
@@ -78,7 +78,7 @@ public:
     void stored(int local_rank, bool done);
     void found(int local_rank, const std::optional<std::string>& value);
 
-    /// The node's fence tells the others that a rank is gone.
+    /// The node has entered a fence with kGone.
     [[nodiscard]] bool has_sent_gone() const { return sent_gone_; }
 
     /// The actions since the last call, in order.

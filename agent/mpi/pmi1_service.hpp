@@ -34,7 +34,7 @@ public:
     void finish() override;
 
 private:
-    /// All of a round; destroying it closes the sockets and drops what is awaited.
+    /// The state of a round; destroying it closes the sockets and drops pending callbacks.
     struct Round {
         Round(base::Loop& loop, const Assignment& round);
 

@@ -27,7 +27,7 @@ public:
     [[nodiscard]] bool any_connected() const;
     /// A rank of this node has ended with 0 and without MPI_Init; none: no rank has.
     [[nodiscard]] std::optional<int> absent() const;
-    /// The verdict on such a rank when others wait for it.
+    /// The verdict on the rank of absent(), when ranks of other nodes wait for it.
     [[nodiscard]] static Verdict is_missed();
     /// For a rank that waits for one of another node.
     [[nodiscard]] static Verdict waits_for(std::string_view rank);

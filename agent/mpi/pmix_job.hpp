@@ -1,5 +1,5 @@
 #pragma once
-/// What a PMIx server needs to know of a round.
+/// The parameters of a PMIx server in a round.
 
 #include <string>
 #include <vector>

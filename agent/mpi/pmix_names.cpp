@@ -14,7 +14,7 @@ namespace {
 using Kind = PmixMessage::Kind;
 using Infos = std::span<const pmix_info_t>;
 
-/// A call about several names, for which the agent is asked one by one.
+/// A call about several names: one request to the agent for each.
 struct Call {
     std::size_t unanswered = 0;
     pmix_status_t status = PMIX_SUCCESS;

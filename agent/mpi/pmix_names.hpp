@@ -17,7 +17,7 @@ namespace dlaunch::agent {
 /// goes to `call`, errors included: a client would wait for ever for one that is returned (seen with PMIx 4.2).
 class PmixNames {
 public:
-    /// Asks the agent: the question's kind, its fields but the number, and what to do with the reply.
+    /// Sends a request to the agent: its kind, its fields but the number, and the handler of the reply.
     using Ask = std::function<void(PmixMessage::Kind, std::vector<std::string> fields,
                                    std::function<void(const PmixMessage& reply)>)>;
 

@@ -42,7 +42,7 @@ struct Callbacks {
     void* later[64]{};
 };
 
-/// What to do with the agent's reply to a question.
+/// The handler of the agent's reply to a request.
 using Answer = std::function<void(const PmixMessage& reply)>;
 
 /// Gives the bytes of the reply to the library, which frees them by the last call when it has read them.
@@ -153,7 +153,7 @@ pmix_status_t on_unpublish(const pmix_proc_t* proc, char** names, const pmix_inf
     return PMIX_SUCCESS;
 }
 
-/// MPI_Comm_accept and MPI_Comm_connect: the ranks meet. Whether a rank fails concerns the whole job anyway.
+/// MPI_Comm_accept and MPI_Comm_connect: a fence of the ranks. No code for a failed rank: it fails the whole job.
 pmix_status_t on_connect(const pmix_proc_t* procs, std::size_t count, const pmix_info_t*, std::size_t,
                          pmix_op_cbfunc_t call, void* data) {
     server.fence("connect/", procs, count, {}, [=](const PmixMessage&) { call(PMIX_SUCCESS, data); });

@@ -157,11 +157,11 @@ void PmixService::ended(WorkerExit& exit) {
 
 void PmixService::fail(int local_rank, const Verdict& verdict) { control_->fail(local_rank, verdict); }
 
-/// Nodes with a rank that has ended without MPI wait for this.
+/// Sets the key for which nodes with a rank that has ended without MPI wait.
 void PmixService::announce() { set("begun", "1"); }
 
-/// Tells ranks of other nodes, which wait for this one in MPI, and fails when there are such ranks. The node may have
-/// no other worker and end its round before.
+/// Reports the ended rank to the other nodes, and fails when ranks of another node use MPI: they wait for this rank. If
+/// the node has no other worker, its round may end before.
 void PmixService::await_others(int local_rank) {
     if (std::exchange(round_->awaits_others, true)) return;
     set("gone", std::to_string(round_->assignment.ranks.rank(local_rank)));
@@ -190,7 +190,7 @@ void PmixService::set(const std::string& name, std::string_view value) {
     round_->store->set(key(name), value, is_set);
 }
 
-/// The callback of a client of its own, which goes when the call is complete.
+/// The callback of a new store client, which is destroyed when its call is complete.
 StoreClient::Done PmixService::waiting(Found found) {
     const auto client = round_->waiting.emplace(round_->waiting.end(), loop_, round_->assignment.store_addr(),
                                                 round_->assignment.store_port());
@@ -273,7 +273,7 @@ void PmixService::cleared() {
     if (!round_) return;
     const std::shared_ptr<Round> round = std::exchange(round_, nullptr);
     round->late_failure = {};
-    if (round->awaits_others) leaving_ = std::move(round->store);  // what it tells the others may be on its way
+    if (round->awaits_others) leaving_ = std::move(round->store);  // the key "gone" may still be in flight
     const auto ended = std::make_shared<base::UniqueFd>(round->process->kill());
     loop_.post([round] {});  // not from within one of its callbacks
     removing_ = base::Background(loop_, [this, ended, places = std::vector{round->job.folder, round->job.memory}] {

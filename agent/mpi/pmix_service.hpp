@@ -1,6 +1,6 @@
 #pragma once
-/// PMIx for the workers of a round: the node's PMIx server (pmix_server.hpp) and, where there are several nodes, what
-/// its ranks exchange with those of other nodes over the round's store. The workers start when the server is ready.
+/// PMIx for the workers of a round: the node's PMIx server (pmix_server.hpp) and, with several nodes, the exchange of
+/// data with ranks of other nodes over the round's store. The workers start when the server is ready.
 ///
 /// Fences: the library collects the bytes of the node's ranks, and gets those of all nodes that take part. Each fence
 /// has keys of its own in the store.
@@ -47,7 +47,7 @@ public:
     void when_clean(std::function<void()> done) override;
 
 private:
-    /// All of a round; destroying it kills the server and drops what is awaited.
+    /// The state of a round; destroying it kills the server and drops pending callbacks.
     struct Round {
         Round(base::Loop& loop, const Assignment& round);
 

@@ -14,7 +14,7 @@
 
 namespace dlaunch::agent {
 
-/// Of the job: that of the first context that has one. All ranks of the world take part, those of other contexts, too.
+/// The job's family: that of the first context that has one. Ranks of all contexts take part.
 [[nodiscard]] MpiFamily family_of(const Plan& plan);
 
 /// Empty for a job without MPI. The arguments must outlive the services.

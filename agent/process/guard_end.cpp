@@ -284,7 +284,7 @@ void Guard::end() {
     clean_up_after_agent(false);
     end_coordinator();
     write_records();
-    // Last, because a disk may not answer. Without another wait if a thread of the agent already hangs on the disk.
+    // Last, because a disk may not answer. Does not wait again if a thread of the agent already hangs on the disk.
     wait_for_exit(begin_removal(), agent_is_left() ? 0ms : kMayTakeToRemove);
     if (agent_ends) exit_with(announced_status);
     if (!agent_was_killed()) exit_with(WEXITSTATUS(status));

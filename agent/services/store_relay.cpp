@@ -36,7 +36,7 @@ public:
     }
     Serving(const Serving&) = delete;
     Serving& operator=(const Serving&) = delete;
-    /// A service of this node may just have told other nodes why it ends.
+    /// A service of this node may just have published in the store why it ends.
     ~Serving() {
         if (relay_ && thread_.joinable())
             own_.post([this] { relay_->drain(kMayTakeToSend, [this] { own_.stop(); }); });

@@ -29,8 +29,8 @@ public:
     [[nodiscard]] base::Result<int> listen();
     /// Serves at the port of listen(), for processes of this user only.
     [[nodiscard]] base::Result<void> start(const store::TrunkTarget& target, Warn warn);
-    /// Closes the port and all connections, after a moment in which services of this node may still tell others why
-    /// they ended. The next start() or the end of this object cuts it short.
+    /// Closes the port and all connections, after a moment for the last requests of services of this node, which
+    /// publish why they ended. The next start() or the end of this object cuts it short.
     void stop();
 
 private:

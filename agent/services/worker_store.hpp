@@ -21,7 +21,7 @@ namespace dlaunch::agent {
 /// The message for a worker store that cannot listen at the user's address, with the process that has the port.
 [[nodiscard]] std::string cannot_serve(const std::string& reason, int port);
 
-/// Who may use the round's stores, and how.
+/// The rules of access to the round's stores.
 struct StoreAccess {
     std::string job_id{};
     auth::TlsContextPtr tls{};   ///< of the connections between nodes; null: plain

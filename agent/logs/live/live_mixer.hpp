@@ -73,7 +73,7 @@ public:
     void show_notice(std::string text) override;
     /// Erases the block, and shows none until resume().
     void pause() override;
-    /// Shows the lines that wait for others first. Lines that a writer may still change wait until it goes on.
+    /// First shows the lines that wait for other ranks. Lines that a writer may still change wait until resume().
     void suspend(base::Time now) override;
     void resume() override;
 

@@ -1,6 +1,6 @@
 #pragma once
 /// The calls of a Mixer as bytes: a node's dlaunch sends them to the front end, whose LiveMixer shows the workers of
-/// all nodes. Each record is a line of one letter and numbers, and as many bytes as the last number says:
+/// all nodes. Each record is a line of one letter and numbers, and as many bytes as LENGTH:
 ///
 ///     A ID RANK STREAM APART LENGTH    a source; its prefix
 ///     F ID LENGTH                      bytes of a source
