@@ -31,7 +31,7 @@ std::string python(const Settings& settings, const Deps& deps) {
     return "python3";
 }
 
-/// Completes the context's program, whose options are set already. How programs are run is the job's choice.
+/// Completes the context's program, whose options are set already. `job` has the options of how programs run.
 Result<void> plan_program(const Settings& job, const std::vector<std::string>& words, const Deps& deps,
                           agent::Program& program) {
     if (words.empty())

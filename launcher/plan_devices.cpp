@@ -25,7 +25,7 @@ struct DeviceWord {
     std::vector<agent::Vendor> vendors;
 };
 
-/// The word of --nproc-per-node; what stands for no device is like `auto`.
+/// The entry for a word of --nproc-per-node; words that stand for no device are like `auto`.
 const DeviceWord& device_word(WorkerCount::Kind kind) {
     using Kind = WorkerCount::Kind;
     using enum agent::Vendor;
@@ -90,7 +90,7 @@ void name_modules(const Deps& deps, agent::Plan& plan) {
     }
 }
 
-/// A list in a context's --env serves its workers, an inherited or common one those of all contexts.
+/// A list in a context's --env serves its workers, an inherited or common list the workers of all contexts.
 Result<void> check_devices(const Settings& settings, const agent::Plan& plan) {
     if (!plan.virtual_local_rank) return {};
     for (const agent::Context& context : plan.contexts) {

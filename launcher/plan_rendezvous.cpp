@@ -45,7 +45,7 @@ Result<void> check_endpoints(const Settings& settings, const agent::RendezvousPl
 
 constexpr const char* kEtcd = "etcd://";
 
-/// torchrun's form: the backend says that the endpoint is an etcd.
+/// torchrun's form: --rdzv-backend marks the endpoint as an etcd.
 bool is_bare_etcd(const Settings& settings) {
     return settings.etcd_backend && settings.has("rdzv-endpoint") && settings.endpoint.find("://") == std::string::npos;
 }

@@ -13,7 +13,7 @@
 namespace dlaunch::launcher {
 namespace {
 
-/// What the options depend on.
+/// The facts on which options depend.
 struct Facts {
     const agent::Plan& plan;
     const Settings& settings;
@@ -103,7 +103,7 @@ std::vector<std::string_view> unknown_names(std::string_view prefix) {
     return unknown;
 }
 
-/// The user has not said which worker reads standard input, and none does.
+/// No option chooses a worker that reads standard input, and none does.
 bool leaves_input(const agent::Plan& plan) {
     const bool is_lone = plan.workers() == 1 && plan.rendezvous.max_nodes == 1;
     const bool is_mpi = plan.contexts.front().program.mpi != agent::MpiFamily::none;

@@ -1,5 +1,5 @@
 #pragma once
-/// The options that say on which hosts a job starts, and how its agents get there. No I/O.
+/// The options that choose the hosts of a job, and how its agents start there. No I/O.
 
 #include <chrono>
 #include <optional>
@@ -18,7 +18,7 @@ namespace dlaunch::launcher {
 inline constexpr int kMostNodes = kMostHosts;  ///< for --num-nodes
 inline constexpr int kMostGpus = 1024;         ///< of a host, for --num-gpus
 
-/// What starts the agents.
+/// The program that starts the agents.
 enum class Starter { ssh, pdsh, srun, fork, manual };
 
 /// --export: which of the front end's variables travel to the hosts.

@@ -1,5 +1,5 @@
 #pragma once
-/// What options of other launchers are here: of mpiexec (Open MPI, MPICH), srun, accelerate, deepspeed.
+/// dlaunch's options in place of those of mpiexec (Open MPI, MPICH), srun, accelerate and deepspeed.
 
 #include <string_view>
 

@@ -87,7 +87,7 @@ void GrowingFile::read(const std::function<void(std::string_view bytes)>& take) 
     if (!file_) return;
     read_on(file_.get(), take);
     if (!is_replaced()) return;
-    read_on(file_.get(), take);  // what came before the rotation
+    read_on(file_.get(), take);  // bytes from before the rotation
     file_ = open_file(path_);
     if (file_) read_on(file_.get(), take);
 }

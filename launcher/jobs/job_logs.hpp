@@ -31,7 +31,7 @@ class GrowingFile {
 public:
     explicit GrowingFile(std::string path) : path_(std::move(path)) {}
 
-    /// Passes what is new to `take`, oldest first. The first call passes the rotated files, too.
+    /// Passes new bytes to `take`, oldest first. The first call passes the rotated files, too.
     void read(const std::function<void(std::string_view bytes)>& take);
 
 private:
@@ -61,7 +61,7 @@ public:
     /// Lines have prefixes unless a rank was chosen.
     LogReader(std::vector<std::string> runs, std::optional<int> rank) : runs_(std::move(runs)), rank_(rank) {}
 
-    /// Prints what is new. False: the reader of the output is gone.
+    /// Prints new bytes. False: the reader of the output is gone.
     bool print_new();
     /// Prints the last lines that have no end.
     void finish();

@@ -29,7 +29,7 @@ using base::Error;
 using base::Result;
 
 constexpr int kFailed = 1;
-constexpr int kLookMs = 100;  // between looks at files, which do not say when they grow
+constexpr int kLookMs = 100;  // poll interval of files, whose growth causes no event
 
 constexpr std::array<std::string_view, 4> kNames{"logs", "ps", "status", "stop"};
 
@@ -129,7 +129,7 @@ int show_logs(const RunningJob& job, const JobsRequest& request) {
     const Ends ends(pids_to_stop(job));
     bool has_ended = !request.follow;
     while (reader.print_new() && !has_ended) has_ended = ends.wait(kLookMs);
-    if (request.follow) reader.print_new();  // what came with the end
+    if (request.follow) reader.print_new();  // the lines of the end
     return end_logs(reader, job.id, request);
 }
 

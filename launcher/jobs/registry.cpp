@@ -66,7 +66,7 @@ std::vector<Place> places_of_sockets(const JobPlaces& places) {
     return found;
 }
 
-/// Connects and asks. None: no process listens there, or one of another user.
+/// Connects and sends the request. None: no process listens there, or one of another user.
 base::UniqueFd ask(const std::string& path, ucred& peer) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

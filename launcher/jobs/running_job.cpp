@@ -46,7 +46,7 @@ bool is_named(const RunningJob& job, const std::string& name) {
     return job.id == base::printable(name) || std::ranges::any_of(job.processes, has_number);
 }
 
-/// "2 of 3": those that live here, of all here.
+/// "2 of 3": running workers of all workers on this node.
 std::string workers_text(const RunningJob& job) {
     std::ptrdiff_t alive = 0, all = 0;
     for (const JobProcess& process : job.processes) {

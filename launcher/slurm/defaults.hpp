@@ -21,10 +21,10 @@ void apply_requeue(const agent::Host& host, Settings& settings);
 
 /// Sets the number of nodes, the workers of this node, the endpoint and the job id, unless the user gave them. Several
 /// tasks on a node share one agent, the first task's, unless the job has more nodes than the step: then every task is a
-/// node of the job. Refuses a job that needs more nodes than the step has tasks: others do not know where it meets.
+/// node of the job. Refuses a job that needs more nodes than the step has tasks: further nodes lack its endpoint.
 [[nodiscard]] base::Result<void> apply_step(const SlurmStep& step, Settings& settings);
 
-/// The line for a job of one node in an allocation of several nodes that the user has not mentioned; else none.
+/// The line for a job of one node in an allocation of several nodes, if no option chooses nodes; else none.
 [[nodiscard]] std::optional<std::string> unused_nodes(const agent::Host& host, const Settings& settings);
 
 /// The line for a front end that starts its hosts by srun in a heterogeneous job, of which it sees one component; else

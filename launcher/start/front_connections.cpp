@@ -21,7 +21,7 @@ constexpr auto kNodeMayTake = 10s;  // from the end of the job, or its latest ou
 
 }  // namespace
 
-/// An agent dials several addresses at once: its first connection counts, and it closes the others.
+/// An agent dials several addresses at once: its first connection counts, and it closes the other connections.
 void FrontShell::on_agent(const NodeHello& hello, std::unique_ptr<FrameSocket> socket) {
     if (is_over_) return;
     const int host = host_named(hello.name);
@@ -147,7 +147,7 @@ void FrontShell::take_end(int host, const NodeEnd& end) {
     on_host_ended(host);
 }
 
-/// A signal that asks a node to end ends the job, too, unless the others can do without that node.
+/// A signal that asks a node to end ends the job, too, unless the other nodes can continue without that node.
 std::string FrontShell::line_about_signal(int host, int signal) const {
     if (signal <= 0 || ending_signals_ > 0) return {};
     if (!base::asks_to_end(signal))
@@ -206,8 +206,8 @@ void FrontShell::give_up_silent_nodes() {
     }
 }
 
-/// The coordinator notices the loss of nodes that have joined. Beats are counted, since a front end that was frozen has
-/// not listened. A host that is silent may have joined: its lease ends.
+/// The coordinator detects the loss of nodes that have joined. Patience counts beats, not time, since a frozen front
+/// end receives nothing. A silent host is spared: it may have joined, and its lease ends.
 void FrontShell::give_up_absent_nodes() {
     const auto patience = plan_.launch_timeout;
     for (int host = 0; host < static_cast<int>(nodes_.size()) && !is_over_; ++host) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Where agents reach the front end: accepts connections, and tells agents of the job from strangers. A job with a
-/// token admits clients whose handshake proves the token, an open job clients that send its key.
+/// The front end's port for agents: accepts connections, and refuses those that are not of the job. A job with a token
+/// admits clients whose handshake proves the token, an open job clients that send its key.
 
 #include <cstddef>
 #include <cstdint>

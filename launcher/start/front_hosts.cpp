@@ -118,7 +118,7 @@ void FrontShell::on_starter_ended(const std::vector<int>& hosts, const HelperPro
     }
 }
 
-/// The launcher of several hosts speaks for each of them.
+/// Hosts that one launcher process has started share its last lines.
 std::string FrontShell::with_last_words(int host, const std::string& text) const {
     const std::string words = nodes_[index(nodes_[index(host)].started_with)].last_words.text();
     return words.empty() ? text : text + ": " + words;

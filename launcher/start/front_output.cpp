@@ -30,7 +30,7 @@ int index_of(FrameKind stream) { return stream == FrameKind::output ? 0 : 1; }
 
 }  // namespace
 
-/// What only the thread uses, but for the gate.
+/// State of the thread alone, except the gate.
 struct FrontOutput::Side {
     /// One stream of one host: its place on a screen, and bytes that the screen has no space for.
     struct Stream {
@@ -145,7 +145,7 @@ struct FrontOutput::Side {
         if (taken) post([this, host, kind, taken] { on_taken(host, {kind, taken}); });
     }
 
-    /// In turn, beginning after the stream served last, so that no host waits for the others' floods.
+    /// In turn, beginning after the stream served last, so that a flood of one host delays no other host.
     void serve_waiting() {
         if (streams.empty()) return;
         auto at = streams.upper_bound(last);

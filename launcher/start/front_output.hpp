@@ -44,11 +44,11 @@ public:
     void print(std::string text);
     /// The same on standard output.
     void print_on_stdout(std::string text);
-    /// Replaces the status line, which stands at the bottom of a terminal until other output comes; empty: none.
-    /// Without effect where standard error is no terminal.
     /// The file of --event-log, and a line for it.
     void open_events(std::string path);
     void write_event(std::string line);
+    /// Replaces the status line, which stands at the bottom of a terminal until other output comes; empty: none.
+    /// Without effect where standard error is no terminal.
     void show_status(std::string text);
     /// The terminal belongs to another job: there is no live view meanwhile.
     void set_background(bool is_in_background);

@@ -58,7 +58,7 @@ struct FrontPlan {
     Export sent;
     std::string folder;  ///< working directory on the nodes
 
-    /// Its output passes at once, as without a front end: it may be a prompt.
+    /// The job has one worker, whose output passes at once, as without a front end: it may be a prompt.
     [[nodiscard]] bool is_lone_worker() const {
         return discovery_script.empty() && nodes.size() == 1 && nodes.front().workers == 1;
     }

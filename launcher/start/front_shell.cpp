@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kQuietStart{500};     // without a status line
 constexpr std::chrono::milliseconds kOthersRefuse{500};   // nodes often refuse for the same reason
-constexpr std::chrono::milliseconds kAgentsEndIn{1'500};  // after the end of the job, those that still run it
+constexpr std::chrono::milliseconds kAgentsEndIn{1'500};  // after the end of the job, agents that still run it
 constexpr std::chrono::milliseconds kSrunEndsIn{10'000};
 constexpr std::chrono::milliseconds kHurriedSrunEndsIn{1'000};
 constexpr int kWaitsForNobody = 3;                     // signals
@@ -245,7 +245,7 @@ base::Result<void> FrontShell::host_coordinator() {
                                    plan_.job.rendezvous.token};
     // Agents that have connected join now; the last call for later ones is over.
     job.options.last_call = std::min(job.options.last_call, kLastCall);
-    awaits_hosts_ = plan_.discovery_script.empty();  // such a script may name any number of others
+    awaits_hosts_ = plan_.discovery_script.empty();  // a discovery script may name further hosts
     if (awaits_hosts_) job.options.more_hosts = rendezvous::MoreHosts::awaited;
     auto record = agent::host_in_guard(link_, job, *places);
     if (!record) return record.error();
@@ -266,8 +266,8 @@ std::optional<rendezvous::Snapshot> FrontShell::latest_snapshot() const {
     return record_ ? wire::decode_snapshot(rendezvous::read_record(record_.get())) : std::nullopt;
 }
 
-/// Hosts that may take part in the first round; none: it has begun, or others may come. The coordinator does not know a
-/// node that ends before it joins, and would wait for it.
+/// Hosts that may take part in the first round; none: the round has begun, or further hosts may come. The coordinator
+/// does not know a node that ends before it joins, and would wait for it.
 std::optional<int> FrontShell::hosts_before_begin() const {
     if (!plan_.discovery_script.empty() || ending_signals_ > 0) return std::nullopt;
     if (const auto snapshot = latest_snapshot(); snapshot && (snapshot->round >= 0 || snapshot->verdict))
@@ -321,7 +321,7 @@ void FrontShell::finish(int status, const std::string& reason) {
     script_timer_ = {};
     for (NodeState& node : nodes_) {
         const bool has_agent = node.socket != nullptr;
-        node.socket.reset();  // an agent without an end kills what it runs, and removes its files
+        node.socket.reset();  // an agent that has not ended kills its workers and removes its files
         if (node.starter && !node.end && !has_agent) node.starter->end();
     }
     const auto snapshot = latest_snapshot();

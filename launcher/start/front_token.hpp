@@ -16,7 +16,7 @@ struct FrontToken {
 };
 
 /// `job`: with the user's token, if there is one. Else every job whose launcher passes input to agents gets a token of
-/// its own, unless the user has it open. Of another job that stays open a warning says how it is closed.
+/// its own, unless the user has it open. For any other open job a warning names the way to close it.
 [[nodiscard]] base::Result<FrontToken> front_token(const Settings& settings, const Deps& deps,
                                                    const agent::RendezvousPlan& job,
                                                    std::vector<std::string>& warnings);

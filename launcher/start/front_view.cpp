@@ -57,7 +57,7 @@ public:
     bool has_ended = false;
 
 private:
-    /// In place of a rank, for what no rank has written.
+    /// In place of a rank, for text that no rank has written.
     [[nodiscard]] int key() const { return -1 - host_; }
 
     FrontView& view_;

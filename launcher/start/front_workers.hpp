@@ -12,7 +12,7 @@ namespace dlaunch::launcher {
 /// `notice` is of kind `worker`. The first one of a round replaces all of an earlier round.
 void note_worker(const agent::FrontNotice& notice, NodeWorkers& of);
 
-/// Those of the job's last round, by rank: a node that left earlier has had no part in it.
+/// The workers of the job's last round, by rank, without those of nodes that left earlier.
 [[nodiscard]] std::vector<agent::WorkerResult> workers_of(const std::vector<NodeState>& nodes);
 
 }  // namespace dlaunch::launcher

@@ -126,7 +126,7 @@ Result<Placement> placement_of(const std::vector<ContextRequest>& contexts, cons
     return place(request, spelling_of(job));
 }
 
-/// Nodes of several contexts may have one of them alone: each context says its place and its role.
+/// A node may run only one of several contexts, so each context carries its place and its role.
 JobWords::Context context_words(const ContextRequest& context, std::size_t place, bool several) {
     JobWords::Context words;
     words.program = context.program;
@@ -166,8 +166,8 @@ int workers_of(const std::vector<Share>& shares) {
     return workers;
 }
 
-/// The coordinator's plan: the job's sizes and times. Its one worker stands for those of the nodes, which count their
-/// cores and devices themselves.
+/// The coordinator's plan: the job's sizes and times. Its workers are those that the front end has placed, or one:
+/// nodes count their cores and devices themselves.
 Result<agent::Plan> coordinators_plan(ContextRequest context, const Deps& deps, const Placement& placement) {
     Settings& settings = context.settings;
     settings.plan.rendezvous.min_nodes = placement.nodes.min;
@@ -298,7 +298,7 @@ Result<FrontPlan> make_front_plan(const std::vector<ContextRequest>& contexts, c
     if (!mpi) return mpi.error();
     FrontPlan plan;
     plan.job = std::move(*job);
-    // Programs that a user starts without a word about tokens find group rank 0's own address in MASTER_ADDR.
+    // A token that only the front end chose leaves group rank 0's own address in MASTER_ADDR, as in an open job.
     const bool opens_store =
         token->token && !token->is_of_user && plan.job.rendezvous.store == agent::StorePath::automatic;
     if (opens_store) plan.job.rendezvous.store = agent::StorePath::open;

@@ -132,7 +132,7 @@ void replace_environment(std::vector<std::string> variables) {
     for (std::string& text : texts) putenv(text.data());
 }
 
-/// What the node's dlaunch needs besides the order.
+/// Inputs of the node's dlaunch besides the order.
 struct Surroundings {
     std::string front_address;
     auth::TokenPtr token;

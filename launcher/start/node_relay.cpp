@@ -78,7 +78,7 @@ int NodeRelay::run() {
     loop_.run();
     if (status_) return *status_;
     // The connection is gone: the front end may have ended the job, or another node may run these ranks soon. The agent
-    // kills the workers when its guard dies, and tells the coordinator: no other node waits for this one's time-out.
+    // kills the workers when its guard dies, and sends Gone, so that no node waits for this node's time-out.
     kill(child_.pid, SIGKILL);
     await_children(kSaysGoodbye);
     agent::sweep(kSweeps);
@@ -120,8 +120,8 @@ void NodeRelay::on_signal() {
         pass_signal(static_cast<int>(got.ssi_signo), requests_.own, requests_.front);
 }
 
-/// A scheduler may signal the front end and the nodes, whose signals arrive at different times: of a request by both
-/// ways the node gets one.
+/// A scheduler may signal both the front end and the nodes, at different times. Drops the second copy of a request, by
+/// the other way.
 void NodeRelay::pass_signal(int number, int& this_way, const int& other_way) {
     if (base::asks_to_end(number) && ++this_way <= other_way) return;
     if (!status_) kill(child_.pid, number);

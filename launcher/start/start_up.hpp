@@ -57,7 +57,7 @@ public:
     [[nodiscard]] std::optional<base::Time> next_deadline() const;
     [[nodiscard]] bool has_begun() const { return state_ != State::starting; }
     [[nodiscard]] int count_connected() const;
-    /// An agent of such a host comes too late: its login has ended.
+    /// The login of the host has ended: an agent that connects later is not accepted.
     [[nodiscard]] bool has_failed(int host) const {
         return hosts_[static_cast<std::size_t>(host)].state == Host::failed;
     }

@@ -11,7 +11,7 @@
 
 namespace dlaunch::launcher {
 
-/// What all starters of a job share.
+/// Parameters of all starters of a job.
 struct StarterPlan {
     Starter kind = Starter::ssh;
     std::vector<std::string> extra;      ///< --launcher-args, after our options
