@@ -1,5 +1,5 @@
 #pragma once
-/// What is derived from a job's token.
+/// Secrets that are derived from a job's token.
 
 #include <string>
 #include <string_view>

@@ -11,9 +11,9 @@ namespace dlaunch::auth {
 class Tls;
 
 struct TlsCallbacks {
-    /// Those of every context.
+    /// The callbacks of every context.
     static void set(const OpenSsl& functions, SSL_CTX* context, BIO_METHOD* method);
-    /// Those of a context with a pre-shared key.
+    /// The callbacks of a context with a pre-shared key.
     static void set_key(const OpenSsl& functions, SSL_CTX* context);
 
 private:

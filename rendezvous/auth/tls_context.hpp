@@ -1,5 +1,5 @@
 #pragma once
-/// What the TLS connections of a process have in common: the key of a job, or the certificates of an https client.
+/// The shared state of a process's TLS connections: the key of a job, or the certificates of an https client.
 
 #include <array>
 #include <cstddef>

@@ -43,7 +43,7 @@ std::string base64url(const std::array<unsigned char, kRandomBytes>& bytes) {
     return text;
 }
 
-/// What makes a file unfit for a secret; empty: nothing.
+/// The reason why a file is unfit for a secret; empty: none.
 std::string fault_of(const struct stat& about) {
     if (!S_ISREG(about.st_mode)) return "is no regular file";
     if (about.st_uid != geteuid() && about.st_uid != 0)

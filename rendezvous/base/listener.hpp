@@ -15,7 +15,7 @@ struct Listener {
     int port = 0;
 };
 
-/// What is done with a name where an address is expected. A resolver may take seconds: no event loop waits for it.
+/// The treatment of a name where an address is expected. A resolver may take seconds: no event loop waits for it.
 enum class Names { refused, resolved };
 
 /// Listens on a numeric address, or on the first address of a name; port 0 is a free one.

@@ -113,7 +113,7 @@ void CoordinatorHost::on_message(base::ConnectionId peer, std::uint8_t number, s
     act();
 }
 
-/// The answer of a job without a token is in plain, because the stranger speaks TLS and this job has no key.
+/// A job without a token answers in plain, because it has no key for the stranger's TLS.
 std::string CoordinatorHost::on_stranger(const std::string& address, store::Stranger kind) {
     if (const std::string line = stranger_lines_.line(base::Clock::now(), address, kind); !line.empty() && print_)
         print_(line);

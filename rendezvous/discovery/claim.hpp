@@ -60,8 +60,8 @@ public:
     [[nodiscard]] virtual State renew() = 0;
     /// The owner has stopped acting, and the job is over.
     virtual void remove() = 0;
-    /// The owner has stopped acting, and another process may take the claim at once. `snapshot`: all that the owner
-    /// knew, encoded, for a successor in the next moments; empty: the owner cannot say.
+    /// The owner has stopped acting, and another process may take the claim at once. `snapshot`: the owner's state,
+    /// encoded, for a successor in the next moments; empty: the owner hands over no state.
     virtual void release(const std::string& snapshot) = 0;
 };
 

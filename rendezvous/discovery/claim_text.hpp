@@ -1,5 +1,5 @@
 #pragma once
-/// What a claim says: the coordinator's place, the owner and the epoch. No I/O.
+/// The content of a claim: the coordinator's place, the owner and the epoch. No I/O.
 
 #include <cstdint>
 #include <string>

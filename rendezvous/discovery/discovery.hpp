@@ -79,7 +79,7 @@ public:
     [[nodiscard]] virtual bool is_vacant() { return false; }
     /// Waits until a living owner would have claimed again. True: there is no claim at any time until then.
     [[nodiscard]] virtual bool stays_gone() { return false; }
-    /// Records an epoch that this node has seen. Before this node takes over, it lets others do so for that time.
+    /// Records an epoch that this node has seen, and the time for which it leaves a take-over to other nodes.
     virtual void learn(std::uint64_t, Milliseconds) {}
 
     /// The port at which a take-over by this node will serve, if the coordinator's place may move: bound to this

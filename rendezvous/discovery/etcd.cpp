@@ -168,7 +168,7 @@ Result<DiscoveryResult> EtcdDiscovery::take_over(DiscoveryResult found, const Et
     if (!*first) return found;
     auto listener = listen();
     if (!listener) return listener.error();
-    // Before it listened, the port refused: to others a node that was frozen for so long was dead.
+    // The port refused until now. If this node was frozen meanwhile, other nodes have taken its claim for dead.
     const auto now = look();
     if (!now) return unanswered(now.error());
     if (!now->claim || now->claim->value != seat.content) return found;

@@ -4,7 +4,7 @@
 /// The key `<prefix>/<job>/claim` has the lease of its owner, which renews it twice a second (etcd_claim.hpp). etcd
 /// deletes it when the owner has been silent for half of the node time-out, and the first node that finds none claims
 /// again, in a transaction that holds only if there is no claim. A second key, `record`, has the same text and outlives
-/// the claim by a minute: it tells a coordinator that is dead from a job that has ended, which deletes both, and a
+/// the claim by a minute: it distinguishes a dead coordinator from an ended job, which deletes both keys, and a
 /// claimant takes an epoch above the record's. A coordinator that hands over leaves its snapshot in `handed`.
 ///
 /// A coordinator is dead at once when its port has refused connections for a second, for its guard holds the listener:

@@ -13,7 +13,7 @@ namespace {
 using base::Error;
 using base::Result;
 
-/// A member that stands still hangs; another one must be asked before a lease ends.
+/// A frozen member does not answer; the next member must be tried before a lease ends.
 constexpr auto kAnswersIn = Milliseconds(1'000);
 constexpr int kOk = 200;
 
@@ -66,7 +66,7 @@ Result<void> EtcdClient::prepare() {
     return connect();
 }
 
-/// Asks the members in turn, from the one that has answered last. The error is the first one's.
+/// Tries the members in turn, beginning with the member that has answered last. The error is the first member's.
 Result<std::string> EtcdClient::call(const char* path, const std::string& body) {
     const std::lock_guard lock(mutex_);
     if (auto done = connect(); !done) return done.error();

@@ -1,5 +1,5 @@
 #pragma once
-/// The keys of a job in etcd, and what its transactions must hold. See etcd.hpp. No I/O.
+/// The keys of a job in etcd, and the transactions on them. See etcd.hpp. No I/O.
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ struct EtcdKeys {
     [[nodiscard]] bool are_missing() const { return !claim && !record; }
 };
 
-/// What the owner of a claim does when it has read the keys.
+/// The next step of the owner of a claim, when it has read the keys.
 enum class OwnersStep : std::uint8_t {
     keep_alive,
     claim_again,  ///< the keys were lost under a valid claim; the owner still serves, and competes with newcomers
@@ -36,16 +36,16 @@ enum class OwnersStep : std::uint8_t {
 /// etcd deletes a claim so many seconds after its latest renewal: half of the node time-out, but no lease of etcd is
 /// shorter than 2 s.
 [[nodiscard]] std::int64_t claim_seconds(Milliseconds node_timeout);
-/// In which a successor may take what was handed over for the present state.
+/// Time in which a successor may take a handed-over snapshot for the present state.
 [[nodiscard]] std::int64_t handed_seconds(Milliseconds node_timeout);
 inline constexpr std::int64_t kRecordSeconds = 60;
 
 /// Claims the job, if there is no claim, and the record is the one that the claimant has seen.
 [[nodiscard]] etcd::Transaction to_claim(const std::string& prefix, const EtcdKeys& seen, const std::string& content,
                                          std::int64_t claim_lease, std::int64_t record_lease);
-/// Ends the job: nothing is left, if the claim is still this one.
+/// Ends the job: deletes all of its keys, if the claim is still this one.
 [[nodiscard]] etcd::Transaction to_remove(const std::string& prefix, const std::string& content);
-/// Leaves the claim to others, with a snapshot if it is not empty.
+/// Releases the claim to other nodes, with a snapshot if it is not empty.
 [[nodiscard]] etcd::Transaction to_release(const std::string& prefix, const std::string& content,
                                            const std::string& snapshot, std::int64_t handed_lease);
 

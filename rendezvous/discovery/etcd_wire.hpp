@@ -20,7 +20,7 @@ struct KeyValue {
     bool operator==(const KeyValue&) const = default;
 };
 
-/// What must hold for a transaction. Of a key that is missing, both revisions are 0.
+/// A condition of a transaction. Of a key that is missing, both revisions are 0.
 struct Compare {
     enum class What : std::uint8_t { create_revision, mod_revision, value } what;
     std::string key;

@@ -20,7 +20,7 @@
 namespace dlaunch::rendezvous {
 namespace {
 
-constexpr auto kAnswerIn = Milliseconds(200);      // meanwhile the claim may be released, and others take it
+constexpr auto kAnswerIn = Milliseconds(200);      // meanwhile the claim may be released and taken by another node
 constexpr auto kClosedPort = Milliseconds(1'000);  // two renewals of a living owner
 constexpr auto kLookAgain = Milliseconds(100);
 
@@ -210,14 +210,14 @@ base::Result<DiscoveryResult> FolderDiscovery::take_over(DiscoveryResult found, 
     if (!*first) return found;
     auto listener = listen();
     if (!listener) return listener.error();
-    // Before it listened, the port refused: to others a node that was frozen for so long was dead.
+    // The port refused until now. If this node was frozen meanwhile, other nodes have taken its claim for dead.
     const auto now = latest();
     if (!now) return now.error();
     if (!*now || (*now)->number != claim.number) return found;
     found.succeeds = after.number > 0 || known_epoch_ > 0;
     if (auto released = released_as(after)) {
         if (released->is_unused()) found.succeeds = false;
-        // Who has not seen the job before may start it anew, with other options.
+        // A node without an earlier epoch may start the job anew, with other options.
         else if (known_epoch_ > 0 && claimed_at_ms - released->at_ms <= request_.node_timeout.count())
             found.snapshot = std::move(released->snapshot);
     }

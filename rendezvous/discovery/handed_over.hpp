@@ -1,6 +1,6 @@
 #pragma once
-/// What a coordinator leaves for its successor when it hands over: a line in its claim, "record TIME SNAPSHOT", with
-/// the snapshot in hexadecimal. No I/O.
+/// The state that a coordinator hands over to its successor: a line in its claim, "record TIME SNAPSHOT", with the
+/// snapshot in hexadecimal. No I/O.
 
 #include <cstdint>
 #include <optional>

@@ -65,7 +65,7 @@ public:
     /// Whether receive() has found a FIN, by which the kernel of a peer ends the connections of a dead process. Inside
     /// TLS it is for texts only, because any host on the path can forge a FIN.
     [[nodiscard]] bool has_fin() const { return has_fin_; }
-    /// The peer's first bytes, while a handshake lasts and if it fails: a peer may not speak TLS.
+    /// The peer's first bytes, while a handshake lasts and if it fails: the peer may not use TLS.
     [[nodiscard]] const std::string& first_bytes() const { return first_bytes_; }
 
     /// The last bytes of a secured stream that has failed, as they came: the guard of a dead peer cannot seal its

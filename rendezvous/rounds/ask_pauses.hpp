@@ -1,6 +1,6 @@
 #pragma once
-/// Pauses between a member's questions to the discovery while no coordinator answers. A standby asks often. All others
-/// may be thousands: they ask rarely, each at a time of its own, with pauses that double. No clock.
+/// Pauses between a member's requests to the discovery while no coordinator answers. A standby sends requests often.
+/// The other members may be thousands: their pauses double, and are random. No clock.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ class AskPauses {
 public:
     static constexpr Milliseconds kOften{200};
 
-    /// A coordinator has answered, and has named this node as a standby or others.
+    /// A coordinator has answered. `is_standby`: it has named this node as a standby.
     void joined(bool is_standby) {
         role_ = is_standby ? Role::standby : Role::other;
         pause_ = Milliseconds(0);

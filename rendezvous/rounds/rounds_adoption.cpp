@@ -50,9 +50,8 @@ void Rounds::succeed(Time now) {
     record();
 }
 
-/// Whether the joining node is surely one of those that the predecessor counted in its snapshot. A node that was
-/// evicted is none of them: if it took the place of one that has still to join, this coordinator would end without
-/// having sent the verdict to that one.
+/// Whether the joining node is certainly a node of the predecessor's snapshot. An evicted node is not: counted in place
+/// of a node that has still to join, it would let this coordinator end before that node has received the verdict.
 bool Rounds::was_known(const Join& join) const {
     if (!join.job || roster_.removed_incarnation(join.record.id)) return false;
     if (!options_.snapshot) return true;

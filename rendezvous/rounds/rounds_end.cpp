@@ -123,8 +123,8 @@ bool Rounds::most_have_finished() const {
     return finished > ranks - finished;
 }
 
-/// Lost peers do not tell by themselves which rank they have lost, and one node's messages name ranks whose own are on
-/// another node.
+/// A message about a lost peer may not name the rank, and the named rank's own message may be on another node: judges
+/// the causes of all nodes together.
 void Rounds::find_lost_peer() {
     if (blame_.causes().first().strength < Cause::kUnclear) return;
     if (blame_.causes().first().strength > Cause::kUnclear) find_lost_peer_by_host();

@@ -36,7 +36,7 @@ void Rounds::begin_cooldown(Time now, const Node& node) {
                                      cooldowns_.losses(host), std::chrono::duration<double>(until - now).count())});
 }
 
-/// Waiting nodes, without `but`, of hosts whose losses have become known.
+/// Begins cool-downs of waiting nodes, except `but`, whose hosts' losses have become known.
 void Rounds::begin_cooldowns(Time now, const std::string& but) {
     for (const auto& [id, node] : roster_.all())
         if (node.state == MemberState::none && id != but && !admission_.is_cooling(id)) begin_cooldown(now, node);

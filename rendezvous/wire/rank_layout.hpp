@@ -34,7 +34,7 @@ using RankRanges = std::vector<RankRange>;
 
 /// Ascending; adjacent ranges are one.
 [[nodiscard]] RankRanges ranges_of(std::vector<std::int32_t> ranks);
-/// Adds the others to `ranges`, which stay ascending.
+/// Adds `others` to `ranges`, which stay ascending.
 void unite(RankRanges& ranges, const RankRanges& others);
 [[nodiscard]] std::vector<std::int32_t> ranks_of(const RankRanges& ranges);
 

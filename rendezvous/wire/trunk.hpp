@@ -22,8 +22,8 @@ namespace dlaunch::wire {
 
 using Channel = std::uint32_t;
 
-/// Answers of a WAIT that an item of a queue has woken, instead of kStopWaiting: for one of its workers only. The
-/// others wait on, or the WAIT is over.
+/// Answers to a WAIT that an item of a queue has woken, instead of kStopWaiting: for one of its workers only. After
+/// kItemCame its other workers wait on; after kLastItemCame the WAIT is over.
 inline constexpr std::uint8_t kItemCame = 2, kLastItemCame = 3;
 
 inline constexpr std::size_t kWindow = 256 << 10;

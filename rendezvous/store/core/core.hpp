@@ -54,7 +54,7 @@ public:
     struct Woken {
         Slot connection;
         bool by_item;  ///< of a queue, which is for one waiter alone
-        bool is_over;  ///< false: others of a joined WAIT wait on
+        bool is_over;  ///< false: the other waiters of a joined WAIT wait on
     };
     [[nodiscard]] const std::vector<Woken>& woken() const { return woken_; }
     void clear_woken() { woken_.clear(); }

@@ -321,7 +321,7 @@ void Proxy::answer(Local to, Channel channel) {
         deliver(to, std::string(1, static_cast<char>(wire::kStopWaiting)));
 }
 
-/// A reply is complete: delivers what has waited for that.
+/// A reply is complete: delivers the replies that have waited for it.
 void Proxy::end_due(Local to, Client& client) {
     if (client.late_answers > 0)
         deliver(to, std::string(std::exchange(client.late_answers, 0), static_cast<char>(wire::kStopWaiting)));

@@ -4,20 +4,18 @@
 /// Each worker's connection has a channel of its own, in which its requests travel in order. Four kinds of requests
 /// are *calls* instead, each in a channel that it borrows:
 ///
-///   WAIT      joins an equal WAIT that is pending, if no worker of the node has removed a key since: the store sees
-///   one
-///             per node, and how many workers it stands for, because an item of a queue is for one of them. A joined
-///             WAIT counts keys that have existed since the first of them, also if another node has removed them. Its
-///             answer holds no other reply back, so it needs a channel of its own.
+///   WAIT      joins an equal WAIT that is pending, if no worker of the node has removed a key since: the store
+///             receives one per node, and the number of its waiting workers, because an item of a queue is for one
+///             of them. A joined WAIT counts keys that have existed since the first of them, also if another node has
+///             removed them. Its answer delays no other reply, so it needs a channel of its own.
 ///   BARRIER   likewise, but is never joined: the store counts each.
-///   GET       joins an equal GET that has not left yet, if nothing was changed in between. One that has left is not
-///             joined: its value may be older than a SET that this worker knows of.
+///   GET       joins an equal GET that has not left yet, if nothing was changed in between. A GET that has left is
+///             not joined: its value may be older than a SET that this worker has made or seen.
 ///   ADD       joins an ADD to the same key that has not left yet, if only ADDs to other keys came in between: the
-///   store
-///             receives their sum, once. Each worker receives the sum that the key had after its own share, as if the
-///             ADDs had left one by one. A share counts even if its worker has gone, as at the store itself.
+///             store receives their sum, once. Each worker receives the sum that the key had after its own share, as
+///             if the ADDs had left one by one. A share counts even if its worker has gone, as at the store itself.
 ///
-/// All others are passed on exactly as they are. The store executes frames in their order, so a worker finds its own
+/// All other requests are passed on unchanged. The store executes frames in their order, so a worker finds its own
 /// changes. A worker of torch 1.13 gives its WAITs up with its next request.
 ///
 /// **Bounds.** The store sends no more than a window of a channel's replies before this proxy grants more, which it
@@ -70,7 +68,7 @@ public:
     /// The trunk has ended: with it every connection that has used it. The next request needs a new one.
     void lost();
 
-    /// What to do for the workers.
+    /// Actions for the workers.
     [[nodiscard]] std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
     /// The frames for the store, in order. They count as having left.
     [[nodiscard]] std::string take_frames();
