@@ -1,5 +1,5 @@
 #pragma once
-/// Whether waiting ranks may spin: only where each has a processor, alone or with others.
+/// Whether waiting ranks may spin: only where the ranks of a host together have a processor for each.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@ struct Member;
 /// The processors that this process may run on: a hexadecimal digit for each four, the first ones first.
 [[nodiscard]] std::string usable_core_mask();
 
-/// Whether the members on `host_id` may use as many processors together as they are.
+/// Whether the members on `host_id` may run on at least as many processors together as there are members.
 [[nodiscard]] bool have_core_each(std::span<const Member> members, const std::string& host_id);
 
 }  // namespace dlaunch::worker

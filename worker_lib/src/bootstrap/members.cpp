@@ -46,7 +46,7 @@ Member unpack(const std::string& text) {
 }
 
 const Error::Where kJoining{"init_process_group", 0, ""};
-/// How long a rank waits until the others have read the members, after a mismatch.
+/// How long a rank waits after a mismatch until the other ranks have read the members.
 constexpr std::chrono::seconds kReadTimeout{2};
 
 /// First character of a packed Error, in place of the value of a rank that the other ranks no longer wait for:
@@ -87,7 +87,7 @@ std::optional<std::string> given_up_value(const StoreHandle& store, std::span<co
     return std::nullopt;
 }
 
-/// A rank that gave up ends, which the other ranks may notice before they read its Error.
+/// A rank that gave up exits, and its peers may detect the exit first: throws the rank's Error instead, if it has one.
 void prefer_given_up(const StoreHandle& store, const Error::Where& where, std::span<const std::string> keys,
                      Time deadline) {
     std::optional<std::string> value;

@@ -122,7 +122,7 @@ std::shared_ptr<worker::WorkState> handle(Abandon shared) {
     return {raw, std::move(shared)};
 }
 
-/// What the call itself is to a thread that has no handle.
+/// The state behind a handle, by a reference that does not count as a handle.
 std::shared_ptr<worker::WorkState> without_handle(const std::shared_ptr<worker::WorkState>& state) {
     const auto* handle = std::get_deleter<Abandon>(state);
     return handle ? handle->state : state;
@@ -186,7 +186,7 @@ Work Work::then_run(std::function<void(Work ended)> fn) const {
         } catch (...) {
             error = std::current_exception();
         }
-        fn = nullptr;  // what it owns is gone when a wait() for it returns
+        fn = nullptr;  // destroys its captures before a wait() for it returns
         next->finish(std::move(error));
     });
     return result;

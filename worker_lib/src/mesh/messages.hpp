@@ -56,7 +56,7 @@ private:
         std::thread reader, writer;
         bool is_read = false;       // a caller of wait() reads, and there is no reader thread
         bool needs_reader = false;  // as soon as that caller is done
-        Incoming incoming;          // of whoever reads
+        Incoming incoming;          // of the reader thread, or of the caller that reads
         std::deque<Call> sends;
         std::unique_ptr<Lane> in, out;  // of the threads
         std::unique_ptr<Error> lost;    // why the peer is lost; names no call

@@ -1,6 +1,6 @@
 #pragma once
 /// The listening socket of a rank, at which the other ranks of its group connect. A connection begins with a hello that
-/// proves knowledge of the group's store; what sends anything else is closed.
+/// proves knowledge of the group's store; a connection that begins with anything else is closed.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace dlaunch::worker::tcp {
 
-/// What a connection is for: transfers of collectives in both directions, or messages to the acceptor's rank.
+/// The purpose of a connection: transfers of collectives in both directions, or messages to the acceptor's rank.
 enum class Purpose : std::uint32_t { collectives, messages };
 
 class Acceptor {
@@ -28,8 +28,8 @@ public:
         Purpose purpose;
         base::UniqueFd socket;  ///< non-blocking
     };
-    /// The next connection that has arrived and is of a rank below `ranks`; unset: there is none. Does not wait longer
-    /// than a second, for a stranger. One thread at a time. Throws as connect().
+    /// The next connection that has arrived and is of a rank below `ranks`; unset: there is none. Waits at most a
+    /// second for the hello of each connection. One thread at a time. Throws as connect().
     [[nodiscard]] std::optional<Accepted> accept(int ranks);
     /// Refuses new connections. Any thread.
     void close();

@@ -20,7 +20,7 @@ void Connection::cancel(const int* owner) {
     ended_out_ = ended_out_ || std::any_of(sends_.begin(), sends_.end(),
                                            [&](const Send& send) { return send.sent > 0 && of_owner(send.transfer); });
     ended_in_ = ended_in_ || (target_ != kNone && arrived_ > 0 && of_owner(receives_[target_]));
-    target_ = kNone;  // the others move
+    target_ = kNone;  // erasing moves the other receives
     std::erase_if(sends_, [&](const Send& send) { return of_owner(send.transfer); });
     std::erase_if(receives_, of_owner);
 }

@@ -40,7 +40,7 @@ public:
         can_read_ = can_read_ || reads;
         can_write_ = can_write_ || writes;
     }
-    /// The peer has left: it has read all that it wants to.
+    /// The peer has left, and reads nothing more.
     void set_left() { ended_out_ = true; }
     /// Nothing more arrives, or can be sent: the peer or this rank has closed the connection, or it has failed.
     [[nodiscard]] bool ended_in() const { return ended_in_; }

@@ -24,7 +24,7 @@ public:
           invitations_(std::move(invitations)),
           arrived_(invitations_.size()) {}
 
-    /// `connection`: the socket of collectives with the peer, which tells whether the peer is still there.
+    /// `connection`: the socket of collectives with the peer, which shows whether the peer is still connected.
     [[nodiscard]] std::unique_ptr<mesh::Lane> make(int peer, bool sends, int connection);
     /// Ends all lanes for this rank and its peers. Any thread.
     void close();
