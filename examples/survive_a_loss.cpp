@@ -1,5 +1,5 @@
-/// The last rank ends without a word; the others notice, form a new group and go on. Every survivor prints `rank r:
-/// lost rank l, k go on, sum s`: k ranks are left, and s is the sum of their numbers.
+/// The last rank exits without a message; the other ranks detect the loss, form a new group and go on. Every survivor
+/// prints `rank r: lost rank l, k go on, sum s`: k ranks are left, and s is the sum of their numbers.
 
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ int main() {
     const int rank = dlaunch::get_rank(), ranks = dlaunch::get_world_size();
     int value = rank;
     dlaunch::all_reduce(value);
-    if (rank == ranks - 1) _exit(0);  // no destructors, no message to anybody
+    if (rank == ranks - 1) _exit(0);  // no destructors, no message to a peer
     try {
         dlaunch::all_reduce(value);
     } catch (const dlaunch::Error& error) {

@@ -1,4 +1,4 @@
-"""What strangers do to the ports of a job, at bounded rates, and a man in the middle of two of its nodes."""
+"""Attacks on the ports of a job, at bounded rates, and a man in the middle of two of its nodes."""
 import contextlib
 import multiprocessing
 import os
@@ -32,7 +32,7 @@ WORDS = {"connect": b"", "garbage": random.randbytes(64 << 10), "tls": client_he
 
 
 class Attack:
-    """From start to stop, on these ports. A process that yields to all others: strangers have processors of their own."""
+    """From start to stop, on these ports. Its process has the lowest priority: real attackers have processors of their own."""
 
     def __init__(self, ports):
         self.over, self.connected = multiprocessing.Event(), multiprocessing.Value("Q", 0)
@@ -60,7 +60,7 @@ class Attack:
             sock.close()
 
     def flood(self, kind, port):
-        unread = []  # what the server answers is not read
+        unread = []  # replies stay unread
         while not self.over.wait(1 / RATES[kind]):
             if sock := self.connect(port):
                 unread.append(sock)
@@ -71,7 +71,7 @@ class Attack:
             del unread[:-50]
 
     def hold(self, port):
-        """Connections without a word; those that the server closes are replaced."""
+        """Holds silent connections, and replaces those that the server closes."""
         held, closed = {}, select.poll()
         while not self.over.wait(0.01):
             for number, _ in closed.poll(0):
@@ -82,7 +82,7 @@ class Attack:
                 closed.register(sock, select.POLLIN)
 
     def stop(self):
-        """The number of connections that the strangers have had."""
+        """Returns the number of connections of the attack."""
         self.over.set()
         self.process.join()
         return self.connected.value

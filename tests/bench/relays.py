@@ -31,7 +31,7 @@ class Relays:
         return process
 
     def receive(self, event, processes):
-        """The last word of each process's report about this event."""
+        """The last field of each process's line about this event."""
         reports = [process.stdout.readline().split() for process in processes]
         if any(words[:1] != [event] for words in reports):
             raise SystemExit(f"relays_load: no {event} in {reports}")
@@ -49,7 +49,7 @@ class Relays:
                 "store_mib": memory_kib(self.store.pid) / 1024}
 
     def close(self):
-        for process in reversed(self.processes):  # a relay complains when the store goes
+        for process in reversed(self.processes):  # relays first: a relay prints a warning when the store ends
             process.kill()
             process.wait()
 

@@ -122,7 +122,7 @@ TEST_P(BootstrapFaultsTest, a_rank_that_joins_too_late) {
     });
 }
 
-/// The others may still look whether it has come.
+/// The other ranks may still check whether this rank has joined.
 TEST(ShmBootstrapFaultsTest, a_rank_leaves_as_soon_as_it_has_passed_a_barrier) {
     run_world(3, {.backend = "shm"}, [](const ProcessGroup& world) {
         for (int times = 0; times < 300; ++times) world.new_group(all_of(world)).barrier();

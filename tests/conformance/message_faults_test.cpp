@@ -34,7 +34,7 @@ void expect_waited(const Error& error, double milliseconds) {
     check(waited >= milliseconds, text);
 }
 
-/// The sender's own thread may have yet to notice that its message has left.
+/// The sender may complete its send only after the receiver has left.
 TEST_P(MessageFaultsTest, a_receiver_leaves_as_soon_as_it_has_the_message) {
     run([](const ProcessGroup& world) {
         for (int times = 0; times < 100; ++times) {

@@ -137,7 +137,7 @@ TEST_P(MessagesTest, a_message_progresses_without_a_waiting_thread) {
     });
 }
 
-/// Threads of a rank that wait for one peer, each for messages of its own, and calls that nobody waits for beside them.
+/// Threads of a rank that receive from one peer, each by a tag of its own, by recv() and by irecv().
 TEST_P(MessagesTest, threads_that_wait_for_one_peer_get_their_own_messages) {
     run([](const ProcessGroup& world) {
         constexpr int kThreads = 4, kMessages = 200;

@@ -149,7 +149,7 @@ TEST_P(MisuseTest, a_barrier_names_the_first_missing_rank_or_all) {
     run_world(4, WorldOptions{.backend = GetParam().backend}, [](const ProcessGroup& world) {
         Store store = world.store();
         const ProcessGroup patient = world.new_group({0, 1, 2, 3});
-        if (world.rank() == 1 || world.rank() == 2) {  // leaves when both others have seen it missing
+        if (world.rank() == 1 || world.rank() == 2) {  // leaves when ranks 0 and 3 have got their errors
             for (const int rank : {0, 3}) (void)store.get("named/" + std::to_string(rank));
             return;
         }

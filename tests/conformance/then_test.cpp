@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(, ThenTest, testing::ValuesIn(cases({1, 2, 3}, true)), 
 class Task {
 public:
     struct promise_type {  // NOLINT(readability-identifier-naming): the language's
-        /// Tells get() when the coroutine is suspended for the last time, in whatever thread, and may be destroyed.
+        /// Ends get() when the coroutine is suspended for the last time, in any thread, and may be destroyed.
         struct Last {
             bool await_ready() noexcept { return false; }
             void await_suspend(std::coroutine_handle<promise_type> frame) noexcept {
@@ -150,7 +150,7 @@ TEST_P(ThenTest, the_last_handle_waits) {
             });
             check(ran, "the handle waited");
         }
-        // What the function owns is gone when it has ended.
+        // The function's captures are destroyed before wait() returns.
         const auto owned = std::make_shared<int>(3);
         Work work = world.barrier_async().then([owned] {});
         work.wait();

@@ -75,7 +75,7 @@ def test_all_of_the_front_end_at_once(running, fake_ssh):
 def test_every_ssh_at_once(running, fake_ssh):
     run = running(env=fake_ssh.env)
     logins = [fake_ssh.calls(host)[0]["pid"] for host in ("na", "nb")]
-    os.kill(run.agent(), signal.SIGSTOP)  # it hears of all at the same time
+    os.kill(run.agent(), signal.SIGSTOP)  # so that it detects all exits at the same time
     for pid in logins:
         os.kill(pid, signal.SIGKILL)
     os.kill(run.agent(), signal.SIGCONT)

@@ -103,7 +103,7 @@ def test_the_line_before_a_restart_names_the_cause(mesh, tmp_path):
 
 @pytest.mark.parametrize("hosts", [["--nproc-per-node=4"], ["--launcher=fork", "--hosts=a:2,b:2"]], ids=["a node", "two hosts"])
 def test_a_rank_that_loses_a_server_after_the_others_have_ended_well(dlaunch, script, hosts):
-    """None of them is missed: the part of all was done."""
+    """The finished ranks are not the cause: most ranks have exited with 0."""
     program = script("upload", '#!/bin/sh\n[ "$RANK" = 0 ] || exit 0\nsleep 0.3\necho "upload: Connection refused" >&2\nexit 7\n')
     result = dlaunch(*hosts, "--no-python", program)
     assert result.rc == 7 and head(result).startswith("dlaunch: rank 0 ("), result.err

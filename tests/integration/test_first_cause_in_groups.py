@@ -58,7 +58,7 @@ def test_the_culprit_is_named(dlaunch, program, where, culprit):
 
 @pytest.mark.parametrize("culprit", [1, 5])
 def test_the_culprit_is_named_before_a_restart(dlaunch, program, culprit):
-    """Each host knows the messages of its own ranks, and only those of all together lead to the culprit."""
+    """Each host has the messages of its own ranks only, and only the messages of all hosts together lead to the culprit."""
     result = dlaunch("--launcher=fork", "--hosts=a:3,b:3", "--max-restarts=1", "--crash-loop=0", program, env={"CULPRIT": culprit})
     before = result.err.split("dlaunch: restarting all workers")
     assert result.rc == 5 and len(before) == 2, result.err

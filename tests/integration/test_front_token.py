@@ -47,7 +47,7 @@ def test_agents_get_a_token_over_their_input(dlaunch, fake_ssh, launcher):
 
 @pytest.mark.parametrize("launcher", ["fork", "ssh"])
 def test_a_token_of_the_user_stays_out_of_sight(dlaunch, fake_ssh, token_file, launcher):
-    """The worker looks at the agent, its guard, and whoever started these."""
+    """The worker looks at the agent, its guard, and their ancestors."""
     look = 'p=$PPID; for i in 1 2 3 4; do tr "\\0" "\\n" < /proc/$p/cmdline; tr "\\0" "\\n" < /proc/$p/environ; p=$(cut -d" " -f4 /proc/$p/stat); done; env'
     words = ["--hosts=na,nb", f"--launcher={launcher}", "--no-python", "sh", "-c", look]
     for given, variables in ((f"--token-file={token_file}", {}), ("--quiet", {"DLAUNCH_TOKEN": TOKEN})):

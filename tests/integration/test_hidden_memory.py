@@ -21,7 +21,7 @@ done"""
 
 @pytest.fixture
 def as_user(binary):
-    """as_user(*words, **variables) -> a running dlaunch of a user who is not root, with a folder of his own."""
+    """as_user(*words, **variables) -> a running dlaunch of a user other than root, in a folder of that user."""
     folder = Path(tempfile.gettempdir()) / f"dl-user-{random.getrandbits(32):x}"
     folder.mkdir()
     user = random.randint(40_000, 60_000)

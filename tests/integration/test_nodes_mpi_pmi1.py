@@ -66,7 +66,7 @@ wait_for_the_end()
 
 
 def test_a_rank_without_mpi_on_another_node(pmi1):
-    """It never says init and ends well; ranks of the other node wait for it."""
+    """Rank 1 exits with 0 without `cmd=init`; the rank of the other node waits for it."""
     results = pmi1([1, 1], "if rank == 1:\n    os._exit(0)\npmi.init()\npmi.send('cmd=barrier_in')\nwait_for_the_end()\n")
     for result in results:
         assert result.rc == 1 and "waits for rank 1, which exited with 0 without MPI_Init" in result.first_line

@@ -28,7 +28,7 @@ def with_a_spare(cluster, request, tmp_path):
 def test_it_takes_over(with_a_spare, which):
     job, runs, world = with_a_spare
     os.kill(runs[1].agent() if which == "agent" else runs[1].pid, signal.SIGKILL)
-    after = job.world(2, after=world, seconds=4)  # sooner than silence would be noticed
+    after = job.world(2, after=world, seconds=4)  # sooner than a silent node is evicted
     assert after.hosts == ["node1", "node3"] and after.restarts == {0}
     assert runs[1].wait(5).rc != 0
     job.net["node2"].empty()
@@ -44,6 +44,6 @@ def test_it_takes_over_though_the_agent_had_not_read_everything(with_a_spare):
     job.order(0, "exit 3")
     until(lambda: job.net["node2"].unread_from(job.net["node1"]), 5, "the message that ends the round")
     os.kill(agent, signal.SIGKILL)
-    after = job.world(2, after=world, seconds=3.5)  # sooner than silence would be noticed
+    after = job.world(2, after=world, seconds=3.5)  # sooner than a silent node is evicted
     assert after.hosts == ["node1", "node3"]
     job.end_well(after, runs[0], runs[2])

@@ -1,4 +1,4 @@
-"""Programs of mpi4py find their world without a word about it. A stand-in of it has a library of the real MPI."""
+"""Programs of mpi4py find their world without an option. A stand-in for mpi4py has a library of the real MPI."""
 
 import subprocess
 

@@ -12,7 +12,7 @@ from processes import comm, until
 
 pytestmark = pytest.mark.needs("mpicc.openmpi")
 
-# program [VERB RANK]: that rank does as the verb says, between MPI_Init and MPI_Finalize but for `early`.
+# program [VERB RANK]: that rank acts by the verb, between MPI_Init and MPI_Finalize but for `early`.
 PROGRAM = r"""
 #include <mpi.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ def across(hosts, names, program, *args, env=None, options=()):
     """The results of a job with two ranks on each of these hosts, which may be one host several times."""
     net = hosts(*names)
     common = [f"--nnodes={len(net.all)}", "--rdzv-backend=c10d", f"--rdzv-endpoint=node1:{PORT}", "--rdzv-id=j", "--nproc-per-node=2", *options]
-    settings = {"OMPI_MCA_btl_tcp_if_include": "eth0", **(env or {})}  # hosts tell each other apart by their addresses
+    settings = {"OMPI_MCA_btl_tcp_if_include": "eth0", **(env or {})}  # Open MPI distinguishes hosts by their addresses
     runs = [host.start(*common, program, *args, env=settings) for host in net.all]
     return [run.wait(60) for run in runs]
 

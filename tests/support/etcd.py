@@ -84,7 +84,7 @@ class Etcd:
         until(lambda: all(each.serves() for each in self.members), 30, "etcd's start")
 
     def leader(self):
-        """The member that leads, as the others see it."""
+        """The first member that reports itself as the leader; None if there is none."""
         for member in self.members:
             done = member.ctl("endpoint", "status", "--write-out", "fields")
             fields = dict(line.split(" : ", 1) for line in done.stdout.splitlines() if " : " in line)

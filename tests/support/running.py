@@ -76,7 +76,7 @@ class Running:
         os.kill(self.pid, number)
 
     def signal_again(self, number):
-        """As a person would, after the guard's first signal, which it collects for a moment, has been handed on."""
+        """A second request: the guard collects signals for a moment, so wait until it has passed the first one on."""
         time.sleep(0.03)
         self.signal(number)
 

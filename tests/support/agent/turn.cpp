@@ -5,7 +5,7 @@
 namespace dlaunch::agent {
 
 void turn(base::Loop& loop) {
-    constexpr int kChain = 10;  // callbacks may make others ready
+    constexpr int kChain = 10;  // callbacks may make further callbacks ready
     for (int i = 0; i < kChain; ++i) {
         loop.context().restart();
         loop.context().poll();

@@ -51,7 +51,7 @@ public:
             if (auto beat = sent<Beat>(); beat && answered) receive(Beat{from, beat->number});
         }
     }
-    /// The latest action, or message sent, of a kind; then forgotten.
+    /// The latest action, or message sent, of a kind; drops all actions of that kind.
     template <class T>
     std::optional<T> did() {
         std::optional<T> found;

@@ -63,9 +63,9 @@ struct Machines {
     bool records_last = false;
     /// A claim in etcd whose port has refused for so long is dead.
     Milliseconds closed_port{1'000};
-    /// Who has claimed looks whether the claim is still its own when its port refuses no more.
+    /// A claimant checks that the claim is still its own, as soon as its port listens.
     bool looks_when_it_listens = true;
-    /// What the owner of a claim in etcd does, where it should do `step`.
+    /// The step that the owner of a claim in etcd takes in place of `step`.
     std::function<OwnersStep(OwnersStep step)> owner = [](OwnersStep step) { return step; };
     /// Of the fence margin: how long fenced workers may take to die.
     int slowest_kill_percent = 50;

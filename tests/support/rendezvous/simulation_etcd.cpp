@@ -164,7 +164,7 @@ void Simulation::replace_in_etcd(std::size_t at) {
           });
 }
 
-/// Waits for etcd at most for a second. Only an owner that has ended the job, or was deposed, has anything to say.
+/// Waits for etcd at most for a second. Only an owner that has ended the job, or was deposed, changes keys.
 void Simulation::release_in_etcd(std::uint64_t number, bool job_is_over) {
     const Process& leaving = *process(number);
     const std::size_t at = leaving.seat;

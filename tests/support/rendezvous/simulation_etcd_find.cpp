@@ -71,7 +71,7 @@ void Simulation::on_keys(std::size_t at, const Keys& keys) {
     if (keys->claim) return on_claim(at, *keys->claim);
     if (keys->are_missing() && knows_the_job(agent) && clock(agent) - *finding.missing_since < kMissingForGood)
         return again(kLookAgain);
-    // A newcomer to a store that was emptied would begin the job anew. No schedule has one while the job lives.
+    // A newcomer to an emptied store would begin the job anew. No schedule has such a newcomer while the job lives.
     const bool lives = !processes_.empty() || std::ranges::any_of(agents_, [](const Agent& other) {
         return other.acts() && knows_the_job(other);
     });
@@ -104,7 +104,7 @@ void Simulation::on_claim(std::size_t at, const etcd::KeyValue& claim) {
     }
     finding.refused = 0;
     finding.busy = false;
-    if (port.seat == 0) {  // who has claimed starts no coordinator, and its host does not refuse
+    if (port.seat == 0) {  // the claimant starts no coordinator, and its host does not refuse
         if (!agent.member) after(kSilentHost, [this, at] { find_in_etcd(at); });
         return;
     }
@@ -132,7 +132,7 @@ void Simulation::claim_for(std::size_t at, const EtcdKeys& seen) {
     });
 }
 
-/// The agent may have been frozen since it has claimed. While its port refused, it was dead to others.
+/// The agent may have been frozen since it has claimed. While its port refused, other agents took the claim for dead.
 void Simulation::listen(std::size_t at, const std::string& content, const EtcdKeys& seen, Milliseconds asked) {
     when_agent_acts(at, [this, at, content, seen, asked](Agent& agent) {
         ports_[agent.standby_port].listens = true;

@@ -14,8 +14,8 @@ void Simulation::disturb(Milliseconds until, std::size_t rounds) {
     allowed_rounds_ += rounds;
 }
 
-/// One coordinator after another may leave members without an answer until their leases end, and so may one that stands
-/// still where leases are short. A round that has just begun may not have reached all of its members.
+/// One coordinator after another may leave members without an answer until their leases end, and so may a frozen
+/// coordinator where leases are short. A round that has just begun may not have reached all of its members.
 void Simulation::disturb_coordinator() {
     const bool crowded = now_ < coordinator_disturbed_at_ + 2 * options_.node_timeout;
     if (crowded || options_.node_timeout < Milliseconds(5'000)) disturb(now_, everybody());

@@ -52,8 +52,8 @@ void Simulation::check_assigned(const Assigned& assigned) {
         violated("budget", fmt::format("round {} is restart {}, after {} rounds with failures", key.second,
                                        assigned.restart_count, failures));
     if (const RoundFacts* before = latest()) {
-        // The coordinator of another claim may use a number again of which no member has told it and no worker lives:
-        // nothing but the epoch tells of that round any more. A member whose assignment was lost knows nothing of it.
+        // The coordinator of another claim may reuse the number of a round that no member has reported and of which no
+        // worker lives: only epochs distinguish them. A member whose assignment was lost cannot report the round.
         const auto is_remembered = [&](const RoundFacts& round) {
             return std::ranges::any_of(round.placed, [&](const auto& place) {
                 const Agent& agent = agents_[place.second];
@@ -90,7 +90,7 @@ void Simulation::check_stop(const StopRound& stop) {
     const bool adopts = adoption_.round == stop.stamp.round && disturbed_until_ < adoption_.since;
     if (adopts && adoption_.ranks_are_told && adoption_.missing.empty() && stop.reason.starts_with("not every node"))
         violated("cause", fmt::format("round {} is not adopted, though all members joined", stop.stamp.round));
-    // A successor finds out in its own time which members had died with its predecessor.
+    // A successor detects by time-outs which members had died with its predecessor.
     const bool lacks_dead = adoption_.round == stop.stamp.round &&
                             std::ranges::any_of(adoption_.missing, [this](std::size_t at) { return agents_[at].dead; });
     if (!last_round()->failed && now_ > settled_at() && !lacks_dead)
@@ -136,7 +136,7 @@ void Simulation::check_round(const Assigned& assigned, std::size_t at) {
     const int round = assigned.stamp.round;
     for (std::size_t other = 0; other < agents_.size(); ++other) {
         const SimulatedWorkers& workers = agents_[other].workers;
-        // A node that comes after etcd has lost the job's keys knows of no other owner.
+        // A node that joins after etcd has lost the job's keys cannot find the other owner.
         if (may_have_workers_of_two_owners() && claim_of_epoch(workers.round.first) != claim_of_epoch(key.first))
             continue;
         if (workers.alive && (workers.round != key || other == at || workers.group_rank == assigned.group_rank))
@@ -265,7 +265,7 @@ void Simulation::check_end() {
         const bool had_a_place = std::ranges::any_of(rounds_, [&](const auto& round) {
             return std::ranges::any_of(round.second.placed, [at](const auto& of) { return of.second == at; });
         });
-        // A coordinator that is asked to end has not met each node that its predecessors knew.
+        // Not each node of its predecessors has joined a coordinator that the operator ends.
         const bool is_unknown = ended_by_operator_ && !had_a_place && agent.joined_process != latest_process_;
         if (is_unknown && *agent.status == 81) continue;
         if (!verdict_)

@@ -31,7 +31,7 @@ void Simulation::start_workers(std::size_t at, const Assigned& assigned) {
     }
 }
 
-/// A fenced worker takes up to half of the fence margin to die, where the test asks for no more.
+/// A fenced worker takes up to `slowest_kill_percent` of the fence margin to die.
 Milliseconds Simulation::kill_time() {
     const auto margin = fence_margin(options_.node_timeout).count();
     return chance(70) ? ms(1, 20) : ms(1, margin * machines_.slowest_kill_percent / 100);
@@ -65,7 +65,7 @@ void Simulation::worker_fails(std::size_t at, std::uint64_t life, bool permanent
     if (own) upset_peers(workers.round);
 }
 
-/// Peers of the dead often die of it.
+/// Peers of a failed worker often fail because of the loss.
 void Simulation::upset_peers(Round round) {
     for (std::size_t at = 0; at < agents_.size(); ++at) {
         const SimulatedWorkers& workers = agents_[at].workers;

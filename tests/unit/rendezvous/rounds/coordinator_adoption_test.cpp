@@ -167,7 +167,7 @@ TEST(CoordinatorAdoption, cool_downs_reach_a_successor_on_another_node) {
     EXPECT_EQ(latest->progress.losses[0].ages_ms.size(), 3U);
 
     Job next = successor_of(job);
-    next.joins_fenced(2, latest->stamp.round);  // before any member tells of its losses
+    next.joins_fenced(2, latest->stamp.round);  // before any member reports losses
     next.progress = latest->progress;
     for (int node : {0, 1}) next.comes_back(node, latest->stamp.round, 2);
     const auto told = next.received<Notice>(2);

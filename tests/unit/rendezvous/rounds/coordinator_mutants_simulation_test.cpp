@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kSchedules = 20'000;
 
-/// A schedule sees the property broken, maybe after others.
+/// A schedule breaks the property; earlier schedules may break other properties.
 testing::AssertionResult breaks(const std::string& property, const Machines& machines) {
     std::string other;
     for (std::uint64_t seed = 0; seed < kSchedules; ++seed) {
@@ -107,7 +107,7 @@ TEST(Mutants, a_coordinator_that_acts_after_the_end_of_its_lease) {
     EXPECT_TRUE(breaks("epochs", with_rules<Undying>()));
 }
 
-/// As if the process had not noticed that its claim is another one's now.
+/// As if the process did not detect that another process holds its claim now.
 TEST(Mutants, a_coordinator_that_keeps_a_claim_that_it_has_lost) {
     Machines machines;
     machines.owner = [](OwnersStep) { return OwnersStep::keep_alive; };

@@ -21,7 +21,7 @@ struct MovableJob : Job {
     }
 };
 
-/// The numbers of the standbys that this node was told last; none: it was told nothing new.
+/// The numbers of the standbys in the latest message to this node; none: no new message.
 std::optional<std::vector<int>> told(Job& job, int node) {
     const auto standbys = job.received<Standbys>(node);
     if (!standbys) return {};

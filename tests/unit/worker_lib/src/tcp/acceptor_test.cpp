@@ -20,7 +20,7 @@ Acceptor::Accepted accept_one(Acceptor& acceptor, int ranks) {
     }
 }
 
-/// Connects and sends some bytes, as somebody who does not know the secret.
+/// Connects and sends some bytes, as a client without the secret.
 base::UniqueFd strange(const Acceptor& acceptor, const std::string& bytes) {
     sockaddr_in place{};
     socklen_t size = sizeof place;
